@@ -1,0 +1,86 @@
+/* The context: what all other handles share (allocator, log sink, workers, kernels). */
+#ifndef SHIFTVIT_CONTEXT_H
+#define SHIFTVIT_CONTEXT_H
+
+#include <shiftvit/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A context is immutable after creation and may be shared by any number of threads. Handles made
+ * from it keep it alive. */
+typedef struct svit_context svit_context;
+
+/* `alignment` is a power of two, 64 at the most; NULL says that there is no memory. Both functions
+ * may be called from any thread. `bytes` at release is what was asked for. */
+typedef void *(*svit_allocate_function)(void *user, size_t bytes, size_t alignment);
+typedef void (*svit_release_function)(void *user, void *memory, size_t bytes);
+
+enum { SVIT_LOG_INFO = 0, SVIT_LOG_WARNING = 1 };
+
+/* `level` is one of SVIT_LOG_*; `message` is borrowed during the call. Called only on the thread
+ * that called into the library. */
+typedef void (*svit_log_function)(void *user, int32_t level, const char *message);
+
+typedef struct svit_context_config {
+    uint32_t struct_size;            /* sizeof(svit_context_config) */
+    uint32_t threads;                /* workers, the calling thread among them: 1..256, 0 = every
+                                        core that the process may use */
+    svit_allocate_function allocate; /* NULL (with `release` NULL too): the C library's */
+    svit_release_function release;
+    void *allocator_user;
+    svit_log_function log; /* NULL: nothing is logged */
+    void *log_user;
+    const char *gemm; /* matrix products: "tile" (the library's own), "cblas", or NULL = the
+                         default, "tile". "cblas" makes the process's CBLAS single-threaded:
+                         the library splits the work itself */
+} svit_context_config;
+
+/* Fills `config` with the defaults: every core, the C library's allocator, no log. `size` is
+ * sizeof *config as the caller was compiled. SVIT_E_ARGUMENT where config is NULL or size is too
+ * small to hold struct_size. */
+SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_t size);
+
+/* Creates a context and starts its workers. `config` may be NULL for the defaults.
+ * `*out` is owned by the caller, free with svit_context_free; on failure it is left alone.
+ * SVIT_E_ARGUMENT: threads above 256, only one of allocate and release, an unknown gemm.
+ * SVIT_E_MEMORY: no memory, or a worker could not be started. Any thread. */
+SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_config *config,
+                                         svit_error *err);
+
+/* Lets go of the context; it ends when the last handle made from it is freed. NULL allowed. */
+SVIT_API void svit_context_free(svit_context *context);
+
+/* The number of workers, the calling thread among them; 0 for NULL. Any thread. */
+SVIT_API uint32_t svit_context_threads(const svit_context *context);
+
+/* Describes how this build runs here, as one JSON object: "version", "cpu", "instruction_set"
+ * (of the kernels in use), "gemm", "blas" (its own description), "blas_core", "threads",
+ * "warnings" (an array of texts, a BLAS below the CPU's instruction set say).
+ * Writes at most `capacity` bytes, NUL included, into `buffer` (NULL allowed with capacity 0) and
+ * the size needed into `*needed` (NULL allowed). SVIT_E_ARGUMENT where it does not fit. */
+SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,
+                                           size_t capacity, size_t *needed, svit_error *err);
+
+/* Memory from the context's allocator, aligned to 64 bytes, for callers that extend the library;
+ * NULL where there is none. Free with svit_context_release and the same `bytes`. Any thread. */
+SVIT_API void *svit_context_allocate(svit_context *context, size_t bytes);
+
+/* Gives memory of svit_context_allocate back; `memory` may be NULL. */
+SVIT_API void svit_context_release(svit_context *context, void *memory, size_t bytes);
+
+/* Sends a message to the context's log sink; nothing where there is none. */
+SVIT_API void svit_context_log(const svit_context *context, int32_t level, const char *message);
+
+/* Writes a file so that a reader, or a machine that loses power, sees either the old contents or
+ * the new, never a part: temporary file in the same folder, flushed, renamed, folder flushed.
+ * SVIT_E_IO names the path and the system's reason; the old file is then untouched. Any thread. */
+SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
+                                       svit_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

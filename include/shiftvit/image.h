@@ -1,0 +1,71 @@
+/* Pictures: decoding, encoding, resampling. Every function here may be called from any thread. */
+#ifndef SHIFTVIT_IMAGE_H
+#define SHIFTVIT_IMAGE_H
+
+#include <shiftvit/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A decoded picture: 8-bit RGB, rgb[height, width, 3]. */
+typedef struct svit_image svit_image;
+
+/* Reads a JPEG or PNG file, told apart by its first bytes; grey becomes RGB, transparency is laid
+ * on black. At most 16384 pixels a side and 64 million in all. `*out` is owned by the caller, free
+ * with svit_image_free. SVIT_E_IO, or SVIT_E_FORMAT naming the file and what is wrong with it. */
+SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
+                                     svit_error *err);
+
+/* As svit_image_read, from memory; `name` is what messages call it (NULL: "picture"). */
+SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, const void *data,
+                                       size_t bytes, const char *name, svit_error *err);
+
+/* NULL allowed. */
+SVIT_API void svit_image_free(svit_image *image);
+
+/* Its size in pixels, 0 for NULL, and its pixels, borrowed until svit_image_free. */
+SVIT_API size_t svit_image_height(const svit_image *image);
+SVIT_API size_t svit_image_width(const svit_image *image);
+SVIT_API const uint8_t *svit_image_pixels(const svit_image *image);
+
+/* Writes rgb[height, width, 3] as a PNG file; atomic replace as svit_file_replace. */
+SVIT_API svit_status svit_image_write_png(svit_context *context, const char *path,
+                                          const uint8_t *rgb, size_t height, size_t width,
+                                          svit_error *err);
+
+/* Nearest neighbour, half-pixel centres: source index floor((o + 0.5) * n_in / n_out), as
+ * tf.image.resize. in[height, width, 3] to out[out_height, out_width, 3]. Sizes 1..16384. */
+SVIT_API svit_status svit_resize_nearest_u8(const uint8_t *in, size_t height, size_t width,
+                                            uint8_t *out, size_t out_height, size_t out_width,
+                                            svit_error *err);
+
+/* Bilinear, half-pixel centres, edges clamped, no antialias, as keras.layers.Resizing.
+ * in[height, width, channels] to out[out_height, out_width, channels]; channels 1..1024. */
+SVIT_API svit_status svit_resize_bilinear_f32(const float *in, size_t height, size_t width,
+                                              size_t channels, float *out, size_t out_height,
+                                              size_t out_width, svit_error *err);
+
+/* Left-right mirror, in and out [height, width, channels], not the same array. */
+SVIT_API svit_status svit_flip_horizontal_f32(const float *in, size_t height, size_t width,
+                                              size_t channels, float *out, svit_error *err);
+
+/* Affine resampling: output pixel (x, y) reads input point (t0 x + t1 y + t2, t3 x + t4 y + t5),
+ * pixel centres at whole numbers, folded into the picture by reflection (d c b a | a b c d |
+ * d c b a), bilinear. in and out [height, width, channels], not the same array; `transform` has
+ * 6 finite values. As Keras' RandomRotation and RandomZoom. */
+SVIT_API svit_status svit_affine_f32(const float *in, size_t height, size_t width, size_t channels,
+                                     const double transform[6], float *out, svit_error *err);
+
+/* The transform of a rotation about the centre by `turns` (1 = full circle, positive turns the
+ * content counter-clockwise), and of a zoom by 1 + factor (positive zooms out). */
+SVIT_API svit_status svit_affine_rotation(double turns, size_t height, size_t width,
+                                          double transform[6], svit_error *err);
+SVIT_API svit_status svit_affine_zoom(double height_factor, double width_factor, size_t height,
+                                      size_t width, double transform[6], svit_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,166 @@
+/* Models: configuration, parameters, files. */
+#ifndef SHIFTVIT_MODEL_H
+#define SHIFTVIT_MODEL_H
+
+#include <shiftvit/context.h>
+#include <shiftvit/pipeline.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A configuration with its parameters, class names and preprocessing. Any number of threads may
+ * read it; a writer (set, step, load into) needs it alone. */
+typedef struct svit_model svit_model;
+
+enum { SVIT_MAX_STAGES = 8 };
+
+enum { SVIT_ARCHITECTURE_SHIFTVIT = 0 };
+enum {
+    SVIT_SHIFT_TRUE = 0, /* groups move by shift_pixel, zero fill (the paper) */
+    SVIT_SHIFT_KERAS = 1 /* groups stay, one border line is cleared (what the Keras code does) */
+};
+enum {
+    SVIT_GROUPS_CHANNELS = 0, /* a group has C / num_div channels */
+    SVIT_GROUPS_SECTIONS = 1  /* there are C / num_div groups */
+};
+enum {
+    SVIT_NORM_LAYER = 0, /* per token over C */
+    SVIT_NORM_GROUP = 1  /* per image over H, W, C */
+};
+enum { SVIT_PADDING_SAME = 0, SVIT_PADDING_VALID = 1 };
+enum {
+    SVIT_DROP_PATH_STAGE = 0,   /* 0 .. rate over the blocks of each stage */
+    SVIT_DROP_PATH_NETWORK = 1, /* 0 .. rate over all blocks */
+    SVIT_DROP_PATH_CONSTANT = 2 /* the same rate in every block */
+};
+enum {
+    SVIT_INIT_SEED = 0, /* Glorot uniform, biases 0 (the Keras code) */
+    SVIT_INIT_PAPER = 1 /* truncated normal, standard deviation 0.02 (the paper's code) */
+};
+
+/* What a model is made of. Fields are those of the JSON configuration object. */
+typedef struct svit_model_config {
+    uint32_t struct_size;  /* sizeof(svit_model_config) */
+    int32_t architecture;  /* SVIT_ARCHITECTURE_* */
+    uint32_t input_height; /* pixels, 1..8192 */
+    uint32_t input_width;  /* pixels, 1..8192 */
+    uint32_t in_channels;  /* 1..1024 */
+    uint32_t num_classes;  /* 1..1048576 */
+    uint32_t patch_size;   /* pixels, 1..256 */
+    uint32_t dim;          /* channels of the first stage, doubled at each merge; 1..65536 */
+    uint32_t stages;       /* 1..SVIT_MAX_STAGES */
+    uint32_t blocks[8];    /* shift blocks of each stage, 0..1000 each */
+    uint32_t num_div;      /* 1..65536; four groups must fit the channels of every stage */
+    uint32_t shift_pixel;  /* pixels, 0..8192 */
+    int32_t shift;         /* SVIT_SHIFT_* */
+    int32_t groups;        /* SVIT_GROUPS_* */
+    int32_t norm;          /* SVIT_NORM_* */
+    int32_t patch_norm;    /* 1: norm after the patch embedding */
+    int32_t final_norm;    /* 1: norm before the pooling */
+    int32_t patch_padding; /* SVIT_PADDING_* */
+    int32_t merge_padding; /* SVIT_PADDING_* */
+    int32_t classifier; /* 0: the pooled features are the logits, and num_classes is their number */
+    int32_t drop_path_rule; /* SVIT_DROP_PATH_* */
+    int32_t init;           /* SVIT_INIT_* */
+    double mlp_ratio;       /* hidden channels are (int)(mlp_ratio * C), at least 1 */
+    double norm_eps;        /* above 0 */
+    double dropout;         /* [0, 1) */
+    double drop_path;       /* [0, 1) */
+} svit_model_config;
+
+/* Fills `config` with the default ShiftViT (that of the preset shiftvit-cifar10). */
+SVIT_API svit_status svit_model_config_init(svit_model_config *config, size_t size);
+
+/* Fills `config` from a preset: see svit_model_preset_name. SVIT_E_ARGUMENT names an unknown
+ * preset and lists the known ones. */
+SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t size,
+                                              const char *preset, svit_error *err);
+
+/* The name of preset number `index`, from 0; NULL past the end. Static storage. */
+SVIT_API const char *svit_model_preset_name(size_t index);
+
+/* Fills `config` from a JSON object. A field left out takes the architecture's default; an unknown
+ * field, a value of the wrong kind or out of range is SVIT_E_ARGUMENT and named, text that is no
+ * JSON object is SVIT_E_FORMAT. `config` is written only on success. */
+SVIT_API svit_status svit_model_config_from_json(svit_model_config *config, size_t size,
+                                                 const char *json, svit_error *err);
+
+/* Writes `config` as a JSON object with every field. Buffer rules as svit_context_describe. */
+SVIT_API svit_status svit_model_config_to_json(const svit_model_config *config, char *buffer,
+                                               size_t capacity, size_t *needed, svit_error *err);
+
+/* Creates a model with initial weights drawn from `seed`. `*out` is owned by the caller, free with
+ * svit_model_free. SVIT_E_ARGUMENT names the field that cannot be built. Any thread. */
+SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
+                                       const svit_model_config *config, uint64_t seed,
+                                       svit_error *err);
+
+/* Lets go of a model; sessions and optimisers made from it keep it alive. NULL allowed. */
+SVIT_API void svit_model_free(svit_model *model);
+
+/* Reads a safetensors file with a `config`, checkpoints included. `*out` as svit_model_create.
+ * SVIT_E_IO, SVIT_E_FORMAT (cut short, lying offsets, a tensor missing or of another shape),
+ * SVIT_E_ARGUMENT (a file without `config`: use svit_model_load_as). */
+SVIT_API svit_status svit_model_load(svit_model **out, svit_context *context, const char *path,
+                                     svit_error *err);
+
+/* As svit_model_load, with the caller's configuration, for files that carry none. Where the file
+ * has one too, the caller's is used. */
+SVIT_API svit_status svit_model_load_as(svit_model **out, svit_context *context,
+                                        const svit_model_config *config, const char *path,
+                                        svit_error *err);
+
+/* Writes the model, float32, as a safetensors file; atomic replace as svit_file_replace. */
+SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err);
+
+/* Copies the model's configuration out. */
+SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_config *config,
+                                           size_t size, svit_error *err);
+
+/* The number of parameter tensors; 0 for NULL. */
+SVIT_API size_t svit_model_parameter_count(const svit_model *model);
+
+/* The number of parameters, each a float; 0 for NULL. */
+SVIT_API uint64_t svit_model_parameter_elements(const svit_model *model);
+
+/* The name of tensor number `index` in file order; borrowed until the model ends; NULL past the
+ * end. */
+SVIT_API const char *svit_model_parameter_name(const svit_model *model, size_t index);
+
+/* The shape of a tensor as files have it; `shape` beyond `*rank` is 0. */
+SVIT_API svit_status svit_model_parameter_shape(const svit_model *model, const char *name,
+                                                int64_t shape[8], size_t *rank, svit_error *err);
+
+/* Copies a parameter out; row-major in its shape, `elements` exactly its size. */
+SVIT_API svit_status svit_model_get_parameter(const svit_model *model, const char *name, float *out,
+                                              size_t elements, svit_error *err);
+
+/* Copies a parameter in, as svit_model_get_parameter. SVIT_E_NUMERIC where a value is not finite;
+ * nothing is changed then. */
+SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *name, const float *in,
+                                              size_t elements, svit_error *err);
+
+/* Gives the model class names, in label order; `names` are copied. `count` is 0 (takes them away)
+ * or the number of classes. */
+SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const *names,
+                                            size_t count, svit_error *err);
+
+/* The name of a class; NULL where the model has none or past the end. Borrowed until
+ * svit_model_set_classes or the model's end. */
+SVIT_API const char *svit_model_class_name(const svit_model *model, size_t label);
+
+/* Gives the model the pipeline that turns a picture into its input; it is copied and travels in
+ * the model's file. NULL takes it away. */
+SVIT_API svit_status svit_model_set_pipeline(svit_model *model, const svit_pipeline_config *config,
+                                             svit_error *err);
+
+/* Copies the model's pipeline out; SVIT_E_STATE where it has none. */
+SVIT_API svit_status svit_model_get_pipeline(const svit_model *model, svit_pipeline_config *config,
+                                             size_t size, svit_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

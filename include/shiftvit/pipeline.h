@@ -1,0 +1,66 @@
+/* Pipelines: what turns a picture of bytes into a model's input, in training and in evaluation. */
+#ifndef SHIFTVIT_PIPELINE_H
+#define SHIFTVIT_PIPELINE_H
+
+#include <shiftvit/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    SVIT_EVALUATE_RESIZE =
+        0,                 /* the resized picture is resized again to the output size (Keras 2) */
+    SVIT_EVALUATE_KEEP = 1 /* the resized picture is the output (today's Keras) */
+};
+
+/* Pictures are brought to source size (nearest neighbour, only where they differ from it), then
+ * resized bilinearly to resize_height x resize_width. Training then takes a random crop of the
+ * output size and mirrors it with flip_probability; evaluation does as `evaluation` says. Last,
+ * value = (byte * scale - mean[channel]) / sqrt(variance[channel]).
+ * The Keras ShiftViT example: 32 -> 52 -> crop 48, flip 0.5, scale 1/255, mean 0, variance 1. */
+typedef struct svit_pipeline_config {
+    uint32_t struct_size;   /* sizeof(svit_pipeline_config) */
+    uint32_t source_height; /* pixels, 1..8192, as all sizes here */
+    uint32_t source_width;
+    uint32_t resize_height; /* at least the output's */
+    uint32_t resize_width;
+    uint32_t output_height; /* the model's input */
+    uint32_t output_width;
+    int32_t evaluation;      /* SVIT_EVALUATE_* */
+    int32_t per_batch;       /* 1: one crop offset a batch (as Keras draws), 0: one a picture; the
+                                flip is always drawn for each picture */
+    double flip_probability; /* [0, 1] */
+    double scale;            /* above 0 */
+    double mean[3];          /* in units of byte * scale */
+    double variance[3];      /* above 0 */
+} svit_pipeline_config;
+
+/* Fills `config` with the pipeline of the Keras ShiftViT example. */
+SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, size_t size);
+
+/* Fills `config` from the JSON object that model files carry as `preprocessing`, and back. A field
+ * left out takes its default; an unknown one is an error that names it. Buffer rules as
+ * svit_context_describe. Any thread. */
+SVIT_API svit_status svit_pipeline_config_from_json(svit_pipeline_config *config, size_t size,
+                                                    const char *json, svit_error *err);
+SVIT_API svit_status svit_pipeline_config_to_json(const svit_pipeline_config *config, char *buffer,
+                                                  size_t capacity, size_t *needed, svit_error *err);
+
+/* The size of what evaluation puts out for `config`: the output size, or the resized size with
+ * SVIT_EVALUATE_KEEP. */
+SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *config,
+                                                   size_t *height, size_t *width, svit_error *err);
+
+/* Applies the evaluation pipeline to n pictures rgb[n, height, width, 3] into
+ * out[n, evaluation height, evaluation width, 3]. Any thread. */
+SVIT_API svit_status svit_pipeline_evaluate(svit_context *context,
+                                            const svit_pipeline_config *config, const uint8_t *rgb,
+                                            size_t n, size_t height, size_t width, float *out,
+                                            svit_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

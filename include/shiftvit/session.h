@@ -1,0 +1,83 @@
+/* Sessions: forward, backward, gradients. */
+#ifndef SHIFTVIT_SESSION_H
+#define SHIFTVIT_SESSION_H
+
+#include <shiftvit/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A plan of work for one model: activations, tape and gradients, all allocated at creation. One
+ * thread at a time; many sessions may share a model. */
+typedef struct svit_session svit_session;
+
+enum { SVIT_MODE_INFER = 0, SVIT_MODE_TRAIN = 1 };
+enum { SVIT_COMPUTE_F32 = 0, SVIT_COMPUTE_BF16 = 1 };
+
+typedef struct svit_session_config {
+    uint32_t struct_size;  /* sizeof(svit_session_config) */
+    uint32_t max_batch;    /* the most images of one forward, 1..65536 */
+    int32_t mode;          /* SVIT_MODE_*: a session created to infer has no memory for training
+                              and stays so */
+    int32_t compute;       /* SVIT_COMPUTE_* */
+    uint64_t seed;         /* of the dropout masks */
+    uint32_t input_height; /* pixels; 0 = the model's. Models without position embedding take any
+                              size whose maps stay at least 1x1 */
+    uint32_t input_width;  /* likewise */
+} svit_session_config;
+
+/* Fills `config`: max_batch 256, SVIT_MODE_INFER, float32, seed 0, the model's input size. */
+SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size);
+
+/* Creates a session; `*out` is owned by the caller, free with svit_session_free. `config` may be
+ * NULL for the defaults. SVIT_E_ARGUMENT names the field; SVIT_E_UNSUPPORTED: a compute type that
+ * this build does not have; SVIT_E_MEMORY says how many bytes the plan needs. */
+SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
+                                         const svit_session_config *config, svit_error *err);
+
+/* NULL allowed. */
+SVIT_API void svit_session_free(svit_session *session);
+
+/* Bytes that the session holds: activations, tape, gradients, packed weights. 0 for NULL. */
+SVIT_API uint64_t svit_session_memory(const svit_session *session);
+
+/* Switches between SVIT_MODE_INFER and SVIT_MODE_TRAIN. SVIT_E_STATE: to train, in a session
+ * created to infer. Forgets the last forward. */
+SVIT_API svit_status svit_session_set_mode(svit_session *session, int32_t mode, svit_error *err);
+
+/* The number of training forwards so far: it chooses the dropout masks of the next one. */
+SVIT_API uint64_t svit_session_counter(const svit_session *session);
+
+/* Sets that number, so that a resumed run draws the masks that an unbroken one would have. */
+SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t counter,
+                                              svit_error *err);
+
+/* logits[n, classes] of images nhwc[n, height, width, channels], row-major. In training mode the
+ * dropout masks are new at each call and what backward needs is kept. n is 1..max_batch.
+ * SVIT_E_NUMERIC names the first input that is not finite. */
+SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
+                                  svit_error *err);
+
+/* Adds the gradients of sum(dlogits * logits) of the last training forward to the session's;
+ * dlogits[n, classes], the n of that forward. SVIT_E_STATE: no training forward since the last
+ * backward. */
+SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
+                                   svit_error *err);
+
+/* Copies the gradient of a parameter out, in that parameter's shape. */
+SVIT_API svit_status svit_session_get_gradient(const svit_session *session, const char *name,
+                                               float *out, size_t elements, svit_error *err);
+
+/* Copies a gradient in: for gradients that were summed over machines, or come from elsewhere. */
+SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char *name,
+                                               const float *in, size_t elements, svit_error *err);
+
+/* Sets all gradients to zero. SVIT_E_STATE in a session created to infer. */
+SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

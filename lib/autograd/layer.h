@@ -1,0 +1,61 @@
+/* What a layer is to the tape and to the session: shapes, memory, forward, backward. */
+#ifndef SV_LAYER_H
+#define SV_LAYER_H
+
+#include "base/context.h"
+#include "base/real.h"
+#include "tensor/arena.h"
+#include "tensor/map.h"
+
+typedef struct sv_layer sv_layer;
+
+/* One pass over a batch, as all layers see it. */
+typedef struct sv_run {
+    svit_context *context;
+    const real *weights; /* flat arrays of the model's parameter table */
+    real *gradients;
+    size_t n; /* images */
+    int training;
+    uint64_t seed;    /* of dropout and DropPath */
+    uint64_t counter; /* of training forwards */
+    char *shared;     /* scratch of the layer that is running */
+    char *worker;     /* scratch of worker w at worker + w * worker_bytes */
+    size_t worker_bytes;
+} sv_run;
+
+/* What a layer needs for n images, in bytes. */
+typedef struct sv_layer_memory {
+    size_t saved; /* from forward to backward */
+    size_t shared;
+    size_t worker;
+    bool overflow;
+} sv_layer_memory;
+
+typedef struct sv_layer_class {
+    const char *name;
+    int keeps_input; /* backward reads x: nobody writes over it before */
+    void (*measure)(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory);
+
+    /* y[n, out] of x[n, in]. `saved` is NULL where nothing is kept (inference). */
+    void (*forward)(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);
+
+    /* dx[n, in] of dy[n, out], and += the parameters' gradients; dx NULL: not wanted. x is what
+     * forward got where the class keeps it, else NULL. */
+    void (*backward)(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                     const real *dy, const real *x);
+
+    /* Makes packed copies of the weights in `memory` of pack_bytes, for inference or for training
+     * too; both NULL where the layer has no weights to pack. */
+    size_t (*pack_bytes)(const sv_layer *layer, const svit_context *context, int training);
+    void (*pack)(sv_layer *layer, const sv_run *run, char *memory);
+} sv_layer_class;
+
+/* The head of every layer's own struct. */
+struct sv_layer {
+    const sv_layer_class *class;
+    sv_map in, out;
+    size_t bytes;    /* of the whole struct, to release it */
+    uint32_t number; /* in its model: its random numbers are its own */
+};
+
+#endif

@@ -1,0 +1,53 @@
+/* Named parameters: one table of names and shapes over flat arrays of numbers. Weights, gradients
+ * and optimiser slots are arrays of the table's `total` elements with the same offsets. */
+#ifndef SV_PARAMETER_H
+#define SV_PARAMETER_H
+
+#include "base/context.h"
+#include "base/real.h"
+
+/* What a parameter is, for weight decay and for initial weights. */
+typedef enum sv_parameter_role {
+    SV_ROLE_WEIGHT,
+    SV_ROLE_BIAS,
+    SV_ROLE_NORM_WEIGHT,
+    SV_ROLE_NORM_BIAS,
+    SV_ROLE_POSITION
+} sv_parameter_role;
+
+typedef struct sv_parameter {
+    char name[96];
+    int64_t shape[8]; /* as files have it */
+    size_t rank;
+    size_t elements;
+    size_t offset; /* of its first element in the flat arrays; a multiple of 16 */
+    sv_parameter_role role;
+    double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule */
+} sv_parameter;
+
+typedef struct sv_parameter_table {
+    sv_allocator allocator;
+    sv_parameter *list; /* in file order */
+    size_t count;
+    size_t capacity;
+    size_t total;    /* elements of a flat array, padding between parameters included (kept 0) */
+    size_t elements; /* without padding */
+} sv_parameter_table;
+
+void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator);
+void sv_parameter_table_free(sv_parameter_table *table);
+
+/* Adds a parameter and returns its number in *index. */
+svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const char *name,
+                             sv_parameter_role role, const int64_t *shape, size_t rank,
+                             svit_error *err);
+
+/* NULL where there is none of that name. */
+const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const char *name);
+
+/* Between the file's layout and the one that kernels use (a convolution [out, in, kh, kw] is kept
+ * as [out, kh, kw, in]; all else is the same). `flat` is the whole flat array. */
+void sv_parameter_export(const sv_parameter *parameter, float *out, const real *flat);
+void sv_parameter_import(const sv_parameter *parameter, real *flat, const float *in);
+
+#endif

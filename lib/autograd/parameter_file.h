@@ -1,0 +1,27 @@
+/* Flat arrays of a parameter table in safetensors files, each under a prefix of its own: weights
+ * under none, optimiser slots and averages under theirs. */
+#ifndef SV_PARAMETER_FILE_H
+#define SV_PARAMETER_FILE_H
+
+#include "autograd/parameter.h"
+#include "interop/safetensors.h"
+
+typedef struct sv_parameter_array {
+    const char *prefix; /* "" for the weights; at most 63 bytes */
+    const real *values; /* table->total elements */
+} sv_parameter_array;
+
+/* Writes the arrays one after another, each in the table's order, with `metadata`. Atomic. */
+svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const char *path,
+                                      const json_t *metadata, const sv_parameter_array *arrays,
+                                      size_t count, svit_error *err);
+
+/* Reads prefix + name for every parameter into values[table->total], whose padding is left alone. A
+ * weight [out, in, 1, 1] may be [out, in] in the file. SVIT_E_FORMAT names `path` and a tensor that
+ * is missing, of another shape, or holds a number that is not finite; `values` are then undefined.
+ */
+svit_status sv_parameter_array_read(const sv_parameter_table *table, real *values,
+                                    const sv_safetensors *file, const char *path,
+                                    const char *prefix, svit_error *err);
+
+#endif

@@ -1,0 +1,404 @@
+/* The one file that opens, writes, renames and lists files. */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct sv_file {
+    int descriptor;
+    uint64_t size;
+    char *path;
+};
+
+struct sv_replacement {
+    int descriptor;
+    char *path;
+    char *temporary;
+};
+
+static svit_status fail_io(svit_error *err, const char *action, const char *path)
+{
+    char reason[128];
+    int code = errno;
+    return sv_fail(err, SVIT_E_IO, "cannot %s '%s': %s", action, path,
+                   sv_errno_text(code, reason, sizeof reason));
+}
+
+static svit_status open_regular(int *descriptor, uint64_t *size, const char *path, svit_error *err)
+{
+    int opened = open(path, O_RDONLY | O_CLOEXEC);
+    if (opened < 0)
+        return fail_io(err, "open", path);
+    struct stat state;
+    svit_status status = SVIT_OK;
+    if (fstat(opened, &state) != 0)
+        status = fail_io(err, "examine", path);
+    else if (!S_ISREG(state.st_mode))
+        status = sv_fail(err, SVIT_E_IO, "'%s' is not a regular file", path);
+    if (status != SVIT_OK) {
+        close(opened);
+        return status;
+    }
+    *descriptor = opened;
+    *size = (uint64_t)state.st_size;
+    return SVIT_OK;
+}
+
+svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const char *path,
+                         svit_error *err)
+{
+    int descriptor = -1;
+    uint64_t size = 0;
+    SVIT_TRY(open_regular(&descriptor, &size, path, err));
+    sv_file *file = sv_allocate(allocator, sizeof *file);
+    char *copy = sv_copy_text(allocator, path);
+    if (!file || !copy) {
+        sv_release(allocator, file, sizeof *file);
+        sv_release_text(allocator, copy);
+        close(descriptor);
+        return sv_fail_memory(err, sizeof *file + strlen(path) + 1, "an open file");
+    }
+    *file = (sv_file){descriptor, size, copy};
+    *out = file;
+    return SVIT_OK;
+}
+
+void sv_file_close(const sv_allocator *allocator, sv_file *file)
+{
+    if (!file)
+        return;
+    close(file->descriptor);
+    sv_release_text(allocator, file->path);
+    sv_release(allocator, file, sizeof *file);
+}
+
+uint64_t sv_file_size(const sv_file *file)
+{
+    return file->size;
+}
+
+svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
+                            svit_error *err)
+{
+    char *to = data;
+    while (bytes > 0) {
+        ssize_t got = pread(file->descriptor, to, bytes, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_io(err, "read", file->path);
+        if (got == 0)
+            return sv_fail(err, SVIT_E_FORMAT, "'%s' ends %zu bytes too early", file->path, bytes);
+        to += got;
+        offset += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
+                         const char *path, size_t limit, svit_error *err)
+{
+    sv_file *file = NULL;
+    SVIT_TRY(sv_file_open(&file, allocator, path, err));
+    svit_status status = SVIT_OK;
+    char *memory = NULL;
+    size_t size = (size_t)file->size;
+    if (file->size > limit)
+        status = sv_fail(err, SVIT_E_FORMAT, "'%s' has %llu bytes; at most %zu are read", path,
+                         (unsigned long long)file->size, limit);
+    else if (!(memory = sv_allocate(allocator, size + 1)))
+        status = sv_fail_memory(err, size + 1, path);
+    else
+        status = sv_file_read_at(file, 0, memory, size, err);
+    sv_file_close(allocator, file);
+    if (status != SVIT_OK) {
+        sv_release(allocator, memory, size + 1);
+        return status;
+    }
+    memory[size] = '\0';
+    *data = memory;
+    *bytes = size;
+    return SVIT_OK;
+}
+
+static void replacement_free(const sv_allocator *allocator, sv_replacement *replacement)
+{
+    if (replacement->descriptor >= 0)
+        close(replacement->descriptor);
+    sv_release_text(allocator, replacement->path);
+    sv_release_text(allocator, replacement->temporary);
+    sv_release(allocator, replacement, sizeof *replacement);
+}
+
+/* The file that `path` leads to: a symbolic link stays one, its target is replaced. */
+static char *resolve_link(const sv_allocator *allocator, const char *path)
+{
+    struct stat state;
+    char target[PATH_MAX];
+    bool link = lstat(path, &state) == 0 && S_ISLNK(state.st_mode);
+    return sv_copy_text(allocator, link && realpath(path, target) ? target : path);
+}
+
+static bool same_file(int descriptor, const char *path)
+{
+    struct stat opened, named;
+    return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/* One fixed name, so that a process that was killed leaves at most one such file, which the next
+ * writer takes over. The lock keeps writers apart; a file that was renamed away between open and
+ * lock is somebody's finished work and is left alone. */
+static int open_temporary(const char *path)
+{
+    for (;;) {
+        int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (descriptor < 0)
+            return -1;
+        int failed = 0;
+        if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+            failed = errno == EWOULDBLOCK ? EBUSY : errno;
+        else if (same_file(descriptor, path)) {
+            if (ftruncate(descriptor, 0) == 0)
+                return descriptor;
+            failed = errno;
+        }
+        close(descriptor);
+        if (failed) {
+            errno = failed;
+            return -1;
+        }
+    }
+}
+
+svit_status sv_replacement_begin(sv_replacement **out, const sv_allocator *allocator,
+                                 const char *path, svit_error *err)
+{
+    static const char SUFFIX[] = ".part";
+    sv_replacement *replacement = sv_allocate(allocator, sizeof *replacement);
+    if (!replacement)
+        return sv_fail_memory(err, sizeof *replacement, "a file replacement");
+    *replacement = (sv_replacement){-1, resolve_link(allocator, path), NULL};
+    if (replacement->path)
+        replacement->temporary = sv_allocate(allocator, strlen(replacement->path) + sizeof SUFFIX);
+    if (!replacement->temporary) {
+        replacement_free(allocator, replacement);
+        return sv_fail_memory(err, strlen(path) + sizeof SUFFIX, "a file's name");
+    }
+    strcpy(replacement->temporary, replacement->path);
+    strcat(replacement->temporary, SUFFIX);
+    replacement->descriptor = open_temporary(replacement->temporary);
+    if (replacement->descriptor < 0) {
+        svit_status status = fail_io(err, "write", replacement->temporary);
+        replacement_free(allocator, replacement);
+        return status;
+    }
+    *out = replacement;
+    return SVIT_OK;
+}
+
+svit_status sv_replacement_write(sv_replacement *replacement, const void *data, size_t bytes,
+                                 svit_error *err)
+{
+    const char *from = data;
+    while (bytes > 0) {
+        ssize_t put = write(replacement->descriptor, from, bytes);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return fail_io(err, "write", replacement->temporary);
+        from += put;
+        bytes -= (size_t)put;
+    }
+    return SVIT_OK;
+}
+
+/* Without this the rename itself may be lost with the machine's power. */
+static svit_status flush_folder(const sv_allocator *allocator, const char *path, svit_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = sv_copy_text(allocator, slash ? path : ".");
+    if (!folder)
+        return sv_fail_memory(err, strlen(path) + 1, "a folder's name");
+    size_t length = slash ? (size_t)(slash - path) : 1;
+    size_t bytes = strlen(folder) + 1;
+    folder[length ? length : 1] = '\0';
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    svit_status status = SVIT_OK;
+    if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS))
+        status = fail_io(err, "flush the folder of", path);
+    if (descriptor >= 0)
+        close(descriptor);
+    sv_release(allocator, folder, bytes);
+    return status;
+}
+
+svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement *replacement,
+                                  svit_error *err)
+{
+    svit_status status = SVIT_OK;
+    if (fsync(replacement->descriptor) != 0)
+        status = fail_io(err, "flush", replacement->temporary);
+    else if (rename(replacement->temporary, replacement->path) != 0)
+        status = fail_io(err, "replace", replacement->path);
+    if (status != SVIT_OK) {
+        unlink(replacement->temporary);
+        replacement_free(allocator, replacement);
+        return status;
+    }
+    status = flush_folder(allocator, replacement->path, err);
+    replacement_free(allocator, replacement);
+    return status;
+}
+
+void sv_replacement_abandon(const sv_allocator *allocator, sv_replacement *replacement)
+{
+    if (!replacement)
+        return;
+    unlink(replacement->temporary);
+    replacement_free(allocator, replacement);
+}
+
+SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
+                                       svit_error *err)
+{
+    SV_REQUIRE(path);
+    if (bytes)
+        SV_REQUIRE(data);
+    sv_allocator allocator = sv_allocator_default();
+    sv_replacement *replacement = NULL;
+    SVIT_TRY(sv_replacement_begin(&replacement, &allocator, path, err));
+    svit_status status = sv_replacement_write(replacement, data, bytes, err);
+    if (status != SVIT_OK) {
+        sv_replacement_abandon(&allocator, replacement);
+        return status;
+    }
+    return sv_replacement_commit(&allocator, replacement, err);
+}
+
+static bool is_folder(DIR *folder, const char *name)
+{
+    struct stat state;
+    return fstatat(dirfd(folder), name, &state, 0) == 0 && S_ISDIR(state.st_mode);
+}
+
+static bool listing_grow(sv_listing *listing, const sv_allocator *allocator)
+{
+    if (listing->count < listing->capacity)
+        return true;
+    size_t capacity = listing->capacity ? 2 * listing->capacity : 64;
+    char **names = sv_allocate(allocator, capacity * sizeof *names);
+    bool *folders = sv_allocate(allocator, capacity * sizeof *folders);
+    if (!names || !folders) {
+        sv_release(allocator, names, capacity * sizeof *names);
+        sv_release(allocator, folders, capacity * sizeof *folders);
+        return false;
+    }
+    if (listing->count) {
+        memcpy(names, listing->names, listing->count * sizeof *names);
+        memcpy(folders, listing->folders, listing->count * sizeof *folders);
+    }
+    sv_release(allocator, listing->names, listing->capacity * sizeof *names);
+    sv_release(allocator, listing->folders, listing->capacity * sizeof *folders);
+    listing->names = names;
+    listing->folders = folders;
+    listing->capacity = capacity;
+    return true;
+}
+
+static svit_status listing_fill(sv_listing *listing, const sv_allocator *allocator, DIR *folder,
+                                const char *path, svit_error *err)
+{
+    for (;;) {
+        errno = 0;
+        struct dirent *entry = readdir(folder);
+        if (!entry)
+            return errno ? fail_io(err, "list", path) : SVIT_OK;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char *name = NULL;
+        if (!listing_grow(listing, allocator) || !(name = sv_copy_text(allocator, entry->d_name)))
+            return sv_fail_memory(err, strlen(entry->d_name) + 1, "a folder's listing");
+        listing->names[listing->count] = name;
+        listing->folders[listing->count++] = is_folder(folder, entry->d_name);
+    }
+}
+
+static void swap_entries(sv_listing *listing, size_t a, size_t b)
+{
+    char *name = listing->names[a];
+    bool folder = listing->folders[a];
+    listing->names[a] = listing->names[b];
+    listing->folders[a] = listing->folders[b];
+    listing->names[b] = name;
+    listing->folders[b] = folder;
+}
+
+/* Lets the entry at `root` of a heap of `count` sink to its place. */
+static void sift_down(sv_listing *listing, size_t root, size_t count)
+{
+    for (;;) {
+        size_t child = 2 * root + 1;
+        if (child >= count)
+            return;
+        if (child + 1 < count && strcmp(listing->names[child], listing->names[child + 1]) < 0)
+            child++;
+        if (strcmp(listing->names[root], listing->names[child]) >= 0)
+            return;
+        swap_entries(listing, root, child);
+        root = child;
+    }
+}
+
+/* Heapsort: two arrays are sorted together, which qsort cannot do. */
+static void listing_sort(sv_listing *listing)
+{
+    for (size_t root = listing->count / 2; root-- > 0;)
+        sift_down(listing, root, listing->count);
+    for (size_t end = listing->count; end-- > 1;) {
+        swap_entries(listing, 0, end);
+        sift_down(listing, 0, end);
+    }
+}
+
+svit_status sv_folder_list(sv_listing *out, const sv_allocator *allocator, const char *path,
+                           svit_error *err)
+{
+    DIR *folder = opendir(path);
+    if (!folder)
+        return fail_io(err, "open the folder", path);
+    sv_listing listing = {0};
+    svit_status status = listing_fill(&listing, allocator, folder, path, err);
+    closedir(folder);
+    if (status != SVIT_OK) {
+        sv_listing_free(allocator, &listing);
+        return status;
+    }
+    listing_sort(&listing);
+    *out = listing;
+    return SVIT_OK;
+}
+
+void sv_listing_free(const sv_allocator *allocator, sv_listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++)
+        sv_release_text(allocator, listing->names[i]);
+    sv_release(allocator, listing->names, listing->capacity * sizeof *listing->names);
+    sv_release(allocator, listing->folders, listing->capacity * sizeof *listing->folders);
+    *listing = (sv_listing){0};
+}
+
+bool sv_folder_exists(const char *path)
+{
+    struct stat state;
+    return stat(path, &state) == 0 && S_ISDIR(state.st_mode);
+}

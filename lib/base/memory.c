@@ -1,0 +1,68 @@
+/* The one file that calls the C library's allocator. */
+#include "base/memory.h"
+
+#include "base/size.h"
+#include "base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *default_allocate(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    void *memory = NULL;
+    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+}
+
+static void default_release(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(memory);
+}
+
+sv_allocator sv_allocator_default(void)
+{
+    return (sv_allocator){default_allocate, default_release, NULL};
+}
+
+void *sv_allocate(const sv_allocator *allocator, size_t bytes)
+{
+    return allocator->allocate(allocator->user, bytes ? bytes : 1, SV_ALIGNMENT);
+}
+
+void sv_release(const sv_allocator *allocator, void *memory, size_t bytes)
+{
+    if (memory)
+        allocator->release(allocator->user, memory, bytes ? bytes : 1);
+}
+
+svit_status sv_allocate_array(const sv_allocator *allocator, void **out, size_t count, size_t size,
+                              const char *what, svit_error *err)
+{
+    size_t bytes;
+    if (!sv_size_multiply(&bytes, count, size))
+        return sv_fail(err, SVIT_E_MEMORY, "%zu x %zu bytes for %s do not fit a size", count, size,
+                       what);
+    void *memory = sv_allocate(allocator, bytes);
+    if (!memory)
+        return sv_fail_memory(err, bytes, what);
+    memset(memory, 0, bytes);
+    *out = memory;
+    return SVIT_OK;
+}
+
+char *sv_copy_text(const sv_allocator *allocator, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = sv_allocate(allocator, bytes);
+    if (copy)
+        memcpy(copy, text, bytes);
+    return copy;
+}
+
+void sv_release_text(const sv_allocator *allocator, char *text)
+{
+    if (text)
+        sv_release(allocator, text, strlen(text) + 1);
+}

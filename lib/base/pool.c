@@ -1,0 +1,195 @@
+/* The worker pool: tasks are claimed by number, so that a slow worker delays no other. Workers look
+ * for work for a few microseconds before they sleep, since a layer follows a layer at once. */
+#include "base/pool.h"
+
+#include <stdatomic.h>
+
+enum { SPIN_ROUNDS = 2000 };
+
+typedef struct pool_worker {
+    sv_pool *pool;
+    sv_thread *thread;
+    uint32_t number;
+} pool_worker;
+
+struct sv_pool {
+    sv_mutex *turn;  /* one caller at a time */
+    sv_mutex *mutex; /* guards sleeping and waking */
+    sv_condition *wake;
+    sv_condition *idle;
+    pool_worker *workers;
+    uint32_t threads;
+    uint32_t started;
+    sv_task task;
+    void *argument;
+    size_t count;
+    atomic_size_t next;     /* the next task to be claimed */
+    atomic_uint generation; /* counts calls of sv_pool_run, and the end */
+    atomic_uint active;     /* workers that have not finished this generation */
+    atomic_bool ending;
+};
+
+static inline void spin_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void claim_tasks(sv_pool *pool, uint32_t worker)
+{
+    for (;;) {
+        size_t task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+        if (task >= pool->count)
+            return;
+        pool->task(pool->argument, task, worker);
+    }
+}
+
+static void wait_for_generation(sv_pool *pool, unsigned seen)
+{
+    for (int i = 0; i < SPIN_ROUNDS; i++) {
+        if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen)
+            return;
+        spin_pause();
+    }
+    sv_mutex_lock(pool->mutex);
+    while (atomic_load_explicit(&pool->generation, memory_order_acquire) == seen)
+        sv_condition_wait(pool->wake, pool->mutex);
+    sv_mutex_unlock(pool->mutex);
+}
+
+static void finish_generation(sv_pool *pool)
+{
+    if (atomic_fetch_sub_explicit(&pool->active, 1, memory_order_acq_rel) != 1)
+        return;
+    sv_mutex_lock(pool->mutex);
+    sv_condition_broadcast(pool->idle);
+    sv_mutex_unlock(pool->mutex);
+}
+
+static void worker_main(void *argument)
+{
+    pool_worker *worker = argument;
+    sv_pool *pool = worker->pool;
+    unsigned seen = 0;
+    for (;;) {
+        wait_for_generation(pool, seen);
+        seen++;
+        if (atomic_load_explicit(&pool->ending, memory_order_acquire))
+            return;
+        claim_tasks(pool, worker->number);
+        finish_generation(pool);
+    }
+}
+
+static void start_generation(sv_pool *pool)
+{
+    sv_mutex_lock(pool->mutex);
+    atomic_fetch_add_explicit(&pool->generation, 1, memory_order_release);
+    sv_condition_broadcast(pool->wake);
+    sv_mutex_unlock(pool->mutex);
+}
+
+static void wait_until_idle(sv_pool *pool)
+{
+    for (int i = 0; i < SPIN_ROUNDS; i++) {
+        if (atomic_load_explicit(&pool->active, memory_order_acquire) == 0)
+            return;
+        spin_pause();
+    }
+    sv_mutex_lock(pool->mutex);
+    while (atomic_load_explicit(&pool->active, memory_order_acquire) != 0)
+        sv_condition_wait(pool->idle, pool->mutex);
+    sv_mutex_unlock(pool->mutex);
+}
+
+void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
+{
+    if (count == 0)
+        return;
+    sv_mutex_lock(pool->turn);
+    pool->task = task;
+    pool->argument = argument;
+    pool->count = count;
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    if (pool->started == 0 || count == 1) {
+        claim_tasks(pool, 0);
+    } else {
+        atomic_store_explicit(&pool->active, pool->started, memory_order_relaxed);
+        start_generation(pool);
+        claim_tasks(pool, 0);
+        wait_until_idle(pool);
+    }
+    sv_mutex_unlock(pool->turn);
+}
+
+static bool pool_parts(sv_pool *pool, const sv_allocator *allocator)
+{
+    pool->turn = sv_mutex_create(allocator);
+    pool->mutex = sv_mutex_create(allocator);
+    pool->wake = sv_condition_create(allocator);
+    pool->idle = sv_condition_create(allocator);
+    return pool->turn && pool->mutex && pool->wake && pool->idle;
+}
+
+static svit_status start_workers(sv_pool *pool, const sv_allocator *allocator, svit_error *err)
+{
+    for (uint32_t i = 1; i < pool->threads; i++) {
+        pool_worker *worker = &pool->workers[i];
+        *worker = (pool_worker){pool, NULL, i};
+        worker->thread = sv_thread_start(allocator, worker_main, worker);
+        if (!worker->thread)
+            return sv_fail(err, SVIT_E_MEMORY, "worker %u of %u could not be started", i,
+                           pool->threads);
+        pool->started++;
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_t threads,
+                           svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, 1, sizeof(sv_pool), "the worker pool", err));
+    sv_pool *pool = memory;
+    pool->threads = threads;
+    svit_status status =
+        sv_allocate_array(allocator, &memory, threads, sizeof(pool_worker), "workers", err);
+    if (status == SVIT_OK) {
+        pool->workers = memory;
+        if (!pool_parts(pool, allocator))
+            status = sv_fail(err, SVIT_E_MEMORY, "the worker pool's locks could not be made");
+        else
+            status = start_workers(pool, allocator, err);
+    }
+    if (status != SVIT_OK) {
+        sv_pool_free(allocator, pool);
+        return status;
+    }
+    *out = pool;
+    return SVIT_OK;
+}
+
+void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)
+{
+    if (!pool)
+        return;
+    if (pool->started) {
+        atomic_store_explicit(&pool->ending, true, memory_order_release);
+        start_generation(pool);
+        for (uint32_t i = 1; i <= pool->started; i++)
+            sv_thread_join(allocator, pool->workers[i].thread);
+    }
+    sv_condition_free(allocator, pool->idle);
+    sv_condition_free(allocator, pool->wake);
+    sv_mutex_free(allocator, pool->mutex);
+    sv_mutex_free(allocator, pool->turn);
+    sv_release(allocator, pool->workers, pool->threads * sizeof(pool_worker));
+    sv_release(allocator, pool, sizeof *pool);
+}
+
+uint32_t sv_pool_threads(const sv_pool *pool)
+{
+    return pool->threads;
+}

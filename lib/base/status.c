@@ -1,0 +1,104 @@
+/* How failures are reported: formatting into the caller's error record. */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VERSION_MAJOR 0
+#define VERSION_MINOR 1
+#define VERSION_PATCH 0
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+static const struct {
+    svit_status status;
+    const char *name;
+} STATUS_NAMES[] = {
+    {SVIT_OK, "SVIT_OK"},
+    {SVIT_E_ARGUMENT, "SVIT_E_ARGUMENT"},
+    {SVIT_E_MEMORY, "SVIT_E_MEMORY"},
+    {SVIT_E_STATE, "SVIT_E_STATE"},
+    {SVIT_E_IO, "SVIT_E_IO"},
+    {SVIT_E_FORMAT, "SVIT_E_FORMAT"},
+    {SVIT_E_VERSION, "SVIT_E_VERSION"},
+    {SVIT_E_STOPPED, "SVIT_E_STOPPED"},
+    {SVIT_E_UNSUPPORTED, "SVIT_E_UNSUPPORTED"},
+    {SVIT_E_NUMERIC, "SVIT_E_NUMERIC"},
+};
+
+SVIT_API const char *svit_status_name(svit_status status)
+{
+    for (size_t i = 0; i < sizeof STATUS_NAMES / sizeof *STATUS_NAMES; i++)
+        if (STATUS_NAMES[i].status == status)
+            return STATUS_NAMES[i].name;
+    return "SVIT_E_?";
+}
+
+SVIT_API uint32_t svit_version_number(void)
+{
+    return VERSION_MAJOR << 16 | VERSION_MINOR << 8 | VERSION_PATCH;
+}
+
+SVIT_API const char *svit_version_string(void)
+{
+    return TEXT(VERSION_MAJOR) "." TEXT(VERSION_MINOR) "." TEXT(VERSION_PATCH);
+}
+
+/* A record is never smaller than that of version 0.1, so its first fields can be written whatever
+ * struct_size says. */
+SVIT_API svit_status svit_error_set(svit_error *err, svit_status status, const char *message)
+{
+    return sv_fail(err, status, "%s", message ? message : "");
+}
+
+/* A message cut in the middle of a UTF-8 character loses the rest of it. */
+static void trim_utf8(char *text)
+{
+    size_t length = strlen(text), start = length;
+    while (start > 0 && ((unsigned char)text[start - 1] & 0xC0) == 0x80)
+        start--;
+    if (start == 0)
+        return;
+    unsigned char lead = (unsigned char)text[start - 1];
+    size_t wanted = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
+    if (length - start < wanted)
+        text[start - 1] = '\0';
+}
+
+svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...)
+{
+    if (!err)
+        return status;
+    /* Formatted aside: an argument may be err->message itself. */
+    char text[sizeof err->message];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (length >= (int)sizeof text)
+        trim_utf8(text);
+    err->code = status;
+    memcpy(err->message, text, sizeof text);
+    return status;
+}
+
+svit_status sv_fail_memory(svit_error *err, size_t bytes, const char *what)
+{
+    return sv_fail(err, SVIT_E_MEMORY, "%zu bytes for %s could not be had from the allocator",
+                   bytes, what);
+}
+
+svit_status sv_fail_in(svit_error *err, svit_status status, const char *where)
+{
+    return err ? sv_fail(err, status, "%s: %s", where, err->message) : status;
+}
+
+const char *sv_errno_text(int code, char *buffer, size_t capacity)
+{
+    /* The GNU form of strerror_r may return text of its own. */
+    const char *text = strerror_r(code, buffer, capacity);
+    if (text != buffer)
+        snprintf(buffer, capacity, "%s", text);
+    return buffer;
+}

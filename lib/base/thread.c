@@ -1,0 +1,118 @@
+/* The one file that includes pthread.h. */
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+struct sv_mutex {
+    pthread_mutex_t handle;
+};
+
+struct sv_condition {
+    pthread_cond_t handle;
+};
+
+struct sv_thread {
+    pthread_t handle;
+    void (*body)(void *);
+    void *argument;
+};
+
+sv_mutex *sv_mutex_create(const sv_allocator *allocator)
+{
+    sv_mutex *mutex = sv_allocate(allocator, sizeof *mutex);
+    if (mutex && pthread_mutex_init(&mutex->handle, NULL) != 0) {
+        sv_release(allocator, mutex, sizeof *mutex);
+        return NULL;
+    }
+    return mutex;
+}
+
+void sv_mutex_free(const sv_allocator *allocator, sv_mutex *mutex)
+{
+    if (!mutex)
+        return;
+    pthread_mutex_destroy(&mutex->handle);
+    sv_release(allocator, mutex, sizeof *mutex);
+}
+
+void sv_mutex_lock(sv_mutex *mutex)
+{
+    pthread_mutex_lock(&mutex->handle);
+}
+
+void sv_mutex_unlock(sv_mutex *mutex)
+{
+    pthread_mutex_unlock(&mutex->handle);
+}
+
+sv_condition *sv_condition_create(const sv_allocator *allocator)
+{
+    sv_condition *condition = sv_allocate(allocator, sizeof *condition);
+    if (condition && pthread_cond_init(&condition->handle, NULL) != 0) {
+        sv_release(allocator, condition, sizeof *condition);
+        return NULL;
+    }
+    return condition;
+}
+
+void sv_condition_free(const sv_allocator *allocator, sv_condition *condition)
+{
+    if (!condition)
+        return;
+    pthread_cond_destroy(&condition->handle);
+    sv_release(allocator, condition, sizeof *condition);
+}
+
+void sv_condition_wait(sv_condition *condition, sv_mutex *mutex)
+{
+    pthread_cond_wait(&condition->handle, &mutex->handle);
+}
+
+void sv_condition_broadcast(sv_condition *condition)
+{
+    pthread_cond_broadcast(&condition->handle);
+}
+
+static void *thread_main(void *argument)
+{
+    sv_thread *thread = argument;
+    thread->body(thread->argument);
+    return NULL;
+}
+
+/* The program's signal handlers are to run on the program's own threads. */
+sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument)
+{
+    sv_thread *thread = sv_allocate(allocator, sizeof *thread);
+    if (!thread)
+        return NULL;
+    thread->body = body;
+    thread->argument = argument;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&thread->handle, NULL, thread_main, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        sv_release(allocator, thread, sizeof *thread);
+        return NULL;
+    }
+    return thread;
+}
+
+void sv_thread_join(const sv_allocator *allocator, sv_thread *thread)
+{
+    pthread_join(thread->handle, NULL);
+    sv_release(allocator, thread, sizeof *thread);
+}
+
+uint32_t sv_thread_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1;
+    int cores = CPU_COUNT(&set);
+    return cores > 0 ? (uint32_t)cores : 1;
+}

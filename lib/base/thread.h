@@ -1,0 +1,34 @@
+/* The one door to threads. */
+#ifndef SV_THREAD_H
+#define SV_THREAD_H
+
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+
+typedef struct sv_mutex sv_mutex;
+typedef struct sv_condition sv_condition;
+typedef struct sv_thread sv_thread;
+
+/* NULL where it cannot be made. Freeing NULL is allowed. */
+sv_mutex *sv_mutex_create(const sv_allocator *allocator);
+void sv_mutex_free(const sv_allocator *allocator, sv_mutex *mutex);
+void sv_mutex_lock(sv_mutex *mutex);
+void sv_mutex_unlock(sv_mutex *mutex);
+
+sv_condition *sv_condition_create(const sv_allocator *allocator);
+void sv_condition_free(const sv_allocator *allocator, sv_condition *condition);
+void sv_condition_wait(sv_condition *condition, sv_mutex *mutex);
+void sv_condition_broadcast(sv_condition *condition);
+
+/* Starts body(argument), all signals blocked in it; NULL where it cannot be started. */
+sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument);
+
+/* Waits for its end and frees it. */
+void sv_thread_join(const sv_allocator *allocator, sv_thread *thread);
+
+/* Cores that the process may run on, at least 1. */
+uint32_t sv_thread_cores(void);
+
+#endif

@@ -1,0 +1,17 @@
+/* The coordinates of resizing, in whole numbers and in double. */
+#include "data/axis.h"
+
+size_t sv_axis_nearest(size_t o, size_t in, size_t out)
+{
+    return (2 * o + 1) * in / (2 * out);
+}
+
+sv_tap sv_axis_bilinear(size_t o, size_t in, size_t out)
+{
+    double s = ((double)o + 0.5) * (double)in / (double)out - 0.5;
+    double last = (double)(in - 1);
+    s = s < 0 ? 0 : s > last ? last : s;
+    uint32_t low = (uint32_t)s;
+    uint32_t high = low + 1 < in ? low + 1 : low;
+    return (sv_tap){.low = low, .high = high, .fraction = (float)(s - (double)low)};
+}

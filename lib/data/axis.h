@@ -1,0 +1,21 @@
+/* Where the lines of a resized picture come from, along one axis. Pixel centres are at half. */
+#ifndef SV_AXIS_H
+#define SV_AXIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* value = line[low] + (line[high] - line[low]) * fraction */
+typedef struct sv_tap {
+    uint32_t low;
+    uint32_t high;
+    float fraction;
+} sv_tap;
+
+/* The source line floor((o + 0.5) * in / out) of line `o`. */
+size_t sv_axis_nearest(size_t o, size_t in, size_t out);
+
+/* Bilinear: s = (o + 0.5) * in / out - 0.5, clamped to the lines that there are. */
+sv_tap sv_axis_bilinear(size_t o, size_t in, size_t out);
+
+#endif

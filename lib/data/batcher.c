@@ -1,0 +1,152 @@
+/* Making one batch: which samples, read and sent through the pipeline. */
+#include "data/batcher.h"
+
+#include "data/checks.h"
+#include "data/order.h"
+
+#include <stdio.h>
+
+struct sv_batcher {
+    svit_dataset *dataset;
+    svit_loader_config config;
+    sv_pipeline *plan;
+    uint32_t *order; /* of epoch order_epoch, where has_order */
+    uint64_t order_epoch;
+    bool has_order;
+    uint8_t *rgb;   /* one sample */
+    float *scratch; /* of the plan */
+};
+
+static const sv_allocator *allocator_of(const sv_batcher *batcher)
+{
+    return &batcher->dataset->context->allocator;
+}
+
+static uint32_t sample_count(const sv_batcher *batcher)
+{
+    return (uint32_t)batcher->dataset->count;
+}
+
+static svit_status buffers_create(sv_batcher *batcher, const svit_pipeline_config *pipeline,
+                                  svit_error *err)
+{
+    const svit_dataset *dataset = batcher->dataset;
+    const sv_allocator *allocator = allocator_of(batcher);
+    SVIT_TRY(sv_pipeline_create(&batcher->plan, allocator, pipeline, dataset->height,
+                                dataset->width, err));
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, dataset->count, sizeof *batcher->order,
+                               "the order of an epoch", err));
+    batcher->order = memory;
+    SVIT_TRY(
+        sv_allocate_array(allocator, &memory, sv_dataset_picture(dataset), 1, "a picture", err));
+    batcher->rgb = memory;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, sv_pipeline_scratch(batcher->plan),
+                               sizeof *batcher->scratch, "a pipeline's scratch", err));
+    batcher->scratch = memory;
+    return SVIT_OK;
+}
+
+svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
+                              const svit_pipeline_config *pipeline,
+                              const svit_loader_config *config, svit_error *err)
+{
+    sv_batcher *batcher = sv_allocate(&dataset->context->allocator, sizeof *batcher);
+    if (!batcher)
+        return sv_fail_memory(err, sizeof *batcher, "a loader");
+    *batcher = (sv_batcher){.dataset = sv_dataset_retain(dataset), .config = *config};
+    svit_status status = buffers_create(batcher, pipeline, err);
+    if (status != SVIT_OK) {
+        sv_batcher_free(batcher);
+        return status;
+    }
+    *out = batcher;
+    return SVIT_OK;
+}
+
+void sv_batcher_free(sv_batcher *batcher)
+{
+    if (!batcher)
+        return;
+    svit_dataset *dataset = batcher->dataset;
+    const sv_allocator *allocator = allocator_of(batcher);
+    if (batcher->plan)
+        sv_release(allocator, batcher->scratch,
+                   sv_pipeline_scratch(batcher->plan) * sizeof *batcher->scratch);
+    sv_release(allocator, batcher->rgb, sv_dataset_picture(dataset));
+    sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
+    sv_pipeline_free(allocator, batcher->plan);
+    sv_release(allocator, batcher, sizeof *batcher);
+    svit_dataset_free(dataset);
+}
+
+uint64_t sv_batcher_batches(const sv_batcher *batcher)
+{
+    uint64_t size = batcher->config.batch;
+    return (sample_count(batcher) + size - 1) / size;
+}
+
+size_t sv_batcher_height(const sv_batcher *batcher)
+{
+    return sv_pipeline_height(batcher->plan, batcher->config.augment);
+}
+
+size_t sv_batcher_width(const sv_batcher *batcher)
+{
+    return sv_pipeline_width(batcher->plan, batcher->config.augment);
+}
+
+size_t sv_batcher_elements(const sv_batcher *batcher)
+{
+    return sv_batcher_height(batcher) * sv_batcher_width(batcher) * SV_RGB;
+}
+
+size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch)
+{
+    uint64_t left = sample_count(batcher) - batch * batcher->config.batch;
+    return (size_t)(left < batcher->config.batch ? left : batcher->config.batch);
+}
+
+static svit_status sample_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, uint32_t sample,
+                               float *image, int32_t *label, svit_error *err)
+{
+    svit_status status = svit_dataset_sample(batcher->dataset, sample, batcher->rgb, label, err);
+    if (status != SVIT_OK) {
+        char where[32];
+        snprintf(where, sizeof where, "sample %u", (unsigned)sample);
+        return sv_fail_in(err, status, where);
+    }
+    if (!batcher->config.augment) {
+        sv_pipeline_evaluate(batcher->plan, image, batcher->rgb, batcher->scratch);
+        return SVIT_OK;
+    }
+    sv_crop crop =
+        sv_pipeline_draw(batcher->plan, batcher->config.seed, epoch, sample, (uint32_t)batch);
+    sv_pipeline_train(batcher->plan, image, batcher->rgb, crop, batcher->scratch);
+    return SVIT_OK;
+}
+
+static void order_follow(sv_batcher *batcher, uint64_t epoch)
+{
+    if (batcher->has_order && (batcher->order_epoch == epoch || !batcher->config.shuffle))
+        return;
+    sv_order_fill(batcher->order, sample_count(batcher), batcher->config.shuffle,
+                  batcher->config.seed, epoch);
+    batcher->order_epoch = epoch;
+    batcher->has_order = true;
+}
+
+svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
+                            int32_t *labels, const atomic_uint *current, unsigned wanted,
+                            svit_error *err)
+{
+    order_follow(batcher, epoch);
+    const uint32_t *samples = batcher->order + batch * batcher->config.batch;
+    size_t n = sv_batcher_samples(batcher, batch);
+    for (size_t i = 0; i < n; i++, images += sv_batcher_elements(batcher)) {
+        if (current && atomic_load_explicit(current, memory_order_relaxed) != wanted)
+            return SVIT_E_STOPPED;
+        SVIT_TRY(sample_make(batcher, epoch, batch, samples[i], images, &labels[i], err));
+    }
+    return SVIT_OK;
+}

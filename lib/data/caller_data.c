@@ -1,0 +1,119 @@
+/* Datasets of the caller's: arrays in memory, and a callback. */
+#include "base/size.h"
+#include "data/checks.h"
+#include "data/dataset_table.h"
+
+#include <string.h>
+
+typedef struct arrays {
+    svit_dataset base;
+    const uint8_t *rgb;
+    const int32_t *labels;
+} arrays;
+
+typedef struct callback {
+    svit_dataset base;
+    svit_sample_callback sample;
+    void *user;
+} callback;
+
+static svit_status arrays_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+                                 int32_t *label, svit_error *err)
+{
+    (void)err;
+    const arrays *own = (const arrays *)dataset;
+    size_t bytes = sv_dataset_picture(dataset);
+    memcpy(rgb, own->rgb + index * bytes, bytes);
+    *label = own->labels[index];
+    return SVIT_OK;
+}
+
+static svit_status callback_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+                                   int32_t *label, svit_error *err)
+{
+    const callback *own = (const callback *)dataset;
+    int32_t given = -1;
+    int32_t stop = own->sample(index, rgb, &given, own->user);
+    if (stop != 0)
+        return sv_fail(err, SVIT_E_STOPPED, "the sample callback returned %d at sample %zu",
+                       (int)stop, index);
+    if (given < 0 || (size_t)given >= dataset->classes)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the sample callback gave sample %zu the label %d; 0..%zu are accepted",
+                       index, (int)given, dataset->classes - 1);
+    *label = given;
+    return SVIT_OK;
+}
+
+static const sv_dataset_table ARRAYS = {sizeof(arrays), arrays_sample, NULL};
+static const sv_dataset_table CALLBACK = {sizeof(callback), callback_sample, NULL};
+
+static svit_status check_sizes(const char *where, size_t count, size_t height, size_t width,
+                               size_t classes, svit_error *err)
+{
+    SVIT_TRY(sv_check_sides(where, "", height, width, err));
+    SVIT_TRY(sv_check_range(where, "classes", classes, 1, INT32_MAX, err));
+    size_t factors[] = {count, height, width, SV_RGB};
+    size_t bytes = 0;
+    if (count < 1 || !sv_size_product(&bytes, factors, 4))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: count is %zu; at least 1, and what fits the memory, is accepted", where,
+                       count);
+    return SVIT_OK;
+}
+
+static svit_status create(svit_dataset **out, svit_context *context, const sv_dataset_table *table,
+                          size_t count, size_t height, size_t width, size_t classes,
+                          svit_error *err)
+{
+    svit_dataset *dataset = NULL;
+    SVIT_TRY(sv_dataset_create(&dataset, context, table, err));
+    dataset->count = count;
+    dataset->height = height;
+    dataset->width = width;
+    dataset->classes = classes;
+    *out = dataset;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *context,
+                                         const uint8_t *rgb, const int32_t *labels, size_t count,
+                                         size_t height, size_t width, size_t classes,
+                                         svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(rgb);
+    SV_REQUIRE(labels);
+    SVIT_TRY(check_sizes(__func__, count, height, width, classes, err));
+    for (size_t i = 0; i < count; i++)
+        if (labels[i] < 0 || (size_t)labels[i] >= classes)
+            return sv_fail(err, SVIT_E_ARGUMENT, "%s: labels[%zu] is %d; 0..%zu are accepted",
+                           __func__, i, (int)labels[i], classes - 1);
+    svit_dataset *dataset = NULL;
+    SVIT_TRY(create(&dataset, context, &ARRAYS, count, height, width, classes, err));
+    arrays *own = (arrays *)dataset;
+    own->rgb = rgb;
+    own->labels = labels;
+    *out = dataset;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *context,
+                                           svit_sample_callback sample, size_t count, size_t height,
+                                           size_t width, size_t classes, void *user,
+                                           svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(sample);
+    SVIT_TRY(check_sizes(__func__, count, height, width, classes, err));
+    svit_dataset *dataset = NULL;
+    SVIT_TRY(create(&dataset, context, &CALLBACK, count, height, width, classes, err));
+    dataset->caller_thread_only = true;
+    callback *own = (callback *)dataset;
+    own->sample = sample;
+    own->user = user;
+    *out = dataset;
+    return SVIT_OK;
+}

@@ -1,0 +1,30 @@
+/* Checks of sizes at public doors: one wording for all of them. */
+#include "data/checks.h"
+
+#include <stdbool.h>
+
+svit_status sv_check_range(const char *where, const char *what, size_t value, size_t least,
+                           size_t most, svit_error *err)
+{
+    if (value >= least && value <= most)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s is %zu; %zu..%zu are accepted", where, what, value,
+                   least, most);
+}
+
+svit_status sv_check_sides(const char *where, const char *of, size_t height, size_t width,
+                           svit_error *err)
+{
+    bool fits = height >= 1 && height <= SV_SIDE_LIMIT;
+    if (fits && width >= 1 && width <= SV_SIDE_LIMIT)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s%s is %zu; 1..%d are accepted", where, of,
+                   fits ? "width" : "height", fits ? width : height, SV_SIDE_LIMIT);
+}
+
+svit_status sv_check_distinct(const char *where, const void *in, const void *out, svit_error *err)
+{
+    if (in != out)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: in and out are one array; two are needed", where);
+}

@@ -1,0 +1,79 @@
+/* What all datasets have in common: counting references, sizes, names, reading a sample. */
+#include "data/dataset_table.h"
+
+#include "data/checks.h"
+
+#include <string.h>
+
+svit_status sv_dataset_create(svit_dataset **out, svit_context *context,
+                              const sv_dataset_table *table, svit_error *err)
+{
+    svit_dataset *dataset = sv_allocate(&context->allocator, table->bytes);
+    if (!dataset)
+        return sv_fail_memory(err, table->bytes, "a dataset");
+    memset(dataset, 0, table->bytes);
+    atomic_init(&dataset->references, 1);
+    dataset->context = sv_context_retain(context);
+    dataset->table = table;
+    *out = dataset;
+    return SVIT_OK;
+}
+
+svit_dataset *sv_dataset_retain(svit_dataset *dataset)
+{
+    atomic_fetch_add_explicit(&dataset->references, 1, memory_order_relaxed);
+    return dataset;
+}
+
+SVIT_API void svit_dataset_free(svit_dataset *dataset)
+{
+    if (!dataset || atomic_fetch_sub_explicit(&dataset->references, 1, memory_order_acq_rel) > 1)
+        return;
+    svit_context *context = dataset->context;
+    if (dataset->table->end)
+        dataset->table->end(dataset);
+    sv_release(&context->allocator, dataset, dataset->table->bytes);
+    svit_context_free(context);
+}
+
+size_t sv_dataset_picture(const svit_dataset *dataset)
+{
+    return dataset->height * dataset->width * SV_RGB;
+}
+
+SVIT_API size_t svit_dataset_count(const svit_dataset *dataset)
+{
+    return dataset ? dataset->count : 0;
+}
+
+SVIT_API size_t svit_dataset_height(const svit_dataset *dataset)
+{
+    return dataset ? dataset->height : 0;
+}
+
+SVIT_API size_t svit_dataset_width(const svit_dataset *dataset)
+{
+    return dataset ? dataset->width : 0;
+}
+
+SVIT_API size_t svit_dataset_classes(const svit_dataset *dataset)
+{
+    return dataset ? dataset->classes : 0;
+}
+
+SVIT_API const char *svit_dataset_class_name(const svit_dataset *dataset, size_t label)
+{
+    if (!dataset || !dataset->names || label >= dataset->classes)
+        return NULL;
+    return dataset->names[label];
+}
+
+SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+                                         int32_t *label, svit_error *err)
+{
+    SV_REQUIRE(dataset);
+    SV_REQUIRE(rgb);
+    SV_REQUIRE(label);
+    SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
+    return dataset->table->sample(dataset, index, rgb, label, err);
+}

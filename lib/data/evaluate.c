@@ -1,0 +1,73 @@
+/* The evaluation pipeline for callers: pictures are tasks of the context's workers. */
+#include <shiftvit/pipeline.h>
+
+#include "base/context.h"
+#include "base/size.h"
+#include "data/checks.h"
+#include "data/pipeline_config.h"
+#include "data/pipeline_plan.h"
+
+typedef struct pictures {
+    const sv_pipeline *plan;
+    const uint8_t *rgb;
+    size_t picture; /* bytes of one that comes in */
+    float *out;
+    size_t elements; /* of one that comes out */
+    float *scratch;
+    size_t scratch_size; /* floats of one worker */
+} pictures;
+
+static void evaluate_task(void *argument, size_t task, uint32_t worker)
+{
+    const pictures *all = argument;
+    sv_pipeline_evaluate(all->plan, all->out + task * all->elements, all->rgb + task * all->picture,
+                         all->scratch + worker * all->scratch_size);
+}
+
+static svit_status evaluate_pictures(svit_context *context, const sv_pipeline *plan,
+                                     const uint8_t *rgb, size_t n, size_t picture, float *out,
+                                     svit_error *err)
+{
+    size_t workers = sv_pool_threads(context->pool);
+    size_t scratch_size = sv_pipeline_scratch(plan);
+    void *scratch = NULL;
+    SVIT_TRY(sv_allocate_array(&context->allocator, &scratch, workers, scratch_size * sizeof(float),
+                               "a pipeline's scratch", err));
+    pictures all = {
+        .plan = plan,
+        .rgb = rgb,
+        .picture = picture,
+        .out = out,
+        .elements = sv_pipeline_height(plan, false) * sv_pipeline_width(plan, false) * SV_RGB,
+        .scratch = scratch,
+        .scratch_size = scratch_size,
+    };
+    sv_pool_run(context->pool, evaluate_task, &all, n);
+    sv_release(&context->allocator, scratch, workers * scratch_size * sizeof(float));
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_pipeline_evaluate(svit_context *context,
+                                            const svit_pipeline_config *config, const uint8_t *rgb,
+                                            size_t n, size_t height, size_t width, float *out,
+                                            svit_error *err)
+{
+    SV_REQUIRE(context);
+    SV_REQUIRE(config);
+    SV_REQUIRE(rgb);
+    SV_REQUIRE(out);
+    svit_pipeline_config own;
+    SVIT_TRY(sv_pipeline_config_read(&own, config, err));
+    SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
+    size_t factors[] = {n, height, width, SV_RGB};
+    size_t bytes = 0;
+    if (n < 1 || !sv_size_product(&bytes, factors, 4))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: n is %zu; at least 1, and what fits the memory, is accepted", __func__,
+                       n);
+    sv_pipeline *plan = NULL;
+    SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &own, height, width, err));
+    svit_status status = evaluate_pictures(context, plan, rgb, n, bytes / n, out, err);
+    sv_pipeline_free(&context->allocator, plan);
+    return status;
+}

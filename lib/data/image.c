@@ -1,0 +1,102 @@
+/* Picture handles: files and memory in, PNG files out. */
+#include <shiftvit/image.h>
+
+#include "base/context.h"
+#include "base/file.h"
+#include "data/checks.h"
+#include "data/codec.h"
+#include "data/picture_file.h"
+
+struct svit_image {
+    svit_context *context;
+    sv_pixels pixels;
+};
+
+static svit_status image_create(svit_image **out, svit_context *context, const sv_pixels *pixels,
+                                svit_error *err)
+{
+    svit_image *image = sv_allocate(&context->allocator, sizeof *image);
+    if (!image) {
+        sv_release(&context->allocator, pixels->rgb, pixels->bytes);
+        return sv_fail_memory(err, sizeof *image, "a picture");
+    }
+    *image = (svit_image){.context = sv_context_retain(context), .pixels = *pixels};
+    *out = image;
+    return SVIT_OK;
+}
+
+svit_status sv_picture_read(sv_pixels *out, const sv_allocator *allocator, const char *path,
+                            svit_error *err)
+{
+    void *data = NULL;
+    size_t bytes = 0;
+    SVIT_TRY(sv_file_read(&data, &bytes, allocator, path, SV_PICTURE_FILE_LIMIT, err));
+    svit_status status = sv_decode(out, allocator, data, bytes, path, err);
+    sv_release(allocator, data, bytes + 1);
+    return status;
+}
+
+SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
+                                     svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(path);
+    sv_pixels pixels;
+    SVIT_TRY(sv_picture_read(&pixels, &context->allocator, path, err));
+    return image_create(out, context, &pixels, err);
+}
+
+SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, const void *data,
+                                       size_t bytes, const char *name, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(data);
+    sv_pixels pixels;
+    SVIT_TRY(sv_decode(&pixels, &context->allocator, data, bytes, name ? name : "picture", err));
+    return image_create(out, context, &pixels, err);
+}
+
+SVIT_API void svit_image_free(svit_image *image)
+{
+    if (!image)
+        return;
+    svit_context *context = image->context;
+    sv_release(&context->allocator, image->pixels.rgb, image->pixels.bytes);
+    sv_release(&context->allocator, image, sizeof *image);
+    svit_context_free(context);
+}
+
+SVIT_API size_t svit_image_height(const svit_image *image)
+{
+    return image ? image->pixels.height : 0;
+}
+
+SVIT_API size_t svit_image_width(const svit_image *image)
+{
+    return image ? image->pixels.width : 0;
+}
+
+SVIT_API const uint8_t *svit_image_pixels(const svit_image *image)
+{
+    return image ? image->pixels.rgb : NULL;
+}
+
+SVIT_API svit_status svit_image_write_png(svit_context *context, const char *path,
+                                          const uint8_t *rgb, size_t height, size_t width,
+                                          svit_error *err)
+{
+    SV_REQUIRE(context);
+    SV_REQUIRE(path);
+    SV_REQUIRE(rgb);
+    SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
+    SVIT_TRY(sv_check_range(__func__, "height * width", height * width, 1, SV_PIXEL_LIMIT, err));
+    void *data = NULL;
+    size_t bytes = 0;
+    size_t capacity = 0;
+    SVIT_TRY(sv_encode_png(&data, &bytes, &capacity, &context->allocator, rgb, height, width, err));
+    svit_status status = svit_file_replace(path, data, bytes, err);
+    sv_release(&context->allocator, data, capacity);
+    return status;
+}

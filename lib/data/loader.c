@@ -1,0 +1,177 @@
+/* Loaders: the place in the epoch, and batches from there, made on the spot or ahead. */
+#include <shiftvit/loader.h>
+
+#include "base/config.h"
+#include "data/batcher.h"
+#include "data/checks.h"
+#include "data/pipeline_config.h"
+#include "data/prefetch.h"
+
+enum { BATCH_LIMIT = 65536, PREFETCH_LIMIT = 16, CONFIG_LEAST = sizeof(svit_loader_config) };
+
+/* Epochs of which a place can be made; more than there will be. */
+static const uint64_t EPOCH_LIMIT = (uint64_t)1 << 53;
+
+static const char TYPE[] = "svit_loader_config";
+
+struct svit_loader {
+    svit_context *context;
+    sv_batcher *batcher;
+    sv_prefetch *prefetch; /* NULL: batches are made on the caller's thread */
+    bool epochs_differ;
+    uint64_t epoch;
+    uint64_t batch; /* the next; batches in an epoch: its end has been reached */
+};
+
+static svit_loader_config config_default(void)
+{
+    return (svit_loader_config){
+        .struct_size = sizeof(svit_loader_config),
+        .batch = 256,
+        .seed = 0,
+        .shuffle = 0,
+        .augment = 0,
+        .prefetch = 2,
+    };
+}
+
+static svit_status check_flag(const char *name, int32_t flag, svit_error *err)
+{
+    if (flag == 0 || flag == 1)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s is %d; 0 and 1 are accepted", TYPE, name,
+                   (int)flag);
+}
+
+static svit_status config_read(svit_loader_config *out, const svit_loader_config *in,
+                               svit_error *err)
+{
+    svit_loader_config config = config_default();
+    if (in)
+        SVIT_TRY(sv_config_import(&config, sizeof config, in, CONFIG_LEAST, TYPE, err));
+    SVIT_TRY(sv_check_range(TYPE, "batch", config.batch, 1, BATCH_LIMIT, err));
+    SVIT_TRY(check_flag("shuffle", config.shuffle, err));
+    SVIT_TRY(check_flag("augment", config.augment, err));
+    SVIT_TRY(sv_check_range(TYPE, "prefetch", config.prefetch, 0, PREFETCH_LIMIT, err));
+    *out = config;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_loader_config_init(svit_loader_config *config, size_t size)
+{
+    svit_loader_config own = config_default();
+    return sv_config_export(config, size, &own, sizeof own, TYPE, NULL);
+}
+
+/* What a slot of the ring holds at the most. */
+static size_t largest_batch(const svit_dataset *dataset, const svit_loader_config *config)
+{
+    return dataset->count < config->batch ? dataset->count : config->batch;
+}
+
+static svit_status makers_create(svit_loader *loader, svit_dataset *dataset,
+                                 const svit_pipeline_config *pipeline,
+                                 const svit_loader_config *config, svit_error *err)
+{
+    SVIT_TRY(sv_batcher_create(&loader->batcher, dataset, pipeline, config, err));
+    if (config->prefetch == 0 || dataset->caller_thread_only)
+        return SVIT_OK;
+    return sv_prefetch_create(&loader->prefetch, &loader->context->allocator, loader->batcher,
+                              config->prefetch, largest_batch(dataset, config), err);
+}
+
+SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset,
+                                        const svit_pipeline_config *pipeline,
+                                        const svit_loader_config *config, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(dataset);
+    SV_REQUIRE(pipeline);
+    svit_pipeline_config own_pipeline;
+    svit_loader_config own;
+    SVIT_TRY(sv_pipeline_config_read(&own_pipeline, pipeline, err));
+    SVIT_TRY(config_read(&own, config, err));
+    SVIT_TRY(sv_check_range(__func__, "count of the dataset", dataset->count, 1, UINT32_MAX, err));
+    svit_loader *loader = sv_allocate(&dataset->context->allocator, sizeof *loader);
+    if (!loader)
+        return sv_fail_memory(err, sizeof *loader, "a loader");
+    *loader = (svit_loader){
+        .context = sv_context_retain(dataset->context),
+        .epochs_differ = own.shuffle || own.augment,
+    };
+    svit_status status = makers_create(loader, dataset, &own_pipeline, &own, err);
+    if (status != SVIT_OK) {
+        svit_loader_free(loader);
+        return status;
+    }
+    *out = loader;
+    return SVIT_OK;
+}
+
+SVIT_API void svit_loader_free(svit_loader *loader)
+{
+    if (!loader)
+        return;
+    svit_context *context = loader->context;
+    sv_prefetch_free(loader->prefetch);
+    sv_batcher_free(loader->batcher);
+    sv_release(&context->allocator, loader, sizeof *loader);
+    svit_context_free(context);
+}
+
+SVIT_API size_t svit_loader_height(const svit_loader *loader)
+{
+    return loader ? sv_batcher_height(loader->batcher) : 0;
+}
+
+SVIT_API size_t svit_loader_width(const svit_loader *loader)
+{
+    return loader ? sv_batcher_width(loader->batcher) : 0;
+}
+
+SVIT_API uint64_t svit_loader_batches(const svit_loader *loader)
+{
+    return loader ? sv_batcher_batches(loader->batcher) : 0;
+}
+
+SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
+                                      size_t *n, svit_error *err)
+{
+    SV_REQUIRE(loader);
+    SV_REQUIRE(images);
+    SV_REQUIRE(labels);
+    SV_REQUIRE(n);
+    if (loader->batch == sv_batcher_batches(loader->batcher)) {
+        loader->epoch++;
+        loader->batch = 0;
+        *n = 0;
+        return SVIT_OK;
+    }
+    if (loader->prefetch)
+        SVIT_TRY(
+            sv_prefetch_take(loader->prefetch, loader->epoch, loader->batch, images, labels, err));
+    else
+        SVIT_TRY(sv_batcher_make(loader->batcher, loader->epoch, loader->batch, images, labels,
+                                 NULL, 0, err));
+    *n = sv_batcher_samples(loader->batcher, loader->batch++);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_loader_seek(svit_loader *loader, uint64_t epoch, uint64_t batch,
+                                      svit_error *err)
+{
+    SV_REQUIRE(loader);
+    uint64_t batches = sv_batcher_batches(loader->batcher);
+    if (epoch >= EPOCH_LIMIT)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: epoch is %llu; 0..%llu are accepted", __func__,
+                       (unsigned long long)epoch, (unsigned long long)(EPOCH_LIMIT - 1));
+    if (batch > batches)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: batch is %llu; 0..%llu are accepted", __func__,
+                       (unsigned long long)batch, (unsigned long long)batches);
+    bool there = batch == loader->batch && (epoch == loader->epoch || !loader->epochs_differ);
+    if (loader->prefetch && !there)
+        sv_prefetch_drop(loader->prefetch);
+    loader->epoch = epoch;
+    loader->batch = batch;
+    return SVIT_OK;
+}

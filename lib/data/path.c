@@ -1,0 +1,83 @@
+/* Joining paths, and reading class names. */
+#include "data/path.h"
+
+#include "base/file.h"
+
+#include <string.h>
+
+svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *folder,
+                         const char *name, svit_error *err)
+{
+    size_t front = strlen(folder);
+    size_t back = strlen(name);
+    char *path = sv_allocate(allocator, front + back + 2);
+    if (!path)
+        return sv_fail_memory(err, front + back + 2, "a file's name");
+    memcpy(path, folder, front);
+    path[front] = '/';
+    memcpy(path + front + 1, name, back + 1);
+    *out = path;
+    return SVIT_OK;
+}
+
+void sv_class_names_free(const sv_allocator *allocator, char **names, size_t count)
+{
+    for (size_t i = 0; names && i < count; i++)
+        sv_release_text(allocator, names[i]);
+    sv_release(allocator, names, count * sizeof *names);
+}
+
+/* Cuts the next line that is not empty out of the text; NULL at its end. */
+static char *next_line(char **text)
+{
+    static const char BREAKS[] = "\r\n";
+    char *line = *text + strspn(*text, BREAKS);
+    if (!*line)
+        return NULL;
+    char *end = line + strcspn(line, BREAKS);
+    *text = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
+}
+
+static svit_status names_cut(char **names, const sv_allocator *allocator, char *text,
+                             const char *path, size_t count, svit_error *err)
+{
+    size_t found = 0;
+    for (char *line; (line = next_line(&text)); found++) {
+        if (found >= count)
+            continue;
+        names[found] = sv_copy_text(allocator, line);
+        if (!names[found])
+            return sv_fail_memory(err, strlen(line) + 1, "a class name");
+    }
+    if (found != count)
+        return sv_fail(err, SVIT_E_FORMAT, "'%s' has %zu class names; %zu are needed", path, found,
+                       count);
+    return SVIT_OK;
+}
+
+svit_status sv_class_names_read(char ***out, const sv_allocator *allocator, const char *path,
+                                size_t count, svit_error *err)
+{
+    enum { LIMIT = 1 << 16 };
+    void *text = NULL;
+    size_t bytes = 0;
+    svit_status status = sv_file_read(&text, &bytes, allocator, path, LIMIT, err);
+    if (status == SVIT_E_IO) {
+        *out = NULL;
+        return SVIT_OK;
+    }
+    SVIT_TRY(status);
+    void *names = NULL;
+    status = sv_allocate_array(allocator, &names, count, sizeof **out, "class names", err);
+    if (status == SVIT_OK)
+        status = names_cut(names, allocator, text, path, count, err);
+    sv_release(allocator, text, bytes + 1);
+    if (status != SVIT_OK) {
+        sv_class_names_free(allocator, names, count);
+        return status;
+    }
+    *out = names;
+    return SVIT_OK;
+}

@@ -1,0 +1,28 @@
+/* Pipeline configurations: how they are read from callers, and what is legal. */
+#ifndef SV_PIPELINE_CONFIG_H
+#define SV_PIPELINE_CONFIG_H
+
+#include "base/json.h"
+#include "base/status.h"
+
+#include <shiftvit/pipeline.h>
+
+/* The size that a struct_size must have at least. */
+enum { SV_PIPELINE_CONFIG_LEAST = sizeof(svit_pipeline_config) };
+
+/* The pipeline of the Keras ShiftViT example. */
+svit_pipeline_config sv_pipeline_config_default(void);
+
+/* Reads a caller's configuration into *out and checks it. */
+svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeline_config *in,
+                                    svit_error *err);
+
+/* Fails, naming the field, its value and what is accepted, where a field is out of range. */
+svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err);
+
+/* From a parsed object, checked; and to one, owned by the caller, NULL where there is no memory. */
+svit_status sv_pipeline_config_parse(svit_pipeline_config *out, const json_t *object,
+                                     svit_error *err);
+json_t *sv_pipeline_config_dump(const svit_pipeline_config *config);
+
+#endif

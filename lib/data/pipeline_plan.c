@@ -1,0 +1,282 @@
+/* Plans of pipelines. Resizing is separable and comes before normalising, which is linear, so bytes
+ * are normalised by a table as they are read, then mixed along a line, then lines are mixed. Lines
+ * are made when they are asked for and two are kept: only what a crop shows is ever computed. */
+#include "data/pipeline_plan.h"
+
+#include "base/random.h"
+#include "data/axis.h"
+#include "data/checks.h"
+
+#include <math.h>
+
+enum { BYTES = 256 };
+
+struct sv_pipeline {
+    svit_pipeline_config config;
+    size_t width;         /* of pictures that come in */
+    uint32_t *row;        /* [source_height] the picture's row behind a row of the source size */
+    sv_tap *down;         /* [resize_height] in rows of the source size */
+    sv_tap *across;       /* [resize_width] in bytes of a picture's row */
+    sv_tap *down_again;   /* [output_height], and across_again [output_width] in floats of a row: */
+    sv_tap *across_again; /* the second resize of evaluation */
+    float value[SV_RGB][BYTES];
+};
+
+/* Two lines of a picture, line y in row[y & 1], as bilinear mixing needs y and y + 1. */
+typedef struct line_pair {
+    float *row[2];
+    size_t held[2];
+} line_pair;
+
+/* One picture on its way through a plan. */
+typedef struct passage {
+    const sv_pipeline *plan;
+    const uint8_t *rgb;
+    size_t first; /* columns of the resized picture that are wanted */
+    size_t columns;
+    bool mirror;
+    line_pair source;  /* lines of the source size, mixed along the line */
+    line_pair resized; /* lines of the resized picture, mixed along the line again */
+    float *line;       /* a line of the resized picture */
+} passage;
+
+static svit_status taps_create(sv_tap **out, const sv_allocator *allocator, size_t in, size_t size,
+                               size_t stride, svit_error *err)
+{
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, size, sizeof **out, "a resize table", err));
+    sv_tap *taps = memory;
+    for (size_t o = 0; o < size; o++) {
+        taps[o] = sv_axis_bilinear(o, in, size);
+        taps[o].low *= (uint32_t)stride;
+        taps[o].high *= (uint32_t)stride;
+    }
+    *out = taps;
+    return SVIT_OK;
+}
+
+static void value_table(sv_pipeline *plan)
+{
+    const svit_pipeline_config *config = &plan->config;
+    for (size_t c = 0; c < SV_RGB; c++) {
+        double deviation = sqrt(config->variance[c]);
+        for (size_t byte = 0; byte < BYTES; byte++)
+            plan->value[c][byte] =
+                (float)(((double)byte * config->scale - config->mean[c]) / deviation);
+    }
+}
+
+static svit_status tables_create(sv_pipeline *plan, const sv_allocator *allocator, size_t height,
+                                 svit_error *err)
+{
+    const svit_pipeline_config *config = &plan->config;
+    void *rows = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &rows, config->source_height, sizeof *plan->row,
+                               "a resize table", err));
+    plan->row = rows;
+    for (size_t y = 0; y < config->source_height; y++)
+        plan->row[y] = (uint32_t)sv_axis_nearest(y, height, config->source_height);
+    SVIT_TRY(
+        taps_create(&plan->down, allocator, config->source_height, config->resize_height, 1, err));
+    SVIT_TRY(
+        taps_create(&plan->across, allocator, config->source_width, config->resize_width, 1, err));
+    for (size_t x = 0; x < config->resize_width; x++) {
+        sv_tap *tap = &plan->across[x];
+        tap->low = SV_RGB * (uint32_t)sv_axis_nearest(tap->low, plan->width, config->source_width);
+        tap->high =
+            SV_RGB * (uint32_t)sv_axis_nearest(tap->high, plan->width, config->source_width);
+    }
+    SVIT_TRY(taps_create(&plan->down_again, allocator, config->resize_height, config->output_height,
+                         1, err));
+    return taps_create(&plan->across_again, allocator, config->resize_width, config->output_width,
+                       SV_RGB, err);
+}
+
+svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
+                               const svit_pipeline_config *config, size_t height, size_t width,
+                               svit_error *err)
+{
+    sv_pipeline *plan = sv_allocate(allocator, sizeof *plan);
+    if (!plan)
+        return sv_fail_memory(err, sizeof *plan, "a pipeline");
+    *plan = (sv_pipeline){.config = *config, .width = width};
+    value_table(plan);
+    svit_status status = tables_create(plan, allocator, height, err);
+    if (status != SVIT_OK) {
+        sv_pipeline_free(allocator, plan);
+        return status;
+    }
+    *out = plan;
+    return SVIT_OK;
+}
+
+void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan)
+{
+    if (!plan)
+        return;
+    const svit_pipeline_config *config = &plan->config;
+    sv_release(allocator, plan->across_again, config->output_width * sizeof(sv_tap));
+    sv_release(allocator, plan->down_again, config->output_height * sizeof(sv_tap));
+    sv_release(allocator, plan->across, config->resize_width * sizeof(sv_tap));
+    sv_release(allocator, plan->down, config->resize_height * sizeof(sv_tap));
+    sv_release(allocator, plan->row, config->source_height * sizeof *plan->row);
+    sv_release(allocator, plan, sizeof *plan);
+}
+
+size_t sv_pipeline_height(const sv_pipeline *plan, bool training)
+{
+    bool keep = !training && plan->config.evaluation == SVIT_EVALUATE_KEEP;
+    return keep ? plan->config.resize_height : plan->config.output_height;
+}
+
+size_t sv_pipeline_width(const sv_pipeline *plan, bool training)
+{
+    bool keep = !training && plan->config.evaluation == SVIT_EVALUATE_KEEP;
+    return keep ? plan->config.resize_width : plan->config.output_width;
+}
+
+/* Five lines: two of the source, one resized, two resized again, which are never longer. */
+size_t sv_pipeline_scratch(const sv_pipeline *plan)
+{
+    return 5 * SV_RGB * (size_t)plan->config.resize_width;
+}
+
+static line_pair line_pair_start(float *first, float *second)
+{
+    return (line_pair){.row = {first, second}, .held = {SIZE_MAX, SIZE_MAX}};
+}
+
+static passage passage_start(const sv_pipeline *plan, const uint8_t *rgb, size_t first,
+                             size_t columns, bool mirror, float *scratch)
+{
+    size_t line = SV_RGB * (size_t)plan->config.resize_width;
+    return (passage){
+        .plan = plan,
+        .rgb = rgb,
+        .first = first,
+        .columns = columns,
+        .mirror = mirror,
+        .source = line_pair_start(scratch, scratch + line),
+        .resized = line_pair_start(scratch + 2 * line, scratch + 3 * line),
+        .line = scratch + 4 * line,
+    };
+}
+
+/* out[x,c] = value of the wanted columns of a row of bytes, mixed, in mirrored order if asked */
+static void mix_bytes(float *restrict out, const uint8_t *restrict row, const passage *job)
+{
+    const sv_pipeline *plan = job->plan;
+    const sv_tap *tap = plan->across + job->first + (job->mirror ? job->columns - 1 : 0);
+    ptrdiff_t step = job->mirror ? -1 : 1;
+    for (size_t x = 0; x < job->columns; x++, tap += step, out += SV_RGB) {
+        const uint8_t *low = row + tap->low;
+        const uint8_t *high = row + tap->high;
+        for (size_t c = 0; c < SV_RGB; c++) {
+            float a = plan->value[c][low[c]];
+            float b = plan->value[c][high[c]];
+            out[c] = a + (b - a) * tap->fraction;
+        }
+    }
+}
+
+/* The same of a row of floats, all columns. */
+static void mix_floats(float *restrict out, const float *restrict row, const sv_tap *taps,
+                       size_t columns)
+{
+    for (size_t x = 0; x < columns; x++, out += SV_RGB) {
+        const float *low = row + taps[x].low;
+        const float *high = row + taps[x].high;
+        for (size_t c = 0; c < SV_RGB; c++)
+            out[c] = low[c] + (high[c] - low[c]) * taps[x].fraction;
+    }
+}
+
+/* out[i] = mix of two lines */
+static void mix_lines(float *restrict out, const float *a, const float *b, float fraction,
+                      size_t elements)
+{
+    for (size_t i = 0; i < elements; i++)
+        out[i] = a[i] + (b[i] - a[i]) * fraction;
+}
+
+/* True where line y must be made anew; it is then reckoned as held. */
+static bool line_missing(line_pair *pair, size_t y)
+{
+    if (pair->held[y & 1] == y)
+        return false;
+    pair->held[y & 1] = y;
+    return true;
+}
+
+static const float *source_line(passage *job, size_t y)
+{
+    float *line = job->source.row[y & 1];
+    if (line_missing(&job->source, y)) {
+        const sv_pipeline *plan = job->plan;
+        mix_bytes(line, job->rgb + plan->row[y] * plan->width * SV_RGB, job);
+    }
+    return line;
+}
+
+static void resized_line(passage *job, float *out, size_t y)
+{
+    const sv_tap *tap = &job->plan->down[y];
+    const float *above = source_line(job, tap->low);
+    const float *below = source_line(job, tap->high);
+    mix_lines(out, above, below, tap->fraction, job->columns * SV_RGB);
+}
+
+static const float *resized_again_line(passage *job, size_t y)
+{
+    float *line = job->resized.row[y & 1];
+    if (line_missing(&job->resized, y)) {
+        const sv_pipeline *plan = job->plan;
+        resized_line(job, job->line, y);
+        mix_floats(line, job->line, plan->across_again, plan->config.output_width);
+    }
+    return line;
+}
+
+void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rgb, float *scratch)
+{
+    const svit_pipeline_config *config = &plan->config;
+    passage job = passage_start(plan, rgb, 0, config->resize_width, false, scratch);
+    size_t row = sv_pipeline_width(plan, false) * SV_RGB;
+    if (config->evaluation == SVIT_EVALUATE_KEEP) {
+        for (size_t y = 0; y < config->resize_height; y++, out += row)
+            resized_line(&job, out, y);
+        return;
+    }
+    for (size_t y = 0; y < config->output_height; y++, out += row) {
+        const sv_tap *tap = &plan->down_again[y];
+        const float *above = resized_again_line(&job, tap->low);
+        const float *below = resized_again_line(&job, tap->high);
+        mix_lines(out, above, below, tap->fraction, row);
+    }
+}
+
+/* The flip is drawn first, so that it is the same with and without per_batch. */
+sv_crop sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch, uint32_t sample,
+                         uint32_t batch)
+{
+    enum { OF_SAMPLE, OF_BATCH };
+    const svit_pipeline_config *config = &plan->config;
+    sv_random random;
+    sv_random_start(&random, seed, SV_STREAM_AUGMENT, 2 * epoch + OF_SAMPLE, sample);
+    sv_crop crop = {.mirror = sv_random_unit(&random) < config->flip_probability};
+    if (config->per_batch)
+        sv_random_start(&random, seed, SV_STREAM_AUGMENT, 2 * epoch + OF_BATCH, batch);
+    crop.top = sv_random_below(&random, config->resize_height - config->output_height + 1);
+    crop.left = sv_random_below(&random, config->resize_width - config->output_width + 1);
+    return crop;
+}
+
+void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb, sv_crop crop,
+                       float *scratch)
+{
+    const svit_pipeline_config *config = &plan->config;
+    passage job = passage_start(plan, rgb, crop.left, config->output_width, crop.mirror, scratch);
+    size_t row = config->output_width * (size_t)SV_RGB;
+    for (size_t y = 0; y < config->output_height; y++, out += row)
+        resized_line(&job, out, crop.top + y);
+}

@@ -1,0 +1,46 @@
+/* Pipelines at work: tables made once for a configuration and the size of the pictures that come
+ * in, then pictures one by one, with nothing allocated. A plan does not change: any number of
+ * threads may use it, each with scratch of its own. */
+#ifndef SV_PIPELINE_PLAN_H
+#define SV_PIPELINE_PLAN_H
+
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <shiftvit/pipeline.h>
+
+#include <stdbool.h>
+
+typedef struct sv_pipeline sv_pipeline;
+
+/* A plan of `config` (checked already) for pictures rgb[height, width, 3]. */
+svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
+                               const svit_pipeline_config *config, size_t height, size_t width,
+                               svit_error *err);
+void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan);
+
+/* Floats of scratch that a thread needs. */
+size_t sv_pipeline_scratch(const sv_pipeline *plan);
+
+/* The size of a picture that comes out. */
+size_t sv_pipeline_height(const sv_pipeline *plan, bool training);
+size_t sv_pipeline_width(const sv_pipeline *plan, bool training);
+
+/* The evaluation pipeline on one picture. */
+void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rgb, float *scratch);
+
+/* What training draws for one picture: a function of (seed, epoch, sample), and the offset with
+ * per_batch of (seed, epoch, batch). Epochs have 55 bits. */
+typedef struct sv_crop {
+    uint32_t top;
+    uint32_t left;
+    bool mirror;
+} sv_crop;
+sv_crop sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch, uint32_t sample,
+                         uint32_t batch);
+
+/* The training pipeline on one picture, cropped and mirrored as drawn. */
+void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb, sv_crop crop,
+                       float *scratch);
+
+#endif

@@ -1,0 +1,227 @@
+/* Reads safetensors files: the header once, at opening, then tensors where they are wanted. */
+#include "interop/safetensors.h"
+
+#include "interop/safetensors_header.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sv_safetensors {
+    sv_allocator allocator;
+    sv_file *file;
+    char *path;
+    json_t *header; /* owns the names and the metadata */
+    sv_safetensors_entry *entries;
+    const sv_safetensors_entry **by_name;
+    size_t count;
+};
+
+static uint64_t load_u64(const uint8_t b[8])
+{
+    uint64_t value = 0;
+    for (int i = 7; i >= 0; i--)
+        value = value << 8 | b[i];
+    return value;
+}
+
+/* The first 8 bytes say how long the header is. */
+static svit_status read_header_length(uint64_t *length, sv_safetensors *file, svit_error *err)
+{
+    uint64_t file_bytes = sv_file_size(file->file);
+    uint8_t bytes[8];
+    if (file_bytes < sizeof bytes)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: %llu bytes are no safetensors file; it starts with 8 of length",
+                       file->path, (unsigned long long)file_bytes);
+    SVIT_TRY(sv_file_read_at(file->file, 0, bytes, sizeof bytes, err));
+    *length = load_u64(bytes);
+    if (*length > SV_SAFETENSORS_HEADER_LIMIT)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: header of %llu bytes; a safetensors header has at most %llu",
+                       file->path, (unsigned long long)*length,
+                       (unsigned long long)SV_SAFETENSORS_HEADER_LIMIT);
+    if (*length > file_bytes - sizeof bytes)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: header of %llu bytes in a file of %llu: cut short",
+                       file->path, (unsigned long long)*length, (unsigned long long)file_bytes);
+    return SVIT_OK;
+}
+
+static svit_status read_header(sv_safetensors *file, uint64_t length, svit_error *err)
+{
+    size_t bytes = (size_t)length;
+    char *text = sv_allocate(&file->allocator, bytes);
+    if (!text)
+        return sv_fail_memory(err, bytes, "a safetensors header");
+    svit_status status = sv_file_read_at(file->file, 8, text, bytes, err);
+    if (status == SVIT_OK)
+        status = sv_json_parse_object(&file->header, text, bytes, file->path, err);
+    sv_release(&file->allocator, text, bytes);
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const sv_safetensors_entry *const *x = a;
+    const sv_safetensors_entry *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static int name_order(const void *key, const void *element)
+{
+    const sv_safetensors_entry *const *entry = element;
+    return strcmp(key, (*entry)->name);
+}
+
+static svit_status read_entries(sv_safetensors *file, uint64_t data_start, svit_error *err)
+{
+    size_t count =
+        json_object_size(file->header) - (json_object_get(file->header, "__metadata__") != NULL);
+    SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->entries, count,
+                               sizeof *file->entries, "safetensors entries", err));
+    file->count = count;
+    SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->by_name, count,
+                               sizeof *file->by_name, "safetensors names", err));
+    SVIT_TRY(sv_safetensors_check(file->entries, count, file->header, data_start,
+                                  sv_file_size(file->file), file->path, err));
+    for (size_t i = 0; i < count; i++)
+        file->by_name[i] = &file->entries[i];
+    if (count)
+        qsort(file->by_name, count, sizeof *file->by_name, by_name);
+    return SVIT_OK;
+}
+
+static svit_status open_steps(sv_safetensors *file, const char *path, svit_error *err)
+{
+    file->path = sv_copy_text(&file->allocator, path);
+    if (!file->path)
+        return sv_fail_memory(err, strlen(path) + 1, "a path");
+    SVIT_TRY(sv_file_open(&file->file, &file->allocator, path, err));
+    uint64_t length;
+    SVIT_TRY(read_header_length(&length, file, err));
+    SVIT_TRY(read_header(file, length, err));
+    return read_entries(file, 8 + length, err);
+}
+
+svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *allocator,
+                                const char *path, svit_error *err)
+{
+    sv_safetensors *file;
+    SVIT_TRY(
+        sv_allocate_array(allocator, (void **)&file, 1, sizeof *file, "a safetensors file", err));
+    file->allocator = *allocator;
+    svit_status status = open_steps(file, path, err);
+    if (status != SVIT_OK)
+        sv_safetensors_close(file);
+    else
+        *out = file;
+    return status;
+}
+
+void sv_safetensors_close(sv_safetensors *file)
+{
+    if (!file)
+        return;
+    sv_allocator allocator = file->allocator;
+    if (file->by_name)
+        sv_release(&allocator, file->by_name, file->count * sizeof *file->by_name);
+    if (file->entries)
+        sv_release(&allocator, file->entries, file->count * sizeof *file->entries);
+    json_decref(file->header);
+    if (file->file)
+        sv_file_close(&allocator, file->file);
+    if (file->path)
+        sv_release_text(&allocator, file->path);
+    sv_release(&allocator, file, sizeof *file);
+}
+
+size_t sv_safetensors_count(const sv_safetensors *file)
+{
+    return file->count;
+}
+
+const sv_safetensors_entry *sv_safetensors_at(const sv_safetensors *file, size_t index)
+{
+    return index < file->count ? &file->entries[index] : NULL;
+}
+
+const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, const char *name)
+{
+    if (file->count == 0)
+        return NULL;
+    const sv_safetensors_entry **found =
+        bsearch(name, file->by_name, file->count, sizeof *file->by_name, name_order);
+    return found ? *found : NULL;
+}
+
+const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(file->header, "__metadata__"), key));
+}
+
+static float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* IEEE 754 binary16. A subnormal is its fraction times 2^-24, exact in float32. */
+static float float_of_half(uint32_t half)
+{
+    uint32_t sign = (half & 0x8000u) << 16;
+    uint32_t exponent = half >> 10 & 0x1fu;
+    uint32_t fraction = half & 0x3ffu;
+    if (exponent == 0) {
+        float magnitude = (float)fraction * 0x1p-24f;
+        return sign ? -magnitude : magnitude;
+    }
+    if (exponent == 31)
+        return float_of_bits(sign | 0x7f800000u | fraction << 13);
+    return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+static uint32_t load_u16(const uint8_t *b)
+{
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8;
+}
+
+static uint32_t load_u32(const uint8_t *b)
+{
+    return load_u16(b) | load_u16(b + 2) << 16;
+}
+
+/* Turns `elements` stored numbers into floats from first to last. Narrow ones lie at the end of the
+ * memory of `out`, so that each is read before it is overwritten. */
+static void decode(float *out, const uint8_t *stored, sv_dtype_tag type, size_t elements)
+{
+    if (type == SV_TAG_F32)
+        for (size_t i = 0; i < elements; i++)
+            out[i] = float_of_bits(load_u32(stored + 4 * i));
+    else if (type == SV_TAG_F16)
+        for (size_t i = 0; i < elements; i++)
+            out[i] = float_of_half(load_u16(stored + 2 * i));
+    else
+        for (size_t i = 0; i < elements; i++)
+            out[i] = float_of_bits(load_u16(stored + 2 * i) << 16);
+}
+
+svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
+                                    float *out, svit_error *err)
+{
+    if (entry->type != SV_TAG_F32 && entry->type != SV_TAG_F16 && entry->type != SV_TAG_BF16)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is not of F32, F16 or BF16",
+                       file->path, entry->name);
+    assert(entry->bytes == entry->elements * sv_dtype_bytes(entry->type));
+    uint8_t *stored = (uint8_t *)out + (entry->elements * sizeof *out - (size_t)entry->bytes);
+    SVIT_TRY(sv_file_read_at(file->file, entry->offset, stored, (size_t)entry->bytes, err));
+    decode(out, stored, entry->type, entry->elements);
+    return SVIT_OK;
+}
+
+svit_status sv_safetensors_read_bytes(const sv_safetensors *file,
+                                      const sv_safetensors_entry *entry, void *out,
+                                      svit_error *err)
+{
+    return sv_file_read_at(file->file, entry->offset, out, (size_t)entry->bytes, err);
+}

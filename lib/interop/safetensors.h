@@ -1,0 +1,72 @@
+/* safetensors files: read with every size and offset checked, written by atomic replacement. */
+#ifndef SV_SAFETENSORS_H
+#define SV_SAFETENSORS_H
+
+#include "base/file.h"
+#include "base/json.h"
+
+typedef enum sv_dtype_tag {
+    SV_TAG_F32,
+    SV_TAG_F16,
+    SV_TAG_BF16,
+    SV_TAG_I32,
+    SV_TAG_U8,
+    SV_TAG_OTHER
+} sv_dtype_tag;
+
+typedef struct sv_safetensors sv_safetensors;
+
+typedef struct sv_safetensors_entry {
+    const char *name; /* borrowed until the file is closed */
+    sv_dtype_tag type;
+    int64_t shape[8];
+    size_t rank;
+    size_t elements;
+    uint64_t offset; /* in the file */
+    uint64_t bytes;
+} sv_safetensors_entry;
+
+/* Opens a file and checks its whole header: sizes, offsets without holes or overlaps, shapes of at
+ * most 8 dimensions whose product fits the bytes, duplicate names, `__metadata__` of strings.
+ * SVIT_E_FORMAT names the file, the tensor and what is wrong. */
+svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *allocator,
+                                const char *path, svit_error *err);
+void sv_safetensors_close(sv_safetensors *file);
+
+size_t sv_safetensors_count(const sv_safetensors *file);
+const sv_safetensors_entry *sv_safetensors_at(const sv_safetensors *file, size_t index);
+const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, const char *name);
+
+/* The value of a metadata key; NULL where there is none. Borrowed until the file is closed. */
+const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key);
+
+/* Reads a tensor as float32, F16 and BF16 converted; SVIT_E_FORMAT for other types.
+ * `elements` is that of the entry. */
+svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
+                                    float *out, svit_error *err);
+
+/* Reads the entry->bytes bytes of a tensor as they stand. */
+svit_status sv_safetensors_read_bytes(const sv_safetensors *file,
+                                      const sv_safetensors_entry *entry, void *out,
+                                      svit_error *err);
+
+/* What a writer needs to know of a tensor: F32, written in the order given. */
+typedef struct sv_safetensors_tensor {
+    const char *name;
+    const int64_t *shape;
+    size_t rank;
+    size_t elements;
+    const void *source; /* handed to the fill function */
+} sv_safetensors_tensor;
+
+/* Copies tensor number `index` into out[elements]. */
+typedef void (*sv_safetensors_fill)(float *out, const sv_safetensors_tensor *tensor, void *user);
+
+/* Writes a file: metadata (an object of strings), then the tensors, each filled into a buffer of
+ * its own size in turn. Atomic replacement of `path`. */
+svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path,
+                                 const json_t *metadata, const sv_safetensors_tensor *tensors,
+                                 size_t count, sv_safetensors_fill fill, void *user,
+                                 svit_error *err);
+
+#endif

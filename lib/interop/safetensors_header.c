@@ -1,0 +1,182 @@
+/* Checks a safetensors header: everything that a lying file could say about its tensors. */
+#include "interop/safetensors_header.h"
+
+#include "base/size.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct dtype {
+    const char *name;
+    sv_dtype_tag tag;
+    size_t bytes;
+} dtype;
+
+static const dtype DTYPES[] = {
+    {"F32", SV_TAG_F32, 4},   {"F16", SV_TAG_F16, 2},       {"BF16", SV_TAG_BF16, 2},
+    {"I32", SV_TAG_I32, 4},   {"U8", SV_TAG_U8, 1},         {"BOOL", SV_TAG_OTHER, 1},
+    {"I8", SV_TAG_OTHER, 1},  {"I16", SV_TAG_OTHER, 2},     {"U16", SV_TAG_OTHER, 2},
+    {"U32", SV_TAG_OTHER, 4}, {"I64", SV_TAG_OTHER, 8},     {"U64", SV_TAG_OTHER, 8},
+    {"F64", SV_TAG_OTHER, 8}, {"F8_E4M3", SV_TAG_OTHER, 1}, {"F8_E5M2", SV_TAG_OTHER, 1},
+};
+
+static const dtype *dtype_find(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof DTYPES / sizeof *DTYPES; i++)
+        if (strcmp(DTYPES[i].name, name) == 0)
+            return &DTYPES[i];
+    return NULL;
+}
+
+size_t sv_dtype_bytes(sv_dtype_tag type)
+{
+    for (size_t i = 0; type != SV_TAG_OTHER && i < sizeof DTYPES / sizeof *DTYPES; i++)
+        if (DTYPES[i].tag == type)
+            return DTYPES[i].bytes;
+    return 0;
+}
+
+/* shape: at most 8 whole numbers from 0 whose product fits a size. */
+static svit_status read_shape(sv_safetensors_entry *entry, const json_t *shape, const char *path,
+                              svit_error *err)
+{
+    enum { MAX_RANK = sizeof entry->shape / sizeof *entry->shape };
+    if (!json_is_array(shape))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s': shape is not an array", path,
+                       entry->name);
+    entry->rank = json_array_size(shape);
+    if (entry->rank > MAX_RANK)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: tensor '%.64s' has %zu dimensions; at most 8 are read", path,
+                       entry->name, entry->rank);
+    entry->elements = 1;
+    for (size_t i = 0; i < entry->rank; i++) {
+        const json_t *size = json_array_get(shape, i);
+        if (!json_is_integer(size) || json_integer_value(size) < 0)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: tensor '%.64s': dimension %zu is not a whole number from 0", path,
+                           entry->name, i);
+        entry->shape[i] = json_integer_value(size);
+        if (!sv_size_multiply(&entry->elements, entry->elements, (size_t)entry->shape[i]))
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: tensor '%.64s': the product of its shape does not fit", path,
+                           entry->name);
+    }
+    return SVIT_OK;
+}
+
+/* data_offsets: [begin, end] from the start of the data, turned into a place in the file. */
+static svit_status read_offsets(sv_safetensors_entry *entry, const json_t *offsets,
+                                uint64_t data_start, uint64_t file_bytes, const char *path,
+                                svit_error *err)
+{
+    const json_t *begin = json_array_get(offsets, 0);
+    const json_t *end = json_array_get(offsets, 1);
+    if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: tensor '%.64s': data_offsets is not an array of two whole numbers",
+                       path, entry->name);
+    json_int_t from = json_integer_value(begin);
+    json_int_t to = json_integer_value(end);
+    uint64_t data_bytes = file_bytes - data_start;
+    if (from < 0 || from > to)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: tensor '%.64s': data_offsets [%" JSON_INTEGER_FORMAT
+                       ", %" JSON_INTEGER_FORMAT "] do not ascend from 0",
+                       path, entry->name, from, to);
+    if ((uint64_t)to > data_bytes)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: tensor '%.64s' ends at byte %" JSON_INTEGER_FORMAT
+                       " of the data, which has %llu",
+                       path, entry->name, to, (unsigned long long)data_bytes);
+    entry->offset = data_start + (uint64_t)from;
+    entry->bytes = (uint64_t)(to - from);
+    return SVIT_OK;
+}
+
+static svit_status read_entry(sv_safetensors_entry *entry, const char *name, const json_t *value,
+                              uint64_t data_start, uint64_t file_bytes, const char *path,
+                              svit_error *err)
+{
+    entry->name = name;
+    const char *type_name = json_string_value(json_object_get(value, "dtype"));
+    const dtype *type = dtype_find(type_name);
+    if (!json_is_object(value) || json_object_size(value) != 3)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: tensor '%.64s' is not an object of dtype, shape and data_offsets", path,
+                       name);
+    if (!type)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' has dtype '%.16s', which is unknown",
+                       path, name, type_name ? type_name : "(no text)");
+    entry->type = type->tag;
+    SVIT_TRY(read_shape(entry, json_object_get(value, "shape"), path, err));
+    SVIT_TRY(read_offsets(entry, json_object_get(value, "data_offsets"), data_start, file_bytes,
+                          path, err));
+    size_t bytes;
+    if (!sv_size_multiply(&bytes, entry->elements, type->bytes) || bytes != entry->bytes)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: tensor '%.64s' has %zu elements of %zu bytes, but %llu bytes of data",
+                       path, name, entry->elements, type->bytes, (unsigned long long)entry->bytes);
+    return SVIT_OK;
+}
+
+static svit_status check_metadata(const json_t *metadata, const char *path, svit_error *err)
+{
+    if (!json_is_object(metadata))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: __metadata__ is not an object", path);
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)metadata, key, value) if (!json_is_string(value)) return sv_fail(
+        err, SVIT_E_FORMAT, "%s: __metadata__: '%.64s' is not text", path, key);
+    return SVIT_OK;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const sv_safetensors_entry *x = a;
+    const sv_safetensors_entry *y = b;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* The tensors must tile the data: each begins where the one before it ends. */
+static svit_status check_tiling(const sv_safetensors_entry *entries, size_t count,
+                                uint64_t data_start, uint64_t file_bytes, const char *path,
+                                svit_error *err)
+{
+    uint64_t end = data_start;
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].offset < end)
+            return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' overlaps tensor '%.64s'", path,
+                           entries[i].name, entries[i - 1].name);
+        if (entries[i].offset > end)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: %llu bytes before tensor '%.64s' belong to no tensor", path,
+                           (unsigned long long)(entries[i].offset - end), entries[i].name);
+        end += entries[i].bytes;
+    }
+    if (end != file_bytes)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: %llu bytes at the end belong to no tensor", path,
+                       (unsigned long long)(file_bytes - end));
+    return SVIT_OK;
+}
+
+svit_status sv_safetensors_check(sv_safetensors_entry *entries, size_t count, const json_t *header,
+                                 uint64_t data_start, uint64_t file_bytes, const char *path,
+                                 svit_error *err)
+{
+    size_t i = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)header, key, value)
+    {
+        if (strcmp(key, "__metadata__") == 0)
+            SVIT_TRY(check_metadata(value, path, err));
+        else
+            SVIT_TRY(read_entry(&entries[i++], key, value, data_start, file_bytes, path, err));
+    }
+    if (count)
+        qsort(entries, count, sizeof *entries, by_offset);
+    return check_tiling(entries, count, data_start, file_bytes, path, err);
+}

@@ -1,0 +1,75 @@
+/* CBLAS as a provider: the one file that includes cblas.h. */
+#include "kernels/gemm.h"
+
+#include <cblas.h>
+
+#ifdef SV_DOUBLE
+#define GEMM cblas_dgemm
+#else
+#define GEMM cblas_sgemm
+#endif
+
+/* What only some implementations have is declared weak, so that any CBLAS links. */
+#define WEAK __attribute__((weak))
+extern char *openblas_get_config(void) WEAK;
+extern char *openblas_get_corename(void) WEAK;
+extern void openblas_set_num_threads(int threads) WEAK;
+extern const char *bli_info_get_version_str(void) WEAK;
+extern void bli_thread_set_num_threads(long threads) WEAK;
+
+const char *sv_blas_description(void)
+{
+    if (openblas_get_config)
+        return openblas_get_config();
+    return bli_info_get_version_str ? bli_info_get_version_str() : "";
+}
+
+const char *sv_blas_core(void)
+{
+    return openblas_get_corename ? openblas_get_corename() : "";
+}
+
+/* The layers split the work; a product that splits itself once more would only get in their way,
+ * and its sums would depend on the number of threads. */
+void sv_blas_use_one_thread(void)
+{
+    if (openblas_set_num_threads)
+        openblas_set_num_threads(1);
+    if (bli_thread_set_num_threads)
+        bli_thread_set_num_threads(1);
+}
+
+static size_t packed_elements(const sv_kernels *kernels, size_t k, size_t n)
+{
+    (void)kernels;
+    (void)k;
+    (void)n;
+    return 0;
+}
+
+static void pack(const sv_kernels *kernels, sv_operand *operand)
+{
+    (void)kernels;
+    (void)operand;
+}
+
+static void multiply(const sv_kernels *kernels, real *c, const real *a, const sv_operand *b,
+                     size_t m)
+{
+    (void)kernels;
+    int plain = b->column == 1;
+    GEMM(CblasRowMajor, CblasNoTrans, plain ? CblasNoTrans : CblasTrans, (int)m, (int)b->n,
+         (int)b->k, 1, a, (int)b->k, b->b, (int)(plain ? b->row : b->column), 0, c, (int)b->n);
+}
+
+static void multiply_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a,
+                                size_t lda, const real *b, size_t ldb, size_t m, size_t n, size_t k,
+                                real *scratch)
+{
+    (void)kernels;
+    (void)scratch;
+    GEMM(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b,
+         (int)ldb, 1, c, (int)ldc);
+}
+
+const sv_gemm sv_gemm_cblas = {"cblas", packed_elements, pack, multiply, multiply_transposed};

@@ -1,0 +1,101 @@
+/* The kernels' table: the mathematics, compiled for several instruction sets, one chosen when a
+ * context is made. Kernels take pointers, sizes and scalars; they allocate nothing and know no
+ * handles. Every array is row-major; outputs come first; d... is the gradient of ..., and parameter
+ * gradients accumulate (+=). */
+#ifndef SV_KERNELS_H
+#define SV_KERNELS_H
+
+#include "base/cpu.h"
+#include "base/real.h"
+
+#include <stdint.h>
+
+/* The map that tokens are laid out in, and how its channel groups move. Tokens of a batch are
+ * numbered image by image, row by row. */
+typedef struct sv_shift_map {
+    size_t height, width, channels;
+    size_t group; /* channels of each of the four groups */
+    size_t pixels;
+    int crop; /* 1: nothing moves, the border lines are cleared (SVIT_SHIFT_KERAS) */
+} sv_shift_map;
+
+/* How patches are cut: kernel = stride = size, `top` and `left` lines of zeros before the map. */
+typedef struct sv_patch_map {
+    size_t height, width, channels; /* of the input */
+    size_t rows, columns;           /* of the output */
+    size_t size;
+    size_t top, left;
+} sv_patch_map;
+
+/* Random bits of one dropout: words[block, c], bit b of block k is token 32 k + b. */
+typedef struct sv_mask_source {
+    uint32_t key[2];
+    uint32_t counter[3]; /* the upper words of Philox' counter; the lowest bits of [0] must be 00 */
+    uint32_t threshold;  /* a 16-bit number below it drops: rate = threshold / 65536 */
+} sv_mask_source;
+
+typedef struct sv_kernels {
+    sv_isa isa;
+
+    /* norm.c: layer norm per token, and group norm with one group per image. mean, rstd [tokens].
+     */
+    void (*layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
+                       const real *bias, size_t tokens, size_t c, real eps);
+    void (*norm_moments)(real *mean, real *rstd, const real *x, size_t tokens, size_t c, real eps);
+    void (*norm_apply)(real *y, const real *x, const real *mean, const real *rstd,
+                       const real *weight, const real *bias, size_t tokens, size_t c);
+    void (*norm_backward_parameters)(real *dweight, real *dbias, const real *dy, const real *x,
+                                     const real *mean, const real *rstd, size_t tokens, size_t c);
+    void (*layer_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
+                                const real *rstd, const real *weight, size_t tokens, size_t c);
+    void (*group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
+                                const real *rstd, const real *weight, size_t tokens, size_t c);
+
+    /* gelu.c. mask NULL: no dropout. first_token numbers the first row for the mask. */
+    void (*bias_gelu)(real *a, real *u, const real *bias, const uint32_t *mask, real scale,
+                      size_t first_token, size_t tokens, size_t c);
+    void (*gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
+                          size_t first_token, size_t tokens, size_t c);
+
+    /* residual.c */
+    void (*residual)(real *y, const real *x, const real *branch, const real *bias,
+                     const uint32_t *mask, real scale, const real *path, size_t image_tokens,
+                     size_t first_token, size_t tokens, size_t c);
+    void (*residual_backward)(real *dbranch, const real *dy, const uint32_t *mask, real scale,
+                              const real *path, size_t image_tokens, size_t first_token,
+                              size_t tokens, size_t c);
+    void (*add_bias)(real *y, const real *bias, size_t rows, size_t c);
+    void (*add_rows)(real *sum, const real *x, size_t rows, size_t c);
+    void (*add)(real *y, const real *x, size_t elements);
+
+    /* shift.c */
+    void (*shift)(real *y, const real *x, const sv_shift_map *map, size_t first_token,
+                  size_t tokens);
+    void (*shift_backward)(real *dx, const real *dy, const sv_shift_map *map, size_t first_token,
+                           size_t tokens);
+
+    /* patch.c */
+    void (*patch_gather)(real *y, const real *x, const sv_patch_map *map, size_t first_token,
+                         size_t tokens);
+    void (*patch_scatter)(real *dx, const real *dy, const sv_patch_map *map, size_t first_token,
+                          size_t tokens);
+
+    /* mean.c */
+    void (*mean_tokens)(real *y, const real *x, size_t images, size_t tokens, size_t c);
+    void (*mean_tokens_backward)(real *dx, const real *dy, size_t images, size_t tokens, size_t c);
+
+    /* dropout.c */
+    void (*dropout_mask)(uint32_t *words, const sv_mask_source *source, size_t first_block,
+                         size_t blocks, size_t c);
+
+    /* tile.c: products by register-blocked tiles over a packed right-hand side. */
+    size_t (*tile_packed_elements)(size_t k, size_t n);
+    void (*tile_pack)(real *packed, const real *b, size_t row, size_t column, size_t k, size_t n);
+    void (*tile_multiply)(real *c, size_t ldc, const real *a, size_t row, size_t column,
+                          const real *packed, size_t m, size_t n, size_t k, int accumulate);
+} sv_kernels;
+
+/* The table of an instruction set, or of the best below it that this build has. */
+const sv_kernels *sv_kernels_for(sv_isa isa);
+
+#endif

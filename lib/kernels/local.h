@@ -1,0 +1,54 @@
+/* What every kernel file includes: the vectors, the table's types, and this copy's names. */
+#ifndef SV_KERNELS_LOCAL_H
+#define SV_KERNELS_LOCAL_H
+
+#include "kernels/isa.h"
+#include "kernels/kernels.h"
+#include "kernels/vector.h"
+
+void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
+                           const real *bias, size_t tokens, size_t c, real eps);
+void SV_ISA(sv_norm_moments)(real *mean, real *rstd, const real *x, size_t tokens, size_t c,
+                             real eps);
+void SV_ISA(sv_norm_apply)(real *y, const real *x, const real *mean, const real *rstd,
+                           const real *weight, const real *bias, size_t tokens, size_t c);
+void SV_ISA(sv_norm_backward_parameters)(real *dweight, real *dbias, const real *dy, const real *x,
+                                         const real *mean, const real *rstd, size_t tokens,
+                                         size_t c);
+void SV_ISA(sv_layer_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
+                                    const real *rstd, const real *weight, size_t tokens, size_t c);
+void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
+                                    const real *rstd, const real *weight, size_t tokens, size_t c);
+void SV_ISA(sv_bias_gelu)(real *a, real *u, const real *bias, const uint32_t *mask, real scale,
+                          size_t first_token, size_t tokens, size_t c);
+void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
+                              size_t first_token, size_t tokens, size_t c);
+void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const real *bias,
+                         const uint32_t *mask, real scale, const real *path, size_t image_tokens,
+                         size_t first_token, size_t tokens, size_t c);
+void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, const uint32_t *mask, real scale,
+                                  const real *path, size_t image_tokens, size_t first_token,
+                                  size_t tokens, size_t c);
+void SV_ISA(sv_add_bias)(real *y, const real *bias, size_t rows, size_t c);
+void SV_ISA(sv_add_rows)(real *sum, const real *x, size_t rows, size_t c);
+void SV_ISA(sv_add)(real *y, const real *x, size_t elements);
+void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_map *map, size_t first_token,
+                      size_t tokens);
+void SV_ISA(sv_shift_backward)(real *dx, const real *dy, const sv_shift_map *map,
+                               size_t first_token, size_t tokens);
+void SV_ISA(sv_patch_gather)(real *y, const real *x, const sv_patch_map *map, size_t first_token,
+                             size_t tokens);
+void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_map *map, size_t first_token,
+                              size_t tokens);
+void SV_ISA(sv_mean_tokens)(real *y, const real *x, size_t images, size_t tokens, size_t c);
+void SV_ISA(sv_mean_tokens_backward)(real *dx, const real *dy, size_t images, size_t tokens,
+                                     size_t c);
+void SV_ISA(sv_dropout_mask)(uint32_t *words, const sv_mask_source *source, size_t first_block,
+                             size_t blocks, size_t c);
+size_t SV_ISA(sv_tile_packed_elements)(size_t k, size_t n);
+void SV_ISA(sv_tile_pack)(real *packed, const real *b, size_t row, size_t column, size_t k,
+                          size_t n);
+void SV_ISA(sv_tile_multiply)(real *c, size_t ldc, const real *a, size_t row, size_t column,
+                              const real *packed, size_t m, size_t n, size_t k, int accumulate);
+
+#endif

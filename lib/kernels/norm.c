@@ -1,0 +1,137 @@
+/* Layer norm and group norm, forward and backward. */
+#include "kernels/local.h"
+
+#include <math.h>
+
+/* mean and 1 / sqrt(variance + eps) of `elements` numbers, variance biased; two passes, so that an
+ * offset costs no digits. */
+static void moments(real *mean, real *rstd, const real *x, size_t elements, real eps)
+{
+    vreal sum = {0};
+    for (size_t i = 0; i < elements; i += LANES)
+        sum += v_load_some(x + i, elements - i);
+    real m = v_sum(sum) / (real)elements;
+    vreal square = {0};
+    size_t whole = elements - elements % LANES;
+    for (size_t i = 0; i < whole; i += LANES) {
+        vreal d = v_load(x + i) - v_set(m);
+        square += d * d;
+    }
+    real rest = 0;
+    for (size_t i = whole; i < elements; i++)
+        rest += (x[i] - m) * (x[i] - m);
+    *mean = m;
+    *rstd = 1 / (real)sqrt((v_sum(square) + rest) / (real)elements + eps);
+}
+
+/* y[c] = weight[c] * (x - mean) * rstd + bias[c] */
+static void apply_row(real *y, const real *x, real mean, real rstd, const real *weight,
+                      const real *bias, size_t c)
+{
+    for (size_t i = 0; i < c; i += LANES) {
+        size_t some = c - i;
+        vreal xhat = (v_load_some(x + i, some) - v_set(mean)) * v_set(rstd);
+        v_store_some(y + i, xhat * v_load_some(weight + i, some) + v_load_some(bias + i, some),
+                     some);
+    }
+}
+
+/* y[t,c] = weight[c] * xhat[t,c] + bias[c],  xhat = (x - mean[t]) * rstd[t].
+ * Ba, Kiros, Hinton 2016. mean and rstd are kept for the backward. */
+void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
+                           const real *bias, size_t tokens, size_t c, real eps)
+{
+    for (size_t t = 0; t < tokens; t++, x += c, y += c) {
+        moments(&mean[t], &rstd[t], x, c, eps);
+        apply_row(y, x, mean[t], rstd[t], weight, bias, c);
+    }
+}
+
+/* The moments of one image x[tokens,c] over all its elements, written to each of its tokens: group
+ * norm with one group. Wu, He 2018. */
+void SV_ISA(sv_norm_moments)(real *mean, real *rstd, const real *x, size_t tokens, size_t c,
+                             real eps)
+{
+    moments(&mean[0], &rstd[0], x, tokens * c, eps);
+    for (size_t t = 1; t < tokens; t++) {
+        mean[t] = mean[0];
+        rstd[t] = rstd[0];
+    }
+}
+
+/* y[t,c] = weight[c] * (x - mean[t]) * rstd[t] + bias[c] */
+void SV_ISA(sv_norm_apply)(real *y, const real *x, const real *mean, const real *rstd,
+                           const real *weight, const real *bias, size_t tokens, size_t c)
+{
+    for (size_t t = 0; t < tokens; t++)
+        apply_row(y + t * c, x + t * c, mean[t], rstd[t], weight, bias, c);
+}
+
+/* dweight[c] += sum_t dy[t,c] * xhat[t,c];  dbias[c] += sum_t dy[t,c] */
+void SV_ISA(sv_norm_backward_parameters)(real *dweight, real *dbias, const real *dy, const real *x,
+                                         const real *mean, const real *rstd, size_t tokens,
+                                         size_t c)
+{
+    for (size_t i = 0; i < c; i += LANES) {
+        size_t some = c - i;
+        vreal dw = v_load_some(dweight + i, some), db = v_load_some(dbias + i, some);
+        for (size_t t = 0; t < tokens; t++) {
+            vreal g = v_load_some(dy + t * c + i, some);
+            dw += g * ((v_load_some(x + t * c + i, some) - v_set(mean[t])) * v_set(rstd[t]));
+            db += g;
+        }
+        v_store_some(dweight + i, dw, some);
+        v_store_some(dbias + i, db, some);
+    }
+}
+
+/* sums[0] += sum_c g,  sums[1] += sum_c g * xhat,  with g = dy * weight; lanes past c add 0, since
+ * there dy and weight are 0. */
+SV_INLINE void row_sums(vreal sums[2], const real *dy, const real *x, real mean, real rstd,
+                        const real *weight, size_t c)
+{
+    for (size_t i = 0; i < c; i += LANES) {
+        size_t some = c - i;
+        vreal g = v_load_some(dy + i, some) * v_load_some(weight + i, some);
+        sums[0] += g;
+        sums[1] += g * ((v_load_some(x + i, some) - v_set(mean)) * v_set(rstd));
+    }
+}
+
+/* dx = rstd * (g - g_mean - xhat * gx_mean),  g = dy * weight */
+SV_INLINE void row_input(real *dx, const real *dy, const real *x, real mean, real rstd,
+                         const real *weight, real g_mean, real gx_mean, size_t c)
+{
+    for (size_t i = 0; i < c; i += LANES) {
+        size_t some = c - i;
+        vreal g = v_load_some(dy + i, some) * v_load_some(weight + i, some);
+        vreal xhat = (v_load_some(x + i, some) - v_set(mean)) * v_set(rstd);
+        v_store_some(dx + i, v_set(rstd) * (g - v_set(g_mean) - xhat * v_set(gx_mean)), some);
+    }
+}
+
+/* dx[t,c] = rstd * (g - avg_c(g) - xhat * avg_c(g * xhat)),  g = dy * weight. dx may be dy.
+ * Derivation: docs/derivations/layer-norm.md */
+void SV_ISA(sv_layer_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
+                                    const real *rstd, const real *weight, size_t tokens, size_t c)
+{
+    for (size_t t = 0; t < tokens; t++, dx += c, dy += c, x += c) {
+        vreal sums[2] = {{0}, {0}};
+        row_sums(sums, dy, x, mean[t], rstd[t], weight, c);
+        row_input(dx, dy, x, mean[t], rstd[t], weight, v_sum(sums[0]) / (real)c,
+                  v_sum(sums[1]) / (real)c, c);
+    }
+}
+
+/* The same for one image x[tokens,c]: the averages run over all its elements. dx may be dy. */
+void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
+                                    const real *rstd, const real *weight, size_t tokens, size_t c)
+{
+    vreal sums[2] = {{0}, {0}};
+    for (size_t t = 0; t < tokens; t++)
+        row_sums(sums, dy + t * c, x + t * c, mean[0], rstd[0], weight, c);
+    real count = (real)(tokens * c);
+    real g_mean = v_sum(sums[0]) / count, gx_mean = v_sum(sums[1]) / count;
+    for (size_t t = 0; t < tokens; t++)
+        row_input(dx + t * c, dy + t * c, x + t * c, mean[0], rstd[0], weight, g_mean, gx_mean, c);
+}

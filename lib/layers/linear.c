@@ -1,0 +1,109 @@
+/* Products with weights, shared by all layers. */
+#include "layers/linear.h"
+
+/* A piece of a weight gradient: large enough that packing its right-hand side is cheap beside the
+ * product, small enough that there are pieces for many workers. */
+enum { PIECE_ROWS = 384, PIECE_COLUMNS = 48 };
+
+void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight)
+{
+    *linear = (sv_linear){.out = out, .in = in, .weight = weight};
+    linear->forward = (sv_operand){.k = in, .n = out, .row = 1, .column = in};
+    linear->backward = (sv_operand){.k = out, .n = in, .row = in, .column = 1};
+}
+
+static size_t operand_bytes(const sv_operand *operand, const svit_context *context)
+{
+    sv_arena arena = {0};
+    sv_arena_reals(&arena, context->gemm->packed_elements(context->kernels, operand->k, operand->n),
+                   1);
+    return arena.bytes;
+}
+
+size_t sv_linear_pack_bytes(const sv_linear *linear, const svit_context *context, int training)
+{
+    return operand_bytes(&linear->forward, context) +
+           (training ? operand_bytes(&linear->backward, context) : 0);
+}
+
+static size_t operand_pack(sv_operand *operand, const sv_run *run, const real *weight, char *memory)
+{
+    size_t bytes = operand_bytes(operand, run->context);
+    operand->b = weight;
+    operand->packed = bytes ? (real *)(void *)memory : NULL;
+    run->context->gemm->pack(run->context->kernels, operand);
+    return bytes;
+}
+
+size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory)
+{
+    const real *weight = run->weights + linear->weight;
+    size_t bytes = operand_pack(&linear->forward, run, weight, memory);
+    if (run->training)
+        bytes += operand_pack(&linear->backward, run, weight, memory + bytes);
+    return bytes;
+}
+
+void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, const real *x,
+                       size_t tokens)
+{
+    run->context->gemm->multiply(run->context->kernels, y, x, &linear->forward, tokens);
+}
+
+void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
+                        size_t tokens)
+{
+    run->context->gemm->multiply(run->context->kernels, dx, dy, &linear->backward, tokens);
+}
+
+static size_t pieces_across(const sv_weight_job *job)
+{
+    return (job->in + PIECE_COLUMNS - 1) / PIECE_COLUMNS;
+}
+
+size_t sv_weight_pieces(const sv_weight_job *job)
+{
+    return (job->out + PIECE_ROWS - 1) / PIECE_ROWS * pieces_across(job);
+}
+
+void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, real *scratch)
+{
+    size_t row = piece / pieces_across(job) * PIECE_ROWS;
+    size_t column = piece % pieces_across(job) * PIECE_COLUMNS;
+    size_t rows = job->out - row < PIECE_ROWS ? job->out - row : PIECE_ROWS;
+    size_t columns = job->in - column < PIECE_COLUMNS ? job->in - column : PIECE_COLUMNS;
+    run->context->gemm->multiply_transposed(
+        run->context->kernels, job->dweight + row * job->in + column, job->in, job->dy + row,
+        job->out, job->x + column, job->in, rows, columns, job->tokens, scratch);
+}
+
+typedef struct weight_jobs {
+    const sv_run *run;
+    const sv_weight_job *jobs;
+} weight_jobs;
+
+static void weight_task(void *argument, size_t task, uint32_t worker)
+{
+    const weight_jobs *all = argument;
+    const sv_weight_job *job = all->jobs;
+    for (size_t pieces; task >= (pieces = sv_weight_pieces(job)); job++)
+        task -= pieces;
+    sv_weight_piece(all->run, job, task, (real *)(void *)sv_worker_scratch(all->run, worker));
+}
+
+void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t count)
+{
+    weight_jobs all = {run, jobs};
+    size_t tasks = 0;
+    for (size_t i = 0; i < count; i++)
+        tasks += sv_weight_pieces(&jobs[i]);
+    sv_pool_run(run->context->pool, weight_task, &all, tasks);
+}
+
+size_t sv_tile_tokens(size_t tokens, size_t width)
+{
+    size_t tile = width <= 1024 ? 256 : 128;
+    while (tile > 32 && tokens < 8 * tile)
+        tile /= 2;
+    return tile;
+}

@@ -1,0 +1,74 @@
+/* The product that all layers share: weights and their packed copies, weight gradients. */
+#ifndef SV_LINEAR_H
+#define SV_LINEAR_H
+
+#include "autograd/layer.h"
+#include "autograd/parameter.h"
+#include "kernels/gemm.h"
+
+/* A weight [out, in] at `weight` in the flat arrays. */
+typedef struct sv_linear {
+    size_t out, in, weight;
+    sv_operand forward;  /* y = x W^T: [in, out] */
+    sv_operand backward; /* dx = dy W: [out, in] */
+} sv_linear;
+
+void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight);
+
+/* Bytes for its packed copies. */
+size_t sv_linear_pack_bytes(const sv_linear *linear, const svit_context *context, int training);
+
+/* Packs into `memory`; returns the bytes used. */
+size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory);
+
+/* y[tokens, out] = x[tokens, in] W^T, and dx[tokens, in] = dy[tokens, out] W, on this thread. */
+void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, const real *x,
+                       size_t tokens);
+void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
+                        size_t tokens);
+
+/* A weight gradient to be computed: dweight[out, in] += dy[tokens, out]^T x[tokens, in]. */
+typedef struct sv_weight_job {
+    real *dweight;
+    const real *dy, *x;
+    size_t out, in, tokens;
+} sv_weight_job;
+
+/* A job is cut into pieces of the output, so no sums are split. Piece number `piece` of it, with
+ * the worker's scratch of SV_WEIGHT_SCRATCH bytes. */
+enum { SV_WEIGHT_SCRATCH = SV_GEMM_SCRATCH * sizeof(real) };
+size_t sv_weight_pieces(const sv_weight_job *job);
+void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, real *scratch);
+
+/* All pieces of `count` jobs on the pool; each worker's scratch at the start of its own. */
+void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t count);
+
+/* Tokens that one task takes, so that its activations stay in the second cache; a multiple of 32,
+ * a function of the shapes alone. `width` is the widest row. */
+size_t sv_tile_tokens(size_t tokens, size_t width);
+
+static inline size_t sv_tile_count(size_t tokens, size_t tile)
+{
+    return (tokens + tile - 1) / tile;
+}
+
+/* The most tiles of up to `tokens` tokens, smaller batches included: a batch too small for 8 full
+ * tiles is cut into smaller ones, 16 at the most. */
+static inline size_t sv_tile_count_most(size_t tokens, size_t tile)
+{
+    size_t count = sv_tile_count(tokens, tile);
+    return count > 16 ? count : 16;
+}
+
+/* The scratch of worker number `worker`. */
+static inline char *sv_worker_scratch(const sv_run *run, uint32_t worker)
+{
+    return run->worker + worker * run->worker_bytes;
+}
+
+static inline real *sv_arena_reals(sv_arena *arena, size_t rows, size_t columns)
+{
+    return sv_arena_take(arena, rows, columns, sizeof(real));
+}
+
+#endif

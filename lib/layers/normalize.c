@@ -1,0 +1,153 @@
+/* Layer norm and group norm as a layer of their own. */
+#include "layers/create.h"
+#include "layers/linear.h"
+
+typedef struct norm_layer {
+    sv_layer base;
+    size_t weight, bias; /* offsets */
+    int group;
+    real eps;
+} norm_layer;
+
+typedef struct norm_saved {
+    real *mean, *rstd; /* of each token */
+} norm_saved;
+
+/* Tasks are whole images for group norm, tiles of tokens for layer norm. */
+typedef struct norm_call {
+    const norm_layer *layer;
+    const sv_run *run;
+    norm_saved saved;
+    real *out, *partials;
+    const real *dy, *x;
+    size_t tokens, tile;
+} norm_call;
+
+static size_t tile_of(const norm_layer *norm, size_t n)
+{
+    size_t tokens = sv_map_tokens(norm->base.in);
+    return norm->group ? tokens : sv_tile_tokens(n * tokens, norm->base.in.channels);
+}
+
+static norm_saved layout_saved(sv_arena *arena, const norm_layer *norm, size_t n)
+{
+    norm_saved saved;
+    saved.mean = sv_arena_reals(arena, n, sv_map_tokens(norm->base.in));
+    saved.rstd = sv_arena_reals(arena, n, sv_map_tokens(norm->base.in));
+    return saved;
+}
+
+/* Each task's share of dweight and dbias, [tasks, 2, c]. */
+static real *layout_shared(sv_arena *arena, const norm_layer *norm, size_t n)
+{
+    size_t tasks = sv_tile_count_most(n * sv_map_tokens(norm->base.in), tile_of(norm, n));
+    return sv_arena_reals(arena, 2 * tasks, norm->base.in.channels);
+}
+
+static void measure(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory)
+{
+    const norm_layer *norm = (const norm_layer *)layer;
+    sv_arena saved = {0}, shared = {0}, worker = {0};
+    layout_saved(training ? &saved : &shared, norm, n);
+    if (training)
+        layout_shared(&shared, norm, n);
+    sv_layer_memory_set(memory, &saved, &shared, &worker);
+}
+
+static norm_call start_call(const norm_layer *norm, const sv_run *run, void *saved)
+{
+    norm_call call = {.layer = norm, .run = run};
+    sv_arena arena = {.base = saved ? saved : run->shared};
+    call.saved = layout_saved(&arena, norm, run->n);
+    call.tokens = run->n * sv_map_tokens(norm->base.in);
+    call.tile = tile_of(norm, run->n);
+    return call;
+}
+
+static size_t task_tokens(const norm_call *call, size_t first)
+{
+    return call->tokens - first < call->tile ? call->tokens - first : call->tile;
+}
+
+static void forward_task(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const norm_call *call = argument;
+    const norm_layer *norm = call->layer;
+    const sv_kernels *kernels = call->run->context->kernels;
+    size_t c = norm->base.in.channels, first = task * call->tile;
+    size_t tokens = task_tokens(call, first);
+    const real *x = call->x + first * c, *weights = call->run->weights;
+    real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
+    if (norm->group) {
+        kernels->norm_moments(mean, rstd, x, tokens, c, norm->eps);
+        kernels->norm_apply(call->out + first * c, x, mean, rstd, weights + norm->weight,
+                            weights + norm->bias, tokens, c);
+    } else {
+        kernels->layer_norm(call->out + first * c, mean, rstd, x, weights + norm->weight,
+                            weights + norm->bias, tokens, c, norm->eps);
+    }
+}
+
+static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
+{
+    norm_call call = start_call((const norm_layer *)layer, run, saved);
+    call.out = y;
+    call.x = x;
+    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+}
+
+static void backward_task(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const norm_call *call = argument;
+    const norm_layer *norm = call->layer;
+    const sv_kernels *kernels = call->run->context->kernels;
+    size_t c = norm->base.in.channels, first = task * call->tile;
+    size_t tokens = task_tokens(call, first);
+    const real *x = call->x + first * c, *dy = call->dy + first * c;
+    const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
+    real *dweight = call->partials + 2 * task * c;
+    for (size_t i = 0; i < 2 * c; i++)
+        dweight[i] = 0;
+    kernels->norm_backward_parameters(dweight, dweight + c, dy, x, mean, rstd, tokens, c);
+    (norm->group ? kernels->group_norm_backward : kernels->layer_norm_backward)(
+        call->out + first * c, dy, x, mean, rstd, call->run->weights + norm->weight, tokens, c);
+}
+
+static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                     const real *dy, const real *x)
+{
+    const norm_layer *norm = (const norm_layer *)layer;
+    const sv_kernels *kernels = run->context->kernels;
+    norm_call call = start_call(norm, run, saved);
+    sv_arena shared = {.base = run->shared};
+    call.partials = layout_shared(&shared, norm, run->n);
+    call.out = dx;
+    call.dy = dy;
+    call.x = x;
+    size_t tasks = sv_tile_count(call.tokens, call.tile), c = norm->base.in.channels;
+    sv_pool_run(run->context->pool, backward_task, &call, tasks);
+    for (size_t task = 0; task < tasks; task++) {
+        kernels->add(run->gradients + norm->weight, call.partials + 2 * task * c, c);
+        kernels->add(run->gradients + norm->bias, call.partials + (2 * task + 1) * c, c);
+    }
+}
+
+static const sv_layer_class NORM_CLASS = {
+    .name = "norm", .keeps_input = 1, .measure = measure, .forward = forward, .backward = backward};
+
+svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
+                           const sv_norm_options *options, svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(norm_layer), &NORM_CLASS, err));
+    norm_layer *norm = memory;
+    norm->base.in = norm->base.out = options->map;
+    norm->weight = sv_layer_parameter(table, options->name, ".weight");
+    norm->bias = sv_layer_parameter(table, options->name, ".bias");
+    norm->group = options->group;
+    norm->eps = (real)options->eps;
+    *out = &norm->base;
+    return SVIT_OK;
+}

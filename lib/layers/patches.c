@@ -1,0 +1,166 @@
+/* A convolution whose kernel is its stride: patch embedding and patch merging. */
+#include "layers/create.h"
+#include "layers/linear.h"
+
+#include <string.h>
+
+typedef struct patch_layer {
+    sv_layer base;
+    sv_patch_map map;
+    sv_linear linear;
+    size_t bias; /* SV_NO_PARAMETER: none */
+} patch_layer;
+
+typedef struct patch_call {
+    const patch_layer *layer;
+    const sv_run *run;
+    real *patches; /* of all tokens, or NULL */
+    real *out;
+    const real *in;
+    size_t tokens, tile;
+} patch_call;
+
+static size_t tile_of(const patch_layer *patch, size_t tokens)
+{
+    return sv_tile_tokens(tokens, patch->linear.in > patch->linear.out ? patch->linear.in
+                                                                       : patch->linear.out);
+}
+
+static void measure(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory)
+{
+    const patch_layer *patch = (const patch_layer *)layer;
+    sv_arena saved = {0}, shared = {0}, worker = {0};
+    size_t tokens = sv_map_tokens(layer->out);
+    if (training)
+        sv_arena_reals(&saved, n * tokens, patch->linear.in);
+    sv_arena_reals(&worker, tile_of(patch, n * tokens), patch->linear.in);
+    if (training && worker.bytes < SV_WEIGHT_SCRATCH)
+        worker.bytes = SV_WEIGHT_SCRATCH;
+    sv_layer_memory_set(memory, &saved, &shared, &worker);
+}
+
+static patch_call start_call(const sv_layer *layer, const sv_run *run, void *saved, real *out,
+                             const real *in)
+{
+    const patch_layer *patch = (const patch_layer *)layer;
+    size_t tokens = run->n * sv_map_tokens(layer->out);
+    return (patch_call){patch, run, saved, out, in, tokens, tile_of(patch, tokens)};
+}
+
+static size_t task_tokens(const patch_call *call, size_t first)
+{
+    return call->tokens - first < call->tile ? call->tokens - first : call->tile;
+}
+
+static void forward_task(void *argument, size_t task, uint32_t worker)
+{
+    const patch_call *call = argument;
+    const patch_layer *patch = call->layer;
+    const sv_linear *linear = &patch->linear;
+    const sv_kernels *kernels = call->run->context->kernels;
+    size_t first = task * call->tile, tokens = task_tokens(call, first);
+    real *rows = call->patches ? call->patches + first * linear->in
+                               : (real *)(void *)sv_worker_scratch(call->run, worker);
+    real *y = call->out + first * linear->out;
+    kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
+    sv_linear_forward(linear, call->run, y, rows, tokens);
+    if (patch->bias != SV_NO_PARAMETER)
+        kernels->add_bias(y, call->run->weights + patch->bias, tokens, linear->out);
+}
+
+static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
+{
+    patch_call call = start_call(layer, run, saved, y, x);
+    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+}
+
+static void clear_task(void *argument, size_t image, uint32_t worker)
+{
+    (void)worker;
+    const patch_call *call = argument;
+    sv_map in = call->layer->base.in;
+    size_t elements = sv_map_tokens(in) * in.channels;
+    memset(call->out + image * elements, 0, elements * sizeof(real));
+}
+
+static void backward_task(void *argument, size_t task, uint32_t worker)
+{
+    const patch_call *call = argument;
+    const sv_linear *linear = &call->layer->linear;
+    size_t first = task * call->tile, tokens = task_tokens(call, first);
+    real *rows = (real *)(void *)sv_worker_scratch(call->run, worker);
+    sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens);
+    call->run->context->kernels->patch_scatter(call->out, rows, &call->layer->map, first, tokens);
+}
+
+/* Pixels that no patch covers (VALID padding) get no gradient, so dx is cleared first. */
+static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                     const real *dy, const real *x)
+{
+    (void)x;
+    const patch_layer *patch = (const patch_layer *)layer;
+    const sv_linear *linear = &patch->linear;
+    patch_call call = start_call(layer, run, saved, dx, dy);
+    sv_weight_job job = {
+        run->gradients + linear->weight, dy, call.patches, linear->out, linear->in, call.tokens};
+    sv_weight_gradients(run, &job, 1);
+    if (patch->bias != SV_NO_PARAMETER)
+        run->context->kernels->add_rows(run->gradients + patch->bias, dy, call.tokens, linear->out);
+    if (!dx)
+        return;
+    if (patch->map.rows * patch->map.size < patch->map.height + patch->map.top ||
+        patch->map.columns * patch->map.size < patch->map.width + patch->map.left)
+        sv_pool_run(run->context->pool, clear_task, &call, run->n);
+    sv_pool_run(run->context->pool, backward_task, &call, sv_tile_count(call.tokens, call.tile));
+}
+
+static size_t pack_bytes(const sv_layer *layer, const svit_context *context, int training)
+{
+    return sv_linear_pack_bytes(&((const patch_layer *)layer)->linear, context, training);
+}
+
+static void pack(sv_layer *layer, const sv_run *run, char *memory)
+{
+    sv_linear_pack(&((patch_layer *)layer)->linear, run, memory);
+}
+
+static const sv_layer_class PATCH_CLASS = {.name = "patches",
+                                           .measure = measure,
+                                           .forward = forward,
+                                           .backward = backward,
+                                           .pack_bytes = pack_bytes,
+                                           .pack = pack};
+
+/* Lines of output, and lines of zeros before the map: SAME pads (total - map) / 2 before. */
+static size_t padded(size_t *before, size_t lines, size_t size, int same)
+{
+    if (!same) {
+        *before = 0;
+        return lines / size;
+    }
+    size_t out = (lines + size - 1) / size;
+    *before = (out * size - lines) / 2;
+    return out;
+}
+
+svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
+                            const sv_patch_options *options, svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(patch_layer), &PATCH_CLASS, err));
+    patch_layer *patch = memory;
+    sv_map in = options->in;
+    sv_patch_map *map = &patch->map;
+    *map = (sv_patch_map){
+        .height = in.height, .width = in.width, .channels = in.channels, .size = options->size};
+    map->rows = padded(&map->top, in.height, options->size, options->same_padding);
+    map->columns = padded(&map->left, in.width, options->size, options->same_padding);
+    patch->base.in = in;
+    patch->base.out = (sv_map){map->rows, map->columns, options->channels_out};
+    sv_linear_init(&patch->linear, options->channels_out,
+                   options->size * options->size * in.channels,
+                   sv_layer_parameter(table, options->name, ".weight"));
+    patch->bias = sv_layer_parameter_if(table, options->name, ".bias");
+    *out = &patch->base;
+    return SVIT_OK;
+}

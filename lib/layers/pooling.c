@@ -1,0 +1,76 @@
+/* Global average pooling as a layer. */
+#include "layers/create.h"
+#include "layers/linear.h"
+
+enum { IMAGES_A_TASK = 8 };
+
+typedef struct pool_call {
+    const sv_layer *layer;
+    const sv_run *run;
+    real *out;
+    const real *in;
+} pool_call;
+
+static void measure(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory)
+{
+    (void)layer;
+    (void)n;
+    (void)training;
+    *memory = (sv_layer_memory){0};
+}
+
+static size_t images_of(const pool_call *call, size_t task)
+{
+    size_t left = call->run->n - task * IMAGES_A_TASK;
+    return left < IMAGES_A_TASK ? left : IMAGES_A_TASK;
+}
+
+static void forward_task(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const pool_call *call = argument;
+    size_t tokens = sv_map_tokens(call->layer->in), c = call->layer->in.channels;
+    size_t first = task * IMAGES_A_TASK;
+    call->run->context->kernels->mean_tokens(call->out + first * c, call->in + first * tokens * c,
+                                             images_of(call, task), tokens, c);
+}
+
+static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
+{
+    (void)saved;
+    pool_call call = {layer, run, y, x};
+    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(run->n, IMAGES_A_TASK));
+}
+
+static void backward_task(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const pool_call *call = argument;
+    size_t tokens = sv_map_tokens(call->layer->in), c = call->layer->in.channels;
+    size_t first = task * IMAGES_A_TASK;
+    call->run->context->kernels->mean_tokens_backward(
+        call->out + first * tokens * c, call->in + first * c, images_of(call, task), tokens, c);
+}
+
+static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                     const real *dy, const real *x)
+{
+    (void)saved;
+    (void)x;
+    pool_call call = {layer, run, dx, dy};
+    sv_pool_run(run->context->pool, backward_task, &call, sv_tile_count(run->n, IMAGES_A_TASK));
+}
+
+static const sv_layer_class MEAN_CLASS = {
+    .name = "mean pooling", .measure = measure, .forward = forward, .backward = backward};
+
+svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_map in, svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(sv_layer), &MEAN_CLASS, err));
+    sv_layer *layer = memory;
+    layer->in = in;
+    layer->out = (sv_map){1, 1, in.channels};
+    *out = layer;
+    return SVIT_OK;
+}

@@ -1,0 +1,157 @@
+/* The shift block backward, one panel of images after another. First its tiles: the gradients of
+ * activations, with GELU and the norm computed once more instead of kept. Then, over the panel, the
+ * weight gradients, cut by output, so that no sum is split; and the shift's adjoint beside them. */
+#include "layers/shift_block.h"
+
+#include <string.h>
+
+/* Tile number `task` of the panel: its first token in the panel, and its tokens. */
+static size_t tile_first(const shift_call *call, size_t task, size_t *tokens)
+{
+    size_t first = task * call->tile, left = call->here - first;
+    *tokens = left < call->tile ? left : call->tile;
+    return first;
+}
+
+/* Each tile's share of the gradients that are sums over tokens: b1, b2, norm weight and bias. */
+static void tile_sums(const shift_call *call, size_t task, size_t first, size_t tokens,
+                      const real *dxn)
+{
+    const shift_block *block = call->block;
+    const shift_panel *panel = &call->panel;
+    const sv_kernels *kernels = call->run->context->kernels;
+    size_t c = block->map.channels, hidden = block->hidden, token = call->first + first;
+    real *dbias1 = panel->dbias1 + task * hidden, *dbias2 = panel->dbias2 + task * c;
+    real *dweight = panel->dweight + task * c, *dbias = panel->dbias + task * c;
+    memset(dbias1, 0, hidden * sizeof(real));
+    memset(dbias2, 0, c * sizeof(real));
+    memset(dweight, 0, c * sizeof(real));
+    memset(dbias, 0, c * sizeof(real));
+    kernels->add_rows(dbias1, panel->dhidden + first * hidden, tokens, hidden);
+    kernels->add_rows(dbias2, panel->dbranch + first * c, tokens, c);
+    kernels->norm_backward_parameters(dweight, dbias, dxn, call->saved.xs + token * c,
+                                      call->saved.mean + token, call->saved.rstd + token, tokens,
+                                      c);
+}
+
+/* dbranch = path * keep2 * dy;  dhidden = (dbranch W2) * keep1 * gelu'(u);  dxn = dhidden W1;
+ * dxs = dy + norm'(dxn), which group norm leaves to image_task. */
+static void tile_task(void *argument, size_t task, uint32_t worker)
+{
+    const shift_call *call = argument;
+    const shift_block *block = call->block;
+    const shift_panel *panel = &call->panel;
+    const shift_saved *saved = &call->saved;
+    const sv_run *run = call->run;
+    const sv_kernels *kernels = run->context->kernels;
+    size_t c = block->map.channels, hidden = block->hidden, tokens;
+    size_t first = tile_first(call, task, &tokens), token = call->first + first;
+    const real *dy = call->in + token * c, *xs = saved->xs + token * c;
+    const real *weight = run->weights + block->norm_weight;
+    real *dbranch = panel->dbranch + first * c, *dhidden = panel->dhidden + first * hidden;
+    real *dxs = panel->dxs + first * c;
+    real *dxn = block->group_norm ? dxs : (real *)(void *)sv_worker_scratch(run, worker);
+    kernels->residual_backward(dbranch, dy, saved->mask2, block->scale, saved->path,
+                               call->image_tokens, token, tokens, c);
+    sv_linear_backward(&block->fc2, run, dhidden, dbranch, tokens);
+    kernels->gelu_backward(panel->a + first * hidden, dhidden, saved->u + token * hidden,
+                           saved->mask1, block->scale, token, tokens, hidden);
+    sv_linear_backward(&block->fc1, run, dxn, dhidden, tokens);
+    kernels->norm_apply(panel->xn + first * c, xs, saved->mean + token, saved->rstd + token, weight,
+                        run->weights + block->norm_bias, tokens, c);
+    tile_sums(call, task, first, tokens, dxn);
+    if (block->group_norm)
+        return;
+    kernels->layer_norm_backward(dxs, dxn, xs, saved->mean + token, saved->rstd + token, weight,
+                                 tokens, c);
+    kernels->add(dxs, dy, tokens * c);
+}
+
+/* dxs = dy + group_norm'(dxn), dxn lying in dxs. */
+static void image_task(void *argument, size_t image, uint32_t worker)
+{
+    (void)worker;
+    const shift_call *call = argument;
+    const shift_block *block = call->block;
+    const sv_kernels *kernels = call->run->context->kernels;
+    size_t c = block->map.channels, tokens = call->image_tokens;
+    size_t first = image * tokens, token = call->first + first;
+    real *dxs = call->panel.dxs + first * c;
+    kernels->group_norm_backward(dxs, dxs, call->saved.xs + token * c, call->saved.mean + token,
+                                 call->saved.rstd + token, call->run->weights + block->norm_weight,
+                                 tokens, c);
+    kernels->add(dxs, call->in + token * c, tokens * c);
+}
+
+/* Pieces of the weight gradients, then tiles of dx = shift'(dxs). */
+static void panel_task(void *argument, size_t task, uint32_t worker)
+{
+    const shift_call *call = argument;
+    size_t c = call->block->map.channels, first_pieces = sv_weight_pieces(&call->jobs[0]), tokens;
+    real *scratch = (real *)(void *)sv_worker_scratch(call->run, worker);
+    if (task < first_pieces) {
+        sv_weight_piece(call->run, &call->jobs[0], task, scratch);
+    } else if (task < call->pieces) {
+        sv_weight_piece(call->run, &call->jobs[1], task - first_pieces, scratch);
+    } else {
+        size_t first = tile_first(call, task - call->pieces, &tokens);
+        call->run->context->kernels->shift_backward(call->out + (call->first + first) * c,
+                                                    call->panel.dxs, &call->block->map, first,
+                                                    tokens);
+    }
+}
+
+/* Adds the tiles' shares in the order of the tiles. */
+static void add_sums(const shift_call *call, size_t tiles)
+{
+    const shift_block *block = call->block;
+    const sv_kernels *kernels = call->run->context->kernels;
+    real *gradients = call->run->gradients;
+    size_t c = block->map.channels;
+    kernels->add_rows(gradients + block->bias1, call->panel.dbias1, tiles, block->hidden);
+    kernels->add_rows(gradients + block->bias2, call->panel.dbias2, tiles, c);
+    kernels->add_rows(gradients + block->norm_weight, call->panel.dweight, tiles, c);
+    kernels->add_rows(gradients + block->norm_bias, call->panel.dbias, tiles, c);
+}
+
+static void run_panel(shift_call *call)
+{
+    const shift_block *block = call->block;
+    const sv_run *run = call->run;
+    sv_pool *pool = run->context->pool;
+    size_t c = block->map.channels, tiles = sv_tile_count(call->here, call->tile);
+    sv_pool_run(pool, tile_task, call, tiles);
+    if (block->group_norm)
+        sv_pool_run(pool, image_task, call, call->here / call->image_tokens);
+    call->jobs[0] = (sv_weight_job){run->gradients + block->fc1.weight,
+                                    call->panel.dhidden,
+                                    call->panel.xn,
+                                    block->hidden,
+                                    c,
+                                    call->here};
+    call->jobs[1] = (sv_weight_job){run->gradients + block->fc2.weight,
+                                    call->panel.dbranch,
+                                    call->panel.a,
+                                    c,
+                                    block->hidden,
+                                    call->here};
+    call->pieces = sv_weight_pieces(&call->jobs[0]) + sv_weight_pieces(&call->jobs[1]);
+    sv_pool_run(pool, panel_task, call, call->pieces + (call->out ? tiles : 0));
+    add_sums(call, tiles);
+}
+
+void sv_shift_block_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                             const real *dy, const real *x)
+{
+    (void)x;
+    shift_call call = sv_shift_call(layer, run, saved);
+    sv_arena arena = {.base = run->shared};
+    call.panel = sv_shift_panel(&arena, call.block, run->n);
+    call.out = dx;
+    call.in = dy;
+    for (; call.first < call.tokens; call.first += call.panel_tokens) {
+        size_t left = call.tokens - call.first;
+        call.here = left < call.panel_tokens ? left : call.panel_tokens;
+        run_panel(&call);
+    }
+}

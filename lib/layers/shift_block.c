@@ -1,0 +1,149 @@
+/* The shift block as a layer: its memory and its creation. */
+#include "layers/shift_block.h"
+
+enum { PANEL_BYTES = 8 << 20, PANEL_TOKENS_LEAST = 1024, MASK_STEPS = 65536 };
+
+size_t sv_shift_tile(const shift_block *block, size_t n)
+{
+    return sv_tile_tokens(n * sv_map_tokens(block->base.in), block->hidden);
+}
+
+size_t sv_shift_panel_tokens(const shift_block *block, size_t n)
+{
+    size_t image = sv_map_tokens(block->base.in);
+    size_t row = (2 * block->hidden + 3 * block->map.channels) * sizeof(real);
+    size_t wanted = PANEL_BYTES / row;
+    if (wanted < PANEL_TOKENS_LEAST)
+        wanted = PANEL_TOKENS_LEAST;
+    size_t images = wanted / image ? wanted / image : 1;
+    return (images < n ? images : n) * image;
+}
+
+shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, int training)
+{
+    shift_saved saved = {0};
+    size_t tokens = n * sv_map_tokens(block->base.in), c = block->map.channels;
+    size_t words = (tokens + 31) / 32;
+    if (training || block->group_norm) {
+        saved.xs = sv_arena_reals(arena, tokens, c);
+        saved.mean = sv_arena_reals(arena, tokens, 1);
+        saved.rstd = sv_arena_reals(arena, tokens, 1);
+    }
+    if (!training)
+        return saved;
+    saved.u = sv_arena_reals(arena, tokens, block->hidden);
+    if (block->threshold) {
+        saved.mask1 = sv_arena_take(arena, words, block->hidden, sizeof(uint32_t));
+        saved.mask2 = sv_arena_take(arena, words, c, sizeof(uint32_t));
+    }
+    if (block->drop_path > 0)
+        saved.path = sv_arena_reals(arena, n, 1);
+    return saved;
+}
+
+shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, size_t n)
+{
+    shift_panel panel;
+    size_t tokens = sv_shift_panel_tokens(block, n), c = block->map.channels;
+    size_t tiles = sv_tile_count_most(tokens, sv_shift_tile(block, n));
+    panel.a = sv_arena_reals(arena, tokens, block->hidden);
+    panel.dhidden = sv_arena_reals(arena, tokens, block->hidden);
+    panel.dbranch = sv_arena_reals(arena, tokens, c);
+    panel.xn = sv_arena_reals(arena, tokens, c);
+    panel.dxs = sv_arena_reals(arena, tokens, c);
+    panel.dbias1 = sv_arena_reals(arena, tiles, block->hidden);
+    panel.dbias2 = sv_arena_reals(arena, tiles, c);
+    panel.dweight = sv_arena_reals(arena, tiles, c);
+    panel.dbias = sv_arena_reals(arena, tiles, c);
+    return panel;
+}
+
+size_t sv_shift_worker_bytes(const shift_block *block, size_t n, int training, bool *overflow)
+{
+    sv_arena arena = {0};
+    size_t tile = sv_shift_tile(block, n), c = block->map.channels;
+    sv_arena_reals(&arena, tile, c);
+    sv_arena_reals(&arena, tile, block->hidden);
+    if (!training) {
+        sv_arena_reals(&arena, tile, c);
+        sv_arena_reals(&arena, tile, 2);
+    }
+    *overflow = arena.overflow;
+    return training && arena.bytes < SV_WEIGHT_SCRATCH ? SV_WEIGHT_SCRATCH : arena.bytes;
+}
+
+static void measure(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory)
+{
+    const shift_block *block = (const shift_block *)layer;
+    sv_arena saved = {0}, shared = {0}, worker = {0};
+    sv_shift_saved(training ? &saved : &shared, block, n, training);
+    if (training)
+        sv_shift_panel(&shared, block, n);
+    worker.bytes = sv_shift_worker_bytes(block, n, training, &worker.overflow);
+    sv_layer_memory_set(memory, &saved, &shared, &worker);
+}
+
+shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved)
+{
+    const shift_block *block = (const shift_block *)layer;
+    shift_call call = {.block = block, .run = run};
+    sv_arena arena = {.base = saved ? saved : run->shared};
+    call.saved = sv_shift_saved(&arena, block, run->n, run->training);
+    call.image_tokens = sv_map_tokens(layer->in);
+    call.tokens = run->n * call.image_tokens;
+    call.tile = sv_shift_tile(block, run->n);
+    call.panel_tokens = sv_shift_panel_tokens(block, run->n);
+    return call;
+}
+
+static size_t pack_bytes(const sv_layer *layer, const svit_context *context, int training)
+{
+    const shift_block *block = (const shift_block *)layer;
+    return sv_linear_pack_bytes(&block->fc1, context, training) +
+           sv_linear_pack_bytes(&block->fc2, context, training);
+}
+
+static void pack(sv_layer *layer, const sv_run *run, char *memory)
+{
+    shift_block *block = (shift_block *)layer;
+    memory += sv_linear_pack(&block->fc1, run, memory);
+    sv_linear_pack(&block->fc2, run, memory);
+}
+
+static const sv_layer_class SHIFT_BLOCK_CLASS = {.name = "shift block",
+                                                 .measure = measure,
+                                                 .forward = sv_shift_block_forward,
+                                                 .backward = sv_shift_block_backward,
+                                                 .pack_bytes = pack_bytes,
+                                                 .pack = pack};
+
+svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
+                                  const sv_parameter_table *table, const sv_shift_options *options,
+                                  svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(shift_block), &SHIFT_BLOCK_CLASS, err));
+    shift_block *block = memory;
+    sv_map map = options->map;
+    block->base.in = block->base.out = map;
+    block->map = (sv_shift_map){map.height,     map.width,       map.channels,
+                                options->group, options->pixels, options->crop};
+    block->hidden = options->hidden;
+    block->group_norm = options->group_norm;
+    block->eps = (real)options->eps;
+    block->drop_path = options->drop_path;
+    block->threshold = (uint32_t)(options->dropout * MASK_STEPS + 0.5);
+    if (block->threshold >= MASK_STEPS)
+        block->threshold = MASK_STEPS - 1;
+    block->scale = (real)((double)MASK_STEPS / (MASK_STEPS - block->threshold));
+    sv_linear_init(&block->fc1, block->hidden, map.channels,
+                   sv_layer_parameter(table, options->name, ".mlp.fc1.weight"));
+    sv_linear_init(&block->fc2, map.channels, block->hidden,
+                   sv_layer_parameter(table, options->name, ".mlp.fc2.weight"));
+    block->bias1 = sv_layer_parameter(table, options->name, ".mlp.fc1.bias");
+    block->bias2 = sv_layer_parameter(table, options->name, ".mlp.fc2.bias");
+    block->norm_weight = sv_layer_parameter(table, options->name, ".norm2.weight");
+    block->norm_bias = sv_layer_parameter(table, options->name, ".norm2.bias");
+    *out = &block->base;
+    return SVIT_OK;
+}

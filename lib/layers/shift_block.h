@@ -1,0 +1,76 @@
+/* The inside of the shift block: its memory, shared by its forward and its backward. */
+#ifndef SV_SHIFT_BLOCK_H
+#define SV_SHIFT_BLOCK_H
+
+#include "layers/create.h"
+#include "layers/linear.h"
+
+typedef struct shift_block {
+    sv_layer base;
+    sv_shift_map map;
+    sv_linear fc1, fc2;
+    size_t norm_weight, norm_bias, bias1, bias2; /* offsets */
+    size_t hidden;
+    int group_norm;
+    real eps;
+    double drop_path;
+    uint32_t threshold; /* of the dropout masks; 0: no dropout */
+    real scale;         /* of what dropout keeps */
+} shift_block;
+
+/* What stays from forward to backward: 12 C bytes a token and a bit for each mask. */
+typedef struct shift_saved {
+    real *xs;          /* [tokens, c]: the shifted input */
+    real *u;           /* [tokens, hidden]: the input of GELU */
+    real *mean, *rstd; /* [tokens] */
+    uint32_t *mask1;   /* [tokens / 32, hidden], NULL without dropout */
+    uint32_t *mask2;   /* [tokens / 32, c] */
+    real *path;        /* [n]: 0 or 1 / (1 - rate); NULL without DropPath */
+} shift_saved;
+
+/* Scratch of the backward, for one panel of images. */
+typedef struct shift_panel {
+    real *a, *dhidden;        /* [panel tokens, hidden] */
+    real *dbranch, *xn, *dxs; /* [panel tokens, c] */
+    real *dbias1;             /* [tiles, hidden], then each [tiles, c] */
+    real *dbias2, *dweight, *dbias;
+} shift_panel;
+
+typedef struct shift_call {
+    const shift_block *block;
+    const sv_run *run;
+    shift_saved saved;
+    shift_panel panel;
+    real *out;
+    const real *in;
+    size_t tokens; /* of the batch */
+    size_t image_tokens;
+    size_t tile;
+    size_t panel_tokens; /* of a full panel: whole images */
+    size_t first, here;  /* the panel at work: its first token and its tokens */
+    sv_weight_job jobs[2];
+    size_t pieces; /* of both jobs */
+} shift_call;
+
+/* Lays out what is kept (training) or what the forward needs of the shared scratch (group norm in
+ * inference: the statistics of an image come before its tiles). */
+shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, int training);
+
+shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, size_t n);
+
+/* Tokens of one panel: whole images, as many as keep its scratch near 8 MiB. */
+size_t sv_shift_panel_tokens(const shift_block *block, size_t n);
+
+size_t sv_shift_tile(const shift_block *block, size_t n);
+
+/* Bytes of one worker's scratch. */
+size_t sv_shift_worker_bytes(const shift_block *block, size_t n, int training, bool *overflow);
+
+shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved);
+
+void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
+                            const real *x);
+void sv_shift_block_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                             const real *dy, const real *x);
+
+#endif

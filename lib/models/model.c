@@ -1,0 +1,254 @@
+/* Models: creation, life, and the doors to their parameters, class names and pipeline. */
+#include "models/model.h"
+
+#include "base/config.h"
+#include "models/config.h"
+#include "models/parameters.h"
+
+#include <math.h>
+#include <string.h>
+
+static void release_classes(svit_model *model)
+{
+    if (!model->classes)
+        return;
+    const sv_allocator *allocator = &model->context->allocator;
+    for (size_t i = 0; i < model->config.num_classes; i++)
+        sv_release_text(allocator, model->classes[i]);
+    sv_release(allocator, model->classes, model->config.num_classes * sizeof *model->classes);
+    model->classes = NULL;
+}
+
+static void destroy(svit_model *model)
+{
+    svit_context *context = model->context;
+    release_classes(model);
+    if (model->weights)
+        sv_release(&context->allocator, model->weights,
+                   model->parameters.total * sizeof *model->weights);
+    sv_parameter_table_free(&model->parameters);
+    sv_release(&context->allocator, model, sizeof *model);
+    svit_context_free(context);
+}
+
+svit_status sv_model_open(svit_model **out, svit_context *context, const svit_model_config *config,
+                          svit_error *err)
+{
+    svit_model *model;
+    SVIT_TRY(
+        sv_allocate_array(&context->allocator, (void **)&model, 1, sizeof *model, "a model", err));
+    atomic_init(&model->references, 1);
+    atomic_init(&model->version, 1);
+    model->context = sv_context_retain(context);
+    model->config = *config;
+    sv_parameter_table_init(&model->parameters, &context->allocator);
+    svit_status status = sv_shiftvit_parameters(&model->parameters, config, err);
+    if (status == SVIT_OK)
+        status = sv_allocate_array(&context->allocator, (void **)&model->weights,
+                                   model->parameters.total, sizeof *model->weights,
+                                   "the weights of a model", err);
+    if (status == SVIT_OK)
+        *out = model;
+    else
+        destroy(model);
+    return status;
+}
+
+SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
+                                       const svit_model_config *config, uint64_t seed,
+                                       svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(config);
+    svit_model_config own;
+    SVIT_TRY(sv_model_config_import(&own, config, err));
+    svit_model *model;
+    SVIT_TRY(sv_model_open(&model, context, &own, err));
+    sv_initial_weights(model->weights, &model->parameters, own.init, seed);
+    *out = model;
+    return SVIT_OK;
+}
+
+svit_model *sv_model_retain(svit_model *model)
+{
+    atomic_fetch_add_explicit(&model->references, 1, memory_order_relaxed);
+    return model;
+}
+
+SVIT_API void svit_model_free(svit_model *model)
+{
+    if (model && atomic_fetch_sub_explicit(&model->references, 1, memory_order_acq_rel) == 1)
+        destroy(model);
+}
+
+void sv_model_touch(svit_model *model)
+{
+    atomic_fetch_add_explicit(&model->version, 1, memory_order_release);
+}
+
+SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_config *config,
+                                           size_t size, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(config);
+    return sv_config_export(config, size, &model->config, sizeof model->config, "svit_model_config",
+                            err);
+}
+
+SVIT_API size_t svit_model_parameter_count(const svit_model *model)
+{
+    return model ? model->parameters.count : 0;
+}
+
+SVIT_API uint64_t svit_model_parameter_elements(const svit_model *model)
+{
+    return model ? model->parameters.elements : 0;
+}
+
+SVIT_API const char *svit_model_parameter_name(const svit_model *model, size_t index)
+{
+    return model && index < model->parameters.count ? model->parameters.list[index].name : NULL;
+}
+
+static svit_status find(const sv_parameter **out, const svit_model *model, const char *name,
+                        svit_error *err)
+{
+    *out = sv_parameter_find(&model->parameters, name);
+    if (!*out)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the model has no parameter '%.96s'; svit_model_parameter_name lists them",
+                       name);
+    return SVIT_OK;
+}
+
+static svit_status find_sized(const sv_parameter **out, const svit_model *model, const char *name,
+                              size_t elements, svit_error *err)
+{
+    SVIT_TRY(find(out, model, name, err));
+    if (elements != (*out)->elements)
+        return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; parameter '%s' has %zu", elements,
+                       name, (*out)->elements);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_model_parameter_shape(const svit_model *model, const char *name,
+                                                int64_t shape[8], size_t *rank, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(name);
+    SV_REQUIRE(shape);
+    SV_REQUIRE(rank);
+    const sv_parameter *parameter;
+    SVIT_TRY(find(&parameter, model, name, err));
+    memcpy(shape, parameter->shape, sizeof parameter->shape);
+    *rank = parameter->rank;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_model_get_parameter(const svit_model *model, const char *name, float *out,
+                                              size_t elements, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(name);
+    SV_REQUIRE(out);
+    const sv_parameter *parameter;
+    SVIT_TRY(find_sized(&parameter, model, name, elements, err));
+    sv_parameter_export(parameter, out, model->weights);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *name, const float *in,
+                                              size_t elements, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(name);
+    SV_REQUIRE(in);
+    const sv_parameter *parameter;
+    SVIT_TRY(find_sized(&parameter, model, name, elements, err));
+    for (size_t i = 0; i < elements; i++)
+        if (!isfinite(in[i]))
+            return sv_fail(err, SVIT_E_NUMERIC,
+                           "element %zu for parameter '%s' is %g; weights are finite", i, name,
+                           (double)in[i]);
+    sv_parameter_import(parameter, model->weights, in);
+    sv_model_touch(model);
+    return SVIT_OK;
+}
+
+static svit_status copy_classes(char **copies, const sv_allocator *allocator,
+                                const char *const *names, size_t count, svit_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!names[i])
+            return sv_fail(err, SVIT_E_ARGUMENT, "names[%zu] is NULL; a name is needed", i);
+        copies[i] = sv_copy_text(allocator, names[i]);
+        if (!copies[i])
+            return sv_fail_memory(err, strlen(names[i]) + 1, "a class name");
+    }
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const *names,
+                                            size_t count, svit_error *err)
+{
+    SV_REQUIRE(model);
+    if (count == 0) {
+        release_classes(model);
+        return SVIT_OK;
+    }
+    SV_REQUIRE(names);
+    if (count != model->config.num_classes)
+        return sv_fail(err, SVIT_E_ARGUMENT, "count is %zu; the model has %u classes", count,
+                       model->config.num_classes);
+    const sv_allocator *allocator = &model->context->allocator;
+    char **copies;
+    SVIT_TRY(
+        sv_allocate_array(allocator, (void **)&copies, count, sizeof *copies, "class names", err));
+    svit_status status = copy_classes(copies, allocator, names, count, err);
+    if (status == SVIT_OK) {
+        release_classes(model);
+        model->classes = copies;
+        return SVIT_OK;
+    }
+    for (size_t i = 0; i < count; i++)
+        sv_release_text(allocator, copies[i]);
+    sv_release(allocator, copies, count * sizeof *copies);
+    return status;
+}
+
+SVIT_API const char *svit_model_class_name(const svit_model *model, size_t label)
+{
+    return model && model->classes && label < model->config.num_classes ? model->classes[label]
+                                                                        : NULL;
+}
+
+SVIT_API svit_status svit_model_set_pipeline(svit_model *model, const svit_pipeline_config *config,
+                                             svit_error *err)
+{
+    SV_REQUIRE(model);
+    if (!config) {
+        model->has_pipeline = 0;
+        return SVIT_OK;
+    }
+    size_t height, width;
+    SVIT_TRY(svit_pipeline_evaluation_size(config, &height, &width, err));
+    svit_pipeline_config own;
+    SVIT_TRY(svit_pipeline_config_init(&own, sizeof own));
+    SVIT_TRY(sv_config_import(&own, sizeof own, config, sizeof own, "svit_pipeline_config", err));
+    model->pipeline = own;
+    model->has_pipeline = 1;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_model_get_pipeline(const svit_model *model, svit_pipeline_config *config,
+                                             size_t size, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(config);
+    if (!model->has_pipeline)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the model has no pipeline; svit_model_set_pipeline gives it one");
+    return sv_config_export(config, size, &model->pipeline, sizeof model->pipeline,
+                            "svit_pipeline_config", err);
+}

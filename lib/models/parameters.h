@@ -1,0 +1,17 @@
+/* The parameters of each architecture, and what they are at first. */
+#ifndef SV_MODEL_PARAMETERS_H
+#define SV_MODEL_PARAMETERS_H
+
+#include "autograd/parameter.h"
+
+#include <shiftvit/model.h>
+
+/* Adds the parameters of a ShiftViT in the order of its files; config must be legal. */
+svit_status sv_shiftvit_parameters(sv_parameter_table *table, const svit_model_config *config,
+                                   svit_error *err);
+
+/* Fills `weights` by the rule SVIT_INIT_*; each parameter draws from a stream of its own. */
+void sv_initial_weights(real *weights, const sv_parameter_table *table, int32_t init,
+                        uint64_t seed);
+
+#endif

@@ -1,0 +1,45 @@
+/* The global norm of the gradients: partial sums of fixed chunks, added in the chunks' order. */
+#include "optim/update.h"
+
+#include <math.h>
+
+enum { LANES = 16 };
+
+/* Sixteen running sums, so that the loop is one over vectors. */
+static double sum_of_squares(const real *g, size_t elements)
+{
+    double lanes[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= elements; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            lanes[lane] += (double)g[i + lane] * (double)g[i + lane];
+    double sum = 0;
+    for (; i < elements; i++)
+        sum += (double)g[i] * (double)g[i];
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum += lanes[lane];
+    return sum;
+}
+
+typedef struct norm_job {
+    sv_chunk *chunks;
+    const real *gradients;
+} norm_job;
+
+static void sum_chunk(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const norm_job *job = argument;
+    sv_chunk *chunk = &job->chunks[task];
+    chunk->squares = sum_of_squares(job->gradients + chunk->begin, chunk->elements);
+}
+
+double sv_gradient_norm(sv_optim *optim, const real *gradients)
+{
+    norm_job job = {optim->chunks, gradients};
+    sv_pool_run(optim->context->pool, sum_chunk, &job, optim->chunk_count);
+    double sum = 0;
+    for (size_t i = 0; i < optim->chunk_count; i++)
+        sum += optim->chunks[i].squares;
+    return sqrt(sum);
+}

@@ -1,0 +1,191 @@
+/* Reads checkpoints and puts their state back, all of it or nothing. */
+#include "autograd/parameter_file.h"
+#include "models/config.h"
+#include "models/model_file.h"
+#include "train/checkpoint_state.h"
+
+#include <shiftvit/checkpoint.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+struct svit_checkpoint {
+    svit_context *context;
+    sv_safetensors *file;
+    char *path;
+    svit_model_config config;
+    sv_checkpoint_state state;
+};
+
+static svit_status open_steps(svit_checkpoint *checkpoint, const char *path, svit_error *err)
+{
+    const sv_allocator *allocator = &checkpoint->context->allocator;
+    checkpoint->path = sv_copy_text(allocator, path);
+    if (!checkpoint->path)
+        return sv_fail_memory(err, strlen(path) + 1, "a path");
+    SVIT_TRY(sv_safetensors_open(&checkpoint->file, allocator, path, err));
+    SVIT_TRY(sv_model_file_check_version(checkpoint->file, path, err));
+    SVIT_TRY(sv_checkpoint_state_read(&checkpoint->state, checkpoint->file, path, err));
+    return sv_model_file_config(&checkpoint->config, checkpoint->file, path, err);
+}
+
+SVIT_API svit_status svit_checkpoint_open(svit_checkpoint **out, svit_context *context,
+                                          const char *path, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(path);
+    svit_checkpoint *checkpoint;
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&checkpoint, 1, sizeof *checkpoint,
+                               "a checkpoint", err));
+    checkpoint->context = sv_context_retain(context);
+    svit_status status = open_steps(checkpoint, path, err);
+    if (status == SVIT_OK)
+        *out = checkpoint;
+    else
+        svit_checkpoint_free(checkpoint);
+    return status;
+}
+
+SVIT_API void svit_checkpoint_free(svit_checkpoint *checkpoint)
+{
+    if (!checkpoint)
+        return;
+    svit_context *context = checkpoint->context;
+    sv_safetensors_close(checkpoint->file);
+    sv_release_text(&context->allocator, checkpoint->path);
+    sv_release(&context->allocator, checkpoint, sizeof *checkpoint);
+    svit_context_free(context);
+}
+
+SVIT_API const char *svit_checkpoint_value(const svit_checkpoint *checkpoint, const char *key)
+{
+    if (!checkpoint || !key ||
+        strncmp(key, SV_CHECKPOINT_PREFIX, strlen(SV_CHECKPOINT_PREFIX)) == 0 ||
+        sv_model_metadata_key_check(key, NULL) != SVIT_OK)
+        return NULL;
+    return sv_safetensors_metadata(checkpoint->file, key);
+}
+
+static svit_status check_model(const svit_checkpoint *checkpoint, const svit_model *model,
+                               svit_error *err)
+{
+    const char *field = sv_model_config_difference(&checkpoint->config, &model->config);
+    if (field)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s is of a model with another '%s'; the model must have the checkpoint's "
+                       "configuration",
+                       checkpoint->path, field);
+    return SVIT_OK;
+}
+
+/* The checkpoint's value of a setting must be the handle's. */
+static svit_status check_equal(const svit_checkpoint *checkpoint, const char *what, uint64_t saved,
+                               uint64_t present, svit_error *err)
+{
+    if (saved == present)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s has %s %" PRIu64 ", the handle %" PRIu64 "; they must be equal",
+                   checkpoint->path, what, saved, present);
+}
+
+static svit_status check_optimizer(const svit_checkpoint *checkpoint,
+                                   const svit_optimizer *optimizer, svit_error *err)
+{
+    if (!checkpoint->state.has_optimizer)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s holds no optimiser; give NULL for it",
+                       checkpoint->path);
+    sv_checkpoint_state present = sv_checkpoint_state_of(optimizer, NULL);
+    SVIT_TRY(check_equal(checkpoint, "optimiser kind", checkpoint->state.kind, present.kind, err));
+    SVIT_TRY(check_equal(checkpoint, "ema", checkpoint->state.ema, present.ema, err));
+    return check_model(checkpoint, optimizer->model, err);
+}
+
+static svit_status check_session(const svit_checkpoint *checkpoint, const svit_session *session,
+                                 svit_error *err)
+{
+    if (!checkpoint->state.has_session)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s holds no session; give NULL for it",
+                       checkpoint->path);
+    return check_equal(checkpoint, "session seed", checkpoint->state.seed, sv_session_seed(session),
+                       err);
+}
+
+/* Arrays read from the file, each to be copied over the one that it replaces. */
+typedef struct staging {
+    const sv_parameter_table *table;
+    real *read[1 + SV_MAX_SLOTS];
+    real *target[1 + SV_MAX_SLOTS];
+    size_t count;
+} staging;
+
+static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
+                         const sv_parameter_table *table, const char *prefix, real *target,
+                         svit_error *err)
+{
+    staged->table = table;
+    SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&staged->read[staged->count],
+                               table->total, sizeof(real), "an array of a checkpoint", err));
+    staged->target[staged->count] = target;
+    return sv_parameter_array_read(table, staged->read[staged->count++], checkpoint->file,
+                                   checkpoint->path, prefix, err);
+}
+
+static svit_status stage_all(staging *staged, const svit_checkpoint *checkpoint, svit_model *model,
+                             svit_optimizer *optimizer, svit_error *err)
+{
+    if (model)
+        SVIT_TRY(stage(staged, checkpoint, &model->parameters, "", model->weights, err));
+    for (size_t i = 0; optimizer && i < optimizer->core->slot_count; i++) {
+        const sv_slot *slot = &optimizer->core->slots[i];
+        char prefix[SV_ARRAY_PREFIX];
+        SVIT_TRY(stage(staged, checkpoint, &optimizer->model->parameters,
+                       sv_checkpoint_prefix(prefix, slot), slot->values, err));
+    }
+    return SVIT_OK;
+}
+
+static void commit(const staging *staged)
+{
+    for (size_t i = 0; i < staged->count; i++)
+        memcpy(staged->target[i], staged->read[i], staged->table->total * sizeof(real));
+}
+
+static void release(staging *staged)
+{
+    for (size_t i = 0; i < staged->count; i++)
+        sv_release(&staged->table->allocator, staged->read[i], staged->table->total * sizeof(real));
+}
+
+static void restore_optimizer(const svit_checkpoint *checkpoint, svit_optimizer *optimizer)
+{
+    optimizer->core->steps = checkpoint->state.steps;
+    optimizer->core->swapped = checkpoint->state.swapped != 0;
+}
+
+SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, svit_model *model,
+                                             svit_optimizer *optimizer, svit_session *session,
+                                             svit_error *err)
+{
+    SV_REQUIRE(checkpoint);
+    if (model)
+        SVIT_TRY(check_model(checkpoint, model, err));
+    if (optimizer)
+        SVIT_TRY(check_optimizer(checkpoint, optimizer, err));
+    if (session)
+        SVIT_TRY(check_session(checkpoint, session, err));
+    staging staged = {0};
+    svit_status status = stage_all(&staged, checkpoint, model, optimizer, err);
+    if (status == SVIT_OK && session)
+        status = svit_session_set_counter(session, checkpoint->state.counter, err);
+    if (status == SVIT_OK) {
+        commit(&staged);
+        if (optimizer)
+            restore_optimizer(checkpoint, optimizer);
+        if (model)
+            sv_model_touch(model);
+    }
+    release(&staged);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* The whole numbers that a checkpoint keeps beside its tensors, and the names of its arrays. */
+#ifndef SV_CHECKPOINT_STATE_H
+#define SV_CHECKPOINT_STATE_H
+
+#include "interop/safetensors.h"
+#include "train/optimizer_handle.h"
+#include "train/session.h"
+
+/* What the library's own metadata keys start with. */
+#define SV_CHECKPOINT_PREFIX "svit."
+
+enum { SV_ARRAY_PREFIX = 40 };
+
+typedef struct sv_checkpoint_state {
+    uint64_t has_optimizer, kind, ema, swapped, steps;
+    uint64_t has_session, counter, seed;
+} sv_checkpoint_state;
+
+/* The state of the two handles, each of which may be NULL. */
+sv_checkpoint_state sv_checkpoint_state_of(const svit_optimizer *optimizer,
+                                           const svit_session *session);
+
+/* Into metadata entries, decimal, and back; SVIT_E_FORMAT names an entry that is missing or no
+ * number. */
+svit_status sv_checkpoint_state_write(json_t *metadata, const sv_checkpoint_state *state,
+                                      svit_error *err);
+svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safetensors *file,
+                                     const char *path, svit_error *err);
+
+/* What the tensors of a slot have before their names: "optimizer.m.", or "ema.". */
+const char *sv_checkpoint_prefix(char prefix[SV_ARRAY_PREFIX], const sv_slot *slot);
+
+#endif

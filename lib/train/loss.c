@@ -1,0 +1,149 @@
+/* Loss and metrics on plain arrays; sums in double. */
+#include <shiftvit/loss.h>
+
+#include "base/status.h"
+
+#include <math.h>
+
+static svit_status check_sizes(size_t n, size_t classes, svit_error *err)
+{
+    if (n < 1)
+        return sv_fail(err, SVIT_E_ARGUMENT, "n is 0; at least one row is needed");
+    if (classes < 1)
+        return sv_fail(err, SVIT_E_ARGUMENT, "classes is 0; at least one is needed");
+    return SVIT_OK;
+}
+
+static svit_status check_labels(const int32_t *labels, size_t n, size_t classes, svit_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (labels[i] < 0 || (size_t)labels[i] >= classes)
+            return sv_fail(err, SVIT_E_ARGUMENT, "labels[%zu] is %d; 0 to %zu are accepted", i,
+                           (int)labels[i], classes - 1);
+    return SVIT_OK;
+}
+
+/* max and log sum exp(z - max) of a row. */
+static void row_statistics(const float *row, size_t classes, double *most, double *log_sum)
+{
+    double largest = row[0], sum = 0;
+    for (size_t k = 1; k < classes; k++)
+        if (row[k] > largest)
+            largest = row[k];
+    for (size_t k = 0; k < classes; k++)
+        sum += exp(row[k] - largest);
+    *most = largest;
+    *log_sum = log(sum);
+}
+
+/* -sum_k t_k log p_k,  t = (1 - s) onehot + s / classes,  log p_k = z_k - max - log sum. */
+static double row_loss(const float *row, int32_t label, size_t classes, double smoothing)
+{
+    double most, log_sum, total = 0;
+    row_statistics(row, classes, &most, &log_sum);
+    double loss = -(row[label] - most - log_sum);
+    if (smoothing == 0)
+        return loss;
+    for (size_t k = 0; k < classes; k++)
+        total -= row[k] - most - log_sum;
+    return (1 - smoothing) * loss + smoothing / (double)classes * total;
+}
+
+/* dz_k = (p_k - t_k) / n */
+static void row_gradient(float *dlogits, const float *row, int32_t label, size_t classes,
+                         double smoothing, double n)
+{
+    double most, log_sum;
+    row_statistics(row, classes, &most, &log_sum);
+    for (size_t k = 0; k < classes; k++) {
+        double target = smoothing / (double)classes + ((int32_t)k == label ? 1 - smoothing : 0);
+        dlogits[k] = (float)((exp(row[k] - most - log_sum) - target) / n);
+    }
+}
+
+SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labels, size_t n,
+                                        size_t classes, float label_smoothing, float *mean_loss,
+                                        float *dlogits, svit_error *err)
+{
+    SV_REQUIRE(logits);
+    SV_REQUIRE(labels);
+    SV_REQUIRE(mean_loss);
+    SVIT_TRY(check_sizes(n, classes, err));
+    if (!(label_smoothing >= 0 && label_smoothing < 1))
+        return sv_fail(err, SVIT_E_ARGUMENT, "label_smoothing is %g; [0, 1) is accepted",
+                       (double)label_smoothing);
+    SVIT_TRY(check_labels(labels, n, classes, err));
+    double total = 0;
+    for (size_t i = 0; i < n; i++) {
+        double loss = row_loss(logits + i * classes, labels[i], classes, label_smoothing);
+        if (!isfinite(loss))
+            return sv_fail(err, SVIT_E_NUMERIC, "the loss of row %zu is %g; logits must be finite",
+                           i, loss);
+        total += loss;
+    }
+    *mean_loss = (float)(total / (double)n);
+    for (size_t i = 0; dlogits && i < n; i++)
+        row_gradient(dlogits + i * classes, logits + i * classes, labels[i], classes,
+                     label_smoothing, (double)n);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
+                                  float *probabilities, svit_error *err)
+{
+    SV_REQUIRE(logits);
+    SV_REQUIRE(probabilities);
+    SVIT_TRY(check_sizes(n, classes, err));
+    for (size_t i = 0; i < n; i++) {
+        double most, log_sum;
+        row_statistics(logits + i * classes, classes, &most, &log_sum);
+        if (!isfinite(most + log_sum))
+            return sv_fail(err, SVIT_E_NUMERIC, "row %zu has no finite softmax", i);
+        for (size_t k = 0; k < classes; k++)
+            probabilities[i * classes + k] = (float)exp(logits[i * classes + k] - most - log_sum);
+    }
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_count_top1(const float *logits, const int32_t *labels, size_t n,
+                                     size_t classes, uint64_t *correct, svit_error *err)
+{
+    SV_REQUIRE(logits);
+    SV_REQUIRE(labels);
+    SV_REQUIRE(correct);
+    SVIT_TRY(check_sizes(n, classes, err));
+    SVIT_TRY(check_labels(labels, n, classes, err));
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float *row = logits + i * classes;
+        size_t best = 0;
+        for (size_t k = 1; k < classes; k++)
+            if (row[k] > row[best])
+                best = k;
+        count += (size_t)labels[i] == best;
+    }
+    *correct = count;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_count_top_k(const float *logits, const int32_t *labels, size_t n,
+                                      size_t classes, size_t k, uint64_t *correct, svit_error *err)
+{
+    SV_REQUIRE(logits);
+    SV_REQUIRE(labels);
+    SV_REQUIRE(correct);
+    SVIT_TRY(check_sizes(n, classes, err));
+    SVIT_TRY(check_labels(labels, n, classes, err));
+    if (k < 1)
+        return sv_fail(err, SVIT_E_ARGUMENT, "k is 0; at least 1 is accepted");
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float *row = logits + i * classes;
+        size_t greater = 0;
+        for (size_t j = 0; j < classes; j++)
+            greater += row[j] > row[labels[i]];
+        count += greater < k;
+    }
+    *correct = count;
+    return SVIT_OK;
+}

@@ -1,0 +1,122 @@
+/* The public optimiser: a model and the optimiser of its parameters. */
+#include "train/optimizer_handle.h"
+
+#include "train/session.h"
+
+#include <string.h>
+
+SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,
+                                           const svit_optimizer_config *config, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(model);
+    svit_optimizer_config own;
+    SVIT_TRY(sv_optim_config_import(&own, config, err));
+    const sv_allocator *allocator = &model->context->allocator;
+    svit_optimizer *optimizer;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&optimizer, 1, sizeof *optimizer, "an optimiser",
+                               err));
+    svit_status status = sv_optim_create(&optimizer->core, model->context, &model->parameters,
+                                         model->weights, &own, err);
+    if (status != SVIT_OK) {
+        sv_release(allocator, optimizer, sizeof *optimizer);
+        return status;
+    }
+    optimizer->model = sv_model_retain(model);
+    *out = optimizer;
+    return SVIT_OK;
+}
+
+SVIT_API void svit_optimizer_free(svit_optimizer *optimizer)
+{
+    if (!optimizer)
+        return;
+    svit_model *model = optimizer->model;
+    sv_optim_free(optimizer->core);
+    sv_release(&model->context->allocator, optimizer, sizeof *optimizer);
+    svit_model_free(model);
+}
+
+SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session, svit_error *err)
+{
+    SV_REQUIRE(optimizer);
+    SV_REQUIRE(session);
+    if (sv_session_model(session) != optimizer->model)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "session is of another model than optimizer; both must be of one");
+    real *gradients = sv_session_gradients(session);
+    if (!gradients)
+        return sv_fail(err, SVIT_E_STATE,
+                       "session was created with mode SVIT_MODE_INFER and has no gradients; "
+                       "SVIT_MODE_TRAIN is needed");
+    SVIT_TRY(sv_optim_update(optimizer->core, optimizer->model->weights, gradients, err));
+    sv_model_touch(optimizer->model);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_learning_rate(const svit_optimizer_config *config, uint64_t step,
+                                        double *learning_rate, svit_error *err)
+{
+    SV_REQUIRE(config);
+    SV_REQUIRE(learning_rate);
+    svit_optimizer_config own;
+    SVIT_TRY(sv_optim_config_import(&own, config, err));
+    *learning_rate = sv_learning_rate(&own, step);
+    return SVIT_OK;
+}
+
+SVIT_API uint64_t svit_optimizer_steps(const svit_optimizer *optimizer)
+{
+    return optimizer ? optimizer->core->steps : 0;
+}
+
+SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const char *key,
+                                            double value, svit_error *err)
+{
+    double least, greatest;
+    SVIT_TRY(svit_optimizer_bounds(optimizer, key, &least, &greatest, err));
+    if (!(value >= least && value <= greatest))
+        return sv_fail(err, SVIT_E_ARGUMENT, "value for '%s' is %g; it is in [%g, %.17g]", key,
+                       value, least, greatest);
+    const sv_optim_field *field;
+    SVIT_TRY(sv_optim_field_find(&field, key, err));
+    memcpy((char *)&optimizer->core->config + field->offset, &value, sizeof value);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_optimizer_get_f64(const svit_optimizer *optimizer, const char *key,
+                                            double *value, svit_error *err)
+{
+    SV_REQUIRE(optimizer);
+    SV_REQUIRE(key);
+    SV_REQUIRE(value);
+    if (strcmp(key, "gradient_norm") == 0) {
+        *value = optimizer->core->gradient_norm;
+        return SVIT_OK;
+    }
+    const sv_optim_field *field;
+    SVIT_TRY(sv_optim_field_find(&field, key, err));
+    memcpy(value, (const char *)&optimizer->core->config + field->offset, sizeof *value);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_optimizer_bounds(const svit_optimizer *optimizer, const char *key,
+                                           double *least, double *greatest, svit_error *err)
+{
+    SV_REQUIRE(optimizer);
+    SV_REQUIRE(key);
+    SV_REQUIRE(least);
+    SV_REQUIRE(greatest);
+    const sv_optim_field *field;
+    SVIT_TRY(sv_optim_field_find(&field, key, err));
+    sv_optim_field_range(field, &optimizer->core->config, least, greatest);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_optimizer_swap_ema(svit_optimizer *optimizer, svit_error *err)
+{
+    SV_REQUIRE(optimizer);
+    SVIT_TRY(sv_optim_swap_ema(optimizer->core, optimizer->model->weights, err));
+    sv_model_touch(optimizer->model);
+    return SVIT_OK;
+}

@@ -1,0 +1,13 @@
+/* The inside of svit_optimizer: a model and the optimiser of its parameters. */
+#ifndef SV_OPTIMIZER_HANDLE_H
+#define SV_OPTIMIZER_HANDLE_H
+
+#include "models/model.h"
+#include "optim/optimizer.h"
+
+struct svit_optimizer {
+    svit_model *model;
+    sv_optim *core;
+};
+
+#endif

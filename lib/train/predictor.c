@@ -1,0 +1,189 @@
+/* Predictors: pictures in, probabilities out. */
+#include "base/config.h"
+#include "base/size.h"
+#include "models/model.h"
+
+#include <shiftvit/loss.h>
+#include <shiftvit/predictor.h>
+#include <shiftvit/session.h>
+
+struct svit_predictor {
+    svit_context *context;
+    svit_model *model;
+    svit_session *session;
+    svit_pipeline_config pipeline;
+    float *inputs; /* max_batch pictures as the model takes them */
+    size_t input_elements;
+    size_t max_batch;
+};
+
+enum { MAX_BATCH_LIMIT = 65536 };
+
+static svit_predictor_config defaults(void)
+{
+    return (svit_predictor_config){.struct_size = sizeof(svit_predictor_config), .max_batch = 32};
+}
+
+SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, size_t size)
+{
+    svit_predictor_config own = defaults();
+    return sv_config_export(config, size, &own, sizeof own, "svit_predictor_config", NULL);
+}
+
+static svit_status import(svit_predictor_config *own, const svit_predictor_config *config,
+                          svit_error *err)
+{
+    *own = defaults();
+    if (config)
+        SVIT_TRY(
+            sv_config_import(own, sizeof *own, config, sizeof *own, "svit_predictor_config", err));
+    if (own->max_batch < 1 || own->max_batch > MAX_BATCH_LIMIT)
+        return sv_fail(err, SVIT_E_ARGUMENT, "max_batch is %u; it is 1..%d", own->max_batch,
+                       MAX_BATCH_LIMIT);
+    return SVIT_OK;
+}
+
+static svit_status create_session(svit_predictor *predictor, size_t height, size_t width,
+                                  svit_error *err)
+{
+    svit_session_config session;
+    SVIT_TRY(svit_session_config_init(&session, sizeof session));
+    session.max_batch = (uint32_t)predictor->max_batch;
+    session.mode = SVIT_MODE_INFER;
+    session.input_height = (uint32_t)height;
+    session.input_width = (uint32_t)width;
+    return svit_session_create(&predictor->session, predictor->model, &session, err);
+}
+
+static svit_status create_steps(svit_predictor *predictor, svit_error *err)
+{
+    const svit_model *model = predictor->model;
+    SVIT_TRY(svit_model_get_pipeline(model, &predictor->pipeline, sizeof predictor->pipeline, err));
+    if (model->config.in_channels != 3)
+        return sv_fail(err, SVIT_E_ARGUMENT, "the model has in_channels %u; pictures have 3",
+                       model->config.in_channels);
+    size_t height, width;
+    SVIT_TRY(svit_pipeline_evaluation_size(&predictor->pipeline, &height, &width, err));
+    SVIT_TRY(create_session(predictor, height, width, err));
+    size_t factors[] = {predictor->max_batch, height, width, 3};
+    if (!sv_size_product(&predictor->input_elements, factors, 4))
+        return sv_fail(err, SVIT_E_MEMORY, "max_batch of %zu pictures does not fit memory",
+                       predictor->max_batch);
+    return sv_allocate_array(&predictor->context->allocator, (void **)&predictor->inputs,
+                             predictor->input_elements, sizeof *predictor->inputs,
+                             "a predictor's pictures", err);
+}
+
+SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit_model *model,
+                                                      const svit_predictor_config *config,
+                                                      svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(model);
+    svit_predictor_config own;
+    SVIT_TRY(import(&own, config, err));
+    svit_predictor *predictor;
+    SVIT_TRY(sv_allocate_array(&model->context->allocator, (void **)&predictor, 1,
+                               sizeof *predictor, "a predictor", err));
+    predictor->context = sv_context_retain(model->context);
+    predictor->model = sv_model_retain(model);
+    predictor->max_batch = own.max_batch;
+    svit_status status = create_steps(predictor, err);
+    if (status == SVIT_OK)
+        *out = predictor;
+    else
+        svit_predictor_free(predictor);
+    return status;
+}
+
+SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *context,
+                                           const char *path, const svit_predictor_config *config,
+                                           svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(path);
+    svit_predictor_config own;
+    SVIT_TRY(import(&own, config, err));
+    svit_model *model;
+    SVIT_TRY(svit_model_load(&model, context, path, err));
+    svit_status status = SVIT_OK;
+    if (!model->has_pipeline)
+        status = sv_fail(err, SVIT_E_ARGUMENT,
+                         "%s carries no preprocessing; svit_predictor_create_from_model takes a "
+                         "model with your pipeline",
+                         path);
+    if (status == SVIT_OK)
+        status = svit_predictor_create_from_model(out, model, &own, err);
+    svit_model_free(model);
+    return status;
+}
+
+SVIT_API void svit_predictor_free(svit_predictor *predictor)
+{
+    if (!predictor)
+        return;
+    svit_context *context = predictor->context;
+    sv_release(&context->allocator, predictor->inputs,
+               predictor->input_elements * sizeof *predictor->inputs);
+    svit_session_free(predictor->session);
+    svit_model_free(predictor->model);
+    sv_release(&context->allocator, predictor, sizeof *predictor);
+    svit_context_free(context);
+}
+
+SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor)
+{
+    return predictor ? predictor->model->config.num_classes : 0;
+}
+
+SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, size_t label)
+{
+    return predictor ? svit_model_class_name(predictor->model, label) : NULL;
+}
+
+static svit_status predict_turn(svit_predictor *predictor, const uint8_t *rgb, size_t n,
+                                size_t height, size_t width, float *probabilities, svit_error *err)
+{
+    SVIT_TRY(svit_pipeline_evaluate(predictor->context, &predictor->pipeline, rgb, n, height, width,
+                                    predictor->inputs, err));
+    SVIT_TRY(svit_forward(predictor->session, predictor->inputs, n, probabilities, err));
+    return svit_softmax(probabilities, n, svit_predictor_classes(predictor), probabilities, err);
+}
+
+SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *rgb, size_t n,
+                                     size_t height, size_t width, float *probabilities,
+                                     svit_error *err)
+{
+    SV_REQUIRE(predictor);
+    SV_REQUIRE(rgb);
+    SV_REQUIRE(probabilities);
+    size_t factors[] = {n, height, width, 3}, elements;
+    if (n < 1 || height < 1 || width < 1 || !sv_size_product(&elements, factors, 4))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "n, height, width are %zu, %zu, %zu; each is at least 1, and the pictures "
+                       "fit memory",
+                       n, height, width);
+    size_t picture = elements / n;
+    for (size_t done = 0, turn; done < n; done += turn) {
+        turn = n - done < predictor->max_batch ? n - done : predictor->max_batch;
+        SVIT_TRY(predict_turn(predictor, rgb + done * picture, turn, height, width,
+                              probabilities + done * svit_predictor_classes(predictor), err));
+    }
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
+                                       float *probabilities, svit_error *err)
+{
+    SV_REQUIRE(predictor);
+    SV_REQUIRE(path);
+    SV_REQUIRE(probabilities);
+    svit_image *image;
+    SVIT_TRY(svit_image_read(&image, predictor->context, path, err));
+    svit_status status =
+        svit_predict_u8(predictor, svit_image_pixels(image), 1, svit_image_height(image),
+                        svit_image_width(image), probabilities, err);
+    svit_image_free(image);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* The inside of svit_session. */
+#ifndef SV_SESSION_H
+#define SV_SESSION_H
+
+#include "autograd/tape.h"
+#include "models/model.h"
+#include "models/shiftvit_layers.h"
+
+#include <shiftvit/session.h>
+
+struct svit_session {
+    svit_model *model;
+    svit_session_config config;
+    int trains;       /* created to train: there is memory for it */
+    int32_t mode;     /* at present */
+    uint64_t counter; /* of training forwards */
+    sv_map input;
+    size_t classes;
+    sv_layer_list layers;
+    sv_tape tape;
+
+    char *memory; /* everything below lies in it */
+    size_t memory_bytes;
+    real *gradients;
+    char **saved;     /* of each layer */
+    real **outputs;   /* of each layer, where the next one keeps its input; else NULL */
+    char **packed;    /* of each layer */
+    real *buffers[2]; /* maps in passing */
+    char *shared;
+    char *worker;
+    size_t worker_bytes;
+    uint64_t packed_version; /* the model's weights version + 1; 0: never */
+};
+
+/* The gradients, a flat array of the model's table; NULL in a session created to infer. */
+real *sv_session_gradients(svit_session *session);
+svit_model *sv_session_model(const svit_session *session);
+uint64_t sv_session_seed(const svit_session *session);
+
+/* The bodies of svit_forward and svit_backward: arguments are checked, numbers are real. */
+void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);
+void sv_session_backward(svit_session *session, const real *dlogits, size_t n);
+
+#endif

@@ -1,0 +1,120 @@
+/* The public calls that carry numbers in and out of a session: checks, then the passes. */
+#include "base/status.h"
+#include "train/session.h"
+
+#include <math.h>
+#include <string.h>
+
+/* NaN and infinities have all exponent bits set; tested in integers, many at a time. */
+static size_t first_not_finite(const float *values, size_t count)
+{
+    enum { CHUNK = 4096 };
+    for (size_t start = 0; start < count; start += CHUNK) {
+        size_t end = count - start < CHUNK ? count : start + CHUNK;
+        uint32_t bad = 0;
+        for (size_t i = start; i < end; i++) {
+            uint32_t bits;
+            memcpy(&bits, &values[i], sizeof bits);
+            bad |= (bits & 0x7F800000u) == 0x7F800000u;
+        }
+        for (size_t i = start; bad && i < end; i++)
+            if (!isfinite(values[i]))
+                return i;
+    }
+    return count;
+}
+
+static svit_status check_finite(const float *values, size_t count, const char *what,
+                                svit_error *err)
+{
+    size_t at = first_not_finite(values, count);
+    if (at == count)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_NUMERIC, "%s[%zu] is %g; every value must be finite", what, at,
+                   (double)values[at]);
+}
+
+SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
+                                  svit_error *err)
+{
+    SV_REQUIRE(session);
+    SV_REQUIRE(nhwc);
+    SV_REQUIRE(logits);
+    if (n < 1 || n > session->config.max_batch)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "n is %zu; 1 to %u images, the session's max_batch, are accepted", n,
+                       session->config.max_batch);
+    SVIT_TRY(check_finite(nhwc, n * sv_map_tokens(session->input) * session->input.channels, "nhwc",
+                          err));
+    sv_session_forward(session, nhwc, n, logits);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
+                                   svit_error *err)
+{
+    SV_REQUIRE(session);
+    SV_REQUIRE(dlogits);
+    if (!session->trains)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the session was created to infer; create one with SVIT_MODE_TRAIN");
+    if (session->tape.count == 0)
+        return sv_fail(err, SVIT_E_STATE,
+                       "backward without a forward in training mode since the last backward");
+    if (n != session->tape.n)
+        return sv_fail(err, SVIT_E_ARGUMENT, "n is %zu; the last forward had %zu images", n,
+                       session->tape.n);
+    SVIT_TRY(check_finite(dlogits, n * session->classes, "dlogits", err));
+    sv_session_backward(session, dlogits, n);
+    return SVIT_OK;
+}
+
+/* The parameter of that name, its size checked. */
+static svit_status find_gradient(const sv_parameter **out, const svit_session *session,
+                                 const char *name, size_t elements, svit_error *err)
+{
+    if (!session->trains)
+        return sv_fail(err, SVIT_E_STATE, "the session was created to infer: it has no gradients");
+    const sv_parameter *parameter = sv_parameter_find(&session->model->parameters, name);
+    if (!parameter)
+        return sv_fail(err, SVIT_E_ARGUMENT, "name is '%.100s'; the model has no such parameter",
+                       name);
+    if (elements != parameter->elements)
+        return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %s has %zu", elements,
+                       parameter->name, parameter->elements);
+    *out = parameter;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_session_get_gradient(const svit_session *session, const char *name,
+                                               float *out, size_t elements, svit_error *err)
+{
+    SV_REQUIRE(session);
+    SV_REQUIRE(name);
+    SV_REQUIRE(out);
+    const sv_parameter *parameter = NULL;
+    SVIT_TRY(find_gradient(&parameter, session, name, elements, err));
+    sv_parameter_export(parameter, out, session->gradients);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char *name,
+                                               const float *in, size_t elements, svit_error *err)
+{
+    SV_REQUIRE(session);
+    SV_REQUIRE(name);
+    SV_REQUIRE(in);
+    const sv_parameter *parameter = NULL;
+    SVIT_TRY(find_gradient(&parameter, session, name, elements, err));
+    sv_parameter_import(parameter, session->gradients, in);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_error *err)
+{
+    SV_REQUIRE(session);
+    if (!session->trains)
+        return sv_fail(err, SVIT_E_STATE, "the session was created to infer: it has no gradients");
+    memset(session->gradients, 0, session->model->parameters.total * sizeof(real));
+    return SVIT_OK;
+}

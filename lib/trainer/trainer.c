@@ -1,0 +1,33 @@
+/* Runs a trainer to its end, telling a callback what happens. */
+#include "trainer/trainer_inside.h"
+
+static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
+{
+    trainer->stop_value = value;
+    if (trainer->config.folder)
+        TRAINER_TRY(svit_trainer_checkpoint(trainer, err));
+    return sv_trainer_fail(err, SVIT_E_STOPPED,
+                           "the callback returned %d after step %llu of epoch %llu", value,
+                           (unsigned long long)trainer->progress.position,
+                           (unsigned long long)trainer->progress.epoch + 1);
+}
+
+SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callback callback,
+                                      void *user, svit_error *err)
+{
+    TRAINER_REQUIRE(trainer);
+    trainer->stop_value = 0;
+    svit_trainer_event event;
+    do {
+        TRAINER_TRY(svit_trainer_step(trainer, &event, sizeof event, err));
+        int32_t value = callback ? callback(&event, user) : 0;
+        if (value)
+            return stop(trainer, value, err);
+    } while (event.kind != SVIT_EVENT_FINISHED);
+    return SVIT_OK;
+}
+
+SVIT_API int32_t svit_trainer_stop_value(const svit_trainer *trainer)
+{
+    return trainer ? trainer->stop_value : 0;
+}

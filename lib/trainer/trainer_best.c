@@ -1,0 +1,73 @@
+/* The weights of the best epoch: kept in memory, written beside the checkpoints. */
+#include "trainer/trainer_inside.h"
+
+#define BEST_FILE "best.safetensors"
+
+static svit_status elements_of(size_t *elements, const svit_model *model, const char *name,
+                               svit_error *err)
+{
+    int64_t shape[8];
+    size_t rank;
+    TRAINER_TRY(svit_model_parameter_shape(model, name, shape, &rank, err));
+    *elements = 1;
+    for (size_t i = 0; i < rank; i++)
+        *elements *= (size_t)shape[i];
+    return SVIT_OK;
+}
+
+svit_status sv_trainer_best_allocate(svit_trainer *trainer, svit_error *err)
+{
+    trainer->best_elements = (size_t)svit_model_parameter_elements(trainer->model);
+    return sv_trainer_allocate(trainer->context, &trainer->best, trainer->best_elements,
+                               sizeof *trainer->best, err);
+}
+
+svit_status sv_trainer_best_take(svit_trainer *trainer, const svit_model *from, svit_error *err)
+{
+    float *at = trainer->best;
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(from, i)) != NULL; i++) {
+        size_t elements;
+        TRAINER_TRY(elements_of(&elements, from, name, err));
+        TRAINER_TRY(svit_model_get_parameter(from, name, at, elements, err));
+        at += elements;
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_trainer_best_give(svit_trainer *trainer, svit_error *err)
+{
+    const float *at = trainer->best;
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(trainer->model, i)) != NULL; i++) {
+        size_t elements;
+        TRAINER_TRY(elements_of(&elements, trainer->model, name, err));
+        TRAINER_TRY(svit_model_set_parameter(trainer->model, name, at, elements, err));
+        at += elements;
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
+{
+    svit_model_config config;
+    TRAINER_TRY(svit_model_get_config(trainer->model, &config, sizeof config, err));
+    sv_trainer_text path = {.context = trainer->context};
+    TRAINER_TRY(sv_trainer_path(&path, trainer, BEST_FILE, err));
+    svit_model *model = NULL;
+    svit_status status = svit_model_load_as(&model, trainer->context, &config, path.data, err);
+    if (status == SVIT_OK)
+        status = sv_trainer_best_take(trainer, model, err);
+    svit_model_free(model);
+    sv_trainer_text_free(&path);
+    return status;
+}
+
+svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err)
+{
+    sv_trainer_text path = {.context = trainer->context};
+    TRAINER_TRY(sv_trainer_path(&path, trainer, BEST_FILE, err));
+    svit_status status = svit_model_save(trainer->model, path.data, err);
+    sv_trainer_text_free(&path);
+    return status;
+}

@@ -1,0 +1,206 @@
+/* Makes trainers and ends them. */
+#include "trainer/trainer_inside.h"
+
+#include <math.h>
+#include <string.h>
+
+static svit_status copy_folder(svit_trainer *trainer, svit_error *err)
+{
+    const char *folder = trainer->config.folder;
+    trainer->config.folder = NULL;
+    if (!folder)
+        return SVIT_OK;
+    size_t bytes = strlen(folder) + 1;
+    char *copy;
+    TRAINER_TRY(sv_trainer_allocate(trainer->context, &copy, bytes, 1, err));
+    memcpy(copy, folder, bytes);
+    trainer->config.folder = copy;
+    return SVIT_OK;
+}
+
+static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_config *optimizer,
+                                  svit_error *err)
+{
+    svit_optimizer_config *own = &trainer->optimizer_config;
+    TRAINER_TRY(svit_optimizer_config_init(own, sizeof *own));
+    if (optimizer)
+        TRAINER_TRY(sv_trainer_import(own, sizeof *own, optimizer, "svit_optimizer_config", err));
+    if (own->schedule != SVIT_SCHEDULE_WARMUP_COSINE || own->total_steps != 0)
+        return SVIT_OK;
+    /* As the Keras example counts them: batches of an epoch as a real number. */
+    double total = (double)trainer->training_count / (double)trainer->config.batch *
+                   (double)trainer->config.epochs;
+    own->total_steps = total < 1 ? 1 : (uint64_t)total;
+    own->warmup_steps = (uint64_t)(trainer->config.warmup_fraction * (double)own->total_steps);
+    return SVIT_OK;
+}
+
+static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_config *pipeline,
+                                 svit_error *err)
+{
+    svit_pipeline_config *own = &trainer->pipeline;
+    TRAINER_TRY(svit_pipeline_config_init(own, sizeof *own));
+    if (pipeline)
+        TRAINER_TRY(sv_trainer_import(own, sizeof *own, pipeline, "svit_pipeline_config", err));
+    svit_model_config model;
+    TRAINER_TRY(svit_model_get_config(trainer->model, &model, sizeof model, err));
+    if (own->output_height != model.input_height || own->output_width != model.input_width)
+        return sv_trainer_fail(
+            err, SVIT_E_ARGUMENT, "the pipeline's output is %u x %u; the model's input is %u x %u",
+            own->output_height, own->output_width, model.input_height, model.input_width);
+    trainer->classes = model.num_classes;
+    trainer->picture = (size_t)model.input_height * model.input_width * 3;
+    return SVIT_OK;
+}
+
+static svit_status open_session(svit_trainer *trainer, svit_error *err)
+{
+    uint32_t batch = trainer->config.batch;
+    trainer->part = (batch + trainer->config.accumulate - 1) / trainer->config.accumulate;
+    svit_session_config config;
+    TRAINER_TRY(svit_session_config_init(&config, sizeof config));
+    config.max_batch = (uint32_t)trainer->part;
+    config.mode = SVIT_MODE_TRAIN;
+    config.compute = trainer->config.compute;
+    config.seed = trainer->config.seed;
+    return svit_session_create(&trainer->session, trainer->model, &config, err);
+}
+
+static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, svit_error *err)
+{
+    svit_loader_config config;
+    TRAINER_TRY(svit_loader_config_init(&config, sizeof config));
+    config.batch = trainer->config.batch;
+    config.seed = trainer->config.seed;
+    config.shuffle = 1;
+    config.augment = 1;
+    config.prefetch = trainer->config.prefetch;
+    TRAINER_TRY(svit_loader_create(&trainer->loader, training, &trainer->pipeline, &config, err));
+    trainer->steps = svit_loader_batches(trainer->loader);
+    return SVIT_OK;
+}
+
+static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
+{
+    svit_context *context = trainer->context;
+    size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
+    TRAINER_TRY(sv_trainer_allocate(context, &trainer->images, batch,
+                                    trainer->picture * sizeof(float), err));
+    TRAINER_TRY(sv_trainer_allocate(context, &trainer->labels, batch, sizeof(int32_t), err));
+    TRAINER_TRY(sv_trainer_allocate(context, &trainer->logits, trainer->part, row, err));
+    TRAINER_TRY(sv_trainer_allocate(context, &trainer->dlogits, trainer->part, row, err));
+    if (trainer->config.keep == SVIT_KEEP_BEST)
+        TRAINER_TRY(sv_trainer_best_allocate(trainer, err));
+    return SVIT_OK;
+}
+
+static svit_status open_validation(svit_trainer *trainer, svit_dataset *validation, svit_error *err)
+{
+    if (!validation)
+        return SVIT_OK;
+    trainer->validation_count = svit_dataset_count(validation);
+    TRAINER_TRY(sv_trainer_check_fit(trainer->model, validation, "validation", err));
+    return sv_evaluator_open(&trainer->validation, trainer->context, trainer->model, validation,
+                             &trainer->pipeline, trainer->part, trainer->config.compute,
+                             trainer->config.prefetch, err);
+}
+
+/* Gives the model the names of the training set, where it has one for each of its classes. */
+static svit_status give_names(const svit_trainer *trainer, const svit_dataset *training,
+                              svit_error *err)
+{
+    size_t count = svit_dataset_classes(training);
+    if (count != trainer->classes || !svit_dataset_class_name(training, 0))
+        return SVIT_OK;
+    const char **names;
+    TRAINER_TRY(sv_trainer_allocate(trainer->context, &names, count, sizeof *names, err));
+    for (size_t i = 0; i < count; i++)
+        names[i] = svit_dataset_class_name(training, i);
+    svit_status status = svit_model_set_classes(trainer->model, names, count, err);
+    svit_context_release(trainer->context, names, count * sizeof *names);
+    return status;
+}
+
+static svit_status create_steps(svit_trainer *trainer, svit_dataset *training,
+                                svit_dataset *validation, const svit_optimizer_config *optimizer,
+                                const svit_pipeline_config *pipeline, svit_error *err)
+{
+    TRAINER_TRY(
+        svit_dataset_procedural(&trainer->anchor, trainer->context, 0, SVIT_SPLIT_TRAIN, 1, err));
+    TRAINER_TRY(copy_folder(trainer, err));
+    trainer->training_count = svit_dataset_count(training);
+    TRAINER_TRY(sv_trainer_check_fit(trainer->model, training, "training", err));
+    TRAINER_TRY(read_optimizer(trainer, optimizer, err));
+    TRAINER_TRY(read_pipeline(trainer, pipeline, err));
+    TRAINER_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model,
+                                      &trainer->optimizer_config, err));
+    TRAINER_TRY(open_session(trainer, err));
+    TRAINER_TRY(open_loader(trainer, training, err));
+    TRAINER_TRY(open_validation(trainer, validation, err));
+    TRAINER_TRY(open_buffers(trainer, err));
+    /* Last, so that a failure leaves the model as it was: the pipeline is known to be legal. */
+    TRAINER_TRY(give_names(trainer, training, err));
+    return svit_model_set_pipeline(trainer->model, &trainer->pipeline, err);
+}
+
+SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *context,
+                                         svit_model *model, svit_dataset *training,
+                                         svit_dataset *validation,
+                                         const svit_trainer_config *config,
+                                         const svit_optimizer_config *optimizer,
+                                         const svit_pipeline_config *pipeline, svit_error *err)
+{
+    TRAINER_REQUIRE(out);
+    TRAINER_REQUIRE(context);
+    TRAINER_REQUIRE(model);
+    TRAINER_REQUIRE(training);
+    svit_trainer_config own;
+    TRAINER_TRY(sv_trainer_config_import(&own, config, err));
+    if (own.keep == SVIT_KEEP_BEST && !validation)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "keep is SVIT_KEEP_BEST but validation is NULL; the best weights "
+                               "are told by validation");
+    svit_trainer *trainer;
+    TRAINER_TRY(sv_trainer_allocate(context, &trainer, 1, sizeof *trainer, err));
+    trainer->context = context;
+    trainer->model = model;
+    trainer->config = own;
+    trainer->progress.best_top1 = -INFINITY;
+    svit_status status = create_steps(trainer, training, validation, optimizer, pipeline, err);
+    if (status == SVIT_OK)
+        *out = trainer;
+    else
+        svit_trainer_free(trainer);
+    return status;
+}
+
+static void free_memory(svit_trainer *trainer)
+{
+    svit_context *context = trainer->context;
+    size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
+    svit_context_release(context, trainer->images, batch * trainer->picture * sizeof(float));
+    svit_context_release(context, trainer->labels, batch * sizeof(int32_t));
+    svit_context_release(context, trainer->logits, trainer->part * row);
+    svit_context_release(context, trainer->dlogits, trainer->part * row);
+    svit_context_release(context, trainer->best, trainer->best_elements * sizeof(float));
+    svit_context_release(context, trainer->history,
+                         trainer->history_capacity * sizeof *trainer->history);
+    if (trainer->config.folder)
+        svit_context_release(context, (void *)trainer->config.folder,
+                             strlen(trainer->config.folder) + 1);
+}
+
+SVIT_API void svit_trainer_free(svit_trainer *trainer)
+{
+    if (!trainer)
+        return;
+    svit_dataset *anchor = trainer->anchor;
+    free_memory(trainer);
+    if (trainer->validation.context)
+        sv_evaluator_close(&trainer->validation);
+    svit_loader_free(trainer->loader);
+    svit_optimizer_free(trainer->optimizer);
+    svit_session_free(trainer->session);
+    svit_context_release(trainer->context, trainer, sizeof *trainer);
+    svit_dataset_free(anchor);
+}

@@ -1,0 +1,158 @@
+/* Evaluation: a model over a dataset, batch by batch, without a gradient. */
+#include "trainer/trainer_inside.h"
+
+svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *dataset,
+                                 const char *what, svit_error *err)
+{
+    svit_model_config config;
+    TRAINER_TRY(svit_model_get_config(model, &config, sizeof config, err));
+    if (config.in_channels != 3)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "the model has in_channels %u; pictures of a dataset have 3",
+                               config.in_channels);
+    if (svit_dataset_count(dataset) < 1)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s has no samples; at least 1 is needed",
+                               what);
+    if (svit_dataset_classes(dataset) > config.num_classes)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %u", what,
+                               svit_dataset_classes(dataset), config.num_classes);
+    return SVIT_OK;
+}
+
+static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int32_t compute,
+                                const svit_pipeline_config *pipeline, svit_error *err)
+{
+    size_t height, width;
+    TRAINER_TRY(svit_pipeline_evaluation_size(pipeline, &height, &width, err));
+    svit_session_config config;
+    TRAINER_TRY(svit_session_config_init(&config, sizeof config));
+    config.max_batch = (uint32_t)evaluator->batch;
+    config.mode = SVIT_MODE_INFER;
+    config.compute = compute;
+    config.input_height = (uint32_t)height;
+    config.input_width = (uint32_t)width;
+    evaluator->picture = height * width * 3;
+    return svit_session_create(&evaluator->session, model, &config, err);
+}
+
+static svit_status open_loader(sv_evaluator *evaluator, svit_dataset *dataset, uint32_t prefetch,
+                               const svit_pipeline_config *pipeline, svit_error *err)
+{
+    svit_loader_config config;
+    TRAINER_TRY(svit_loader_config_init(&config, sizeof config));
+    config.batch = (uint32_t)evaluator->batch;
+    config.prefetch = prefetch;
+    return svit_loader_create(&evaluator->loader, dataset, pipeline, &config, err);
+}
+
+static svit_status open_buffers(sv_evaluator *evaluator, svit_error *err)
+{
+    svit_context *context = evaluator->context;
+    size_t batch = evaluator->batch;
+    TRAINER_TRY(sv_trainer_allocate(context, &evaluator->images, batch,
+                                    evaluator->picture * sizeof(float), err));
+    TRAINER_TRY(sv_trainer_allocate(context, &evaluator->logits, batch,
+                                    evaluator->classes * sizeof(float), err));
+    return sv_trainer_allocate(context, &evaluator->labels, batch, sizeof(int32_t), err);
+}
+
+static svit_status open_steps(sv_evaluator *evaluator, svit_model *model, svit_dataset *dataset,
+                              const svit_pipeline_config *pipeline, int32_t compute,
+                              uint32_t prefetch, svit_error *err)
+{
+    svit_model_config config;
+    TRAINER_TRY(svit_model_get_config(model, &config, sizeof config, err));
+    evaluator->classes = config.num_classes;
+    TRAINER_TRY(open_session(evaluator, model, compute, pipeline, err));
+    TRAINER_TRY(open_loader(evaluator, dataset, prefetch, pipeline, err));
+    return open_buffers(evaluator, err);
+}
+
+svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, svit_model *model,
+                              svit_dataset *dataset, const svit_pipeline_config *pipeline,
+                              size_t batch, int32_t compute, uint32_t prefetch, svit_error *err)
+{
+    size_t count = svit_dataset_count(dataset);
+    *evaluator = (sv_evaluator){.context = context, .batch = batch < count ? batch : count};
+    svit_status status = open_steps(evaluator, model, dataset, pipeline, compute, prefetch, err);
+    if (status != SVIT_OK)
+        sv_evaluator_close(evaluator);
+    return status;
+}
+
+void sv_evaluator_close(sv_evaluator *evaluator)
+{
+    svit_context *context = evaluator->context;
+    size_t batch = evaluator->batch;
+    svit_context_release(context, evaluator->labels, batch * sizeof(int32_t));
+    svit_context_release(context, evaluator->logits, batch * evaluator->classes * sizeof(float));
+    svit_context_release(context, evaluator->images, batch * evaluator->picture * sizeof(float));
+    svit_loader_free(evaluator->loader);
+    svit_session_free(evaluator->session);
+    *evaluator = (sv_evaluator){0};
+}
+
+svit_status sv_metrics_add(sv_metrics *metrics, const float *logits, const int32_t *labels,
+                           size_t n, size_t classes, double loss, svit_error *err)
+{
+    uint64_t top1, top5;
+    TRAINER_TRY(svit_count_top1(logits, labels, n, classes, &top1, err));
+    TRAINER_TRY(svit_count_top_k(logits, labels, n, classes, 5, &top5, err));
+    metrics->loss += loss * (double)n;
+    metrics->top1 += top1;
+    metrics->top5 += top5;
+    metrics->samples += n;
+    return SVIT_OK;
+}
+
+svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err)
+{
+    sv_metrics sums = {0};
+    TRAINER_TRY(svit_loader_seek(evaluator->loader, 0, 0, err));
+    for (uint64_t left = svit_loader_batches(evaluator->loader); left > 0; left--) {
+        size_t n;
+        float loss;
+        TRAINER_TRY(
+            svit_loader_next(evaluator->loader, evaluator->images, evaluator->labels, &n, err));
+        TRAINER_TRY(svit_forward(evaluator->session, evaluator->images, n, evaluator->logits, err));
+        TRAINER_TRY(svit_cross_entropy(evaluator->logits, evaluator->labels, n, evaluator->classes,
+                                       0, &loss, NULL, err));
+        TRAINER_TRY(sv_metrics_add(&sums, evaluator->logits, evaluator->labels, n,
+                                   evaluator->classes, loss, err));
+    }
+    *metrics = sums;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svit_dataset *dataset,
+                                   const svit_pipeline_config *pipeline, size_t batch, double *loss,
+                                   double *top1, double *top5, svit_error *err)
+{
+    TRAINER_REQUIRE(context);
+    TRAINER_REQUIRE(model);
+    TRAINER_REQUIRE(dataset);
+    svit_pipeline_config own;
+    TRAINER_TRY(svit_pipeline_config_init(&own, sizeof own));
+    if (pipeline)
+        TRAINER_TRY(sv_trainer_import(&own, sizeof own, pipeline, "svit_pipeline_config", err));
+    if (batch < 1 || batch > 65536)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", batch);
+    TRAINER_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
+
+    sv_evaluator evaluator;
+    TRAINER_TRY(sv_evaluator_open(&evaluator, context, model, dataset, &own, batch,
+                                  SVIT_COMPUTE_F32, 2, err));
+    sv_metrics metrics;
+    svit_status status = sv_evaluator_run(&evaluator, &metrics, err);
+    sv_evaluator_close(&evaluator);
+    if (status != SVIT_OK)
+        return status;
+    double samples = (double)metrics.samples;
+    if (loss)
+        *loss = metrics.loss / samples;
+    if (top1)
+        *top1 = (double)metrics.top1 / samples;
+    if (top5)
+        *top5 = (double)metrics.top5 / samples;
+    return SVIT_OK;
+}

@@ -1,0 +1,212 @@
+/* The history: a row an epoch, in memory, in history.csv and in checkpoints. */
+#include "trainer/trainer_inside.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* The columns that follow `epoch`; `in_csv` in the order of the file. */
+static const struct {
+    const char *name;
+    size_t offset;
+    int32_t in_csv;
+} COLUMNS[] = {
+    {"train_loss", offsetof(svit_trainer_event, train_loss), 1},
+    {"train_top1", offsetof(svit_trainer_event, train_top1), 1},
+    {"train_top5", offsetof(svit_trainer_event, train_top5), 1},
+    {"val_loss", offsetof(svit_trainer_event, val_loss), 1},
+    {"val_top1", offsetof(svit_trainer_event, val_top1), 1},
+    {"val_top5", offsetof(svit_trainer_event, val_top5), 1},
+    {"lr", offsetof(svit_trainer_event, learning_rate), 1},
+    {"images_per_second", offsetof(svit_trainer_event, images_per_second), 1},
+    {"seconds", offsetof(svit_trainer_event, seconds), 1},
+    {"eta_seconds", offsetof(svit_trainer_event, eta_seconds), 0},
+};
+enum { COLUMN_COUNT = sizeof COLUMNS / sizeof *COLUMNS, DIGITS = 16 };
+
+/* Rows in a checkpoint: the bits of each column, then the best epoch, in 16 digits each. */
+enum { PACKED_ROW = (COLUMN_COUNT + 1) * DIGITS };
+
+static double column_of(const svit_trainer_event *row, size_t column)
+{
+    double value;
+    memcpy(&value, (const char *)row + COLUMNS[column].offset, sizeof value);
+    return value;
+}
+
+svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_error *err)
+{
+    if (rows <= trainer->history_capacity)
+        return SVIT_OK;
+    size_t capacity = 2 * rows + 16;
+    svit_trainer_event *history;
+    TRAINER_TRY(sv_trainer_allocate(trainer->context, &history, capacity, sizeof *history, err));
+    if (trainer->progress.rows)
+        memcpy(history, trainer->history, trainer->progress.rows * sizeof *history);
+    svit_context_release(trainer->context, trainer->history,
+                         trainer->history_capacity * sizeof *history);
+    trainer->history = history;
+    trainer->history_capacity = capacity;
+    return SVIT_OK;
+}
+
+static void print_row(sv_trainer_text *text, const svit_trainer_event *row)
+{
+    char number[SV_TRAINER_NUMBER];
+    sv_trainer_text_add(text, "%" PRIu64, row->epoch);
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        double value = column_of(row, i);
+        if (COLUMNS[i].in_csv)
+            sv_trainer_text_add(text, ",%s", isnan(value) ? "" : sv_trainer_number(number, value));
+    }
+    sv_trainer_text_add(text, "\n");
+}
+
+svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
+{
+    sv_trainer_text path = {.context = trainer->context};
+    TRAINER_TRY(sv_trainer_path(&path, trainer, "history.csv", err));
+    sv_trainer_text text = {.context = trainer->context};
+    sv_trainer_text_add(&text, "epoch");
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if (COLUMNS[i].in_csv)
+            sv_trainer_text_add(&text, ",%s", COLUMNS[i].name);
+    sv_trainer_text_add(&text, "\n");
+    for (uint64_t i = 0; i < trainer->progress.rows; i++)
+        print_row(&text, &trainer->history[i]);
+    svit_status status =
+        text.failed ? sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the history's text")
+                    : svit_file_replace(path.data, text.data, text.length, err);
+    sv_trainer_text_free(&text);
+    sv_trainer_text_free(&path);
+    return status;
+}
+
+void sv_trainer_history_pack(sv_trainer_text *text, const svit_trainer *trainer)
+{
+    sv_trainer_text_add(text, "%s", "");
+    for (uint64_t i = 0; i < trainer->progress.rows; i++) {
+        const svit_trainer_event *row = &trainer->history[i];
+        for (size_t column = 0; column < COLUMN_COUNT; column++) {
+            double value = column_of(row, column);
+            uint64_t bits;
+            memcpy(&bits, &value, sizeof bits);
+            sv_trainer_text_add(text, "%016" PRIx64, bits);
+        }
+        sv_trainer_text_add(text, "%016" PRIx64, row->best_epoch);
+    }
+}
+
+/* 16 hexadecimal digits of lower case; returns 0 where they are not. */
+static int32_t unpack_u64(uint64_t *out, const char *text)
+{
+    static const char DIGIT[] = "0123456789abcdef";
+    *out = 0;
+    for (int i = 0; i < DIGITS; i++) {
+        const char *found = text[i] ? strchr(DIGIT, text[i]) : NULL;
+        if (!found)
+            return 0;
+        *out = *out << 4 | (uint64_t)(found - DIGIT);
+    }
+    return 1;
+}
+
+static int32_t unpack_row(svit_trainer_event *row, const char *text)
+{
+    for (size_t column = 0; column < COLUMN_COUNT; column++, text += DIGITS) {
+        uint64_t bits;
+        if (!unpack_u64(&bits, text))
+            return 0;
+        memcpy((char *)row + COLUMNS[column].offset, &bits, sizeof bits);
+    }
+    return unpack_u64(&row->best_epoch, text);
+}
+
+svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, uint64_t rows,
+                                      svit_error *err)
+{
+    if (strlen(text) != rows * PACKED_ROW)
+        return sv_trainer_fail(err, SVIT_E_FORMAT,
+                               "the checkpoint's history is not of %" PRIu64 " epochs", rows);
+    TRAINER_TRY(sv_trainer_history_reserve(trainer, (size_t)rows, err));
+    for (uint64_t i = 0; i < rows; i++) {
+        svit_trainer_event row = {.struct_size = sizeof row,
+                                  .kind = SVIT_EVENT_EPOCH,
+                                  .epoch = i + 1,
+                                  .epochs = trainer->config.epochs,
+                                  .step = trainer->steps,
+                                  .steps = trainer->steps};
+        if (!unpack_row(&row, text + i * PACKED_ROW))
+            return sv_trainer_fail(err, SVIT_E_FORMAT,
+                                   "the checkpoint's history is damaged at epoch %" PRIu64, i + 1);
+        trainer->history[i] = row;
+    }
+    return SVIT_OK;
+}
+
+/* To the end of the last epoch, at the speed of this one. */
+static double eta(const svit_trainer *trainer)
+{
+    if (!trainer->timed_steps)
+        return 0;
+    double done = (double)(trainer->progress.epoch * trainer->steps + trainer->progress.position);
+    double all = (double)trainer->config.epochs * (double)trainer->steps;
+    double epochs_left = (double)(trainer->config.epochs - trainer->progress.epoch);
+    return (all - done) * trainer->training_seconds / (double)trainer->timed_steps +
+           epochs_left * trainer->validation_seconds;
+}
+
+/* That of the last step. */
+static double learning_rate(const svit_trainer *trainer)
+{
+    uint64_t steps = svit_optimizer_steps(trainer->optimizer);
+    double rate = 0;
+    if (steps)
+        svit_learning_rate(&trainer->optimizer_config, steps - 1, &rate, NULL);
+    return rate;
+}
+
+void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event, int32_t kind)
+{
+    const sv_progress *progress = &trainer->progress;
+    double samples = progress->train.samples ? (double)progress->train.samples : 1;
+    *event = (svit_trainer_event){
+        .struct_size = sizeof *event,
+        .kind = kind,
+        .epoch = progress->epoch + 1,
+        .epochs = trainer->config.epochs,
+        .step = progress->position,
+        .steps = trainer->steps,
+        .train_loss = progress->train.loss / samples,
+        .train_top1 = (double)progress->train.top1 / samples,
+        .train_top5 = (double)progress->train.top5 / samples,
+        .val_loss = NAN,
+        .val_top1 = NAN,
+        .val_top5 = NAN,
+        .learning_rate = learning_rate(trainer),
+        .images_per_second = trainer->training_seconds > 0
+                                 ? (double)trainer->timed_samples / trainer->training_seconds
+                                 : 0,
+        .seconds = trainer->timed_steps ? sv_trainer_clock() - trainer->epoch_start : 0,
+        .eta_seconds = eta(trainer),
+        .best_epoch = progress->best_epoch,
+    };
+}
+
+SVIT_API size_t svit_trainer_history_count(const svit_trainer *trainer)
+{
+    return trainer ? (size_t)trainer->progress.rows : 0;
+}
+
+SVIT_API svit_status svit_trainer_history(const svit_trainer *trainer, size_t index,
+                                          svit_trainer_event *event, size_t size, svit_error *err)
+{
+    TRAINER_REQUIRE(trainer);
+    TRAINER_REQUIRE(event);
+    if (index >= trainer->progress.rows)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "index is %zu; the history has %" PRIu64 " rows, from 0", index,
+                               trainer->progress.rows);
+    return sv_trainer_export(event, size, &trainer->history[index], sizeof *event,
+                             "svit_trainer_event", err);
+}

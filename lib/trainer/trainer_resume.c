@@ -1,0 +1,130 @@
+/* Goes on from a checkpoint: first everything is read and checked, then everything is put back. */
+#include "trainer/trainer_inside.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The value as a person reads it. */
+static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry *entry,
+                            const char *text)
+{
+    if (entry->kind == SV_ENTRY_F64) {
+        uint64_t bits = strtoull(text, NULL, 16);
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return sv_trainer_number(out, value);
+    }
+    return text;
+}
+
+static svit_status check_setting(const sv_trainer_entry *entry, const svit_trainer *trainer,
+                                 const char *saved, svit_error *err)
+{
+    char present[SV_TRAINER_VALUE];
+    sv_trainer_entry_print(present, entry, trainer);
+    if (strcmp(saved, present) == 0)
+        return SVIT_OK;
+    char a[SV_TRAINER_NUMBER], b[SV_TRAINER_NUMBER];
+    return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                           "%s is %.24s in the checkpoint and %s here; a resumed run must have "
+                           "the settings of the one that it goes on with",
+                           strchr(entry->key, '.') + 1, readable(a, entry, saved),
+                           readable(b, entry, present));
+}
+
+static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into, const char *saved,
+                              svit_error *err)
+{
+    char *end;
+    uint64_t value = strtoull(saved, &end, entry->kind == SV_ENTRY_F64 ? 16 : 10);
+    if (end == saved || *end)
+        return sv_trainer_fail(err, SVIT_E_FORMAT, "the checkpoint's entry '%s' is '%.40s'",
+                               entry->key, saved);
+    memcpy((char *)into + entry->offset, &value, sizeof value);
+    return SVIT_OK;
+}
+
+/* Checks the settings against `trainer` and reads the state into `into`. */
+static svit_status read_entries(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
+                                svit_trainer *into, svit_error *err)
+{
+    for (size_t i = 0; i < sv_trainer_entry_count; i++) {
+        const sv_trainer_entry *entry = &sv_trainer_entries[i];
+        const char *saved = svit_checkpoint_value(checkpoint, entry->key);
+        if (!saved)
+            return sv_trainer_fail(err, SVIT_E_FORMAT,
+                                   "the checkpoint is not a trainer's: it has no entry '%s'",
+                                   entry->key);
+        TRAINER_TRY(entry->returns ? read_state(entry, into, saved, err)
+                                   : check_setting(entry, trainer, saved, err));
+    }
+    const sv_progress *progress = &into->progress;
+    if (progress->epoch > trainer->config.epochs || progress->position > trainer->steps ||
+        progress->rows != progress->epoch || progress->best_epoch > progress->epoch)
+        return sv_trainer_fail(err, SVIT_E_FORMAT,
+                               "the checkpoint stands at step %" PRIu64 " of epoch %" PRIu64
+                               ", where this run never comes",
+                               progress->position, progress->epoch);
+    return SVIT_OK;
+}
+
+static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
+                                  svit_error *err)
+{
+    const char *saved = svit_checkpoint_value(checkpoint, SV_TRAINER_PIPELINE_KEY);
+    sv_trainer_text present = {.context = trainer->context};
+    svit_status status = sv_trainer_pipeline_text(&present, trainer, err);
+    if (status == SVIT_OK && (!saved || strcmp(saved, present.data) != 0))
+        status = sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                                 "pipeline is another one in the checkpoint than here; a resumed "
+                                 "run must have the same");
+    sv_trainer_text_free(&present);
+    return status;
+}
+
+static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                               svit_error *err)
+{
+    svit_trainer copy = *trainer;
+    TRAINER_TRY(read_entries(checkpoint, trainer, &copy, err));
+    TRAINER_TRY(check_pipeline(checkpoint, trainer, err));
+    const char *history = svit_checkpoint_value(checkpoint, SV_TRAINER_HISTORY_KEY);
+    TRAINER_TRY(
+        sv_trainer_history_unpack(trainer, history ? history : "", copy.progress.rows, err));
+    if (trainer->best && copy.progress.best_epoch)
+        TRAINER_TRY(sv_trainer_best_load(trainer, err));
+    TRAINER_TRY(
+        svit_loader_seek(trainer->loader, copy.progress.epoch, copy.progress.position, err));
+    svit_status status = svit_checkpoint_restore(checkpoint, trainer->model, trainer->optimizer,
+                                                 trainer->session, err);
+    if (status == SVIT_OK)
+        trainer->progress = copy.progress;
+    else
+        svit_loader_seek(trainer->loader, 0, 0, NULL);
+    return status;
+}
+
+SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
+{
+    TRAINER_REQUIRE(trainer);
+    if (!trainer->config.folder)
+        return sv_trainer_fail(err, SVIT_E_STATE,
+                               "the trainer has no folder to resume from; set "
+                               "svit_trainer_config.folder");
+    if (trainer->started)
+        return sv_trainer_fail(
+            err, SVIT_E_STATE,
+            "the run has begun; svit_trainer_resume comes before the first step");
+    sv_trainer_text path = {.context = trainer->context};
+    TRAINER_TRY(sv_trainer_path(&path, trainer, "checkpoint.safetensors", err));
+    svit_checkpoint *checkpoint = NULL;
+    svit_status status = svit_checkpoint_open(&checkpoint, trainer->context, path.data, err);
+    if (status == SVIT_OK)
+        status = resume_from(trainer, checkpoint, err);
+    if (status == SVIT_OK)
+        trainer->started = 1;
+    svit_checkpoint_free(checkpoint);
+    sv_trainer_text_free(&path);
+    return status;
+}

@@ -1,0 +1,142 @@
+/* Writes checkpoints of a run: its own entries beside those of model, optimiser and session. */
+#include "trainer/trainer_inside.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ENTRY(name, field, kind, returns)                                                          \
+    {                                                                                              \
+        "trainer." name, offsetof(svit_trainer, field), kind, returns                              \
+    }
+#define SETTING(field, kind) ENTRY(#field, config.field, kind, 0)
+#define RULE(field, kind) ENTRY("optimizer." #field, optimizer_config.field, kind, 0)
+#define STATE(field, kind) ENTRY("state." #field, progress.field, kind, 1)
+
+const sv_trainer_entry sv_trainer_entries[] = {
+    ENTRY("training_count", training_count, SV_ENTRY_U64, 0),
+    ENTRY("validation_count", validation_count, SV_ENTRY_U64, 0),
+    SETTING(epochs, SV_ENTRY_U32),
+    SETTING(batch, SV_ENTRY_U32),
+    SETTING(accumulate, SV_ENTRY_U32),
+    SETTING(patience, SV_ENTRY_U32),
+    SETTING(keep, SV_ENTRY_U32),
+    SETTING(compute, SV_ENTRY_U32),
+    SETTING(seed, SV_ENTRY_U64),
+    SETTING(label_smoothing, SV_ENTRY_F64),
+    RULE(kind, SV_ENTRY_U32),
+    RULE(schedule, SV_ENTRY_U32),
+    RULE(decay_rule, SV_ENTRY_U32),
+    RULE(decay_exclude, SV_ENTRY_U32),
+    RULE(nesterov, SV_ENTRY_U32),
+    RULE(ema, SV_ENTRY_U32),
+    RULE(learning_rate, SV_ENTRY_F64),
+    RULE(beta1, SV_ENTRY_F64),
+    RULE(beta2, SV_ENTRY_F64),
+    RULE(epsilon, SV_ENTRY_F64),
+    RULE(weight_decay, SV_ENTRY_F64),
+    RULE(momentum, SV_ENTRY_F64),
+    RULE(clip_norm, SV_ENTRY_F64),
+    RULE(ema_momentum, SV_ENTRY_F64),
+    RULE(lr_start, SV_ENTRY_F64),
+    RULE(warmup_steps, SV_ENTRY_U64),
+    RULE(total_steps, SV_ENTRY_U64),
+    STATE(epoch, SV_ENTRY_U64),
+    STATE(position, SV_ENTRY_U64),
+    STATE(train.loss, SV_ENTRY_F64),
+    STATE(train.top1, SV_ENTRY_U64),
+    STATE(train.top5, SV_ENTRY_U64),
+    STATE(train.samples, SV_ENTRY_U64),
+    STATE(best_epoch, SV_ENTRY_U64),
+    STATE(best_top1, SV_ENTRY_F64),
+    STATE(waited, SV_ENTRY_U64),
+    STATE(rows, SV_ENTRY_U64),
+};
+enum { ENTRY_COUNT = sizeof sv_trainer_entries / sizeof *sv_trainer_entries };
+const size_t sv_trainer_entry_count = ENTRY_COUNT;
+
+/* Whole numbers in decimal; reals as the 16 hexadecimal digits of their bits, in which no locale
+ * and no rounding has a say. */
+void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *entry,
+                            const svit_trainer *trainer)
+{
+    const char *from = (const char *)trainer + entry->offset;
+    uint32_t narrow;
+    uint64_t wide;
+    memcpy(&narrow, from, sizeof narrow);
+    if (entry->kind == SV_ENTRY_U32) {
+        snprintf(out, SV_TRAINER_VALUE, "%" PRIu32, narrow);
+        return;
+    }
+    memcpy(&wide, from, sizeof wide);
+    snprintf(out, SV_TRAINER_VALUE, entry->kind == SV_ENTRY_F64 ? "%016" PRIx64 : "%" PRIu64, wide);
+}
+
+svit_status sv_trainer_path(sv_trainer_text *path, const svit_trainer *trainer, const char *name,
+                            svit_error *err)
+{
+    sv_trainer_text_add(path, "%s/%s", trainer->config.folder, name);
+    if (path->failed)
+        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for a path");
+    return SVIT_OK;
+}
+
+svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,
+                                     svit_error *err)
+{
+    char json[2048];
+    TRAINER_TRY(svit_pipeline_config_to_json(&trainer->pipeline, json, sizeof json, NULL, err));
+    sv_trainer_text_add(text, "%s", json);
+    if (text->failed)
+        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the pipeline's text");
+    return SVIT_OK;
+}
+
+static svit_status save(svit_trainer *trainer, const char *path, const char *pipeline,
+                        const char *history, svit_error *err)
+{
+    enum { COUNT = ENTRY_COUNT + 2 };
+    char printed[ENTRY_COUNT][SV_TRAINER_VALUE];
+    const char *keys[COUNT], *values[COUNT];
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        sv_trainer_entry_print(printed[i], &sv_trainer_entries[i], trainer);
+        keys[i] = sv_trainer_entries[i].key;
+        values[i] = printed[i];
+    }
+    keys[ENTRY_COUNT] = SV_TRAINER_PIPELINE_KEY;
+    values[ENTRY_COUNT] = pipeline;
+    keys[ENTRY_COUNT + 1] = SV_TRAINER_HISTORY_KEY;
+    values[ENTRY_COUNT + 1] = history;
+    return svit_checkpoint_save(path, trainer->model, trainer->optimizer, trainer->session, keys,
+                                values, COUNT, err);
+}
+
+SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err)
+{
+    TRAINER_REQUIRE(trainer);
+    if (!trainer->config.folder)
+        return sv_trainer_fail(err, SVIT_E_STATE,
+                               "the trainer has no folder to write a checkpoint to; set "
+                               "svit_trainer_config.folder");
+    /* A finished run wrote its last one already, with the weights that it would go on from. */
+    if (trainer->finished)
+        return SVIT_OK;
+    sv_trainer_text path = {.context = trainer->context};
+    sv_trainer_text pipeline = path, history = path;
+    svit_status status = sv_trainer_path(&path, trainer, "checkpoint.safetensors", err);
+    if (status == SVIT_OK)
+        status = sv_trainer_pipeline_text(&pipeline, trainer, err);
+    if (status == SVIT_OK) {
+        sv_trainer_history_pack(&history, trainer);
+        if (history.failed)
+            status = sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the history's text");
+    }
+    if (status == SVIT_OK)
+        status = save(trainer, path.data, pipeline.data, history.data, err);
+    if (status == SVIT_OK)
+        trainer->last_checkpoint = sv_trainer_clock();
+    sv_trainer_text_free(&history);
+    sv_trainer_text_free(&pipeline);
+    sv_trainer_text_free(&path);
+    return status;
+}

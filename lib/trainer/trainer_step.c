@@ -1,0 +1,209 @@
+/* The fit loop, pulled event by event: each call does the work up to the next one. */
+#include "trainer/trainer_inside.h"
+
+#include <math.h>
+
+/* Forward, loss and backward of samples first..first+n-1 of a step's batch of `all`. */
+static svit_status run_part(svit_trainer *trainer, size_t first, size_t n, size_t all,
+                            sv_metrics *sums, svit_error *err)
+{
+    const float *images = trainer->images + first * trainer->picture;
+    const int32_t *labels = trainer->labels + first;
+    float loss;
+    TRAINER_TRY(svit_forward(trainer->session, images, n, trainer->logits, err));
+    TRAINER_TRY(svit_cross_entropy(trainer->logits, labels, n, trainer->classes,
+                                   (float)trainer->config.label_smoothing, &loss, trainer->dlogits,
+                                   err));
+    /* The gradient of the part's mean becomes its share of the gradient of the batch's. */
+    if (n != all)
+        for (size_t i = 0; i < n * trainer->classes; i++)
+            trainer->dlogits[i] *= (float)n / (float)all;
+    TRAINER_TRY(svit_backward(trainer->session, trainer->dlogits, n, err));
+    return sv_metrics_add(sums, trainer->logits, labels, n, trainer->classes, loss, err);
+}
+
+static svit_status run_batch(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
+{
+    size_t all;
+    TRAINER_TRY(svit_loader_next(trainer->loader, trainer->images, trainer->labels, &all, err));
+    for (size_t first = 0, n; first < all; first += n) {
+        n = all - first < trainer->part ? all - first : trainer->part;
+        TRAINER_TRY(run_part(trainer, first, n, all, sums, err));
+    }
+    return svit_step(trainer->optimizer, trainer->session, err);
+}
+
+static void start_clock(svit_trainer *trainer, double now)
+{
+    if (trainer->timed_steps)
+        return;
+    trainer->epoch_start = now;
+    if (trainer->last_checkpoint == 0)
+        trainer->last_checkpoint = now;
+}
+
+/* One optimiser step. A failure puts loader and session back to where they were. */
+static svit_status run_step(svit_trainer *trainer, svit_error *err)
+{
+    double begin = sv_trainer_clock();
+    start_clock(trainer, begin);
+    uint64_t counter = svit_session_counter(trainer->session);
+    sv_metrics sums = trainer->progress.train;
+    svit_status status = run_batch(trainer, &sums, err);
+    if (status != SVIT_OK) {
+        svit_session_zero_gradients(trainer->session, NULL);
+        svit_session_set_counter(trainer->session, counter, NULL);
+        svit_loader_seek(trainer->loader, trainer->progress.epoch, trainer->progress.position,
+                         NULL);
+        return status;
+    }
+    trainer->timed_samples += sums.samples - trainer->progress.train.samples;
+    trainer->timed_steps++;
+    trainer->progress.train = sums;
+    trainer->progress.position++;
+    double end = sv_trainer_clock();
+    trainer->training_seconds += end - begin;
+    if (trainer->config.folder && trainer->config.checkpoint_seconds > 0 &&
+        end - trainer->last_checkpoint >= trainer->config.checkpoint_seconds)
+        return svit_trainer_checkpoint(trainer, err);
+    return SVIT_OK;
+}
+
+/* Notes the epoch's result; a better one becomes the best, in memory and in the folder. */
+static svit_status judge(svit_trainer *trainer, double top1, svit_error *err)
+{
+    sv_progress *progress = &trainer->progress;
+    if (!(top1 > progress->best_top1)) {
+        progress->waited++;
+        return SVIT_OK;
+    }
+    if (trainer->best)
+        TRAINER_TRY(sv_trainer_best_take(trainer, trainer->model, err));
+    if (trainer->config.folder)
+        TRAINER_TRY(sv_trainer_best_save(trainer, err));
+    progress->best_top1 = top1;
+    progress->best_epoch = progress->epoch + 1;
+    progress->waited = 0;
+    return SVIT_OK;
+}
+
+static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
+{
+    TRAINER_TRY(sv_evaluator_run(&trainer->validation, metrics, err));
+    return judge(trainer, (double)metrics->top1 / (double)metrics->samples, err);
+}
+
+/* With the average of the weights where the optimiser keeps one. */
+static svit_status validate(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
+{
+    double begin = sv_trainer_clock();
+    int32_t average = trainer->optimizer_config.ema != SVIT_EMA_NONE;
+    if (average)
+        TRAINER_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
+    svit_status status = validate_weights(trainer, metrics, err);
+    if (average)
+        svit_optimizer_swap_ema(trainer->optimizer, NULL);
+    trainer->validation_seconds = sv_trainer_clock() - begin;
+    return status;
+}
+
+/* The epoch's row, while it is still the present one. */
+static svit_status add_row(svit_trainer *trainer, svit_error *err)
+{
+    TRAINER_TRY(sv_trainer_history_reserve(trainer, (size_t)trainer->progress.rows + 1, err));
+    sv_metrics metrics = {0};
+    int32_t validated = trainer->validation.loader != NULL;
+    if (validated)
+        TRAINER_TRY(validate(trainer, &metrics, err));
+    svit_trainer_event *row = &trainer->history[trainer->progress.rows];
+    sv_trainer_describe(trainer, row, SVIT_EVENT_EPOCH);
+    if (validated) {
+        row->val_loss = metrics.loss / (double)metrics.samples;
+        row->val_top1 = (double)metrics.top1 / (double)metrics.samples;
+        row->val_top5 = (double)metrics.top5 / (double)metrics.samples;
+        /* Its own validation is done; describe() counted it as still to come. */
+        row->eta_seconds -= trainer->validation_seconds;
+    }
+    trainer->progress.rows++;
+    return SVIT_OK;
+}
+
+static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
+{
+    sv_progress *progress = &trainer->progress;
+    TRAINER_TRY(add_row(trainer, err));
+    if (progress->epoch + 1 < trainer->config.epochs)
+        TRAINER_TRY(svit_loader_seek(trainer->loader, progress->epoch + 1, 0, err));
+    progress->epoch++;
+    progress->position = 0;
+    progress->train = (sv_metrics){0};
+    if (!trainer->config.folder)
+        return SVIT_OK;
+    TRAINER_TRY(sv_trainer_history_write(trainer, err));
+    return svit_trainer_checkpoint(trainer, err);
+}
+
+/* The end of an epoch, all of it or nothing. */
+static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
+{
+    sv_progress before = trainer->progress;
+    svit_status status = close_epoch(trainer, err);
+    if (status != SVIT_OK) {
+        trainer->progress = before;
+        return status;
+    }
+    trainer->timed_samples = trainer->timed_steps = 0;
+    trainer->training_seconds = 0;
+    return SVIT_OK;
+}
+
+static int32_t ran_out_of_patience(const svit_trainer *trainer)
+{
+    return trainer->config.patience > 0 && trainer->validation.loader &&
+           trainer->progress.waited >= trainer->config.patience;
+}
+
+/* Leaves the weights in the model that the run is to end with. */
+static svit_status finish(svit_trainer *trainer, svit_error *err)
+{
+    if (trainer->finished)
+        return SVIT_OK;
+    if (trainer->best && trainer->progress.best_epoch)
+        TRAINER_TRY(sv_trainer_best_give(trainer, err));
+    else if (trainer->optimizer_config.ema != SVIT_EMA_NONE)
+        TRAINER_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
+    trainer->finished = 1;
+    return SVIT_OK;
+}
+
+static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, svit_error *err)
+{
+    const sv_progress *progress = &trainer->progress;
+    trainer->started = 1;
+    if (progress->epoch == trainer->config.epochs ||
+        (progress->position == 0 && ran_out_of_patience(trainer))) {
+        TRAINER_TRY(finish(trainer, err));
+        *event = trainer->history[progress->rows - 1];
+        event->kind = SVIT_EVENT_FINISHED;
+        event->eta_seconds = 0;
+        event->stopped_early = progress->epoch < trainer->config.epochs;
+    } else if (progress->position < trainer->steps) {
+        TRAINER_TRY(run_step(trainer, err));
+        sv_trainer_describe(trainer, event, SVIT_EVENT_STEP);
+    } else {
+        TRAINER_TRY(run_epoch_end(trainer, err));
+        *event = trainer->history[progress->rows - 1];
+    }
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
+                                       size_t size, svit_error *err)
+{
+    TRAINER_REQUIRE(trainer);
+    TRAINER_REQUIRE(event);
+    svit_trainer_event own = {.struct_size = sizeof own};
+    TRAINER_TRY(sv_trainer_export(event, size, &own, sizeof own, "svit_trainer_event", err));
+    TRAINER_TRY(next_event(trainer, &own, err));
+    return sv_trainer_export(event, size, &own, sizeof own, "svit_trainer_event", err);
+}

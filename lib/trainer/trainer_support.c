@@ -1,0 +1,129 @@
+/* Small things that every part of the trainer uses. */
+#include "trainer/trainer_support.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { STRUCT_LIMIT = 65536 };
+
+svit_status sv_trainer_fail(svit_error *err, svit_status status, const char *format, ...)
+{
+    char message[sizeof err->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return svit_error_set(err, status, message);
+}
+
+svit_status sv_trainer_import(void *own, size_t own_size, const void *in, const char *what,
+                              svit_error *err)
+{
+    uint32_t size;
+    memcpy(&size, in, sizeof size);
+    if (size < own_size || size > STRUCT_LIMIT)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "struct_size of %s is %u; fill it with its init function, %zu here",
+                               what, size, own_size);
+    const unsigned char *bytes = in;
+    for (size_t i = own_size; i < size; i++)
+        if (bytes[i])
+            return sv_trainer_fail(err, SVIT_E_VERSION,
+                                   "%s sets a field that version %s of the library does not know",
+                                   what, svit_version_string());
+    uint32_t own_written = (uint32_t)own_size;
+    memcpy(own, in, own_size);
+    memcpy(own, &own_written, sizeof own_written);
+    return SVIT_OK;
+}
+
+svit_status sv_trainer_export(void *out, size_t size, const void *own, size_t own_size,
+                              const char *what, svit_error *err)
+{
+    if (!out)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer to one is needed",
+                               what);
+    if (size < sizeof(uint32_t) || size > STRUCT_LIMIT)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "size is %zu; give sizeof(%s), %zu here", size,
+                               what, own_size);
+    uint32_t written = (uint32_t)size;
+    memset(out, 0, size);
+    memcpy(out, own, size < own_size ? size : own_size);
+    memcpy(out, &written, sizeof written);
+    return SVIT_OK;
+}
+
+svit_status sv_trainer_allocate(svit_context *context, void *out, size_t count, size_t size,
+                                svit_error *err)
+{
+    void *memory = count <= SIZE_MAX / size ? svit_context_allocate(context, count * size) : NULL;
+    if (!memory)
+        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for %zu x %zu bytes of the trainer",
+                               count, size);
+    memset(memory, 0, count * size);
+    memcpy(out, &memory, sizeof memory);
+    return SVIT_OK;
+}
+
+double sv_trainer_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void text_reserve(sv_trainer_text *text, size_t more)
+{
+    if (text->failed || text->length + more < text->capacity)
+        return;
+    size_t capacity = 2 * (text->length + more) + 256;
+    char *data = svit_context_allocate(text->context, capacity);
+    if (!data) {
+        text->failed = 1;
+        return;
+    }
+    if (text->length)
+        memcpy(data, text->data, text->length);
+    svit_context_release(text->context, text->data, text->capacity);
+    text->data = data;
+    text->capacity = capacity;
+}
+
+void sv_trainer_text_add(sv_trainer_text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    text_reserve(text, (size_t)length + 1);
+    if (text->failed)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text->data + text->length, text->capacity - text->length, format, arguments);
+    va_end(arguments);
+    text->length += (size_t)length;
+}
+
+void sv_trainer_text_free(sv_trainer_text *text)
+{
+    svit_context_release(text->context, text->data, text->capacity);
+    *text = (sv_trainer_text){.context = text->context};
+}
+
+/* In what "%g" prints, only the locale's decimal point is no letter, digit or sign. */
+const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value)
+{
+    char printed[SV_TRAINER_NUMBER];
+    snprintf(printed, sizeof printed, "%.9g", value);
+    char *end = out;
+    for (const char *c = printed; *c; c++) {
+        if (strchr("0123456789+-einfa", *c))
+            *end++ = *c;
+        else if (end == out || end[-1] != '.')
+            *end++ = '.';
+    }
+    *end = '\0';
+    return out;
+}

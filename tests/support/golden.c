@@ -1,0 +1,95 @@
+/* Golden files for tests. */
+#include "golden.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+sv_safetensors *golden_open(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.safetensors", GOLDEN_FOLDER, name);
+    static sv_allocator allocator;
+    allocator = sv_allocator_default();
+    sv_safetensors *file = NULL;
+    svit_error err = {.struct_size = sizeof err};
+    ck_assert_msg(sv_safetensors_open(&file, &allocator, path, &err) == SVIT_OK, "%s", err.message);
+    return file;
+}
+
+static const sv_safetensors_entry *find(const sv_safetensors *file, const char *name)
+{
+    const sv_safetensors_entry *entry = sv_safetensors_find(file, name);
+    ck_assert_msg(entry != NULL, "the golden file has no tensor %s", name);
+    return entry;
+}
+
+float *golden_floats(const sv_safetensors *file, const char *name, size_t *elements)
+{
+    const sv_safetensors_entry *entry = find(file, name);
+    float *values = malloc(entry->elements * sizeof *values + 1);
+    svit_error err = {.struct_size = sizeof err};
+    ck_assert_msg(sv_safetensors_read_f32(file, entry, values, &err) == SVIT_OK, "%s", err.message);
+    if (elements)
+        *elements = entry->elements;
+    return values;
+}
+
+int32_t *golden_labels(const sv_safetensors *file, const char *name, size_t *elements)
+{
+    const sv_safetensors_entry *entry = find(file, name);
+    ck_assert_int_eq(entry->type, SV_TAG_I32);
+    int32_t *values = malloc(entry->bytes + 1);
+    svit_error err = {.struct_size = sizeof err};
+    ck_assert_msg(sv_safetensors_read_bytes(file, entry, values, &err) == SVIT_OK, "%s",
+                  err.message);
+    if (elements)
+        *elements = entry->elements;
+    return values;
+}
+
+void golden_free(void *memory)
+{
+    free(memory);
+}
+
+void golden_formula(float *out, const char *name, size_t elements, size_t rank)
+{
+    uint64_t h = 0xCBF29CE484222325u;
+    for (const char *c = name; *c; c++)
+        h = (h ^ (unsigned char)*c) * 0x100000001B3u;
+    size_t length = strlen(name);
+    int scale = rank == 1 && length > 7 && strcmp(name + length - 7, ".weight") == 0;
+    int input = strcmp(name, "input") == 0;
+    for (size_t i = 0; i < elements; i++) {
+        uint64_t z = h + i * 0x9E3779B97F4A7C15u;
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+        z = z ^ (z >> 31);
+        double u = (double)(z >> 40) / 16777216.0;
+        double v = (u - 0.5) * 2.0 * 0.05;
+        out[i] = (float)(input ? (u - 0.5) * 2.0 * 0.5 + 0.5 : scale ? 1.0 + v : v);
+    }
+}
+
+double golden_difference(const float *a, const float *b, size_t elements)
+{
+    double most = 0;
+    for (size_t i = 0; i < elements; i++) {
+        double difference = fabs((double)a[i] - b[i]);
+        if (!(difference <= most))
+            most = difference;
+    }
+    return most;
+}
+
+double golden_largest(const float *a, size_t elements)
+{
+    double most = 0;
+    for (size_t i = 0; i < elements; i++)
+        if (!(fabs((double)a[i]) <= most))
+            most = fabs((double)a[i]);
+    return most;
+}

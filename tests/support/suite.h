@@ -1,0 +1,19 @@
+/* The frame of every test program: one suite, its failures in the exit status. */
+#ifndef TEST_SUITE_H
+#define TEST_SUITE_H
+
+#include <check.h>
+#include <stdlib.h>
+
+#define TEST_MAIN(suite_function)                                                                  \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        SRunner *runner = srunner_create(suite_function());                                        \
+        srunner_run_all(runner, CK_NORMAL);                                                        \
+        int failed = srunner_ntests_failed(runner);                                                \
+        int ran = srunner_ntests_run(runner);                                                      \
+        srunner_free(runner);                                                                      \
+        return failed == 0 && ran > 0 ? EXIT_SUCCESS : EXIT_FAILURE;                               \
+    }
+
+#endif
