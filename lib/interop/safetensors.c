@@ -97,7 +97,7 @@ static svit_status open_steps(sv_safetensors *file, const char *path, svit_error
     if (!file->path)
         return sv_fail_memory(err, strlen(path) + 1, "a path");
     SVIT_TRY(sv_file_open(&file->file, &file->allocator, path, err));
-    uint64_t length;
+    uint64_t length = 0;
     SVIT_TRY(read_header_length(&length, file, err));
     SVIT_TRY(read_header(file, length, err));
     return read_entries(file, 8 + length, err);
@@ -219,9 +219,8 @@ svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safeten
     return SVIT_OK;
 }
 
-svit_status sv_safetensors_read_bytes(const sv_safetensors *file,
-                                      const sv_safetensors_entry *entry, void *out,
-                                      svit_error *err)
+svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safetensors_entry *entry,
+                                      void *out, svit_error *err)
 {
     return sv_file_read_at(file->file, entry->offset, out, (size_t)entry->bytes, err);
 }

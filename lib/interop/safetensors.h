@@ -46,9 +46,8 @@ svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safeten
                                     float *out, svit_error *err);
 
 /* Reads the entry->bytes bytes of a tensor as they stand. */
-svit_status sv_safetensors_read_bytes(const sv_safetensors *file,
-                                      const sv_safetensors_entry *entry, void *out,
-                                      svit_error *err);
+svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safetensors_entry *entry,
+                                      void *out, svit_error *err);
 
 /* What a writer needs to know of a tensor: F32, written in the order given. */
 typedef struct sv_safetensors_tensor {

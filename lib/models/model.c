@@ -65,7 +65,7 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
     SVIT_TRY(sv_model_config_import(&own, config, err));
     svit_model *model;
     SVIT_TRY(sv_model_open(&model, context, &own, err));
-    sv_initial_weights(model->weights, &model->parameters, own.init, seed);
+    sv_initial_weights(model->weights, &model->parameters, own.init, seed, context->pool);
     *out = model;
     return SVIT_OK;
 }

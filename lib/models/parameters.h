@@ -10,8 +10,8 @@
 svit_status sv_shiftvit_parameters(sv_parameter_table *table, const svit_model_config *config,
                                    svit_error *err);
 
-/* Fills `weights` by the rule SVIT_INIT_*; each parameter draws from a stream of its own. */
-void sv_initial_weights(real *weights, const sv_parameter_table *table, int32_t init,
-                        uint64_t seed);
+/* Fills `weights` by the rule SVIT_INIT_*: the same ones whatever the number of workers. */
+void sv_initial_weights(real *weights, const sv_parameter_table *table, int32_t init, uint64_t seed,
+                        sv_pool *pool);
 
 #endif

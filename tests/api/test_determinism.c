@@ -1,0 +1,196 @@
+/* The same bits on any number of threads, after twenty training steps with dropout and DropPath;
+ * and a batch gives what its pictures give one by one. */
+#include "suite.h"
+
+#include <shiftvit/shiftvit.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const CONFIGS[] = {
+    "{\"input_height\":20,\"input_width\":20,\"dim\":24,\"blocks\":[2,2],\"num_div\":6}",
+    "{\"input_height\":21,\"input_width\":20,\"dim\":24,\"blocks\":[2,1],\"num_div\":6,"
+    "\"norm\":\"group\",\"patch_norm\":true,\"final_norm\":true,\"patch_padding\":\"valid\"}",
+};
+static const char *const GEMMS[] = {"tile", "cblas"};
+static const uint32_t THREADS[] = {1, 2, 3, 8};
+
+enum { BATCH = 96, STEPS = 20, CLASSES = 10, SIDE = 21 };
+
+static float pixels[BATCH * SIDE * SIDE * 3];
+static int32_t labels[BATCH];
+
+static void draw_data(void)
+{
+    uint32_t state = 12345;
+    for (size_t i = 0; i < sizeof pixels / sizeof *pixels; i++) {
+        state = state * 1664525u + 1013904223u;
+        pixels[i] = (float)(state >> 8) / 16777216.0f;
+    }
+    for (size_t i = 0; i < BATCH; i++)
+        labels[i] = (int32_t)(i % CLASSES);
+}
+
+#define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", err.message)
+
+typedef struct outfit {
+    svit_context *context;
+    svit_model *model;
+    svit_session *session;
+} outfit;
+
+static outfit dress(const char *json, const char *gemm, uint32_t threads, int32_t mode)
+{
+    outfit o;
+    svit_error err = {.struct_size = sizeof err};
+    svit_context_config context;
+    svit_model_config config;
+    svit_session_config session;
+    OK(svit_context_config_init(&context, sizeof context));
+    context.threads = threads;
+    context.gemm = gemm;
+    OK(svit_context_create(&o.context, &context, &err));
+    OK(svit_model_config_from_json(&config, sizeof config, json, &err));
+    OK(svit_model_create(&o.model, o.context, &config, 4, &err));
+    OK(svit_session_config_init(&session, sizeof session));
+    session.max_batch = BATCH;
+    session.mode = mode;
+    session.seed = 9;
+    OK(svit_session_create(&o.session, o.model, &session, &err));
+    return o;
+}
+
+static void undress(outfit *o)
+{
+    svit_context_free(o->context); /* kept alive by the others: any order will do */
+    svit_session_free(o->session);
+    svit_model_free(o->model);
+}
+
+/* All weights, one after another. */
+static float *weights_of(const svit_model *model, size_t *count)
+{
+    *count = (size_t)svit_model_parameter_elements(model);
+    float *all = malloc(*count * sizeof *all), *to = all;
+    for (size_t i = 0; i < svit_model_parameter_count(model); i++) {
+        const char *name = svit_model_parameter_name(model, i);
+        int64_t shape[8];
+        size_t rank, elements = 1;
+        svit_model_parameter_shape(model, name, shape, &rank, NULL);
+        for (size_t d = 0; d < rank; d++)
+            elements *= (size_t)shape[d];
+        ck_assert_int_eq(svit_model_get_parameter(model, name, to, elements, NULL), SVIT_OK);
+        to += elements;
+    }
+    return all;
+}
+
+static float *train(const char *json, const char *gemm, uint32_t threads, size_t *count)
+{
+    svit_error err = {.struct_size = sizeof err};
+    outfit o = dress(json, gemm, threads, SVIT_MODE_TRAIN);
+    svit_optimizer *optimizer = NULL;
+    svit_optimizer_config config;
+    svit_optimizer_config_init(&config, sizeof config);
+    config.clip_norm = 1;
+    OK(svit_optimizer_create(&optimizer, o.model, &config, &err));
+    static float logits[BATCH * CLASSES], dlogits[BATCH * CLASSES];
+    for (size_t step = 0; step < STEPS; step++) {
+        size_t n = step % 4 == 3 ? 37 : BATCH;
+        float loss;
+        OK(svit_forward(o.session, pixels, n, logits, &err));
+        OK(svit_cross_entropy(logits, labels, n, CLASSES, 0.1f, &loss, dlogits, &err));
+        OK(svit_backward(o.session, dlogits, n, &err));
+        OK(svit_step(optimizer, o.session, &err));
+    }
+    float *weights = weights_of(o.model, count);
+    svit_optimizer_free(optimizer);
+    undress(&o);
+    return weights;
+}
+
+START_TEST(test_training_gives_the_same_bits_on_any_number_of_threads)
+{
+    draw_data();
+    const char *json = CONFIGS[_i / 2], *gemm = GEMMS[_i % 2];
+    size_t count, other;
+    float *one = train(json, gemm, 1, &count);
+    for (size_t i = 1; i < sizeof THREADS / sizeof *THREADS; i++) {
+        float *many = train(json, gemm, THREADS[i], &other);
+        ck_assert_uint_eq(count, other);
+        ck_assert_msg(memcmp(one, many, count * sizeof *one) == 0, "%u threads differ from 1",
+                      THREADS[i]);
+        free(many);
+    }
+    free(one);
+}
+END_TEST
+
+START_TEST(test_a_batch_gives_what_its_pictures_give_alone)
+{
+    draw_data();
+    svit_error err = {.struct_size = sizeof err};
+    outfit o = dress(CONFIGS[_i / 2], GEMMS[_i % 2], 2, SVIT_MODE_INFER);
+    static float batch[BATCH * CLASSES];
+    float alone[CLASSES];
+    size_t picture = (_i / 2 ? 21 : 20) * 20 * 3;
+    OK(svit_forward(o.session, pixels, BATCH, batch, &err));
+    for (size_t i = 0; i < BATCH; i++) {
+        OK(svit_forward(o.session, pixels + i * picture, 1, alone, &err));
+        for (size_t k = 0; k < CLASSES; k++) {
+            double difference = fabs((double)alone[k] - batch[i * CLASSES + k]);
+            ck_assert_double_le(difference, _i % 2 ? 1e-6 : 0); /* our own tiles: to the bit */
+        }
+    }
+    undress(&o);
+}
+END_TEST
+
+START_TEST(test_training_without_dropout_forwards_like_inference)
+{
+    draw_data();
+    svit_error err = {.struct_size = sizeof err};
+    outfit o = dress("{\"input_height\":20,\"input_width\":20,\"dim\":24,\"blocks\":[2,2],"
+                     "\"num_div\":6,\"dropout\":0,\"drop_path\":0}",
+                     GEMMS[_i], 2, SVIT_MODE_TRAIN);
+    static float trained[BATCH * CLASSES], inferred[BATCH * CLASSES];
+    OK(svit_forward(o.session, pixels, BATCH, trained, &err));
+    OK(svit_session_set_mode(o.session, SVIT_MODE_INFER, &err));
+    OK(svit_forward(o.session, pixels, BATCH, inferred, &err));
+    ck_assert_mem_eq(trained, inferred, sizeof trained);
+    undress(&o);
+}
+END_TEST
+
+START_TEST(test_each_training_forward_has_masks_of_its_own)
+{
+    draw_data();
+    svit_error err = {.struct_size = sizeof err};
+    outfit o = dress(CONFIGS[0], "tile", 2, SVIT_MODE_TRAIN);
+    static float first[BATCH * CLASSES], second[BATCH * CLASSES], again[BATCH * CLASSES];
+    OK(svit_forward(o.session, pixels, BATCH, first, &err));
+    OK(svit_forward(o.session, pixels, BATCH, second, &err));
+    ck_assert_uint_eq(svit_session_counter(o.session), 2);
+    ck_assert_mem_ne(first, second, sizeof first);
+    OK(svit_session_set_counter(o.session, 0, &err));
+    OK(svit_forward(o.session, pixels, BATCH, again, &err));
+    ck_assert_mem_eq(first, again, sizeof first);
+    undress(&o);
+}
+END_TEST
+
+static Suite *determinism_suite(void)
+{
+    Suite *suite = suite_create("determinism");
+    TCase *all = tcase_create("threads");
+    tcase_set_timeout(all, 200);
+    tcase_add_loop_test(all, test_training_gives_the_same_bits_on_any_number_of_threads, 0, 4);
+    tcase_add_loop_test(all, test_a_batch_gives_what_its_pictures_give_alone, 0, 4);
+    tcase_add_loop_test(all, test_training_without_dropout_forwards_like_inference, 0, 2);
+    tcase_add_test(all, test_each_training_forward_has_masks_of_its_own);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(determinism_suite)

@@ -1,0 +1,111 @@
+# Reads the sources of lib/ and complains of includes that go up or sideways, and of outside things
+# that come in by another door than theirs.
+BEGIN {
+    split("base 0 tensor 1 kernels 2 data 2 interop 2 autograd 3 layers 4 models 5 optim 5 " \
+          "train 6 trainer 7", words, " ")
+    for (i = 1; (i in words); i += 2)
+        floor_of[words[i]] = words[i + 1]
+
+    door("malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc " \
+         "strdup strndup asprintf vasprintf getline getdelim", "lib/base/memory.c")
+    door("fopen fdopen freopen open openat creat mkstemp tmpfile rename renameat fsync fdatasync",
+         "lib/base/file.c")
+    header_door["pthread.h"] = "lib/base/thread.c"
+    header_door["threads.h"] = "lib/base/thread.c"
+    header_door["cblas.h"] = "lib/kernels/gemm_cblas.c"
+    header_door["turbojpeg.h"] = "lib/data/codec.c"
+    header_door["jpeglib.h"] = "lib/data/codec.c"
+    header_door["png.h"] = "lib/data/codec.c"
+    header_door["jansson.h"] = "lib/base/json.h"
+}
+
+function door(names, file, list, n, i)
+{
+    n = split(names, list, " ")
+    for (i = 1; i <= n; i++)
+        call_door[list[i]] = file
+}
+
+function complain(what)
+{
+    print FILENAME ":" FNR ": " what
+    failed = 1
+}
+
+# The folder of a path below lib/.
+function folder_of(path)
+{
+    sub(/^lib\//, "", path)
+    sub(/\/.*/, "", path)
+    return path
+}
+
+function check_include(own, line, target, folder)
+{
+    target = line
+    sub(/^[ \t]*#[ \t]*include[ \t]*[<"]/, "", target)
+    sub(/[>"].*/, "", target)
+    if ((target in header_door) && header_door[target] != FILENAME)
+        complain("<" target "> belongs in " header_door[target])
+    if (line ~ /</)
+        return
+    if (target !~ /\//) {
+        complain("\"" target "\" does not say its folder")
+        return
+    }
+    folder = folder_of(target)
+    if (!(folder in floor_of))
+        complain("\"" target "\" is in no folder of lib/")
+    else if (folder != own && own == "trainer")
+        complain("trainer/ is written on <shiftvit/...> alone, not on \"" target "\"")
+    else if (folder != own && floor_of[folder] >= floor_of[own])
+        complain(own "/ may not look at \"" target "\"")
+}
+
+# A line without comments and texts.
+function code_of(line, start)
+{
+    gsub(/\\./, "", line)
+    gsub(/"[^"]*"/, "\"\"", line)
+    gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, " ", line)
+    if (inside) {
+        if (!match(line, /\*\//))
+            return ""
+        line = substr(line, RSTART + 2)
+        inside = 0
+    }
+    start = match(line, /\/\*/)
+    if (start) {
+        inside = 1
+        line = substr(line, 1, start - 1)
+    }
+    sub(/\/\/.*/, "", line)
+    return line
+}
+
+function check_calls(code, name, before)
+{
+    while (match(code, /[A-Za-z_][A-Za-z0-9_]*[ \t]*\(/)) {
+        name = substr(code, RSTART, RLENGTH - 1)
+        sub(/[ \t]+$/, "", name)
+        before = RSTART > 1 ? substr(code, RSTART - 1, 1) : ""
+        if ((name in call_door) && call_door[name] != FILENAME && before != "." && before != ">")
+            complain(name "() belongs in " call_door[name])
+        code = substr(code, RSTART + RLENGTH)
+    }
+}
+
+FNR == 1 {
+    inside = 0
+    own = folder_of(FILENAME)
+    if (!(own in floor_of))
+        complain("'" own "' is no floor")
+}
+/^[ \t]*#[ \t]*include/ {
+    check_include(own, $0)
+    next
+}
+{
+    check_calls(code_of($0))
+}
+END { exit failed }

@@ -1,0 +1,53 @@
+#!/bin/sh
+# The check of the house rules can fail: each rule is broken once in a copy, and must be caught.
+# planted.sh SOURCE_ROOT
+set -eu
+root=$1
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+mkdir -p "$copy/tests"
+cp -R "$root/lib" "$copy/lib"
+cp -R "$root/tests/floors" "$copy/tests/floors"
+sh "$copy/tests/floors/check.sh" "$copy" >/dev/null || {
+    echo "the tree itself breaks a rule"
+    exit 1
+}
+failed=0
+# plant FILE LINE WHAT: one line more in one file must be caught, as WHAT.
+plant() {
+    file=$copy/$1
+    printf '%s\n' "$2" >"$file"
+    said=$(sh "$copy/tests/floors/check.sh" "$copy" 2>&1) && {
+        echo "not caught in $1: $2"
+        failed=1
+    }
+    case $said in
+    *"$1:1: "*"$3"*) ;;
+    *)
+        echo "caught for another reason in $1: $2: $said"
+        failed=1
+        ;;
+    esac
+    rm -f "$file"
+}
+plant lib/base/planted.c '#include "tensor/arena.h"' 'may not look'
+plant lib/tensor/planted.c '#include "kernels/kernels.h"' 'may not look'
+plant lib/data/planted.c '#include "kernels/kernels.h"' 'may not look'
+plant lib/interop/planted.c '#include "data/codec.h"' 'may not look'
+plant lib/optim/planted.h '#include "models/model.h"' 'may not look'
+plant lib/layers/planted.c '#include "train/session.h"' 'may not look'
+plant lib/trainer/planted.c '#include "base/status.h"' 'written on <shiftvit'
+plant lib/layers/planted.c '#include "layers.h"' 'does not say its folder'
+plant lib/layers/planted.c '#include "nowhere/layers.h"' 'in no folder'
+plant lib/layers/planted.c '#include <pthread.h>' 'lib/base/thread.c'
+plant lib/layers/planted.c '#include <cblas.h>' 'lib/kernels/gemm_cblas.c'
+plant lib/layers/planted.c '#include <png.h>' 'lib/data/codec.c'
+plant lib/layers/planted.c '#include <turbojpeg.h>' 'lib/data/codec.c'
+plant lib/layers/planted.c '#include <jansson.h>' 'lib/base/json.h'
+for call in malloc calloc realloc free aligned_alloc posix_memalign strdup; do
+    plant lib/layers/planted.c "void *p = $call(1);" "$call() belongs in lib/base/memory.c"
+done
+for call in fopen open rename fsync; do
+    plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/file.c"
+done
+exit $failed

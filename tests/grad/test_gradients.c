@@ -1,0 +1,183 @@
+/* Every gradient against central differences, in double, on the sources of the library. The loss is
+ * a random projection of the logits, so that no sum is blind to a part of them. Dropout and
+ * DropPath are on: their masks are those of a fixed counter. */
+#include "suite.h"
+#include "train/session.h"
+
+#include "base/random.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const CONFIGS[] = {
+    "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[2,1],\"num_classes\":5}",
+    "{\"input_height\":13,\"input_width\":22,\"dim\":12,\"blocks\":[1,2,1],\"num_classes\":3,"
+    "\"num_div\":4,\"mlp_ratio\":1.5}",
+    "{\"input_height\":12,\"input_width\":20,\"dim\":24,\"blocks\":[2,2],\"num_classes\":4,"
+    "\"num_div\":6,\"shift\":\"keras\",\"groups\":\"sections\"}",
+    "{\"input_height\":21,\"input_width\":14,\"dim\":12,\"blocks\":[2,1],\"num_classes\":4,"
+    "\"norm\":\"group\",\"patch_norm\":true,\"final_norm\":true,\"patch_padding\":\"valid\","
+    "\"merge_padding\":\"valid\",\"drop_path_rule\":\"network\"}",
+    "{\"input_height\":8,\"input_width\":12,\"dim\":12,\"blocks\":[1,1,1],\"shift_pixel\":2,"
+    "\"classifier\":false,\"num_classes\":48,\"drop_path_rule\":\"constant\"}",
+    "{\"input_height\":5,\"input_width\":5,\"dim\":16,\"blocks\":[2],\"num_classes\":2,"
+    "\"shift_pixel\":9,\"num_div\":5,\"dropout\":0,\"drop_path\":0,\"in_channels\":2}",
+};
+
+enum { CONFIG_COUNT = sizeof CONFIGS / sizeof *CONFIGS, BATCH = 3, PROBES = 24 };
+
+typedef struct bed {
+    svit_context *context;
+    svit_model *model;
+    svit_session *session;
+    double *input, *projection, *logits;
+    size_t logit_count;
+    sv_random random;
+} bed;
+
+static double centred(sv_random *random)
+{
+    return 2 * sv_random_unit(random) - 1;
+}
+
+static bed open_bed(const char *json, const char *gemm)
+{
+    bed b = {0};
+    svit_error err = {.struct_size = sizeof err};
+    sv_random_start(&b.random, 7, 99, 0, 0);
+    svit_context_config context;
+    svit_context_config_init(&context, sizeof context);
+    context.threads = 2;
+    context.gemm = gemm;
+    ck_assert_int_eq(svit_context_create(&b.context, &context, &err), SVIT_OK);
+    svit_model_config config;
+    ck_assert_msg(svit_model_config_from_json(&config, sizeof config, json, &err) == SVIT_OK, "%s",
+                  err.message);
+    ck_assert_msg(svit_model_create(&b.model, b.context, &config, 3, &err) == SVIT_OK, "%s",
+                  err.message);
+    for (size_t i = 0; i < b.model->parameters.count; i++) {
+        const sv_parameter *parameter = &b.model->parameters.list[i];
+        for (size_t j = 0; j < parameter->elements; j++)
+            b.model->weights[parameter->offset + j] += 0.3 * centred(&b.random);
+    }
+    sv_model_touch(b.model);
+    svit_session_config session;
+    svit_session_config_init(&session, sizeof session);
+    session.max_batch = BATCH;
+    session.mode = SVIT_MODE_TRAIN;
+    session.seed = 11;
+    ck_assert_msg(svit_session_create(&b.session, b.model, &session, &err) == SVIT_OK, "%s",
+                  err.message);
+    size_t pixels = BATCH * sv_map_tokens(b.session->input) * b.session->input.channels;
+    b.logit_count = BATCH * b.session->classes;
+    b.input = malloc(pixels * sizeof(double));
+    b.projection = malloc(b.logit_count * sizeof(double));
+    b.logits = malloc(b.logit_count * sizeof(double));
+    for (size_t i = 0; i < pixels; i++)
+        b.input[i] = sv_random_unit(&b.random);
+    for (size_t i = 0; i < b.logit_count; i++)
+        b.projection[i] = centred(&b.random);
+    return b;
+}
+
+static void close_bed(bed *b)
+{
+    free(b->input);
+    free(b->projection);
+    free(b->logits);
+    svit_session_free(b->session);
+    svit_model_free(b->model);
+    svit_context_free(b->context);
+}
+
+static double projected(bed *b)
+{
+    ck_assert_int_eq(svit_session_set_counter(b->session, 5, NULL), SVIT_OK);
+    sv_session_forward(b->session, b->input, BATCH, b->logits);
+    double sum = 0;
+    for (size_t i = 0; i < b->logit_count; i++)
+        sum += b->projection[i] * b->logits[i];
+    return sum;
+}
+
+static double difference_quotient(bed *b, size_t at)
+{
+    const double step = 1e-6;
+    double *weight = &b->model->weights[at], kept = *weight;
+    *weight = kept + step;
+    sv_model_touch(b->model);
+    double above = projected(b);
+    *weight = kept - step;
+    sv_model_touch(b->model);
+    double below = projected(b);
+    *weight = kept;
+    sv_model_touch(b->model);
+    return (above - below) / (2 * step);
+}
+
+/* The largest error of `probes` elements of a parameter, against the largest gradient of it. */
+static void check_parameter(bed *b, const sv_parameter *parameter, const double *gradients)
+{
+    double largest = 0;
+    for (size_t i = 0; i < parameter->elements; i++)
+        largest = fmax(largest, fabs(gradients[parameter->offset + i]));
+    ck_assert_msg(isfinite(largest) && largest > 0, "%s has no gradient", parameter->name);
+    size_t probes = parameter->elements < PROBES ? parameter->elements : PROBES;
+    for (size_t i = 0; i < probes; i++) {
+        size_t element =
+            probes < PROBES ? i : sv_random_below(&b->random, (uint32_t)parameter->elements);
+        size_t at = parameter->offset + element;
+        double quotient = difference_quotient(b, at);
+        double error = fabs(quotient - gradients[at]);
+        ck_assert_msg(error <= 1e-7 * fmax(largest, 0.1),
+                      "%s[%zu]: %.12g, difference quotient %.12g", parameter->name, element,
+                      gradients[at], quotient);
+    }
+}
+
+START_TEST(test_gradients_equal_difference_quotients)
+{
+    bed b = open_bed(CONFIGS[_i % CONFIG_COUNT], _i < CONFIG_COUNT ? "tile" : "cblas");
+    projected(&b);
+    sv_session_backward(b.session, b.projection, BATCH);
+    size_t bytes = b.model->parameters.total * sizeof(double);
+    double *gradients = malloc(bytes);
+    memcpy(gradients, b.session->gradients, bytes);
+    for (size_t i = 0; i < b.model->parameters.count; i++)
+        check_parameter(&b, &b.model->parameters.list[i], gradients);
+    free(gradients);
+    close_bed(&b);
+}
+END_TEST
+
+START_TEST(test_gradients_accumulate)
+{
+    bed b = open_bed(CONFIGS[0], "tile");
+    size_t total = b.model->parameters.total;
+    projected(&b);
+    sv_session_backward(b.session, b.projection, BATCH);
+    double *once = malloc(total * sizeof(double));
+    memcpy(once, b.session->gradients, total * sizeof(double));
+    projected(&b);
+    sv_session_backward(b.session, b.projection, BATCH);
+    for (size_t i = 0; i < total; i++)
+        ck_assert_double_le(fabs(b.session->gradients[i] - 2 * once[i]),
+                            1e-13 + 1e-12 * fabs(once[i]));
+    free(once);
+    close_bed(&b);
+}
+END_TEST
+
+static Suite *gradients_suite(void)
+{
+    Suite *suite = suite_create("gradients in double");
+    TCase *layers = tcase_create("models");
+    tcase_set_timeout(layers, 200);
+    tcase_add_loop_test(layers, test_gradients_equal_difference_quotients, 0, 2 * CONFIG_COUNT);
+    tcase_add_test(layers, test_gradients_accumulate);
+    suite_add_tcase(suite, layers);
+    return suite;
+}
+
+TEST_MAIN(gradients_suite)

@@ -1,0 +1,21 @@
+# Makes a C table of the enumerators of headers: {"SVIT_OK", SVIT_OK}, ...
+{
+    text = text " " $0
+}
+END {
+    while (match(text, /\/\*([^*]|\*+[^*\/])*\*+\//))
+        text = substr(text, 1, RSTART - 1) " " substr(text, RSTART + RLENGTH)
+    while (match(text, /enum[ ]*\{[^}]*\}/)) {
+        body = substr(text, RSTART, RLENGTH)
+        text = substr(text, RSTART + RLENGTH)
+        sub(/enum[ ]*\{/, "", body)
+        sub(/\}/, "", body)
+        count = split(body, parts, ",")
+        for (i = 1; i <= count; i++) {
+            sub(/=.*/, "", parts[i])
+            gsub(/[ \t]/, "", parts[i])
+            if (parts[i] != "")
+                printf "{\"%s\", %s},\n", parts[i], parts[i]
+        }
+    }
+}

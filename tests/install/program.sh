@@ -1,0 +1,52 @@
+#!/bin/sh
+# The installed library is all that a program needs: the README's program is built against a fresh
+# prefix with pkg-config alone, as C and as C++, shared and static, and run.
+# program.sh SOURCE_ROOT CC CXX BLAS
+set -eu
+root=$1
+cc=$2
+cxx=$3
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+prefix=$folder/prefix
+{
+    meson setup "$folder/build" "$root" --prefix="$prefix" --libdir=lib -Dtests=false -Dblas="$4"
+    meson compile -C "$folder/build"
+    meson install -C "$folder/build" --no-rebuild
+} >"$folder/log" 2>&1 || {
+    cat "$folder/log"
+    exit 1
+}
+PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+sed -n '/program: begin/,/program: end/p' "$root/README.md" | sed '/^```/d; /^<!--/d' \
+    >"$folder/program.c"
+test -s "$folder/program.c"
+cp "$folder/program.c" "$folder/program.cc"
+
+flags='-Wall -Wextra -pedantic -Werror'
+# Words of flags are meant to be split.
+# shellcheck disable=SC2046,SC2086
+{
+    $cc -std=c11 $flags "$folder/program.c" -o "$folder/shared-c" \
+        $(pkg-config --cflags --libs shiftvit)
+    $cxx -std=c++17 $flags "$folder/program.cc" -o "$folder/shared-cc" \
+        $(pkg-config --cflags --libs shiftvit)
+    static=$(pkg-config --static --libs shiftvit | sed 's/-lshiftvit/-l:libshiftvit.a/')
+    $cc -std=c11 $flags "$folder/program.c" -o "$folder/static-c" \
+        $(pkg-config --cflags shiftvit) $static
+    $cxx -std=c++17 $flags "$folder/program.cc" -o "$folder/static-cc" \
+        $(pkg-config --cflags shiftvit) $static
+}
+
+LD_LIBRARY_PATH=$prefix/lib "$folder/shared-c" >"$folder/expected"
+cat "$folder/expected"
+LD_LIBRARY_PATH=$prefix/lib "$folder/shared-cc" | cmp - "$folder/expected"
+for program in static-c static-cc; do
+    if ldd "$folder/$program" | grep -q libshiftvit; then
+        echo "$program is not static"
+        exit 1
+    fi
+    "$folder/$program" | cmp - "$folder/expected"
+done
+LD_LIBRARY_PATH=$prefix/lib "$prefix/bin/shiftvit-info" --build

@@ -1,0 +1,186 @@
+#!/bin/sh
+# Builds and tests everything: gcc and clang with warnings as errors, all tests, then the sanitizers
+# and valgrind. `--quick`: the gcc build and its tests only. Installs what is missing where it can.
+# The last line of the output is "N passed, N failed".
+set -u
+cd "$(dirname "$0")/.." || exit 1
+builds=build-tests
+log=$builds/run.log
+passed=0
+failed=0
+quick=no
+case ${1-} in
+'') ;;
+--quick) quick=yes ;;
+*)
+    echo "usage: sh tests/run.sh [--quick]" >&2
+    exit 2
+    ;;
+esac
+
+commands='meson ninja pkg-config gcc g++ clang valgrind'
+modules='openblas check jansson libturbojpeg libpng cairo'
+packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev libblis-dev check
+libjansson-dev libturbojpeg0-dev libpng-dev libcairo2-dev fonts-dejavu-core valgrind'
+
+missing() {
+    for command in $commands; do
+        command -v "$command" >/dev/null 2>&1 || echo "$command"
+    done
+    if command -v pkg-config >/dev/null 2>&1; then
+        for module in $modules; do
+            pkg-config --exists "$module" || echo "$module"
+        done
+    fi
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+prepare() {
+    [ -z "$(missing)" ] && return 0
+    echo "missing: $(missing | tr '\n' ' ')"
+    if command -v apt-get >/dev/null 2>&1; then
+        as_root apt-get update -q >/dev/null
+        # The list is meant to be split.
+        # shellcheck disable=SC2086
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+            $packages >/dev/null
+    fi
+    [ -z "$(missing)" ] && return 0
+    echo "still missing: $(missing | tr '\n' ' ')"
+    echo "needed, by Debian's names: $packages" | tr "\n" " " && echo
+    return 1
+}
+
+# step NAME COMMAND...: a step of its own counts as one check.
+step() {
+    name=$1
+    shift
+    begin=$(date +%s)
+    if "$@" >"$log" 2>&1; then
+        passed=$((passed + 1))
+        echo "ok      $name ($(($(date +%s) - begin)) s)"
+        return 0
+    fi
+    failed=$((failed + 1))
+    echo "FAILED  $name"
+    tail -n 60 "$log"
+    return 1
+}
+
+# build NAME COMPILER [MESON OPTION...]
+build() {
+    folder=$builds/$1
+    compiler=$2
+    shift 2
+    if [ ! -f "$folder/build.ninja" ]; then
+        rm -rf "$folder"
+        CC=$compiler meson setup "$folder" -Dwerror=true "$@" || return 1
+    fi
+    ninja -C "$folder"
+}
+
+# Sums the checks of a meson test log: Check's own counts, or 1 for a program without them.
+count_checks() {
+    awk '
+        function finish() {
+            if (!open) return
+            if (skipped) return
+            if (checks) { good += checks - bad_checks; bad += bad_checks }
+            else if (clean) good++
+            if (!clean && bad_checks == 0) bad++
+        }
+        /^=+ [0-9]+\/[0-9]+ =+$/ { finish(); open = 1; checks = bad_checks = clean = skipped = 0 }
+        /^result: / { clean = /exit status 0$/; skipped = /exit status 77$/ }
+        match($0, /Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+/) {
+            split(substr($0, RSTART, RLENGTH), n, /[^0-9]+/)
+            checks += n[2]; bad_checks += n[3] + n[4]
+        }
+        END { finish(); print good + 0, bad + 0 }' "$1"
+}
+
+# tests NAME FOLDER [MESON TEST OPTION...]
+tests() {
+    name=$1
+    folder=$builds/$2
+    shift 2
+    begin=$(date +%s)
+    rm -f "$folder"/meson-logs/testlog*.txt
+    if meson test -C "$folder" --no-rebuild --logbase testlog "$@" >"$log" 2>&1; then
+        word='ok     '
+    else
+        word=FAILED
+    fi
+    found=$(find "$folder/meson-logs" -name "testlog*.txt" | head -n 1)
+    counts=$(if [ -n "$found" ]; then count_checks "$found"; else echo 0 1; fi)
+    good=${counts% *}
+    bad=${counts#* }
+    [ "$word" = FAILED ] && [ "$bad" = 0 ] && bad=1
+    passed=$((passed + good))
+    failed=$((failed + bad))
+    echo "$word $name: $good passed, $bad failed ($(($(date +%s) - begin)) s)"
+    if [ "$word" = FAILED ]; then
+        cat "$log"
+        [ -n "$found" ] && grep -E ':[FE]:|ERROR|WARNING: Thread|runtime error|==[0-9]+==' "$found" |
+            head -n 60
+    fi
+}
+
+# The names of tests that match, without the checks of the tree as a whole.
+names() {
+    meson test -C "$builds/$1" --list --no-suite structure --no-suite install 2>/dev/null |
+        sed 's/.* [/:] //' | grep -E "$2"
+}
+
+# Those that took less than a third of a second without valgrind.
+short_names() {
+    awk '/^test: / { name = $2 } /^duration: / && $2 + 0 < 0.3 { print name }' \
+        "$builds"/gcc/meson-logs/testlog*.txt | sed 's/.*://' | grep -vE '^(headers|abi|floors|install)'
+}
+
+full() {
+    short=$(short_names)
+    step 'clang builds without a warning' build clang clang
+    tests 'installed library' gcc --suite install
+
+    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    export UBSAN_OPTIONS
+    if step 'build for AddressSanitizer and UndefinedBehaviorSanitizer' build sanitize gcc \
+        -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dexamples=false; then
+        CK_FORK=no tests 'AddressSanitizer, UndefinedBehaviorSanitizer' sanitize \
+            --no-suite structure --no-suite install -t 10
+    fi
+    if step 'build for ThreadSanitizer' build thread gcc \
+        -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false; then
+        threaded=$(names thread 'pool|loader')
+        # Names are meant to be split. Fixed addresses: ThreadSanitizer dislikes some random ones.
+        # shellcheck disable=SC2086
+        if setarch "$(uname -m)" -R true 2>/dev/null; then
+            CK_FORK=no tests ThreadSanitizer thread --wrap "setarch $(uname -m) -R" -t 10 $threaded
+        else
+            CK_FORK=no tests ThreadSanitizer thread -t 10 $threaded
+        fi
+    fi
+    # shellcheck disable=SC2086
+    CK_FORK=no tests valgrind gcc -t 20 \
+        --wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
+        $short
+}
+
+mkdir -p "$builds"
+begun=$(date +%s)
+if prepare && step 'gcc builds without a warning' build gcc gcc; then
+    tests 'all tests' gcc --no-suite install
+    [ "$quick" = yes ] || full
+else
+    failed=$((failed > 0 ? failed : 1))
+fi
+echo "$(($(date +%s) - begun)) s"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,227 @@
+/* Checkpoints: what was saved comes back to the bit, or nothing does. */
+#include "fit.h"
+
+#include <math.h>
+
+static svit_context *context;
+static fit_folder folder;
+static char path[128];
+
+static void setup(void)
+{
+    context = fit_context(2);
+    folder = fit_folder_make();
+    snprintf(path, sizeof path, "%s", fit_path(&folder, "checkpoint.safetensors"));
+}
+
+static void teardown(void)
+{
+    svit_context_free(context);
+    fit_folder_remove(&folder);
+}
+
+typedef struct run {
+    svit_model *model;
+    svit_session *session;
+    svit_optimizer *optimizer;
+} run;
+
+static svit_optimizer_config optimizer_config(int32_t kind, int32_t ema)
+{
+    svit_optimizer_config config;
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.kind = kind;
+    config.momentum = 0.9;
+    config.ema = ema;
+    config.ema_momentum = 0.9;
+    config.learning_rate = 0.01;
+    return config;
+}
+
+static run run_open(uint64_t seed, uint64_t masks, const svit_optimizer_config *config)
+{
+    run r = {.model = fit_model(context, 4, seed)};
+    svit_session_config session;
+    WORKS(svit_session_config_init(&session, sizeof session));
+    session.mode = SVIT_MODE_TRAIN;
+    session.max_batch = 2;
+    session.seed = masks;
+    WORKS(svit_session_create(&r.session, r.model, &session, err));
+    WORKS(svit_optimizer_create(&r.optimizer, r.model, config, err));
+    return r;
+}
+
+static void run_close(run *r)
+{
+    svit_optimizer_free(r->optimizer);
+    svit_session_free(r->session);
+    svit_model_free(r->model);
+}
+
+static void run_steps(run *r, int steps)
+{
+    float images[2 * 8 * 8 * 3], logits[8], dlogits[8], loss;
+    static const int32_t labels[] = {1, 3};
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+        images[i] = (float)(i % 7) / 7;
+    for (int step = 0; step < steps; step++) {
+        WORKS(svit_forward(r->session, images, 2, logits, err));
+        WORKS(svit_cross_entropy(logits, labels, 2, 4, 0, &loss, dlogits, err));
+        WORKS(svit_backward(r->session, dlogits, 2, err));
+        WORKS(svit_step(r->optimizer, r->session, err));
+    }
+}
+
+static const struct {
+    int32_t kind, ema;
+} kinds[] = {
+    {SVIT_OPTIMIZER_ADAMW, SVIT_EMA_NONE},
+    {SVIT_OPTIMIZER_ADAMW, SVIT_EMA_KERAS},
+    {SVIT_OPTIMIZER_SGD, SVIT_EMA_PLAIN},
+};
+
+START_TEST(test_a_restored_run_goes_on_as_the_unbroken_one)
+{
+    svit_optimizer_config config = optimizer_config(kinds[_i].kind, kinds[_i].ema);
+    run unbroken = run_open(1, 5, &config);
+    run_steps(&unbroken, 3);
+    const char *keys[] = {"mine", "other"}, *values[] = {"1", "\xc3\xa4 \"b\""};
+    WORKS(svit_checkpoint_save(path, unbroken.model, unbroken.optimizer, unbroken.session, keys,
+                               values, 2, err));
+    run_steps(&unbroken, 3);
+
+    run resumed = run_open(2, 5, &config);
+    svit_checkpoint *checkpoint = NULL;
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    ck_assert_str_eq(svit_checkpoint_value(checkpoint, "other"), values[1]);
+    ck_assert_ptr_null(svit_checkpoint_value(checkpoint, "svit.optimizer.steps"));
+    ck_assert_ptr_null(svit_checkpoint_value(checkpoint, "config"));
+    ck_assert_ptr_null(svit_checkpoint_value(checkpoint, "none"));
+    WORKS(svit_checkpoint_restore(checkpoint, resumed.model, resumed.optimizer, resumed.session,
+                                  err));
+    svit_checkpoint_free(checkpoint);
+    ck_assert_uint_eq(svit_optimizer_steps(resumed.optimizer), 3);
+    ck_assert_uint_eq(svit_session_counter(resumed.session), 3);
+    run_steps(&resumed, 3);
+    ck_assert(fit_same(unbroken.model, resumed.model));
+    if (kinds[_i].ema) {
+        WORKS(svit_optimizer_swap_ema(unbroken.optimizer, err));
+        WORKS(svit_optimizer_swap_ema(resumed.optimizer, err));
+        ck_assert(fit_same(unbroken.model, resumed.model));
+    }
+    run_close(&unbroken);
+    run_close(&resumed);
+}
+END_TEST
+
+START_TEST(test_a_checkpoint_loads_as_a_model)
+{
+    svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_PLAIN);
+    run r = run_open(1, 5, &config);
+    run_steps(&r, 2);
+    WORKS(svit_checkpoint_save(path, r.model, r.optimizer, r.session, NULL, NULL, 0, err));
+    svit_model *model = NULL;
+    WORKS(svit_model_load(&model, context, path, err));
+    ck_assert(fit_same(model, r.model));
+    svit_model_free(model);
+    run_close(&r);
+}
+END_TEST
+
+START_TEST(test_what_does_not_fit_is_refused_and_nothing_changes)
+{
+    svit_optimizer_config adamw = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_NONE);
+    svit_optimizer_config sgd = optimizer_config(SVIT_OPTIMIZER_SGD, SVIT_EMA_NONE);
+    svit_optimizer_config average = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_PLAIN);
+    run saved = run_open(1, 5, &adamw), other = run_open(2, 6, &sgd),
+        third = run_open(2, 5, &average);
+    run_steps(&saved, 2);
+    WORKS(svit_checkpoint_save(path, saved.model, saved.optimizer, saved.session, NULL, NULL, 0,
+                               err));
+    svit_checkpoint *checkpoint = NULL;
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    FAILS(svit_checkpoint_restore(checkpoint, other.model, other.optimizer, NULL, err),
+          SVIT_E_ARGUMENT, "kind");
+    FAILS(svit_checkpoint_restore(checkpoint, other.model, NULL, other.session, err),
+          SVIT_E_ARGUMENT, "seed");
+    FAILS(svit_checkpoint_restore(checkpoint, third.model, third.optimizer, NULL, err),
+          SVIT_E_ARGUMENT, "ema");
+    FAILS(svit_checkpoint_restore(NULL, third.model, NULL, NULL, err), SVIT_E_ARGUMENT, "NULL");
+    svit_model_config config = fit_model_config(4);
+    config.dropout = 0.3;
+    svit_model *model = NULL, *fresh = fit_model(context, 4, 2);
+    WORKS(svit_model_create(&model, context, &config, 2, err));
+    FAILS(svit_checkpoint_restore(checkpoint, model, NULL, NULL, err), SVIT_E_ARGUMENT,
+          "'dropout'");
+    ck_assert(fit_same(other.model, fresh));
+    ck_assert(fit_same(third.model, fresh));
+    ck_assert_uint_eq(svit_session_counter(other.session), 0);
+    svit_checkpoint_free(checkpoint);
+    svit_model_free(model);
+    svit_model_free(fresh);
+    run_close(&saved);
+    run_close(&other);
+    run_close(&third);
+}
+END_TEST
+
+START_TEST(test_wrong_entries_are_refused_and_the_old_file_stays)
+{
+    svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_NONE);
+    run r = run_open(1, 5, &config), other = run_open(1, 5, &config);
+    WORKS(svit_checkpoint_save(path, r.model, NULL, NULL, NULL, NULL, 0, err));
+    size_t bytes;
+    char *before = fit_read(path, &bytes);
+    static const struct {
+        const char *key, *value, *part;
+    } wrong[] = {
+        {"svit.mine", "1", "'svit.'"}, {"config", "1", "'config'"}, {"x", NULL, "values[1]"},
+        {NULL, "1", "keys[1]"},        {"first", "1", "once more"}, {"x", "\xff", "UTF-8"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *keys[] = {"first", wrong[i].key}, *values[] = {"1", wrong[i].value};
+        FAILS(svit_checkpoint_save(path, r.model, NULL, NULL, keys, values, 2, err),
+              SVIT_E_ARGUMENT, wrong[i].part);
+    }
+    FAILS(svit_checkpoint_save(path, r.model, other.optimizer, NULL, NULL, NULL, 0, err),
+          SVIT_E_ARGUMENT, "optimizer");
+    FAILS(svit_checkpoint_save(path, r.model, NULL, other.session, NULL, NULL, 0, err),
+          SVIT_E_ARGUMENT, "session");
+    FAILS(svit_checkpoint_save("/nowhere/at/all", r.model, NULL, NULL, NULL, NULL, 0, err),
+          SVIT_E_IO, "/nowhere/at/all");
+    size_t bytes_after;
+    char *after = fit_read(path, &bytes_after);
+    ck_assert_uint_eq(bytes, bytes_after);
+    ck_assert_mem_eq(before, after, bytes);
+    free(before);
+    free(after);
+
+    svit_checkpoint *checkpoint = NULL;
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    FAILS(svit_checkpoint_restore(checkpoint, r.model, r.optimizer, NULL, err), SVIT_E_ARGUMENT,
+          "no optimiser");
+    FAILS(svit_checkpoint_restore(checkpoint, r.model, NULL, r.session, err), SVIT_E_ARGUMENT,
+          "no session");
+    svit_checkpoint_free(checkpoint);
+    WORKS(svit_model_save(r.model, path, err));
+    FAILS(svit_checkpoint_open(&checkpoint, context, path, err), SVIT_E_FORMAT, "no checkpoint");
+    run_close(&r);
+    run_close(&other);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("checkpoint");
+    TCase *c = tcase_create("checkpoint");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, test_a_restored_run_goes_on_as_the_unbroken_one, 0,
+                        sizeof kinds / sizeof *kinds);
+    tcase_add_test(c, test_a_checkpoint_loads_as_a_model);
+    tcase_add_test(c, test_what_does_not_fit_is_refused_and_nothing_changes);
+    tcase_add_test(c, test_wrong_entries_are_refused_and_the_old_file_stays);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

@@ -1,0 +1,135 @@
+/* Folders of pictures: order, labels, what is left out and what is refused. */
+#include "test_data_support.h"
+
+#include <shiftvit/dataset.h>
+#include <shiftvit/image.h>
+
+/* A picture of one colour. */
+static void plain_write(svit_context *context, const test_folder *folder, const char *name,
+                        uint8_t value, size_t height, size_t width)
+{
+    static uint8_t rgb[64 * 64 * 3];
+    memset(rgb, value, sizeof rgb);
+    WORKS(svit_image_write_png(context, path_in(folder, name), rgb, height, width, err));
+}
+
+START_TEST(test_classes_and_pictures_are_in_byte_order)
+{
+    atomic_llong held = 0;
+    svit_context *context = context_counting(&held);
+    test_folder folder = folder_make();
+    subfolder_make(&folder, "b");
+    subfolder_make(&folder, "a");
+    subfolder_make(&folder, "Z");
+    subfolder_make(&folder, "empty");
+    subfolder_make(&folder, "a/c.png"); /* a folder, whatever its name says */
+    plain_write(context, &folder, "a/10.png", 10, 8, 8);
+    plain_write(context, &folder, "a/9.png", 9, 2, 64);
+    plain_write(context, &folder, "b/x.PNG", 20, 5, 3);
+    plain_write(context, &folder, "Z/y.jpeg", 30, 1, 1); /* PNG by its bytes */
+    file_write(&folder, "a/notes.txt", "no picture", 10);
+    plain_write(context, &folder, "stray.png", 40, 4, 4);
+    svit_dataset *dataset = NULL;
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 6, err));
+    ck_assert_uint_eq(svit_dataset_count(dataset), 4);
+    ck_assert_uint_eq(svit_dataset_height(dataset), 4);
+    ck_assert_uint_eq(svit_dataset_width(dataset), 6);
+    ck_assert_uint_eq(svit_dataset_classes(dataset), 4);
+    const char *const names[] = {"Z", "a", "b", "empty"};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_str_eq(svit_dataset_class_name(dataset, i), names[i]);
+    const struct {
+        int32_t label;
+        uint8_t value;
+    } wanted[] = {{0, 30}, {1, 10}, {1, 9}, {2, 20}};
+    for (size_t i = 0; i < 4; i++) {
+        uint8_t rgb[4 * 6 * 3];
+        int32_t label = -1;
+        WORKS(svit_dataset_sample(dataset, i, rgb, &label, err));
+        ck_assert_int_eq(label, wanted[i].label);
+        for (size_t p = 0; p < sizeof rgb; p++)
+            ck_assert_uint_eq(rgb[p], wanted[i].value);
+    }
+    svit_dataset_free(dataset);
+    svit_context_free(context);
+    ck_assert_int_eq(held, 0);
+    folder_remove(&folder);
+}
+END_TEST
+
+START_TEST(test_pictures_are_brought_to_size_by_nearest_neighbour)
+{
+    svit_context *context = context_open();
+    test_folder folder = folder_make();
+    subfolder_make(&folder, "only");
+    static uint8_t rgb[50 * 37 * 3];
+    static uint8_t wanted[32 * 32 * 3];
+    static uint8_t got[32 * 32 * 3];
+    bytes_fill(rgb, sizeof rgb, 21);
+    WORKS(svit_image_write_png(context, path_in(&folder, "only/p.png"), rgb, 50, 37, err));
+    WORKS(svit_resize_nearest_u8(rgb, 50, 37, wanted, 32, 32, err));
+    svit_dataset *dataset = NULL;
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 32, 32, err));
+    int32_t label = -1;
+    WORKS(svit_dataset_sample(dataset, 0, got, &label, err));
+    ck_assert_mem_eq(got, wanted, sizeof got);
+    svit_dataset_free(dataset);
+    folder_remove(&folder);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_folders_that_are_no_dataset_are_refused)
+{
+    atomic_llong held = 0;
+    svit_context *context = context_counting(&held);
+    test_folder folder = folder_make();
+    svit_dataset *dataset = NULL;
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, err), SVIT_E_FORMAT,
+          "0 subfolders");
+    file_write(&folder, "file.png", "x", 1);
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, err), SVIT_E_FORMAT,
+          "0 subfolders");
+    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "file.png"), 4, 4, err),
+          SVIT_E_IO, "file.png");
+    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "none"), 4, 4, err), SVIT_E_IO,
+          "none");
+    subfolder_make(&folder, "a");
+    file_write(&folder, "a/readme", "x", 1);
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, err), SVIT_E_FORMAT,
+          "no subfolder");
+    file_write(&folder, "a/empty.jpg", "", 0);
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, err));
+    uint8_t rgb[48];
+    int32_t label = -1;
+    FAILS(svit_dataset_sample(dataset, 0, rgb, &label, err), SVIT_E_FORMAT, "a/empty.jpg");
+    ck_assert_int_eq(label, -1);
+    ck_assert_int_eq(unlink(path_in(&folder, "a/empty.jpg")), 0);
+    FAILS(svit_dataset_sample(dataset, 0, rgb, &label, err), SVIT_E_IO, "a/empty.jpg");
+    svit_dataset_free(dataset);
+    FAILS(svit_dataset_folder(NULL, context, folder.path, 4, 4, err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_dataset_folder(&dataset, NULL, folder.path, 4, 4, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_dataset_folder(&dataset, context, NULL, 4, 4, err), SVIT_E_ARGUMENT, "folder");
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 0, 4, err), SVIT_E_ARGUMENT,
+          "height is 0");
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 16385, err), SVIT_E_ARGUMENT,
+          "width is 16385");
+    svit_context_free(context);
+    ck_assert_int_eq(held, 0);
+    folder_remove(&folder);
+}
+END_TEST
+
+static Suite *folder_suite(void)
+{
+    Suite *suite = suite_create("data_folder");
+    TCase *cases = tcase_create("all");
+    tcase_set_timeout(cases, 60);
+    tcase_add_test(cases, test_classes_and_pictures_are_in_byte_order);
+    tcase_add_test(cases, test_pictures_are_brought_to_size_by_nearest_neighbour);
+    tcase_add_test(cases, test_folders_that_are_no_dataset_are_refused);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+TEST_MAIN(folder_suite)

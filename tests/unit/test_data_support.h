@@ -1,0 +1,138 @@
+/* What the tests of data have in common: a context, a folder of their own, files in it. */
+#ifndef TEST_DATA_SUPPORT_H
+#define TEST_DATA_SUPPORT_H
+
+#include "base/context.h"
+#include "base/file.h"
+#include "suite.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ERROR_RECORD ((svit_error){.struct_size = sizeof(svit_error)})
+
+/* The call fails with `wanted` and its message has `part` in it. */
+#define FAILS(call, wanted, part)                                                                  \
+    do {                                                                                           \
+        svit_error fails_error = ERROR_RECORD;                                                     \
+        svit_error *err = &fails_error;                                                            \
+        svit_status fails_status = (call);                                                         \
+        ck_assert_msg(fails_status == (wanted), "%s gave %d (%s)", #call, (int)fails_status,       \
+                      fails_error.message);                                                        \
+        ck_assert_int_eq(fails_error.code, (wanted));                                              \
+        ck_assert_msg(strstr(fails_error.message, (part)) != NULL, "'%s' is not in '%s'", (part),  \
+                      fails_error.message);                                                        \
+    } while (0)
+
+/* The call succeeds. */
+#define WORKS(call)                                                                                \
+    do {                                                                                           \
+        svit_error works_error = ERROR_RECORD;                                                     \
+        svit_error *err = &works_error;                                                            \
+        svit_status works_status = (call);                                                         \
+        ck_assert_msg(works_status == SVIT_OK, "%s gave %d (%s)", #call, (int)works_status,        \
+                      works_error.message);                                                        \
+    } while (0)
+
+static inline svit_context *context_open(void)
+{
+    svit_context_config config = {.struct_size = sizeof config, .threads = 2};
+    svit_context *context = NULL;
+    WORKS(sv_context_open(&context, &config, err));
+    return context;
+}
+
+/* An allocator that counts what is out, so that a test can ask for zero at its end. */
+static inline void *counting_allocate(void *user, size_t bytes, size_t alignment)
+{
+    *(atomic_llong *)user += (long long)bytes;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static inline void counting_release(void *user, void *memory, size_t bytes)
+{
+    *(atomic_llong *)user -= (long long)bytes;
+    free(memory);
+}
+
+static inline svit_context *context_counting(atomic_llong *bytes)
+{
+    svit_context_config config = {
+        .struct_size = sizeof config,
+        .threads = 1,
+        .allocate = counting_allocate,
+        .release = counting_release,
+        .allocator_user = bytes,
+    };
+    svit_context *context = NULL;
+    WORKS(sv_context_open(&context, &config, err));
+    return context;
+}
+
+typedef struct test_folder {
+    char path[64];
+} test_folder;
+
+static inline test_folder folder_make(void)
+{
+    test_folder folder = {"/tmp/shiftvit-data-XXXXXX"};
+    ck_assert_ptr_nonnull(mkdtemp(folder.path));
+    return folder;
+}
+
+static inline const char *path_in(const test_folder *folder, const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    return path;
+}
+
+static inline void file_write(const test_folder *folder, const char *name, const void *data,
+                              size_t bytes)
+{
+    FILE *file = fopen(path_in(folder, name), "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(data, 1, bytes, file), bytes);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static inline void subfolder_make(const test_folder *folder, const char *name)
+{
+    ck_assert_int_eq(mkdir(path_in(folder, name), 0700), 0);
+}
+
+static inline void folder_remove_path(const char *path)
+{
+    sv_allocator allocator = sv_allocator_default();
+    sv_listing listing;
+    WORKS(sv_folder_list(&listing, &allocator, path, err));
+    for (size_t i = 0; i < listing.count; i++) {
+        char inner[512];
+        snprintf(inner, sizeof inner, "%s/%s", path, listing.names[i]);
+        if (listing.folders[i])
+            folder_remove_path(inner);
+        else
+            ck_assert_int_eq(unlink(inner), 0);
+    }
+    sv_listing_free(&allocator, &listing);
+    ck_assert_int_eq(rmdir(path), 0);
+}
+
+static inline void folder_remove(const test_folder *folder)
+{
+    folder_remove_path(folder->path);
+}
+
+/* Bytes that look random: the same for the same seed. */
+static inline void bytes_fill(uint8_t *bytes, size_t count, uint32_t seed)
+{
+    uint32_t state = seed * 2654435761u + 1;
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525u + 1013904223u;
+        bytes[i] = (uint8_t)(state >> 24);
+    }
+}
+
+#endif

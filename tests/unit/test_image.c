@@ -1,0 +1,501 @@
+/* Pictures: what is written is read again, damage is refused, resampling has the reference's
+ * numbers. */
+#include "test_data_support.h"
+
+#include "interop/safetensors.h"
+
+#include <shiftvit/image.h>
+
+#include <math.h>
+#include <turbojpeg.h>
+
+/* A tensor of the golden operations: bytes or floats, as floats. */
+static float *golden_read(const char *name, size_t elements)
+{
+    sv_allocator allocator = sv_allocator_default();
+    sv_safetensors *file = NULL;
+    WORKS(sv_safetensors_open(&file, &allocator, GOLDEN_FOLDER "/ops.safetensors", err));
+    const sv_safetensors_entry *entry = sv_safetensors_find(file, name);
+    ck_assert_msg(entry != NULL, "no tensor %s", name);
+    ck_assert_uint_eq(entry->elements, elements);
+    float *values = malloc(elements * sizeof *values);
+    if (entry->type == SV_TAG_F32) {
+        WORKS(sv_safetensors_read_f32(file, entry, values, err));
+    } else {
+        ck_assert_int_eq(entry->type, SV_TAG_U8);
+        uint8_t *bytes = malloc(elements);
+        sv_file *raw = NULL;
+        WORKS(sv_file_open(&raw, &allocator, GOLDEN_FOLDER "/ops.safetensors", err));
+        WORKS(sv_file_read_at(raw, entry->offset, bytes, elements, err));
+        sv_file_close(&allocator, raw);
+        for (size_t i = 0; i < elements; i++)
+            values[i] = bytes[i];
+        free(bytes);
+    }
+    sv_safetensors_close(file);
+    return values;
+}
+
+static double largest_difference(const float *a, const float *b, size_t elements)
+{
+    double largest = 0;
+    for (size_t i = 0; i < elements; i++) {
+        double difference = fabs((double)a[i] - b[i]);
+        if (!(difference <= largest))
+            largest = difference;
+    }
+    return largest;
+}
+
+START_TEST(test_bilinear_has_the_reference_numbers)
+{
+    float *image = golden_read("image", 32 * 32 * 3);
+    float *up20 = golden_read("resize.up20", 52 * 52 * 3);
+    float *down4 = golden_read("resize.up20.down4", 48 * 48 * 3);
+    float *up72 = golden_read("resize.72", 72 * 72 * 3);
+    static float out[72 * 72 * 3];
+    WORKS(svit_resize_bilinear_f32(image, 32, 32, 3, out, 52, 52, err));
+    ck_assert_double_le(largest_difference(out, up20, 52 * 52 * 3), 2e-3);
+    WORKS(svit_resize_bilinear_f32(up20, 52, 52, 3, out, 48, 48, err));
+    ck_assert_double_le(largest_difference(out, down4, 48 * 48 * 3), 2e-3);
+    WORKS(svit_resize_bilinear_f32(image, 32, 32, 3, out, 72, 72, err));
+    ck_assert_double_le(largest_difference(out, up72, 72 * 72 * 3), 2e-3);
+    free(image);
+    free(up20);
+    free(down4);
+    free(up72);
+}
+END_TEST
+
+START_TEST(test_nearest_has_the_reference_bytes)
+{
+    float *image = golden_read("nearest.image", 50 * 37 * 3);
+    float *wanted = golden_read("nearest.out", 32 * 32 * 3);
+    static uint8_t in[50 * 37 * 3];
+    static uint8_t out[32 * 32 * 3];
+    for (size_t i = 0; i < sizeof in; i++)
+        in[i] = (uint8_t)image[i];
+    WORKS(svit_resize_nearest_u8(in, 50, 37, out, 32, 32, err));
+    for (size_t i = 0; i < sizeof out; i++)
+        ck_assert_msg(out[i] == wanted[i], "byte %zu is %d, not %g", i, out[i], wanted[i]);
+    free(image);
+    free(wanted);
+}
+END_TEST
+
+START_TEST(test_flip_has_the_reference_numbers)
+{
+    float *image = golden_read("image", 32 * 32 * 3);
+    float *wanted = golden_read("flip.out", 32 * 32 * 3);
+    static float out[32 * 32 * 3];
+    WORKS(svit_flip_horizontal_f32(image, 32, 32, 3, out, err));
+    ck_assert_double_eq(largest_difference(out, wanted, 32 * 32 * 3), 0);
+    free(image);
+    free(wanted);
+}
+END_TEST
+
+static void check_transform(const double transform[6], const float wanted[8])
+{
+    for (size_t i = 0; i < 6; i++)
+        ck_assert_double_le(fabs(transform[i] - wanted[i]), 1e-5);
+}
+
+START_TEST(test_rotation_and_zoom_have_the_reference_numbers)
+{
+    enum { PICTURE = 24 * 20 * 3 };
+    float *image = golden_read("affine.image", PICTURE);
+    float *turns = golden_read("rotate.turns", 3);
+    float *rotate_transform = golden_read("rotate.transform", 3 * 8);
+    float *rotated = golden_read("rotate.out", 3 * PICTURE);
+    float *factors = golden_read("zoom.factors", 3 * 2);
+    float *zoom_transform = golden_read("zoom.transform", 3 * 8);
+    float *zoomed = golden_read("zoom.out", 3 * PICTURE);
+    static float out[PICTURE];
+    double transform[6];
+    for (size_t i = 0; i < 3; i++) {
+        WORKS(svit_affine_rotation(turns[i], 24, 20, transform, err));
+        check_transform(transform, rotate_transform + 8 * i);
+        WORKS(svit_affine_f32(image, 24, 20, 3, transform, out, err));
+        ck_assert_double_le(largest_difference(out, rotated + i * PICTURE, PICTURE), 2e-5);
+        WORKS(svit_affine_zoom(factors[2 * i], factors[2 * i + 1], 24, 20, transform, err));
+        check_transform(transform, zoom_transform + 8 * i);
+        WORKS(svit_affine_f32(image, 24, 20, 3, transform, out, err));
+        ck_assert_double_le(largest_difference(out, zoomed + i * PICTURE, PICTURE), 2e-5);
+    }
+    float *all[] = {image, turns, rotate_transform, rotated, factors, zoom_transform, zoomed};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+END_TEST
+
+START_TEST(test_resizing_to_the_same_size_changes_nothing)
+{
+    float in[5 * 7 * 2];
+    float out[5 * 7 * 2];
+    for (size_t i = 0; i < 70; i++)
+        in[i] = sinf((float)i) * 100;
+    WORKS(svit_resize_bilinear_f32(in, 5, 7, 2, out, 5, 7, err));
+    ck_assert_mem_eq(in, out, sizeof in);
+}
+END_TEST
+
+START_TEST(test_one_pixel_grows_to_a_plain_picture)
+{
+    float in[2] = {3, -7};
+    float out[4 * 3 * 2];
+    WORKS(svit_resize_bilinear_f32(in, 1, 1, 2, out, 4, 3, err));
+    for (size_t i = 0; i < 24; i++)
+        ck_assert_float_eq(out[i], in[i % 2]);
+}
+END_TEST
+
+START_TEST(test_affine_folds_any_finite_transform_into_the_picture)
+{
+    float in[6] = {1, 2, 3, 4, 5, 6};
+    float out[6];
+    double wild[6] = {1e308, -1e308, 1e308, -1e308, 1e308, -1e308};
+    WORKS(svit_affine_f32(in, 2, 3, 1, wild, out, err));
+    for (size_t i = 0; i < 6; i++)
+        ck_assert(out[i] >= 1 && out[i] <= 6);
+    double identity[6] = {1, 0, 0, 0, 1, 0};
+    WORKS(svit_affine_f32(in, 2, 3, 1, identity, out, err));
+    ck_assert_mem_eq(in, out, sizeof in);
+    double left_by_two[6] = {1, 0, -2, 0, 1, 0}; /* b a | a b c */
+    const float wanted[6] = {2, 1, 1, 5, 4, 4};
+    WORKS(svit_affine_f32(in, 2, 3, 1, left_by_two, out, err));
+    ck_assert_mem_eq(wanted, out, sizeof wanted);
+}
+END_TEST
+
+START_TEST(test_png_is_read_as_it_was_written)
+{
+    atomic_llong bytes = 0;
+    svit_context *context = context_counting(&bytes);
+    test_folder folder = folder_make();
+    static uint8_t rgb[13 * 9 * 3];
+    bytes_fill(rgb, sizeof rgb, 5);
+    WORKS(svit_image_write_png(context, path_in(&folder, "a.png"), rgb, 13, 9, err));
+    svit_image *image = NULL;
+    WORKS(svit_image_read(&image, context, path_in(&folder, "a.png"), err));
+    ck_assert_uint_eq(svit_image_height(image), 13);
+    ck_assert_uint_eq(svit_image_width(image), 9);
+    ck_assert_mem_eq(svit_image_pixels(image), rgb, sizeof rgb);
+    svit_context_free(context); /* the picture keeps it alive */
+    svit_image_free(image);
+    ck_assert_int_eq(bytes, 0);
+    folder_remove(&folder);
+}
+END_TEST
+
+/* 2 x 1 pixels, RGBA: (200, 100, 50, 128) and (255, 255, 255, 0). */
+static const uint8_t PNG_ALPHA[] = {
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,
+    0x52, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x00, 0x00, 0xf4,
+    0x22, 0x7f, 0x8a, 0x00, 0x00, 0x00, 0x11, 0x49, 0x44, 0x41, 0x54, 0x78, 0x9c, 0x63, 0x38,
+    0x91, 0x62, 0xd4, 0xf0, 0xff, 0xff, 0x7f, 0x06, 0x00, 0x15, 0xa8, 0x04, 0xdc, 0x7f, 0xa4,
+    0x2c, 0x07, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+
+/* 2 x 1 pixels, grey: 7 and 250. */
+static const uint8_t PNG_GREY[] = {
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48,
+    0x44, 0x52, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x01, 0x08, 0x00, 0x00, 0x00,
+    0x00, 0xd1, 0x49, 0x20, 0x56, 0x00, 0x00, 0x00, 0x0b, 0x49, 0x44, 0x41, 0x54, 0x78,
+    0x9c, 0x63, 0x60, 0xff, 0x05, 0x00, 0x01, 0x0b, 0x01, 0x02, 0xc7, 0x5d, 0xfb, 0x23,
+    0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+
+START_TEST(test_png_alpha_is_laid_on_black_and_grey_becomes_rgb)
+{
+    svit_context *context = context_open();
+    svit_image *image = NULL;
+    WORKS(svit_image_decode(&image, context, PNG_ALPHA, sizeof PNG_ALPHA, NULL, err));
+    const uint8_t laid[6] = {100, 50, 25, 0, 0, 0};
+    ck_assert_mem_eq(svit_image_pixels(image), laid, sizeof laid);
+    svit_image_free(image);
+    WORKS(svit_image_decode(&image, context, PNG_GREY, sizeof PNG_GREY, NULL, err));
+    const uint8_t grey[6] = {7, 7, 7, 250, 250, 250};
+    ck_assert_mem_eq(svit_image_pixels(image), grey, sizeof grey);
+    svit_image_free(image);
+    svit_context_free(context);
+}
+END_TEST
+
+typedef struct jpeg {
+    unsigned char *data;
+    unsigned long bytes;
+} jpeg;
+
+/* A smooth picture of 24 x 16 pixels in TurboJPEG's pixel format. */
+static jpeg jpeg_make(int format, int sampling)
+{
+    static uint8_t pixels[24 * 16 * 4];
+    int channels = tjPixelSize[format];
+    for (int y = 0; y < 16; y++)
+        for (int x = 0; x < 24; x++)
+            for (int c = 0; c < channels; c++)
+                pixels[(y * 24 + x) * channels + c] = (uint8_t)(40 + 5 * x + 3 * y + 20 * c);
+    jpeg out = {NULL, 0};
+    tjhandle handle = tjInitCompress();
+    ck_assert_int_eq(tjCompress2(handle, pixels, 24, 0, 16, format, &out.data, &out.bytes, sampling,
+                                 98, TJFLAG_ACCURATEDCT),
+                     0);
+    tjDestroy(handle);
+    return out;
+}
+
+START_TEST(test_jpeg_is_read)
+{
+    svit_context *context = context_open();
+    svit_image *image = NULL;
+    jpeg colour = jpeg_make(TJPF_RGB, TJSAMP_444);
+    WORKS(svit_image_decode(&image, context, colour.data, colour.bytes, "colour", err));
+    ck_assert_uint_eq(svit_image_height(image), 16);
+    ck_assert_uint_eq(svit_image_width(image), 24);
+    for (int y = 0; y < 16; y++)
+        for (int x = 0; x < 24; x++)
+            for (int c = 0; c < 3; c++) {
+                int wanted = 40 + 5 * x + 3 * y + 20 * c;
+                int got = svit_image_pixels(image)[(y * 24 + x) * 3 + c];
+                ck_assert_int_le(abs(got - wanted), 4);
+            }
+    svit_image_free(image);
+    tjFree(colour.data);
+    jpeg grey = jpeg_make(TJPF_GRAY, TJSAMP_GRAY);
+    WORKS(svit_image_decode(&image, context, grey.data, grey.bytes, "grey", err));
+    const uint8_t *p = svit_image_pixels(image);
+    for (int i = 0; i < 24 * 16; i++)
+        ck_assert(p[3 * i] == p[3 * i + 1] && p[3 * i] == p[3 * i + 2]);
+    ck_assert_int_le(abs(p[0] - 40), 3);
+    svit_image_free(image);
+    tjFree(grey.data);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_a_jpeg_cut_anywhere_is_refused)
+{
+    svit_context *context = context_open();
+    svit_image *image = NULL;
+    jpeg whole = jpeg_make(TJPF_RGB, TJSAMP_420);
+    for (size_t bytes = 0; bytes < whole.bytes; bytes++)
+        FAILS(svit_image_decode(&image, context, whole.data, bytes, "cut.jpg", err), SVIT_E_FORMAT,
+              "cut.jpg");
+    ck_assert_ptr_null(image);
+    tjFree(whole.data);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_a_cmyk_jpeg_is_refused)
+{
+    svit_context *context = context_open();
+    svit_image *image = NULL;
+    jpeg inks = jpeg_make(TJPF_CMYK, TJSAMP_444);
+    FAILS(svit_image_decode(&image, context, inks.data, inks.bytes, "inks", err), SVIT_E_FORMAT,
+          "CMYK");
+    tjFree(inks.data);
+    svit_context_free(context);
+}
+END_TEST
+
+static uint8_t *file_bytes(const char *path, size_t *bytes)
+{
+    sv_allocator allocator = sv_allocator_default();
+    void *data = NULL;
+    WORKS(sv_file_read(&data, bytes, &allocator, path, 1 << 20, err));
+    return data;
+}
+
+START_TEST(test_a_png_cut_anywhere_is_refused)
+{
+    atomic_llong held = 0;
+    svit_context *context = context_counting(&held);
+    test_folder folder = folder_make();
+    uint8_t rgb[11 * 5 * 3];
+    bytes_fill(rgb, sizeof rgb, 9);
+    WORKS(svit_image_write_png(context, path_in(&folder, "a.png"), rgb, 11, 5, err));
+    size_t whole = 0;
+    uint8_t *data = file_bytes(path_in(&folder, "a.png"), &whole);
+    svit_image *image = NULL;
+    for (size_t bytes = 0; bytes < whole; bytes++)
+        FAILS(svit_image_decode(&image, context, data, bytes, "cut.png", err), SVIT_E_FORMAT,
+              "cut.png");
+    /* One bit turned in the middle of the pixels. */
+    data[whole / 2] ^= 4;
+    FAILS(svit_image_decode(&image, context, data, whole, "cut.png", err), SVIT_E_FORMAT,
+          "damaged");
+    sv_allocator allocator = sv_allocator_default();
+    sv_release(&allocator, data, whole + 1);
+    svit_context_free(context);
+    ck_assert_int_eq(held, 0);
+    folder_remove(&folder);
+}
+END_TEST
+
+/* Allocates nothing above 1 MiB: a size from a header must be refused before it is believed. */
+static void *small_allocate(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    ck_assert_uint_le(bytes, 1 << 20);
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void small_release(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(memory);
+}
+
+START_TEST(test_sizes_are_checked_before_memory_is_taken)
+{
+    svit_context_config config = {.struct_size = sizeof config,
+                                  .threads = 1,
+                                  .allocate = small_allocate,
+                                  .release = small_release};
+    svit_context *context = NULL;
+    WORKS(sv_context_open(&context, &config, err));
+    svit_image *image = NULL;
+    jpeg bomb = jpeg_make(TJPF_RGB, TJSAMP_444);
+    size_t frame = 0;
+    for (size_t i = 0; i + 1 < bomb.bytes && !frame; i++)
+        if (bomb.data[i] == 0xff && bomb.data[i + 1] == 0xc0)
+            frame = i;
+    ck_assert_uint_gt(frame, 0);
+    const struct {
+        unsigned height, width;
+    } sizes[] = {{16385, 8}, {8, 16385}, {8001, 8000}, {16384, 16384}, {65500, 65500}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint8_t *at = bomb.data + frame + 5;
+        at[0] = (uint8_t)(sizes[i].height >> 8);
+        at[1] = (uint8_t)sizes[i].height;
+        at[2] = (uint8_t)(sizes[i].width >> 8);
+        at[3] = (uint8_t)sizes[i].width;
+        FAILS(svit_image_decode(&image, context, bomb.data, bomb.bytes, "bomb", err), SVIT_E_FORMAT,
+              "16384");
+    }
+    tjFree(bomb.data);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_what_is_no_picture_is_refused)
+{
+    svit_context *context = context_open();
+    test_folder folder = folder_make();
+    svit_image *image = NULL;
+    file_write(&folder, "empty.jpg", "", 0);
+    file_write(&folder, "text.png", "hello, world", 12);
+    FAILS(svit_image_read(&image, context, path_in(&folder, "empty.jpg"), err), SVIT_E_FORMAT,
+          "empty.jpg");
+    FAILS(svit_image_read(&image, context, path_in(&folder, "text.png"), err), SVIT_E_FORMAT,
+          "neither JPEG nor PNG");
+    FAILS(svit_image_read(&image, context, path_in(&folder, "none.png"), err), SVIT_E_IO,
+          "none.png");
+    FAILS(svit_image_read(&image, context, folder.path, err), SVIT_E_IO, folder.path);
+    ck_assert_ptr_null(image);
+    folder_remove(&folder);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_wrong_arguments_of_pictures_are_named)
+{
+    svit_context *context = context_open();
+    svit_image *image = NULL;
+    uint8_t rgb[12] = {0};
+    FAILS(svit_image_read(NULL, context, "a", err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_image_read(&image, NULL, "a", err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_image_read(&image, context, NULL, err), SVIT_E_ARGUMENT, "path");
+    FAILS(svit_image_decode(NULL, context, rgb, 1, NULL, err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_image_decode(&image, NULL, rgb, 1, NULL, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_image_decode(&image, context, NULL, 1, NULL, err), SVIT_E_ARGUMENT, "data");
+    FAILS(svit_image_decode(&image, context, rgb, 0, NULL, err), SVIT_E_FORMAT, "picture");
+    FAILS(svit_image_write_png(NULL, "a", rgb, 1, 1, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_image_write_png(context, NULL, rgb, 1, 1, err), SVIT_E_ARGUMENT, "path");
+    FAILS(svit_image_write_png(context, "a", NULL, 1, 1, err), SVIT_E_ARGUMENT, "rgb");
+    FAILS(svit_image_write_png(context, "a", rgb, 0, 1, err), SVIT_E_ARGUMENT, "height is 0");
+    FAILS(svit_image_write_png(context, "a", rgb, 1, 16385, err), SVIT_E_ARGUMENT,
+          "width is 16385");
+    FAILS(svit_image_write_png(context, "a", rgb, 16384, 16384, err), SVIT_E_ARGUMENT, "64000000");
+    FAILS(svit_image_write_png(context, "/no/such/folder/a.png", rgb, 2, 2, err), SVIT_E_IO,
+          "/no/such/folder");
+    ck_assert_uint_eq(svit_image_height(NULL), 0);
+    ck_assert_uint_eq(svit_image_width(NULL), 0);
+    ck_assert_ptr_null(svit_image_pixels(NULL));
+    svit_image_free(NULL);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_wrong_arguments_of_resampling_are_named)
+{
+    uint8_t a[12] = {0};
+    uint8_t b[12];
+    float f[12] = {0};
+    float g[12];
+    double t[6] = {1, 0, 0, 0, 1, 0};
+    double bad[6] = {1, 0, 0, NAN, 1, 0};
+    enum { HUGE_SIDE = 16385 };
+    const size_t most = (size_t)-1;
+    FAILS(svit_resize_nearest_u8(NULL, 2, 2, b, 1, 1, err), SVIT_E_ARGUMENT, "in is NULL");
+    FAILS(svit_resize_nearest_u8(a, 2, 2, NULL, 1, 1, err), SVIT_E_ARGUMENT, "out is NULL");
+    FAILS(svit_resize_nearest_u8(a, 0, 2, b, 1, 1, err), SVIT_E_ARGUMENT, "height is 0");
+    FAILS(svit_resize_nearest_u8(a, 2, most, b, 1, 1, err), SVIT_E_ARGUMENT, "width is");
+    FAILS(svit_resize_nearest_u8(a, 2, 2, b, HUGE_SIDE, 1, err), SVIT_E_ARGUMENT, "out_height");
+    FAILS(svit_resize_nearest_u8(a, 2, 2, b, 1, 0, err), SVIT_E_ARGUMENT, "out_width is 0");
+    FAILS(svit_resize_nearest_u8(a, 2, 2, a, 1, 1, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_resize_bilinear_f32(NULL, 2, 2, 1, g, 1, 1, err), SVIT_E_ARGUMENT, "in is NULL");
+    FAILS(svit_resize_bilinear_f32(f, 2, 2, 1, NULL, 1, 1, err), SVIT_E_ARGUMENT, "out is NULL");
+    FAILS(svit_resize_bilinear_f32(f, 2, 0, 1, g, 1, 1, err), SVIT_E_ARGUMENT, "width is 0");
+    FAILS(svit_resize_bilinear_f32(f, 2, 2, 0, g, 1, 1, err), SVIT_E_ARGUMENT, "channels is 0");
+    FAILS(svit_resize_bilinear_f32(f, 2, 2, 1025, g, 1, 1, err), SVIT_E_ARGUMENT, "1..1024");
+    FAILS(svit_resize_bilinear_f32(f, 2, 2, 1, g, 0, 1, err), SVIT_E_ARGUMENT, "out_height is 0");
+    FAILS(svit_flip_horizontal_f32(NULL, 2, 2, 1, g, err), SVIT_E_ARGUMENT, "in is NULL");
+    FAILS(svit_flip_horizontal_f32(f, 2, 2, 1, NULL, err), SVIT_E_ARGUMENT, "out is NULL");
+    FAILS(svit_flip_horizontal_f32(f, 2, 2, 1, f, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_flip_horizontal_f32(f, HUGE_SIDE, 2, 1, g, err), SVIT_E_ARGUMENT, "16385");
+    FAILS(svit_affine_f32(NULL, 2, 2, 1, t, g, err), SVIT_E_ARGUMENT, "in is NULL");
+    FAILS(svit_affine_f32(f, 2, 2, 1, NULL, g, err), SVIT_E_ARGUMENT, "transform is NULL");
+    FAILS(svit_affine_f32(f, 2, 2, 1, t, NULL, err), SVIT_E_ARGUMENT, "out is NULL");
+    FAILS(svit_affine_f32(f, 2, 2, 1, t, f, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_affine_f32(f, 2, 2, 1, bad, g, err), SVIT_E_ARGUMENT, "transform[3]");
+    FAILS(svit_affine_rotation(INFINITY, 2, 2, t, err), SVIT_E_ARGUMENT, "turns is inf");
+    FAILS(svit_affine_rotation(0, 0, 2, t, err), SVIT_E_ARGUMENT, "height is 0");
+    FAILS(svit_affine_rotation(0, 2, 2, NULL, err), SVIT_E_ARGUMENT, "transform is NULL");
+    FAILS(svit_affine_zoom(NAN, 0, 2, 2, t, err), SVIT_E_ARGUMENT, "height_factor is nan");
+    FAILS(svit_affine_zoom(0, 0, 2, HUGE_SIDE, t, err), SVIT_E_ARGUMENT, "width is 16385");
+    FAILS(svit_affine_zoom(0, 0, 2, 2, NULL, err), SVIT_E_ARGUMENT, "transform is NULL");
+    ck_assert_int_eq(svit_affine_zoom(0, 0, 2, 2, NULL, NULL), SVIT_E_ARGUMENT);
+}
+END_TEST
+
+static Suite *image_suite(void)
+{
+    Suite *suite = suite_create("image");
+    TCase *resample = tcase_create("resample");
+    tcase_add_test(resample, test_bilinear_has_the_reference_numbers);
+    tcase_add_test(resample, test_nearest_has_the_reference_bytes);
+    tcase_add_test(resample, test_flip_has_the_reference_numbers);
+    tcase_add_test(resample, test_rotation_and_zoom_have_the_reference_numbers);
+    tcase_add_test(resample, test_resizing_to_the_same_size_changes_nothing);
+    tcase_add_test(resample, test_one_pixel_grows_to_a_plain_picture);
+    tcase_add_test(resample, test_affine_folds_any_finite_transform_into_the_picture);
+    tcase_add_test(resample, test_wrong_arguments_of_resampling_are_named);
+    suite_add_tcase(suite, resample);
+    TCase *files = tcase_create("files");
+    tcase_set_timeout(files, 60);
+    tcase_add_test(files, test_png_is_read_as_it_was_written);
+    tcase_add_test(files, test_png_alpha_is_laid_on_black_and_grey_becomes_rgb);
+    tcase_add_test(files, test_jpeg_is_read);
+    tcase_add_test(files, test_a_jpeg_cut_anywhere_is_refused);
+    tcase_add_test(files, test_a_cmyk_jpeg_is_refused);
+    tcase_add_test(files, test_a_png_cut_anywhere_is_refused);
+    tcase_add_test(files, test_sizes_are_checked_before_memory_is_taken);
+    tcase_add_test(files, test_what_is_no_picture_is_refused);
+    tcase_add_test(files, test_wrong_arguments_of_pictures_are_named);
+    suite_add_tcase(suite, files);
+    return suite;
+}
+
+TEST_MAIN(image_suite)

@@ -1,0 +1,129 @@
+/* Predictors: the same probabilities as pipeline, forward and softmax by hand. */
+#include "fit.h"
+
+enum { CLASSES = 4, SIDE = 11, COUNT = 5 };
+
+static svit_context *context;
+static fit_folder folder;
+static svit_model *model;
+static uint8_t pictures[COUNT * SIDE * SIDE * 3];
+
+static void setup(void)
+{
+    context = fit_context(2);
+    folder = fit_folder_make();
+    model = fit_model(context, CLASSES, 1);
+    for (size_t i = 0; i < sizeof pictures; i++)
+        pictures[i] = (uint8_t)(i * i % 251);
+}
+
+static void teardown(void)
+{
+    svit_model_free(model);
+    svit_context_free(context);
+    fit_folder_remove(&folder);
+}
+
+static svit_pipeline_config pipeline_make(void)
+{
+    svit_pipeline_config pipeline;
+    WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+    pipeline.source_height = pipeline.source_width = 8;
+    pipeline.resize_height = pipeline.resize_width = 10;
+    pipeline.output_height = pipeline.output_width = 8;
+    return pipeline;
+}
+
+static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipeline)
+{
+    float inputs[COUNT * 10 * 10 * 3];
+    size_t height, width;
+    WORKS(svit_pipeline_evaluation_size(pipeline, &height, &width, err));
+    WORKS(svit_pipeline_evaluate(context, pipeline, pictures, COUNT, SIDE, SIDE, inputs, err));
+    svit_session_config config;
+    WORKS(svit_session_config_init(&config, sizeof config));
+    config.max_batch = COUNT;
+    config.input_height = (uint32_t)height;
+    config.input_width = (uint32_t)width;
+    svit_session *session = NULL;
+    WORKS(svit_session_create(&session, model, &config, err));
+    WORKS(svit_forward(session, inputs, COUNT, out, err));
+    WORKS(svit_softmax(out, COUNT, CLASSES, out, err));
+    svit_session_free(session);
+}
+
+START_TEST(test_pictures_in_turns_are_the_same_as_by_hand)
+{
+    svit_pipeline_config pipeline = pipeline_make();
+    pipeline.evaluation = _i ? SVIT_EVALUATE_KEEP : SVIT_EVALUATE_RESIZE;
+    const char *names[CLASSES] = {"a", "b", "c", "d"},
+               *path = fit_path(&folder, "model.safetensors");
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    WORKS(svit_model_set_classes(model, names, CLASSES, err));
+    WORKS(svit_model_save(model, path, err));
+    svit_predictor_config config;
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    config.max_batch = 2;
+    svit_predictor *predictor = NULL;
+    WORKS(svit_predictor_create(&predictor, context, path, &config, err));
+    float wanted[COUNT * CLASSES], got[COUNT * CLASSES];
+    expect(wanted, &pipeline);
+    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, got, err));
+    for (size_t i = 0; i < COUNT * CLASSES; i++)
+        ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
+    ck_assert_uint_eq(svit_predictor_classes(predictor), CLASSES);
+    ck_assert_str_eq(svit_predictor_class_name(predictor, 3), "d");
+    ck_assert_ptr_null(svit_predictor_class_name(predictor, 4));
+
+    const char *picture = fit_path(&folder, "picture.png");
+    WORKS(svit_image_write_png(context, picture, pictures, SIDE, SIDE, err));
+    WORKS(svit_predict_file(predictor, picture, got, err));
+    for (size_t i = 0; i < CLASSES; i++)
+        ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
+    svit_predictor_free(predictor);
+}
+END_TEST
+
+START_TEST(test_wrong_calls_are_refused)
+{
+    svit_predictor *predictor = NULL;
+    const char *path = fit_path(&folder, "model.safetensors");
+    WORKS(svit_model_save(model, path, err));
+    FAILS(svit_predictor_create(&predictor, context, path, NULL, err), SVIT_E_ARGUMENT,
+          "preprocessing");
+    FAILS(svit_predictor_create_from_model(&predictor, model, NULL, err), SVIT_E_STATE, "pipeline");
+    FAILS(svit_predictor_create(&predictor, context, "/nowhere/at/all", NULL, err), SVIT_E_IO,
+          "/nowhere/at/all");
+    svit_pipeline_config pipeline = pipeline_make();
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    svit_predictor_config config;
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    config.max_batch = 0;
+    FAILS(svit_predictor_create_from_model(&predictor, model, &config, err), SVIT_E_ARGUMENT,
+          "max_batch is 0");
+    ck_assert_ptr_null(predictor);
+    WORKS(svit_predictor_create_from_model(&predictor, model, NULL, err));
+    float out[CLASSES];
+    FAILS(svit_predict_u8(predictor, pictures, 0, SIDE, SIDE, out, err), SVIT_E_ARGUMENT, "0, 11");
+    FAILS(svit_predict_u8(predictor, NULL, 1, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
+          "rgb is NULL");
+    FAILS(svit_predict_u8(predictor, pictures, SIZE_MAX, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
+          "fit memory");
+    FAILS(svit_predict_file(predictor, "/nowhere/at/all", out, err), SVIT_E_IO, "/nowhere/at/all");
+    svit_predictor_free(predictor);
+    ck_assert_uint_eq(svit_predictor_classes(NULL), 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("predictor");
+    TCase *c = tcase_create("predictor");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, test_pictures_in_turns_are_the_same_as_by_hand, 0, 2);
+    tcase_add_test(c, test_wrong_calls_are_refused);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

@@ -1,0 +1,233 @@
+/* safetensors files: what is read back is what was written, and no header is believed. */
+#include "fit.h"
+
+#include "interop/safetensors.h"
+
+#include <math.h>
+
+static sv_allocator allocator;
+static fit_folder folder;
+static char path[128];
+
+static void setup(void)
+{
+    allocator = sv_allocator_default();
+    folder = fit_folder_make();
+    snprintf(path, sizeof path, "%s", fit_path(&folder, "model.safetensors"));
+}
+
+static void teardown(void)
+{
+    fit_folder_remove(&folder);
+}
+
+/* A file of the header and `data_bytes` bytes that count up from 0. */
+static void write_file(const char *header, size_t data_bytes)
+{
+    size_t length = strlen(header);
+    unsigned char *file = calloc(1, 8 + length + data_bytes + 1);
+    for (int i = 0; i < 8; i++)
+        file[i] = (unsigned char)((uint64_t)length >> 8 * i);
+    memcpy(file + 8, header, length);
+    for (size_t i = 0; i < data_bytes; i++)
+        file[8 + length + i] = (unsigned char)i;
+    fit_write(path, file, 8 + length + data_bytes);
+    free(file);
+}
+
+#define ONE(dtype, shape, offsets)                                                                 \
+    "{\"t\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
+#define TWO(first, second)                                                                         \
+    "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":" first "},"                          \
+    "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":" second "}}"
+
+static const struct {
+    const char *header;
+    size_t data_bytes;
+    const char *part; /* of the message */
+} hostile[] = {
+    {"", 0, "not JSON"},
+    {"{", 0, "not JSON"},
+    {"[]", 0, "not a JSON object"},
+    {"{\"a\":1,\"a\":2}", 0, "not JSON"},
+    {"{\"t\":1}", 0, "not an object"},
+    {"{\"t\":{\"dtype\":\"F32\",\"shape\":[]}}", 0, "not an object"},
+    {"{\"__metadata__\":[]}", 0, "__metadata__"},
+    {"{\"__metadata__\":{\"k\":1}}", 0, "'k' is not text"},
+    {ONE("F31", "[1]", "[0,4]"), 4, "F31"},
+    {ONE("F32", "1", "[0,4]"), 4, "shape is not an array"},
+    {ONE("F32", "[-1]", "[0,4]"), 4, "dimension 0"},
+    {ONE("F32", "[1.5]", "[0,4]"), 4, "dimension 0"},
+    {ONE("F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]"), 4, "9 dimensions"},
+    {ONE("F32", "[4294967296,4294967296]", "[0,4]"), 4, "product"},
+    {ONE("F32", "[4611686018427387905]", "[0,4]"), 4, "bytes of data"},
+    {ONE("F32", "[1]", "[0]"), 4, "data_offsets"},
+    {ONE("F32", "[1]", "[0,4.0]"), 4, "data_offsets"},
+    {ONE("F32", "[1]", "[-4,0]"), 4, "do not ascend"},
+    {ONE("F32", "[1]", "[4,0]"), 4, "do not ascend"},
+    {ONE("F32", "[2]", "[0,8]"), 4, "ends at byte 8"},
+    {ONE("F32", "[1]", "[0,9223372036854775807]"), 4, "ends at byte"},
+    {ONE("F32", "[1]", "[0,92233720368547758070]"), 4, "not JSON"},
+    {ONE("F32", "[2]", "[0,4]"), 4, "2 elements"},
+    {ONE("F32", "[1]", "[0,4]"), 5, "1 bytes at the end"},
+    {ONE("F32", "[1]", "[4,8]"), 8, "belong to no tensor"},
+    {TWO("[0,4]", "[2,6]"), 6, "overlaps"},
+    {TWO("[0,4]", "[5,9]"), 9, "belong to no tensor"},
+    {TWO("[0,4]", "[0,4]"), 4, "overlaps"},
+    {TWO("[0,4]", "[4,8]"), 7, "ends at byte 8"},
+};
+
+START_TEST(test_hostile_headers_are_refused_by_name)
+{
+    write_file(hostile[_i].header, hostile[_i].data_bytes);
+    sv_safetensors *file = NULL;
+    FAILS(sv_safetensors_open(&file, &allocator, path, err), SVIT_E_FORMAT, hostile[_i].part);
+    ck_assert_ptr_null(file);
+}
+END_TEST
+
+START_TEST(test_lengths_that_lie_are_refused)
+{
+    static const struct {
+        unsigned char bytes[10];
+        size_t count;
+        const char *part;
+    } cases[] = {
+        {{0}, 0, "no safetensors file"},
+        {{2, 0, 0, 0, 0, 0, 0}, 7, "no safetensors file"},
+        {{3, 0, 0, 0, 0, 0, 0, 0, '{', '}'}, 10, "cut short"},
+        {{0, 0, 0, 0, 1, 0, 0, 0, '{', '}'}, 10, "at most"},
+        {{255, 255, 255, 255, 255, 255, 255, 255, '{', '}'}, 10, "at most"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fit_write(path, cases[i].bytes, cases[i].count);
+        sv_safetensors *file = NULL;
+        FAILS(sv_safetensors_open(&file, &allocator, path, err), SVIT_E_FORMAT, cases[i].part);
+    }
+}
+END_TEST
+
+START_TEST(test_every_cut_of_a_file_is_refused)
+{
+    write_file(TWO("[0,4]", "[4,8]"), 8);
+    size_t bytes;
+    char *whole = fit_read(path, &bytes);
+    for (size_t length = 0; length < bytes; length++) {
+        fit_write(path, whole, length);
+        sv_safetensors *file = NULL;
+        FAILS(sv_safetensors_open(&file, &allocator, path, err), SVIT_E_FORMAT, "model");
+    }
+    free(whole);
+}
+END_TEST
+
+START_TEST(test_a_missing_file_is_an_io_error_with_its_path)
+{
+    sv_safetensors *file = NULL;
+    FAILS(sv_safetensors_open(&file, &allocator, "/nowhere/at/all", err), SVIT_E_IO,
+          "/nowhere/at/all");
+}
+END_TEST
+
+START_TEST(test_half_and_bfloat16_are_read_as_float32)
+{
+    static const uint16_t halves[] = {0x0000, 0x8000, 0x3c00, 0xc000, 0x7bff,
+                                      0x0001, 0x83ff, 0x7c00, 0x3555};
+    static const float of_half[] = {0.0f,     -0.0f,         1.0f,     -2.0f,      65504.0f,
+                                    0x1p-24f, -0x1.ff8p-15f, INFINITY, 0x1.554p-2f};
+    static const uint16_t brains[] = {0x3f80, 0xc049, 0x0001};
+    static const float of_brain[] = {1.0f, -3.140625f, 0x1p-133f};
+    const char *header = "{\"h\":{\"dtype\":\"F16\",\"shape\":[9],\"data_offsets\":[0,18]},"
+                         "\"b\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[18,24]}}";
+    size_t length = strlen(header);
+    unsigned char bytes[256] = {(unsigned char)length};
+    memcpy(bytes + 8, header, length);
+    memcpy(bytes + 8 + length, halves, 18);
+    memcpy(bytes + 8 + length + 18, brains, 6);
+    fit_write(path, bytes, 8 + length + 24);
+    sv_safetensors *file = NULL;
+    WORKS(sv_safetensors_open(&file, &allocator, path, err));
+    float h[9], b[3];
+    WORKS(sv_safetensors_read_f32(file, sv_safetensors_find(file, "h"), h, err));
+    WORKS(sv_safetensors_read_f32(file, sv_safetensors_find(file, "b"), b, err));
+    ck_assert_mem_eq(h, of_half, sizeof h);
+    ck_assert_mem_eq(b, of_brain, sizeof b);
+    sv_safetensors_close(file);
+}
+END_TEST
+
+static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
+{
+    (void)user;
+    memcpy(out, tensor->source, tensor->elements * sizeof *out);
+}
+
+START_TEST(test_a_written_file_reads_back_to_the_bit_and_is_aligned)
+{
+    static const float first[] = {1, -2, 3.5f, 0x1p-149f, 1e38f, 0};
+    static const int64_t matrix[] = {2, 3}, empty[] = {0};
+    sv_safetensors_tensor tensors[] = {
+        {"z.first", matrix, 2, 6, first}, {"none", empty, 1, 0, first}, {"a", NULL, 0, 1, first}};
+    json_t *metadata = json_pack("{s:s, s:s}", "format", "pt", "name", "\xc3\xa9");
+    WORKS(sv_safetensors_write(&allocator, path, metadata, tensors, 3, fill, NULL, err));
+    json_decref(metadata);
+
+    size_t bytes;
+    char *raw = fit_read(path, &bytes);
+    uint64_t header = (unsigned char)raw[0] | (uint64_t)(unsigned char)raw[1] << 8;
+    ck_assert_uint_eq(header % 8, 0);
+    ck_assert_uint_eq(bytes, 8 + header + 28);
+    free(raw);
+
+    sv_safetensors *file = NULL;
+    WORKS(sv_safetensors_open(&file, &allocator, path, err));
+    ck_assert_uint_eq(sv_safetensors_count(file), 3);
+    ck_assert_ptr_null(sv_safetensors_at(file, 3));
+    ck_assert_ptr_null(sv_safetensors_find(file, "b"));
+    ck_assert_str_eq(sv_safetensors_metadata(file, "name"), "\xc3\xa9");
+    ck_assert_ptr_null(sv_safetensors_metadata(file, "names"));
+    const sv_safetensors_entry *entry = sv_safetensors_find(file, "z.first");
+    ck_assert_uint_eq(entry->rank, 2);
+    ck_assert_int_eq(entry->shape[1], 3);
+    float back[6];
+    WORKS(sv_safetensors_read_f32(file, entry, back, err));
+    ck_assert_mem_eq(back, first, sizeof back);
+    ck_assert_uint_eq(sv_safetensors_find(file, "none")->elements, 0);
+    ck_assert_uint_eq(sv_safetensors_find(file, "a")->rank, 0);
+    sv_safetensors_close(file);
+}
+END_TEST
+
+START_TEST(test_integers_are_not_read_as_floats)
+{
+    write_file(ONE("I32", "[2]", "[0,8]"), 8);
+    sv_safetensors *file = NULL;
+    WORKS(sv_safetensors_open(&file, &allocator, path, err));
+    float out[2];
+    FAILS(sv_safetensors_read_f32(file, sv_safetensors_at(file, 0), out, err), SVIT_E_FORMAT,
+          "'t'");
+    int32_t integers[2];
+    WORKS(sv_safetensors_read_bytes(file, sv_safetensors_at(file, 0), integers, err));
+    ck_assert_int_eq(integers[1], 0x07060504);
+    sv_safetensors_close(file);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("safetensors");
+    TCase *c = tcase_create("safetensors");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, test_hostile_headers_are_refused_by_name, 0,
+                        sizeof hostile / sizeof *hostile);
+    tcase_add_test(c, test_lengths_that_lie_are_refused);
+    tcase_add_test(c, test_every_cut_of_a_file_is_refused);
+    tcase_add_test(c, test_a_missing_file_is_an_io_error_with_its_path);
+    tcase_add_test(c, test_half_and_bfloat16_are_read_as_float32);
+    tcase_add_test(c, test_a_written_file_reads_back_to_the_bit_and_is_aligned);
+    tcase_add_test(c, test_integers_are_not_read_as_floats);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)
