@@ -125,8 +125,6 @@ static svit_status create_steps(svit_trainer *trainer, svit_dataset *training,
                                 svit_dataset *validation, const svit_optimizer_config *optimizer,
                                 const svit_pipeline_config *pipeline, svit_error *err)
 {
-    TRAINER_TRY(
-        svit_dataset_procedural(&trainer->anchor, trainer->context, 0, SVIT_SPLIT_TRAIN, 1, err));
     TRAINER_TRY(copy_folder(trainer, err));
     trainer->training_count = svit_dataset_count(training);
     TRAINER_TRY(sv_trainer_check_fit(trainer->model, training, "training", err));
@@ -194,13 +192,12 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer)
 {
     if (!trainer)
         return;
-    svit_dataset *anchor = trainer->anchor;
+    svit_session *session = trainer->session;
     free_memory(trainer);
     if (trainer->validation.context)
         sv_evaluator_close(&trainer->validation);
     svit_loader_free(trainer->loader);
     svit_optimizer_free(trainer->optimizer);
-    svit_session_free(trainer->session);
     svit_context_release(trainer->context, trainer, sizeof *trainer);
-    svit_dataset_free(anchor);
+    svit_session_free(session); /* last: it may be what keeps the context alive */
 }

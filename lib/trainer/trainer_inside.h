@@ -37,8 +37,7 @@ typedef struct sv_progress {
 
 struct svit_trainer {
     svit_context *context;
-    svit_dataset *anchor; /* a child of the context, to keep it alive */
-    svit_model *model;    /* kept alive by the session */
+    svit_model *model; /* kept alive by the session, and the context by it */
     svit_session *session;
     svit_optimizer *optimizer;
     svit_loader *loader;

@@ -134,6 +134,23 @@ static inline size_t fit_elements(const svit_model *model, const char *name)
     return elements;
 }
 
+/* By what they say: structs have padding, which says nothing. */
+static inline int fit_same_config(const svit_model_config *a, const svit_model_config *b)
+{
+    char x[1024], y[1024];
+    WORKS(svit_model_config_to_json(a, x, sizeof x, NULL, err));
+    WORKS(svit_model_config_to_json(b, y, sizeof y, NULL, err));
+    return strcmp(x, y) == 0;
+}
+
+static inline int fit_same_pipeline(const svit_pipeline_config *a, const svit_pipeline_config *b)
+{
+    char x[1024], y[1024];
+    WORKS(svit_pipeline_config_to_json(a, x, sizeof x, NULL, err));
+    WORKS(svit_pipeline_config_to_json(b, y, sizeof y, NULL, err));
+    return strcmp(x, y) == 0;
+}
+
 /* All weights in file order, to be freed by the caller; *elements may be NULL. */
 static inline float *fit_weights(const svit_model *model, size_t *elements)
 {

@@ -1,0 +1,111 @@
+/* The works that shiftvit-bench measures. */
+#include "bench_work.h"
+
+#include "config_option.h"
+
+#include <stdlib.h>
+
+static svit_status create_arrays(bench_work *self, struct program *program, size_t picture)
+{
+    uint32_t random = 1;
+    self->images = calloc(self->batch * picture, sizeof *self->images);
+    self->logits = calloc(self->batch * self->classes, sizeof *self->logits);
+    self->dlogits = calloc(self->batch * self->classes, sizeof *self->dlogits);
+    self->labels = calloc(self->batch, sizeof *self->labels);
+    if (!self->images || !self->logits || !self->dlogits || !self->labels)
+        return program_fail(program, SVIT_E_MEMORY, "no memory for a batch of %zu", self->batch);
+    for (size_t i = 0; i < self->batch * picture; i++) {
+        random = random * 1664525u + 1013904223u;
+        self->images[i] = (float)(random >> 8) / (float)(1 << 24);
+    }
+    for (size_t i = 0; i < self->batch; i++)
+        self->labels[i] = (int32_t)(i % self->classes);
+    return SVIT_OK;
+}
+
+static svit_status create_session(bench_work *self, struct program *program,
+                                  const svit_model_config *config, int32_t compute)
+{
+    svit_session_config session;
+    TRY(svit_model_create(&self->model, program->context, config, program->seed, &program->err));
+    TRY(svit_session_config_init(&session, sizeof session));
+    session.max_batch = (uint32_t)self->batch;
+    session.mode = self->kind == WORK_TRAIN ? SVIT_MODE_TRAIN : SVIT_MODE_INFER;
+    session.compute = compute;
+    session.seed = program->seed;
+    TRY(svit_session_create(&self->session, self->model, &session, &program->err));
+    if (self->kind == WORK_TRAIN)
+        TRY(svit_optimizer_create(&self->optimizer, self->model, NULL, &program->err));
+    return SVIT_OK;
+}
+
+static svit_status create_loader(bench_work *self, struct program *program,
+                                 const svit_model_config *config, const char *preset)
+{
+    svit_pipeline_config pipeline;
+    svit_loader_config loader;
+    TRY(svit_training_preset(preset, NULL, 0, NULL, 0, &pipeline, sizeof pipeline, &program->err));
+    TRY(svit_dataset_procedural(&self->data, program->context, program->seed, SVIT_SPLIT_TRAIN,
+                                16 * self->batch, &program->err));
+    config_fit_pipeline(&pipeline, config, self->data);
+    TRY(svit_loader_config_init(&loader, sizeof loader));
+    loader.batch = (uint32_t)self->batch;
+    loader.shuffle = 1;
+    loader.augment = 1;
+    return svit_loader_create(&self->loader, self->data, &pipeline, &loader, &program->err);
+}
+
+svit_status bench_work_create(bench_work *self, struct program *program, int32_t kind,
+                              const svit_model_config *config, const char *preset, size_t batch,
+                              int32_t compute)
+{
+    self->kind = kind;
+    self->batch = batch;
+    self->classes = config->num_classes;
+    TRY(create_arrays(self, program,
+                      (size_t)config->input_height * config->input_width * config->in_channels));
+    return kind == WORK_DATA ? create_loader(self, program, config, preset)
+                             : create_session(self, program, config, compute);
+}
+
+static svit_status train_step(bench_work *self, struct program *program)
+{
+    svit_error *err = &program->err;
+    float loss = 0;
+    TRY(svit_forward(self->session, self->images, self->batch, self->logits, err));
+    TRY(svit_cross_entropy(self->logits, self->labels, self->batch, self->classes, 0, &loss,
+                           self->dlogits, err));
+    TRY(svit_backward(self->session, self->dlogits, self->batch, err));
+    return svit_step(self->optimizer, self->session, err);
+}
+
+/* A full batch: the end of an epoch, where n is 0, is passed over. */
+static svit_status load_batch(bench_work *self, struct program *program)
+{
+    size_t n = 0;
+    while (n == 0)
+        TRY(svit_loader_next(self->loader, self->images, self->labels, &n, &program->err));
+    return SVIT_OK;
+}
+
+svit_status bench_work_run(bench_work *self, struct program *program)
+{
+    if (self->kind == WORK_TRAIN)
+        return train_step(self, program);
+    if (self->kind == WORK_DATA)
+        return load_batch(self, program);
+    return svit_forward(self->session, self->images, self->batch, self->logits, &program->err);
+}
+
+void bench_work_free(bench_work *self)
+{
+    svit_loader_free(self->loader);
+    svit_dataset_free(self->data);
+    svit_optimizer_free(self->optimizer);
+    svit_session_free(self->session);
+    svit_model_free(self->model);
+    free(self->images);
+    free(self->logits);
+    free(self->dlogits);
+    free(self->labels);
+}

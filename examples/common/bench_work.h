@@ -1,0 +1,31 @@
+/* The works that shiftvit-bench measures. */
+#ifndef EXAMPLE_BENCH_WORK_H
+#define EXAMPLE_BENCH_WORK_H
+
+#include "program.h"
+
+enum { WORK_TRAIN, WORK_INFER, WORK_LATENCY, WORK_DATA, WORK_LIMITS };
+
+/* One work made ready. Zero-initialised; free with bench_work_free, also after a failure. */
+typedef struct bench_work {
+    int32_t kind;
+    size_t batch, classes;
+    svit_model *model;
+    svit_session *session;
+    svit_optimizer *optimizer;
+    svit_dataset *data;
+    svit_loader *loader;
+    float *images, *logits, *dlogits;
+    int32_t *labels;
+} bench_work;
+
+svit_status bench_work_create(bench_work *self, struct program *program, int32_t kind,
+                              const svit_model_config *config, const char *preset, size_t batch,
+                              int32_t compute);
+
+/* One call of it: a step, a forward, or a batch of data. */
+svit_status bench_work_run(bench_work *self, struct program *program);
+
+void bench_work_free(bench_work *self);
+
+#endif

@@ -1,0 +1,105 @@
+/* A white picture to draw on with cairo. */
+#include "canvas.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+cairo_t *canvas_create(int width, int height)
+{
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+    cairo_t *canvas = cairo_create(surface);
+    cairo_surface_destroy(surface);
+    cairo_set_source_rgb(canvas, 1, 1, 1);
+    cairo_paint(canvas);
+    cairo_set_line_cap(canvas, CAIRO_LINE_CAP_ROUND);
+    cairo_set_line_join(canvas, CAIRO_LINE_JOIN_ROUND);
+    cairo_select_font_face(canvas, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+    return canvas;
+}
+
+/* The bytes of a PNG file while cairo makes it. */
+typedef struct png_bytes {
+    unsigned char *data;
+    size_t length, capacity;
+} png_bytes;
+
+static cairo_status_t append(void *closure, const unsigned char *data, unsigned length)
+{
+    png_bytes *out = closure;
+    if (out->length + length > out->capacity) {
+        size_t capacity = 2 * (out->length + length);
+        unsigned char *larger = realloc(out->data, capacity);
+        if (!larger)
+            return CAIRO_STATUS_NO_MEMORY;
+        out->data = larger;
+        out->capacity = capacity;
+    }
+    memcpy(out->data + out->length, data, length);
+    out->length += length;
+    return CAIRO_STATUS_SUCCESS;
+}
+
+svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path)
+{
+    png_bytes png = {NULL, 0, 0};
+    svit_status status;
+    cairo_status_t drawn = cairo_status(canvas);
+    if (drawn == CAIRO_STATUS_SUCCESS)
+        drawn = cairo_surface_write_to_png_stream(cairo_get_target(canvas), append, &png);
+    if (drawn == CAIRO_STATUS_SUCCESS)
+        status = svit_file_replace(path, png.data, png.length, &self->err);
+    else
+        status = program_fail(self, SVIT_E_MEMORY, "cannot draw '%s': %s", path,
+                              cairo_status_to_string(drawn));
+    free(png.data);
+    cairo_destroy(canvas);
+    return status;
+}
+
+void canvas_text(cairo_t *canvas, const char *text, double x, double y, double size, int align)
+{
+    cairo_text_extents_t extents;
+    cairo_set_font_size(canvas, size);
+    cairo_text_extents(canvas, text, &extents);
+    double shift = align == CANVAS_LEFT ? 0 : align == CANVAS_CENTRE ? 0.5 : 1;
+    cairo_set_source_rgb(canvas, 0.15, 0.15, 0.15);
+    cairo_move_to(canvas, x - shift * extents.x_advance, y);
+    cairo_show_text(canvas, text);
+}
+
+static double text_width(cairo_t *canvas, const char *text, double size)
+{
+    cairo_text_extents_t extents;
+    cairo_set_font_size(canvas, size);
+    cairo_text_extents(canvas, text, &extents);
+    return extents.x_advance;
+}
+
+void canvas_text_within(cairo_t *canvas, const char *text, double x, double y, double size,
+                        double width)
+{
+    char cut[256];
+    size_t length = strlen(text);
+    snprintf(cut, sizeof cut, "%s", text);
+    while (size > 10 && text_width(canvas, cut, size) > width)
+        size -= 1;
+    if (length > sizeof cut - 8)
+        length = sizeof cut - 8;
+    while (length > 0 && text_width(canvas, cut, size) > width) {
+        do
+            length--;
+        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80);
+        snprintf(cut, sizeof cut, "%.*s\xe2\x80\xa6", (int)length, text);
+    }
+    canvas_text(canvas, cut, x, y, size, CANVAS_CENTRE);
+}
+
+void canvas_line(cairo_t *canvas, double x0, double y0, double x1, double y1, double grey)
+{
+    cairo_set_source_rgb(canvas, grey, grey, grey);
+    cairo_set_line_width(canvas, 1);
+    cairo_move_to(canvas, x0, y0);
+    cairo_line_to(canvas, x1, y1);
+    cairo_stroke(canvas);
+}

@@ -1,0 +1,182 @@
+/* Model configurations as options name them: --preset, --config, --set. */
+#include "config_option.h"
+
+#include "path_text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_PRESET = 'p', KEY_CONFIG = 'c', KEY_SET = 0x200, KEY_LIST_PRESETS };
+
+static const struct argp_option options[] = {
+    {"preset", KEY_PRESET, "NAME", 0,
+     "Start from the preset NAME (default shiftvit-cifar10) and its training settings", 0},
+    {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets, and end", 0},
+    {"config", KEY_CONFIG, "FILE", 0, "Take the model's configuration from this JSON file", 0},
+    {"set", KEY_SET, "FIELD=VALUE", 0,
+     "Change one field of the configuration, dim=48 or blocks=[1,2] say; may be repeated", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static void list_presets(void)
+{
+    for (size_t i = 0; svit_model_preset_name(i); i++)
+        puts(svit_model_preset_name(i));
+    exit(STATUS_DONE);
+}
+
+static void add_set(config_option *self, const char *text, const struct argp_state *state)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || equals[1] == '\0')
+        argp_error(state, "--set: '%s' is not of the form FIELD=VALUE", text);
+    if (self->set_count == CONFIG_SETS)
+        argp_error(state, "--set: more than %d of them", CONFIG_SETS);
+    self->sets[self->set_count++] = text;
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    config_option *self = state->input;
+    switch (key) {
+    case KEY_PRESET:
+        self->preset = text;
+        return 0;
+    case KEY_CONFIG:
+        self->file = text;
+        return 0;
+    case KEY_SET:
+        add_set(self, text, state);
+        return 0;
+    case KEY_LIST_PRESETS:
+        list_presets();
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp config_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+svit_status config_text(char **text, struct program *self, const svit_model_config *config)
+{
+    size_t needed = 0;
+    svit_model_config_to_json(config, NULL, 0, &needed, NULL);
+    char *buffer = malloc(needed ? needed : 1);
+    if (!buffer)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for a configuration");
+    svit_status status = svit_model_config_to_json(config, buffer, needed, NULL, &self->err);
+    if (status == SVIT_OK)
+        *text = buffer;
+    else
+        free(buffer);
+    return status;
+}
+
+static svit_status preset_text(char **text, struct program *self, const char *preset)
+{
+    svit_model_config config;
+    TRY(svit_model_config_preset(&config, sizeof config, preset, &self->err));
+    return config_text(text, self, &config);
+}
+
+static svit_status parse_object(json_t **out, struct program *self, const char *text,
+                                const char *what)
+{
+    json_error_t where;
+    *out = json_loads(text, JSON_REJECT_DUPLICATES, &where);
+    if (json_is_object(*out))
+        return SVIT_OK;
+    json_decref(*out);
+    *out = NULL;
+    return program_fail(self, SVIT_E_FORMAT, "%s is no JSON object: line %d: %s", what, where.line,
+                        where.text);
+}
+
+/* VALUE is JSON where it can be read as such, else a text: dim=48, shift=keras. */
+static svit_status apply_set(json_t *object, struct program *self, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
+    if (!value)
+        value = json_string(equals + 1);
+    char *field = strndup(text, (size_t)(equals - text));
+    int failed = !field || !value || json_object_set(object, field, value) != 0;
+    json_decref(value);
+    free(field);
+    return failed ? program_fail(self, SVIT_E_ARGUMENT, "--set: '%s' is no UTF-8 text", text)
+                  : SVIT_OK;
+}
+
+static svit_status apply_sets(json_t *object, struct program *self, const config_option *option)
+{
+    for (size_t i = 0; i < option->set_count; i++)
+        TRY(apply_set(object, self, option->sets[i]));
+    return SVIT_OK;
+}
+
+static svit_status read_config(svit_model_config *out, struct program *self, const json_t *object)
+{
+    char *text = json_dumps(object, JSON_COMPACT);
+    if (!text)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for a configuration");
+    svit_status status = svit_model_config_from_json(out, sizeof *out, text, &self->err);
+    free(text);
+    return status;
+}
+
+static int says_classes(const json_t *file, const config_option *option)
+{
+    if (option->file && json_object_get(file, "num_classes"))
+        return 1;
+    for (size_t i = 0; i < option->set_count; i++)
+        if (strncmp(option->sets[i], "num_classes=", strlen("num_classes=")) == 0)
+            return 1;
+    return 0;
+}
+
+static svit_status edit_config(svit_model_config *out, struct program *self, json_t *object,
+                               const config_option *option, size_t classes)
+{
+    int follows = classes > 0 && !says_classes(object, option);
+    TRY(apply_sets(object, self, option));
+    const json_t *classifier = json_object_get(object, "classifier");
+    if (follows && !json_is_false(classifier))
+        json_object_set_new(object, "num_classes", json_integer((json_int_t)classes));
+    return read_config(out, self, object);
+}
+
+svit_status config_resolve(svit_model_config *out, struct program *self,
+                           const config_option *option, size_t classes)
+{
+    char *text = NULL;
+    json_t *object = NULL;
+    if (option->file)
+        TRY(path_read_text(self, option->file, &text));
+    else
+        TRY(preset_text(&text, self, option->preset));
+    svit_status status =
+        parse_object(&object, self, text, option->file ? option->file : option->preset);
+    if (status == SVIT_OK)
+        status = edit_config(out, self, object, option, classes);
+    json_decref(object);
+    free(text);
+    return status;
+}
+
+void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config *model,
+                         const svit_dataset *data)
+{
+    uint32_t margin_height = pipeline->resize_height - pipeline->output_height;
+    uint32_t margin_width = pipeline->resize_width - pipeline->output_width;
+    pipeline->output_height = model->input_height;
+    pipeline->output_width = model->input_width;
+    pipeline->resize_height = model->input_height + margin_height;
+    pipeline->resize_width = model->input_width + margin_width;
+    if (data) {
+        pipeline->source_height = (uint32_t)svit_dataset_height(data);
+        pipeline->source_width = (uint32_t)svit_dataset_width(data);
+    }
+}

@@ -1,0 +1,275 @@
+/* Data sets as options name them: --data SPEC and what goes with it. */
+#include "data_option.h"
+
+#include "path_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_DATA = 'd', KEY_VAL_FRACTION = 0x100, KEY_LIMIT_TRAIN, KEY_LIMIT_VAL, KEY_LIMIT_TEST };
+enum { PROCEDURAL_TRAIN = 4000, PROCEDURAL_OTHER = 1000, PROCEDURAL_MOST = 100000000 };
+
+const char *const data_split_names[] = {"train", "test", "val", NULL};
+
+static const struct argp_option options[] = {
+    {"data", KEY_DATA, "SPEC", 0,
+     "procedural[:COUNT] (default): pictures drawn from the seed, COUNT (4000) to train, 1000 each "
+     "to validate and to test; "
+     "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "
+     "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
+     "folder:DIR: DIR/train/CLASS/*.jpg|png and DIR/test/CLASS/..., with a part of DIR/train to "
+     "validate, or DIR/CLASS/... alone, with a part to validate and as large a part to test",
+     0},
+    {"val-fraction", KEY_VAL_FRACTION, "F", 0,
+     "Of folder:DIR, validate on the part F (0.01 to 0.4, default 0.1), chosen by the seed; "
+     "without DIR/train and DIR/test, test on another part of the same size",
+     0},
+    {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training pictures", 0},
+    {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation pictures", 0},
+    {"limit-test", KEY_LIMIT_TEST, "N", 0, "Take the first N test pictures", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+/* What follows `name` and a colon in spec; NULL where spec is of another kind. */
+static const char *spec_after(const char *spec, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(spec, name, length) == 0 && spec[length] == ':' ? spec + length + 1 : NULL;
+}
+
+static const char *spec_folder(const char *spec)
+{
+    const char *folder = spec_after(spec, "cifar10");
+    if (!folder)
+        folder = spec_after(spec, "cifar100");
+    return folder ? folder : spec_after(spec, "folder");
+}
+
+static void check_spec(const struct argp_state *state, const char *spec)
+{
+    const char *count = spec_after(spec, "procedural");
+    const char *folder = spec_folder(spec);
+    if (count)
+        option_unsigned(state, "--data procedural", count, 10, PROCEDURAL_MOST);
+    else if (!(folder && folder[0]) && strcmp(spec, "procedural") != 0)
+        argp_error(state,
+                   "--data: '%s' is none of procedural[:COUNT], cifar10:DIR, cifar100:DIR, "
+                   "folder:DIR",
+                   spec);
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    data_option *self = state->input;
+    switch (key) {
+    case KEY_DATA:
+        check_spec(state, text);
+        self->spec = text;
+        return 0;
+    case KEY_VAL_FRACTION:
+        self->val_fraction = option_real(state, "--val-fraction", text, 0.01, 0.4);
+        return 0;
+    case KEY_LIMIT_TRAIN:
+        self->limit[SVIT_SPLIT_TRAIN] = option_unsigned(state, "--limit-train", text, 1, SIZE_MAX);
+        return 0;
+    case KEY_LIMIT_VAL:
+        self->limit[SVIT_SPLIT_VALIDATION] =
+            option_unsigned(state, "--limit-val", text, 1, SIZE_MAX);
+        return 0;
+    case KEY_LIMIT_TEST:
+        self->limit[SVIT_SPLIT_TEST] = option_unsigned(state, "--limit-test", text, 1, SIZE_MAX);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp data_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+int data_has_own_size(const data_option *option)
+{
+    return spec_after(option->spec, "folder") == NULL;
+}
+
+static svit_status open_procedural(data_parts *out, struct program *self, const char *count,
+                                   unsigned wanted)
+{
+    size_t train = count ? strtoull(count, NULL, 10) : PROCEDURAL_TRAIN;
+    for (int32_t split = 0; split < 3; split++)
+        if (wanted & (1u << split))
+            TRY(svit_dataset_procedural(&out->split[split], self->context, self->seed, split,
+                                        split == SVIT_SPLIT_TRAIN ? train : PROCEDURAL_OTHER,
+                                        &self->err));
+    return SVIT_OK;
+}
+
+/* The first pictures train, the last `validation` of them validate. */
+static svit_status split_in_order(data_parts *out, struct program *self, svit_dataset *whole,
+                                  size_t validation, unsigned wanted)
+{
+    size_t train = svit_dataset_count(whole) - validation;
+    if (wanted & WANT_TRAIN)
+        TRY(svit_dataset_slice(&out->split[SVIT_SPLIT_TRAIN], whole, 0, train, &self->err));
+    if (wanted & WANT_VALIDATION)
+        TRY(svit_dataset_slice(&out->split[SVIT_SPLIT_VALIDATION], whole, train, validation,
+                               &self->err));
+    return SVIT_OK;
+}
+
+static svit_status open_cifar(data_parts *out, struct program *self, const char *folder, int fine,
+                              unsigned wanted)
+{
+    svit_dataset *whole = NULL;
+    if (wanted & WANT_TEST)
+        TRY(fine ? svit_dataset_cifar100(&out->split[SVIT_SPLIT_TEST], self->context, folder,
+                                         SVIT_SPLIT_TEST, SVIT_LABELS_FINE, &self->err)
+                 : svit_dataset_cifar10(&out->split[SVIT_SPLIT_TEST], self->context, folder,
+                                        SVIT_SPLIT_TEST, &self->err));
+    if (!(wanted & ~(unsigned)WANT_TEST))
+        return SVIT_OK;
+    TRY(fine ? svit_dataset_cifar100(&whole, self->context, folder, SVIT_SPLIT_TRAIN,
+                                     SVIT_LABELS_FINE, &self->err)
+             : svit_dataset_cifar10(&whole, self->context, folder, SVIT_SPLIT_TRAIN, &self->err));
+    size_t validation = svit_dataset_count(whole) / (fine ? 10 : 5);
+    svit_status status = split_in_order(out, self, whole, validation, wanted);
+    svit_dataset_free(whole);
+    return status;
+}
+
+/* splitmix64: enough for a shuffle, and the same on every machine. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void shuffle(size_t *indices, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        indices[i] = i;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = next_random(&seed) % i;
+        size_t held = indices[i - 1];
+        indices[i - 1] = indices[j];
+        indices[j] = held;
+    }
+}
+
+/* Deals `whole` out by the seed: validation first, then `test` pictures to test, the rest trains.
+ */
+static svit_status split_by_seed(data_parts *out, struct program *self, svit_dataset *whole,
+                                 size_t validation, size_t test, unsigned wanted)
+{
+    size_t count = svit_dataset_count(whole);
+    if (validation == 0 || validation + test >= count)
+        return program_fail(self, SVIT_E_FORMAT, "%zu pictures are too few to split", count);
+    size_t *indices = calloc(count, sizeof *indices);
+    if (!indices)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu indices", count);
+    shuffle(indices, count, self->seed);
+    const size_t first[3] = {validation + test, validation, 0};
+    const size_t sizes[3] = {count - validation - test, test, validation};
+    svit_status status = SVIT_OK;
+    for (size_t split = 0; split < 3 && status == SVIT_OK; split++)
+        if ((wanted & (1u << split)) && sizes[split] > 0)
+            status = svit_dataset_select(&out->split[split], whole, indices + first[split],
+                                         sizes[split], &self->err);
+    free(indices);
+    return status;
+}
+
+/* Labels are places in the list of classes, so both lists must be the same. */
+static svit_status check_classes(struct program *self, const svit_dataset *train,
+                                 const svit_dataset *test)
+{
+    size_t classes = svit_dataset_classes(train);
+    if (classes != svit_dataset_classes(test))
+        return program_fail(self, SVIT_E_FORMAT, "train/ has %zu classes, test/ %zu", classes,
+                            svit_dataset_classes(test));
+    for (size_t i = 0; i < classes; i++) {
+        const char *name = svit_dataset_class_name(train, i);
+        const char *other = svit_dataset_class_name(test, i);
+        if (name && other && strcmp(name, other) != 0)
+            return program_fail(self, SVIT_E_FORMAT, "class %zu is '%s' in train/, '%s' in test/",
+                                i, name, other);
+    }
+    return SVIT_OK;
+}
+
+static svit_status open_folder(data_parts *out, struct program *self, const data_option *option,
+                               size_t height, size_t width, unsigned wanted)
+{
+    const char *folder = spec_after(option->spec, "folder");
+    char train[PATH_CAPACITY];
+    char test[PATH_CAPACITY];
+    TRY(path_join(self, train, folder, "train"));
+    TRY(path_join(self, test, folder, "test"));
+    int apart = path_is_folder(train) && path_is_folder(test);
+    if (apart && (wanted & WANT_TEST))
+        TRY(svit_dataset_folder(&out->split[SVIT_SPLIT_TEST], self->context, test, height, width,
+                                &self->err));
+    if (apart && !(wanted & ~(unsigned)WANT_TEST))
+        return SVIT_OK;
+    svit_dataset *whole = NULL;
+    TRY(svit_dataset_folder(&whole, self->context, apart ? train : folder, height, width,
+                            &self->err));
+    size_t part = (size_t)((double)svit_dataset_count(whole) * option->val_fraction);
+    svit_status status = split_by_seed(out, self, whole, part, apart ? 0 : part, wanted);
+    if (status == SVIT_OK && apart && out->split[SVIT_SPLIT_TEST])
+        status = check_classes(self, whole, out->split[SVIT_SPLIT_TEST]);
+    svit_dataset_free(whole);
+    return status;
+}
+
+static svit_status apply_limits(data_parts *out, struct program *self, const data_option *option)
+{
+    for (size_t split = 0; split < 3; split++) {
+        svit_dataset *whole = out->split[split];
+        if (!whole || option->limit[split] == 0 ||
+            option->limit[split] >= svit_dataset_count(whole))
+            continue;
+        svit_dataset *first = NULL;
+        TRY(svit_dataset_slice(&first, whole, 0, option->limit[split], &self->err));
+        svit_dataset_free(whole);
+        out->split[split] = first;
+    }
+    return SVIT_OK;
+}
+
+svit_status data_open(data_parts *out, struct program *self, const data_option *option,
+                      size_t height, size_t width, unsigned wanted)
+{
+    const char *cifar10 = spec_after(option->spec, "cifar10");
+    const char *cifar100 = spec_after(option->spec, "cifar100");
+    if (cifar10 || cifar100)
+        TRY(open_cifar(out, self, cifar10 ? cifar10 : cifar100, cifar100 != NULL, wanted));
+    else if (data_has_own_size(option))
+        TRY(open_procedural(out, self, spec_after(option->spec, "procedural"), wanted));
+    else
+        TRY(open_folder(out, self, option, height, width, wanted));
+    return apply_limits(out, self, option);
+}
+
+void data_close(data_parts *parts)
+{
+    for (size_t split = 0; split < 3; split++) {
+        svit_dataset_free(parts->split[split]);
+        parts->split[split] = NULL;
+    }
+}
+
+char *data_spec_absolute(const char *spec)
+{
+    const char *folder = spec_folder(spec);
+    char *absolute = folder ? realpath(folder, NULL) : NULL;
+    char *whole = NULL;
+    if (!absolute)
+        return strdup(spec);
+    if (asprintf(&whole, "%.*s%s", (int)(folder - spec), spec, absolute) < 0)
+        whole = NULL;
+    free(absolute);
+    return whole;
+}

@@ -1,0 +1,78 @@
+/* Paths and whole files. */
+#include "path_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { TEXT_LIMIT = 16 << 20 };
+
+svit_status path_join(struct program *self, char *path, const char *folder, const char *name)
+{
+    int length = snprintf(path, PATH_CAPACITY, "%s/%s", folder, name);
+    if (length < 0 || length >= PATH_CAPACITY)
+        return program_fail(self, SVIT_E_ARGUMENT, "the path '%.80s...' is too long", folder);
+    return SVIT_OK;
+}
+
+svit_status path_make_folder(struct program *self, const char *folder)
+{
+    char path[PATH_CAPACITY];
+    if (snprintf(path, sizeof path, "%s", folder) >= (int)sizeof path)
+        return program_fail(self, SVIT_E_ARGUMENT, "the path '%.80s...' is too long", folder);
+    for (char *slash = path + 1;; slash++) {
+        slash = strchrnul(slash, '/');
+        int last = *slash == '\0';
+        *slash = '\0';
+        if (mkdir(path, 0777) != 0 && !(errno == EEXIST && path_is_folder(path)))
+            return program_fail(self, SVIT_E_IO, "cannot make the folder '%s': %s", path,
+                                strerror(errno));
+        if (last)
+            return SVIT_OK;
+        *slash = '/';
+    }
+}
+
+int path_is_folder(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+int path_exists(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0;
+}
+
+svit_status path_read_text(struct program *self, const char *path, char **text)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return program_fail(self, SVIT_E_IO, "cannot open '%s': %s", path, strerror(errno));
+    size_t length = 0;
+    size_t capacity = 1 << 16;
+    char *bytes = malloc(capacity);
+    while (bytes) {
+        length += fread(bytes + length, 1, capacity - length - 1, file);
+        if (length < capacity - 1 || capacity >= TEXT_LIMIT)
+            break;
+        capacity *= 2;
+        char *larger = realloc(bytes, capacity);
+        if (!larger)
+            free(bytes);
+        bytes = larger;
+    }
+    int complete = feof(file) && !ferror(file);
+    fclose(file);
+    if (!bytes || !complete) {
+        free(bytes);
+        return program_fail(self, bytes ? SVIT_E_IO : SVIT_E_MEMORY,
+                            "cannot read '%s' as a text of at most 16 MiB", path);
+    }
+    bytes[length] = '\0';
+    *text = bytes;
+    return SVIT_OK;
+}

@@ -1,0 +1,136 @@
+/* What every program shares: common options, a context, messages, the exit status. */
+#include "program.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_THREADS = 't', KEY_SEED = 's', KEY_JSON = 'j', KEY_QUIET = 'q' };
+
+static const struct argp_option options[] = {
+    {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 256 (0, the default: every core)", 0},
+    {"seed", KEY_SEED, "N", 0, "Draw all random numbers from N (default 0)", 0},
+    {"json", KEY_JSON, NULL, 0, "Print results as JSON, one object a line", 0},
+    {"quiet", KEY_QUIET, NULL, 0, "No progress, no notes; errors only", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    struct program *self = state->input;
+    switch (key) {
+    case KEY_THREADS:
+        self->threads = (uint32_t)option_unsigned(state, "--threads", text, 0, 256);
+        return 0;
+    case KEY_SEED:
+        self->seed = option_unsigned(state, "--seed", text, 0, UINT64_MAX);
+        return 0;
+    case KEY_JSON:
+        self->json = 1;
+        return 0;
+    case KEY_QUIET:
+        self->quiet = 1;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp program_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+static void print_version(FILE *stream, struct argp_state *state)
+{
+    fprintf(stream, "%s %s\n", state->name, svit_version_string());
+}
+
+void program_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    argp_err_exit_status = STATUS_USAGE;
+    argp_program_version_hook = print_version;
+    error_t failure = argp_parse(argp, argc, argv, 0, NULL, input);
+    if (failure) {
+        fprintf(stderr, "%s: %s\n", program_invocation_short_name, strerror(failure));
+        exit(STATUS_FAILED);
+    }
+}
+
+static void log_message(void *user, int32_t level, const char *message)
+{
+    const struct program *self = user;
+    if (!self->quiet)
+        fprintf(stderr, "%s: %s%s\n", program_invocation_short_name,
+                level == SVIT_LOG_WARNING ? "warning: " : "", message);
+}
+
+svit_status program_open(struct program *self)
+{
+    svit_context_config config;
+    TRY(svit_context_config_init(&config, sizeof config));
+    config.threads = self->threads;
+    config.log = log_message;
+    config.log_user = self;
+    return svit_context_create(&self->context, &config, &self->err);
+}
+
+int program_exit(struct program *self, svit_status status)
+{
+    svit_context_free(self->context);
+    self->context = NULL;
+    if (status == SVIT_OK && fflush(stdout) == 0)
+        return STATUS_DONE;
+    const char *message = status == SVIT_OK ? "cannot write the results" : self->err.message;
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+            message[0] != '\0' ? message : svit_status_name(status));
+    return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
+}
+
+svit_status program_fail(struct program *self, svit_status status, const char *format, ...)
+{
+    char message[sizeof self->err.message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return svit_error_set(&self->err, status, message);
+}
+
+uint64_t option_unsigned(const struct argp_state *state, const char *name, const char *text,
+                         uint64_t least, uint64_t greatest)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least ||
+        value > greatest)
+        argp_error(state, "%s: '%s' is no whole number from %" PRIu64 " to %" PRIu64, name, text,
+                   least, greatest);
+    return value;
+}
+
+double option_real(const struct argp_state *state, const char *name, const char *text, double least,
+                   double greatest)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(value) || value < least || value > greatest)
+        argp_error(state, "%s: '%s' is no number from %g to %g", name, text, least, greatest);
+    return value;
+}
+
+int32_t option_choice(const struct argp_state *state, const char *name, const char *text,
+                      const char *const *choices)
+{
+    char accepted[256] = "";
+    for (int32_t i = 0; choices[i]; i++) {
+        if (strcmp(text, choices[i]) == 0)
+            return i;
+        size_t used = strlen(accepted);
+        snprintf(accepted + used, sizeof accepted - used, "%s%s", i ? ", " : "", choices[i]);
+    }
+    argp_error(state, "%s: '%s' is none of %s", name, text, accepted);
+    return 0;
+}

@@ -1,0 +1,123 @@
+/* The options of a training run. */
+#include "train_option.h"
+
+const train_options train_defaults = {.program = PROGRAM_INIT,
+                                      .data = DATA_OPTION_INIT,
+                                      .config = CONFIG_OPTION_INIT,
+                                      .epochs = -1,
+                                      .batch = -1,
+                                      .patience = -1,
+                                      .lr = -1,
+                                      .weight_decay = -1,
+                                      .checkpoint_seconds = 60,
+                                      .schedule = -1,
+                                      .keep = -1};
+
+const char *const train_schedules[] = {"constant", "warmup-cosine", NULL};
+const char *const train_keeps[] = {"last", "best", NULL};
+const char *const train_computes[] = {"auto", "f32", "bf16", NULL};
+
+enum {
+    KEY_EPOCHS = 'e',
+    KEY_BATCH = 'b',
+    KEY_LR = 'l',
+    KEY_OUT = 'o',
+    KEY_RESUME = 'r',
+    KEY_WEIGHT_DECAY = 0x300,
+    KEY_SCHEDULE,
+    KEY_PATIENCE,
+    KEY_KEEP,
+    KEY_COMPUTE,
+    KEY_CHECKPOINT_SECONDS
+};
+
+static const struct argp_option option_list[] = {
+    {"epochs", KEY_EPOCHS, "N", 0, "Train for N epochs", 0},
+    {"batch", KEY_BATCH, "N", 0, "Take N pictures a step", 0},
+    {"lr", KEY_LR, "X", 0, "Learning rate, the schedule's greatest", 0},
+    {"weight-decay", KEY_WEIGHT_DECAY, "X", 0, "Weight decay", 0},
+    {"schedule", KEY_SCHEDULE, "NAME", 0, "constant or warmup-cosine", 0},
+    {"patience", KEY_PATIENCE, "N", 0,
+     "Stop after N epochs without a better validation top-1 (0: never)", 0},
+    {"keep", KEY_KEEP, "WHICH", 0, "Keep the last or the best weights", 0},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "auto (default), f32 or bf16; auto is f32", 0},
+    {"out", KEY_OUT, "DIR", 0,
+     "Write model.safetensors, checkpoint.safetensors, history.csv, curves.png and run.json to "
+     "DIR (default run)",
+     0},
+    {"resume", KEY_RESUME, "DIR", 0, "Go on with the run in DIR, with that run's own options", 0},
+    {"checkpoint-seconds", KEY_CHECKPOINT_SECONDS, "S", 0,
+     "Within an epoch, write a checkpoint each S seconds (default 60; 0: only between epochs)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_text(int key, char *text, const struct argp_state *state, train_options *self)
+{
+    switch (key) {
+    case KEY_SCHEDULE:
+        self->schedule = option_choice(state, "--schedule", text, train_schedules);
+        return 0;
+    case KEY_KEEP:
+        self->keep = option_choice(state, "--keep", text, train_keeps);
+        return 0;
+    case KEY_COMPUTE:
+        self->compute = option_choice(state, "--compute", text, train_computes);
+        return 0;
+    case KEY_OUT:
+        self->out = text;
+        return 0;
+    case KEY_RESUME:
+        self->resume = text;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    train_options *self = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->config;
+        state->child_inputs[1] = &self->data;
+        state->child_inputs[2] = &self->program;
+        return 0;
+    case KEY_EPOCHS:
+        self->epochs = (int64_t)option_unsigned(state, "--epochs", text, 1, 1000000);
+        return 0;
+    case KEY_BATCH:
+        self->batch = (int64_t)option_unsigned(state, "--batch", text, 1, 65536);
+        return 0;
+    case KEY_LR:
+        self->lr = option_real(state, "--lr", text, 0, 1000);
+        return 0;
+    case KEY_WEIGHT_DECAY:
+        self->weight_decay = option_real(state, "--weight-decay", text, 0, 1000);
+        return 0;
+    case KEY_PATIENCE:
+        self->patience = (int64_t)option_unsigned(state, "--patience", text, 0, 1000000);
+        return 0;
+    case KEY_CHECKPOINT_SECONDS:
+        self->checkpoint_seconds = option_real(state, "--checkpoint-seconds", text, 0, 1e9);
+        return 0;
+    default:
+        return parse_text(key, text, state, self);
+    }
+}
+
+static const struct argp_child children[] = {{&config_argp, 0, "The model:", 1},
+                                             {&data_argp, 0, "The data:", 2},
+                                             {&program_argp, 0, "Common options:", 3},
+                                             {NULL, 0, NULL, 0}};
+const struct argp train_argp = {
+    option_list,
+    parse_option,
+    NULL,
+    "Trains a model, validates it after each epoch, tests it at the end and saves it."
+    "\vA preset brings its own training settings; options override them. Ctrl-C ends the run after "
+    "the present step; --resume goes on with it. The last line on standard output is the test's "
+    "loss and accuracy.",
+    children,
+    NULL,
+    NULL};

@@ -1,0 +1,31 @@
+/* The options of a training run. */
+#ifndef EXAMPLE_TRAIN_OPTION_H
+#define EXAMPLE_TRAIN_OPTION_H
+
+#include "config_option.h"
+#include "data_option.h"
+
+/* What the command line says; what is negative or NULL was not said. */
+typedef struct train_options {
+    struct program program;
+    data_option data;
+    config_option config;
+    int64_t epochs, batch, patience;
+    double lr, weight_decay, checkpoint_seconds;
+    int32_t schedule, keep, compute;
+    const char *out, *resume;
+} train_options;
+
+/* What holds before the command line is read. */
+extern const train_options train_defaults;
+
+/* The parser; its input is a `train_options *`. */
+extern const struct argp train_argp;
+
+/* The words of options, in the order of SVIT_SCHEDULE_* and SVIT_KEEP_*; of --compute, where auto
+ * means float32. */
+extern const char *const train_schedules[];
+extern const char *const train_keeps[];
+extern const char *const train_computes[];
+
+#endif

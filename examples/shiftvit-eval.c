@@ -1,0 +1,85 @@
+/* Loss, top-1 and top-5 of a model on a data set. */
+#include "common/data_option.h"
+#include "common/results.h"
+
+typedef struct eval_options {
+    struct program program;
+    data_option data;
+    const char *model;
+    int32_t split; /* SVIT_SPLIT_* */
+    size_t batch;
+} eval_options;
+
+enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_BATCH = 'b' };
+
+static const struct argp_option option_list[] = {
+    {"model", KEY_MODEL, "FILE", 0, "The model's file (needed)", 0},
+    {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
+    {"batch", KEY_BATCH, "N", 0, "Compute N pictures at once (default 256)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    eval_options *self = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->data;
+        state->child_inputs[1] = &self->program;
+        return 0;
+    case KEY_MODEL:
+        self->model = text;
+        return 0;
+    case KEY_SPLIT:
+        self->split = option_choice(state, "--split", text, data_split_names);
+        return 0;
+    case KEY_BATCH:
+        self->batch = option_unsigned(state, "--batch", text, 1, 65536);
+        return 0;
+    case ARGP_KEY_END:
+        if (!self->model)
+            argp_error(state, "--model FILE is needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {
+    {&data_argp, 0, "The data:", 1}, {&program_argp, 0, "Common options:", 2}, {NULL, 0, NULL, 0}};
+static const struct argp parser = {
+    option_list,
+    parse_option,
+    NULL,
+    "Prints loss, top-1 and top-5 of a model on one part of a data set."
+    "\vThe pictures go through the preprocessing that the model's file carries. A part that "
+    "is drawn or split by chance is the one that training had only with the same --seed.",
+    children,
+    NULL,
+    NULL};
+
+static svit_status evaluate(eval_options *options, svit_model **model, data_parts *data)
+{
+    struct program *program = &options->program;
+    svit_pipeline_config pipeline;
+    TRY(program_open(program));
+    TRY(svit_model_load(model, program->context, options->model, &program->err));
+    TRY(svit_model_get_pipeline(*model, &pipeline, sizeof pipeline, &program->err));
+    TRY(data_open(data, program, &options->data, pipeline.source_height, pipeline.source_width,
+                  1u << options->split));
+    return results_evaluate(program, *model, data->split[options->split],
+                            data_split_names[options->split], options->batch);
+}
+
+int main(int argc, char **argv)
+{
+    eval_options options = {
+        .program = PROGRAM_INIT, .data = DATA_OPTION_INIT, .split = SVIT_SPLIT_TEST, .batch = 256};
+    svit_model *model = NULL;
+    data_parts data = {{NULL, NULL, NULL}};
+    program_parse(&parser, argc, argv, &options);
+    svit_status status = evaluate(&options, &model, &data);
+    svit_model_free(model);
+    data_close(&data);
+    return program_exit(&options.program, status);
+}

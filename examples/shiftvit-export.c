@@ -1,0 +1,135 @@
+/* Writes pictures of a data set as PNG files, to look at or to predict. */
+#include "common/data_option.h"
+#include "common/path_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct export_options {
+    struct program program;
+    data_option data;
+    const char *out;
+    int32_t split; /* SVIT_SPLIT_* */
+    size_t count;
+    int by_class;
+    size_t size;
+} export_options;
+
+enum { KEY_OUT = 'o', KEY_COUNT = 'n', KEY_SPLIT = 0x300, KEY_BY_CLASS, KEY_SIZE };
+
+static const struct argp_option option_list[] = {
+    {"out", KEY_OUT, "DIR", 0, "Write to the folder DIR (needed)", 0},
+    {"count", KEY_COUNT, "N", 0, "Write the first N pictures (default 9; 0: all)", 0},
+    {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
+    {"by-class", KEY_BY_CLASS, NULL, 0,
+     "A subfolder for each class, as --data folder:DIR reads them", 0},
+    {"size", KEY_SIZE, "N", 0, "Bring pictures of folder:DIR to N x N (default 32)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    export_options *self = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->data;
+        state->child_inputs[1] = &self->program;
+        return 0;
+    case KEY_OUT:
+        self->out = text;
+        return 0;
+    case KEY_COUNT:
+        self->count = option_unsigned(state, "--count", text, 0, SIZE_MAX);
+        return 0;
+    case KEY_SPLIT:
+        self->split = option_choice(state, "--split", text, data_split_names);
+        return 0;
+    case KEY_BY_CLASS:
+        self->by_class = 1;
+        return 0;
+    case KEY_SIZE:
+        self->size = option_unsigned(state, "--size", text, 1, 8192);
+        return 0;
+    case ARGP_KEY_END:
+        if (!self->out)
+            argp_error(state, "--out DIR is needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {
+    {&data_argp, 0, "The data:", 1}, {&program_argp, 0, "Common options:", 2}, {NULL, 0, NULL, 0}};
+static const struct argp parser = {
+    option_list, parse_option,
+    NULL,        "Writes pictures of a data set as PNG files, named by their number and class.",
+    children,    NULL,
+    NULL};
+
+/* DIR/00007-circle.png, or DIR/circle/00007.png, the folder made where it is missing. */
+static svit_status picture_path(export_options *self, char *path, const svit_dataset *data,
+                                size_t index, int32_t label)
+{
+    char name[512];
+    char number[32];
+    char folder[PATH_CAPACITY];
+    snprintf(number, sizeof number, "class-%d", label);
+    const char *class_name = svit_dataset_class_name(data, (size_t)label);
+    if (!class_name)
+        class_name = number;
+    if (!self->by_class) {
+        snprintf(name, sizeof name, "%05zu-%s.png", index, class_name);
+        return path_join(&self->program, path, self->out, name);
+    }
+    TRY(path_join(&self->program, folder, self->out, class_name));
+    TRY(path_make_folder(&self->program, folder));
+    snprintf(name, sizeof name, "%05zu.png", index);
+    return path_join(&self->program, path, folder, name);
+}
+
+static svit_status export_pictures(export_options *self, const svit_dataset *data, uint8_t *rgb)
+{
+    struct program *program = &self->program;
+    size_t count = svit_dataset_count(data);
+    if (self->count > 0 && self->count < count)
+        count = self->count;
+    TRY(path_make_folder(program, self->out));
+    for (size_t i = 0; i < count; i++) {
+        char path[PATH_CAPACITY];
+        int32_t label = 0;
+        TRY(svit_dataset_sample(data, i, rgb, &label, &program->err));
+        TRY(picture_path(self, path, data, i, label));
+        TRY(svit_image_write_png(program->context, path, rgb, svit_dataset_height(data),
+                                 svit_dataset_width(data), &program->err));
+    }
+    if (!program->quiet)
+        fprintf(stderr, "%zu pictures in %s/\n", count, self->out);
+    return SVIT_OK;
+}
+
+static svit_status export_split(export_options *self, data_parts *parts)
+{
+    TRY(program_open(&self->program));
+    TRY(data_open(parts, &self->program, &self->data, self->size, self->size, 1u << self->split));
+    const svit_dataset *data = parts->split[self->split];
+    uint8_t *rgb = calloc(svit_dataset_height(data) * svit_dataset_width(data), 3);
+    svit_status status = rgb ? export_pictures(self, data, rgb)
+                             : program_fail(&self->program, SVIT_E_MEMORY, "no memory");
+    free(rgb);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    export_options options = {.program = PROGRAM_INIT,
+                              .data = DATA_OPTION_INIT,
+                              .split = SVIT_SPLIT_TEST,
+                              .count = 9,
+                              .size = 32};
+    data_parts parts = {{NULL, NULL, NULL}};
+    program_parse(&parser, argc, argv, &options);
+    svit_status status = export_split(&options, &parts);
+    data_close(&parts);
+    return program_exit(&options.program, status);
+}

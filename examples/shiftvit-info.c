@@ -1,0 +1,216 @@
+/* What is in a model file; how this build runs here. */
+#include "common/config_option.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct info_options {
+    struct program program;
+    const char *model;
+    int build;
+} info_options;
+
+enum { KEY_MODEL = 'm', KEY_BUILD = 'b' };
+
+static const struct argp_option option_list[] = {
+    {"model", KEY_MODEL, "FILE", 0,
+     "Describe a model file: configuration, parameters by tensor, classes, preprocessing", 0},
+    {"build", KEY_BUILD, NULL, 0,
+     "Describe this build: version, CPU, instruction set, matrix products, threads", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    info_options *self = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->program;
+        return 0;
+    case KEY_MODEL:
+        self->model = text;
+        return 0;
+    case KEY_BUILD:
+        self->build = 1;
+        return 0;
+    case ARGP_KEY_END:
+        if (!self->model && !self->build)
+            argp_error(state, "--model FILE or --build is needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
+                                             {NULL, 0, NULL, 0}};
+static const struct argp parser = {
+    option_list, parse_option, NULL, "Tells what is in a model file, or how this build runs here.",
+    children,    NULL,         NULL};
+
+static json_t *parameter_object(const svit_model *model, const char *name)
+{
+    int64_t shape[8];
+    size_t rank = 0;
+    json_int_t elements = 1;
+    json_t *sizes = json_array();
+    svit_model_parameter_shape(model, name, shape, &rank, NULL);
+    for (size_t i = 0; i < rank; i++) {
+        json_array_append_new(sizes, json_integer(shape[i]));
+        elements *= shape[i];
+    }
+    return json_pack("{s:s, s:o, s:I}", "name", name, "shape", sizes, "elements", elements);
+}
+
+static json_t *parameters_array(const svit_model *model)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < svit_model_parameter_count(model); i++)
+        json_array_append_new(array, parameter_object(model, svit_model_parameter_name(model, i)));
+    return array;
+}
+
+static json_t *classes_array(const svit_model *model)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; svit_model_class_name(model, i); i++)
+        json_array_append_new(array, json_string(svit_model_class_name(model, i)));
+    return array;
+}
+
+/* null where the file carries none. */
+static json_t *preprocessing_object(const svit_model *model)
+{
+    svit_pipeline_config pipeline;
+    char text[4096];
+    if (svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL) != SVIT_OK ||
+        svit_pipeline_config_to_json(&pipeline, text, sizeof text, NULL, NULL) != SVIT_OK)
+        return json_null();
+    return json_loads(text, 0, NULL);
+}
+
+static svit_status model_object(json_t **out, struct program *program, const char *path,
+                                const svit_model *model)
+{
+    svit_model_config config;
+    char *text = NULL;
+    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
+    TRY(config_text(&text, program, &config));
+    *out = json_pack("{s:s, s:o, s:I, s:o, s:o, s:o}", "file", path, "config",
+                     json_loads(text, 0, NULL), "parameters",
+                     (json_int_t)svit_model_parameter_elements(model), "tensors",
+                     parameters_array(model), "classes", classes_array(model), "preprocessing",
+                     preprocessing_object(model));
+    free(text);
+    return *out ? SVIT_OK
+                : program_fail(program, SVIT_E_MEMORY, "no memory to describe '%s'", path);
+}
+
+static void print_fields(const char *title, const json_t *object)
+{
+    const char *name;
+    json_t *value;
+    printf("%s\n", title);
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+        printf("  %-18s %s\n", name, text ? text : "?");
+        free(text);
+    }
+}
+
+static void print_tensors(const json_t *tensors)
+{
+    size_t i;
+    json_t *tensor;
+    json_array_foreach(tensors, i, tensor)
+    {
+        char *shape = json_dumps(json_object_get(tensor, "shape"), 0);
+        printf("  %-42s %12" JSON_INTEGER_FORMAT "  %s\n",
+               json_string_value(json_object_get(tensor, "name")),
+               json_integer_value(json_object_get(tensor, "elements")), shape ? shape : "?");
+        free(shape);
+    }
+}
+
+static void print_model(const json_t *object)
+{
+    size_t i;
+    json_t *name;
+    const json_t *classes = json_object_get(object, "classes");
+    const json_t *preprocessing = json_object_get(object, "preprocessing");
+    print_fields("configuration", json_object_get(object, "config"));
+    printf("parameters: %" JSON_INTEGER_FORMAT "\n",
+           json_integer_value(json_object_get(object, "parameters")));
+    print_tensors(json_object_get(object, "tensors"));
+    puts(json_array_size(classes) > 0 ? "classes" : "classes: no names in the file");
+    json_array_foreach(classes, i, name) printf("  %4zu  %s\n", i, json_string_value(name));
+    if (json_is_object(preprocessing))
+        print_fields("preprocessing", preprocessing);
+    else
+        puts("preprocessing: none in the file");
+}
+
+static void print_line(const json_t *object)
+{
+    json_dumpf(object, stdout, JSON_REAL_PRECISION(9));
+    putchar('\n');
+}
+
+static svit_status describe_model(struct program *program, const char *path)
+{
+    svit_model *model = NULL;
+    json_t *object = NULL;
+    TRY(svit_model_load(&model, program->context, path, &program->err));
+    svit_status status = model_object(&object, program, path, model);
+    if (status == SVIT_OK)
+        (program->json ? print_line : print_model)(object);
+    json_decref(object);
+    svit_model_free(model);
+    return status;
+}
+
+static void print_build(const json_t *object)
+{
+    const char *name;
+    json_t *value;
+    size_t i;
+    json_t *warning;
+    json_object_foreach((json_t *)(uintptr_t)object, name, value) if (json_is_string(value))
+        printf("%-16s %s\n", name, json_string_value(value));
+    else if (json_is_integer(value))
+        printf("%-16s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
+    json_array_foreach(json_object_get(object, "warnings"), i, warning)
+        printf("warning: %s\n", json_string_value(warning));
+}
+
+static svit_status describe_build(struct program *program)
+{
+    char text[8192];
+    TRY(svit_context_describe(program->context, text, sizeof text, NULL, &program->err));
+    json_t *object = json_loads(text, 0, NULL);
+    if (!object)
+        return program_fail(program, SVIT_E_FORMAT, "the library's description is no JSON");
+    (program->json ? print_line : print_build)(object);
+    json_decref(object);
+    return SVIT_OK;
+}
+
+static svit_status describe(info_options *options)
+{
+    TRY(program_open(&options->program));
+    if (options->build)
+        TRY(describe_build(&options->program));
+    if (options->model)
+        TRY(describe_model(&options->program, options->model));
+    return SVIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    info_options options = {.program = PROGRAM_INIT};
+    program_parse(&parser, argc, argv, &options);
+    return program_exit(&options.program, describe(&options));
+}

@@ -1,0 +1,266 @@
+/* The classes of pictures, by confidence, and a grid of the pictures with their classes. */
+#include "common/path_text.h"
+#include "common/picture_grid.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct predict_options {
+    struct program program;
+    const char *model, *grid;
+    size_t top;
+    char **paths; /* pictures and folders as given; borrowed from the command line */
+    size_t path_count;
+} predict_options;
+
+enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g' };
+
+static const struct argp_option option_list[] = {
+    {"model", KEY_MODEL, "FILE", 0, "The model's file (needed)", 0},
+    {"top", KEY_TOP, "K", 0, "Print the K likeliest classes (default 5)", 0},
+    {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine pictures with their classes", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    predict_options *self = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->program;
+        return 0;
+    case KEY_MODEL:
+        self->model = text;
+        return 0;
+    case KEY_TOP:
+        self->top = option_unsigned(state, "--top", text, 1, 1048576);
+        return 0;
+    case KEY_GRID:
+        self->grid = text;
+        return 0;
+    case ARGP_KEY_ARGS:
+        self->paths = state->argv + state->next;
+        self->path_count = (size_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_END:
+        if (!self->model)
+            argp_error(state, "--model FILE is needed");
+        if (self->path_count == 0)
+            argp_error(state, "PATH: a picture or a folder of pictures is needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
+                                             {NULL, 0, NULL, 0}};
+static const struct argp parser = {option_list,
+                                   parse_option,
+                                   "PATH...",
+                                   "Prints the classes of JPEG and PNG pictures by confidence."
+                                   "\vOf a folder, every *.jpg, *.jpeg and *.png in it is taken. "
+                                   "Pictures come in the order of their names.",
+                                   children,
+                                   NULL,
+                                   NULL};
+
+/* Paths that grow; the texts are its own. */
+typedef struct path_list {
+    char **paths;
+    size_t count, capacity;
+} path_list;
+
+static svit_status list_add(path_list *self, struct program *program, const char *path)
+{
+    if (self->count == self->capacity) {
+        size_t capacity = 2 * self->capacity + 64;
+        char **larger = reallocarray(self->paths, capacity, sizeof *larger);
+        if (!larger)
+            return program_fail(program, SVIT_E_MEMORY, "no memory for %zu paths", capacity);
+        self->paths = larger;
+        self->capacity = capacity;
+    }
+    self->paths[self->count] = strdup(path);
+    if (!self->paths[self->count])
+        return program_fail(program, SVIT_E_MEMORY, "no memory for a path");
+    self->count++;
+    return SVIT_OK;
+}
+
+static void list_free(path_list *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        free(self->paths[i]);
+    free(self->paths);
+}
+
+static int is_picture(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 ||
+                   strcasecmp(dot, ".png") == 0);
+}
+
+static svit_status list_folder(path_list *list, struct program *program, const char *folder)
+{
+    DIR *entries = opendir(folder);
+    if (!entries)
+        return program_fail(program, SVIT_E_IO, "cannot open '%s': %s", folder, strerror(errno));
+    svit_status status = SVIT_OK;
+    size_t before = list->count;
+    for (struct dirent *entry; status == SVIT_OK && (entry = readdir(entries));) {
+        char path[PATH_CAPACITY];
+        if (!is_picture(entry->d_name))
+            continue;
+        status = path_join(program, path, folder, entry->d_name);
+        if (status == SVIT_OK)
+            status = list_add(list, program, path);
+    }
+    closedir(entries);
+    if (status == SVIT_OK && list->count == before)
+        status = program_fail(program, SVIT_E_FORMAT, "'%s' has no *.jpg, *.jpeg or *.png", folder);
+    return status;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static svit_status list_pictures(path_list *list, predict_options *options)
+{
+    for (size_t i = 0; i < options->path_count; i++)
+        if (path_is_folder(options->paths[i]))
+            TRY(list_folder(list, &options->program, options->paths[i]));
+        else
+            TRY(list_add(list, &options->program, options->paths[i]));
+    qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
+    return SVIT_OK;
+}
+
+/* One prediction: the classes, the likeliest first. */
+struct ranking {
+    float *probabilities; /* by label */
+    size_t *labels;       /* by rank */
+    size_t classes;
+};
+
+static void rank(struct ranking *self)
+{
+    for (size_t i = 0; i < self->classes; i++) {
+        size_t place = i;
+        while (place > 0 && self->probabilities[self->labels[place - 1]] < self->probabilities[i]) {
+            self->labels[place] = self->labels[place - 1];
+            place--;
+        }
+        self->labels[place] = i;
+    }
+}
+
+static const char *class_name(const svit_predictor *predictor, size_t label, char number[32])
+{
+    const char *name = svit_predictor_class_name(predictor, label);
+    snprintf(number, 32, "class %zu", label);
+    return name ? name : number;
+}
+
+static void print_text(const svit_predictor *predictor, const struct ranking *ranking, size_t top,
+                       const char *path)
+{
+    char number[32];
+    printf("%s\n", path);
+    for (size_t i = 0; i < top; i++)
+        printf("  %6.2f %%  %s\n", 100 * (double)ranking->probabilities[ranking->labels[i]],
+               class_name(predictor, ranking->labels[i], number));
+}
+
+static void print_json(const svit_predictor *predictor, const struct ranking *ranking, size_t top,
+                       const char *path)
+{
+    char number[32];
+    json_t *classes = json_array();
+    for (size_t i = 0; i < top; i++)
+        json_array_append_new(classes,
+                              json_pack("{s:s, s:I, s:f}", "class",
+                                        class_name(predictor, ranking->labels[i], number), "label",
+                                        (json_int_t)ranking->labels[i], "confidence",
+                                        100 * (double)ranking->probabilities[ranking->labels[i]]));
+    json_t *object = json_pack("{s:s, s:o}", "picture", path, "classes", classes);
+    json_dumpf(object, stdout, JSON_REAL_PRECISION(6));
+    putchar('\n');
+    json_decref(object);
+}
+
+static void fill_cell(grid_cell *cell, const svit_predictor *predictor,
+                      const struct ranking *ranking, const char *path)
+{
+    char number[32];
+    size_t label = ranking->labels[0];
+    snprintf(cell->path, sizeof cell->path, "%s", path);
+    snprintf(cell->title, sizeof cell->title, "%s %.1f %%", class_name(predictor, label, number),
+             100 * (double)ranking->probabilities[label]);
+}
+
+/* A picture that cannot be read is said and passed over; the first such failure is returned. */
+static svit_status predict_all(predict_options *options, svit_predictor *predictor,
+                               const path_list *list, struct ranking *ranking)
+{
+    static grid_cell cells[GRID_PICTURES];
+    size_t cell_count = 0;
+    svit_status result = SVIT_OK;
+    size_t top = options->top < ranking->classes ? options->top : ranking->classes;
+    for (size_t i = 0; i < list->count; i++) {
+        svit_status status = svit_predict_file(predictor, list->paths[i], ranking->probabilities,
+                                               &options->program.err);
+        if (status != SVIT_OK) {
+            fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+                    options->program.err.message);
+            result =
+                program_fail(&options->program, SVIT_E_FORMAT, "not every picture could be read");
+            continue;
+        }
+        rank(ranking);
+        (options->program.json ? print_json : print_text)(predictor, ranking, top, list->paths[i]);
+        if (cell_count < GRID_PICTURES)
+            fill_cell(&cells[cell_count++], predictor, ranking, list->paths[i]);
+    }
+    if (options->grid && cell_count > 0)
+        TRY(picture_grid_draw(&options->program, cells, cell_count, options->grid));
+    return result;
+}
+
+static svit_status predict(predict_options *options, svit_predictor **predictor, path_list *list)
+{
+    struct program *program = &options->program;
+    TRY(program_open(program));
+    TRY(svit_predictor_create(predictor, program->context, options->model, NULL, &program->err));
+    TRY(list_pictures(list, options));
+    struct ranking ranking = {.classes = svit_predictor_classes(*predictor)};
+    ranking.probabilities = calloc(ranking.classes, sizeof *ranking.probabilities);
+    ranking.labels = calloc(ranking.classes, sizeof *ranking.labels);
+    svit_status status =
+        ranking.probabilities && ranking.labels
+            ? predict_all(options, *predictor, list, &ranking)
+            : program_fail(program, SVIT_E_MEMORY, "no memory for %zu classes", ranking.classes);
+    free(ranking.probabilities);
+    free(ranking.labels);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    predict_options options = {.program = PROGRAM_INIT, .top = 5};
+    svit_predictor *predictor = NULL;
+    path_list list = {NULL, 0, 0};
+    program_parse(&parser, argc, argv, &options);
+    svit_status status = predict(&options, &predictor, &list);
+    list_free(&list);
+    svit_predictor_free(predictor);
+    return program_exit(&options.program, status);
+}

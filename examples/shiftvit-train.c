@@ -1,0 +1,259 @@
+/* Trains a model on a data set, validates it each epoch, tests it at the end, and saves it. */
+#include "common/curves.h"
+#include "common/path_text.h"
+#include "common/progress.h"
+#include "common/results.h"
+#include "common/run_file.h"
+#include "common/train_option.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One run and all that it holds. */
+typedef struct train_run {
+    train_options options;
+    svit_trainer_config trainer_config;
+    svit_optimizer_config optimizer_config;
+    svit_pipeline_config pipeline;
+    data_parts data;
+    svit_model *model;
+    svit_trainer *trainer;
+    struct progress progress;
+    char curves[PATH_CAPACITY];
+} train_run;
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal_number)
+{
+    interrupted = signal_number;
+}
+
+/* The first Ctrl-C asks the run to end; a second one ends the process as usual. */
+static void watch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* The settings of the preset, with what the options say instead. */
+static svit_status settle(train_run *self)
+{
+    train_options *options = &self->options;
+    svit_trainer_config *trainer = &self->trainer_config;
+    svit_optimizer_config *optimizer = &self->optimizer_config;
+    svit_model_config known;
+    TRY(svit_model_config_preset(&known, sizeof known, options->config.preset,
+                                 &options->program.err));
+    TRY(svit_training_preset(options->config.preset, trainer, sizeof *trainer, optimizer,
+                             sizeof *optimizer, &self->pipeline, sizeof self->pipeline,
+                             &options->program.err));
+    trainer->epochs = options->epochs < 0 ? trainer->epochs : (uint32_t)options->epochs;
+    trainer->batch = options->batch < 0 ? trainer->batch : (uint32_t)options->batch;
+    trainer->patience = options->patience < 0 ? trainer->patience : (uint32_t)options->patience;
+    trainer->keep = options->keep < 0 ? trainer->keep : options->keep;
+    trainer->seed = options->program.seed;
+    trainer->folder = options->out;
+    trainer->checkpoint_seconds = options->checkpoint_seconds;
+    trainer->compute = options->compute == 2 ? SVIT_COMPUTE_BF16 : SVIT_COMPUTE_F32;
+    optimizer->schedule = options->schedule < 0 ? optimizer->schedule : options->schedule;
+    optimizer->learning_rate = options->lr < 0 ? optimizer->learning_rate : options->lr;
+    optimizer->lr_start = fmin(optimizer->lr_start, optimizer->learning_rate);
+    if (options->weight_decay >= 0)
+        optimizer->weight_decay = options->weight_decay;
+    return SVIT_OK;
+}
+
+/* A new model, or that of the checkpoint. */
+static svit_status make_model(train_run *self)
+{
+    struct program *program = &self->options.program;
+    const config_option *option = &self->options.config;
+    const svit_dataset *training = self->data.split[SVIT_SPLIT_TRAIN];
+    svit_model_config config;
+    if (self->options.resume) {
+        char path[PATH_CAPACITY];
+        if (option->file || option->set_count > 0)
+            return program_fail(program, SVIT_E_ARGUMENT,
+                                "--config and --set: the model of a run that goes on is fixed; "
+                                "accepted without --resume");
+        TRY(path_join(program, path, self->options.resume, "checkpoint.safetensors"));
+        TRY(svit_model_load(&self->model, program->context, path, &program->err));
+        TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
+    } else {
+        TRY(config_resolve(&config, program, option, svit_dataset_classes(training)));
+        TRY(svit_model_create(&self->model, program->context, &config, program->seed,
+                              &program->err));
+    }
+    config_fit_pipeline(&self->pipeline, &config,
+                        data_has_own_size(&self->options.data) ? training : NULL);
+    return SVIT_OK;
+}
+
+__attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const char *name,
+                                                             const char *format, ...)
+{
+    char text[64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    json_object_set_new(list, name, json_string(text));
+}
+
+/* The options that this run comes down to, in the words of the command line. */
+static json_t *list_options(const train_run *self)
+{
+    const train_options *options = &self->options;
+    json_t *list = json_object();
+    char *data = data_spec_absolute(options->data.spec);
+    static const char *const limits[] = {"limit-train", "limit-test", "limit-val"};
+    json_object_set_new(list, "preset", json_string(options->config.preset));
+    json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
+    free(data);
+    add_option(list, "val-fraction", "%.17g", options->data.val_fraction);
+    for (size_t split = 0; split < 3; split++)
+        if (options->data.limit[split] > 0)
+            add_option(list, limits[split], "%zu", options->data.limit[split]);
+    add_option(list, "seed", "%" PRIu64, options->program.seed);
+    add_option(list, "threads", "%" PRIu32, options->program.threads);
+    add_option(list, "epochs", "%" PRIu32, self->trainer_config.epochs);
+    add_option(list, "batch", "%" PRIu32, self->trainer_config.batch);
+    add_option(list, "patience", "%" PRIu32, self->trainer_config.patience);
+    add_option(list, "keep", "%s", train_keeps[self->trainer_config.keep]);
+    add_option(list, "lr", "%.17g", self->optimizer_config.learning_rate);
+    add_option(list, "weight-decay", "%.17g", self->optimizer_config.weight_decay);
+    add_option(list, "schedule", "%s", train_schedules[self->optimizer_config.schedule]);
+    add_option(list, "compute", "%s", train_computes[options->compute]);
+    add_option(list, "checkpoint-seconds", "%.17g", options->checkpoint_seconds);
+    return list;
+}
+
+static svit_status save_options(train_run *self)
+{
+    struct program *program = &self->options.program;
+    svit_model_config config;
+    char *text = NULL;
+    TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
+    TRY(config_text(&text, program, &config));
+    json_t *list = list_options(self);
+    svit_status status = run_file_save(program, self->options.out, list, text);
+    json_decref(list);
+    free(text);
+    return status;
+}
+
+static svit_status prepare(train_run *self)
+{
+    struct program *program = &self->options.program;
+    TRY(settle(self));
+    TRY(path_make_folder(program, self->options.out));
+    TRY(path_join(program, self->curves, self->options.out, "curves.png"));
+    TRY(data_open(&self->data, program, &self->options.data, self->pipeline.source_height,
+                  self->pipeline.source_width, WANT_ALL));
+    TRY(make_model(self));
+    TRY(svit_trainer_create(&self->trainer, program->context, self->model,
+                            self->data.split[SVIT_SPLIT_TRAIN],
+                            self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config,
+                            &self->optimizer_config, &self->pipeline, &program->err));
+    if (self->options.resume)
+        TRY(svit_trainer_resume(self->trainer, &program->err));
+    return save_options(self);
+}
+
+static void introduce(const train_run *self)
+{
+    if (self->options.program.quiet)
+        return;
+    fprintf(stderr,
+            "%" PRIu64 " parameters, %zu classes; %zu pictures train, %zu validate, %zu test; "
+            "at most %" PRIu32 " epochs in batches of %" PRIu32 ", %" PRIu32 " threads; %s/\n",
+            svit_model_parameter_elements(self->model),
+            svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]),
+            svit_dataset_count(self->data.split[SVIT_SPLIT_TRAIN]),
+            svit_dataset_count(self->data.split[SVIT_SPLIT_VALIDATION]),
+            svit_dataset_count(self->data.split[SVIT_SPLIT_TEST]), self->trainer_config.epochs,
+            self->trainer_config.batch, svit_context_threads(self->options.program.context),
+            self->options.out);
+}
+
+static int32_t watch(const svit_trainer_event *event, void *user)
+{
+    train_run *self = user;
+    const struct program *program = &self->options.program;
+    if (event->kind == SVIT_EVENT_STEP && !program->quiet)
+        progress_step(&self->progress, event);
+    if (event->kind == SVIT_EVENT_EPOCH && !program->quiet)
+        progress_epoch(&self->progress, event);
+    if (event->kind == SVIT_EVENT_EPOCH && program->json)
+        results_epoch(event);
+    if (event->kind == SVIT_EVENT_FINISHED && event->stopped_early && !program->quiet)
+        fprintf(stderr, "stopped early: no better validation than that of epoch %" PRIu64 "\n",
+                event->best_epoch);
+    return interrupted;
+}
+
+static svit_status train(train_run *self)
+{
+    struct program *program = &self->options.program;
+    char path[PATH_CAPACITY];
+    TRY(program_open(program));
+    TRY(prepare(self));
+    introduce(self);
+    watch_interrupts();
+    svit_status status = svit_trainer_run(self->trainer, watch, self, &program->err);
+    if (status != SVIT_OK && !program->quiet)
+        progress_clear();
+    if (status == SVIT_OK || status == SVIT_E_STOPPED)
+        TRY(curves_draw(program, self->trainer, self->curves));
+    if (status == SVIT_E_STOPPED)
+        return program_fail(program, status,
+                            "stopped, checkpoint written; go on with: shiftvit-train --resume %s",
+                            self->options.out);
+    TRY(status);
+    TRY(path_join(program, path, self->options.out, "model.safetensors"));
+    TRY(svit_model_save(self->model, path, &program->err));
+    return results_evaluate(program, self->model, self->data.split[SVIT_SPLIT_TEST], "test",
+                            self->trainer_config.batch);
+}
+
+/* With --resume, the run's own options come first, then those of this command line. */
+static void parse(train_options *options, int argc, char **argv, int *count, char ***arguments)
+{
+    *options = train_defaults;
+    program_parse(&train_argp, argc, argv, options);
+    if (options->resume) {
+        const char *folder = options->resume;
+        svit_status status =
+            run_file_arguments(&options->program, folder, argc, argv, count, arguments);
+        if (status != SVIT_OK)
+            exit(program_exit(&options->program, status));
+        *options = train_defaults;
+        program_parse(&train_argp, *count, *arguments, options);
+        options->out = options->resume;
+    }
+    if (!options->out)
+        options->out = "run";
+}
+
+int main(int argc, char **argv)
+{
+    static train_run run;
+    int argument_count = 0;
+    char **arguments = NULL;
+    parse(&run.options, argc, argv, &argument_count, &arguments);
+    svit_status status = train(&run);
+    svit_trainer_free(run.trainer);
+    svit_model_free(run.model);
+    data_close(&run.data);
+    int exit_status = program_exit(&run.options.program, status);
+    run_file_free(argument_count, arguments);
+    return exit_status;
+}

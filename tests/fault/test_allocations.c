@@ -1,0 +1,234 @@
+/* The n-th allocation fails, for every n until all is well: each time a status, nothing leaked, and
+ * nothing that the caller can see changed. */
+#include "suite.h"
+
+#include <shiftvit/shiftvit.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An allocator that counts, and fails when told. Used from one thread. */
+typedef struct ledger {
+    size_t calls, fail_at, live_blocks, live_bytes;
+    int for_ever; /* from fail_at on */
+} ledger;
+
+static void *ledger_allocate(void *user, size_t bytes, size_t alignment)
+{
+    ledger *book = user;
+    book->calls++;
+    if (book->calls == book->fail_at || (book->for_ever && book->calls > book->fail_at))
+        return NULL;
+    void *memory = NULL;
+    if (posix_memalign(&memory, alignment, bytes) != 0)
+        return NULL;
+    book->live_blocks++;
+    book->live_bytes += bytes;
+    return memory;
+}
+
+static void ledger_release(void *user, void *memory, size_t bytes)
+{
+    ledger *book = user;
+    book->live_blocks--;
+    book->live_bytes -= bytes;
+    free(memory);
+}
+
+enum { CLASSES = 10, COUNT = 24, SIDE = 8, BATCH = 4 };
+
+static char folder[64];
+static uint8_t rgb[COUNT * SIDE * SIDE * 3];
+static int32_t labels[COUNT];
+
+static svit_pipeline_config pipeline(void)
+{
+    svit_pipeline_config config;
+    svit_pipeline_config_init(&config, sizeof config);
+    config.source_height = config.source_width = SIDE;
+    config.resize_height = config.resize_width = 14;
+    config.output_height = config.output_width = 12;
+    return config;
+}
+
+typedef struct scene {
+    svit_context *context;
+    svit_model *model, *loaded;
+    svit_session *session;
+    svit_optimizer *optimizer;
+    svit_checkpoint *checkpoint;
+    svit_dataset *dataset;
+    svit_loader *loader;
+    svit_predictor *predictor;
+    svit_trainer *trainer;
+} scene;
+
+static svit_status make_model(scene *s, const svit_context_config *config)
+{
+    svit_model_config small;
+    svit_status status = svit_model_config_from_json(
+        &small, sizeof small,
+        "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[1,1]}", NULL);
+    if (status == SVIT_OK)
+        status = svit_context_create(&s->context, config, NULL);
+    if (status == SVIT_OK)
+        status = svit_model_create(&s->model, s->context, &small, 1, NULL);
+    return status;
+}
+
+static svit_status make_step(scene *s)
+{
+    static float images[BATCH * 12 * 12 * 3], logits[BATCH * CLASSES];
+    svit_session_config session;
+    svit_session_config_init(&session, sizeof session);
+    session.max_batch = BATCH;
+    session.mode = SVIT_MODE_TRAIN;
+    svit_status status = svit_session_create(&s->session, s->model, &session, NULL);
+    if (status == SVIT_OK)
+        status = svit_optimizer_create(&s->optimizer, s->model, NULL, NULL);
+    if (status == SVIT_OK)
+        status = svit_forward(s->session, images, BATCH, logits, NULL);
+    if (status == SVIT_OK)
+        status = svit_backward(s->session, logits, BATCH, NULL);
+    return status == SVIT_OK ? svit_step(s->optimizer, s->session, NULL) : status;
+}
+
+static svit_status make_files(scene *s)
+{
+    char path[128];
+    const char *key = "note", *value = "kept";
+    snprintf(path, sizeof path, "%s/a.safetensors", folder);
+    svit_pipeline_config config = pipeline();
+    svit_status status = svit_model_set_pipeline(s->model, &config, NULL);
+    if (status == SVIT_OK)
+        status =
+            svit_checkpoint_save(path, s->model, s->optimizer, s->session, &key, &value, 1, NULL);
+    if (status == SVIT_OK)
+        status = svit_checkpoint_open(&s->checkpoint, s->context, path, NULL);
+    if (status == SVIT_OK)
+        status = svit_checkpoint_restore(s->checkpoint, s->model, s->optimizer, s->session, NULL);
+    if (status == SVIT_OK)
+        status = svit_model_load(&s->loaded, s->context, path, NULL);
+    if (status == SVIT_OK)
+        status = svit_predictor_create(&s->predictor, s->context, path, NULL, NULL);
+    float probabilities[CLASSES];
+    return status == SVIT_OK
+               ? svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, probabilities, NULL)
+               : status;
+}
+
+static svit_status make_data(scene *s)
+{
+    static float images[BATCH * 12 * 12 * 3];
+    int32_t batch_labels[BATCH];
+    size_t n;
+    svit_pipeline_config config = pipeline();
+    svit_loader_config loader;
+    svit_loader_config_init(&loader, sizeof loader);
+    loader.batch = BATCH;
+    loader.shuffle = loader.augment = 1;
+    loader.prefetch = 0; /* the ledger is not for several threads */
+    svit_status status =
+        svit_dataset_memory(&s->dataset, s->context, rgb, labels, COUNT, SIDE, SIDE, CLASSES, NULL);
+    if (status == SVIT_OK)
+        status = svit_loader_create(&s->loader, s->dataset, &config, &loader, NULL);
+    return status == SVIT_OK ? svit_loader_next(s->loader, images, batch_labels, &n, NULL) : status;
+}
+
+static svit_status make_trainer(scene *s)
+{
+    svit_pipeline_config config = pipeline();
+    svit_trainer_config trainer;
+    svit_trainer_config_init(&trainer, sizeof trainer);
+    trainer.epochs = 1;
+    trainer.batch = 8;
+    trainer.folder = folder;
+    trainer.prefetch = 0;
+    svit_status status = svit_trainer_create(&s->trainer, s->context, s->model, s->dataset,
+                                             s->dataset, &trainer, NULL, &config, NULL);
+    return status == SVIT_OK ? svit_trainer_run(s->trainer, NULL, NULL, NULL) : status;
+}
+
+static svit_status make_all(scene *s, const svit_context_config *config)
+{
+    svit_status status = make_model(s, config);
+    if (status == SVIT_OK)
+        status = make_step(s);
+    if (status == SVIT_OK)
+        status = make_files(s);
+    if (status == SVIT_OK)
+        status = make_data(s);
+    return status == SVIT_OK ? make_trainer(s) : status;
+}
+
+static void free_all(scene *s)
+{
+    svit_trainer_free(s->trainer);
+    svit_loader_free(s->loader);
+    svit_dataset_free(s->dataset);
+    svit_predictor_free(s->predictor);
+    svit_model_free(s->loaded);
+    svit_checkpoint_free(s->checkpoint);
+    svit_optimizer_free(s->optimizer);
+    svit_session_free(s->session);
+    svit_model_free(s->model);
+    svit_context_free(s->context);
+}
+
+static void clear_folder(void)
+{
+    static const char *const NAMES[] = {"a.safetensors", "checkpoint.safetensors",
+                                        "best.safetensors", "history.csv"};
+    char path[128];
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, NAMES[i]);
+        unlink(path);
+    }
+}
+
+START_TEST(test_any_allocation_may_fail)
+{
+    strcpy(folder, "/tmp/shiftvit-fault-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    for (size_t i = 0; i < COUNT; i++)
+        labels[i] = (int32_t)(i % CLASSES);
+    size_t failures = 0;
+    for (size_t n = 1;; n++) {
+        ledger book = {.fail_at = n, .for_ever = _i};
+        scene s = {0};
+        svit_context_config config;
+        svit_context_config_init(&config, sizeof config);
+        config.threads = 1;
+        config.allocate = ledger_allocate;
+        config.release = ledger_release;
+        config.allocator_user = &book;
+        svit_status status = make_all(&s, &config);
+        free_all(&s);
+        ck_assert_msg(book.live_blocks == 0 && book.live_bytes == 0,
+                      "allocation %zu failed: %zu blocks, %zu bytes leaked", n, book.live_blocks,
+                      book.live_bytes);
+        if (status == SVIT_OK && book.calls < n)
+            break;
+        ck_assert_msg(status == SVIT_E_MEMORY, "allocation %zu failed: status %s", n,
+                      svit_status_name(status));
+        failures++;
+    }
+    ck_assert_uint_gt(failures, 60);
+    clear_folder();
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+static Suite *fault_suite(void)
+{
+    Suite *suite = suite_create("failing allocations");
+    TCase *all = tcase_create("allocator");
+    tcase_set_timeout(all, 300);
+    tcase_add_loop_test(all, test_any_allocation_may_fail, 0, 2);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(fault_suite)

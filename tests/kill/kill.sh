@@ -1,0 +1,55 @@
+#!/bin/sh
+# A run that is killed ten times at random moments, and resumed each time, ends with the bytes of one
+# that was left alone.  usage: kill.sh SHIFTVIT_TRAIN THREADS [SEED]
+set -eu
+train=$1 threads=$2 seed=${3:-$$}
+kills=10
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# A few seconds of training; a checkpoint every 50 ms, so that most kills fall within an epoch.
+options="--data procedural:1200 --limit-val 200 --limit-test 100 --set dim=24 --set blocks=[1,1,1]
+         --epochs 10 --batch 32 --patience 0 --checkpoint-seconds 0.05 --threads $threads --quiet"
+
+delay() { # a number of seconds, the $1-th of this seed
+    awk -v seed="$seed" -v at="$1" 'BEGIN { srand(seed * 1000 + at); printf "%.3f", 0.05 + 0.4 * rand() }'
+}
+
+echo "seed $seed, $threads threads"
+# shellcheck disable=SC2086
+"$train" $options --out "$work/whole" >/dev/null
+
+killed=0 attempt=0
+while [ "$killed" -lt "$kills" ]; do
+    attempt=$((attempt + 1))
+    if [ "$attempt" -gt 200 ]; then
+        echo "only $killed of $kills kills hit a running process" >&2
+        exit 1
+    fi
+    if [ -e "$work/broken/checkpoint.safetensors" ]; then
+        "$train" --resume "$work/broken" --threads "$threads" --quiet >/dev/null 2>"$work/errors" &
+    else
+        # shellcheck disable=SC2086
+        "$train" $options --out "$work/broken" >/dev/null 2>"$work/errors" &
+    fi
+    process=$!
+    sleep "$(delay "$attempt")"
+    if kill -KILL "$process" 2>/dev/null; then
+        wait "$process" 2>/dev/null || true
+        [ -e "$work/broken/model.safetensors" ] || killed=$((killed + 1))
+    elif ! wait "$process"; then
+        echo "a resumed run failed:" >&2
+        cat "$work/errors" >&2
+        exit 1
+    fi
+    if [ -e "$work/broken/model.safetensors" ]; then
+        # Finished before it could be killed often enough: start over.
+        cmp "$work/whole/model.safetensors" "$work/broken/model.safetensors"
+        rm -rf "$work/broken"
+        killed=0
+    fi
+done
+"$train" --resume "$work/broken" --threads "$threads" --quiet >/dev/null
+cmp "$work/whole/model.safetensors" "$work/broken/model.safetensors"
+cmp "$work/whole/best.safetensors" "$work/broken/best.safetensors"
+echo "killed $killed times in $attempt starts: the same bytes"
