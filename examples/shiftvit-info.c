@@ -1,7 +1,6 @@
 /* What is in a model file; how this build runs here. */
 #include "common/config_option.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,12 +107,12 @@ static svit_status model_object(json_t **out, struct program *program, const cha
                 : program_fail(program, SVIT_E_MEMORY, "no memory to describe '%s'", path);
 }
 
-static void print_fields(const char *title, const json_t *object)
+static void print_fields(const char *title, json_t *object)
 {
     const char *name;
     json_t *value;
     printf("%s\n", title);
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    json_object_foreach(object, name, value)
     {
         char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
         printf("  %-18s %s\n", name, text ? text : "?");
@@ -135,12 +134,12 @@ static void print_tensors(const json_t *tensors)
     }
 }
 
-static void print_model(const json_t *object)
+static void print_model(json_t *object)
 {
     size_t i;
     json_t *name;
     const json_t *classes = json_object_get(object, "classes");
-    const json_t *preprocessing = json_object_get(object, "preprocessing");
+    json_t *preprocessing = json_object_get(object, "preprocessing");
     print_fields("configuration", json_object_get(object, "config"));
     printf("parameters: %" JSON_INTEGER_FORMAT "\n",
            json_integer_value(json_object_get(object, "parameters")));
@@ -153,7 +152,7 @@ static void print_model(const json_t *object)
         puts("preprocessing: none in the file");
 }
 
-static void print_line(const json_t *object)
+static void print_line(json_t *object)
 {
     json_dumpf(object, stdout, JSON_REAL_PRECISION(9));
     putchar('\n');
@@ -172,13 +171,13 @@ static svit_status describe_model(struct program *program, const char *path)
     return status;
 }
 
-static void print_build(const json_t *object)
+static void print_build(json_t *object)
 {
     const char *name;
     json_t *value;
     size_t i;
     json_t *warning;
-    json_object_foreach((json_t *)(uintptr_t)object, name, value) if (json_is_string(value))
+    json_object_foreach(object, name, value) if (json_is_string(value))
         printf("%-16s %s\n", name, json_string_value(value));
     else if (json_is_integer(value))
         printf("%-16s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));

@@ -33,8 +33,8 @@ SVIT_API void svit_checkpoint_free(svit_checkpoint *checkpoint);
 SVIT_API const char *svit_checkpoint_value(const svit_checkpoint *checkpoint, const char *key);
 
 /* Puts the state back. Each of the three may be NULL and is then left out. The model must have the
- * checkpoint's configuration, the optimiser its kind and average: else SVIT_E_ARGUMENT, and nothing
- * is changed. */
+ * checkpoint's configuration, the optimiser its kind and average, the session its seed: else
+ * SVIT_E_ARGUMENT, and nothing is changed. */
 SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, svit_model *model,
                                              svit_optimizer *optimizer, svit_session *session,
                                              svit_error *err);

@@ -63,7 +63,8 @@ typedef struct svit_model_config {
     int32_t classifier; /* 0: the pooled features are the logits, and num_classes is their number */
     int32_t drop_path_rule; /* SVIT_DROP_PATH_* */
     int32_t init;           /* SVIT_INIT_* */
-    double mlp_ratio;       /* hidden channels are (int)(mlp_ratio * C), at least 1 */
+    double mlp_ratio;       /* above 0, at most 1024; hidden channels are (int)(mlp_ratio * C), at
+                               least 1 */
     double norm_eps;        /* above 0 */
     double dropout;         /* [0, 1) */
     double drop_path;       /* [0, 1) */

@@ -10,7 +10,8 @@ extern "C" {
 #endif
 
 /* The fit loop over one model. One thread. It is written on the public functions of this library
- * alone, so whatever it does can be done without it. */
+ * alone, so whatever it does can be done without it. Where the optimiser keeps an average of the
+ * weights, validation, the best weights and those at the end are the average's. */
 typedef struct svit_trainer svit_trainer;
 
 enum { SVIT_KEEP_LAST = 0, SVIT_KEEP_BEST = 1 };
@@ -105,7 +106,8 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err);
 
-/* Writes a checkpoint now; SVIT_E_STATE without a folder. */
+/* Writes a checkpoint now; SVIT_E_STATE without a folder. After SVIT_EVENT_FINISHED it leaves the
+ * one of the last epoch as it is. */
 SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err);
 
 /* What the callback returned to stop the last svit_trainer_run; 0 if it did not. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The pictures of one class are files[first] .. of its listing, in which only pictures are left. */
+/* One class: its folder, and a listing in which only pictures are left. */
 typedef struct class_files {
     sv_listing listing;
     char *folder;

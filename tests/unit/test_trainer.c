@@ -2,6 +2,7 @@
 #include "fit.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 enum { SAMPLES = 22, VALIDATION = 10, SIDE = 8, CLASSES = 3, BATCH = 8, STEPS = 3 };
 
@@ -178,6 +179,32 @@ START_TEST(test_patience_ends_a_run_that_does_not_get_better)
 }
 END_TEST
 
+START_TEST(test_patience_counts_from_the_best_epoch)
+{
+    enum { PATIENCE = 3 };
+    plan p = plan_make(60);
+    p.trainer.patience = PATIENCE;
+    p.trainer.folder = NULL;
+    p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+    p.optimizer.learning_rate = 5e-3;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    size_t rows = svit_trainer_history_count(trainer);
+    uint64_t waits = 0; /* epochs without a better one, all together */
+    svit_trainer_event row;
+    for (size_t i = 0; i < rows; i++) {
+        WORKS(svit_trainer_history(trainer, i, &row, sizeof row, err));
+        ck_assert_int_eq(row.epoch - row.best_epoch >= PATIENCE, i + 1 == rows);
+        waits += row.best_epoch != row.epoch;
+    }
+    ck_assert_uint_lt(rows, 60);
+    ck_assert_uint_gt(waits, PATIENCE);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
 START_TEST(test_the_best_weights_are_kept_and_written)
 {
     plan p = plan_make(4);
@@ -328,6 +355,57 @@ START_TEST(test_weights_that_blow_up_are_an_error_and_the_checkpoint_stays)
 }
 END_TEST
 
+START_TEST(test_an_epoch_whose_files_cannot_be_written_is_done_again)
+{
+    plan p = plan_make(2);
+    svit_model *unbroken = fit_model(context, CLASSES, 1), *model = fit_model(context, CLASSES, 1);
+    svit_trainer *whole = open_trainer(unbroken, &p, validation);
+    WORKS(svit_trainer_run(whole, NULL, NULL, err));
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    svit_trainer_event event;
+    for (int step = 0; step < STEPS; step++)
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    fit_folder_remove(&folder);
+    for (int again = 0; again < 2; again++) {
+        FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_IO, folder.path);
+        ck_assert_uint_eq(svit_trainer_history_count(trainer), 0);
+    }
+    ck_assert_int_eq(mkdir(folder.path, 0700), 0);
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    ck_assert_int_eq(event.kind, SVIT_EVENT_EPOCH);
+    ck_assert_uint_eq(event.epoch, 1);
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    ck_assert(fit_same(model, unbroken));
+    svit_trainer_free(trainer);
+    svit_trainer_free(whole);
+    svit_model_free(model);
+    svit_model_free(unbroken);
+}
+END_TEST
+
+START_TEST(test_a_history_that_cannot_be_written_undoes_the_epochs_end)
+{
+    plan p = plan_make(1);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    svit_trainer_event event;
+    for (int step = 0; step < STEPS; step++)
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    /* best.safetensors can be written, history.csv cannot: a folder has its name. */
+    ck_assert_int_eq(mkdir(fit_path(&folder, "history.csv"), 0700), 0);
+    FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_IO, "history.csv");
+    ck_assert_uint_eq(svit_trainer_history_count(trainer), 0);
+    ck_assert_int_eq(rmdir(fit_path(&folder, "history.csv")), 0);
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    ck_assert_int_eq(event.kind, SVIT_EVENT_EPOCH);
+    ck_assert_uint_eq(event.epoch, 1);
+    ck_assert_uint_eq(event.best_epoch, 1);
+    ck_assert_uint_eq(svit_trainer_history_count(trainer), 1);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
 START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
 {
     svit_model *model = fit_model(context, 2, 1);
@@ -412,12 +490,15 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits, 0, 2);
     tcase_add_test(c, test_parts_of_a_batch_give_the_gradient_of_the_whole);
     tcase_add_test(c, test_patience_ends_a_run_that_does_not_get_better);
+    tcase_add_test(c, test_patience_counts_from_the_best_epoch);
     tcase_add_test(c, test_the_best_weights_are_kept_and_written);
     tcase_add_test(c, test_history_has_a_row_an_epoch_with_the_known_columns);
     tcase_add_test(c, test_events_tell_where_the_run_stands);
     tcase_add_test(c, test_another_configuration_is_refused_at_resume_by_field);
     tcase_add_test(c, test_without_a_checkpoint_or_folder_there_is_nothing_to_resume);
     tcase_add_test(c, test_weights_that_blow_up_are_an_error_and_the_checkpoint_stays);
+    tcase_add_test(c, test_an_epoch_whose_files_cannot_be_written_is_done_again);
+    tcase_add_test(c, test_a_history_that_cannot_be_written_undoes_the_epochs_end);
     tcase_add_test(c, test_what_cannot_be_trained_is_refused_and_the_model_stays);
     tcase_add_test(c, test_the_schedule_is_filled_in_from_the_dataset);
     tcase_add_test(c, test_the_trainer_keeps_what_it_needs_alive);
