@@ -19,6 +19,7 @@ case ${1-} in
 esac
 
 commands='meson ninja pkg-config gcc g++ clang valgrind'
+libraries='libblis.so'
 modules='openblas check jansson libturbojpeg libpng cairo'
 packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev libblis-dev check
 libjansson-dev libturbojpeg0-dev libpng-dev libcairo2-dev fonts-dejavu-core valgrind'
@@ -32,6 +33,11 @@ missing() {
             pkg-config --exists "$module" || echo "$module"
         done
     fi
+    # Debian's BLIS has no pkg-config file.
+    for library in $libraries; do
+        [ -n "$(find /usr/lib /usr/local/lib -name "$library" 2>/dev/null | head -n 1)" ] ||
+            echo "$library"
+    done
 }
 
 as_root() {
@@ -147,8 +153,17 @@ short_names() {
 
 full() {
     short=$(short_names)
-    step 'clang builds without a warning' build clang clang
+    # The second compiler and the second CBLAS in one go.
+    if step 'clang builds without a warning, over BLIS' build clang clang -Dblas=blis; then
+        tests 'clang, BLIS' clang --no-suite structure --no-suite install
+    fi
     tests 'installed library' gcc --suite install
+    # Every copy of the kernels, not only the one that this CPU would choose.
+    kernels=$(names gcc 'golden|gradients|determinism|kernels')
+    for isa in avx2 baseline; do
+        # shellcheck disable=SC2086
+        SHIFTVIT_TEST_ISA=$isa tests "kernels for $isa" gcc $kernels
+    done
 
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     export UBSAN_OPTIONS
