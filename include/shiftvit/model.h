@@ -13,9 +13,12 @@ extern "C" {
  * read it; a writer (set, step, load into) needs it alone. */
 typedef struct svit_model svit_model;
 
-enum { SVIT_MAX_STAGES = 8 };
+enum { SVIT_MAX_STAGES = 8, SVIT_MAX_HEAD_LAYERS = 8 };
 
-enum { SVIT_ARCHITECTURE_SHIFTVIT = 0 };
+enum {
+    SVIT_ARCHITECTURE_SHIFTVIT = 0,
+    SVIT_ARCHITECTURE_VIT = 1 /* with shifted patches and locality self-attention: SL-ViT */
+};
 enum {
     SVIT_SHIFT_TRUE = 0, /* groups move by shift_pixel, zero fill (the paper) */
     SVIT_SHIFT_KERAS = 1 /* groups stay, one border line is cleared (what the Keras code does) */
@@ -37,6 +40,28 @@ enum {
 enum {
     SVIT_INIT_SEED = 0, /* Glorot uniform, biases 0 (the Keras code) */
     SVIT_INIT_PAPER = 1 /* truncated normal, standard deviation 0.02 (the paper's code) */
+};
+
+enum {
+    SVIT_TOKENIZER_PATCH = 0, /* patches, then a linear layer */
+    SVIT_TOKENIZER_SPT = 1    /* shifted patch tokenization (Lee, Lee, Song 2021) */
+};
+enum {
+    SVIT_SPT_SEED = 0, /* copies: original, left-up, left-down, right-up, right-down */
+    SVIT_SPT_PAPER = 1 /* copies: original, right-down, left-down, right-up, left-up */
+};
+enum {
+    SVIT_ATTENTION_GLOBAL = 0, /* scores divided by sqrt(head_dim) */
+    SVIT_ATTENTION_LSA = 1     /* locality self-attention: own temperature, diagonal masked */
+};
+enum {
+    SVIT_TEMPERATURE_DIVIDE = 0,  /* one a layer divides, starts at sqrt(head_dim) */
+    SVIT_TEMPERATURE_MULTIPLY = 1 /* one a head multiplies, starts at head_dim^-0.5 */
+};
+enum { SVIT_POOL_FLATTEN = 0, SVIT_POOL_CLASS_TOKEN = 1, SVIT_POOL_MEAN = 2 };
+enum {
+    SVIT_NAMES_SEED = 0, /* parameter names like timm's */
+    SVIT_NAMES_PAPER = 1 /* those of the SL-ViT paper's code */
 };
 
 /* What a model is made of. Fields are those of the JSON configuration object. */

@@ -16,9 +16,12 @@ enum {
 
 /* Pictures are brought to source size (nearest neighbour, only where they differ from it), then
  * resized bilinearly to resize_height x resize_width. Training then takes a random crop of the
- * output size and mirrors it with flip_probability; evaluation does as `evaluation` says. Last,
+ * output size, mirrors it with flip_probability, rotates and zooms it, filling by reflection;
+ * evaluation does as `evaluation` says. Last,
  * value = (byte * scale - mean[channel]) / sqrt(variance[channel]).
- * The Keras ShiftViT example: 32 -> 52 -> crop 48, flip 0.5, scale 1/255, mean 0, variance 1. */
+ * The Keras ShiftViT example: 32 -> 52 -> crop 48, flip 0.5, scale 1/255, mean 0, variance 1. The
+ * Keras ViT example: 32 -> 72, no crop, flip 0.5, rotation 0.02, zoom 0.2, the training set's mean
+ * and variance. */
 typedef struct svit_pipeline_config {
     uint32_t struct_size;   /* sizeof(svit_pipeline_config) */
     uint32_t source_height; /* pixels, 1..8192, as all sizes here */
@@ -34,6 +37,9 @@ typedef struct svit_pipeline_config {
     double scale;            /* above 0 */
     double mean[3];          /* in units of byte * scale */
     double variance[3];      /* above 0 */
+    double rotation;         /* [0, 1]: training turns by up to so many circles either way */
+    double zoom;             /* [0, 1): training zooms height and width, each by a factor of its
+                                own in 1 - zoom..1 + zoom; positive zooms out */
 } svit_pipeline_config;
 
 /* Fills `config` with the pipeline of the Keras ShiftViT example. */
