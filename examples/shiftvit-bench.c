@@ -35,7 +35,7 @@ enum {
 static const struct argp_option option_list[] = {
     {"work", KEY_WORK, "NAME", 0,
      "train (default): forward, loss, backward, update on pictures in memory; infer: forward; "
-     "latency: forward of a batch of 1; data: drawing, resizing, crop and flip of a batch; "
+     "latency: forward of a batch of 1; data: drawing, resizing and augmenting a batch; "
      "limits: only what the machine can do",
      0},
     {"batch", KEY_BATCH, "N", 0, "Pictures at once (default 256; latency: 1)", 0},

@@ -20,6 +20,7 @@ typedef struct train_run {
     svit_trainer_config trainer_config;
     svit_optimizer_config optimizer_config;
     svit_pipeline_config pipeline;
+    int wants_statistics; /* of the training set, for the pipeline */
     data_parts data;
     svit_model *model;
     svit_trainer *trainer;
@@ -55,6 +56,7 @@ static svit_status settle(train_run *self)
     TRY(svit_training_preset(options->config.preset, trainer, sizeof *trainer, optimizer,
                              sizeof *optimizer, &self->pipeline, sizeof self->pipeline,
                              &options->program.err));
+    self->wants_statistics = config_wants_statistics(&known);
     trainer->epochs = options->epochs < 0 ? trainer->epochs : (uint32_t)options->epochs;
     trainer->batch = options->batch < 0 ? trainer->batch : (uint32_t)options->batch;
     trainer->patience = options->patience < 0 ? trainer->patience : (uint32_t)options->patience;
@@ -118,6 +120,7 @@ static json_t *list_options(const train_run *self)
     json_object_set_new(list, "preset", json_string(options->config.preset));
     json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
     free(data);
+    add_option(list, "labels", "%s", data_label_names[options->data.labels]);
     add_option(list, "val-fraction", "%.17g", options->data.val_fraction);
     for (size_t split = 0; split < 3; split++)
         if (options->data.limit[split] > 0)
@@ -159,6 +162,9 @@ static svit_status prepare(train_run *self)
     TRY(data_open(&self->data, program, &self->options.data, self->pipeline.source_height,
                   self->pipeline.source_width, WANT_ALL));
     TRY(make_model(self));
+    if (self->wants_statistics)
+        TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
+                                    self->pipeline.mean, self->pipeline.variance, &program->err));
     TRY(svit_trainer_create(&self->trainer, program->context, self->model,
                             self->data.split[SVIT_SPLIT_TRAIN],
                             self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config,

@@ -180,3 +180,8 @@ void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config
         pipeline->source_width = (uint32_t)svit_dataset_width(data);
     }
 }
+
+int config_wants_statistics(const svit_model_config *preset)
+{
+    return preset->architecture == SVIT_ARCHITECTURE_VIT && preset->init == SVIT_INIT_SEED;
+}

@@ -7,10 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_DATA = 'd', KEY_VAL_FRACTION = 0x100, KEY_LIMIT_TRAIN, KEY_LIMIT_VAL, KEY_LIMIT_TEST };
+enum {
+    KEY_DATA = 'd',
+    KEY_LABELS = 0x100,
+    KEY_VAL_FRACTION,
+    KEY_LIMIT_TRAIN,
+    KEY_LIMIT_VAL,
+    KEY_LIMIT_TEST
+};
 enum { PROCEDURAL_TRAIN = 4000, PROCEDURAL_OTHER = 1000, PROCEDURAL_MOST = 100000000 };
 
 const char *const data_split_names[] = {"train", "test", "val", NULL};
+const char *const data_label_names[] = {"fine", "coarse", NULL};
 
 static const struct argp_option options[] = {
     {"data", KEY_DATA, "SPEC", 0,
@@ -21,6 +29,8 @@ static const struct argp_option options[] = {
      "folder:DIR: DIR/train/CLASS/*.jpg|png and DIR/test/CLASS/..., with a part of DIR/train to "
      "validate, or DIR/CLASS/... alone, with a part to validate and as large a part to test",
      0},
+    {"labels", KEY_LABELS, "WHICH", 0,
+     "Of cifar100:DIR, take the fine labels (default), 100 classes, or the coarse, 20 classes", 0},
     {"val-fraction", KEY_VAL_FRACTION, "F", 0,
      "Of folder:DIR, validate on the part F (0.01 to 0.4, default 0.1), chosen by the seed; "
      "without DIR/train and DIR/test, test on another part of the same size",
@@ -66,6 +76,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_DATA:
         check_spec(state, text);
         self->spec = text;
+        return 0;
+    case KEY_LABELS:
+        self->labels = option_choice(state, "--labels", text, data_label_names);
         return 0;
     case KEY_VAL_FRACTION:
         self->val_fraction = option_real(state, "--val-fraction", text, 0.01, 0.4);
@@ -117,22 +130,27 @@ static svit_status split_in_order(data_parts *out, struct program *self, svit_da
     return SVIT_OK;
 }
 
-static svit_status open_cifar(data_parts *out, struct program *self, const char *folder, int fine,
+static svit_status open_cifar_files(svit_dataset **out, struct program *self,
+                                    const data_option *option, int32_t split)
+{
+    const char *folder = spec_after(option->spec, "cifar10");
+    if (folder)
+        return svit_dataset_cifar10(out, self->context, folder, split, &self->err);
+    return svit_dataset_cifar100(out, self->context, spec_after(option->spec, "cifar100"), split,
+                                 option->labels, &self->err);
+}
+
+static svit_status open_cifar(data_parts *out, struct program *self, const data_option *option,
                               unsigned wanted)
 {
     svit_dataset *whole = NULL;
     if (wanted & WANT_TEST)
-        TRY(fine ? svit_dataset_cifar100(&out->split[SVIT_SPLIT_TEST], self->context, folder,
-                                         SVIT_SPLIT_TEST, SVIT_LABELS_FINE, &self->err)
-                 : svit_dataset_cifar10(&out->split[SVIT_SPLIT_TEST], self->context, folder,
-                                        SVIT_SPLIT_TEST, &self->err));
+        TRY(open_cifar_files(&out->split[SVIT_SPLIT_TEST], self, option, SVIT_SPLIT_TEST));
     if (!(wanted & ~(unsigned)WANT_TEST))
         return SVIT_OK;
-    TRY(fine ? svit_dataset_cifar100(&whole, self->context, folder, SVIT_SPLIT_TRAIN,
-                                     SVIT_LABELS_FINE, &self->err)
-             : svit_dataset_cifar10(&whole, self->context, folder, SVIT_SPLIT_TRAIN, &self->err));
-    size_t validation = svit_dataset_count(whole) / (fine ? 10 : 5);
-    svit_status status = split_in_order(out, self, whole, validation, wanted);
+    TRY(open_cifar_files(&whole, self, option, SVIT_SPLIT_TRAIN));
+    size_t part = spec_after(option->spec, "cifar100") ? 10 : 5;
+    svit_status status = split_in_order(out, self, whole, svit_dataset_count(whole) / part, wanted);
     svit_dataset_free(whole);
     return status;
 }
@@ -242,10 +260,13 @@ static svit_status apply_limits(data_parts *out, struct program *self, const dat
 svit_status data_open(data_parts *out, struct program *self, const data_option *option,
                       size_t height, size_t width, unsigned wanted)
 {
-    const char *cifar10 = spec_after(option->spec, "cifar10");
     const char *cifar100 = spec_after(option->spec, "cifar100");
-    if (cifar10 || cifar100)
-        TRY(open_cifar(out, self, cifar10 ? cifar10 : cifar100, cifar100 != NULL, wanted));
+    if (option->labels != SVIT_LABELS_FINE && !cifar100)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--labels: '%s' labels are those of cifar100:DIR; --data is '%s'",
+                            data_label_names[option->labels], option->spec);
+    if (cifar100 || spec_after(option->spec, "cifar10"))
+        TRY(open_cifar(out, self, option, wanted));
     else if (data_has_own_size(option))
         TRY(open_procedural(out, self, spec_after(option->spec, "procedural"), wanted));
     else

@@ -7,6 +7,7 @@
 /* What the options say. Start from DATA_OPTION_INIT. */
 typedef struct data_option {
     const char *spec;
+    int32_t labels; /* SVIT_LABELS_*, of CIFAR-100 */
     double val_fraction;
     size_t limit[3]; /* by SVIT_SPLIT_*; 0 = none */
 } data_option;
@@ -46,5 +47,8 @@ char *data_spec_absolute(const char *spec);
 
 /* train, test or val: the place in this list is SVIT_SPLIT_*. */
 extern const char *const data_split_names[];
+
+/* fine or coarse: the place in this list is SVIT_LABELS_*. */
+extern const char *const data_label_names[];
 
 #endif

@@ -39,7 +39,8 @@ enum {
 };
 enum {
     SVIT_INIT_SEED = 0, /* Glorot uniform, biases 0 (the Keras code) */
-    SVIT_INIT_PAPER = 1 /* truncated normal, standard deviation 0.02 (the paper's code) */
+    SVIT_INIT_PAPER = 1 /* the paper's code: truncated normal, standard deviation 0.02, in a
+                           ShiftViT; Xavier normal in a ViT */
 };
 
 enum {
@@ -64,7 +65,8 @@ enum {
     SVIT_NAMES_PAPER = 1 /* those of the SL-ViT paper's code */
 };
 
-/* What a model is made of. Fields are those of the JSON configuration object. */
+/* What a model is made of. Fields are those of the JSON configuration object. A field of the other
+ * architecture says nothing: presets and JSON leave it 0, and no check looks at it. */
 typedef struct svit_model_config {
     uint32_t struct_size;  /* sizeof(svit_model_config) */
     int32_t architecture;  /* SVIT_ARCHITECTURE_* */
@@ -86,33 +88,51 @@ typedef struct svit_model_config {
     int32_t patch_padding; /* SVIT_PADDING_* */
     int32_t merge_padding; /* SVIT_PADDING_* */
     int32_t classifier; /* 0: the pooled features are the logits, and num_classes is their number */
-    int32_t drop_path_rule; /* SVIT_DROP_PATH_* */
-    int32_t init;           /* SVIT_INIT_* */
-    double mlp_ratio;       /* above 0, at most 1024; hidden channels are (int)(mlp_ratio * C), at
-                               least 1 */
-    double norm_eps;        /* above 0 */
-    double dropout;         /* [0, 1) */
-    double drop_path;       /* [0, 1) */
+    int32_t drop_path_rule;   /* SVIT_DROP_PATH_* */
+    int32_t init;             /* SVIT_INIT_* */
+    double mlp_ratio;         /* above 0, at most 1024; hidden channels are (int)(mlp_ratio * C), at
+                                 least 1 */
+    double norm_eps;          /* above 0 */
+    double dropout;           /* [0, 1) */
+    double drop_path;         /* [0, 1) */
+    uint32_t depth;           /* ViT, as all from here: layers, 1..1000 */
+    uint32_t heads;           /* 1..65536 */
+    uint32_t head_dim;        /* 1..65536; heads * head_dim is at most 65536 */
+    uint32_t mlp_dim;         /* hidden channels of a layer's MLP, 1..1048576 */
+    int32_t tokenizer;        /* SVIT_TOKENIZER_* */
+    int32_t spt_order;        /* SVIT_SPT_* */
+    int32_t attention;        /* SVIT_ATTENTION_* */
+    int32_t temperature;      /* SVIT_TEMPERATURE_*, of SVIT_ATTENTION_LSA */
+    int32_t qkv_bias;         /* 1: queries, keys and values have biases */
+    int32_t mlp_last_gelu;    /* 1: GELU after the MLP's second layer too */
+    int32_t pool;             /* SVIT_POOL_* */
+    uint32_t head_layers;     /* hidden layers of the head, 0..SVIT_MAX_HEAD_LAYERS */
+    uint32_t head_units[8];   /* channels of each, 1..1048576 */
+    int32_t names;            /* SVIT_NAMES_* */
+    double attention_dropout; /* of the attention's weights, [0, 1) */
+    double head_dropout;      /* before every layer of the head, [0, 1) */
 } svit_model_config;
 
 /* Fills `config` with the default ShiftViT (that of the preset shiftvit-cifar10). */
 SVIT_API svit_status svit_model_config_init(svit_model_config *config, size_t size);
 
 /* Fills `config` from a preset: see svit_model_preset_name. SVIT_E_ARGUMENT names an unknown
- * preset and lists the known ones. */
+ * preset. */
 SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t size,
                                               const char *preset, svit_error *err);
 
 /* The name of preset number `index`, from 0; NULL past the end. Static storage. */
 SVIT_API const char *svit_model_preset_name(size_t index);
 
-/* Fills `config` from a JSON object. A field left out takes the architecture's default; an unknown
- * field, a value of the wrong kind or out of range is SVIT_E_ARGUMENT and named, text that is no
- * JSON object is SVIT_E_FORMAT. `config` is written only on success. */
+/* Fills `config` from a JSON object. A field left out takes the architecture's default; a field
+ * that is unknown or the other architecture's, a value of the wrong kind or out of range is
+ * SVIT_E_ARGUMENT and named, text that is no JSON object is SVIT_E_FORMAT. `config` is written only
+ * on success. */
 SVIT_API svit_status svit_model_config_from_json(svit_model_config *config, size_t size,
                                                  const char *json, svit_error *err);
 
-/* Writes `config` as a JSON object with every field. Buffer rules as svit_context_describe. */
+/* Writes `config` as a JSON object with every field of its architecture. Buffer rules as
+ * svit_context_describe. */
 SVIT_API svit_status svit_model_config_to_json(const svit_model_config *config, char *buffer,
                                                size_t capacity, size_t *needed, svit_error *err);
 

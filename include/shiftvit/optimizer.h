@@ -18,7 +18,8 @@ enum {
 };
 enum { SVIT_SCHEDULE_CONSTANT = 0, SVIT_SCHEDULE_WARMUP_COSINE = 1 };
 enum {
-    SVIT_EXCLUDE_BIAS = 1,    /* bits of decay_exclude: parameters that do not decay */
+    SVIT_EXCLUDE_BIAS = 1,    /* bits of decay_exclude: parameters that do not decay; biases, and
+                                 temperatures of attention */
     SVIT_EXCLUDE_NORM = 2,    /* scales and offsets of norms */
     SVIT_EXCLUDE_POSITION = 4 /* position embeddings and class tokens */
 };

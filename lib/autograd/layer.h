@@ -21,6 +21,9 @@ typedef struct sv_run {
     char *shared;     /* scratch of the layer that is running */
     char *worker;     /* scratch of worker w at worker + w * worker_bytes */
     size_t worker_bytes;
+    real *attention; /* where the layer number attention_layer leaves its attention weights
+                        [n, heads, T, T]; NULL: nowhere */
+    uint32_t attention_layer;
 } sv_run;
 
 /* What a layer needs for n images, in bytes. */
@@ -33,8 +36,10 @@ typedef struct sv_layer_memory {
 
 typedef struct sv_layer_class {
     const char *name;
-    int keeps_input; /* backward reads x: nobody writes over it before */
-    void (*measure)(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory);
+    int keeps_input;   /* backward reads x: nobody writes over it before */
+    int training_only; /* y = x in inference, where the layer is left out */
+    void (*measure)(const sv_layer *layer, const svit_context *context, size_t n, int training,
+                    sv_layer_memory *memory);
 
     /* y[n, out] of x[n, in]. `saved` is NULL where nothing is kept (inference). */
     void (*forward)(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);

@@ -12,7 +12,8 @@ typedef enum sv_parameter_role {
     SV_ROLE_BIAS,
     SV_ROLE_NORM_WEIGHT,
     SV_ROLE_NORM_BIAS,
-    SV_ROLE_POSITION
+    SV_ROLE_POSITION,   /* position embeddings and class tokens */
+    SV_ROLE_TEMPERATURE /* of attention */
 } sv_parameter_role;
 
 typedef struct sv_parameter {
@@ -22,7 +23,8 @@ typedef struct sv_parameter {
     size_t elements;
     size_t offset; /* of its first element in the flat arrays; a multiple of 16 */
     sv_parameter_role role;
-    double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule */
+    double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule; whoever adds one may
+                               set others */
 } sv_parameter;
 
 typedef struct sv_parameter_table {

@@ -15,7 +15,8 @@ enum {
     SV_STREAM_DROP_PATH = 3,
     SV_STREAM_ORDER = 4,
     SV_STREAM_AUGMENT = 5,
-    SV_STREAM_PROCEDURAL = 6
+    SV_STREAM_PROCEDURAL = 6,
+    SV_STREAM_AFFINE = 7
 };
 
 /* A sequence of numbers, to be drawn one after another: key = seed, the counter's upper words =

@@ -1,26 +1,15 @@
-/* Affine resampling with reflection at the borders, and the transforms of rotation and zoom. */
+/* Affine resampling with reflection at the borders, and the transforms of rotation and zoom.
+ * Pipelines have a faster path of their own (affine_rgb.c). */
+#include "data/affine.h"
+
 #include <shiftvit/image.h>
 
+#include "data/axis.h"
 #include "data/checks.h"
 
 #include <math.h>
 
 static const double pi = 3.14159265358979323846;
-
-/* d c b a | a b c d | d c b a: folds v into 0..lines-1. Not-a-number becomes 0, as where a
- * coordinate has overflown. */
-static double reflect(double v, size_t lines)
-{
-    double n = (double)lines;
-    if (v < 0)
-        v = -v - 1;
-    v = fmod(v, 2 * n);
-    if (v >= n)
-        v = 2 * n - v - 1;
-    if (!(v > 0))
-        return 0;
-    return v < n - 1 ? v : n - 1;
-}
 
 /* out[c] = in at the point (x, y), bilinear */
 static void point_read(float *out, const float *in, size_t height, size_t width, size_t channels,
@@ -62,20 +51,14 @@ SVIT_API svit_status svit_affine_f32(const float *in, size_t height, size_t widt
         for (size_t x = 0; x < width; x++, out += channels) {
             double from_x = t[0] * (double)x + t[1] * (double)y + t[2];
             double from_y = t[3] * (double)x + t[4] * (double)y + t[5];
-            point_read(out, in, height, width, channels, reflect(from_x, width),
-                       reflect(from_y, height));
+            point_read(out, in, height, width, channels, sv_axis_reflect(from_x, width),
+                       sv_axis_reflect(from_y, height));
         }
     return SVIT_OK;
 }
 
-SVIT_API svit_status svit_affine_rotation(double turns, size_t height, size_t width,
-                                          double transform[6], svit_error *err)
+void sv_affine_rotation(double transform[6], double turns, size_t height, size_t width)
 {
-    if (!isfinite(turns))
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: turns is %g; a finite value is accepted",
-                       __func__, turns);
-    SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
-    SV_REQUIRE(transform);
     double angle = 2 * pi * turns;
     double centre_x = ((double)width - 1) / 2;
     double centre_y = ((double)height - 1) / 2;
@@ -86,6 +69,29 @@ SVIT_API svit_status svit_affine_rotation(double turns, size_t height, size_t wi
     t[3] = sin(angle);
     t[4] = cos(angle);
     t[5] = centre_y - centre_x * t[3] - centre_y * t[4];
+}
+
+void sv_affine_zoom(double transform[6], double height_factor, double width_factor, size_t height,
+                    size_t width)
+{
+    double *t = transform;
+    t[0] = 1 + width_factor;
+    t[1] = 0;
+    t[2] = ((double)width - 1) / 2 * (1 - t[0]);
+    t[3] = 0;
+    t[4] = 1 + height_factor;
+    t[5] = ((double)height - 1) / 2 * (1 - t[4]);
+}
+
+SVIT_API svit_status svit_affine_rotation(double turns, size_t height, size_t width,
+                                          double transform[6], svit_error *err)
+{
+    if (!isfinite(turns))
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: turns is %g; a finite value is accepted",
+                       __func__, turns);
+    SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
+    SV_REQUIRE(transform);
+    sv_affine_rotation(transform, turns, height, width);
     return SVIT_OK;
 }
 
@@ -98,12 +104,6 @@ SVIT_API svit_status svit_affine_zoom(double height_factor, double width_factor,
                        __func__, height_factor, width_factor);
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SV_REQUIRE(transform);
-    double *t = transform;
-    t[0] = 1 + width_factor;
-    t[1] = 0;
-    t[2] = ((double)width - 1) / 2 * (1 - t[0]);
-    t[3] = 0;
-    t[4] = 1 + height_factor;
-    t[5] = ((double)height - 1) / 2 * (1 - t[4]);
+    sv_affine_zoom(transform, height_factor, width_factor, height, width);
     return SVIT_OK;
 }

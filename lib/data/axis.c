@@ -1,5 +1,7 @@
-/* The coordinates of resizing, in whole numbers and in double. */
+/* The coordinates of resampling, in whole numbers and in double. */
 #include "data/axis.h"
+
+#include <math.h>
 
 size_t sv_axis_nearest(size_t o, size_t in, size_t out)
 {
@@ -14,4 +16,17 @@ sv_tap sv_axis_bilinear(size_t o, size_t in, size_t out)
     uint32_t low = (uint32_t)s;
     uint32_t high = low + 1 < in ? low + 1 : low;
     return (sv_tap){.low = low, .high = high, .fraction = (float)(s - (double)low)};
+}
+
+double sv_axis_reflect(double v, size_t lines)
+{
+    double n = (double)lines;
+    if (v < 0)
+        v = -v - 1;
+    v = fmod(v, 2 * n);
+    if (v >= n)
+        v = 2 * n - v - 1;
+    if (!(v > 0))
+        return 0;
+    return v < n - 1 ? v : n - 1;
 }

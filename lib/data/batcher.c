@@ -120,9 +120,9 @@ static svit_status sample_make(sv_batcher *batcher, uint64_t epoch, uint64_t bat
         sv_pipeline_evaluate(batcher->plan, image, batcher->rgb, batcher->scratch);
         return SVIT_OK;
     }
-    sv_crop crop =
+    sv_augmentation drawn =
         sv_pipeline_draw(batcher->plan, batcher->config.seed, epoch, sample, (uint32_t)batch);
-    sv_pipeline_train(batcher->plan, image, batcher->rgb, crop, batcher->scratch);
+    sv_pipeline_train(batcher->plan, image, batcher->rgb, &drawn, batcher->scratch);
     return SVIT_OK;
 }
 

@@ -26,6 +26,8 @@ svit_pipeline_config sv_pipeline_config_default(void)
         .scale = 1.0 / 255,
         .mean = {0, 0, 0},
         .variance = {1, 1, 1},
+        .rotation = 0,
+        .zoom = 0,
     };
 }
 
@@ -88,11 +90,23 @@ static svit_status check_numbers(const svit_pipeline_config *config, svit_error 
     return SVIT_OK;
 }
 
+static svit_status check_affine(const svit_pipeline_config *config, svit_error *err)
+{
+    if (!(config->rotation >= 0 && config->rotation <= 1))
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: rotation is %g; 0..1 circles are accepted", TYPE,
+                       config->rotation);
+    if (!(config->zoom >= 0 && config->zoom < 1))
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: zoom is %g; 0 and more, below 1, is accepted",
+                       TYPE, config->zoom);
+    return SVIT_OK;
+}
+
 svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err)
 {
     SVIT_TRY(check_sides(config, err));
     SVIT_TRY(check_choices(config, err));
-    return check_numbers(config, err);
+    SVIT_TRY(check_numbers(config, err));
+    return check_affine(config, err);
 }
 
 svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeline_config *in,

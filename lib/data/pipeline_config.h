@@ -7,8 +7,10 @@
 
 #include <shiftvit/pipeline.h>
 
-/* The size that a struct_size must have at least. */
-enum { SV_PIPELINE_CONFIG_LEAST = sizeof(svit_pipeline_config) };
+#include <stddef.h>
+
+/* The size that a struct_size must have at least: rotation and zoom were added later. */
+enum { SV_PIPELINE_CONFIG_LEAST = offsetof(svit_pipeline_config, rotation) };
 
 /* The pipeline of the Keras ShiftViT example. */
 svit_pipeline_config sv_pipeline_config_default(void);

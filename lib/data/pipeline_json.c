@@ -27,6 +27,8 @@ static const struct field {
     {"scale", FIELD_NUMBER, offsetof(svit_pipeline_config, scale)},
     {"mean", FIELD_TRIPLE, offsetof(svit_pipeline_config, mean)},
     {"variance", FIELD_TRIPLE, offsetof(svit_pipeline_config, variance)},
+    {"rotation", FIELD_NUMBER, offsetof(svit_pipeline_config, rotation)},
+    {"zoom", FIELD_NUMBER, offsetof(svit_pipeline_config, zoom)},
 };
 enum { FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS };
 

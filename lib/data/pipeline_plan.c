@@ -4,6 +4,7 @@
 #include "data/pipeline_plan.h"
 
 #include "base/random.h"
+#include "data/affine.h"
 #include "data/axis.h"
 #include "data/checks.h"
 
@@ -135,10 +136,23 @@ size_t sv_pipeline_width(const sv_pipeline *plan, bool training)
     return keep ? plan->config.resize_width : plan->config.output_width;
 }
 
+static bool is_affine(const svit_pipeline_config *config)
+{
+    return config->rotation > 0 || config->zoom > 0;
+}
+
 /* Five lines: two of the source, one resized, two resized again, which are never longer. */
+static size_t line_elements(const svit_pipeline_config *config)
+{
+    return 5 * SV_RGB * (size_t)config->resize_width;
+}
+
+/* The lines, then a whole picture where pictures are turned or zoomed. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan)
 {
-    return 5 * SV_RGB * (size_t)plan->config.resize_width;
+    const svit_pipeline_config *config = &plan->config;
+    size_t picture = SV_RGB * (size_t)config->output_height * config->output_width;
+    return line_elements(config) + (is_affine(config) ? picture : 0);
 }
 
 static line_pair line_pair_start(float *first, float *second)
@@ -255,28 +269,85 @@ void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rg
     }
 }
 
+/* Uniform in [-range, range). */
+static double draw_within(sv_random *random, double range)
+{
+    return (2 * sv_random_unit(random) - 1) * range;
+}
+
+static void draw_affine(sv_augmentation *drawn, const svit_pipeline_config *config, uint64_t seed,
+                        uint64_t epoch, uint32_t sample)
+{
+    sv_random random;
+    sv_random_start(&random, seed, SV_STREAM_AFFINE, epoch, sample);
+    drawn->turns = draw_within(&random, config->rotation);
+    drawn->height_factor = draw_within(&random, config->zoom);
+    drawn->width_factor = draw_within(&random, config->zoom);
+}
+
 /* The flip is drawn first, so that it is the same with and without per_batch. */
-sv_crop sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch, uint32_t sample,
-                         uint32_t batch)
+sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch,
+                                 uint32_t sample, uint32_t batch)
 {
     enum { OF_SAMPLE, OF_BATCH };
     const svit_pipeline_config *config = &plan->config;
     sv_random random;
     sv_random_start(&random, seed, SV_STREAM_AUGMENT, 2 * epoch + OF_SAMPLE, sample);
-    sv_crop crop = {.mirror = sv_random_unit(&random) < config->flip_probability};
+    sv_augmentation drawn = {.mirror = sv_random_unit(&random) < config->flip_probability};
     if (config->per_batch)
         sv_random_start(&random, seed, SV_STREAM_AUGMENT, 2 * epoch + OF_BATCH, batch);
-    crop.top = sv_random_below(&random, config->resize_height - config->output_height + 1);
-    crop.left = sv_random_below(&random, config->resize_width - config->output_width + 1);
-    return crop;
+    drawn.top = sv_random_below(&random, config->resize_height - config->output_height + 1);
+    drawn.left = sv_random_below(&random, config->resize_width - config->output_width + 1);
+    if (is_affine(config))
+        draw_affine(&drawn, config, seed, epoch, sample);
+    return drawn;
 }
 
-void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb, sv_crop crop,
-                       float *scratch)
+static void crop_and_mirror(const sv_pipeline *plan, float *out, const uint8_t *rgb,
+                            const sv_augmentation *drawn, float *scratch)
 {
     const svit_pipeline_config *config = &plan->config;
-    passage job = passage_start(plan, rgb, crop.left, config->output_width, crop.mirror, scratch);
+    passage job =
+        passage_start(plan, rgb, drawn->left, config->output_width, drawn->mirror, scratch);
     size_t row = config->output_width * (size_t)SV_RGB;
     for (size_t y = 0; y < config->output_height; y++, out += row)
-        resized_line(&job, out, crop.top + y);
+        resized_line(&job, out, drawn->top + y);
+}
+
+static void rotate(const svit_pipeline_config *config, float *out, const float *in,
+                   const sv_augmentation *drawn)
+{
+    double transform[6];
+    sv_affine_rotation(transform, drawn->turns, config->output_height, config->output_width);
+    sv_affine_rgb(out, in, config->output_height, config->output_width, transform);
+}
+
+static void zoom(const svit_pipeline_config *config, float *out, const float *in,
+                 const sv_augmentation *drawn)
+{
+    double transform[6];
+    sv_affine_zoom(transform, drawn->height_factor, drawn->width_factor, config->output_height,
+                   config->output_width);
+    sv_affine_rgb(out, in, config->output_height, config->output_width, transform);
+}
+
+/* Rotation and zoom are two passes, as in Keras: each mixes pixels and folds at the borders, so
+ * that one pass of both would give another picture. Passes alternate between `out` and the
+ * scratch, and the last one ends in `out`. */
+void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
+                       const sv_augmentation *drawn, float *scratch)
+{
+    const svit_pipeline_config *config = &plan->config;
+    float *between = scratch + line_elements(config);
+    bool rotates = config->rotation > 0;
+    bool zooms = config->zoom > 0;
+    crop_and_mirror(plan, rotates != zooms ? between : out, rgb, drawn, scratch);
+    if (rotates && zooms) {
+        rotate(config, between, out, drawn);
+        zoom(config, out, between, drawn);
+    } else if (rotates) {
+        rotate(config, out, between, drawn);
+    } else if (zooms) {
+        zoom(config, out, between, drawn);
+    }
 }

@@ -31,16 +31,19 @@ void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rg
 
 /* What training draws for one picture: a function of (seed, epoch, sample), and the offset with
  * per_batch of (seed, epoch, batch). Epochs have 55 bits. */
-typedef struct sv_crop {
-    uint32_t top;
+typedef struct sv_augmentation {
+    uint32_t top; /* of the crop, and left */
     uint32_t left;
     bool mirror;
-} sv_crop;
-sv_crop sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch, uint32_t sample,
-                         uint32_t batch);
+    double turns;         /* in +-rotation */
+    double height_factor; /* in +-zoom, and width_factor; positive zooms out */
+    double width_factor;
+} sv_augmentation;
+sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch,
+                                 uint32_t sample, uint32_t batch);
 
-/* The training pipeline on one picture, cropped and mirrored as drawn. */
-void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb, sv_crop crop,
-                       float *scratch);
+/* The training pipeline on one picture: cropped, mirrored, turned and zoomed as drawn. */
+void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
+                       const sv_augmentation *drawn, float *scratch);
 
 #endif

@@ -28,7 +28,7 @@ void SV_ISA(sv_bias_gelu)(real *a, real *u, const real *bias, const uint32_t *ma
 void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
                               size_t first_token, size_t tokens, size_t c)
 {
-    for (size_t t = 0; t < tokens; t++, u += c, a += c, du += c) {
+    for (size_t t = 0; t < tokens; t++, u += c, du += c) {
         size_t token = first_token + t;
         const uint32_t *words = mask ? mask + token / 32 * c : NULL;
         for (size_t i = 0; i < c; i += LANES) {
@@ -42,8 +42,18 @@ void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *
                 y = v_keep(keep, y * v_set(scale));
                 dy = v_keep(keep, dy * v_set(scale));
             }
-            v_store_some(a + i, y, some);
+            if (a)
+                v_store_some(a + t * c + i, y, some);
             v_store_some(du + i, dy, some);
         }
+    }
+}
+
+/* y[i] = gelu(x[i]) */
+void SV_ISA(sv_gelu)(real *y, const real *x, size_t elements)
+{
+    for (size_t i = 0; i < elements; i += LANES) {
+        vreal v = v_load_some(x + i, elements - i);
+        v_store_some(y + i, v * normal_cdf(v, NULL), elements - i);
     }
 }

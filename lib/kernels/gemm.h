@@ -20,9 +20,10 @@ typedef struct sv_gemm {
     size_t (*packed_elements)(const sv_kernels *kernels, size_t k, size_t n);
     void (*pack)(const sv_kernels *kernels, sv_operand *operand);
 
-    /* c[m,n] = a[m,k] b[k,n], rows of a and c next to each other. */
+    /* c[m, first..first+count-1] = a[m,k] b[k, the same columns]: a's rows next to each other, c's
+     * n apart. first is a multiple of SV_GEMM_COLUMNS. */
     void (*multiply)(const sv_kernels *kernels, real *c, const real *a, const sv_operand *b,
-                     size_t m);
+                     size_t m, size_t first, size_t count);
 
     /* c[m,n] += a[k,m]^T b[k,n]: a weight gradient, k tokens. Leading dimensions lda, ldb, ldc;
      * `scratch` has SV_GEMM_SCRATCH(n) numbers. */
@@ -30,6 +31,9 @@ typedef struct sv_gemm {
                                 size_t lda, const real *b, size_t ldb, size_t m, size_t n, size_t k,
                                 real *scratch);
 } sv_gemm;
+
+/* Where a product may be cut into columns: whole panels of every instruction set. */
+enum { SV_GEMM_COLUMNS = 48 };
 
 /* Numbers of scratch for one multiply_transposed. */
 enum { SV_GEMM_SCRATCH = 192 * 448 };

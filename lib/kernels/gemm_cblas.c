@@ -54,12 +54,13 @@ static void pack(const sv_kernels *kernels, sv_operand *operand)
 }
 
 static void multiply(const sv_kernels *kernels, real *c, const real *a, const sv_operand *b,
-                     size_t m)
+                     size_t m, size_t first, size_t count)
 {
     (void)kernels;
     int plain = b->column == 1;
-    GEMM(CblasRowMajor, CblasNoTrans, plain ? CblasNoTrans : CblasTrans, (int)m, (int)b->n,
-         (int)b->k, 1, a, (int)b->k, b->b, (int)(plain ? b->row : b->column), 0, c, (int)b->n);
+    GEMM(CblasRowMajor, CblasNoTrans, plain ? CblasNoTrans : CblasTrans, (int)m, (int)count,
+         (int)b->k, 1, a, (int)b->k, b->b + first * b->column, (int)(plain ? b->row : b->column), 0,
+         c + first, (int)b->n);
 }
 
 static void multiply_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a,

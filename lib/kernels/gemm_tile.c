@@ -17,9 +17,10 @@ static void pack(const sv_kernels *kernels, sv_operand *operand)
 }
 
 static void multiply(const sv_kernels *kernels, real *c, const real *a, const sv_operand *b,
-                     size_t m)
+                     size_t m, size_t first, size_t count)
 {
-    kernels->tile_multiply(c, b->n, a, b->k, 1, b->packed, m, b->n, b->k, 0);
+    kernels->tile_multiply(c + first, b->n, a, b->k, 1, b->packed + first * b->k, m, count, b->k,
+                           0);
 }
 
 static void multiply_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a,

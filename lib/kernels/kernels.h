@@ -51,13 +51,24 @@ typedef struct sv_kernels {
     void (*group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                 const real *rstd, const real *weight, size_t tokens, size_t c);
 
-    /* gelu.c. mask NULL: no dropout. first_token numbers the first row for the mask. */
+    /* gelu.c. mask NULL: no dropout; gelu_backward's a NULL: not wanted. first_token numbers the
+     * first row for the mask. */
     void (*bias_gelu)(real *a, real *u, const real *bias, const uint32_t *mask, real scale,
                       size_t first_token, size_t tokens, size_t c);
     void (*gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
                           size_t first_token, size_t tokens, size_t c);
 
-    /* residual.c */
+    void (*gelu)(real *y, const real *x, size_t elements);
+
+    /* softmax.c */
+    void (*attention_softmax)(real *p, real *scores, size_t rows, size_t columns, int masked,
+                              size_t first_row);
+    void (*attention_softmax_backward)(real *ds, const real *p, const real *dp, size_t rows,
+                                       size_t columns);
+    void (*scale)(real *y, real factor, size_t elements);
+    real (*dot)(const real *a, const real *b, size_t elements);
+
+    /* residual.c. bias NULL: none. */
     void (*residual)(real *y, const real *x, const real *branch, const real *bias,
                      const uint32_t *mask, real scale, const real *path, size_t image_tokens,
                      size_t first_token, size_t tokens, size_t c);
@@ -79,6 +90,9 @@ typedef struct sv_kernels {
                          size_t tokens);
     void (*patch_scatter)(real *dx, const real *dy, const sv_patch_map *map, size_t first_token,
                           size_t tokens);
+
+    void (*shifted_patches)(real *y, const real *x, const sv_patch_map *map, int paper_order,
+                            size_t first_token, size_t tokens);
 
     /* mean.c */
     void (*mean_tokens)(real *y, const real *x, size_t images, size_t tokens, size_t c);

@@ -8,6 +8,14 @@
 
 #include <math.h>
 
+SV_INLINE vreal v_exp_negative(vreal x)
+{
+    vreal y = {0};
+    for (size_t i = 0; i < LANES; i++)
+        y[i] = exp(x[i]);
+    return y;
+}
+
 /* Phi(x) = (1 + erf(x / sqrt 2)) / 2, and phi(x) = exp(-x^2 / 2) / sqrt(2 pi) in *density. */
 SV_INLINE vreal normal_cdf(vreal x, vreal *density)
 {

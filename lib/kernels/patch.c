@@ -56,3 +56,41 @@ void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_map *map,
                 memcpy(dx + found.pixel * c, dy + found.before * c, found.count * c * sizeof(real));
         }
 }
+
+/* Where each copy of shifted patch tokenization reads: in[y + down * half, x + right * half]. The
+ * original, left-up, left-down, right-up, right-down; the paper's code has the last four reversed
+ * by pairs: right-down, left-down, right-up, left-up. */
+static const int COPIES[2][5][2] = {{{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
+                                    {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};
+
+/* One pixel of one copy; zeros outside the image. */
+static void copy_pixel(real *y, const real *image, const sv_patch_map *map, ptrdiff_t row,
+                       ptrdiff_t column)
+{
+    if (row < 0 || row >= (ptrdiff_t)map->height || column < 0 || column >= (ptrdiff_t)map->width)
+        memset(y, 0, map->channels * sizeof(real));
+    else
+        memcpy(y, image + ((size_t)row * map->width + (size_t)column) * map->channels,
+               map->channels * sizeof(real));
+}
+
+/* y[token, (line, column, copy, channel)] of x[n, h, w, c] and its four shifted copies; tokens
+ * first_token.. of the batch. Lee, Lee, Song 2021. */
+void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_map *map, int paper_order,
+                                size_t first_token, size_t tokens)
+{
+    ptrdiff_t half = (ptrdiff_t)(map->size / 2);
+    for (size_t t = first_token; t < first_token + tokens; t++) {
+        size_t per_image = map->rows * map->columns;
+        const real *image = x + t / per_image * map->height * map->width * map->channels;
+        ptrdiff_t top = (ptrdiff_t)(t % per_image / map->columns * map->size);
+        ptrdiff_t left = (ptrdiff_t)(t % map->columns * map->size);
+        for (ptrdiff_t line = 0; line < (ptrdiff_t)map->size; line++)
+            for (ptrdiff_t column = 0; column < (ptrdiff_t)map->size; column++)
+                for (size_t copy = 0; copy < 5; copy++, y += map->channels) {
+                    const int *move = COPIES[paper_order][copy];
+                    copy_pixel(y, image, map, top + line + move[0] * half,
+                               left + column + move[1] * half);
+                }
+    }
+}

@@ -13,7 +13,9 @@ void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const real 
         real factor = (path ? path[token / image_tokens] : 1) * (words ? scale : 1);
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
-            vreal b = v_load_some(branch + i, some) + v_load_some(bias + i, some);
+            vreal b = v_load_some(branch + i, some);
+            if (bias)
+                b += v_load_some(bias + i, some);
             if (words)
                 b = v_keep(v_mask_some(words + i, 1u << token % 32, some), b);
             v_store_some(y + i, v_load_some(x + i, some) + v_set(factor) * b, some);

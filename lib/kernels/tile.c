@@ -104,6 +104,24 @@ size_t SV_ISA(sv_tile_packed_elements)(size_t k, size_t n)
     return k * ((n + LANES - 1) / LANES * LANES);
 }
 
+static void pack_rows(real *packed, const real *b, size_t row, size_t k, size_t width, size_t lanes)
+{
+    for (size_t p = 0; p < k; p++, b += row, packed += lanes) {
+        memcpy(packed, b, width * sizeof(real));
+        memset(packed + width, 0, (lanes - width) * sizeof(real));
+    }
+}
+
+/* A transpose: b is read along its rows, since the panel that is written stays in the first cache.
+ */
+static void pack_columns(real *packed, const real *b, size_t row, size_t column, size_t k,
+                         size_t width, size_t lanes)
+{
+    for (size_t i = 0; i < lanes; i++)
+        for (size_t p = 0; p < k; p++)
+            packed[p * lanes + i] = i < width ? b[p * row + i * column] : 0;
+}
+
 /* packed = the panels of b[k,n], element (p, j) at b[p * row + j * column], one after another; a
  * panel is [k, its width], zeros where the last vector is not full. */
 void SV_ISA(sv_tile_pack)(real *packed, const real *b, size_t row, size_t column, size_t k,
@@ -111,15 +129,11 @@ void SV_ISA(sv_tile_pack)(real *packed, const real *b, size_t row, size_t column
 {
     for (size_t j = 0; j < n; j += VECTORS * LANES) {
         size_t lanes = vectors_of(n - j) * LANES, width = n - j < lanes ? n - j : lanes;
-        for (size_t p = 0; p < k; p++, packed += lanes) {
-            const real *from = b + p * row + j * column;
-            if (column == 1)
-                memcpy(packed, from, width * sizeof(real));
-            else
-                for (size_t i = 0; i < width; i++)
-                    packed[i] = from[i * column];
-            memset(packed + width, 0, (lanes - width) * sizeof(real));
-        }
+        if (column == 1)
+            pack_rows(packed, b + j, row, k, width, lanes);
+        else
+            pack_columns(packed, b + j * column, row, column, k, width, lanes);
+        packed += k * lanes;
     }
 }
 

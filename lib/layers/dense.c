@@ -8,31 +8,62 @@ typedef struct dense_layer {
     size_t bias;
 } dense_layer;
 
+/* Tasks are tiles of rows; of a weight too large for the second cache also parts of the columns, so
+ * that each part is read once. */
 typedef struct dense_call {
     const dense_layer *dense;
     const sv_run *run;
     real *out;
     const real *in;
     size_t tokens, tile;
+    size_t columns, part; /* of the product, and of one task */
 } dense_call;
 
-static void measure(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory)
+enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256, PART_OF_LARGE = 4 * SV_GEMM_COLUMNS };
+
+static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
+                    sv_layer_memory *memory)
 {
     (void)layer;
+    (void)context;
     (void)n;
     *memory = (sv_layer_memory){.worker = training ? SV_WEIGHT_SCRATCH : 0};
 }
 
-static dense_call start_call(const dense_layer *dense, const sv_run *run, real *out, const real *in)
+static dense_call start_call(const dense_layer *dense, const sv_run *run, real *out, const real *in,
+                             size_t columns)
 {
-    size_t tokens = run->n * sv_map_tokens(dense->base.in);
-    size_t width = dense->linear.in > dense->linear.out ? dense->linear.in : dense->linear.out;
-    return (dense_call){dense, run, out, in, tokens, sv_tile_tokens(tokens, width)};
+    const sv_linear *linear = &dense->linear;
+    dense_call call = {dense, run,     out,    in, run->n * sv_map_tokens(dense->base.in),
+                       0,     columns, columns};
+    size_t width = linear->in > linear->out ? linear->in : linear->out;
+    call.tile = sv_tile_tokens(call.tokens, width);
+    if (linear->in * linear->out > LARGE_WEIGHT) {
+        call.tile = ROWS_OF_LARGE;
+        call.part = PART_OF_LARGE;
+    }
+    return call;
 }
 
-static size_t task_tokens(const dense_call *call, size_t first)
+static void run_call(dense_call *call, sv_task task)
 {
-    return call->tokens - first < call->tile ? call->tokens - first : call->tile;
+    sv_pool_run(call->run->context->pool, task, call,
+                sv_tile_count(call->tokens, call->tile) * sv_tile_count(call->columns, call->part));
+}
+
+/* What task number `task` does: rows first.. and columns column.. */
+typedef struct dense_task {
+    size_t first, tokens, column, columns;
+} dense_task;
+
+static dense_task find_task(const dense_call *call, size_t task)
+{
+    size_t parts = sv_tile_count(call->columns, call->part);
+    dense_task found = {.first = task / parts * call->tile, .column = task % parts * call->part};
+    size_t rows_left = call->tokens - found.first, columns_left = call->columns - found.column;
+    found.tokens = rows_left < call->tile ? rows_left : call->tile;
+    found.columns = columns_left < call->part ? columns_left : call->part;
+    return found;
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
@@ -40,18 +71,21 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const dense_call *call = argument;
     const sv_linear *linear = &call->dense->linear;
-    size_t first = task * call->tile, tokens = task_tokens(call, first);
-    real *y = call->out + first * linear->out;
-    sv_linear_forward(linear, call->run, y, call->in + first * linear->in, tokens);
-    call->run->context->kernels->add_bias(y, call->run->weights + call->dense->bias, tokens,
-                                          linear->out);
+    dense_task part = find_task(call, task);
+    real *y = call->out + part.first * linear->out;
+    sv_linear_forward_part(linear, call->run, y, call->in + part.first * linear->in, part.tokens,
+                           part.column, part.columns);
+    const real *bias = call->run->weights + call->dense->bias + part.column;
+    for (size_t row = 0; row < part.tokens; row++)
+        call->run->context->kernels->add(y + row * linear->out + part.column, bias, part.columns);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
 {
     (void)saved;
-    dense_call call = start_call((const dense_layer *)layer, run, y, x);
-    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+    const dense_layer *dense = (const dense_layer *)layer;
+    dense_call call = start_call(dense, run, y, x, dense->linear.out);
+    run_call(&call, forward_task);
 }
 
 static void backward_task(void *argument, size_t task, uint32_t worker)
@@ -59,9 +93,10 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const dense_call *call = argument;
     const sv_linear *linear = &call->dense->linear;
-    size_t first = task * call->tile;
-    sv_linear_backward(linear, call->run, call->out + first * linear->in,
-                       call->in + first * linear->out, task_tokens(call, first));
+    dense_task part = find_task(call, task);
+    sv_linear_backward_part(linear, call->run, call->out + part.first * linear->in,
+                            call->in + part.first * linear->out, part.tokens, part.column,
+                            part.columns);
 }
 
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -70,14 +105,13 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     (void)saved;
     const dense_layer *dense = (const dense_layer *)layer;
     const sv_linear *linear = &dense->linear;
-    dense_call call = start_call(dense, run, dx, dy);
+    dense_call call = start_call(dense, run, dx, dy, linear->in);
     sv_weight_job job = {
         run->gradients + linear->weight, dy, x, linear->out, linear->in, call.tokens};
     sv_weight_gradients(run, &job, 1);
     run->context->kernels->add_rows(run->gradients + dense->bias, dy, call.tokens, linear->out);
     if (dx)
-        sv_pool_run(run->context->pool, backward_task, &call,
-                    sv_tile_count(call.tokens, call.tile));
+        run_call(&call, backward_task);
 }
 
 static size_t pack_bytes(const sv_layer *layer, const svit_context *context, int training)

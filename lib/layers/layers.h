@@ -28,19 +28,64 @@ typedef struct sv_patch_options {
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err);
 
-/* A ShiftViT block: x = shift(x); y = x + droppath(mlp(norm(x))). Parameters `name`.norm2,
- * .mlp.fc1, .mlp.fc2. */
+/* Where an MLP's parameters are: `norm`.weight, `fc1`.weight and so on. */
+typedef struct sv_mlp_names {
+    char norm[64], fc1[64], fc2[64];
+} sv_mlp_names;
+
+/* A ShiftViT block, and with group 0 the MLP of a transformer: x = shift(x);
+ * y = x + droppath(mlp(norm(x))). */
 typedef struct sv_shift_options {
     sv_map map;
     size_t hidden, group, pixels;
     int crop;       /* SVIT_SHIFT_KERAS */
     int group_norm; /* as sv_norm_options.group */
+    int last_gelu;  /* GELU after the second product too */
     double eps, dropout, drop_path;
-    const char *name;
+    sv_mlp_names names;
 } sv_shift_options;
 svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
                                   const sv_parameter_table *table, const sv_shift_options *options,
                                   svit_error *err);
+
+/* Where attention's parameters are; qkv's bias, proj and temperature only where the table has them.
+ */
+typedef struct sv_attention_names {
+    char norm[64], qkv[64], proj[64], temperature[64];
+} sv_attention_names;
+
+/* y = x + droppath(proj(attention(norm(x)))). Vaswani et al. 2017; with `masked` and a temperature
+ * of its own locality self-attention (Lee, Lee, Song 2021). */
+typedef struct sv_attention_options {
+    sv_map map;
+    size_t heads, head_dim;
+    int per_head; /* the temperature: a factor for each head; 0: one divisor */
+    int masked;   /* a token does not see itself */
+    double eps, dropout, drop_path;
+    sv_attention_names names;
+} sv_attention_options;
+svit_status sv_attention_create(sv_layer **out, svit_context *context,
+                                const sv_parameter_table *table,
+                                const sv_attention_options *options, svit_error *err);
+
+/* Patches of the image and of its four diagonally shifted copies, [tokens, size * size * 5
+ * channels]: only as the first layer, for it has no backward. paper_order: as SVIT_SPT_PAPER. */
+svit_status sv_shifted_patches_create(sv_layer **out, svit_context *context, sv_map in, size_t size,
+                                      int paper_order, svit_error *err);
+
+/* y[n, T, c] = x + `position`[T, c]; with `class_token` y[n, T + 1, c] begins with that token. */
+svit_status sv_position_create(sv_layer **out, svit_context *context,
+                               const sv_parameter_table *table, sv_map in, const char *position,
+                               const char *class_token, svit_error *err);
+
+/* y[n, c] = the first token of x[n, T, c]. */
+svit_status sv_first_token_create(sv_layer **out, svit_context *context, sv_map in,
+                                  svit_error *err);
+
+/* y = gelu(x), and y = dropout(x), the latter in training only. */
+svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_map map, svit_error *err);
+svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_map map, double rate,
+                              svit_error *err);
 
 /* y[n, c] = the mean of x[n, h, w, c] over its tokens. */
 svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_map in, svit_error *err);

@@ -44,16 +44,30 @@ size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory)
     return bytes;
 }
 
+void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const real *x,
+                            size_t tokens, size_t first, size_t count)
+{
+    run->context->gemm->multiply(run->context->kernels, y, x, &linear->forward, tokens, first,
+                                 count);
+}
+
+void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
+                             size_t tokens, size_t first, size_t count)
+{
+    run->context->gemm->multiply(run->context->kernels, dx, dy, &linear->backward, tokens, first,
+                                 count);
+}
+
 void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, const real *x,
                        size_t tokens)
 {
-    run->context->gemm->multiply(run->context->kernels, y, x, &linear->forward, tokens);
+    sv_linear_forward_part(linear, run, y, x, tokens, 0, linear->out);
 }
 
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                         size_t tokens)
 {
-    run->context->gemm->multiply(run->context->kernels, dx, dy, &linear->backward, tokens);
+    sv_linear_backward_part(linear, run, dx, dy, tokens, 0, linear->in);
 }
 
 static size_t pieces_across(const sv_weight_job *job)

@@ -26,8 +26,10 @@ static size_t tile_of(const patch_layer *patch, size_t tokens)
                                                                        : patch->linear.out);
 }
 
-static void measure(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory)
+static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
+                    sv_layer_memory *memory)
 {
+    (void)context;
     const patch_layer *patch = (const patch_layer *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     size_t tokens = sv_map_tokens(layer->out);

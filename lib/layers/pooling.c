@@ -11,8 +11,10 @@ typedef struct pool_call {
     const real *in;
 } pool_call;
 
-static void measure(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory)
+static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
+                    sv_layer_memory *memory)
 {
+    (void)context;
     (void)layer;
     (void)n;
     (void)training;

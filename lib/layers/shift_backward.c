@@ -51,8 +51,11 @@ static void tile_task(void *argument, size_t task, uint32_t worker)
     real *dbranch = panel->dbranch + first * c, *dhidden = panel->dhidden + first * hidden;
     real *dxs = panel->dxs + first * c;
     real *dxn = block->group_norm ? dxs : (real *)(void *)sv_worker_scratch(run, worker);
-    kernels->residual_backward(dbranch, dy, saved->mask2, block->scale, saved->path,
-                               call->image_tokens, token, tokens, c);
+    kernels->residual_backward(dbranch, dy, block->last_gelu ? NULL : saved->mask2, block->scale,
+                               saved->path, call->image_tokens, token, tokens, c);
+    if (block->last_gelu)
+        kernels->gelu_backward(NULL, dbranch, saved->u2 + token * c, saved->mask2, block->scale,
+                               token, tokens, c);
     sv_linear_backward(&block->fc2, run, dhidden, dbranch, tokens);
     kernels->gelu_backward(panel->a + first * hidden, dhidden, saved->u + token * hidden,
                            saved->mask1, block->scale, token, tokens, hidden);

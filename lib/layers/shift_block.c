@@ -1,7 +1,9 @@
 /* The shift block as a layer: its memory and its creation. */
 #include "layers/shift_block.h"
 
-enum { PANEL_BYTES = 8 << 20, PANEL_TOKENS_LEAST = 1024, MASK_STEPS = 65536 };
+#include "layers/chance.h"
+
+enum { PANEL_BYTES = 8 << 20, PANEL_TOKENS_LEAST = 1024 };
 
 size_t sv_shift_tile(const shift_block *block, size_t n)
 {
@@ -32,6 +34,8 @@ shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, 
     if (!training)
         return saved;
     saved.u = sv_arena_reals(arena, tokens, block->hidden);
+    if (block->last_gelu)
+        saved.u2 = sv_arena_reals(arena, tokens, c);
     if (block->threshold) {
         saved.mask1 = sv_arena_take(arena, words, block->hidden, sizeof(uint32_t));
         saved.mask2 = sv_arena_take(arena, words, c, sizeof(uint32_t));
@@ -72,8 +76,10 @@ size_t sv_shift_worker_bytes(const shift_block *block, size_t n, int training, b
     return training && arena.bytes < SV_WEIGHT_SCRATCH ? SV_WEIGHT_SCRATCH : arena.bytes;
 }
 
-static void measure(const sv_layer *layer, size_t n, int training, sv_layer_memory *memory)
+static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
+                    sv_layer_memory *memory)
 {
+    (void)context;
     const shift_block *block = (const shift_block *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     sv_shift_saved(training ? &saved : &shared, block, n, training);
@@ -125,25 +131,24 @@ svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(shift_block), &SHIFT_BLOCK_CLASS, err));
     shift_block *block = memory;
     sv_map map = options->map;
+    const sv_mlp_names *names = &options->names;
     block->base.in = block->base.out = map;
     block->map = (sv_shift_map){map.height,     map.width,       map.channels,
                                 options->group, options->pixels, options->crop};
     block->hidden = options->hidden;
     block->group_norm = options->group_norm;
+    block->last_gelu = options->last_gelu;
     block->eps = (real)options->eps;
     block->drop_path = options->drop_path;
-    block->threshold = (uint32_t)(options->dropout * MASK_STEPS + 0.5);
-    if (block->threshold >= MASK_STEPS)
-        block->threshold = MASK_STEPS - 1;
-    block->scale = (real)((double)MASK_STEPS / (MASK_STEPS - block->threshold));
+    sv_dropout_rate(&block->threshold, &block->scale, options->dropout);
     sv_linear_init(&block->fc1, block->hidden, map.channels,
-                   sv_layer_parameter(table, options->name, ".mlp.fc1.weight"));
+                   sv_layer_parameter(table, names->fc1, ".weight"));
     sv_linear_init(&block->fc2, map.channels, block->hidden,
-                   sv_layer_parameter(table, options->name, ".mlp.fc2.weight"));
-    block->bias1 = sv_layer_parameter(table, options->name, ".mlp.fc1.bias");
-    block->bias2 = sv_layer_parameter(table, options->name, ".mlp.fc2.bias");
-    block->norm_weight = sv_layer_parameter(table, options->name, ".norm2.weight");
-    block->norm_bias = sv_layer_parameter(table, options->name, ".norm2.bias");
+                   sv_layer_parameter(table, names->fc2, ".weight"));
+    block->bias1 = sv_layer_parameter(table, names->fc1, ".bias");
+    block->bias2 = sv_layer_parameter(table, names->fc2, ".bias");
+    block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
+    block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
     *out = &block->base;
     return SVIT_OK;
 }

@@ -12,6 +12,7 @@ typedef struct shift_block {
     size_t norm_weight, norm_bias, bias1, bias2; /* offsets */
     size_t hidden;
     int group_norm;
+    int last_gelu; /* GELU after the second product too */
     real eps;
     double drop_path;
     uint32_t threshold; /* of the dropout masks; 0: no dropout */
@@ -22,6 +23,7 @@ typedef struct shift_block {
 typedef struct shift_saved {
     real *xs;          /* [tokens, c]: the shifted input */
     real *u;           /* [tokens, hidden]: the input of GELU */
+    real *u2;          /* [tokens, c]: the input of the last GELU, NULL without */
     real *mean, *rstd; /* [tokens] */
     uint32_t *mask1;   /* [tokens / 32, hidden], NULL without dropout */
     uint32_t *mask2;   /* [tokens / 32, c] */

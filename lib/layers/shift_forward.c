@@ -2,7 +2,7 @@
  *   xs = shift(x);  y = xs + path * keep2 * (W2 (keep1 * gelu(W1 norm(xs) + b1)) + b2)          */
 #include "layers/shift_block.h"
 
-#include "base/random.h"
+#include "layers/chance.h"
 
 /* A tile's rows: in what is saved for the backward, or in the worker's scratch. */
 typedef struct tile_rows {
@@ -49,16 +49,34 @@ static void normalize(const shift_call *call, const tile_rows *rows, size_t firs
 static uint32_t *draw_mask(const shift_call *call, uint32_t *words, uint32_t which, size_t first,
                            size_t tokens, size_t c)
 {
-    const sv_run *run = call->run;
     if (!words)
         return NULL;
-    sv_mask_source source = {{(uint32_t)run->seed, (uint32_t)(run->seed >> 32)},
-                             {(call->block->base.number * 2 + which) * 4, (uint32_t)run->counter,
-                              SV_STREAM_DROPOUT << 24 | (uint32_t)(run->counter >> 32 & 0xFFFFFF)},
-                             call->block->threshold};
-    size_t block = first / 32;
-    run->context->kernels->dropout_mask(words + block * c, &source, block, (tokens + 31) / 32, c);
+    sv_dropout_mask(call->run, call->block->base.number, which, call->block->threshold,
+                    words + first / 32 * c, first / 32, (tokens + 31) / 32, c);
     return words;
+}
+
+/* y = xs + path * keep2 * (h + b2), or xs + path * keep2 * gelu(h + b2); h = W2 a. */
+static void finish_tile(const shift_call *call, const tile_rows *rows, real *y, size_t first,
+                        size_t tokens)
+{
+    const shift_block *block = call->block;
+    const sv_run *run = call->run;
+    const sv_kernels *kernels = run->context->kernels;
+    const real *bias = run->weights + block->bias2;
+    size_t c = block->map.channels;
+    uint32_t *mask = draw_mask(call, call->saved.mask2, 1, first, tokens, c);
+    if (block->last_gelu) {
+        real *u2 = call->saved.u2 ? call->saved.u2 + first * c : y;
+        sv_linear_forward(&block->fc2, run, u2, rows->a, tokens);
+        kernels->bias_gelu(y, u2, bias, mask, block->scale, first, tokens, c);
+        bias = NULL;
+        mask = NULL;
+    } else {
+        sv_linear_forward(&block->fc2, run, y, rows->a, tokens);
+    }
+    kernels->residual(y, rows->xs, y, bias, mask, block->scale, call->saved.path,
+                      call->image_tokens, first, tokens, c);
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
@@ -76,10 +94,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     uint32_t *mask1 = draw_mask(call, call->saved.mask1, 0, first, tokens, block->hidden);
     kernels->bias_gelu(rows.a, rows.u, run->weights + block->bias1, mask1, block->scale, first,
                        tokens, block->hidden);
-    sv_linear_forward(&block->fc2, run, y, rows.a, tokens);
-    uint32_t *mask2 = draw_mask(call, call->saved.mask2, 1, first, tokens, c);
-    kernels->residual(y, rows.xs, y, run->weights + block->bias2, mask2, block->scale,
-                      call->saved.path, call->image_tokens, first, tokens, c);
+    finish_tile(call, &rows, y, first, tokens);
 }
 
 /* Group norm needs a whole image's statistics before any of its tiles. */
@@ -96,19 +111,6 @@ static void statistics_task(void *argument, size_t image, uint32_t worker)
                           call->image_tokens, c, block->eps);
 }
 
-/* path[image] = 1 / (1 - rate) with probability 1 - rate, else 0. */
-static void draw_paths(const shift_call *call)
-{
-    const sv_run *run = call->run;
-    double keep = 1 - call->block->drop_path;
-    for (size_t image = 0; image < run->n; image++) {
-        sv_random random;
-        sv_random_start(&random, run->seed, SV_STREAM_DROP_PATH,
-                        run->counter << 16 | call->block->base.number, (uint32_t)image);
-        call->saved.path[image] = sv_random_unit(&random) < keep ? (real)(1 / keep) : 0;
-    }
-}
-
 void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
                             const real *x)
 {
@@ -116,7 +118,7 @@ void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *save
     call.out = y;
     call.in = x;
     if (call.saved.path)
-        draw_paths(&call);
+        sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
     if (call.block->group_norm)
         sv_pool_run(run->context->pool, statistics_task, &call, run->n);
     sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));

@@ -1,239 +1,94 @@
-/* What each field of a model configuration may be, and how it reads in JSON. */
+/* The table of a model configuration's fields: whose they are, and what each may be. */
 #include "models/config_fields.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#define FIELD(field) #field, offsetof(svit_model_config, field)
-#define SIZE(field, least, greatest)                                                               \
+#define FIELD(field, whose, which)                                                                 \
+    .name = #field, .offset = offsetof(svit_model_config, field), .owner = SV_FIELD_OF_##whose,    \
+    .kind = SV_FIELD_##which
+#define SIZE(field, whose, from, to)                                                               \
     {                                                                                              \
-        FIELD(field), SV_FIELD_SIZE, {NULL}, least, greatest, 0, 0                                 \
+        FIELD(field, whose, SIZE), .least = from, .greatest = to                                   \
     }
-#define WORD(field, ...)                                                                           \
+#define WORD(field, whose, ...)                                                                    \
     {                                                                                              \
-        FIELD(field), SV_FIELD_WORD, {__VA_ARGS__}, 0, 0, 0, 0                                     \
+        FIELD(field, whose, WORD), .words = { __VA_ARGS__ }                                        \
     }
-#define FLAG(field)                                                                                \
+#define FLAG(field, whose)                                                                         \
     {                                                                                              \
-        FIELD(field), SV_FIELD_FLAG, {"false", "true"}, 0, 0, 0, 0                                 \
+        FIELD(field, whose, FLAG), .words = { "false", "true" }                                    \
+    }
+/* Above 0, at most `to`. */
+#define ABOVE(field, whose, to)                                                                    \
+    {                                                                                              \
+        FIELD(field, whose, REAL), .least_is_open = 1, .greatest = to                              \
+    }
+/* In [0, 1). */
+#define RATE(field, whose)                                                                         \
+    {                                                                                              \
+        FIELD(field, whose, REAL), .greatest = 1, .greatest_is_open = 1                            \
+    }
+/* `counter` counts `low` to `high` elements, each in from..to. */
+#define LIST(field, whose, counter, low, high, from, to)                                           \
+    {                                                                                              \
+        FIELD(field, whose, LIST), .count_name = #counter,                                         \
+                                   .count_offset = offsetof(svit_model_config, counter),           \
+                                   .fewest = low, .most = high, .least = from, .greatest = to      \
     }
 
 const sv_config_field sv_config_fields[] = {
-    WORD(architecture, "shiftvit"),
-    SIZE(input_height, 1, 8192),
-    SIZE(input_width, 1, 8192),
-    SIZE(in_channels, 1, 1024),
-    SIZE(num_classes, 1, 1048576),
-    SIZE(patch_size, 1, 256),
-    SIZE(dim, 1, 65536),
-    {FIELD(blocks), SV_FIELD_BLOCKS, {NULL}, 0, 1000, 0, 0},
-    {FIELD(mlp_ratio), SV_FIELD_REAL, {NULL}, 0, 1024, 1, 0},
-    SIZE(num_div, 1, 65536),
-    SIZE(shift_pixel, 0, 8192),
-    WORD(shift, "true", "keras"),
-    WORD(groups, "channels", "sections"),
-    WORD(norm, "layer", "group"),
-    FLAG(patch_norm),
-    FLAG(final_norm),
-    WORD(patch_padding, "same", "valid"),
-    WORD(merge_padding, "same", "valid"),
-    FLAG(classifier),
-    {FIELD(norm_eps), SV_FIELD_REAL, {NULL}, 0, FLT_MAX, 1, 0},
-    {FIELD(dropout), SV_FIELD_REAL, {NULL}, 0, 1, 0, 1},
-    {FIELD(drop_path), SV_FIELD_REAL, {NULL}, 0, 1, 0, 1},
-    WORD(drop_path_rule, "stage", "network", "constant"),
-    WORD(init, "seed", "paper"),
+    WORD(architecture, BOTH, "shiftvit", "vit"),
+    SIZE(input_height, BOTH, 1, 8192),
+    SIZE(input_width, BOTH, 1, 8192),
+    SIZE(in_channels, BOTH, 1, 1024),
+    SIZE(num_classes, BOTH, 1, 1048576),
+    SIZE(patch_size, BOTH, 1, 256),
+    SIZE(dim, BOTH, 1, 65536),
+    LIST(blocks, SHIFTVIT, stages, 1, SVIT_MAX_STAGES, 0, 1000),
+    ABOVE(mlp_ratio, SHIFTVIT, 1024),
+    SIZE(num_div, SHIFTVIT, 1, 65536),
+    SIZE(shift_pixel, SHIFTVIT, 0, 8192),
+    WORD(shift, SHIFTVIT, "true", "keras"),
+    WORD(groups, SHIFTVIT, "channels", "sections"),
+    WORD(norm, SHIFTVIT, "layer", "group"),
+    FLAG(patch_norm, SHIFTVIT),
+    FLAG(final_norm, SHIFTVIT),
+    WORD(patch_padding, SHIFTVIT, "same", "valid"),
+    WORD(merge_padding, SHIFTVIT, "same", "valid"),
+    SIZE(depth, VIT, 1, 1000),
+    SIZE(heads, VIT, 1, 65536),
+    SIZE(head_dim, VIT, 1, 65536),
+    SIZE(mlp_dim, VIT, 1, 1048576),
+    WORD(tokenizer, VIT, "patch", "spt"),
+    WORD(spt_order, VIT, "seed", "paper"),
+    WORD(attention, VIT, "global", "lsa"),
+    WORD(temperature, VIT, "divide", "multiply"),
+    FLAG(qkv_bias, VIT),
+    FLAG(mlp_last_gelu, VIT),
+    WORD(pool, VIT, "flatten", "class_token", "mean"),
+    LIST(head_units, VIT, head_layers, 0, SVIT_MAX_HEAD_LAYERS, 1, 1048576),
+    FLAG(classifier, BOTH),
+    ABOVE(norm_eps, BOTH, FLT_MAX),
+    RATE(dropout, BOTH),
+    RATE(attention_dropout, VIT),
+    RATE(head_dropout, VIT),
+    RATE(drop_path, BOTH),
+    WORD(drop_path_rule, BOTH, "stage", "network", "constant"),
+    WORD(names, VIT, "seed", "paper"),
+    WORD(init, BOTH, "seed", "paper"),
 };
 const size_t sv_config_field_count = sizeof sv_config_fields / sizeof *sv_config_fields;
 
-static const void *place(const sv_config_field *field, const svit_model_config *config)
+const sv_config_field *sv_config_field_find(const char *name)
 {
-    return (const char *)config + field->offset;
+    for (size_t i = 0; i < sv_config_field_count; i++)
+        if (strcmp(sv_config_fields[i].name, name) == 0)
+            return &sv_config_fields[i];
+    return NULL;
 }
 
-static void *place_in(const sv_config_field *field, svit_model_config *config)
+int sv_config_field_applies(const sv_config_field *field, const svit_model_config *config)
 {
-    return (char *)config + field->offset;
-}
-
-/* NaN is outside of everything. */
-static int is_inside(const sv_config_field *field, double value)
-{
-    int above = field->least_is_open ? value > field->least : value >= field->least;
-    int below = field->greatest_is_open ? value < field->greatest : value <= field->greatest;
-    return above && below;
-}
-
-static svit_status fail_range(const sv_config_field *field, double value, svit_error *err)
-{
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %.17g; it is in %c%.9g, %.9g%c", field->name, value,
-                   field->least_is_open ? '(' : '[', field->least, field->greatest,
-                   field->greatest_is_open ? ')' : ']');
-}
-
-/* "'true' or 'keras'" into text */
-static const char *list_words(const sv_config_field *field, char *text, size_t capacity)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; field->words[i] && used < capacity; i++)
-        used += (size_t)snprintf(text + used, capacity - used, i ? " or '%s'" : "'%s'",
-                                 field->words[i]);
-    return text;
-}
-
-static int32_t word_count(const sv_config_field *field)
-{
-    int32_t count = 0;
-    while (field->words[count])
-        count++;
-    return count;
-}
-
-static svit_status check_word(const sv_config_field *field, int32_t value, svit_error *err)
-{
-    int32_t count = word_count(field);
-    if (value >= 0 && value < count)
-        return SVIT_OK;
-    char words[96];
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %d; it is 0..%d: %s", field->name, value, count - 1,
-                   list_words(field, words, sizeof words));
-}
-
-static svit_status check_blocks(const sv_config_field *field, const svit_model_config *config,
-                                svit_error *err)
-{
-    if (config->stages < 1 || config->stages > SVIT_MAX_STAGES)
-        return sv_fail(err, SVIT_E_ARGUMENT, "stages is %u; it is 1..%d", config->stages,
-                       SVIT_MAX_STAGES);
-    for (uint32_t i = 0; i < config->stages; i++)
-        if (!is_inside(field, config->blocks[i]))
-            return sv_fail(err, SVIT_E_ARGUMENT, "blocks[%u] is %u; it is %g..%g", i,
-                           config->blocks[i], field->least, field->greatest);
-    return SVIT_OK;
-}
-
-svit_status sv_config_field_check(const sv_config_field *field, const svit_model_config *config,
-                                  svit_error *err)
-{
-    if (field->kind == SV_FIELD_BLOCKS)
-        return check_blocks(field, config, err);
-    if (field->kind == SV_FIELD_WORD || field->kind == SV_FIELD_FLAG) {
-        int32_t word;
-        memcpy(&word, place(field, config), sizeof word);
-        return check_word(field, word, err);
-    }
-    double value;
-    if (field->kind == SV_FIELD_REAL) {
-        memcpy(&value, place(field, config), sizeof value);
-    } else {
-        uint32_t size;
-        memcpy(&size, place(field, config), sizeof size);
-        value = size;
-    }
-    return is_inside(field, value) ? SVIT_OK : fail_range(field, value, err);
-}
-
-static json_t *blocks_to_json(const svit_model_config *config)
-{
-    json_t *array = json_array();
-    for (uint32_t i = 0; i < config->stages; i++)
-        if (json_array_append_new(array, json_integer(config->blocks[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
-json_t *sv_config_field_to_json(const sv_config_field *field, const svit_model_config *config)
-{
-    const void *from = place(field, config);
-    switch (field->kind) {
-    case SV_FIELD_SIZE:
-        return json_integer(*(const uint32_t *)from);
-    case SV_FIELD_WORD:
-        return json_string(field->words[*(const int32_t *)from]);
-    case SV_FIELD_FLAG:
-        return json_boolean(*(const int32_t *)from);
-    case SV_FIELD_REAL:
-        return json_real(*(const double *)from);
-    case SV_FIELD_BLOCKS:
-        break;
-    }
-    return blocks_to_json(config);
-}
-
-static svit_status fail_kind(const sv_config_field *field, const char *wanted, svit_error *err)
-{
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is not %s", field->name, wanted);
-}
-
-static svit_status size_from_json(const sv_config_field *field, uint32_t *out, const json_t *value,
-                                  svit_error *err)
-{
-    if (!json_is_integer(value))
-        return fail_kind(field, "a whole number", err);
-    double number = (double)json_integer_value(value);
-    if (!is_inside(field, number))
-        return fail_range(field, number, err);
-    *out = (uint32_t)number;
-    return SVIT_OK;
-}
-
-static svit_status blocks_from_json(const sv_config_field *field, svit_model_config *config,
-                                    const json_t *value, svit_error *err)
-{
-    size_t stages = json_array_size(value);
-    if (!json_is_array(value) || stages < 1 || stages > SVIT_MAX_STAGES)
-        return fail_kind(field, "an array of 1 to 8 whole numbers", err);
-    memset(config->blocks, 0, sizeof config->blocks);
-    config->stages = (uint32_t)stages;
-    for (size_t i = 0; i < stages; i++)
-        SVIT_TRY(size_from_json(field, &config->blocks[i], json_array_get(value, i), err));
-    return SVIT_OK;
-}
-
-static svit_status word_from_json(const sv_config_field *field, int32_t *out, const json_t *value,
-                                  svit_error *err)
-{
-    char words[96];
-    list_words(field, words, sizeof words);
-    const char *text = json_string_value(value);
-    if (!text)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s is not text; it is %s", field->name, words);
-    for (int32_t i = 0; field->words[i]; i++)
-        if (strcmp(field->words[i], text) == 0) {
-            *out = i;
-            return SVIT_OK;
-        }
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is '%.40s'; it is %s", field->name, text, words);
-}
-
-svit_status sv_config_field_from_json(const sv_config_field *field, svit_model_config *config,
-                                      const json_t *value, svit_error *err)
-{
-    void *out = place_in(field, config);
-    switch (field->kind) {
-    case SV_FIELD_SIZE:
-        return size_from_json(field, out, value, err);
-    case SV_FIELD_WORD:
-        return word_from_json(field, out, value, err);
-    case SV_FIELD_FLAG:
-        if (!json_is_boolean(value))
-            return fail_kind(field, "true or false", err);
-        *(int32_t *)out = json_is_true(value);
-        return SVIT_OK;
-    case SV_FIELD_REAL:
-        if (!json_is_number(value))
-            return fail_kind(field, "a number", err);
-        if (!is_inside(field, json_number_value(value)))
-            return fail_range(field, json_number_value(value), err);
-        *(double *)out = json_number_value(value);
-        return SVIT_OK;
-    case SV_FIELD_BLOCKS:
-        break;
-    }
-    return blocks_from_json(field, config, value, err);
+    return field->owner == SV_FIELD_OF_BOTH || (int32_t)field->owner == config->architecture;
 }

@@ -2,6 +2,7 @@
 #include "models/model.h"
 
 #include "base/config.h"
+#include "models/architecture.h"
 #include "models/config.h"
 #include "models/parameters.h"
 
@@ -42,7 +43,7 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
     model->context = sv_context_retain(context);
     model->config = *config;
     sv_parameter_table_init(&model->parameters, &context->allocator);
-    svit_status status = sv_shiftvit_parameters(&model->parameters, config, err);
+    svit_status status = sv_architecture_of(config)->parameters(&model->parameters, config, err);
     if (status == SVIT_OK)
         status = sv_allocate_array(&context->allocator, (void **)&model->weights,
                                    model->parameters.total, sizeof *model->weights,
@@ -65,7 +66,7 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
     SVIT_TRY(sv_model_config_import(&own, config, err));
     svit_model *model;
     SVIT_TRY(sv_model_open(&model, context, &own, err));
-    sv_initial_weights(model->weights, &model->parameters, own.init, seed, context->pool);
+    sv_initial_weights(model->weights, &model->parameters, &own, seed, context->pool);
     *out = model;
     return SVIT_OK;
 }

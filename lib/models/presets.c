@@ -1,106 +1,51 @@
-/* The presets: three columns of decisions, and the sizes of each model in a row. */
-#include "base/config.h"
-#include "models/config.h"
+/* The presets of all architectures by name and number. */
+#include "models/presets.h"
 
-#include <stdio.h>
+#include "base/config.h"
+#include "models/architecture.h"
+
 #include <string.h>
 
-/* The columns: what this library chooses, what the Keras example computes, what the paper's code
- * computes (Wang, Zhao, Tang, Wang 2022). */
-typedef enum column { COLUMN_DEFAULT, COLUMN_KERAS, COLUMN_PAPER } column;
-
-typedef struct preset {
-    const char *name;
-    column column;
-    uint32_t dim;
-    uint32_t blocks[4];
-    uint32_t num_div;
-    double mlp_ratio;
-    double drop_path;
-} preset;
-
-static const preset PRESETS[] = {
-    {"shiftvit-cifar10", COLUMN_DEFAULT, 96, {2, 4, 8, 2}, 12, 2, 0.2},
-    {"shiftvit-cifar10-keras", COLUMN_KERAS, 96, {2, 4, 8, 2}, 12, 2, 0.2},
-    {"shiftvit-t-light", COLUMN_PAPER, 96, {2, 2, 6, 2}, 12, 4, 0.2},
-    {"shiftvit-t", COLUMN_PAPER, 96, {6, 8, 18, 6}, 12, 2, 0.2},
-    {"shiftvit-s-light", COLUMN_PAPER, 96, {2, 2, 18, 2}, 12, 4, 0.4},
-    {"shiftvit-s", COLUMN_PAPER, 96, {10, 18, 36, 10}, 12, 2, 0.4},
-    {"shiftvit-b-light", COLUMN_PAPER, 128, {2, 2, 18, 2}, 16, 4, 0.5},
-    {"shiftvit-b", COLUMN_PAPER, 128, {10, 18, 36, 10}, 16, 2, 0.6},
-};
-enum { PRESET_COUNT = sizeof PRESETS / sizeof *PRESETS };
-
-/* What all three columns have. */
-#define COMMON                                                                                     \
-    .struct_size = sizeof(svit_model_config), .architecture = SVIT_ARCHITECTURE_SHIFTVIT,          \
-    .in_channels = 3, .patch_size = 4, .shift_pixel = 1, .classifier = 1, .norm_eps = 1e-5
-
-static const svit_model_config COLUMNS[] = {
-    [COLUMN_DEFAULT] = {COMMON, .input_height = 48, .input_width = 48, .num_classes = 10,
-                        .shift = SVIT_SHIFT_TRUE, .groups = SVIT_GROUPS_CHANNELS,
-                        .norm = SVIT_NORM_LAYER, .patch_padding = SVIT_PADDING_SAME,
-                        .merge_padding = SVIT_PADDING_SAME, .drop_path_rule = SVIT_DROP_PATH_STAGE,
-                        .init = SVIT_INIT_SEED, .dropout = 0.2},
-    [COLUMN_KERAS] = {COMMON, .input_height = 48, .input_width = 48, .num_classes = 10,
-                      .shift = SVIT_SHIFT_KERAS, .groups = SVIT_GROUPS_SECTIONS,
-                      .norm = SVIT_NORM_LAYER, .patch_padding = SVIT_PADDING_SAME,
-                      .merge_padding = SVIT_PADDING_SAME, .drop_path_rule = SVIT_DROP_PATH_STAGE,
-                      .init = SVIT_INIT_SEED, .dropout = 0.2},
-    [COLUMN_PAPER] = {COMMON, .input_height = 224, .input_width = 224, .num_classes = 1000,
-                      .shift = SVIT_SHIFT_TRUE, .groups = SVIT_GROUPS_CHANNELS,
-                      .norm = SVIT_NORM_GROUP, .patch_norm = 1, .final_norm = 1,
-                      .patch_padding = SVIT_PADDING_VALID, .merge_padding = SVIT_PADDING_VALID,
-                      .drop_path_rule = SVIT_DROP_PATH_NETWORK, .init = SVIT_INIT_PAPER,
-                      .dropout = 0},
-};
-
-static svit_model_config config_of(const preset *row)
+bool sv_preset_at(const char **name, svit_model_config *config, size_t index)
 {
-    svit_model_config config = COLUMNS[row->column];
-    config.dim = row->dim;
-    config.stages = 4;
-    memcpy(config.blocks, row->blocks, sizeof row->blocks);
-    config.num_div = row->num_div;
-    config.mlp_ratio = row->mlp_ratio;
-    config.drop_path = row->drop_path;
-    return config;
+    for (size_t i = 0; i < sv_architecture_count; i++) {
+        size_t count = 0;
+        while (count <= index && sv_architectures[i].preset(name, config, count))
+            count++;
+        if (count > index)
+            return true;
+        index -= count;
+    }
+    return false;
 }
 
 SVIT_API svit_status svit_model_config_init(svit_model_config *config, size_t size)
 {
     if (!config)
         return SVIT_E_ARGUMENT;
-    svit_model_config own = config_of(&PRESETS[0]);
+    svit_model_config own;
+    const char *name;
+    sv_preset_at(&name, &own, 0);
     return sv_config_export(config, size, &own, sizeof own, "svit_model_config", NULL);
 }
 
-static svit_status fail_unknown(const char *name, svit_error *err)
-{
-    char known[192];
-    size_t used = 0;
-    for (size_t i = 0; i < PRESET_COUNT && used < sizeof known; i++)
-        used +=
-            (size_t)snprintf(known + used, sizeof known - used, i ? ", %s" : "%s", PRESETS[i].name);
-    return sv_fail(err, SVIT_E_ARGUMENT, "preset '%.40s' is unknown; known are %s", name, known);
-}
-
 SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t size,
-                                              const char *name, svit_error *err)
+                                              const char *preset, svit_error *err)
 {
     SV_REQUIRE(config);
-    if (!name)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: preset is NULL; a valid pointer is needed",
-                       __func__);
-    for (size_t i = 0; i < PRESET_COUNT; i++)
-        if (strcmp(PRESETS[i].name, name) == 0) {
-            svit_model_config own = config_of(&PRESETS[i]);
+    SV_REQUIRE(preset);
+    svit_model_config own;
+    const char *name;
+    for (size_t i = 0; sv_preset_at(&name, &own, i); i++)
+        if (strcmp(name, preset) == 0)
             return sv_config_export(config, size, &own, sizeof own, "svit_model_config", err);
-        }
-    return fail_unknown(name, err);
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "preset '%.40s' is unknown; svit_model_preset_name lists the known", preset);
 }
 
 SVIT_API const char *svit_model_preset_name(size_t index)
 {
-    return index < PRESET_COUNT ? PRESETS[index].name : NULL;
+    svit_model_config own;
+    const char *name;
+    return sv_preset_at(&name, &own, index) ? name : NULL;
 }

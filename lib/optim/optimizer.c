@@ -13,6 +13,7 @@ static int32_t decays(const sv_parameter *parameter, uint32_t exclude)
 {
     switch (parameter->role) {
     case SV_ROLE_BIAS:
+    case SV_ROLE_TEMPERATURE:
         return !(exclude & SVIT_EXCLUDE_BIAS);
     case SV_ROLE_NORM_WEIGHT:
     case SV_ROLE_NORM_BIAS:

@@ -52,6 +52,8 @@ void sv_session_forward(svit_session *session, const real *input, size_t n, real
     pack_weights(session);
     sv_tape_clear(&session->tape);
     for (size_t i = 0; i <= last; i++) {
+        if (!training && session->layers.layers[i]->class->training_only)
+            continue;
         real *y = i == last                         ? logits
                   : training && session->outputs[i] ? session->outputs[i]
                   : x == session->buffers[0]        ? session->buffers[1]

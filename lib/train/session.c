@@ -67,7 +67,8 @@ static void measure_scratch(const svit_session *session, size_t *shared, size_t 
         for (int training = 0; training <= session->trains; training++) {
             const sv_layer *layer = session->layers.layers[i];
             sv_layer_memory memory;
-            layer->class->measure(layer, session->config.max_batch, training, &memory);
+            layer->class->measure(layer, session->model->context, session->config.max_batch,
+                                  training, &memory);
             grow(shared, memory.shared);
             grow(worker, memory.worker);
             *overflow = *overflow || memory.overflow;
@@ -83,7 +84,7 @@ static void plan_layer(svit_session *session, sv_arena *arena, size_t i)
     bool placed = arena->base != NULL;
     sv_layer_memory memory = {0};
     if (session->trains)
-        layer->class->measure(layer, n, 1, &memory);
+        layer->class->measure(layer, session->model->context, n, 1, &memory);
     char *saved = sv_arena_take(arena, memory.saved, 1, 1);
     bool kept = i + 1 < session->layers.count && session->trains &&
                 session->layers.layers[i + 1]->class->keeps_input;
@@ -156,9 +157,10 @@ static svit_status build(svit_session *session, svit_error *err)
         (sv_map){session->config.input_height ? session->config.input_height : config->input_height,
                  session->config.input_width ? session->config.input_width : config->input_width,
                  config->in_channels};
-    SVIT_TRY(sv_shiftvit_layers(&session->layers, session->model, session->input.height,
-                                session->input.width, err));
-    session->classes = session->layers.layers[session->layers.count - 1]->out.channels;
+    SVIT_TRY(sv_model_layers(&session->layers, session->model, session->input.height,
+                             session->input.width, err));
+    sv_map out = session->layers.layers[session->layers.count - 1]->out;
+    session->classes = sv_map_tokens(out) * out.channels;
     return take_memory(session, err);
 }
 

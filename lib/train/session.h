@@ -3,8 +3,8 @@
 #define SV_SESSION_H
 
 #include "autograd/tape.h"
+#include "models/layer_list.h"
 #include "models/model.h"
-#include "models/shiftvit_layers.h"
 
 #include <shiftvit/session.h>
 

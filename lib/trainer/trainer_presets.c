@@ -3,32 +3,39 @@
 
 #include <string.h>
 
-/* One way of training. CIFAR: the Keras example's. ImageNet: AdamW at 1e-3, decay 0.05 and 300
- * epochs as in the ShiftViT paper; batch, warm-up, smoothing and clipping as in Swin (Liu et al.
- * 2021), whose training the paper follows; decay leaves out biases and norms as the paper's code
- * does. Its further augmentations (RandAugment, Mixup, CutMix, erasing) are not part of this. */
+/* One way of training. */
 typedef struct recipe {
     uint32_t epochs, batch, patience;
     double label_smoothing, warmup_fraction;
+    int32_t schedule;
     double learning_rate, lr_start, epsilon, weight_decay, clip_norm;
     uint32_t decay_exclude;
     uint32_t source, resize, output; /* pixels a side */
     int32_t per_batch;
+    double rotation, zoom, scale;
     double mean[3], deviation[3];
 } recipe;
 
+/* ShiftViT on CIFAR: the Keras example's. */
 #define CIFAR_COMMON                                                                               \
-    .epochs = 100, .batch = 256, .patience = 5, .warmup_fraction = 0.15, .learning_rate = 1e-3,    \
-    .lr_start = 1e-5, .epsilon = 1e-7, .weight_decay = 1e-4, .source = 32, .resize = 52,           \
-    .output = 48, .mean = {0, 0, 0}, .deviation = {1, 1, 1}
+    .epochs = 100, .batch = 256, .patience = 5, .warmup_fraction = 0.15,                           \
+    .schedule = SVIT_SCHEDULE_WARMUP_COSINE, .learning_rate = 1e-3, .lr_start = 1e-5,              \
+    .epsilon = 1e-7, .weight_decay = 1e-4, .source = 32, .resize = 52, .output = 48,               \
+    .scale = 1.0 / 255, .mean = {0, 0, 0}, .deviation = {1, 1, 1}
 
 static const recipe CIFAR = {CIFAR_COMMON, .per_batch = 0};
 static const recipe CIFAR_KERAS = {CIFAR_COMMON, .per_batch = 1};
+
+/* ImageNet: AdamW at 1e-3, decay 0.05 and 300 epochs as in the ShiftViT paper; batch, warm-up,
+ * smoothing and clipping as in Swin (Liu et al. 2021), whose training the paper follows; decay
+ * leaves out biases and norms as the paper's code does. Its further augmentations (RandAugment,
+ * Mixup, CutMix, erasing) are not part of this. */
 static const recipe IMAGENET = {.epochs = 300,
                                 .batch = 1024,
                                 .patience = 0,
                                 .label_smoothing = 0.1,
                                 .warmup_fraction = 20.0 / 300,
+                                .schedule = SVIT_SCHEDULE_WARMUP_COSINE,
                                 .learning_rate = 1e-3,
                                 .lr_start = 1e-6,
                                 .epsilon = 1e-8,
@@ -38,17 +45,56 @@ static const recipe IMAGENET = {.epochs = 300,
                                 .source = 256,
                                 .resize = 256,
                                 .output = 224,
+                                .scale = 1.0 / 255,
                                 .mean = {0.485, 0.456, 0.406},
                                 .deviation = {0.229, 0.224, 0.225}};
+
+/* ViT on CIFAR-100: the Keras examples'. They build a schedule and do not use it, and never stop
+ * early. Bytes are not scaled: whoever trains puts mean and variance of the training set in place
+ * of 0 and 1, which svit_dataset_statistics finds with this scale. The warm-up is that of the
+ * schedule which one may ask for. */
+#define VIT_COMMON                                                                                 \
+    .epochs = 50, .batch = 256, .patience = 0, .warmup_fraction = 0.1,                             \
+    .schedule = SVIT_SCHEDULE_CONSTANT, .learning_rate = 1e-3, .lr_start = 0, .epsilon = 1e-7,     \
+    .source = 32, .resize = 72, .output = 72, .rotation = 0.02, .zoom = 0.2, .scale = 1,           \
+    .mean = {0, 0, 0}, .deviation = {1, 1, 1}
+
+static const recipe VIT = {VIT_COMMON, .weight_decay = 1e-4};
+static const recipe VIT_003 = {VIT_COMMON, .weight_decay = 0};
+
+/* SL-ViT's paper (Lee, Lee, Song 2021) on CIFAR: decay leaves out biases, norms and positions; the
+ * paper's code decays them too. Its further augmentations (padded crops, AutoAugment, Mixup,
+ * CutMix, erasing) are not part of this. */
+#define VIT_PAPER_COMMON                                                                           \
+    .epochs = 100, .batch = 128, .patience = 0, .label_smoothing = 0.1, .warmup_fraction = 0.1,    \
+    .schedule = SVIT_SCHEDULE_WARMUP_COSINE, .learning_rate = 1e-3, .lr_start = 0,                 \
+    .epsilon = 1e-8, .weight_decay = 0.05,                                                         \
+    .decay_exclude = SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM | SVIT_EXCLUDE_POSITION, .source = 32,  \
+    .resize = 32, .output = 32, .scale = 1.0 / 255
+
+static const recipe VIT_PAPER_CIFAR10 = {VIT_PAPER_COMMON, .mean = {0.4914, 0.4822, 0.4465},
+                                         .deviation = {0.2470, 0.2435, 0.2616}};
+static const recipe VIT_PAPER_CIFAR100 = {VIT_PAPER_COMMON, .mean = {0.5070, 0.4865, 0.4409},
+                                          .deviation = {0.2673, 0.2564, 0.2762}};
 
 static const struct {
     const char *preset;
     const recipe *recipe;
 } PRESETS[] = {
-    {"shiftvit-cifar10", &CIFAR},    {"shiftvit-cifar10-keras", &CIFAR_KERAS},
-    {"shiftvit-t-light", &IMAGENET}, {"shiftvit-t", &IMAGENET},
-    {"shiftvit-s-light", &IMAGENET}, {"shiftvit-s", &IMAGENET},
-    {"shiftvit-b-light", &IMAGENET}, {"shiftvit-b", &IMAGENET},
+    {"shiftvit-cifar10", &CIFAR},
+    {"shiftvit-cifar10-keras", &CIFAR_KERAS},
+    {"shiftvit-t-light", &IMAGENET},
+    {"shiftvit-t", &IMAGENET},
+    {"shiftvit-s-light", &IMAGENET},
+    {"shiftvit-s", &IMAGENET},
+    {"shiftvit-b-light", &IMAGENET},
+    {"shiftvit-b", &IMAGENET},
+    {"vit-cifar100", &VIT},
+    {"slvit-cifar100", &VIT},
+    {"vit-cifar100-seed003", &VIT_003},
+    {"slvit-paper-cifar10", &VIT_PAPER_CIFAR10},
+    {"slvit-paper-cifar100", &VIT_PAPER_CIFAR100},
+    {"vit-paper-cifar100", &VIT_PAPER_CIFAR100},
 };
 
 static const recipe *find(const char *preset)
@@ -78,7 +124,7 @@ static svit_status give_optimizer(svit_optimizer_config *out, size_t size, const
 {
     svit_optimizer_config own;
     TRAINER_TRY(svit_optimizer_config_init(&own, sizeof own));
-    own.schedule = SVIT_SCHEDULE_WARMUP_COSINE;
+    own.schedule = from->schedule;
     own.learning_rate = from->learning_rate;
     own.lr_start = from->lr_start;
     own.epsilon = from->epsilon;
@@ -97,6 +143,9 @@ static svit_status give_pipeline(svit_pipeline_config *out, size_t size, const r
     own.resize_height = own.resize_width = from->resize;
     own.output_height = own.output_width = from->output;
     own.per_batch = from->per_batch;
+    own.rotation = from->rotation;
+    own.zoom = from->zoom;
+    own.scale = from->scale;
     for (int i = 0; i < 3; i++) {
         own.mean[i] = from->mean[i];
         own.variance[i] = from->deviation[i] * from->deviation[i];

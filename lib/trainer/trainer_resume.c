@@ -69,17 +69,26 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, const svit_tr
     return SVIT_OK;
 }
 
+/* Compares the two as texts; fields that an older library did not save count as their defaults. */
 static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
                                   svit_error *err)
 {
-    const char *saved = svit_checkpoint_value(checkpoint, SV_TRAINER_PIPELINE_KEY);
+    const char *text = svit_checkpoint_value(checkpoint, SV_TRAINER_PIPELINE_KEY);
+    svit_trainer copy = *trainer;
+    if (text)
+        TRAINER_TRY(
+            svit_pipeline_config_from_json(&copy.pipeline, sizeof copy.pipeline, text, err));
+    sv_trainer_text saved = {.context = trainer->context};
     sv_trainer_text present = {.context = trainer->context};
-    svit_status status = sv_trainer_pipeline_text(&present, trainer, err);
-    if (status == SVIT_OK && (!saved || strcmp(saved, present.data) != 0))
+    svit_status status = sv_trainer_pipeline_text(&saved, &copy, err);
+    if (status == SVIT_OK)
+        status = sv_trainer_pipeline_text(&present, trainer, err);
+    if (status == SVIT_OK && (!text || strcmp(saved.data, present.data) != 0))
         status = sv_trainer_fail(err, SVIT_E_ARGUMENT,
                                  "pipeline is another one in the checkpoint than here; a resumed "
                                  "run must have the same");
     sv_trainer_text_free(&present);
+    sv_trainer_text_free(&saved);
     return status;
 }
 

@@ -198,6 +198,61 @@ START_TEST(test_decay_leaves_out_what_it_is_told_to)
 }
 END_TEST
 
+/* Whether a parameter of a ViT is one that `exclude` names. */
+static int is_excluded(const char *name, uint32_t exclude)
+{
+    int norm = strstr(name, "norm") != NULL;
+    int position = strcmp(name, "pos_embed") == 0 || strcmp(name, "cls_token") == 0;
+    int temperature = strstr(name, ".tau") != NULL;
+    int bias = strstr(name, ".bias") != NULL && !norm;
+    return (norm && exclude & SVIT_EXCLUDE_NORM) || (position && exclude & SVIT_EXCLUDE_POSITION) ||
+           ((bias || temperature) && exclude & SVIT_EXCLUDE_BIAS);
+}
+
+/* With each sum of SVIT_EXCLUDE_*; temperatures go with the biases. */
+START_TEST(test_decay_knows_what_a_vits_parameters_are)
+{
+    svit_model_config model_config;
+    WORKS(svit_model_config_from_json(
+        &model_config, sizeof model_config,
+        "{\"architecture\":\"vit\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,\"dim\":8,"
+        "\"depth\":1,\"heads\":2,\"head_dim\":4,\"mlp_dim\":8,\"head_units\":[],\"tokenizer\":"
+        "\"spt\","
+        "\"attention\":\"lsa\",\"pool\":\"class_token\"}",
+        err));
+    svit_model *vit = NULL;
+    WORKS(svit_model_create(&vit, context, &model_config, 1, err));
+    svit_session_config session_config;
+    WORKS(svit_session_config_init(&session_config, sizeof session_config));
+    session_config.mode = SVIT_MODE_TRAIN;
+    session_config.max_batch = 1;
+    svit_session *own = NULL;
+    WORKS(svit_session_create(&own, vit, &session_config, err));
+    svit_optimizer_config config;
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.weight_decay = 0.5;
+    config.decay_rule = SVIT_DECAY_UNSCALED;
+    config.decay_exclude = (uint32_t)_i;
+    svit_optimizer *optimizer = NULL;
+    WORKS(svit_optimizer_create(&optimizer, vit, &config, err));
+    float *before = fit_weights(vit, NULL);
+    WORKS(svit_step(optimizer, own, err));
+    float *after = fit_weights(vit, NULL);
+    size_t at = 0;
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(vit, i)) != NULL; i++)
+        for (size_t end = at + fit_elements(vit, name); at < end; at++)
+            ck_assert_float_eq(after[at], is_excluded(name, config.decay_exclude)
+                                              ? before[at]
+                                              : 0.5f * before[at]);
+    free(before);
+    free(after);
+    svit_optimizer_free(optimizer);
+    svit_session_free(own);
+    svit_model_free(vit);
+}
+END_TEST
+
 START_TEST(test_a_gradient_that_is_not_finite_changes_nothing)
 {
     float *before = fit_weights(model, NULL);
@@ -278,6 +333,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_sgd_momentum_and_its_averages, 0, 4);
     tcase_add_test(c, test_clipping_scales_by_the_global_norm);
     tcase_add_loop_test(c, test_decay_leaves_out_what_it_is_told_to, 0, 2);
+    tcase_add_loop_test(c, test_decay_knows_what_a_vits_parameters_are, 0, 8);
     tcase_add_test(c, test_a_gradient_that_is_not_finite_changes_nothing);
     tcase_add_test(c, test_the_number_of_workers_does_not_change_a_bit);
     suite_add_tcase(all, c);

@@ -10,6 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Not square, and the tokens of an image are no whole blocks of 32. */
+#define VIT                                                                                        \
+    "{\"architecture\":\"vit\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,\"dim\":"   \
+    "12,"                                                                                          \
+    "\"depth\":2,\"heads\":2,\"head_dim\":5,\"mlp_dim\":14,\"head_units\":[10,7],\"num_classes\":" \
+    "4"
+
 static const char *const CONFIGS[] = {
     "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[2,1],\"num_classes\":5}",
     "{\"input_height\":13,\"input_width\":22,\"dim\":12,\"blocks\":[1,2,1],\"num_classes\":3,"
@@ -23,6 +30,19 @@ static const char *const CONFIGS[] = {
     "\"classifier\":false,\"num_classes\":48,\"drop_path_rule\":\"constant\"}",
     "{\"input_height\":5,\"input_width\":5,\"dim\":16,\"blocks\":[2],\"num_classes\":2,"
     "\"shift_pixel\":9,\"num_div\":5,\"dropout\":0,\"drop_path\":0,\"in_channels\":2}",
+    VIT "}",
+    VIT ",\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"drop_path\":0.2}",
+    VIT
+    ",\"tokenizer\":\"spt\",\"spt_order\":\"paper\",\"attention\":\"lsa\",\"head_units\":[],"
+    "\"temperature\":\"multiply\",\"qkv_bias\":false,\"mlp_last_gelu\":false,\"names\":\"paper\","
+    "\"pool\":\"class_token\",\"drop_path\":0.1,\"drop_path_rule\":\"constant\"}",
+    VIT ",\"pool\":\"mean\",\"head_units\":[9],\"dropout\":0,\"attention_dropout\":0,"
+        "\"head_dropout\":0}",
+    VIT ",\"heads\":1,\"head_dim\":12,\"names\":\"paper\",\"head_units\":[],\"qkv_bias\":false,"
+        "\"pool\":\"class_token\",\"attention\":\"lsa\"}",
+    "{\"architecture\":\"vit\",\"input_height\":88,\"input_width\":84,\"patch_size\":2,\"dim\":6,"
+    "\"depth\":1,\"heads\":2,\"head_dim\":3,\"mlp_dim\":5,\"head_units\":[],\"num_classes\":3,"
+    "\"pool\":\"mean\",\"attention\":\"lsa\"}",
 };
 
 enum { CONFIG_COUNT = sizeof CONFIGS / sizeof *CONFIGS, BATCH = 3, PROBES = 24 };

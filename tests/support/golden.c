@@ -55,13 +55,21 @@ void golden_free(void *memory)
     free(memory);
 }
 
-void golden_formula(float *out, const char *name, size_t elements, size_t rank)
+static int ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+void golden_formula(float *out, const char *name, size_t elements, size_t rank, size_t head_dim)
 {
     uint64_t h = 0xCBF29CE484222325u;
     for (const char *c = name; *c; c++)
         h = (h ^ (unsigned char)*c) * 0x100000001B3u;
-    size_t length = strlen(name);
-    int scale = rank == 1 && length > 7 && strcmp(name + length - 7, ".weight") == 0;
+    int scale = rank == 1 && ends_with(name, ".weight");
+    double temperature = ends_with(name, ".attn.tau")   ? sqrt((double)head_dim)
+                         : ends_with(name, ".fn.scale") ? 1 / sqrt((double)head_dim)
+                                                        : 0;
     int input = strcmp(name, "input") == 0;
     for (size_t i = 0; i < elements; i++) {
         uint64_t z = h + i * 0x9E3779B97F4A7C15u;
@@ -70,7 +78,10 @@ void golden_formula(float *out, const char *name, size_t elements, size_t rank)
         z = z ^ (z >> 31);
         double u = (double)(z >> 40) / 16777216.0;
         double v = (u - 0.5) * 2.0 * 0.05;
-        out[i] = (float)(input ? (u - 0.5) * 2.0 * 0.5 + 0.5 : scale ? 1.0 + v : v);
+        out[i] = (float)(input         ? (u - 0.5) * 2.0 * 0.5 + 0.5
+                         : temperature ? temperature * (1.0 + v)
+                         : scale       ? 1.0 + v
+                                       : v);
     }
 }
 

@@ -15,8 +15,8 @@ float *golden_floats(const sv_safetensors *file, const char *name, size_t *eleme
 int32_t *golden_labels(const sv_safetensors *file, const char *name, size_t *elements);
 void golden_free(void *memory);
 
-/* The golden files' formula: `elements` values of the tensor `name`. */
-void golden_formula(float *out, const char *name, size_t elements, size_t rank);
+/* The golden files' formula: `elements` values of the tensor `name`; head_dim is that of a ViT. */
+void golden_formula(float *out, const char *name, size_t elements, size_t rank, size_t head_dim);
 
 /* The largest |a - b|. */
 double golden_difference(const float *a, const float *b, size_t elements);

@@ -130,11 +130,11 @@ START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_picture)
     float *scratch = malloc(sv_pipeline_scratch(plan) * sizeof *scratch);
     size_t mirrored = 0;
     for (uint32_t sample = 0; sample < 20; sample++) {
-        sv_crop crop = sv_pipeline_draw(plan, 5, 2, sample, 0);
+        sv_augmentation crop = sv_pipeline_draw(plan, 5, 2, sample, 0);
         ck_assert_uint_le(crop.top + size->output[0], size->resize[0]);
         ck_assert_uint_le(crop.left + size->output[1], size->resize[1]);
         mirrored += crop.mirror;
-        sv_pipeline_train(plan, got, rgb, crop, scratch);
+        sv_pipeline_train(plan, got, rgb, &crop, scratch);
         for (size_t y = 0; y < size->output[0]; y++)
             for (size_t x = 0; x < size->output[1]; x++)
                 for (size_t c = 0; c < 3; c++) {
@@ -152,6 +152,130 @@ START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_picture)
 }
 END_TEST
 
+/* The cropped, mirrored and normalised picture by the public functions. */
+static void crop_reference(float *out, const float *resized, const svit_pipeline_config *config,
+                           const sv_augmentation *drawn)
+{
+    static float crop[ROOM];
+    size_t row = (size_t)config->output_width * 3;
+    for (size_t y = 0; y < config->output_height; y++)
+        for (size_t i = 0; i < row; i++)
+            crop[y * row + i] = (float)normalised(
+                config, resized[((drawn->top + y) * config->resize_width + drawn->left) * 3 + i],
+                i % 3);
+    if (drawn->mirror)
+        WORKS(svit_flip_horizontal_f32(crop, config->output_height, config->output_width, 3, out,
+                                       err));
+    else
+        memcpy(out, crop, config->output_height * row * sizeof *out);
+}
+
+/* The public functions of rotation and zoom, in two passes. */
+static void affine_reference(float *out, const float *in, const svit_pipeline_config *config,
+                             const sv_augmentation *drawn)
+{
+    static float rotated[ROOM];
+    size_t height = config->output_height;
+    size_t width = config->output_width;
+    double transform[6];
+    WORKS(svit_affine_rotation(drawn->turns, height, width, transform, err));
+    WORKS(svit_affine_f32(in, height, width, 3, transform, rotated, err));
+    WORKS(
+        svit_affine_zoom(drawn->height_factor, drawn->width_factor, height, width, transform, err));
+    WORKS(svit_affine_f32(rotated, height, width, 3, transform, out, err));
+}
+
+static const double AFFINES[][2] = {{0.02, 0}, {0, 0.2}, {0.02, 0.2}, {1, 0.99}}; /* turns, zoom */
+enum { AFFINE_CASES = sizeof AFFINES / sizeof *AFFINES };
+
+START_TEST(test_training_rotates_then_zooms_the_cropped_picture)
+{
+    const struct size_case *size = &SIZES[_i / AFFINE_CASES];
+    svit_pipeline_config config = config_of(size);
+    config.rotation = AFFINES[_i % AFFINE_CASES][0];
+    config.zoom = AFFINES[_i % AFFINE_CASES][1];
+    static uint8_t rgb[ROOM];
+    static float resized[ROOM], crop[ROOM], wanted[ROOM], got[ROOM];
+    bytes_fill(rgb, (size_t)3 * size->in[0] * size->in[1], 43);
+    resize_reference(resized, rgb, size);
+    sv_allocator allocator = sv_allocator_default();
+    sv_pipeline *plan = NULL;
+    WORKS(sv_pipeline_create(&plan, &allocator, &config, size->in[0], size->in[1], err));
+    float *scratch = malloc(sv_pipeline_scratch(plan) * sizeof *scratch);
+    for (uint32_t sample = 0; sample < 10; sample++) {
+        sv_augmentation drawn = sv_pipeline_draw(plan, 6, 1, sample, 0);
+        sv_pipeline_train(plan, got, rgb, &drawn, scratch);
+        crop_reference(crop, resized, &config, &drawn);
+        affine_reference(wanted, crop, &config, &drawn);
+        for (size_t i = 0; i < (size_t)3 * size->output[0] * size->output[1]; i++)
+            ck_assert_double_le(fabs(got[i] - wanted[i]), 2e-5);
+    }
+    free(scratch);
+    sv_pipeline_free(&allocator, plan);
+}
+END_TEST
+
+static sv_augmentation draw_of(const svit_pipeline_config *config, uint64_t seed, uint64_t epoch,
+                               uint32_t sample, uint32_t batch)
+{
+    sv_allocator allocator = sv_allocator_default();
+    sv_pipeline *plan = NULL;
+    WORKS(sv_pipeline_create(&plan, &allocator, config, 32, 32, err));
+    sv_augmentation drawn = sv_pipeline_draw(plan, seed, epoch, sample, batch);
+    sv_pipeline_free(&allocator, plan);
+    return drawn;
+}
+
+START_TEST(test_rotation_and_zoom_are_drawn_apart_from_crop_and_mirror)
+{
+    svit_pipeline_config plain = config_make();
+    plain.per_batch = _i;
+    svit_pipeline_config affine = plain;
+    affine.rotation = 0.02;
+    affine.zoom = 0.2;
+    for (uint32_t sample = 0; sample < 50; sample++) {
+        sv_augmentation a = draw_of(&plain, 8, 3, sample, 4);
+        sv_augmentation b = draw_of(&affine, 8, 3, sample, 4);
+        ck_assert(a.top == b.top && a.left == b.left && a.mirror == b.mirror);
+        ck_assert(a.turns == 0 && a.height_factor == 0 && a.width_factor == 0);
+        ck_assert(b.turns != 0 && b.height_factor != 0 && b.height_factor != b.width_factor);
+        sv_augmentation other_batch = draw_of(&affine, 8, 3, sample, 5);
+        ck_assert(b.turns == other_batch.turns && b.width_factor == other_batch.width_factor);
+        ck_assert_double_ne(b.turns, draw_of(&affine, 9, 3, sample, 4).turns);
+        ck_assert_double_ne(b.turns, draw_of(&affine, 8, 2, sample, 4).turns);
+        ck_assert_double_ne(b.turns, draw_of(&affine, 8, 3, sample + 1, 4).turns);
+    }
+}
+END_TEST
+
+START_TEST(test_rotation_and_zoom_are_uniform_in_their_range)
+{
+    svit_pipeline_config config = config_make();
+    config.rotation = 0.02;
+    config.zoom = 0.2;
+    sv_allocator allocator = sv_allocator_default();
+    sv_pipeline *plan = NULL;
+    WORKS(sv_pipeline_create(&plan, &allocator, &config, 32, 32, err));
+    enum { DRAWS = 20000, PARTS = 5 };
+    size_t parts[3][PARTS] = {{0}};
+    double product = 0;
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        sv_augmentation drawn = sv_pipeline_draw(plan, 78, i / 100, i % 100, 0);
+        const double units[3] = {drawn.turns / 0.02, drawn.height_factor / 0.2,
+                                 drawn.width_factor / 0.2};
+        for (size_t k = 0; k < 3; k++) {
+            ck_assert(units[k] >= -1 && units[k] < 1);
+            parts[k][(size_t)((units[k] + 1) / 2 * PARTS)]++;
+        }
+        product += units[1] * units[2];
+    }
+    for (size_t i = 0; i < 3 * PARTS; i++)
+        ck_assert_uint_le(abs((int)parts[i / PARTS][i % PARTS] - DRAWS / PARTS), 250);
+    ck_assert_double_le(fabs(product / DRAWS), 0.01); /* 4.2 deviations of 1 / (3 sqrt(DRAWS)) */
+    sv_pipeline_free(&allocator, plan);
+}
+END_TEST
+
 START_TEST(test_draws_are_uniform_and_a_function_of_their_numbers)
 {
     svit_pipeline_config config = config_make();
@@ -164,8 +288,8 @@ START_TEST(test_draws_are_uniform_and_a_function_of_their_numbers)
     size_t left[PLACES] = {0};
     size_t mirrored = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
-        sv_crop crop = sv_pipeline_draw(plan, 77, i / 100, i % 100, 0);
-        sv_crop again = sv_pipeline_draw(plan, 77, i / 100, i % 100, 9);
+        sv_augmentation crop = sv_pipeline_draw(plan, 77, i / 100, i % 100, 0);
+        sv_augmentation again = sv_pipeline_draw(plan, 77, i / 100, i % 100, 9);
         ck_assert(crop.top == again.top && crop.left == again.left && crop.mirror == again.mirror);
         top[crop.top]++;
         left[crop.left]++;
@@ -195,6 +319,8 @@ START_TEST(test_json_gives_back_every_field)
     config.per_batch = 1;
     config.flip_probability = 0.1;
     config.scale = 1.0 / 3;
+    config.rotation = 0.02;
+    config.zoom = 0.7;
     char text[1024];
     size_t needed = 0;
     WORKS(svit_pipeline_config_to_json(&config, NULL, 0, &needed, err));
@@ -212,6 +338,23 @@ START_TEST(test_json_gives_back_every_field)
     configs_equal(&back, &standard);
     WORKS(svit_pipeline_config_from_json(&back, sizeof back, "{\"mean\":[1,2.5,-3]}", err));
     ck_assert_double_eq(back.mean[1], 2.5);
+}
+END_TEST
+
+START_TEST(test_a_caller_from_before_rotation_and_zoom_gets_neither)
+{
+    svit_pipeline_config config = config_make();
+    config.rotation = NAN;
+    config.zoom = NAN;
+    config.struct_size = offsetof(svit_pipeline_config, rotation);
+    char text[1024];
+    WORKS(svit_pipeline_config_to_json(&config, text, sizeof text, NULL, err));
+    svit_pipeline_config back;
+    WORKS(svit_pipeline_config_from_json(&back, sizeof back, text, err));
+    ck_assert(back.rotation == 0 && back.zoom == 0);
+    config.struct_size--;
+    FAILS(svit_pipeline_config_to_json(&config, text, sizeof text, NULL, err), SVIT_E_ARGUMENT,
+          "struct_size");
 }
 END_TEST
 
@@ -239,6 +382,8 @@ START_TEST(test_json_that_is_no_pipeline_is_refused)
         {"{\"scale\":\"1\"}", SVIT_E_ARGUMENT, "\"scale\" must be a number"},
         {"{\"mean\":[0,0]}", SVIT_E_ARGUMENT, "three numbers"},
         {"{\"variance\":[1,1,null]}", SVIT_E_ARGUMENT, "\"variance\" must be a number"},
+        {"{\"rotation\":[0.1]}", SVIT_E_ARGUMENT, "\"rotation\" must be a number"},
+        {"{\"zoom\":1}", SVIT_E_ARGUMENT, "zoom is 1"},
     };
     svit_pipeline_config config = config_make();
     const svit_pipeline_config before = config;
@@ -278,6 +423,12 @@ START_TEST(test_every_field_is_checked_and_named)
         REFUSED(scale, odd[i], "scale is");
         REFUSED(variance[2], odd[i], "variance[2] is");
     }
+    for (size_t i = 1; i < 4; i++) {
+        REFUSED(rotation, odd[i], "rotation is");
+        REFUSED(zoom, odd[i], "zoom is");
+    }
+    REFUSED(rotation, 1.01, "rotation is 1.01");
+    REFUSED(zoom, 1, "zoom is 1");
     REFUSED(struct_size, 4, "struct_size");
 #undef REFUSED
 }
@@ -331,8 +482,13 @@ static Suite *pipeline_suite(void)
     tcase_add_loop_test(cases, test_evaluation_is_nearest_then_bilinear_twice, 0, SIZE_CASES);
     tcase_add_loop_test(cases, test_training_is_a_crop_and_a_mirror_of_the_resized_picture, 0,
                         SIZE_CASES);
+    tcase_add_loop_test(cases, test_training_rotates_then_zooms_the_cropped_picture, 0,
+                        SIZE_CASES * AFFINE_CASES);
+    tcase_add_loop_test(cases, test_rotation_and_zoom_are_drawn_apart_from_crop_and_mirror, 0, 2);
+    tcase_add_test(cases, test_rotation_and_zoom_are_uniform_in_their_range);
     tcase_add_test(cases, test_draws_are_uniform_and_a_function_of_their_numbers);
     tcase_add_test(cases, test_json_gives_back_every_field);
+    tcase_add_test(cases, test_a_caller_from_before_rotation_and_zoom_gets_neither);
     tcase_add_test(cases, test_json_that_is_no_pipeline_is_refused);
     tcase_add_test(cases, test_every_field_is_checked_and_named);
     tcase_add_test(cases, test_wrong_arguments_of_pipelines_are_named);

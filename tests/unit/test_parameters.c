@@ -1,5 +1,6 @@
 /* Parameters of a model: names, shapes, initial weights, files. */
 #include "fit.h"
+#include "golden.h"
 
 #include "interop/safetensors.h"
 
@@ -68,6 +69,151 @@ START_TEST(test_names_and_shapes_are_those_of_the_papers_files)
     }
     ck_assert_uint_eq(svit_model_parameter_elements(model), total);
     ck_assert_ptr_null(svit_model_parameter_name(model, COUNT));
+    svit_model_free(model);
+}
+END_TEST
+
+/* Of reference files: names, order, number and, where the file has them, shapes. */
+static const struct {
+    const char *file;
+    uint64_t parameters;
+} references[] = {
+    {"vit_small", 17546},
+    {"slvit_small", 25540},
+    {"slvit_paper_small", 16600},
+    {"vit_cifar100_full", 21759012},
+    {"slvit_cifar100_full", 21787748},
+    {"slvit_paper_full", 2747248},
+};
+
+static void check_shape(const svit_model *model, const sv_safetensors *file, const char *name)
+{
+    char key[160];
+    snprintf(key, sizeof key, "param.%s", name);
+    const sv_safetensors_entry *entry = sv_safetensors_find(file, key);
+    if (!entry)
+        return;
+    int64_t shape[8];
+    size_t rank;
+    WORKS(svit_model_parameter_shape(model, name, shape, &rank, err));
+    ck_assert_msg(rank == entry->rank, "%s has rank %zu, not %zu", name, rank, entry->rank);
+    for (size_t i = 0; i < rank; i++)
+        ck_assert_int_eq(shape[i], entry->shape[i]);
+}
+
+START_TEST(test_a_vits_parameters_are_those_of_the_reference)
+{
+    sv_safetensors *file = golden_open(references[_i].file);
+    svit_model_config config;
+    WORKS(svit_model_config_from_json(&config, sizeof config,
+                                      sv_safetensors_metadata(file, "config"), err));
+    svit_model *model = NULL;
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    json_t *names = json_loads(sv_safetensors_metadata(file, "param_names"), 0, NULL);
+    size_t count = json_array_size(names);
+    ck_assert_uint_gt(count, 30);
+    ck_assert_uint_eq(svit_model_parameter_count(model), count);
+    ck_assert_uint_eq(svit_model_parameter_elements(model), references[_i].parameters);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = svit_model_parameter_name(model, i);
+        ck_assert_str_eq(name, json_string_value(json_array_get(names, i)));
+        check_shape(model, file, name);
+    }
+    json_decref(names);
+    svit_model_free(model);
+    sv_safetensors_close(file);
+}
+END_TEST
+
+/* A ViT of 12x12 pictures, patches of 4, 6 channels, one layer of 2 heads of 5. */
+static const char small[] =
+    "{\"architecture\":\"vit\",\"input_height\":12,\"input_width\":12,\"num_classes\":7,"
+    "\"patch_size\":4,\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":5,\"mlp_dim\":11,"
+    "\"head_units\":[]}";
+
+/* That with other fields: what becomes of a parameter. */
+static const struct {
+    const char *fields, *name;
+    size_t rank; /* 0: there is none */
+    int64_t shape[4];
+} variants[] = {
+    {"{}", "pos_embed", 2, {9, 6}},
+    {"{}", "cls_token", 0, {0}},
+    {"{}", "patch_embed.norm.weight", 0, {0}},
+    {"{}", "patch_embed.proj.weight", 2, {6, 48}},
+    {"{}", "blocks.0.attn.qkv.weight", 2, {30, 6}},
+    {"{}", "blocks.0.attn.qkv.bias", 1, {30}},
+    {"{}", "blocks.0.attn.proj.weight", 2, {6, 10}},
+    {"{}", "blocks.0.attn.tau", 0, {0}},
+    {"{}", "blocks.0.mlp.fc1.weight", 2, {11, 6}},
+    {"{}", "blocks.0.mlp.fc2.weight", 2, {6, 11}},
+    {"{}", "norm.weight", 1, {6}},
+    {"{}", "head.fc1.weight", 2, {7, 54}},
+    {"{}", "head.fc2.weight", 0, {0}},
+    {"{\"head_units\":[5,3]}", "head.fc2.weight", 2, {3, 5}},
+    {"{\"head_units\":[5,3]}", "head.fc3.weight", 2, {7, 3}},
+    {"{\"pool\":\"class_token\"}", "pos_embed", 2, {10, 6}},
+    {"{\"pool\":\"class_token\"}", "cls_token", 3, {1, 1, 6}},
+    {"{\"pool\":\"class_token\"}", "head.fc1.weight", 2, {7, 6}},
+    {"{\"pool\":\"mean\"}", "pos_embed", 2, {9, 6}},
+    {"{\"pool\":\"mean\"}", "norm.bias", 1, {6}},
+    {"{\"pool\":\"mean\"}", "head.fc1.weight", 2, {7, 6}},
+    {"{\"classifier\":false,\"num_classes\":54}", "head.fc1.weight", 0, {0}},
+    {"{\"classifier\":false,\"num_classes\":54}", "norm.weight", 1, {6}},
+    {"{\"qkv_bias\":false}", "blocks.0.attn.qkv.bias", 0, {0}},
+    {"{\"tokenizer\":\"spt\"}", "patch_embed.norm.weight", 1, {240}},
+    {"{\"tokenizer\":\"spt\"}", "patch_embed.proj.weight", 2, {6, 240}},
+    {"{\"attention\":\"lsa\"}", "blocks.0.attn.tau", 1, {1}},
+    {"{\"attention\":\"lsa\",\"temperature\":\"multiply\"}", "blocks.0.attn.tau", 1, {2}},
+    {"{\"heads\":1,\"head_dim\":6}", "blocks.0.attn.proj.weight", 2, {6, 6}},
+    {"{\"names\":\"paper\"}", "pos_embedding", 3, {1, 9, 6}},
+    {"{\"names\":\"paper\"}", "cls_token", 0, {0}},
+    {"{\"names\":\"paper\"}", "to_patch_embedding.1.weight", 2, {6, 48}},
+    {"{\"names\":\"paper\"}", "to_patch_embedding.merging.1.weight", 0, {0}},
+    {"{\"names\":\"paper\"}", "transformer.layers.0.0.fn.to_qkv.bias", 1, {30}},
+    {"{\"names\":\"paper\"}", "transformer.layers.0.0.fn.to_out.0.weight", 2, {6, 10}},
+    {"{\"names\":\"paper\"}", "mlp_head.1.weight", 2, {7, 54}},
+    {"{\"names\":\"paper\",\"heads\":1}", "transformer.layers.0.0.fn.to_out.0.weight", 2, {6, 5}},
+    {"{\"names\":\"paper\",\"heads\":1,\"head_dim\":6}",
+     "transformer.layers.0.0.fn.to_out.0.weight",
+     0,
+     {0}},
+    {"{\"names\":\"paper\",\"tokenizer\":\"spt\"}", "to_patch_embedding.merging.1.bias", 1, {240}},
+    {"{\"names\":\"paper\",\"tokenizer\":\"spt\"}", "to_patch_embedding.1.weight", 0, {0}},
+    {"{\"names\":\"paper\",\"attention\":\"lsa\"}", "transformer.layers.0.0.fn.scale", 1, {1}},
+    {"{\"names\":\"paper\",\"pool\":\"class_token\"}", "pos_embedding", 3, {1, 10, 6}},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+static svit_model *small_vit(const char *fields, uint64_t seed)
+{
+    json_t *object = json_loads(small, 0, NULL), *other = json_loads(fields, 0, NULL);
+    ck_assert_int_eq(json_object_update(object, other), 0);
+    char *json = json_dumps(object, 0);
+    svit_model_config config;
+    WORKS(svit_model_config_from_json(&config, sizeof config, json, err));
+    svit_model *model = NULL;
+    WORKS(svit_model_create(&model, context, &config, seed, err));
+    free(json);
+    json_decref(other);
+    json_decref(object);
+    return model;
+}
+
+START_TEST(test_each_field_of_a_vit_shapes_its_parameters)
+{
+    svit_model *model = small_vit(variants[_i].fields, 1);
+    int64_t shape[8];
+    size_t rank;
+    if (variants[_i].rank == 0) {
+        FAILS(svit_model_parameter_shape(model, variants[_i].name, shape, &rank, err),
+              SVIT_E_ARGUMENT, variants[_i].name);
+    } else {
+        WORKS(svit_model_parameter_shape(model, variants[_i].name, shape, &rank, err));
+        ck_assert_uint_eq(rank, variants[_i].rank);
+        for (size_t k = 0; k < 8; k++)
+            ck_assert_int_eq(shape[k], k < 4 ? variants[_i].shape[k] : 0);
+    }
     svit_model_free(model);
 }
 END_TEST
@@ -171,6 +317,93 @@ START_TEST(test_initial_weights_follow_their_rule)
     moments(model, "layers.0.blocks.0.mlp.fc1.weight", &square, &most);
     ck_assert_double_eq_tol(sqrt(square), 0.02, 0.0005);
     svit_model_free(model);
+}
+END_TEST
+
+/* Weights that are drawn: `limit` is of a uniform one, 0 for a normal one of `deviation`. */
+static const struct {
+    const char *preset, *name;
+    double limit, deviation, tolerance;
+} drawn[] = {
+    {"slvit-cifar100", "pos_embed", 0.05, 0, 0.02},
+    {"slvit-cifar100", "patch_embed.proj.weight", 0.0996683, 0, 0.02},
+    {"slvit-cifar100", "blocks.0.attn.qkv.weight", 0.1369306, 0, 0.02},
+    {"slvit-cifar100", "blocks.0.attn.proj.weight", 0.1369306, 0, 0.02},
+    {"slvit-cifar100", "blocks.0.mlp.fc1.weight", 0.1767767, 0, 0.03},
+    {"slvit-cifar100", "head.fc1.weight", 0.0230798, 0, 0.01},
+    {"slvit-paper-cifar100", "pos_embedding", 0, 1, 0.03},
+    {"slvit-paper-cifar100", "cls_token", 0, 1, 0.3},
+    {"slvit-paper-cifar100", "to_patch_embedding.merging.2.weight", 0, 0.0680414, 0.02},
+    {"slvit-paper-cifar100", "transformer.layers.0.0.fn.to_qkv.weight", 0, 0.0510310, 0.02},
+    {"slvit-paper-cifar100", "transformer.layers.0.0.fn.to_out.0.weight", 0, 0.0721688, 0.02},
+    {"slvit-paper-cifar100", "mlp_head.1.weight", 0, 0.0827606, 0.03},
+};
+
+static svit_model *one_layer(const char *preset)
+{
+    svit_model_config config;
+    WORKS(svit_model_config_preset(&config, sizeof config, preset, err));
+    config.depth = 1;
+    svit_model *model = NULL;
+    WORKS(svit_model_create(&model, context, &config, 3, err));
+    return model;
+}
+
+START_TEST(test_initial_weights_of_a_vit_follow_their_rule)
+{
+    svit_model *model = one_layer(drawn[_i].preset);
+    double square, most, limit = drawn[_i].limit;
+    moments(model, drawn[_i].name, &square, &most);
+    double deviation = limit > 0 ? limit / sqrt(3) : drawn[_i].deviation;
+    ck_assert_double_eq_tol(sqrt(square) / deviation, 1, drawn[_i].tolerance);
+    if (limit > 0) {
+        ck_assert_double_le(most, 1.00001 * limit);
+        ck_assert_double_gt(most, 0.99 * limit);
+    } else {
+        ck_assert_double_gt(most, 2 * deviation);
+    }
+    svit_model_free(model);
+}
+END_TEST
+
+static const struct {
+    const char *preset, *name;
+    double value;
+} constants[] = {
+    {"slvit-cifar100", "blocks.0.attn.tau", 8},
+    {"slvit-cifar100", "blocks.0.attn.qkv.bias", 0},
+    {"slvit-cifar100", "patch_embed.norm.weight", 1},
+    {"slvit-cifar100", "norm.bias", 0},
+    {"slvit-paper-cifar100", "transformer.layers.0.0.fn.scale", 0.25},
+    {"slvit-paper-cifar100", "transformer.layers.0.1.fn.net.3.bias", 0},
+    {"slvit-paper-cifar100", "mlp_head.0.weight", 1},
+};
+
+START_TEST(test_temperatures_norms_and_biases_begin_with_one_number)
+{
+    svit_model *model = one_layer(constants[_i].preset);
+    size_t elements = fit_elements(model, constants[_i].name);
+    float *values = malloc(elements * sizeof *values);
+    WORKS(svit_model_get_parameter(model, constants[_i].name, values, elements, err));
+    for (size_t i = 0; i < elements; i++)
+        ck_assert_double_eq(values[i], constants[_i].value);
+    free(values);
+    svit_model_free(model);
+}
+END_TEST
+
+START_TEST(test_a_saved_vit_loads)
+{
+    svit_model *model = small_vit(variants[_i].fields, 5), *back = NULL;
+    WORKS(svit_model_save(model, path, err));
+    WORKS(svit_model_load(&back, context, path, err));
+    ck_assert(fit_same(model, back));
+    svit_model_config a, b;
+    WORKS(svit_model_get_config(model, &a, sizeof a, err));
+    WORKS(svit_model_get_config(back, &b, sizeof b, err));
+    ck_assert(fit_same_config(&a, &b));
+    svit_model_free(model);
+    svit_model_free(back);
 }
 END_TEST
 
@@ -311,20 +544,64 @@ START_TEST(test_a_file_without_configuration_loads_with_the_callers)
 }
 END_TEST
 
+static const char paper[] =
+    "{\"names\":\"paper\",\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"qkv_bias\":false,"
+    "\"temperature\":\"multiply\",\"pool\":\"class_token\"}";
+
+START_TEST(test_a_file_of_the_papers_code_loads_with_the_callers_configuration)
+{
+    svit_model *model = small_vit(paper, 1), *back = NULL;
+    write_changed(model, &(change){.config = ""});
+    FAILS(svit_model_load(&back, context, path, err), SVIT_E_ARGUMENT, "svit_model_load_as");
+    svit_model_config config;
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    WORKS(svit_model_load_as(&back, context, &config, path, err));
+    float scale[2];
+    WORKS(svit_model_get_parameter(back, "transformer.layers.0.0.fn.scale", scale, 2, err));
+    ck_assert_float_eq(scale[1], 1);
+    svit_model_free(model);
+    svit_model_free(back);
+}
+END_TEST
+
+START_TEST(test_a_position_embedding_of_another_length_is_refused)
+{
+    svit_model *model = small_vit(paper, 1), *back = NULL;
+    WORKS(svit_model_save(model, path, err));
+    svit_model_config config;
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    config.input_width = 16;
+    FAILS(svit_model_load_as(&back, context, &config, path, err), SVIT_E_FORMAT,
+          "'pos_embedding' is [1, 10, 6]; the model has [1, 13, 6]");
+    ck_assert_ptr_null(back);
+    svit_model_free(model);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("parameters");
     TCase *c = tcase_create("parameters");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_names_and_shapes_are_those_of_the_papers_files);
+    tcase_add_loop_test(c, test_a_vits_parameters_are_those_of_the_reference, 0,
+                        sizeof references / sizeof *references);
+    tcase_add_loop_test(c, test_each_field_of_a_vit_shapes_its_parameters, 0, VARIANTS);
     tcase_add_test(c, test_what_is_set_is_what_is_got);
     tcase_add_test(c, test_wrong_calls_name_the_argument_and_change_nothing);
     tcase_add_test(c, test_initial_weights_depend_on_the_seed_alone);
     tcase_add_test(c, test_initial_weights_follow_their_rule);
+    tcase_add_loop_test(c, test_initial_weights_of_a_vit_follow_their_rule, 0,
+                        sizeof drawn / sizeof *drawn);
+    tcase_add_loop_test(c, test_temperatures_norms_and_biases_begin_with_one_number, 0,
+                        sizeof constants / sizeof *constants);
+    tcase_add_loop_test(c, test_a_saved_vit_loads, 0, VARIANTS);
     tcase_add_test(c, test_a_saved_model_loads_with_all_that_it_had);
     tcase_add_loop_test(c, test_files_that_do_not_fit_are_refused_by_name, 0,
                         sizeof changes / sizeof *changes);
     tcase_add_test(c, test_a_file_without_configuration_loads_with_the_callers);
+    tcase_add_test(c, test_a_file_of_the_papers_code_loads_with_the_callers_configuration);
+    tcase_add_test(c, test_a_position_embedding_of_another_length_is_refused);
     suite_add_tcase(all, c);
     return all;
 }

@@ -317,6 +317,46 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
 }
 END_TEST
 
+/* Overwrites each `part` of the checkpoint with spaces; returns how many there were. */
+static size_t checkpoint_blank(const char *part)
+{
+    static char bytes[1 << 22];
+    char path[256];
+    snprintf(path, sizeof path, "%s/checkpoint.safetensors", folder.path);
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    size_t length = fread(bytes, 1, sizeof bytes, file);
+    ck_assert_uint_lt(length, sizeof bytes);
+    size_t found = 0;
+    for (char *at = bytes; (at = memmem(at, length - (size_t)(at - bytes), part, strlen(part)));) {
+        memset(at, ' ', strlen(part));
+        found++;
+    }
+    rewind(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, length, file), length);
+    ck_assert_int_eq(fclose(file), 0);
+    return found;
+}
+
+/* A checkpoint's text of the pipeline was compared as it stood, so that none from before rotation
+ * and zoom could be resumed. */
+START_TEST(test_a_checkpoint_from_before_a_field_of_the_pipeline_is_resumed)
+{
+    plan p = plan_make(2);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    ck_assert_uint_gt(checkpoint_blank(",\\\"rotation\\\":0.0,\\\"zoom\\\":0.0"), 0);
+    WORKS(svit_trainer_resume(trainer, err));
+    svit_trainer_free(trainer);
+    p.pipeline.zoom = 0.1;
+    trainer = open_trainer(model, &p, validation);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "pipeline");
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
 START_TEST(test_without_a_checkpoint_or_folder_there_is_nothing_to_resume)
 {
     plan p = plan_make(1);
@@ -495,6 +535,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_history_has_a_row_an_epoch_with_the_known_columns);
     tcase_add_test(c, test_events_tell_where_the_run_stands);
     tcase_add_test(c, test_another_configuration_is_refused_at_resume_by_field);
+    tcase_add_test(c, test_a_checkpoint_from_before_a_field_of_the_pipeline_is_resumed);
     tcase_add_test(c, test_without_a_checkpoint_or_folder_there_is_nothing_to_resume);
     tcase_add_test(c, test_weights_that_blow_up_are_an_error_and_the_checkpoint_stays);
     tcase_add_test(c, test_an_epoch_whose_files_cannot_be_written_is_done_again);

@@ -1,0 +1,23 @@
+/* The patches of a picture and of its shifted copies, each copy a grid with gaps. */
+#ifndef EXAMPLE_PATCH_GRID_H
+#define EXAMPLE_PATCH_GRID_H
+
+#include "program.h"
+
+enum { PATCH_COPIES = 5 };
+
+/* What svit_patches_f32 has cut, colours from 0 to 255. */
+typedef struct patch_set {
+    const float *patches; /* [side * side, patch, patch, copies, 3] */
+    size_t side;          /* patches along a side */
+    size_t patch;         /* pixels along a side */
+    size_t copies;        /* 1 or PATCH_COPIES */
+} patch_set;
+
+/* The names of the copies in the order SVIT_SPT_SEED. */
+extern const char *const patch_copy_names[PATCH_COPIES];
+
+/* Draws the picture and a grid of each copy to a PNG file. */
+svit_status patch_grid_draw(struct program *self, const patch_set *set, const char *path);
+
+#endif

@@ -1,0 +1,150 @@
+/* A picture cut into the patches that ViT sees, and with --spt into those of SL-ViT. */
+#include "common/patch_grid.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct patches_options {
+    struct program program;
+    const char *image, *out;
+    size_t size, patch;
+    int spt;
+} patches_options;
+
+enum { KEY_IMAGE = 'i', KEY_OUT = 'o', KEY_SIZE = 'z', KEY_PATCH = 'p', KEY_SPT = 0x300 };
+
+static const struct argp_option option_list[] = {
+    {"image", KEY_IMAGE, "FILE", 0, "The picture, JPEG or PNG (needed)", 0},
+    {"size", KEY_SIZE, "N", 0, "Resize it to N x N pixels, 2 to 1024 (default 72)", 0},
+    {"patch", KEY_PATCH, "N", 0, "Cut it into patches of N x N pixels, 1 to 256 (default 6)", 0},
+    {"spt", KEY_SPT, NULL, 0, "Cut the four shifted copies as well", 0},
+    {"out", KEY_OUT, "FILE.png", 0, "Draw the patches to this file (needed)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static void check_options(const patches_options *self, const struct argp_state *state)
+{
+    if (!self->image)
+        argp_error(state, "--image FILE is needed");
+    if (!self->out)
+        argp_error(state, "--out FILE.png is needed");
+    if (self->size % self->patch != 0)
+        argp_error(state, "--patch: %zu does not divide --size, %zu", self->patch, self->size);
+    if (self->spt && self->patch % 2 != 0)
+        argp_error(state,
+                   "--patch: %zu is odd; with --spt, which moves by half a patch, even "
+                   "numbers are accepted",
+                   self->patch);
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    patches_options *self = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->program;
+        return 0;
+    case KEY_IMAGE:
+        self->image = text;
+        return 0;
+    case KEY_OUT:
+        self->out = text;
+        return 0;
+    case KEY_SIZE:
+        self->size = option_unsigned(state, "--size", text, 2, 1024);
+        return 0;
+    case KEY_PATCH:
+        self->patch = option_unsigned(state, "--patch", text, 1, 256);
+        return 0;
+    case KEY_SPT:
+        self->spt = 1;
+        return 0;
+    case ARGP_KEY_END:
+        check_options(self, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
+                                             {NULL, 0, NULL, 0}};
+static const struct argp parser = {
+    option_list,
+    parse_option,
+    NULL,
+    "Draws the patches that a picture is cut into."
+    "\vWithout --spt these are the patches of ViT. With it there are five grids, as SL-ViT sees "
+    "them: the picture, and its copies moved by half a patch along the diagonals.",
+    children,
+    NULL,
+    NULL};
+
+/* The picture in floats, then resized to size x size; both arrays have room. */
+static svit_status resize(patches_options *self, const svit_image *image, float *whole,
+                          float *resized)
+{
+    size_t height = svit_image_height(image);
+    size_t width = svit_image_width(image);
+    const uint8_t *rgb = svit_image_pixels(image);
+    for (size_t i = 0; i < height * width * 3; i++)
+        whole[i] = rgb[i];
+    return svit_resize_bilinear_f32(whole, height, width, 3, resized, self->size, self->size,
+                                    &self->program.err);
+}
+
+static void report(const patches_options *self, const patch_set *set)
+{
+    size_t patches = set->side * set->side;
+    size_t values = set->patch * set->patch * set->copies * 3;
+    if (!self->program.json) {
+        printf("%zu patches of %zu values: %s\n", patches, values, self->out);
+        return;
+    }
+    json_t *object = json_pack("{s:s, s:I, s:I}", "out", self->out, "patches", (json_int_t)patches,
+                               "values", (json_int_t)values);
+    json_dumpf(object, stdout, 0);
+    putchar('\n');
+    json_decref(object);
+}
+
+static svit_status cut_and_draw(patches_options *self, const svit_image *image, float *whole,
+                                float *resized, float *patches)
+{
+    TRY(resize(self, image, whole, resized));
+    TRY(svit_patches_f32(resized, self->size, self->size, 3, self->patch, self->spt, SVIT_SPT_SEED,
+                         patches, &self->program.err));
+    patch_set set = {patches, self->size / self->patch, self->patch, self->spt ? PATCH_COPIES : 1};
+    TRY(patch_grid_draw(&self->program, &set, self->out));
+    report(self, &set);
+    return SVIT_OK;
+}
+
+static svit_status show(patches_options *self, svit_image **image)
+{
+    struct program *program = &self->program;
+    TRY(program_open(program));
+    TRY(svit_image_read(image, program->context, self->image, &program->err));
+    size_t pixels = self->size * self->size;
+    float *whole = calloc(svit_image_height(*image) * svit_image_width(*image), 3 * sizeof *whole);
+    float *resized = calloc(pixels, 3 * sizeof *resized);
+    float *patches = calloc(pixels, 3 * PATCH_COPIES * sizeof *patches);
+    svit_status status = whole && resized && patches
+                             ? cut_and_draw(self, *image, whole, resized, patches)
+                             : program_fail(program, SVIT_E_MEMORY, "no memory for the patches");
+    free(patches);
+    free(resized);
+    free(whole);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    patches_options options = {.program = PROGRAM_INIT, .size = 72, .patch = 6};
+    svit_image *image = NULL;
+    program_parse(&parser, argc, argv, &options);
+    svit_status status = show(&options, &image);
+    svit_image_free(image);
+    return program_exit(&options.program, status);
+}

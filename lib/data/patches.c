@@ -1,0 +1,94 @@
+/* Patches of a picture, plain and shifted: what the tokenizers of ViT and SL-ViT see, for callers
+ * who want to look at it. Models have a faster path of their own. */
+#include <shiftvit/image.h>
+#include <shiftvit/model.h>
+
+#include "data/checks.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { COPIES = 5, PATCH_LIMIT = 256 };
+
+/* Where the pixels of a copy come from, in halves of a patch: left-up is (+1, +1). */
+typedef struct shift {
+    int down;
+    int right;
+} shift;
+
+static const shift SHIFTS[][COPIES] = {
+    [SVIT_SPT_SEED] = {{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
+    [SVIT_SPT_PAPER] = {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}},
+};
+
+typedef struct picture {
+    const float *in;
+    size_t height;
+    size_t width;
+    size_t channels;
+} picture;
+
+/* out[c] = in[y, x, c], and 0 outside the picture */
+static void pixel_read(float *out, const picture *from, ptrdiff_t y, ptrdiff_t x)
+{
+    size_t c = from->channels;
+    bool inside = y >= 0 && y < (ptrdiff_t)from->height && x >= 0 && x < (ptrdiff_t)from->width;
+    if (inside)
+        memcpy(out, from->in + ((size_t)y * from->width + (size_t)x) * c, c * sizeof *out);
+    else
+        memset(out, 0, c * sizeof *out);
+}
+
+/* out[row,column,copy,c] of the patch whose first pixel is (top, left); returns its end */
+static float *patch_read(float *out, const picture *from, size_t top, size_t left, size_t patch,
+                         const shift *shifts, size_t copies)
+{
+    ptrdiff_t half = (ptrdiff_t)(patch / 2);
+    for (size_t y = top; y < top + patch; y++)
+        for (size_t x = left; x < left + patch; x++)
+            for (size_t k = 0; k < copies; k++, out += from->channels)
+                pixel_read(out, from, (ptrdiff_t)y + shifts[k].down * half,
+                           (ptrdiff_t)x + shifts[k].right * half);
+    return out;
+}
+
+static svit_status check_patch(const char *where, const picture *from, size_t patch, int32_t spt,
+                               int32_t spt_order, svit_error *err)
+{
+    SVIT_TRY(sv_check_range(where, "patch", patch, 1, PATCH_LIMIT, err));
+    if (from->height % patch != 0 || from->width % patch != 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: patch is %zu, the picture %zu x %zu; a patch that divides both sides "
+                       "is accepted",
+                       where, patch, from->height, from->width);
+    if (spt != 0 && spt != 1)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: spt is %d; 0 and 1 are accepted", where,
+                       (int)spt);
+    if (spt && patch % 2 != 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: patch is %zu; with spt, even ones are accepted, since copies move by "
+                       "half a patch",
+                       where, patch);
+    if (spt_order != SVIT_SPT_SEED && spt_order != SVIT_SPT_PAPER)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: spt_order is %d; SVIT_SPT_SEED (0) and SVIT_SPT_PAPER (1) are accepted",
+                       where, (int)spt_order);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_patches_f32(const float *in, size_t height, size_t width, size_t channels,
+                                      size_t patch, int32_t spt, int32_t spt_order, float *out,
+                                      svit_error *err)
+{
+    SV_REQUIRE(in);
+    SV_REQUIRE(out);
+    SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
+    SVIT_TRY(sv_check_range(__func__, "channels", channels, 1, SV_CHANNEL_LIMIT, err));
+    picture from = {in, height, width, channels};
+    SVIT_TRY(check_patch(__func__, &from, patch, spt, spt_order, err));
+    SVIT_TRY(sv_check_distinct(__func__, in, out, err));
+    for (size_t top = 0; top < height; top += patch)
+        for (size_t left = 0; left < width; left += patch)
+            out = patch_read(out, &from, top, left, patch, SHIFTS[spt_order], spt ? COPIES : 1);
+    return SVIT_OK;
+}

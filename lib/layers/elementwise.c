@@ -1,0 +1,164 @@
+/* GELU and dropout as layers of their own: what a head of several layers has between them. */
+#include "layers/chance.h"
+#include "layers/create.h"
+#include "layers/linear.h"
+
+#include <string.h>
+
+typedef struct element_layer {
+    sv_layer base;
+    uint32_t threshold; /* of dropout */
+    real scale;
+} element_layer;
+
+/* A task is 32 rows: the images of one word of the mask. */
+enum { ROWS = 32 };
+
+typedef struct element_call {
+    const element_layer *layer;
+    const sv_run *run;
+    uint32_t *mask;
+    real *out;
+    const real *in, *x;
+    size_t width; /* elements of a row: one image */
+} element_call;
+
+static size_t width_of(const sv_layer *layer)
+{
+    return sv_map_tokens(layer->in) * layer->in.channels;
+}
+
+static void run_tasks(sv_task task, const sv_layer *layer, const sv_run *run, void *saved,
+                      real *out, const real *in, const real *x)
+{
+    element_call call = {(const element_layer *)layer, run, saved, out, in, x, width_of(layer)};
+    sv_pool_run(run->context->pool, task, &call, sv_tile_count(run->n, ROWS));
+}
+
+static size_t rows_of(const element_call *call, size_t first)
+{
+    return call->run->n - first < ROWS ? call->run->n - first : ROWS;
+}
+
+static void measure_gelu(const sv_layer *layer, const svit_context *context, size_t n, int training,
+                         sv_layer_memory *memory)
+{
+    (void)layer;
+    (void)context;
+    (void)n;
+    (void)training;
+    *memory = (sv_layer_memory){0};
+}
+
+static void gelu_task(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const element_call *call = argument;
+    size_t first = task * ROWS, at = first * call->width;
+    call->run->context->kernels->gelu(call->out + at, call->in + at,
+                                      rows_of(call, first) * call->width);
+}
+
+static void gelu_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
+                         const real *x)
+{
+    run_tasks(gelu_task, layer, run, saved, y, x, NULL);
+}
+
+static void gelu_backward_task(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const element_call *call = argument;
+    size_t first = task * ROWS, at = first * call->width;
+    size_t elements = rows_of(call, first) * call->width;
+    memcpy(call->out + at, call->in + at, elements * sizeof(real));
+    call->run->context->kernels->gelu_backward(NULL, call->out + at, call->x + at, NULL, 1, 0, 1,
+                                               elements);
+}
+
+static void gelu_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                          const real *dy, const real *x)
+{
+    run_tasks(gelu_backward_task, layer, run, saved, dx, dy, x);
+}
+
+static const sv_layer_class GELU_CLASS = {.name = "gelu",
+                                          .keeps_input = 1,
+                                          .measure = measure_gelu,
+                                          .forward = gelu_forward,
+                                          .backward = gelu_backward};
+
+static void measure_dropout(const sv_layer *layer, const svit_context *context, size_t n,
+                            int training, sv_layer_memory *memory)
+{
+    (void)context;
+    sv_arena saved = {0}, none = {0};
+    if (training)
+        sv_arena_take(&saved, sv_tile_count(n, ROWS), width_of(layer), sizeof(uint32_t));
+    sv_layer_memory_set(memory, &saved, &none, &none);
+}
+
+/* The same kernel forward and backward: y = keep * scale * x, dx = keep * scale * dy. */
+static void mask_rows(const element_call *call, size_t task)
+{
+    size_t first = task * ROWS, at = first * call->width;
+    call->run->context->kernels->residual_backward(call->out + at, call->in + at, call->mask,
+                                                   call->layer->scale, NULL, 1, first,
+                                                   rows_of(call, first), call->width);
+}
+
+static void dropout_task(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const element_call *call = argument;
+    sv_dropout_mask(call->run, call->layer->base.number, 0, call->layer->threshold,
+                    call->mask + task * call->width, task, 1, call->width);
+    mask_rows(call, task);
+}
+
+static void dropout_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
+                            const real *x)
+{
+    run_tasks(dropout_task, layer, run, saved, y, x, NULL);
+}
+
+static void dropout_backward_task(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    mask_rows(argument, task);
+}
+
+static void dropout_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                             const real *dy, const real *x)
+{
+    run_tasks(dropout_backward_task, layer, run, saved, dx, dy, x);
+}
+
+static const sv_layer_class DROPOUT_CLASS = {.name = "dropout",
+                                             .training_only = 1,
+                                             .measure = measure_dropout,
+                                             .forward = dropout_forward,
+                                             .backward = dropout_backward};
+
+static svit_status create(sv_layer **out, svit_context *context, const sv_layer_class *class,
+                          sv_map map, double rate, svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(element_layer), class, err));
+    element_layer *layer = memory;
+    layer->base.in = layer->base.out = map;
+    sv_dropout_rate(&layer->threshold, &layer->scale, rate);
+    *out = &layer->base;
+    return SVIT_OK;
+}
+
+svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_map map, svit_error *err)
+{
+    return create(out, context, &GELU_CLASS, map, 0, err);
+}
+
+svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_map map, double rate,
+                              svit_error *err)
+{
+    return create(out, context, &DROPOUT_CLASS, map, rate, err);
+}

@@ -1,0 +1,33 @@
+/* Adding parameters to a table. */
+#include "models/scope.h"
+
+#include <stdio.h>
+
+svit_status sv_scope_add(const sv_scope *in, const char *name, const char *suffix,
+                         sv_parameter_role role, const int64_t *shape, size_t rank)
+{
+    char full[sizeof((sv_parameter *)NULL)->name];
+    snprintf(full, sizeof full, "%s%s%s", in->prefix, name, suffix);
+    size_t index;
+    return sv_parameter_add(in->table, &index, full, role, shape, rank, in->err);
+}
+
+svit_status sv_scope_vector(const sv_scope *in, const char *name, const char *suffix,
+                            sv_parameter_role role, size_t c)
+{
+    int64_t shape[1] = {(int64_t)c};
+    return sv_scope_add(in, name, suffix, role, shape, 1);
+}
+
+svit_status sv_scope_norm(const sv_scope *in, const char *name, size_t c)
+{
+    SVIT_TRY(sv_scope_vector(in, name, ".weight", SV_ROLE_NORM_WEIGHT, c));
+    return sv_scope_vector(in, name, ".bias", SV_ROLE_NORM_BIAS, c);
+}
+
+svit_status sv_scope_linear(const sv_scope *in, const char *name, size_t out, size_t c, int bias)
+{
+    int64_t shape[2] = {(int64_t)out, (int64_t)c};
+    SVIT_TRY(sv_scope_add(in, name, ".weight", SV_ROLE_WEIGHT, shape, 2));
+    return bias ? sv_scope_vector(in, name, ".bias", SV_ROLE_BIAS, out) : SVIT_OK;
+}

@@ -1,0 +1,196 @@
+/* ViT (Dosovitskiy et al. 2020) and SL-ViT (Lee, Lee, Song 2021) read top to bottom: tokens,
+ * position embedding, layers of attention and MLP, norm and pooling, head. */
+#include "models/config.h"
+#include "models/layer_list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Tokens take 3 layers, position 1, a layer 2, norm and pooling 2, a head layer 3. */
+size_t sv_vit_layer_count(const svit_model_config *config)
+{
+    return 8 + 2 * (size_t)config->depth + 3 * (size_t)config->head_layers;
+}
+
+/* Where the names of the two tables differ. */
+static const struct {
+    const char *patch_norm, *patch_proj, *position, *class_token, *norm;
+    const char *attention_norm, *qkv, *proj, *tau, *mlp_norm, *fc1, *fc2; /* formats of the layer */
+} NAMES[] = {
+    [SVIT_NAMES_SEED] = {"patch_embed.norm", "patch_embed.proj", "pos_embed", "cls_token", "norm",
+                         "blocks.%zu.norm1", "blocks.%zu.attn.qkv", "blocks.%zu.attn.proj",
+                         "blocks.%zu.attn.tau", "blocks.%zu.norm2", "blocks.%zu.mlp.fc1",
+                         "blocks.%zu.mlp.fc2"},
+    [SVIT_NAMES_PAPER] = {"to_patch_embedding.merging.1", "to_patch_embedding.1", "pos_embedding",
+                          "cls_token", "mlp_head.0", "transformer.layers.%zu.0.norm",
+                          "transformer.layers.%zu.0.fn.to_qkv",
+                          "transformer.layers.%zu.0.fn.to_out.0",
+                          "transformer.layers.%zu.0.fn.scale", "transformer.layers.%zu.1.norm",
+                          "transformer.layers.%zu.1.fn.net.0", "transformer.layers.%zu.1.fn.net.3"},
+};
+
+static svit_status add_norm(sv_builder *build, const char *name)
+{
+    sv_norm_options options = {build->map, name, 0, build->model->config.norm_eps};
+    SV_APPEND(build, sv_norm_create(&layer, build->model->context, &build->model->parameters,
+                                    &options, build->err));
+    return SVIT_OK;
+}
+
+static svit_status add_dense(sv_builder *build, size_t channels, const char *name)
+{
+    SV_APPEND(build, sv_dense_create(&layer, build->model->context, &build->model->parameters,
+                                     build->map, channels, name, build->err));
+    return SVIT_OK;
+}
+
+static svit_status add_tokens(sv_builder *build)
+{
+    const svit_model *model = build->model;
+    const svit_model_config *config = &model->config;
+    const char *proj = NAMES[config->names].patch_proj;
+    if (config->tokenizer == SVIT_TOKENIZER_PATCH) {
+        sv_patch_options options = {build->map, config->patch_size, config->dim, 0, proj};
+        SV_APPEND(build, sv_patch_create(&layer, model->context, &model->parameters, &options,
+                                         build->err));
+        return SVIT_OK;
+    }
+    SV_APPEND(build,
+              sv_shifted_patches_create(&layer, model->context, build->map, config->patch_size,
+                                        config->spt_order == SVIT_SPT_PAPER, build->err));
+    SVIT_TRY(add_norm(build, NAMES[config->names].patch_norm));
+    if (config->names == SVIT_NAMES_PAPER)
+        proj = "to_patch_embedding.merging.2";
+    return add_dense(build, config->dim, proj);
+}
+
+static svit_status add_position(sv_builder *build)
+{
+    const svit_model *model = build->model;
+    int class_token = model->config.pool == SVIT_POOL_CLASS_TOKEN;
+    SV_APPEND(build, sv_position_create(&layer, model->context, &model->parameters, build->map,
+                                        NAMES[model->config.names].position,
+                                        class_token ? NAMES[model->config.names].class_token : NULL,
+                                        build->err));
+    return SVIT_OK;
+}
+
+/* One layer is a stage of the whole network. */
+static double drop_path_rate(const svit_model_config *config, size_t index)
+{
+    return config->drop_path_rule == SVIT_DROP_PATH_CONSTANT
+               ? config->drop_path
+               : sv_linspace(config->drop_path, index, config->depth);
+}
+
+/* A format of the table with the layer's number. */
+static void print_name(char out[64], const char *format, size_t index)
+{
+    const char *number = strstr(format, "%zu");
+    snprintf(out, 64, "%.*s%zu%s", (int)(number - format), format, index, number + 3);
+}
+
+static svit_status add_attention(sv_builder *build, size_t index)
+{
+    const svit_model *model = build->model;
+    const svit_model_config *config = &model->config;
+    sv_attention_options options = {.map = build->map,
+                                    .heads = config->heads,
+                                    .head_dim = config->head_dim,
+                                    .per_head = config->temperature == SVIT_TEMPERATURE_MULTIPLY,
+                                    .masked = config->attention == SVIT_ATTENTION_LSA,
+                                    .eps = config->norm_eps,
+                                    .dropout = config->attention_dropout,
+                                    .drop_path = drop_path_rate(config, index)};
+    print_name(options.names.norm, NAMES[config->names].attention_norm, index);
+    print_name(options.names.qkv, NAMES[config->names].qkv, index);
+    print_name(options.names.proj, NAMES[config->names].proj, index);
+    print_name(options.names.temperature, NAMES[config->names].tau, index);
+    SV_APPEND(build, sv_attention_create(&layer, model->context, &model->parameters, &options,
+                                         build->err));
+    return SVIT_OK;
+}
+
+static svit_status add_mlp(sv_builder *build, size_t index)
+{
+    const svit_model *model = build->model;
+    const svit_model_config *config = &model->config;
+    sv_shift_options options = {.map = build->map,
+                                .hidden = config->mlp_dim,
+                                .last_gelu = config->mlp_last_gelu,
+                                .eps = config->norm_eps,
+                                .dropout = config->dropout,
+                                .drop_path = drop_path_rate(config, index)};
+    print_name(options.names.norm, NAMES[config->names].mlp_norm, index);
+    print_name(options.names.fc1, NAMES[config->names].fc1, index);
+    print_name(options.names.fc2, NAMES[config->names].fc2, index);
+    SV_APPEND(build, sv_shift_block_create(&layer, model->context, &model->parameters, &options,
+                                           build->err));
+    return SVIT_OK;
+}
+
+/* The norm sees each token alone, so of a class token it is taken after the choice. */
+static svit_status add_pooling(sv_builder *build)
+{
+    const svit_model *model = build->model;
+    const char *norm = NAMES[model->config.names].norm;
+    switch (model->config.pool) {
+    case SVIT_POOL_CLASS_TOKEN:
+        SV_APPEND(build, sv_first_token_create(&layer, model->context, build->map, build->err));
+        return add_norm(build, norm);
+    case SVIT_POOL_MEAN:
+        SVIT_TRY(add_norm(build, norm));
+        SV_APPEND(build, sv_mean_create(&layer, model->context, build->map, build->err));
+        return SVIT_OK;
+    default:
+        SVIT_TRY(add_norm(build, norm));
+        build->map = (sv_map){1, 1, sv_map_tokens(build->map) * build->map.channels};
+        return SVIT_OK;
+    }
+}
+
+static svit_status add_dropout(sv_builder *build)
+{
+    double rate = build->model->config.head_dropout;
+    if (rate > 0)
+        SV_APPEND(build,
+                  sv_dropout_create(&layer, build->model->context, build->map, rate, build->err));
+    return SVIT_OK;
+}
+
+static svit_status add_head(sv_builder *build)
+{
+    const svit_model_config *config = &build->model->config;
+    char name[64];
+    if (!config->classifier)
+        return SVIT_OK;
+    SVIT_TRY(add_dropout(build));
+    for (size_t i = 0; i < config->head_layers; i++) {
+        snprintf(name, sizeof name, "head.fc%zu", i + 1);
+        SVIT_TRY(add_dense(build, config->head_units[i], name));
+        SV_APPEND(build, sv_gelu_create(&layer, build->model->context, build->map, build->err));
+        SVIT_TRY(add_dropout(build));
+    }
+    if (config->names == SVIT_NAMES_PAPER)
+        return add_dense(build, config->num_classes, "mlp_head.1");
+    snprintf(name, sizeof name, "head.fc%zu", (size_t)config->head_layers + 1);
+    return add_dense(build, config->num_classes, name);
+}
+
+svit_status sv_vit_layers(sv_builder *build)
+{
+    const svit_model_config *config = &build->model->config;
+    if (build->map.height != config->input_height || build->map.width != config->input_width)
+        return sv_fail(build->err, SVIT_E_ARGUMENT,
+                       "input is %zu x %zu; this model's position embedding is for %u x %u only",
+                       build->map.height, build->map.width, config->input_height,
+                       config->input_width);
+    SVIT_TRY(add_tokens(build));
+    SVIT_TRY(add_position(build));
+    for (size_t i = 0; i < config->depth; i++) {
+        SVIT_TRY(add_attention(build, i));
+        SVIT_TRY(add_mlp(build, i));
+    }
+    SVIT_TRY(add_pooling(build));
+    return add_head(build);
+}

@@ -1,0 +1,35 @@
+/* The two tables of names: like timm's, and those of the state dict of Lee, Lee, Song 2021, whose
+ * patch embedding is another module with shifted patches. */
+#include "models/vit_names.h"
+
+static const sv_vit_names SEED = {.position = "pos_embed",
+                                  .class_token = "cls_token",
+                                  .patch_norm = "patch_embed.norm",
+                                  .patch = "patch_embed.proj",
+                                  .layer = "blocks.",
+                                  .norm1 = "norm1",
+                                  .qkv = "attn.qkv",
+                                  .projection = "attn.proj",
+                                  .temperature = "attn.tau",
+                                  .norm2 = "norm2",
+                                  .fc1 = "mlp.fc1",
+                                  .fc2 = "mlp.fc2",
+                                  .norm = "norm",
+                                  .head = "head.fc"};
+
+#define PAPER_COMMON                                                                               \
+    .position = "pos_embedding", .class_token = "cls_token", .layer = "transformer.layers.",       \
+    .norm1 = "0.norm", .qkv = "0.fn.to_qkv", .projection = "0.fn.to_out.0",                        \
+    .temperature = "0.fn.scale", .norm2 = "1.norm", .fc1 = "1.fn.net.0", .fc2 = "1.fn.net.3",      \
+    .norm = "mlp_head.0", .head = "mlp_head."
+
+static const sv_vit_names PAPER = {PAPER_COMMON, .patch = "to_patch_embedding.1"};
+static const sv_vit_names PAPER_SPT = {PAPER_COMMON, .patch_norm = "to_patch_embedding.merging.1",
+                                       .patch = "to_patch_embedding.merging.2"};
+
+const sv_vit_names *sv_vit_names_of(const svit_model_config *config)
+{
+    if (config->names == SVIT_NAMES_SEED)
+        return &SEED;
+    return config->tokenizer == SVIT_TOKENIZER_SPT ? &PAPER_SPT : &PAPER;
+}

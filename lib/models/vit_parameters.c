@@ -1,0 +1,116 @@
+/* The parameters of a ViT: shapes and order of both tables of names. */
+#include "models/config.h"
+#include "models/parameters.h"
+#include "models/scope.h"
+#include "models/vit_names.h"
+
+#include <stdio.h>
+
+/* position [tokens, dim], in the paper's files [1, tokens, dim]; class token [1, 1, dim]. Row 0 of
+ * the position is the class token's where there is one. */
+static svit_status add_positions(const sv_scope *in, const svit_model_config *config)
+{
+    const sv_vit_names *names = sv_vit_names_of(config);
+    int64_t shape[3] = {1, (int64_t)sv_vit_sequence(config), config->dim};
+    int flat = config->names == SVIT_NAMES_SEED;
+    SVIT_TRY(
+        sv_scope_add(in, names->position, "", SV_ROLE_POSITION, shape + flat, 3 - (size_t)flat));
+    if (config->pool != SVIT_POOL_CLASS_TOKEN)
+        return SVIT_OK;
+    shape[1] = 1;
+    return sv_scope_add(in, names->class_token, "", SV_ROLE_POSITION, shape, 3);
+}
+
+static svit_status add_patches(const sv_scope *in, const svit_model_config *config)
+{
+    const sv_vit_names *names = sv_vit_names_of(config);
+    size_t elements = sv_vit_patch_elements(config);
+    if (config->tokenizer == SVIT_TOKENIZER_SPT)
+        SVIT_TRY(sv_scope_norm(in, names->patch_norm, elements));
+    return sv_scope_linear(in, names->patch, config->dim, elements, 1);
+}
+
+/* weight [3 * width, dim]: queries, keys, values. Keras draws them as three weights. */
+static svit_status add_qkv(const sv_scope *in, const svit_model_config *config)
+{
+    size_t width = (size_t)config->heads * config->head_dim, index = in->table->count;
+    SVIT_TRY(sv_scope_linear(in, sv_vit_names_of(config)->qkv, 3 * width, config->dim,
+                             config->qkv_bias));
+    if (config->init == SVIT_INIT_SEED)
+        in->table->list[index].fan_out = (double)width;
+    return SVIT_OK;
+}
+
+static svit_status add_projection(const sv_scope *in, const svit_model_config *config)
+{
+    if (!sv_vit_has_projection(config))
+        return SVIT_OK;
+    return sv_scope_linear(in, sv_vit_names_of(config)->projection, config->dim,
+                           (size_t)config->heads * config->head_dim, 1);
+}
+
+static svit_status add_temperature(const sv_scope *in, const svit_model_config *config)
+{
+    if (config->attention != SVIT_ATTENTION_LSA)
+        return SVIT_OK;
+    size_t count = config->temperature == SVIT_TEMPERATURE_MULTIPLY ? config->heads : 1;
+    return sv_scope_vector(in, sv_vit_names_of(config)->temperature, "", SV_ROLE_TEMPERATURE,
+                           count);
+}
+
+/* The temperature stands last among the seed's names, first among the paper's. */
+static svit_status add_attention(const sv_scope *in, const svit_model_config *config)
+{
+    int first = config->names == SVIT_NAMES_PAPER;
+    SVIT_TRY(sv_scope_norm(in, sv_vit_names_of(config)->norm1, config->dim));
+    if (first)
+        SVIT_TRY(add_temperature(in, config));
+    SVIT_TRY(add_qkv(in, config));
+    SVIT_TRY(add_projection(in, config));
+    return first ? SVIT_OK : add_temperature(in, config);
+}
+
+static svit_status add_mlp(const sv_scope *in, const svit_model_config *config)
+{
+    const sv_vit_names *names = sv_vit_names_of(config);
+    SVIT_TRY(sv_scope_norm(in, names->norm2, config->dim));
+    SVIT_TRY(sv_scope_linear(in, names->fc1, config->mlp_dim, config->dim, 1));
+    return sv_scope_linear(in, names->fc2, config->dim, config->mlp_dim, 1);
+}
+
+static svit_status add_layer(const sv_scope *in, const svit_model_config *config, uint32_t layer)
+{
+    char prefix[48];
+    snprintf(prefix, sizeof prefix, "%s%u.", sv_vit_names_of(config)->layer, layer);
+    sv_scope inner = {in->table, prefix, in->err};
+    SVIT_TRY(add_attention(&inner, config));
+    return add_mlp(&inner, config);
+}
+
+static svit_status add_head(const sv_scope *in, const svit_model_config *config)
+{
+    const sv_vit_names *names = sv_vit_names_of(config);
+    SVIT_TRY(sv_scope_norm(in, names->norm, config->dim));
+    if (!config->classifier)
+        return SVIT_OK;
+    size_t c = sv_vit_features(config);
+    for (uint32_t i = 0; i <= config->head_layers; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "%s%u", names->head, i + 1);
+        size_t out = i < config->head_layers ? config->head_units[i] : config->num_classes;
+        SVIT_TRY(sv_scope_linear(in, name, out, c, 1));
+        c = out;
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_vit_parameters(sv_parameter_table *table, const svit_model_config *config,
+                              svit_error *err)
+{
+    sv_scope top = {table, "", err};
+    SVIT_TRY(add_positions(&top, config));
+    SVIT_TRY(add_patches(&top, config));
+    for (uint32_t layer = 0; layer < config->depth; layer++)
+        SVIT_TRY(add_layer(&top, config, layer));
+    return add_head(&top, config);
+}

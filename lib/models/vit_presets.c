@@ -1,0 +1,91 @@
+/* The presets of ViT: two columns of decisions, and what each model has of the two inventions of
+ * Lee, Lee, Song 2021: shifted patches and locality self-attention. */
+#include "models/presets.h"
+
+/* The columns: what the Keras examples compute, what the paper's code computes. */
+typedef enum column { COLUMN_KERAS, COLUMN_PAPER } column;
+
+typedef struct preset {
+    const char *name;
+    column column;
+    uint32_t num_classes;
+    int32_t tokenizer, attention;
+} preset;
+
+static const preset PRESETS[] = {
+    {"vit-cifar100", COLUMN_KERAS, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
+    {"slvit-cifar100", COLUMN_KERAS, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
+    {"vit-cifar100-seed003", COLUMN_KERAS, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
+    {"slvit-paper-cifar10", COLUMN_PAPER, 10, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
+    {"slvit-paper-cifar100", COLUMN_PAPER, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
+    {"vit-paper-cifar100", COLUMN_PAPER, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
+};
+enum { PRESET_COUNT = sizeof PRESETS / sizeof *PRESETS };
+
+/* What both columns have. */
+#define COMMON                                                                                     \
+    .struct_size = sizeof(svit_model_config), .architecture = SVIT_ARCHITECTURE_VIT,               \
+    .in_channels = 3, .classifier = 1
+
+static const svit_model_config COLUMNS[] = {
+    [COLUMN_KERAS] = {COMMON,
+                      .input_height = 72,
+                      .input_width = 72,
+                      .patch_size = 6,
+                      .dim = 64,
+                      .depth = 8,
+                      .heads = 4,
+                      .head_dim = 64,
+                      .mlp_dim = 128,
+                      .spt_order = SVIT_SPT_SEED,
+                      .temperature = SVIT_TEMPERATURE_DIVIDE,
+                      .qkv_bias = 1,
+                      .mlp_last_gelu = 1,
+                      .pool = SVIT_POOL_FLATTEN,
+                      .head_layers = 2,
+                      .head_units = {2048, 1024},
+                      .norm_eps = 1e-6,
+                      .dropout = 0.1,
+                      .attention_dropout = 0.1,
+                      .head_dropout = 0.5,
+                      .drop_path = 0,
+                      .drop_path_rule = SVIT_DROP_PATH_NETWORK,
+                      .names = SVIT_NAMES_SEED,
+                      .init = SVIT_INIT_SEED},
+    [COLUMN_PAPER] = {COMMON,
+                      .input_height = 32,
+                      .input_width = 32,
+                      .patch_size = 4,
+                      .dim = 192,
+                      .depth = 9,
+                      .heads = 12,
+                      .head_dim = 16,
+                      .mlp_dim = 384,
+                      .spt_order = SVIT_SPT_PAPER,
+                      .temperature = SVIT_TEMPERATURE_MULTIPLY,
+                      .qkv_bias = 0,
+                      .mlp_last_gelu = 0,
+                      .pool = SVIT_POOL_CLASS_TOKEN,
+                      .head_layers = 0,
+                      .norm_eps = 1e-5,
+                      .dropout = 0,
+                      .attention_dropout = 0,
+                      .head_dropout = 0,
+                      .drop_path = 0.1,
+                      .drop_path_rule = SVIT_DROP_PATH_CONSTANT,
+                      .names = SVIT_NAMES_PAPER,
+                      .init = SVIT_INIT_PAPER},
+};
+
+bool sv_vit_preset(const char **name, svit_model_config *config, size_t index)
+{
+    if (index >= PRESET_COUNT)
+        return false;
+    const preset *row = &PRESETS[index];
+    *name = row->name;
+    *config = COLUMNS[row->column];
+    config->num_classes = row->num_classes;
+    config->tokenizer = row->tokenizer;
+    config->attention = row->attention;
+    return true;
+}
