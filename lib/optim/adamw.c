@@ -1,13 +1,13 @@
 /* AdamW (Loshchilov, Hutter 2019) in the form of Keras: epsilon outside the bias correction. */
 #include "optim/update.h"
 
-#include <float.h>
 #include <tgmath.h>
 
+/* The greatest power of two whose square is a finite real. */
 #ifdef SV_DOUBLE
-#define REAL_MAX DBL_MAX
+#define GRADIENT_MAX 0x1p511
 #else
-#define REAL_MAX FLT_MAX
+#define GRADIENT_MAX 0x1p63f
 #endif
 
 sv_adamw sv_adamw_plan(const svit_optimizer_config *config, uint64_t steps, double scale)
@@ -24,19 +24,19 @@ sv_adamw sv_adamw_plan(const svit_optimizer_config *config, uint64_t steps, doub
 
 /* w -= decay w;  m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v);
  * w -= step m / (sqrt(v) + epsilon);  g = 0.
- * A finite g may have a square that is not: a token without any contrast, a black corner say, makes a
- * norm multiply gradients by 1 / sqrt(eps), block after block. The square is cut at the greatest
- * number, or v would be infinite, then NaN; exact arithmetic too would hold such a weight still. */
+ * A finite g may have a square that is not: a token without any contrast, a black corner say, makes
+ * a norm multiply gradients by 1 / sqrt(eps), block after block. Such a g is cut where its square
+ * ends, so that m and v keep their proportion and the step its size, as in exact arithmetic. */
 void sv_adamw_update(real *restrict w, real *restrict g, real *restrict m, real *restrict v,
                      size_t elements, sv_adamw plan)
 {
     for (size_t i = 0; i < elements; i++) {
         real gradient = plan.scale * g[i];
+        gradient = gradient < GRADIENT_MAX ? gradient : GRADIENT_MAX;
+        gradient = gradient > -GRADIENT_MAX ? gradient : -GRADIENT_MAX;
         real decayed = w[i] - plan.decay * w[i];
         real mean = m[i] + plan.rate1 * (gradient - m[i]);
-        real power = gradient * gradient;
-        power = power < REAL_MAX ? power : REAL_MAX;
-        real square = v[i] + plan.rate2 * (power - v[i]);
+        real square = v[i] + plan.rate2 * (gradient * gradient - v[i]);
         w[i] = decayed - plan.step * mean / (sqrt(square) + plan.epsilon);
         m[i] = mean;
         v[i] = square;
