@@ -59,6 +59,18 @@ SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t co
 SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
                                   svit_error *err);
 
+/* Heads and tokens (the class token included) of the model's attention; SVIT_E_UNSUPPORTED for a
+ * model that has none. */
+SVIT_API svit_status svit_session_attention_size(const svit_session *session, size_t *heads,
+                                                 size_t *tokens, svit_error *err);
+
+/* As svit_forward in inference, whatever the mode, and attention[n, heads, tokens, tokens]: how
+ * much of each token (last axis) each token takes in the last layer, after the softmax. `elements`
+ * is exactly that size. Forgets the last forward. */
+SVIT_API svit_status svit_forward_attention(svit_session *session, const float *nhwc, size_t n,
+                                            float *logits, float *attention, size_t elements,
+                                            svit_error *err);
+
 /* Adds the gradients of sum(dlogits * logits) of the last training forward to the session's;
  * dlogits[n, classes], the n of that forward. SVIT_E_STATE: no training forward since the last
  * backward. */

@@ -157,6 +157,15 @@ static const sv_layer_class ATTENTION_CLASS = {.name = "attention block",
                                                .pack_bytes = pack_bytes,
                                                .pack = pack};
 
+bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)
+{
+    if (layer->class != &ATTENTION_CLASS)
+        return false;
+    *heads = ((const attention_block *)layer)->heads;
+    *tokens = sv_map_tokens(layer->in);
+    return true;
+}
+
 static void find_parameters(attention_block *block, const sv_parameter_table *table,
                             const sv_attention_options *options)
 {

@@ -68,6 +68,9 @@ svit_status sv_attention_create(sv_layer **out, svit_context *context,
                                 const sv_parameter_table *table,
                                 const sv_attention_options *options, svit_error *err);
 
+/* Heads and tokens of an attention block; false for any other layer. */
+bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens);
+
 /* Patches of the image and of its four diagonally shifted copies, [tokens, size * size * 5
  * channels]: only as the first layer, for it has no backward. paper_order: as SVIT_SPT_PAPER. */
 svit_status sv_shifted_patches_create(sv_layer **out, svit_context *context, sv_map in, size_t size,

@@ -43,27 +43,52 @@ static void pack_weights(svit_session *session)
     session->packed_version = version;
 }
 
+static void run_layers(svit_session *session, const sv_run *run, const real *input, real *logits)
+{
+    size_t last = session->layers.count - 1;
+    const real *x = input;
+    sv_tape_clear(&session->tape);
+    for (size_t i = 0; i <= last; i++) {
+        if (!run->training && session->layers.layers[i]->class->training_only)
+            continue;
+        real *y = i == last                              ? logits
+                  : run->training && session->outputs[i] ? session->outputs[i]
+                  : x == session->buffers[0]             ? session->buffers[1]
+                                                         : session->buffers[0];
+        sv_tape_forward(&session->tape, session->layers.layers[i], run,
+                        run->training ? session->saved[i] : NULL, y, x);
+        x = y;
+    }
+}
+
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits)
 {
     int training = session->mode == SVIT_MODE_TRAIN;
-    size_t last = session->layers.count - 1;
     sv_run run = start_run(session, n, training);
-    const real *x = input;
     pack_weights(session);
-    sv_tape_clear(&session->tape);
-    for (size_t i = 0; i <= last; i++) {
-        if (!training && session->layers.layers[i]->class->training_only)
-            continue;
-        real *y = i == last                         ? logits
-                  : training && session->outputs[i] ? session->outputs[i]
-                  : x == session->buffers[0]        ? session->buffers[1]
-                                                    : session->buffers[0];
-        sv_tape_forward(&session->tape, session->layers.layers[i], &run,
-                        training ? session->saved[i] : NULL, y, x);
-        x = y;
-    }
+    run_layers(session, &run, input, logits);
     if (training)
         session->counter++;
+}
+
+const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
+                                          size_t *tokens)
+{
+    for (size_t i = session->layers.count; i-- > 0;)
+        if (sv_layer_attends(session->layers.layers[i], heads, tokens))
+            return session->layers.layers[i];
+    return NULL;
+}
+
+void sv_session_attend(svit_session *session, const real *input, size_t n, real *logits,
+                       real *attention)
+{
+    size_t heads, tokens;
+    sv_run run = start_run(session, n, 0);
+    run.attention = attention;
+    run.attention_layer = sv_session_last_attention(session, &heads, &tokens)->number;
+    pack_weights(session);
+    run_layers(session, &run, input, logits);
 }
 
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n)

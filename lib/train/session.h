@@ -39,6 +39,14 @@ uint64_t sv_session_seed(const svit_session *session);
 
 /* The bodies of svit_forward and svit_backward: arguments are checked, numbers are real. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);
+
+/* The last attention block, its heads and tokens; NULL where there is none. */
+const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
+                                          size_t *tokens);
+
+/* As in inference, with the attention weights [n, heads, T, T] of that block. */
+void sv_session_attend(svit_session *session, const real *input, size_t n, real *logits,
+                       real *attention);
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n);
 
 #endif

@@ -1,4 +1,5 @@
 /* The public calls that carry numbers in and out of a session: checks, then the passes. */
+#include "base/size.h"
 #include "base/status.h"
 #include "train/session.h"
 
@@ -34,19 +35,54 @@ static svit_status check_finite(const float *values, size_t count, const char *w
                    (double)values[at]);
 }
 
+static svit_status check_forward(const svit_session *session, const float *nhwc, size_t n,
+                                 svit_error *err)
+{
+    if (n < 1 || n > session->config.max_batch)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "n is %zu; 1 to %u images, the session's max_batch, are accepted", n,
+                       session->config.max_batch);
+    return check_finite(nhwc, n * sv_map_tokens(session->input) * session->input.channels, "nhwc",
+                        err);
+}
+
 SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
                                   svit_error *err)
 {
     SV_REQUIRE(session);
     SV_REQUIRE(nhwc);
     SV_REQUIRE(logits);
-    if (n < 1 || n > session->config.max_batch)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "n is %zu; 1 to %u images, the session's max_batch, are accepted", n,
-                       session->config.max_batch);
-    SVIT_TRY(check_finite(nhwc, n * sv_map_tokens(session->input) * session->input.channels, "nhwc",
-                          err));
+    SVIT_TRY(check_forward(session, nhwc, n, err));
     sv_session_forward(session, nhwc, n, logits);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_session_attention_size(const svit_session *session, size_t *heads,
+                                                 size_t *tokens, svit_error *err)
+{
+    SV_REQUIRE(session);
+    SV_REQUIRE(heads);
+    SV_REQUIRE(tokens);
+    if (!sv_session_last_attention(session, heads, tokens))
+        return sv_fail(err, SVIT_E_UNSUPPORTED, "the model has no attention");
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_forward_attention(svit_session *session, const float *nhwc, size_t n,
+                                            float *logits, float *attention, size_t elements,
+                                            svit_error *err)
+{
+    size_t heads = 0, tokens = 0, needed = 0;
+    SV_REQUIRE(session);
+    SV_REQUIRE(nhwc);
+    SV_REQUIRE(logits);
+    SV_REQUIRE(attention);
+    SVIT_TRY(svit_session_attention_size(session, &heads, &tokens, err));
+    SVIT_TRY(check_forward(session, nhwc, n, err));
+    if (!sv_size_product(&needed, (size_t[]){n, heads, tokens, tokens}, 4) || elements != needed)
+        return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %zu x %zu x %zu x %zu are needed",
+                       elements, n, heads, tokens, tokens);
+    sv_session_attend(session, nhwc, n, logits, attention);
     return SVIT_OK;
 }
 

@@ -242,12 +242,40 @@ START_TEST(test_full_models_equal_the_reference)
 }
 END_TEST
 
+static const char *const ATTENDING[] = {"vit_small", "slvit_small"};
+
+/* The last layer's attention weights, the masked diagonal exactly 0. */
+START_TEST(test_attention_equals_keras)
+{
+    bench bed = open_bench(ATTENDING[_i], "tile");
+    set_weights(&bed);
+    size_t heads, tokens, elements;
+    OK(svit_session_attention_size(bed.session, &heads, &tokens, &bed.err));
+    float *wanted = golden_floats(bed.file, "blocks.1.attn.scores", &elements);
+    float *logits = malloc(bed.n * bed.classes * sizeof *logits);
+    float *attention = malloc(elements * sizeof *attention);
+    OK(svit_forward_attention(bed.session, bed.input, bed.n, logits, attention, elements,
+                              &bed.err));
+    ck_assert_double_le(golden_difference(attention, wanted, elements), 2e-6);
+    for (size_t row = 0; _i == 1 && row < bed.n * heads * tokens; row++)
+        ck_assert_float_eq(attention[row * tokens + row % tokens], 0);
+    ck_assert_int_eq(svit_forward_attention(bed.session, bed.input, bed.n, logits, attention,
+                                            elements - 1, &bed.err),
+                     SVIT_E_ARGUMENT);
+    free(attention);
+    free(logits);
+    golden_free(wanted);
+    close_bench(&bed);
+}
+END_TEST
+
 static Suite *model_golden_suite(void)
 {
     Suite *suite = suite_create("model goldens");
     TCase *small = tcase_create("small"), *full = tcase_create("full");
     tcase_add_loop_test(small, test_small_models_equal_the_reference, 0, 2 * SMALL_COUNT);
     tcase_add_loop_test(full, test_full_models_equal_the_reference, 0, FULL_COUNT);
+    tcase_add_loop_test(small, test_attention_equals_keras, 0, 2);
     tcase_set_timeout(full, 120);
     tcase_set_timeout(small, 60);
     suite_add_tcase(suite, small);

@@ -12,10 +12,9 @@
 
 /* Not square, and the tokens of an image are no whole blocks of 32. */
 #define VIT                                                                                        \
-    "{\"architecture\":\"vit\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,\"dim\":"   \
-    "12,"                                                                                          \
-    "\"depth\":2,\"heads\":2,\"head_dim\":5,\"mlp_dim\":14,\"head_units\":[10,7],\"num_classes\":" \
-    "4"
+    "{\"architecture\":\"vit\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,"           \
+    "\"dim\":12,\"depth\":2,\"mlp_dim\":14,\"num_classes\":4"
+#define TWO_HEADS ",\"heads\":2,\"head_dim\":5"
 
 static const char *const CONFIGS[] = {
     "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[2,1],\"num_classes\":5}",
@@ -30,19 +29,21 @@ static const char *const CONFIGS[] = {
     "\"classifier\":false,\"num_classes\":48,\"drop_path_rule\":\"constant\"}",
     "{\"input_height\":5,\"input_width\":5,\"dim\":16,\"blocks\":[2],\"num_classes\":2,"
     "\"shift_pixel\":9,\"num_div\":5,\"dropout\":0,\"drop_path\":0,\"in_channels\":2}",
-    VIT "}",
-    VIT ",\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"drop_path\":0.2}",
-    VIT
-    ",\"tokenizer\":\"spt\",\"spt_order\":\"paper\",\"attention\":\"lsa\",\"head_units\":[],"
-    "\"temperature\":\"multiply\",\"qkv_bias\":false,\"mlp_last_gelu\":false,\"names\":\"paper\","
-    "\"pool\":\"class_token\",\"drop_path\":0.1,\"drop_path_rule\":\"constant\"}",
-    VIT ",\"pool\":\"mean\",\"head_units\":[9],\"dropout\":0,\"attention_dropout\":0,"
-        "\"head_dropout\":0}",
-    VIT ",\"heads\":1,\"head_dim\":12,\"names\":\"paper\",\"head_units\":[],\"qkv_bias\":false,"
+    VIT TWO_HEADS ",\"head_units\":[10,7]}",
+    VIT TWO_HEADS ",\"head_units\":[10,7],\"tokenizer\":\"spt\",\"attention\":\"lsa\","
+                  "\"drop_path\":0.2}",
+    VIT TWO_HEADS ",\"head_units\":[],\"tokenizer\":\"spt\",\"spt_order\":\"paper\","
+                  "\"attention\":\"lsa\",\"temperature\":\"multiply\",\"qkv_bias\":false,"
+                  "\"mlp_last_gelu\":false,\"names\":\"paper\",\"pool\":\"class_token\","
+                  "\"drop_path\":0.1,\"drop_path_rule\":\"constant\"}",
+    VIT TWO_HEADS ",\"head_units\":[9],\"pool\":\"mean\",\"dropout\":0,\"attention_dropout\":0,"
+                  "\"head_dropout\":0}",
+    VIT ",\"heads\":1,\"head_dim\":12,\"head_units\":[],\"names\":\"paper\",\"qkv_bias\":false,"
         "\"pool\":\"class_token\",\"attention\":\"lsa\"}",
-    "{\"architecture\":\"vit\",\"input_height\":88,\"input_width\":84,\"patch_size\":2,\"dim\":6,"
-    "\"depth\":1,\"heads\":2,\"head_dim\":3,\"mlp_dim\":5,\"head_units\":[],\"num_classes\":3,"
-    "\"pool\":\"mean\",\"attention\":\"lsa\"}",
+    /* 462 tokens: several blocks of queries. */
+    "{\"architecture\":\"vit\",\"input_height\":88,\"input_width\":84,\"patch_size\":4,"
+    "\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":3,\"mlp_dim\":5,\"head_units\":[],"
+    "\"num_classes\":3,\"pool\":\"mean\",\"attention\":\"lsa\"}",
 };
 
 enum { CONFIG_COUNT = sizeof CONFIGS / sizeof *CONFIGS, BATCH = 3, PROBES = 24 };
