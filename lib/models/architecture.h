@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+struct sv_builder;
+
 typedef struct sv_architecture {
     /* What one field allows another; the fields themselves are in their ranges already. */
     svit_status (*check)(const svit_model_config *config, svit_error *err);
@@ -17,6 +19,9 @@ typedef struct sv_architecture {
     /* Adds the parameters in the order of files; the configuration must be legal. */
     svit_status (*parameters)(sv_parameter_table *table, const svit_model_config *config,
                               svit_error *err);
+    /* The most layers that it has, and its layers, from picture to logits. */
+    size_t (*layer_count)(const svit_model_config *config);
+    svit_status (*layers)(struct sv_builder *build);
     /* Preset number `index`, from 0, which is the default; false past the end. */
     bool (*preset)(const char **name, svit_model_config *config, size_t index);
 } sv_architecture;

@@ -1,6 +1,8 @@
 /* Lists of layers. */
 #include "models/layer_list.h"
 
+#include "models/architecture.h"
+
 void sv_builder_append(sv_builder *build, sv_layer *layer)
 {
     layer->number = (uint32_t)build->list->count;
@@ -16,16 +18,14 @@ double sv_linspace(double rate, size_t index, size_t count)
 svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t height,
                             size_t width, svit_error *err)
 {
-    const svit_model_config *config = &model->config;
-    int vit = config->architecture == SVIT_ARCHITECTURE_VIT;
-    sv_layer_list list = {.capacity =
-                              vit ? sv_vit_layer_count(config) : sv_shiftvit_layer_count(config)};
+    const sv_architecture *architecture = sv_architecture_of(&model->config);
+    sv_layer_list list = {.capacity = architecture->layer_count(&model->config)};
     void *memory;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, list.capacity,
                                sizeof *list.layers, "a list of layers", err));
     list.layers = memory;
-    sv_builder build = {&list, model, {height, width, config->in_channels}, err};
-    svit_status status = vit ? sv_vit_layers(&build) : sv_shiftvit_layers(&build);
+    sv_builder build = {&list, model, {height, width, model->config.in_channels}, err};
+    svit_status status = architecture->layers(&build);
     if (status != SVIT_OK) {
         sv_layer_list_free(model->context, &list);
         return status;

@@ -33,7 +33,7 @@ void sv_builder_append(sv_builder *build, sv_layer *layer);
         sv_builder_append(build, layer);                                                           \
     } while (0)
 
-/* The most layers that an architecture may append, and its list. */
+/* What the table of architectures has of each. */
 size_t sv_shiftvit_layer_count(const svit_model_config *config);
 svit_status sv_shiftvit_layers(sv_builder *build);
 size_t sv_vit_layer_count(const svit_model_config *config);

@@ -2,32 +2,15 @@
  * position embedding, layers of attention and MLP, norm and pooling, head. */
 #include "models/config.h"
 #include "models/layer_list.h"
+#include "models/vit_names.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Tokens take 3 layers, position 1, a layer 2, norm and pooling 2, a head layer 3. */
 size_t sv_vit_layer_count(const svit_model_config *config)
 {
     return 8 + 2 * (size_t)config->depth + 3 * (size_t)config->head_layers;
 }
-
-/* Where the names of the two tables differ. */
-static const struct {
-    const char *patch_norm, *patch_proj, *position, *class_token, *norm;
-    const char *attention_norm, *qkv, *proj, *tau, *mlp_norm, *fc1, *fc2; /* formats of the layer */
-} NAMES[] = {
-    [SVIT_NAMES_SEED] = {"patch_embed.norm", "patch_embed.proj", "pos_embed", "cls_token", "norm",
-                         "blocks.%zu.norm1", "blocks.%zu.attn.qkv", "blocks.%zu.attn.proj",
-                         "blocks.%zu.attn.tau", "blocks.%zu.norm2", "blocks.%zu.mlp.fc1",
-                         "blocks.%zu.mlp.fc2"},
-    [SVIT_NAMES_PAPER] = {"to_patch_embedding.merging.1", "to_patch_embedding.1", "pos_embedding",
-                          "cls_token", "mlp_head.0", "transformer.layers.%zu.0.norm",
-                          "transformer.layers.%zu.0.fn.to_qkv",
-                          "transformer.layers.%zu.0.fn.to_out.0",
-                          "transformer.layers.%zu.0.fn.scale", "transformer.layers.%zu.1.norm",
-                          "transformer.layers.%zu.1.fn.net.0", "transformer.layers.%zu.1.fn.net.3"},
-};
 
 static svit_status add_norm(sv_builder *build, const char *name)
 {
@@ -48,9 +31,9 @@ static svit_status add_tokens(sv_builder *build)
 {
     const svit_model *model = build->model;
     const svit_model_config *config = &model->config;
-    const char *proj = NAMES[config->names].patch_proj;
+    const sv_vit_names *names = sv_vit_names_of(config);
     if (config->tokenizer == SVIT_TOKENIZER_PATCH) {
-        sv_patch_options options = {build->map, config->patch_size, config->dim, 0, proj};
+        sv_patch_options options = {build->map, config->patch_size, config->dim, 0, names->patch};
         SV_APPEND(build, sv_patch_create(&layer, model->context, &model->parameters, &options,
                                          build->err));
         return SVIT_OK;
@@ -58,19 +41,17 @@ static svit_status add_tokens(sv_builder *build)
     SV_APPEND(build,
               sv_shifted_patches_create(&layer, model->context, build->map, config->patch_size,
                                         config->spt_order == SVIT_SPT_PAPER, build->err));
-    SVIT_TRY(add_norm(build, NAMES[config->names].patch_norm));
-    if (config->names == SVIT_NAMES_PAPER)
-        proj = "to_patch_embedding.merging.2";
-    return add_dense(build, config->dim, proj);
+    SVIT_TRY(add_norm(build, names->patch_norm));
+    return add_dense(build, config->dim, names->patch);
 }
 
 static svit_status add_position(sv_builder *build)
 {
     const svit_model *model = build->model;
+    const sv_vit_names *names = sv_vit_names_of(&model->config);
     int class_token = model->config.pool == SVIT_POOL_CLASS_TOKEN;
     SV_APPEND(build, sv_position_create(&layer, model->context, &model->parameters, build->map,
-                                        NAMES[model->config.names].position,
-                                        class_token ? NAMES[model->config.names].class_token : NULL,
+                                        names->position, class_token ? names->class_token : NULL,
                                         build->err));
     return SVIT_OK;
 }
@@ -83,11 +64,9 @@ static double drop_path_rate(const svit_model_config *config, size_t index)
                : sv_linspace(config->drop_path, index, config->depth);
 }
 
-/* A format of the table with the layer's number. */
-static void print_name(char out[64], const char *format, size_t index)
+static void print_name(char out[64], const sv_vit_names *names, size_t index, const char *name)
 {
-    const char *number = strstr(format, "%zu");
-    snprintf(out, 64, "%.*s%zu%s", (int)(number - format), format, index, number + 3);
+    snprintf(out, 64, "%s%zu.%s", names->layer, index, name);
 }
 
 static svit_status add_attention(sv_builder *build, size_t index)
@@ -102,10 +81,11 @@ static svit_status add_attention(sv_builder *build, size_t index)
                                     .eps = config->norm_eps,
                                     .dropout = config->attention_dropout,
                                     .drop_path = drop_path_rate(config, index)};
-    print_name(options.names.norm, NAMES[config->names].attention_norm, index);
-    print_name(options.names.qkv, NAMES[config->names].qkv, index);
-    print_name(options.names.proj, NAMES[config->names].proj, index);
-    print_name(options.names.temperature, NAMES[config->names].tau, index);
+    const sv_vit_names *names = sv_vit_names_of(config);
+    print_name(options.names.norm, names, index, names->norm1);
+    print_name(options.names.qkv, names, index, names->qkv);
+    print_name(options.names.proj, names, index, names->projection);
+    print_name(options.names.temperature, names, index, names->temperature);
     SV_APPEND(build, sv_attention_create(&layer, model->context, &model->parameters, &options,
                                          build->err));
     return SVIT_OK;
@@ -121,9 +101,10 @@ static svit_status add_mlp(sv_builder *build, size_t index)
                                 .eps = config->norm_eps,
                                 .dropout = config->dropout,
                                 .drop_path = drop_path_rate(config, index)};
-    print_name(options.names.norm, NAMES[config->names].mlp_norm, index);
-    print_name(options.names.fc1, NAMES[config->names].fc1, index);
-    print_name(options.names.fc2, NAMES[config->names].fc2, index);
+    const sv_vit_names *names = sv_vit_names_of(config);
+    print_name(options.names.norm, names, index, names->norm2);
+    print_name(options.names.fc1, names, index, names->fc1);
+    print_name(options.names.fc2, names, index, names->fc2);
     SV_APPEND(build, sv_shift_block_create(&layer, model->context, &model->parameters, &options,
                                            build->err));
     return SVIT_OK;
@@ -133,7 +114,7 @@ static svit_status add_mlp(sv_builder *build, size_t index)
 static svit_status add_pooling(sv_builder *build)
 {
     const svit_model *model = build->model;
-    const char *norm = NAMES[model->config.names].norm;
+    const char *norm = sv_vit_names_of(&model->config)->norm;
     switch (model->config.pool) {
     case SVIT_POOL_CLASS_TOKEN:
         SV_APPEND(build, sv_first_token_create(&layer, model->context, build->map, build->err));
@@ -165,15 +146,14 @@ static svit_status add_head(sv_builder *build)
     if (!config->classifier)
         return SVIT_OK;
     SVIT_TRY(add_dropout(build));
+    const char *head = sv_vit_names_of(config)->head;
     for (size_t i = 0; i < config->head_layers; i++) {
-        snprintf(name, sizeof name, "head.fc%zu", i + 1);
+        snprintf(name, sizeof name, "%s%zu", head, i + 1);
         SVIT_TRY(add_dense(build, config->head_units[i], name));
         SV_APPEND(build, sv_gelu_create(&layer, build->model->context, build->map, build->err));
         SVIT_TRY(add_dropout(build));
     }
-    if (config->names == SVIT_NAMES_PAPER)
-        return add_dense(build, config->num_classes, "mlp_head.1");
-    snprintf(name, sizeof name, "head.fc%zu", (size_t)config->head_layers + 1);
+    snprintf(name, sizeof name, "%s%zu", head, (size_t)config->head_layers + 1);
     return add_dense(build, config->num_classes, name);
 }
 
