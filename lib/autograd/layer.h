@@ -38,6 +38,8 @@ typedef struct sv_layer_class {
     const char *name;
     int keeps_input;   /* backward reads x: nobody writes over it before */
     int training_only; /* y = x in inference, where the layer is left out */
+
+    /* NULL: the layer needs no memory. */
     void (*measure)(const sv_layer *layer, const svit_context *context, size_t n, int training,
                     sv_layer_memory *memory);
 

@@ -40,16 +40,6 @@ static size_t rows_of(const element_call *call, size_t first)
     return call->run->n - first < ROWS ? call->run->n - first : ROWS;
 }
 
-static void measure_gelu(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                         sv_layer_memory *memory)
-{
-    (void)layer;
-    (void)context;
-    (void)n;
-    (void)training;
-    *memory = (sv_layer_memory){0};
-}
-
 static void gelu_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
@@ -82,11 +72,8 @@ static void gelu_backward(const sv_layer *layer, const sv_run *run, void *saved,
     run_tasks(gelu_backward_task, layer, run, saved, dx, dy, x);
 }
 
-static const sv_layer_class GELU_CLASS = {.name = "gelu",
-                                          .keeps_input = 1,
-                                          .measure = measure_gelu,
-                                          .forward = gelu_forward,
-                                          .backward = gelu_backward};
+static const sv_layer_class GELU_CLASS = {
+    .name = "gelu", .keeps_input = 1, .forward = gelu_forward, .backward = gelu_backward};
 
 static void measure_dropout(const sv_layer *layer, const svit_context *context, size_t n,
                             int training, sv_layer_memory *memory)

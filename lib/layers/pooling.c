@@ -11,16 +11,6 @@ typedef struct pool_call {
     const real *in;
 } pool_call;
 
-static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                    sv_layer_memory *memory)
-{
-    (void)context;
-    (void)layer;
-    (void)n;
-    (void)training;
-    *memory = (sv_layer_memory){0};
-}
-
 static size_t images_of(const pool_call *call, size_t task)
 {
     size_t left = call->run->n - task * IMAGES_A_TASK;
@@ -64,7 +54,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
 }
 
 static const sv_layer_class MEAN_CLASS = {
-    .name = "mean pooling", .measure = measure, .forward = forward, .backward = backward};
+    .name = "mean pooling", .forward = forward, .backward = backward};
 
 svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_map in, svit_error *err)
 {

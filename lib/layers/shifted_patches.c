@@ -20,16 +20,6 @@ typedef struct shifted_call {
 
 enum { TOKENS_A_TASK = 64 };
 
-static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                    sv_layer_memory *memory)
-{
-    (void)layer;
-    (void)context;
-    (void)n;
-    (void)training;
-    *memory = (sv_layer_memory){0};
-}
-
 static void forward_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
@@ -62,7 +52,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
 }
 
 static const sv_layer_class SHIFTED_CLASS = {
-    .name = "shifted patches", .measure = measure, .forward = forward, .backward = backward};
+    .name = "shifted patches", .forward = forward, .backward = backward};
 
 svit_status sv_shifted_patches_create(sv_layer **out, svit_context *context, sv_map in, size_t size,
                                       int paper_order, svit_error *err)

@@ -17,16 +17,6 @@ typedef struct token_call {
     const real *in;
 } token_call;
 
-static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                    sv_layer_memory *memory)
-{
-    (void)layer;
-    (void)context;
-    (void)n;
-    (void)training;
-    *memory = (sv_layer_memory){0};
-}
-
 static size_t extra_tokens(const token_layer *layer)
 {
     return layer->class_token == SV_NO_PARAMETER ? 0 : 1;
@@ -89,10 +79,8 @@ static void position_backward(const sv_layer *layer, const sv_run *run, void *sa
     }
 }
 
-static const sv_layer_class POSITION_CLASS = {.name = "position embedding",
-                                              .measure = measure,
-                                              .forward = position_forward,
-                                              .backward = position_backward};
+static const sv_layer_class POSITION_CLASS = {
+    .name = "position embedding", .forward = position_forward, .backward = position_backward};
 
 svit_status sv_position_create(sv_layer **out, svit_context *context,
                                const sv_parameter_table *table, sv_map in, const char *position,
@@ -129,10 +117,8 @@ static void first_backward(const sv_layer *layer, const sv_run *run, void *saved
         memcpy(dx + image * tokens * c, dy + image * c, c * sizeof(real));
 }
 
-static const sv_layer_class FIRST_CLASS = {.name = "class token",
-                                           .measure = measure,
-                                           .forward = first_forward,
-                                           .backward = first_backward};
+static const sv_layer_class FIRST_CLASS = {
+    .name = "class token", .forward = first_forward, .backward = first_backward};
 
 svit_status sv_first_token_create(sv_layer **out, svit_context *context, sv_map in, svit_error *err)
 {

@@ -57,6 +57,16 @@ static void grow(size_t *most, size_t bytes)
         *most = bytes;
 }
 
+static sv_layer_memory measure_layer(const svit_session *session, size_t i, int training)
+{
+    const sv_layer *layer = session->layers.layers[i];
+    sv_layer_memory memory = {0};
+    if (layer->class->measure)
+        layer->class->measure(layer, session->model->context, session->config.max_batch, training,
+                              &memory);
+    return memory;
+}
+
 /* What all layers need: of shared and worker scratch the most of any. A session that trains also
  * infers, so both count. */
 static void measure_scratch(const svit_session *session, size_t *shared, size_t *worker,
@@ -65,10 +75,7 @@ static void measure_scratch(const svit_session *session, size_t *shared, size_t 
     *shared = *worker = 0;
     for (size_t i = 0; i < session->layers.count; i++)
         for (int training = 0; training <= session->trains; training++) {
-            const sv_layer *layer = session->layers.layers[i];
-            sv_layer_memory memory;
-            layer->class->measure(layer, session->model->context, session->config.max_batch,
-                                  training, &memory);
+            sv_layer_memory memory = measure_layer(session, i, training);
             grow(shared, memory.shared);
             grow(worker, memory.worker);
             *overflow = *overflow || memory.overflow;
@@ -84,7 +91,7 @@ static void plan_layer(svit_session *session, sv_arena *arena, size_t i)
     bool placed = arena->base != NULL;
     sv_layer_memory memory = {0};
     if (session->trains)
-        layer->class->measure(layer, session->model->context, n, 1, &memory);
+        memory = measure_layer(session, i, 1);
     char *saved = sv_arena_take(arena, memory.saved, 1, 1);
     bool kept = i + 1 < session->layers.count && session->trains &&
                 session->layers.layers[i + 1]->class->keeps_input;
