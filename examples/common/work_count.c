@@ -33,17 +33,72 @@ static double stages_work(const svit_model_config *config, double height, double
     return work + (config->classifier ? channels * config->num_classes : 0);
 }
 
+static double vit_tokens(const svit_model_config *config)
+{
+    uint32_t patch = config->patch_size;
+    return (double)(config->input_height / patch) * (config->input_width / patch);
+}
+
+/* Multiply-adds of the layer that makes tokens of patches, shifted copies included. */
+static double tokens_work(const svit_model_config *config)
+{
+    double copies = config->tokenizer == SVIT_TOKENIZER_SPT ? 5 : 1;
+    double patch = config->patch_size;
+    return vit_tokens(config) * patch * patch * config->in_channels * copies * config->dim;
+}
+
+static double layer_work(const svit_model_config *config, double tokens)
+{
+    double dim = config->dim;
+    double inner = (double)config->heads * config->head_dim;
+    int one_head_as_wide = config->heads == 1 && config->head_dim == config->dim;
+    int projected = config->names != SVIT_NAMES_PAPER || !one_head_as_wide;
+    double linear = tokens * dim * inner * (projected ? 4 : 3);
+    double scores_and_values = 2 * tokens * tokens * inner;
+    return linear + scores_and_values + tokens * dim * config->mlp_dim * 2;
+}
+
+static double head_work(const svit_model_config *config)
+{
+    double work = 0;
+    double channels = config->dim;
+    if (config->pool == SVIT_POOL_FLATTEN)
+        channels *= vit_tokens(config);
+    for (uint32_t i = 0; i < config->head_layers; i++) {
+        work += channels * config->head_units[i];
+        channels = config->head_units[i];
+    }
+    return config->classifier ? work + channels * config->num_classes : 0;
+}
+
+static double vit_work(const svit_model_config *config)
+{
+    double tokens = vit_tokens(config) + (config->pool == SVIT_POOL_CLASS_TOKEN);
+    return tokens_work(config) + config->depth * layer_work(config, tokens) + head_work(config);
+}
+
 double work_count_forward(const svit_model_config *config)
 {
     double height;
     double width;
+    if (config->architecture == SVIT_ARCHITECTURE_VIT)
+        return 2 * vit_work(config);
     double patch = patch_work(config, &height, &width);
     return 2 * (patch + stages_work(config, height, width));
 }
 
-double work_count_training(const svit_model_config *config)
+/* Of shifted patches the first layer is a norm with weights, so the tokens' input gradient is
+ * needed. */
+static double first_layer_work(const svit_model_config *config)
 {
     double height;
     double width;
-    return 3 * work_count_forward(config) - 2 * patch_work(config, &height, &width);
+    if (config->architecture != SVIT_ARCHITECTURE_VIT)
+        return patch_work(config, &height, &width);
+    return config->tokenizer == SVIT_TOKENIZER_SPT ? 0 : tokens_work(config);
+}
+
+double work_count_training(const svit_model_config *config)
+{
+    return 3 * work_count_forward(config) - 2 * first_layer_work(config);
 }

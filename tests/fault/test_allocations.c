@@ -39,6 +39,14 @@ static void ledger_release(void *user, void *memory, size_t bytes)
 
 enum { CLASSES = 10, COUNT = 24, SIDE = 8, BATCH = 4 };
 
+static const char *const MODELS[] = {
+    "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[1,1]}",
+    "{\"architecture\":\"vit\",\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"input_height\":12,"
+    "\"input_width\":12,\"patch_size\":4,\"dim\":12,\"depth\":1,\"heads\":2,\"head_dim\":6,"
+    "\"mlp_dim\":16,\"head_units\":[16],\"num_classes\":10,\"drop_path\":0.1}",
+};
+enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS };
+
 static char folder[64];
 static uint8_t rgb[COUNT * SIDE * SIDE * 3];
 static int32_t labels[COUNT];
@@ -54,6 +62,7 @@ static svit_pipeline_config pipeline(void)
 }
 
 typedef struct scene {
+    const char *json;
     svit_context *context;
     svit_model *model, *loaded;
     svit_session *session;
@@ -68,9 +77,7 @@ typedef struct scene {
 static svit_status make_model(scene *s, const svit_context_config *config)
 {
     svit_model_config small;
-    svit_status status = svit_model_config_from_json(
-        &small, sizeof small,
-        "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[1,1]}", NULL);
+    svit_status status = svit_model_config_from_json(&small, sizeof small, s->json, NULL);
     if (status == SVIT_OK)
         status = svit_context_create(&s->context, config, NULL);
     if (status == SVIT_OK)
@@ -196,8 +203,8 @@ START_TEST(test_any_allocation_may_fail)
         labels[i] = (int32_t)(i % CLASSES);
     size_t failures = 0;
     for (size_t n = 1;; n++) {
-        ledger book = {.fail_at = n, .for_ever = _i};
-        scene s = {0};
+        ledger book = {.fail_at = n, .for_ever = _i % 2};
+        scene s = {.json = MODELS[_i / 2]};
         svit_context_config config;
         svit_context_config_init(&config, sizeof config);
         config.threads = 1;
@@ -226,7 +233,7 @@ static Suite *fault_suite(void)
     Suite *suite = suite_create("failing allocations");
     TCase *all = tcase_create("allocator");
     tcase_set_timeout(all, 300);
-    tcase_add_loop_test(all, test_any_allocation_may_fail, 0, 2);
+    tcase_add_loop_test(all, test_any_allocation_may_fail, 0, 2 * MODEL_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -1,21 +1,29 @@
 #!/bin/sh
 # A run that is killed ten times at random moments, and resumed each time, ends with the bytes of one
-# that was left alone.  usage: kill.sh SHIFTVIT_TRAIN THREADS [SEED]
+# that was left alone.  usage: kill.sh SHIFTVIT_TRAIN THREADS shiftvit|slvit [SEED]
 set -eu
-train=$1 threads=$2 seed=${3:-$$}
+train=$1 threads=$2 model=$3 seed=${4:-$$}
 kills=10
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # A few seconds of training; a checkpoint every 50 ms, so that most kills fall within an epoch.
-options="--data procedural:1200 --limit-val 200 --limit-test 100 --set dim=24 --set blocks=[1,1,1]
+case $model in
+shiftvit) config='{"dim": 24, "blocks": [1, 1, 1]}' ;;
+slvit) config='{"architecture": "vit", "tokenizer": "spt", "attention": "lsa",
+                "input_height": 32, "input_width": 32, "patch_size": 4, "dim": 24, "depth": 2,
+                "heads": 2, "head_dim": 12, "mlp_dim": 48, "head_units": [32], "drop_path": 0.1}' ;;
+*) echo "'$model' is neither shiftvit nor slvit" >&2; exit 2 ;;
+esac
+printf '%s\n' "$config" >"$work/config.json"
+options="--data procedural:1200 --limit-val 200 --limit-test 100 --config $work/config.json
          --epochs 10 --batch 32 --patience 0 --checkpoint-seconds 0.05 --threads $threads --quiet"
 
 delay() { # a number of seconds, the $1-th of this seed
     awk -v seed="$seed" -v at="$1" 'BEGIN { srand(seed * 1000 + at); printf "%.3f", 0.05 + 0.4 * rand() }'
 }
 
-echo "seed $seed, $threads threads"
+echo "$model, seed $seed, $threads threads"
 # shellcheck disable=SC2086
 "$train" $options --out "$work/whole" >/dev/null
 
