@@ -1,4 +1,5 @@
-/* The classes of pictures, by confidence, and a grid of the pictures with their classes. */
+/* The classes of pictures, by confidence, and a grid of the pictures with their classes; where a
+ * model with attention looks. */
 #include "common/path_text.h"
 #include "common/picture_grid.h"
 
@@ -12,18 +13,22 @@
 
 typedef struct predict_options {
     struct program program;
-    const char *model, *grid;
+    const char *model, *grid, *attention;
     size_t top;
     char **paths; /* pictures and folders as given; borrowed from the command line */
     size_t path_count;
 } predict_options;
 
-enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g' };
+enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g', KEY_ATTENTION = 'a' };
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file (needed)", 0},
     {"top", KEY_TOP, "K", 0, "Print the K likeliest classes (default 5)", 0},
     {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine pictures with their classes", 0},
+    {"attention", KEY_ATTENTION, "OUT.png", 0,
+     "Draw the first nine pictures, each beside what the last layer's attention takes of it (for "
+     "models that have attention)",
+     0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -42,6 +47,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_GRID:
         self->grid = text;
+        return 0;
+    case KEY_ATTENTION:
+        self->attention = text;
         return 0;
     case ARGP_KEY_ARGS:
         self->paths = state->argv + state->next;
@@ -207,9 +215,20 @@ static void fill_cell(grid_cell *cell, const svit_predictor *predictor,
              100 * (double)ranking->probabilities[label]);
 }
 
+static svit_status draw_cells(predict_options *options, const grid_cell *cells, size_t count,
+                              attention_map *map)
+{
+    struct program *program = &options->program;
+    if (options->grid && count > 0)
+        TRY(picture_grid_draw(program, cells, count, NULL, options->grid));
+    if (options->attention && count > 0)
+        TRY(picture_grid_draw(program, cells, count, map, options->attention));
+    return SVIT_OK;
+}
+
 /* A picture that cannot be read is said and passed over; the first such failure is returned. */
 static svit_status predict_all(predict_options *options, svit_predictor *predictor,
-                               const path_list *list, struct ranking *ranking)
+                               const path_list *list, struct ranking *ranking, attention_map *map)
 {
     static grid_cell cells[GRID_PICTURES];
     size_t cell_count = 0;
@@ -230,23 +249,25 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
         if (cell_count < GRID_PICTURES)
             fill_cell(&cells[cell_count++], predictor, ranking, list->paths[i]);
     }
-    if (options->grid && cell_count > 0)
-        TRY(picture_grid_draw(&options->program, cells, cell_count, options->grid));
+    TRY(draw_cells(options, cells, cell_count, map));
     return result;
 }
 
-static svit_status predict(predict_options *options, svit_predictor **predictor, path_list *list)
+static svit_status predict(predict_options *options, svit_predictor **predictor, attention_map *map,
+                           path_list *list)
 {
     struct program *program = &options->program;
     TRY(program_open(program));
     TRY(svit_predictor_create(predictor, program->context, options->model, NULL, &program->err));
+    if (options->attention)
+        TRY(attention_map_open(map, program, options->model));
     TRY(list_pictures(list, options));
     struct ranking ranking = {.classes = svit_predictor_classes(*predictor)};
     ranking.probabilities = calloc(ranking.classes, sizeof *ranking.probabilities);
     ranking.labels = calloc(ranking.classes, sizeof *ranking.labels);
     svit_status status =
         ranking.probabilities && ranking.labels
-            ? predict_all(options, *predictor, list, &ranking)
+            ? predict_all(options, *predictor, list, &ranking, map)
             : program_fail(program, SVIT_E_MEMORY, "no memory for %zu classes", ranking.classes);
     free(ranking.probabilities);
     free(ranking.labels);
@@ -257,10 +278,12 @@ int main(int argc, char **argv)
 {
     predict_options options = {.program = PROGRAM_INIT, .top = 5};
     svit_predictor *predictor = NULL;
+    attention_map map = {0};
     path_list list = {NULL, 0, 0};
     program_parse(&parser, argc, argv, &options);
-    svit_status status = predict(&options, &predictor, &list);
+    svit_status status = predict(&options, &predictor, &map, &list);
     list_free(&list);
+    attention_map_close(&map);
     svit_predictor_free(predictor);
     return program_exit(&options.program, status);
 }

@@ -1,11 +1,11 @@
-/* The first nine pictures in a 3x3 grid, the predicted class above each. */
+/* The first nine pictures in a grid, the predicted class above each; and where a model looks. */
 #include "picture_grid.h"
 
 #include "canvas.h"
 
 #include <math.h>
 
-enum { SIDE = 220, GAP = 20, TITLE = 36, COLUMNS = 3 };
+enum { SIDE = 220, GAP = 20, TITLE = 36, COLUMNS = 3, PAIR_GAP = 6 };
 
 /* A picture as a cairo surface; cairo tells of no memory by the surface's status. */
 static cairo_surface_t *picture_surface(const svit_image *image)
@@ -29,48 +29,127 @@ static cairo_surface_t *picture_surface(const svit_image *image)
     return surface;
 }
 
-/* The whole picture, as large as the cell allows; the pixels of small ones stay sharp squares. */
-static void draw_picture(cairo_t *canvas, const svit_image *image, double left, double top)
+/* Dark blue by violet and orange to light yellow, half transparent: `value` is 0 to 1. */
+static uint32_t heat_colour(float value)
+{
+    static const float stops[5][3] = {
+        {0, 0, 40}, {87, 16, 110}, {188, 55, 84}, {249, 142, 9}, {252, 255, 164}};
+    static const float opacity = 0.6f;
+    int stop = value >= 1 ? 3 : (int)(4 * value);
+    float part = 4 * value - (float)stop;
+    uint32_t colour = (uint32_t)(255 * opacity + 0.5f);
+    for (int i = 0; i < 3; i++) {
+        float mixed = stops[stop][i] + part * (stops[stop + 1][i] - stops[stop][i]);
+        colour = colour << 8 | (uint32_t)(mixed * opacity); /* cairo wants it multiplied */
+    }
+    return colour;
+}
+
+/* The map of the last picture, a pixel a patch. */
+static cairo_surface_t *heat_surface(const attention_map *map)
+{
+    cairo_surface_t *surface =
+        cairo_image_surface_create(CAIRO_FORMAT_ARGB32, (int)map->columns, (int)map->rows);
+    if (cairo_surface_status(surface) != CAIRO_STATUS_SUCCESS)
+        return surface;
+    cairo_surface_flush(surface);
+    unsigned char *data = cairo_image_surface_get_data(surface);
+    size_t stride = (size_t)cairo_image_surface_get_stride(surface);
+    for (size_t i = 0; i < map->rows * map->columns; i++) {
+        uint32_t *row = (uint32_t *)(void *)(data + i / map->columns * stride);
+        row[i % map->columns] = heat_colour(map->values[i]);
+    }
+    cairo_surface_mark_dirty(surface);
+    return surface;
+}
+
+/* Where a picture stands on the canvas. */
+typedef struct picture_frame {
+    double left, top, width, height;
+} picture_frame;
+
+/* As large as the square cell allows. */
+static picture_frame frame_of(const svit_image *image, double left, double top)
 {
     double height = (double)svit_image_height(image);
     double width = (double)svit_image_width(image);
     double scale = SIDE / fmax(height, width);
-    cairo_surface_t *surface = picture_surface(image);
+    picture_frame frame = {left, top, width * scale, height * scale};
+    frame.left += (SIDE - frame.width) / 2;
+    frame.top += (SIDE - frame.height) / 2;
+    return frame;
+}
+
+/* Stretches a surface over a frame, and frees it. */
+static void draw_surface(cairo_t *canvas, cairo_surface_t *surface, const picture_frame *frame,
+                         cairo_filter_t filter)
+{
     cairo_save(canvas);
-    cairo_translate(canvas, left + (SIDE - width * scale) / 2, top + (SIDE - height * scale) / 2);
-    cairo_rectangle(canvas, 0, 0, width * scale, height * scale);
+    cairo_translate(canvas, frame->left, frame->top);
+    cairo_rectangle(canvas, 0, 0, frame->width, frame->height);
     cairo_clip(canvas);
-    cairo_scale(canvas, scale, scale);
+    cairo_scale(canvas, frame->width / cairo_image_surface_get_width(surface),
+                frame->height / cairo_image_surface_get_height(surface));
     cairo_set_source_surface(canvas, surface, 0, 0);
-    cairo_pattern_set_filter(cairo_get_source(canvas),
-                             scale >= 2 ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_GOOD);
+    cairo_pattern_set_filter(cairo_get_source(canvas), filter);
+    cairo_pattern_set_extend(cairo_get_source(canvas), CAIRO_EXTEND_PAD);
     cairo_paint(canvas);
     cairo_restore(canvas);
     cairo_surface_destroy(surface);
 }
 
-static svit_status draw_cell(struct program *self, cairo_t *canvas, const grid_cell *cell,
-                             double left, double top)
+/* The whole picture; the pixels of small ones stay sharp squares. */
+static void draw_picture(cairo_t *canvas, const svit_image *image, const picture_frame *frame)
 {
-    svit_image *image = NULL;
-    TRY(svit_image_read(&image, self->context, cell->path, &self->err));
-    canvas_text_within(canvas, cell->title, left + SIDE / 2.0, top + TITLE - 12, 18, SIDE);
-    draw_picture(canvas, image, left, top + TITLE);
-    svit_image_free(image);
+    int small = frame->width >= 2 * (double)svit_image_width(image);
+    draw_surface(canvas, picture_surface(image), frame,
+                 small ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_GOOD);
+}
+
+/* The picture once more, under the attention that the model pays to it. */
+static svit_status draw_attention(struct program *self, cairo_t *canvas, attention_map *map,
+                                  const svit_image *image, double left, double top)
+{
+    picture_frame frame = frame_of(image, left, top);
+    TRY(attention_map_run(map, self, image));
+    draw_picture(canvas, image, &frame);
+    draw_surface(canvas, heat_surface(map), &frame, CAIRO_FILTER_BILINEAR);
     return SVIT_OK;
 }
 
+static double cell_width(const attention_map *map)
+{
+    return map ? 2 * SIDE + PAIR_GAP : SIDE;
+}
+
+static svit_status draw_cell(struct program *self, cairo_t *canvas, const grid_cell *cell,
+                             attention_map *map, double left, double top)
+{
+    svit_image *image = NULL;
+    svit_status status = SVIT_OK;
+    double width = cell_width(map);
+    TRY(svit_image_read(&image, self->context, cell->path, &self->err));
+    picture_frame frame = frame_of(image, left, top + TITLE);
+    canvas_text_within(canvas, cell->title, left + width / 2, top + TITLE - 12, 18, width);
+    draw_picture(canvas, image, &frame);
+    if (map)
+        status = draw_attention(self, canvas, map, image, left + SIDE + PAIR_GAP, top + TITLE);
+    svit_image_free(image);
+    return status;
+}
+
 svit_status picture_grid_draw(struct program *self, const grid_cell *cells, size_t count,
-                              const char *path)
+                              attention_map *map, const char *path)
 {
     size_t columns = count < COLUMNS ? count : COLUMNS;
     size_t rows = (count + COLUMNS - 1) / COLUMNS;
-    cairo_t *canvas = canvas_create(GAP + (int)columns * (SIDE + GAP),
-                                    GAP / 2 + (int)rows * (SIDE + TITLE + GAP / 2));
+    int step = (int)cell_width(map) + GAP;
+    cairo_t *canvas =
+        canvas_create(GAP + (int)columns * step, GAP / 2 + (int)rows * (SIDE + TITLE + GAP / 2));
     for (size_t i = 0; i < count; i++) {
-        double left = GAP + (double)(i % COLUMNS) * (SIDE + GAP);
+        double left = GAP + (double)(i % COLUMNS) * step;
         double top = GAP / 4.0 + (double)(i / COLUMNS) * (SIDE + TITLE + GAP / 2.0);
-        svit_status status = draw_cell(self, canvas, &cells[i], left, top);
+        svit_status status = draw_cell(self, canvas, &cells[i], map, left, top);
         if (status != SVIT_OK) {
             cairo_destroy(canvas);
             return status;

@@ -1,8 +1,8 @@
-/* The first nine pictures in a 3x3 grid, the predicted class above each. */
+/* The first nine pictures in a grid, the predicted class above each; and where a model looks. */
 #ifndef EXAMPLE_PICTURE_GRID_H
 #define EXAMPLE_PICTURE_GRID_H
 
-#include "program.h"
+#include "attention_map.h"
 
 enum { GRID_PICTURES = 9 };
 
@@ -12,8 +12,9 @@ typedef struct grid_cell {
     char title[256]; /* the class and its confidence */
 } grid_cell;
 
-/* Draws up to nine cells to a PNG file. */
+/* Draws up to nine cells to a PNG file; with a map, each picture twice, the second under the
+ * attention that the model pays to it. */
 svit_status picture_grid_draw(struct program *self, const grid_cell *cells, size_t count,
-                              const char *path);
+                              attention_map *map, const char *path);
 
 #endif
