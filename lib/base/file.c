@@ -396,9 +396,3 @@ void sv_listing_free(const sv_allocator *allocator, sv_listing *listing)
     sv_release(allocator, listing->folders, listing->capacity * sizeof *listing->folders);
     *listing = (sv_listing){0};
 }
-
-bool sv_folder_exists(const char *path)
-{
-    struct stat state;
-    return stat(path, &state) == 0 && S_ISDIR(state.st_mode);
-}

@@ -44,7 +44,4 @@ svit_status sv_folder_list(sv_listing *out, const sv_allocator *allocator, const
                            svit_error *err);
 void sv_listing_free(const sv_allocator *allocator, sv_listing *listing);
 
-/* True where `path` exists and is a folder. */
-bool sv_folder_exists(const char *path);
-
 #endif

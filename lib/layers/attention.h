@@ -60,8 +60,6 @@ typedef struct attention_call {
     size_t mask_blocks; /* of 32 queries, of one head */
     size_t panel_images;
     size_t first, here; /* images of the panel at work */
-    sv_weight_job jobs[2];
-    size_t job_count;
 } attention_call;
 
 size_t sv_attention_queries(size_t tokens);

@@ -11,7 +11,6 @@ typedef struct head_rows {
     real *dq, *dk, *dv;    /* likewise */
     const real *doutput;   /* [T, d] in rows of inner */
     const uint32_t *mask;
-    size_t number;
     real scale;
 } head_rows;
 
@@ -25,7 +24,7 @@ static real attend_backward(const attention_call *call, const attention_work *wo
     const attention_block *block = call->block;
     const sv_kernels *kernels = call->run->context->kernels;
     size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
-    size_t here = tokens - first < call->queries ? tokens - first : call->queries;
+    size_t here = sv_tile_here(tokens, first, call->queries);
     size_t scores = here * tokens;
     const real *q = head->q + first * row, *doutput = head->doutput + first * block->inner;
     real *p = work->p, *dp = work->dp, *ds = work->ds;
@@ -86,7 +85,6 @@ static void heads_backward(const attention_call *call, const attention_work *wor
                           .dv = dqkv + 2 * block->inner + i * d,
                           .doutput = work->doutput + i * d,
                           .mask = sv_attention_mask(call, image, i),
-                          .number = i,
                           .scale = sv_attention_scale(block, call->run->weights, i)};
         call->panel.dscale[local * block->heads + i] = head_backward(call, work, &head);
     }
@@ -207,8 +205,7 @@ void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved
     call.in = dy;
     call.x = x;
     for (; call.first < run->n; call.first += call.panel_images) {
-        size_t left = run->n - call.first;
-        call.here = left < call.panel_images ? left : call.panel_images;
+        call.here = sv_tile_here(run->n, call.first, call.panel_images);
         run_panel(&call);
     }
 }

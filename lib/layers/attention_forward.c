@@ -52,7 +52,7 @@ static void attend(const attention_call *call, const attention_work *work, const
     const sv_run *run = call->run;
     const sv_kernels *kernels = run->context->kernels;
     size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
-    size_t here = tokens - first < call->queries ? tokens - first : call->queries;
+    size_t here = sv_tile_here(tokens, first, call->queries);
     real *p = work->raw;
     uint32_t *mask = sv_attention_mask(call, image, head);
     kernels->tile_multiply(p, tokens, rows->qkv + first * row + head * d, row, 1, work->keys_t,

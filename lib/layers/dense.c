@@ -60,9 +60,8 @@ static dense_task find_task(const dense_call *call, size_t task)
 {
     size_t parts = sv_tile_count(call->columns, call->part);
     dense_task found = {.first = task / parts * call->tile, .column = task % parts * call->part};
-    size_t rows_left = call->tokens - found.first, columns_left = call->columns - found.column;
-    found.tokens = rows_left < call->tile ? rows_left : call->tile;
-    found.columns = columns_left < call->part ? columns_left : call->part;
+    found.tokens = sv_tile_here(call->tokens, found.first, call->tile);
+    found.columns = sv_tile_here(call->columns, found.column, call->part);
     return found;
 }
 

@@ -37,7 +37,7 @@ static void run_tasks(sv_task task, const sv_layer *layer, const sv_run *run, vo
 
 static size_t rows_of(const element_call *call, size_t first)
 {
-    return call->run->n - first < ROWS ? call->run->n - first : ROWS;
+    return sv_tile_here(call->run->n, first, ROWS);
 }
 
 static void gelu_task(void *argument, size_t task, uint32_t worker)

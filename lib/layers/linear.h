@@ -59,6 +59,12 @@ static inline size_t sv_tile_count(size_t tokens, size_t tile)
     return (tokens + tile - 1) / tile;
 }
 
+/* Of `all` things from number `first`, at most `most`: what one tile has. */
+static inline size_t sv_tile_here(size_t all, size_t first, size_t most)
+{
+    return all - first < most ? all - first : most;
+}
+
 /* The most tiles of up to `tokens` tokens, smaller batches included: a batch too small for 8 full
  * tiles is cut into smaller ones, 16 at the most. */
 static inline size_t sv_tile_count_most(size_t tokens, size_t tile)

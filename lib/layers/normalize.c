@@ -66,11 +66,6 @@ static norm_call start_call(const norm_layer *norm, const sv_run *run, void *sav
     return call;
 }
 
-static size_t task_tokens(const norm_call *call, size_t first)
-{
-    return call->tokens - first < call->tile ? call->tokens - first : call->tile;
-}
-
 static void forward_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
@@ -78,7 +73,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const norm_layer *norm = call->layer;
     const sv_kernels *kernels = call->run->context->kernels;
     size_t c = norm->base.in.channels, first = task * call->tile;
-    size_t tokens = task_tokens(call, first);
+    size_t tokens = sv_tile_here(call->tokens, first, call->tile);
     const real *x = call->x + first * c, *weights = call->run->weights;
     real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     if (norm->group) {
@@ -106,7 +101,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     const norm_layer *norm = call->layer;
     const sv_kernels *kernels = call->run->context->kernels;
     size_t c = norm->base.in.channels, first = task * call->tile;
-    size_t tokens = task_tokens(call, first);
+    size_t tokens = sv_tile_here(call->tokens, first, call->tile);
     const real *x = call->x + first * c, *dy = call->dy + first * c;
     const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     real *dweight = call->partials + 2 * task * c;

@@ -49,18 +49,13 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
     return (patch_call){patch, run, saved, out, in, tokens, tile_of(patch, tokens)};
 }
 
-static size_t task_tokens(const patch_call *call, size_t first)
-{
-    return call->tokens - first < call->tile ? call->tokens - first : call->tile;
-}
-
 static void forward_task(void *argument, size_t task, uint32_t worker)
 {
     const patch_call *call = argument;
     const patch_layer *patch = call->layer;
     const sv_linear *linear = &patch->linear;
     const sv_kernels *kernels = call->run->context->kernels;
-    size_t first = task * call->tile, tokens = task_tokens(call, first);
+    size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
     real *rows = call->patches ? call->patches + first * linear->in
                                : (real *)(void *)sv_worker_scratch(call->run, worker);
     real *y = call->out + first * linear->out;
@@ -89,7 +84,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
 {
     const patch_call *call = argument;
     const sv_linear *linear = &call->layer->linear;
-    size_t first = task * call->tile, tokens = task_tokens(call, first);
+    size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
     real *rows = (real *)(void *)sv_worker_scratch(call->run, worker);
     sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens);
     call->run->context->kernels->patch_scatter(call->out, rows, &call->layer->map, first, tokens);

@@ -13,8 +13,7 @@ typedef struct pool_call {
 
 static size_t images_of(const pool_call *call, size_t task)
 {
-    size_t left = call->run->n - task * IMAGES_A_TASK;
-    return left < IMAGES_A_TASK ? left : IMAGES_A_TASK;
+    return sv_tile_here(call->run->n, task * IMAGES_A_TASK, IMAGES_A_TASK);
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)

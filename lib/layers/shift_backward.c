@@ -8,8 +8,8 @@
 /* Tile number `task` of the panel: its first token in the panel, and its tokens. */
 static size_t tile_first(const shift_call *call, size_t task, size_t *tokens)
 {
-    size_t first = task * call->tile, left = call->here - first;
-    *tokens = left < call->tile ? left : call->tile;
+    size_t first = task * call->tile;
+    *tokens = sv_tile_here(call->here, first, call->tile);
     return first;
 }
 
@@ -153,8 +153,7 @@ void sv_shift_block_backward(const sv_layer *layer, const sv_run *run, void *sav
     call.out = dx;
     call.in = dy;
     for (; call.first < call.tokens; call.first += call.panel_tokens) {
-        size_t left = call.tokens - call.first;
-        call.here = left < call.panel_tokens ? left : call.panel_tokens;
+        call.here = sv_tile_here(call.tokens, call.first, call.panel_tokens);
         run_panel(&call);
     }
 }

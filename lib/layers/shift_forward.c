@@ -86,7 +86,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const sv_run *run = call->run;
     const sv_kernels *kernels = run->context->kernels;
     size_t c = block->map.channels, first = task * call->tile;
-    size_t tokens = call->tokens - first < call->tile ? call->tokens - first : call->tile;
+    size_t tokens = sv_tile_here(call->tokens, first, call->tile);
     tile_rows rows = find_rows(call, first, worker);
     real *y = call->out + first * c;
     normalize(call, &rows, first, tokens);
