@@ -10,13 +10,15 @@ enum { PART_LIMIT = 1 << 30 }; /* bytes of a file: some 350,000 pictures */
 /* How the records of one of the two are made. */
 typedef struct record_layout {
     const char *what;
+    const char *test_file;  /* that the other one has not */
     size_t labels;          /* label bytes at the front of a record */
     size_t classes[LABELS]; /* of each of them */
     const char *labels_name[LABELS];
 } record_layout;
 
-static const record_layout CIFAR10 = {"CIFAR-10", 1, {10}, {"label"}};
-static const record_layout CIFAR100 = {"CIFAR-100", 2, {20, 100}, {"coarse label", "fine label"}};
+static const record_layout CIFAR10 = {"CIFAR-10", "test_batch.bin", 1, {10}, {"label"}};
+static const record_layout CIFAR100 = {
+    "CIFAR-100", "test.bin", 2, {20, 100}, {"coarse label", "fine label"}};
 
 typedef struct cifar {
     svit_dataset base;
@@ -92,6 +94,29 @@ static svit_status part_check(const record_layout *layout, const uint8_t *data, 
     return SVIT_OK;
 }
 
+static bool has_file(const sv_allocator *allocator, const char *folder, const char *name)
+{
+    char *path = NULL;
+    sv_file *file = NULL;
+    if (sv_path_join(&path, allocator, folder, name, NULL) == SVIT_OK &&
+        sv_file_open(&file, allocator, path, NULL) == SVIT_OK)
+        sv_file_close(allocator, file);
+    sv_release_text(allocator, path);
+    return file != NULL;
+}
+
+/* A folder without a file of this set may be the other set's: the message says so. */
+static svit_status part_missing(const cifar *own, const char *folder, const char *path,
+                                svit_error *err)
+{
+    const record_layout *other = own->layout == &CIFAR10 ? &CIFAR100 : &CIFAR10;
+    if (!has_file(&own->base.context->allocator, folder, other->test_file))
+        return SVIT_E_IO;
+    return sv_fail(err, SVIT_E_IO,
+                   "cannot open '%s'; the folder holds '%s', so it is %s, and %s is asked for",
+                   path, other->test_file, other->what, own->layout->what);
+}
+
 static svit_status part_read(cifar *own, size_t part, const char *folder, const char *name,
                              svit_error *err)
 {
@@ -107,6 +132,8 @@ static svit_status part_read(cifar *own, size_t part, const char *folder, const 
         own->parts[part].records = bytes / record_bytes(own->layout);
         own->base.count += own->parts[part].records;
         status = part_check(own->layout, data, bytes, path, err);
+    } else if (status == SVIT_E_IO) {
+        status = part_missing(own, folder, path, err);
     }
     sv_release_text(allocator, path);
     return status;
@@ -165,14 +192,13 @@ SVIT_API svit_status svit_dataset_cifar10(svit_dataset **out, svit_context *cont
     static const char *const TRAIN[PARTS] = {"data_batch_1.bin", "data_batch_2.bin",
                                              "data_batch_3.bin", "data_batch_4.bin",
                                              "data_batch_5.bin"};
-    static const char *const TEST[] = {"test_batch.bin"};
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(folder);
     SVIT_TRY(check_split(__func__, split, err));
     bool train = split == SVIT_SPLIT_TRAIN;
-    return cifar_open(out, context, &CIFAR10, 0, folder, train ? TRAIN : TEST, train ? PARTS : 1,
-                      "batches.meta.txt", err);
+    return cifar_open(out, context, &CIFAR10, 0, folder, train ? TRAIN : &CIFAR10.test_file,
+                      train ? PARTS : 1, "batches.meta.txt", err);
 }
 
 SVIT_API svit_status svit_dataset_cifar100(svit_dataset **out, svit_context *context,
@@ -188,7 +214,7 @@ SVIT_API svit_status svit_dataset_cifar100(svit_dataset **out, svit_context *con
                        "%s: labels is %d; SVIT_LABELS_FINE (0) and SVIT_LABELS_COARSE (1) are "
                        "accepted",
                        __func__, (int)labels);
-    const char *file = split == SVIT_SPLIT_TRAIN ? "train.bin" : "test.bin";
+    const char *file = split == SVIT_SPLIT_TRAIN ? "train.bin" : CIFAR100.test_file;
     bool fine = labels == SVIT_LABELS_FINE;
     return cifar_open(out, context, &CIFAR100, fine ? 1 : 0, folder, &file, 1,
                       fine ? "fine_label_names.txt" : "coarse_label_names.txt", err);

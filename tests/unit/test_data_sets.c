@@ -109,6 +109,29 @@ START_TEST(test_cifar100_has_fine_and_coarse_labels)
 }
 END_TEST
 
+START_TEST(test_one_cifar_given_as_the_other_is_told)
+{
+    svit_context *context = context_open();
+    test_folder folder = folder_make();
+    svit_dataset *dataset = NULL;
+    const uint8_t labels[] = {1, 2, 3, 4};
+    records_write(&folder, "test_batch.bin", 4, 1, labels, 1);
+    FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TRAIN, SVIT_LABELS_FINE,
+                                err),
+          SVIT_E_IO, "holds 'test_batch.bin', so it is CIFAR-10, and CIFAR-100 is asked for");
+    /* The same pictures under the other's name: their bytes do not fit. */
+    records_write(&folder, "test.bin", 4, 1, labels, 1);
+    FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TEST, SVIT_LABELS_FINE,
+                                err),
+          SVIT_E_FORMAT, "12292 bytes; CIFAR-100 has records of 3074");
+    FAILS(svit_dataset_cifar10(&dataset, context, folder.path, SVIT_SPLIT_TRAIN, err), SVIT_E_IO,
+          "data_batch_1.bin'; the folder holds 'test.bin', so it is CIFAR-100");
+    ck_assert_ptr_null(dataset);
+    folder_remove(&folder);
+    svit_context_free(context);
+}
+END_TEST
+
 START_TEST(test_damaged_cifar_files_are_refused_by_name)
 {
     atomic_llong held = 0;
@@ -418,6 +441,7 @@ static Suite *sets_suite(void)
     tcase_set_timeout(cases, 60);
     tcase_add_test(cases, test_cifar10_samples_are_the_records);
     tcase_add_test(cases, test_cifar100_has_fine_and_coarse_labels);
+    tcase_add_test(cases, test_one_cifar_given_as_the_other_is_told);
     tcase_add_test(cases, test_damaged_cifar_files_are_refused_by_name);
     tcase_add_test(cases, test_memory_and_its_parts_give_the_callers_bytes);
     tcase_add_test(cases, test_statistics_are_those_of_the_bytes);
