@@ -21,7 +21,8 @@ typedef struct sv_gemm {
     void (*pack)(const sv_kernels *kernels, sv_operand *operand);
 
     /* c[m, first..first+count-1] = a[m,k] b[k, the same columns]: a's rows next to each other, c's
-     * n apart. first is a multiple of SV_GEMM_COLUMNS. */
+     * n apart. first is a multiple of SV_GEMM_COLUMNS that leaves at least SV_GEMM_REST columns,
+     * and so is the part's end where it is not n. */
     void (*multiply)(const sv_kernels *kernels, real *c, const real *a, const sv_operand *b,
                      size_t m, size_t first, size_t count);
 
@@ -32,8 +33,9 @@ typedef struct sv_gemm {
                                 real *scratch);
 } sv_gemm;
 
-/* Where a product may be cut into columns: whole panels of every instruction set. */
-enum { SV_GEMM_COLUMNS = 48 };
+/* Where a product may be cut into columns: whole panels of every instruction set, and not within
+ * the last few, whose widths depend on how many are left. */
+enum { SV_GEMM_COLUMNS = 48, SV_GEMM_REST = 144 };
 
 /* Numbers of scratch for one multiply_transposed. */
 enum { SV_GEMM_SCRATCH = 192 * 448 };

@@ -16,7 +16,7 @@ typedef struct dense_call {
     real *out;
     const real *in;
     size_t tokens, tile;
-    size_t columns, part; /* of the product, and of one task */
+    size_t columns, parts; /* of the product; the last part takes the rest */
 } dense_call;
 
 enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256, PART_OF_LARGE = 4 * SV_GEMM_COLUMNS };
@@ -34,13 +34,12 @@ static dense_call start_call(const dense_layer *dense, const sv_run *run, real *
                              size_t columns)
 {
     const sv_linear *linear = &dense->linear;
-    dense_call call = {dense, run,     out,    in, run->n * sv_map_tokens(dense->base.in),
-                       0,     columns, columns};
+    dense_call call = {dense, run, out, in, run->n * sv_map_tokens(dense->base.in), 0, columns, 1};
     size_t width = linear->in > linear->out ? linear->in : linear->out;
     call.tile = sv_tile_tokens(call.tokens, width);
     if (linear->in * linear->out > LARGE_WEIGHT) {
         call.tile = ROWS_OF_LARGE;
-        call.part = PART_OF_LARGE;
+        call.parts = columns / PART_OF_LARGE ? columns / PART_OF_LARGE : 1;
     }
     return call;
 }
@@ -48,7 +47,7 @@ static dense_call start_call(const dense_layer *dense, const sv_run *run, real *
 static void run_call(dense_call *call, sv_task task)
 {
     sv_pool_run(call->run->context->pool, task, call,
-                sv_tile_count(call->tokens, call->tile) * sv_tile_count(call->columns, call->part));
+                sv_tile_count(call->tokens, call->tile) * call->parts);
 }
 
 /* What task number `task` does: rows first.. and columns column.. */
@@ -58,10 +57,10 @@ typedef struct dense_task {
 
 static dense_task find_task(const dense_call *call, size_t task)
 {
-    size_t parts = sv_tile_count(call->columns, call->part);
-    dense_task found = {.first = task / parts * call->tile, .column = task % parts * call->part};
+    size_t part = task % call->parts;
+    dense_task found = {.first = task / call->parts * call->tile, .column = part * PART_OF_LARGE};
     found.tokens = sv_tile_here(call->tokens, found.first, call->tile);
-    found.columns = sv_tile_here(call->columns, found.column, call->part);
+    found.columns = part + 1 < call->parts ? PART_OF_LARGE : call->columns - found.column;
     return found;
 }
 

@@ -2,8 +2,8 @@
 #include "layers/linear.h"
 
 /* A piece of a weight gradient: large enough that packing its right-hand side is cheap beside the
- * product, small enough that there are pieces for many workers. */
-enum { PIECE_ROWS = 384, PIECE_COLUMNS = 48 };
+ * product, small enough that there are pieces for many workers; a whole panel wide. */
+enum { PIECE_ROWS = 384, PIECE_COLUMNS = 48, PIECE_COLUMNS_WIDE = 64 };
 
 void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight)
 {
@@ -70,9 +70,15 @@ void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, co
     sv_linear_backward_part(linear, run, dx, dy, tokens, 0, linear->in);
 }
 
+static size_t piece_columns(const sv_weight_job *job)
+{
+    int wide = job->in % PIECE_COLUMNS && job->in % PIECE_COLUMNS_WIDE == 0;
+    return wide ? PIECE_COLUMNS_WIDE : PIECE_COLUMNS;
+}
+
 static size_t pieces_across(const sv_weight_job *job)
 {
-    return (job->in + PIECE_COLUMNS - 1) / PIECE_COLUMNS;
+    return sv_tile_count(job->in, piece_columns(job));
 }
 
 size_t sv_weight_pieces(const sv_weight_job *job)
@@ -83,9 +89,9 @@ size_t sv_weight_pieces(const sv_weight_job *job)
 void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, real *scratch)
 {
     size_t row = piece / pieces_across(job) * PIECE_ROWS;
-    size_t column = piece % pieces_across(job) * PIECE_COLUMNS;
-    size_t rows = job->out - row < PIECE_ROWS ? job->out - row : PIECE_ROWS;
-    size_t columns = job->in - column < PIECE_COLUMNS ? job->in - column : PIECE_COLUMNS;
+    size_t column = piece % pieces_across(job) * piece_columns(job);
+    size_t rows = sv_tile_here(job->out, row, PIECE_ROWS);
+    size_t columns = sv_tile_here(job->in, column, piece_columns(job));
     run->context->gemm->multiply_transposed(
         run->context->kernels, job->dweight + row * job->in + column, job->in, job->dy + row,
         job->out, job->x + column, job->in, rows, columns, job->tokens, scratch);

@@ -27,8 +27,7 @@ void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, cons
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                         size_t tokens);
 
-/* The same for `count` columns of y, or of dx, from column `first`, a multiple of SV_GEMM_COLUMNS.
- */
+/* The same for `count` columns of y, or of dx, from column `first`: where gemm.h allows a cut. */
 void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const real *x,
                             size_t tokens, size_t first, size_t count);
 void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
