@@ -34,6 +34,16 @@ typedef struct sv_mask_source {
     uint32_t threshold;  /* a 16-bit number below it drops: rate = threshold / 65536 */
 } sv_mask_source;
 
+/* Some rows of one head's attention scores, a row a query, and what stands around their softmax. */
+typedef struct sv_attention_rows {
+    size_t rows, columns; /* queries, keys */
+    size_t first_row;     /* number of the first query */
+    real scale;           /* of the scores */
+    int masked;           /* a query does not see the key of its own number */
+    const uint32_t *mask; /* dropout: words[query / 32, columns], bit query % 32; NULL: none */
+    real keep;            /* the factor of what dropout keeps */
+} sv_attention_rows;
+
 typedef struct sv_kernels {
     sv_isa isa;
 
@@ -60,13 +70,10 @@ typedef struct sv_kernels {
 
     void (*gelu)(real *y, const real *x, size_t elements);
 
-    /* softmax.c */
-    void (*attention_softmax)(real *p, real *scores, size_t rows, size_t columns, int masked,
-                              size_t first_row);
-    void (*attention_softmax_backward)(real *ds, const real *p, const real *dp, size_t rows,
-                                       size_t columns);
-    void (*scale)(real *y, real factor, size_t elements);
-    real (*dot)(const real *a, const real *b, size_t elements);
+    /* softmax.c. kept is p where there is no mask. */
+    void (*attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);
+    real (*attention_softmax_backward)(real *ds, const real *p, const real *dp, const real *scores,
+                                       const sv_attention_rows *call);
 
     /* residual.c. bias NULL: none. */
     void (*residual)(real *y, const real *x, const real *branch, const real *bias,

@@ -24,12 +24,9 @@ void SV_ISA(sv_bias_gelu)(real *a, real *u, const real *bias, const uint32_t *ma
 void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
                               size_t first_token, size_t tokens, size_t c);
 void SV_ISA(sv_gelu)(real *y, const real *x, size_t elements);
-void SV_ISA(sv_attention_softmax)(real *p, real *scores, size_t rows, size_t columns, int masked,
-                                  size_t first_row);
-void SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *dp, size_t rows,
-                                           size_t columns);
-void SV_ISA(sv_scale)(real *y, real factor, size_t elements);
-real SV_ISA(sv_dot)(const real *a, const real *b, size_t elements);
+void SV_ISA(sv_attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);
+real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *dp,
+                                           const real *scores, const sv_attention_rows *call);
 void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const real *bias,
                          const uint32_t *mask, real scale, const real *path, size_t image_tokens,
                          size_t first_token, size_t tokens, size_t c);

@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-enum { SCORES_AT_ONCE = 65536, PANEL_BYTES = 8 << 20, PANEL_TOKENS_LEAST = 1024, MASK_BITS = 32 };
+enum { SCORES_AT_ONCE = 16384, MASK_BITS = 32, GROUPS = 32, SHARES_BYTES = 64 << 20 };
 
 /* A multiple of 32, so that a block of scores is whole words of its mask. */
-size_t sv_attention_queries(size_t tokens)
+static size_t queries_at_once(size_t tokens)
 {
     size_t all = (tokens + MASK_BITS - 1) / MASK_BITS * MASK_BITS;
     size_t wanted = SCORES_AT_ONCE / tokens / MASK_BITS * MASK_BITS;
@@ -24,7 +24,6 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
     size_t tokens = sv_map_tokens(block->base.in), blocks = (tokens + MASK_BITS - 1) / MASK_BITS;
     saved.mean = sv_arena_reals(arena, n, tokens);
     saved.rstd = sv_arena_reals(arena, n, tokens);
-    saved.qkv = sv_arena_reals(arena, n * tokens, 3 * block->inner);
     saved.o = sv_arena_reals(arena, n * tokens, block->inner);
     if (block->threshold)
         saved.mask = sv_arena_take(arena, n * block->heads * blocks, tokens, sizeof(uint32_t));
@@ -33,31 +32,37 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
     return saved;
 }
 
-size_t sv_attention_panel_images(const attention_block *block, size_t n)
+/* The most groups of n images: for many workers, and not so many that their shares are a burden. */
+static size_t groups_most(const attention_block *block, size_t n)
 {
-    size_t tokens = sv_map_tokens(block->base.in);
-    size_t row = (3 * block->inner + 2 * block->base.in.channels) * sizeof(real);
-    size_t wanted = PANEL_BYTES / row;
-    if (wanted < PANEL_TOKENS_LEAST)
-        wanted = PANEL_TOKENS_LEAST;
-    size_t images = wanted / tokens ? wanted / tokens : 1;
-    return images < n ? images : n;
+    size_t weights = 4 * block->inner * block->base.in.channels * sizeof(real);
+    size_t groups = SHARES_BYTES / weights;
+    groups = groups < 1 ? 1 : groups > GROUPS ? GROUPS : groups;
+    return groups < n ? groups : n;
 }
 
-attention_panel sv_attention_panel(sv_arena *arena, const attention_block *block, size_t n)
+size_t sv_attention_group_images(const attention_block *block, size_t n)
 {
-    attention_panel panel;
-    size_t images = sv_attention_panel_images(block, n), c = block->base.in.channels;
-    size_t tokens = images * sv_map_tokens(block->base.in);
-    panel.dqkv = sv_arena_reals(arena, tokens, 3 * block->inner);
-    panel.dbranch = sv_arena_reals(arena, tokens, c);
-    panel.xn = sv_arena_reals(arena, tokens, c);
-    panel.dqkv_bias = sv_arena_reals(arena, images, 3 * block->inner);
-    panel.dproj_bias = sv_arena_reals(arena, images, c);
-    panel.dweight = sv_arena_reals(arena, images, c);
-    panel.dbias = sv_arena_reals(arena, images, c);
-    panel.dscale = sv_arena_reals(arena, images, block->heads);
-    return panel;
+    return sv_tile_count(n, groups_most(block, n));
+}
+
+attention_shares sv_attention_shares(sv_arena *arena, const attention_block *block, size_t groups)
+{
+    attention_shares shares;
+    size_t c = block->base.in.channels, wide = 3 * block->inner;
+    shares.dqkv_weight = sv_arena_reals(arena, groups * wide, c);
+    shares.dproj_weight = sv_arena_reals(arena, groups * c, block->inner);
+    shares.dqkv_bias = sv_arena_reals(arena, groups, wide);
+    shares.dproj_bias = sv_arena_reals(arena, groups, c);
+    shares.dnorm_weight = sv_arena_reals(arena, groups, c);
+    shares.dnorm_bias = sv_arena_reals(arena, groups, c);
+    shares.dscale = sv_arena_reals(arena, groups, block->heads);
+    return shares;
+}
+
+static real *packed(sv_arena *arena, const svit_context *context, size_t k, size_t n)
+{
+    return sv_arena_reals(arena, context->kernels->tile_packed_elements(k, n), 1);
 }
 
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block,
@@ -65,26 +70,28 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block,
 {
     attention_work work = {0};
     size_t tokens = sv_map_tokens(block->base.in), c = block->base.in.channels;
-    size_t d = block->head_dim, queries = sv_attention_queries(tokens);
-    const sv_kernels *kernels = context->kernels;
+    size_t d = block->head_dim, queries = queries_at_once(tokens);
     work.xn = sv_arena_reals(arena, tokens, c);
-    work.raw = sv_arena_reals(arena, queries, tokens);
-    work.keys_t = sv_arena_reals(arena, kernels->tile_packed_elements(d, tokens), 1);
-    work.values = sv_arena_reals(arena, kernels->tile_packed_elements(tokens, d), 1);
+    work.qkv = sv_arena_reals(arena, tokens, 3 * block->inner);
+    work.scores = sv_arena_reals(arena, queries, tokens);
+    work.keys_t = packed(arena, context, d, tokens);
+    work.values = packed(arena, context, tokens, d);
     if (!training) {
-        work.qkv = sv_arena_reals(arena, tokens, 3 * block->inner);
         work.o = sv_arena_reals(arena, tokens, block->inner);
         return work;
     }
-    work.doutput = sv_arena_reals(arena, tokens, block->inner);
+    work.dbranch = sv_arena_reals(arena, tokens, c);
     work.dxn = sv_arena_reals(arena, tokens, c);
+    work.doutput = sv_arena_reals(arena, tokens, block->inner);
+    work.dqkv = sv_arena_reals(arena, tokens, 3 * block->inner);
     work.p = sv_arena_reals(arena, queries, tokens);
+    work.kept = sv_arena_reals(arena, queries, tokens);
     work.dp = sv_arena_reals(arena, queries, tokens);
-    work.ds = sv_arena_reals(arena, queries, tokens);
-    work.values_t = sv_arena_reals(arena, kernels->tile_packed_elements(d, tokens), 1);
+    work.values_t = packed(arena, context, d, tokens);
     work.keys = work.values;
-    work.queries = sv_arena_reals(arena, kernels->tile_packed_elements(queries, d), 1);
-    work.doutput_packed = sv_arena_reals(arena, kernels->tile_packed_elements(queries, d), 1);
+    work.queries_packed = packed(arena, context, queries, d);
+    work.doutput_packed = packed(arena, context, queries, d);
+    work.weight_scratch = sv_arena_reals(arena, SV_GEMM_SCRATCH, 1);
     return work;
 }
 
@@ -95,11 +102,9 @@ static void measure(const sv_layer *layer, const svit_context *context, size_t n
     sv_arena saved = {0}, shared = {0}, worker = {0};
     if (training) {
         sv_attention_saved(&saved, block, n);
-        sv_attention_panel(&shared, block, n);
+        sv_attention_shares(&shared, block, groups_most(block, n));
     }
     sv_attention_work(&worker, block, context, training);
-    if (training && worker.bytes < SV_WEIGHT_SCRATCH)
-        worker.bytes = SV_WEIGHT_SCRATCH;
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -112,13 +117,13 @@ attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void 
         call.saved = sv_attention_saved(&arena, block, run->n);
     }
     call.tokens = sv_map_tokens(layer->in);
-    call.queries = sv_attention_queries(call.tokens);
+    call.queries = queries_at_once(call.tokens);
     call.mask_blocks = (call.tokens + MASK_BITS - 1) / MASK_BITS;
-    call.panel_images = sv_attention_panel_images(block, run->n);
+    call.group_images = sv_attention_group_images(block, run->n);
     return call;
 }
 
-real sv_attention_scale(const attention_block *block, const real *weights, size_t head)
+static real scale_of(const attention_block *block, const real *weights, size_t head)
 {
     if (block->temperature == SV_NO_PARAMETER)
         return 1 / (real)sqrt((double)block->head_dim);
@@ -126,12 +131,36 @@ real sv_attention_scale(const attention_block *block, const real *weights, size_
     return block->per_head ? temperature[head] : 1 / temperature[0];
 }
 
+sv_attention_rows sv_attention_rows_of(const attention_call *call, size_t image, size_t head,
+                                       size_t first)
+{
+    const attention_block *block = call->block;
+    sv_attention_rows rows = {.rows = sv_tile_here(call->tokens, first, call->queries),
+                              .columns = call->tokens,
+                              .first_row = first,
+                              .scale = scale_of(block, call->run->weights, head),
+                              .masked = block->masked,
+                              .mask = sv_attention_mask(call, image, head),
+                              .keep = block->scale};
+    return rows;
+}
+
 uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t head)
 {
     if (!call->saved.mask)
         return NULL;
-    size_t block = (image * call->block->heads + head) * call->mask_blocks;
-    return call->saved.mask + block * call->tokens;
+    return call->saved.mask +
+           (image * call->block->heads + head) * call->mask_blocks * call->tokens;
+}
+
+void sv_attention_project(const attention_call *call, real *qkv, const real *xn)
+{
+    const attention_block *block = call->block;
+    const sv_run *run = call->run;
+    sv_linear_forward(&block->qkv, run, qkv, xn, call->tokens);
+    if (block->qkv_bias != SV_NO_PARAMETER)
+        run->context->kernels->add_bias(qkv, run->weights + block->qkv_bias, call->tokens,
+                                        3 * block->inner);
 }
 
 static size_t pack_bytes(const sv_layer *layer, const svit_context *context, int training)

@@ -20,61 +20,68 @@ typedef struct attention_block {
     real scale;         /* of what dropout keeps */
 } attention_block;
 
-/* What stays from forward to backward. */
+/* What stays from forward to backward; queries, keys and values are made once more. */
 typedef struct attention_saved {
     real *mean, *rstd; /* [tokens] */
-    real *qkv;         /* [tokens, 3 inner] */
     real *o;           /* [tokens, inner]: the heads' outputs */
     uint32_t *mask;    /* [n * heads * blocks, T] bits of 32 queries, NULL without dropout */
     real *path;        /* [n], NULL without DropPath */
 } attention_saved;
 
-/* Scratch of the backward: one panel of images, and each image's share of the sums. */
-typedef struct attention_panel {
-    real *dqkv;                                              /* [panel tokens, 3 inner] */
-    real *dbranch;                                           /* [panel tokens, c] */
-    real *xn;                                                /* [panel tokens, c] */
-    real *dqkv_bias, *dproj_bias, *dweight, *dbias, *dscale; /* [panel images, ...] */
-} attention_panel;
+/* Shares of the parameters' gradients: those of group g of images at g times their elements. */
+typedef struct attention_shares {
+    real *dqkv_weight, *dproj_weight; /* [3 inner, c], [c, inner] */
+    real *dqkv_bias, *dproj_bias;     /* [3 inner], [c] */
+    real *dnorm_weight, *dnorm_bias;  /* [c] */
+    real *dscale;                     /* [heads] */
+} attention_shares;
 
-/* A worker's scratch. Scores are made for so many queries at a time that they stay in cache: memory
- * is linear in the tokens. */
+/* A worker's scratch, for one image. Scores are made for so many queries at a time that they stay
+ * in cache: memory is linear in the tokens. */
 typedef struct attention_work {
-    real *xn, *qkv, *o;             /* [T, ...]: the forward's, where nothing is saved */
-    real *doutput, *dxn;            /* [T, inner], [T, c]: the backward's */
-    real *raw, *p, *dp, *ds;        /* [queries, T] */
-    real *keys_t, *values_t;        /* packed [d, T] */
-    real *keys, *values;            /* packed [T, d] */
-    real *queries, *doutput_packed; /* packed [queries, d] */
+    real *xn, *qkv;                        /* [T, c], [T, 3 inner] */
+    real *o;                               /* [T, inner], where nothing is saved */
+    real *dbranch, *dxn;                   /* [T, c] */
+    real *doutput, *dqkv;                  /* [T, inner], [T, 3 inner] */
+    real *scores, *p, *kept, *dp;          /* [queries, T] */
+    real *keys_t, *values_t;               /* packed [d, T] */
+    real *keys, *values;                   /* packed [T, d] */
+    real *queries_packed, *doutput_packed; /* packed [queries, d] */
+    real *weight_scratch;                  /* of a weight gradient */
 } attention_work;
 
 typedef struct attention_call {
     const attention_block *block;
     const sv_run *run;
     attention_saved saved;
-    attention_panel panel;
+    attention_shares shares;
     real *out;
     const real *in, *x;
-    size_t tokens;      /* of an image */
-    size_t queries;     /* of one block of scores */
-    size_t mask_blocks; /* of 32 queries, of one head */
-    size_t panel_images;
-    size_t first, here; /* images of the panel at work */
+    size_t tokens;       /* of an image */
+    size_t queries;      /* of one block of scores */
+    size_t mask_blocks;  /* of 32 queries, of one head */
+    size_t group_images; /* of one group */
 } attention_call;
 
-size_t sv_attention_queries(size_t tokens);
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n);
-attention_panel sv_attention_panel(sv_arena *arena, const attention_block *block, size_t n);
-size_t sv_attention_panel_images(const attention_block *block, size_t n);
+attention_shares sv_attention_shares(sv_arena *arena, const attention_block *block, size_t groups);
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block,
                                  const svit_context *context, int training);
+
+/* Images of a group: a function of the shapes alone, so that sums do not depend on the threads. */
+size_t sv_attention_group_images(const attention_block *block, size_t n);
+
 attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved);
 
-/* The factor of the scores of a head. */
-real sv_attention_scale(const attention_block *block, const real *weights, size_t head);
+/* A block of scores of one head of an image, from query `first`. */
+sv_attention_rows sv_attention_rows_of(const attention_call *call, size_t image, size_t head,
+                                       size_t first);
 
 /* The first mask word of an image's head; NULL without dropout. */
 uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t head);
+
+/* qkv[T, 3 inner] = xn W^T + b */
+void sv_attention_project(const attention_call *call, real *qkv, const real *xn);
 
 void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
                           const real *x);

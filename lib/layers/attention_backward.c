@@ -1,6 +1,6 @@
-/* The attention block backward, one panel of images after another: each image's gradients of
- * queries, keys and values, with the scores made once more instead of kept; then the weight
- * gradients of the panel, cut by output. */
+/* The attention block backward, a group of images a task. An image's queries, keys, values and
+ * scores are made once more instead of kept, and its share of the weight gradients is added while
+ * what it is made of is in cache; the groups' shares are added up in their order. */
 #include "layers/attention.h"
 
 #include <string.h>
@@ -10,202 +10,219 @@ typedef struct head_rows {
     const real *q, *k, *v; /* [T, d] in rows of 3 inner */
     real *dq, *dk, *dv;    /* likewise */
     const real *doutput;   /* [T, d] in rows of inner */
-    const uint32_t *mask;
-    real scale;
 } head_rows;
 
-/* Queries first..: raw = q k^T, p = softmax(scale raw), and the gradients of all that they touch.
- *   dv += (keep p)^T do;  dp = keep (do v^T);  ds = p (dp - sum(dp p));
- *   dq = scale ds k;  dk += scale ds^T q;  the sum of ds * raw, the gradient of scale, comes back.
- */
+/* A block of queries: scores = q k^T, p = softmax(scale scores), and the gradients of all that they
+ * touch.  dv += (keep p)^T do;  dp = do v^T;  ds = scale p (keep dp - sum(keep dp p));  dq = ds k;
+ * dk += ds^T q;  the gradient of scale comes back. */
 static real attend_backward(const attention_call *call, const attention_work *work,
-                            const head_rows *head, size_t first)
+                            const head_rows *head, const sv_attention_rows *rows)
 {
     const attention_block *block = call->block;
     const sv_kernels *kernels = call->run->context->kernels;
     size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
-    size_t here = sv_tile_here(tokens, first, call->queries);
-    size_t scores = here * tokens;
+    size_t first = rows->first_row, here = rows->rows;
     const real *q = head->q + first * row, *doutput = head->doutput + first * block->inner;
-    real *p = work->p, *dp = work->dp, *ds = work->ds;
-    kernels->tile_multiply(work->raw, tokens, q, row, 1, work->keys_t, here, tokens, d, 0);
-    memcpy(p, work->raw, scores * sizeof(real));
-    kernels->scale(p, head->scale, scores);
-    kernels->attention_softmax(p, p, here, tokens, block->masked, first);
-
-    kernels->tile_multiply(dp, tokens, doutput, block->inner, 1, work->values_t, here, tokens, d,
-                           0);
-    const real *kept = p;
-    if (head->mask) {
-        kernels->residual_backward(dp, dp, head->mask, block->scale, NULL, 1, first, here, tokens);
-        kernels->residual_backward(ds, p, head->mask, block->scale, NULL, 1, first, here, tokens);
-        kept = ds;
-    }
+    real *kept = rows->mask ? work->kept : work->p, *ds = work->dp;
+    kernels->tile_multiply(work->scores, tokens, q, row, 1, work->keys_t, here, tokens, d, 0);
+    kernels->attention_softmax(work->p, kept, work->scores, rows);
     kernels->tile_pack(work->doutput_packed, doutput, block->inner, 1, here, d);
     kernels->tile_multiply(head->dv, row, kept, 1, tokens, work->doutput_packed, tokens, d, here,
                            first > 0);
 
-    kernels->attention_softmax_backward(ds, p, dp, here, tokens);
-    real dscale = kernels->dot(ds, work->raw, scores);
-    kernels->scale(ds, head->scale, scores);
+    kernels->tile_multiply(work->dp, tokens, doutput, block->inner, 1, work->values_t, here, tokens,
+                           d, 0);
+    real dscale = kernels->attention_softmax_backward(ds, work->p, work->dp, work->scores, rows);
     kernels->tile_multiply(head->dq + first * row, row, ds, tokens, 1, work->keys, here, d, tokens,
                            0);
-    kernels->tile_pack(work->queries, q, row, 1, here, d);
-    kernels->tile_multiply(head->dk, row, ds, 1, tokens, work->queries, tokens, d, here, first > 0);
+    kernels->tile_pack(work->queries_packed, q, row, 1, here, d);
+    kernels->tile_multiply(head->dk, row, ds, 1, tokens, work->queries_packed, tokens, d, here,
+                           first > 0);
     return dscale;
 }
 
-static real head_backward(const attention_call *call, const attention_work *work,
-                          const head_rows *head)
+static real head_backward(const attention_call *call, const attention_work *work, size_t image,
+                          size_t number)
 {
     const attention_block *block = call->block;
     const sv_kernels *kernels = call->run->context->kernels;
-    size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
-    kernels->tile_pack(work->keys_t, head->k, 1, row, d, tokens);
-    kernels->tile_pack(work->values_t, head->v, 1, row, d, tokens);
-    kernels->tile_pack(work->keys, head->k, row, 1, tokens, d);
-    real dscale = 0;
-    for (size_t first = 0; first < tokens; first += call->queries)
-        dscale += attend_backward(call, work, head, first);
-    return dscale;
-}
-
-static void heads_backward(const attention_call *call, const attention_work *work, size_t image)
-{
-    const attention_block *block = call->block;
-    size_t d = block->head_dim, row = 3 * block->inner, local = image - call->first;
-    const real *qkv = call->saved.qkv + image * call->tokens * row;
-    real *dqkv = call->panel.dqkv + local * call->tokens * row;
-    for (size_t i = 0; i < block->heads; i++) {
-        head_rows head = {.q = qkv + i * d,
-                          .k = qkv + block->inner + i * d,
-                          .v = qkv + 2 * block->inner + i * d,
-                          .dq = dqkv + i * d,
-                          .dk = dqkv + block->inner + i * d,
-                          .dv = dqkv + 2 * block->inner + i * d,
-                          .doutput = work->doutput + i * d,
-                          .mask = sv_attention_mask(call, image, i),
-                          .scale = sv_attention_scale(block, call->run->weights, i)};
-        call->panel.dscale[local * block->heads + i] = head_backward(call, work, &head);
+    size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner, at = number * d;
+    const real *qkv = work->qkv + at;
+    real *dqkv = work->dqkv + at, dscale = 0;
+    head_rows head = {.q = qkv,
+                      .k = qkv + block->inner,
+                      .v = qkv + 2 * block->inner,
+                      .dq = dqkv,
+                      .dk = dqkv + block->inner,
+                      .dv = dqkv + 2 * block->inner,
+                      .doutput = work->doutput + at};
+    kernels->tile_pack(work->keys_t, head.k, 1, row, d, tokens);
+    kernels->tile_pack(work->values_t, head.v, 1, row, d, tokens);
+    kernels->tile_pack(work->keys, head.k, row, 1, tokens, d);
+    for (size_t first = 0; first < tokens; first += call->queries) {
+        sv_attention_rows rows = sv_attention_rows_of(call, image, number, first);
+        dscale += attend_backward(call, work, &head, &rows);
     }
+    return dscale;
 }
 
-/* The image's share of the gradients that are sums over tokens. */
-static void image_sums(const attention_call *call, size_t image, const real *dxn)
+/* The shares of group `group` alone. */
+static attention_shares shares_of(const attention_call *call, size_t group)
 {
     const attention_block *block = call->block;
-    const attention_panel *panel = &call->panel;
-    const sv_kernels *kernels = call->run->context->kernels;
-    size_t tokens = call->tokens, c = block->base.in.channels, local = image - call->first;
-    size_t wide = 3 * block->inner, token = image * tokens;
-    real *dqkv_bias = panel->dqkv_bias + local * wide, *dproj_bias = panel->dproj_bias + local * c;
-    real *dweight = panel->dweight + local * c, *dbias = panel->dbias + local * c;
-    memset(dqkv_bias, 0, wide * sizeof(real));
-    memset(dproj_bias, 0, c * sizeof(real));
-    memset(dweight, 0, c * sizeof(real));
-    memset(dbias, 0, c * sizeof(real));
-    kernels->add_rows(dqkv_bias, panel->dqkv + local * tokens * wide, tokens, wide);
-    kernels->add_rows(dproj_bias, panel->dbranch + local * tokens * c, tokens, c);
-    kernels->norm_backward_parameters(dweight, dbias, dxn, call->x + token * c,
-                                      call->saved.mean + token, call->saved.rstd + token, tokens,
-                                      c);
+    const attention_shares *all = &call->shares;
+    size_t c = block->base.in.channels, wide = 3 * block->inner;
+    return (attention_shares){
+        all->dqkv_weight + group * wide * c, all->dproj_weight + group * c * block->inner,
+        all->dqkv_bias + group * wide,       all->dproj_bias + group * c,
+        all->dnorm_weight + group * c,       all->dnorm_bias + group * c,
+        all->dscale + group * block->heads};
 }
 
-/* dbranch = path dy;  do = dbranch Wproj;  dqkv by heads;  dxn = dqkv Wqkv;  dx = dy + norm'(dxn)
- */
-static void image_task(void *argument, size_t local, uint32_t worker)
+static void clear_shares(const attention_call *call, const attention_shares *shares)
 {
-    const attention_call *call = argument;
+    const attention_block *block = call->block;
+    size_t c = block->base.in.channels, wide = 3 * block->inner;
+    memset(shares->dqkv_weight, 0, wide * c * sizeof(real));
+    memset(shares->dproj_weight, 0, c * block->inner * sizeof(real));
+    memset(shares->dqkv_bias, 0, wide * sizeof(real));
+    memset(shares->dproj_bias, 0, c * sizeof(real));
+    memset(shares->dnorm_weight, 0, c * sizeof(real));
+    memset(shares->dnorm_bias, 0, c * sizeof(real));
+    memset(shares->dscale, 0, block->heads * sizeof(real));
+}
+
+/* The image's share of the gradients of the weights and biases. */
+static void add_weights(const attention_call *call, const attention_work *work, size_t image,
+                        const attention_shares *shares)
+{
+    const attention_block *block = call->block;
+    const svit_context *context = call->run->context;
+    size_t tokens = call->tokens, c = block->base.in.channels, wide = 3 * block->inner;
+    const real *o = call->saved.o + image * tokens * block->inner;
+    context->gemm->multiply_transposed(context->kernels, shares->dqkv_weight, c, work->dqkv, wide,
+                                       work->xn, c, wide, c, tokens, work->weight_scratch);
+    context->kernels->add_rows(shares->dqkv_bias, work->dqkv, tokens, wide);
+    if (!block->identity)
+        context->gemm->multiply_transposed(context->kernels, shares->dproj_weight, block->inner,
+                                           work->dbranch, c, o, block->inner, c, block->inner,
+                                           tokens, work->weight_scratch);
+    context->kernels->add_rows(shares->dproj_bias, work->dbranch, tokens, c);
+}
+
+/* xn and qkv once more;  dbranch = path dy;  do = dbranch Wproj;  dqkv by heads;
+ * dxn = dqkv Wqkv;  dx = dy + norm'(dxn) */
+static void image_backward(const attention_call *call, const attention_work *work, size_t image,
+                           const attention_shares *shares)
+{
     const attention_block *block = call->block;
     const attention_saved *saved = &call->saved;
     const sv_run *run = call->run;
     const sv_kernels *kernels = run->context->kernels;
-    size_t image = call->first + local, tokens = call->tokens, c = block->base.in.channels;
-    size_t token = image * tokens, place = local * tokens;
+    size_t tokens = call->tokens, token = image * tokens, c = block->base.in.channels;
     const real *dy = call->in + token * c, *x = call->x + token * c;
     const real *weight = run->weights + block->norm_weight;
     const real *mean = saved->mean + token, *rstd = saved->rstd + token;
-    sv_arena arena = {.base = sv_worker_scratch(run, worker)};
-    attention_work work = sv_attention_work(&arena, block, run->context, 1);
-    real *dbranch = call->panel.dbranch + place * c, *dx = call->out + token * c;
-    kernels->residual_backward(dbranch, dy, NULL, 1, saved->path, tokens, token, tokens, c);
+    kernels->norm_apply(work->xn, x, mean, rstd, weight, run->weights + block->norm_bias, tokens,
+                        c);
+    sv_attention_project(call, work->qkv, work->xn);
+    kernels->residual_backward(work->dbranch, dy, NULL, 1, saved->path, tokens, token, tokens, c);
     if (block->identity)
-        memcpy(work.doutput, dbranch, tokens * c * sizeof(real));
+        memcpy(work->doutput, work->dbranch, tokens * c * sizeof(real));
     else
-        sv_linear_backward(&block->proj, run, work.doutput, dbranch, tokens);
-    heads_backward(call, &work, image);
-    kernels->norm_apply(call->panel.xn + place * c, x, mean, rstd, weight,
-                        run->weights + block->norm_bias, tokens, c);
-    sv_linear_backward(&block->qkv, run, work.dxn, call->panel.dqkv + place * 3 * block->inner,
-                       tokens);
-    image_sums(call, image, work.dxn);
+        sv_linear_backward(&block->proj, run, work->doutput, work->dbranch, tokens);
+    for (size_t head = 0; head < block->heads; head++)
+        shares->dscale[head] += head_backward(call, work, image, head);
+    add_weights(call, work, image, shares);
+    sv_linear_backward(&block->qkv, run, work->dxn, work->dqkv, tokens);
+    kernels->norm_backward_parameters(shares->dnorm_weight, shares->dnorm_bias, work->dxn, x, mean,
+                                      rstd, tokens, c);
     if (!call->out)
         return;
-    kernels->layer_norm_backward(dx, work.dxn, x, mean, rstd, weight, tokens, c);
+    real *dx = call->out + token * c;
+    kernels->layer_norm_backward(dx, work->dxn, x, mean, rstd, weight, tokens, c);
     kernels->add(dx, dy, tokens * c);
 }
 
-/* d(1 / tau) and d(scale[head]), the images in order. */
-static void add_scale(const attention_call *call)
+static void group_task(void *argument, size_t group, uint32_t worker)
+{
+    const attention_call *call = argument;
+    const sv_run *run = call->run;
+    sv_arena arena = {.base = sv_worker_scratch(run, worker)};
+    attention_work work = sv_attention_work(&arena, call->block, run->context, 1);
+    attention_shares shares = shares_of(call, group);
+    size_t first = group * call->group_images;
+    clear_shares(call, &shares);
+    for (size_t i = 0; i < sv_tile_here(run->n, first, call->group_images); i++)
+        image_backward(call, &work, first + i, &shares);
+}
+
+/* d(1 / tau) and d(scale[head]) */
+static void add_scale(const attention_call *call, size_t groups)
 {
     const attention_block *block = call->block;
     if (block->temperature == SV_NO_PARAMETER)
         return;
     real *gradient = call->run->gradients + block->temperature;
     real tau = call->run->weights[block->temperature];
-    for (size_t image = 0; image < call->here; image++)
-        for (size_t head = 0; head < block->heads; head++) {
-            real dscale = call->panel.dscale[image * block->heads + head];
-            if (block->per_head)
-                gradient[head] += dscale;
-            else
-                gradient[0] -= dscale / (tau * tau);
-        }
+    for (size_t i = 0; i < groups * block->heads; i++)
+        if (block->per_head)
+            gradient[i % block->heads] += call->shares.dscale[i];
+        else
+            gradient[0] -= call->shares.dscale[i] / (tau * tau);
 }
 
-/* Adds the images' shares in their order. */
-static void add_sums(const attention_call *call)
+/* A parameter's gradient and the groups' shares of it. */
+typedef struct sum_job {
+    size_t parameter, elements;
+    const real *shares;
+} sum_job;
+
+enum { SUMS = 6 };
+typedef struct sum_call {
+    const sv_run *run;
+    size_t groups;
+    sum_job jobs[SUMS];
+} sum_call;
+
+static void sum_task(void *argument, size_t task, uint32_t worker)
 {
-    const attention_block *block = call->block;
-    const attention_panel *panel = &call->panel;
-    const sv_kernels *kernels = call->run->context->kernels;
-    real *gradients = call->run->gradients;
-    size_t c = block->base.in.channels, images = call->here;
-    if (block->qkv_bias != SV_NO_PARAMETER)
-        kernels->add_rows(gradients + block->qkv_bias, panel->dqkv_bias, images, 3 * block->inner);
-    if (block->proj_bias != SV_NO_PARAMETER)
-        kernels->add_rows(gradients + block->proj_bias, panel->dproj_bias, images, c);
-    kernels->add_rows(gradients + block->norm_weight, panel->dweight, images, c);
-    kernels->add_rows(gradients + block->norm_bias, panel->dbias, images, c);
-    add_scale(call);
+    (void)worker;
+    const sum_call *call = argument;
+    const sum_job *job = &call->jobs[task];
+    if (job->parameter != SV_NO_PARAMETER)
+        call->run->context->kernels->add_rows(call->run->gradients + job->parameter, job->shares,
+                                              call->groups, job->elements);
 }
 
-static void run_panel(attention_call *call)
+/* Adds the groups' shares in their order. */
+static void add_shares(const attention_call *call, size_t groups)
 {
     const attention_block *block = call->block;
-    const sv_run *run = call->run;
-    size_t c = block->base.in.channels, tokens = call->here * call->tokens;
-    const real *o = call->saved.o + call->first * call->tokens * block->inner;
-    sv_pool_run(run->context->pool, image_task, call, call->here);
-    sv_weight_job jobs[] = {
-        {run->gradients + block->qkv.weight, call->panel.dqkv, call->panel.xn, 3 * block->inner, c,
-         tokens},
-        {run->gradients + block->proj.weight, call->panel.dbranch, o, c, block->inner, tokens}};
-    sv_weight_gradients(run, jobs, block->identity ? 1 : 2);
-    add_sums(call);
+    const attention_shares *shares = &call->shares;
+    size_t c = block->base.in.channels, wide = 3 * block->inner;
+    sum_call sums = {call->run,
+                     groups,
+                     {{block->qkv.weight, wide * c, shares->dqkv_weight},
+                      {block->proj.weight, c * block->inner, shares->dproj_weight},
+                      {block->qkv_bias, wide, shares->dqkv_bias},
+                      {block->proj_bias, c, shares->dproj_bias},
+                      {block->norm_weight, c, shares->dnorm_weight},
+                      {block->norm_bias, c, shares->dnorm_bias}}};
+    sv_pool_run(call->run->context->pool, sum_task, &sums, SUMS);
+    add_scale(call, groups);
 }
 
 void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                            const real *dy, const real *x)
 {
     attention_call call = sv_attention_call(layer, run, saved);
+    size_t groups = sv_tile_count(run->n, call.group_images);
     sv_arena arena = {.base = run->shared};
-    call.panel = sv_attention_panel(&arena, call.block, run->n);
+    call.shares = sv_attention_shares(&arena, call.block, groups);
     call.out = dx;
     call.in = dy;
     call.x = x;
-    for (; call.first < run->n; call.first += call.panel_images) {
-        call.here = sv_tile_here(run->n, call.first, call.panel_images);
-        run_panel(&call);
-    }
+    sv_pool_run(run->context->pool, group_task, &call, groups);
+    add_shares(&call, groups);
 }

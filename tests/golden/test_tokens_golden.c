@@ -51,7 +51,7 @@ START_TEST(test_shifted_patch_tokens_equal_keras)
     sv_safetensors *file = golden_open("slvit_small");
     svit_context *context = fit_context(2);
     svit_model *model = golden_model(context, file);
-    size_t n, elements, wanted_elements;
+    size_t n, elements = 0, wanted_elements;
     golden_free(golden_labels(file, "labels", &n));
     float *input = golden_floats(file, "input", NULL);
     float *wanted = golden_floats(file, "spt.tokens", &wanted_elements);
