@@ -25,6 +25,7 @@ enum {
     ROWS_OF_1 = 4,
 #endif
     MOST_ROWS = 8,
+    AHEAD = 8,  /* columns of a that lie far apart are fetched so many before their turn */
     DEPTH = 192 /* rows of a panel used at once: at most 48 KiB, so that they stay near */
 };
 
@@ -47,10 +48,10 @@ SV_INLINE void store_row(real *c, const vreal *sum, const size_t vectors, size_t
     }
 }
 
-/* c[rows, width] = or += a[rows, depth] panel[depth, width]. `rows` and `vectors` are constants
- * wherever this is expanded, so the accumulators are registers. */
+/* c[rows, width] = or += a[rows, depth] panel[depth, width]. `rows`, `vectors` and `far` are
+ * constants wherever this is expanded, so the accumulators are registers. */
 SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, const size_t rows,
-                              const size_t vectors, size_t width, int accumulate)
+                              const size_t vectors, const int far, size_t width, int accumulate)
 {
     vreal sum[MOST_ROWS][WIDEST];
     for (size_t r = 0; r < rows; r++)
@@ -59,6 +60,8 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     const real *a = sides->a, *panel = sides->panel;
     const size_t row = sides->row, column = sides->column;
     for (size_t p = 0; p < sides->depth; p++, a += column, panel += vectors * LANES) {
+        if (far)
+            __builtin_prefetch(a + AHEAD * column);
         vreal b[WIDEST];
         for (size_t v = 0; v < vectors; v++)
             b[v] = *(const vreal *)(panel + v * LANES);
@@ -74,26 +77,30 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
 
 /* All m rows against one panel: `rows` at once, then half of them, then one by one. */
 SV_INLINE void multiply_panel(real *c, size_t ldc, const tile_sides *sides, size_t m,
-                              const size_t rows, const size_t vectors, size_t width, int accumulate)
+                              const size_t rows, const size_t vectors, const int far, size_t width,
+                              int accumulate)
 {
     tile_sides here = *sides;
     size_t i = 0;
     for (; i + rows <= m; i += rows, here.a += rows * sides->row)
-        multiply_block(c + i * ldc, ldc, &here, rows, vectors, width, accumulate);
+        multiply_block(c + i * ldc, ldc, &here, rows, vectors, far, width, accumulate);
     if (i + rows / 2 <= m) {
-        multiply_block(c + i * ldc, ldc, &here, rows / 2, vectors, width, accumulate);
+        multiply_block(c + i * ldc, ldc, &here, rows / 2, vectors, far, width, accumulate);
         i += rows / 2;
         here.a += rows / 2 * sides->row;
     }
     for (; i < m; i++, here.a += sides->row)
-        multiply_block(c + i * ldc, ldc, &here, 1, vectors, width, accumulate);
+        multiply_block(c + i * ldc, ldc, &here, 1, vectors, far, width, accumulate);
 }
 
 #define MULTIPLY_PANEL(name, vectors, rows)                                                        \
     static void name(real *c, size_t ldc, const tile_sides *sides, size_t m, size_t width,         \
                      int accumulate)                                                               \
     {                                                                                              \
-        multiply_panel(c, ldc, sides, m, rows, vectors, width, accumulate);                        \
+        if (sides->column == 1)                                                                    \
+            multiply_panel(c, ldc, sides, m, rows, vectors, 0, width, accumulate);                 \
+        else                                                                                       \
+            multiply_panel(c, ldc, sides, m, rows, vectors, 1, width, accumulate);                 \
     }
 MULTIPLY_PANEL(multiply_one, 1, ROWS_OF_1)
 MULTIPLY_PANEL(multiply_two, 2, ROWS_OF_2)
