@@ -1,9 +1,16 @@
 /* Products with weights, shared by all layers. */
 #include "layers/linear.h"
 
-/* A piece of a weight gradient: large enough that packing its right-hand side is cheap beside the
- * product, small enough that there are pieces for many workers; a whole panel wide. */
-enum { PIECE_ROWS = 384, PIECE_COLUMNS = 48, PIECE_COLUMNS_WIDE = 64 };
+/* A piece of a weight gradient: so many rows that what they are made of stays in the second cache;
+ * whole panels of columns, several where there are pieces enough for all workers, because they
+ * share those rows. */
+enum {
+    PIECE_ROWS = 384,
+    PIECE_COLUMNS = 48,
+    PIECE_COLUMNS_WIDE = 64,
+    PIECE_PANELS_MOST = 4,
+    JOBS_AT_ONCE = 2 /* that gradients usually are computed with */
+};
 
 void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight)
 {
@@ -70,28 +77,28 @@ void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, co
     sv_linear_backward_part(linear, run, dx, dy, tokens, 0, linear->in);
 }
 
-static size_t piece_columns(const sv_weight_job *job)
+static size_t piece_columns(const sv_run *run, const sv_weight_job *job)
 {
-    int wide = job->in % PIECE_COLUMNS && job->in % PIECE_COLUMNS_WIDE == 0;
-    return wide ? PIECE_COLUMNS_WIDE : PIECE_COLUMNS;
+    if (job->in % PIECE_COLUMNS && job->in % PIECE_COLUMNS_WIDE == 0)
+        return PIECE_COLUMNS_WIDE;
+    size_t panels = sv_tile_count(job->in, PIECE_COLUMNS) * sv_tile_count(job->out, PIECE_ROWS);
+    size_t wanted = sv_tile_count(sv_pool_threads(run->context->pool), JOBS_AT_ONCE);
+    size_t each = panels / wanted;
+    each = each < 1 ? 1 : each > PIECE_PANELS_MOST ? PIECE_PANELS_MOST : each;
+    return each * PIECE_COLUMNS;
 }
 
-static size_t pieces_across(const sv_weight_job *job)
+size_t sv_weight_pieces(const sv_run *run, const sv_weight_job *job)
 {
-    return sv_tile_count(job->in, piece_columns(job));
-}
-
-size_t sv_weight_pieces(const sv_weight_job *job)
-{
-    return (job->out + PIECE_ROWS - 1) / PIECE_ROWS * pieces_across(job);
+    return sv_tile_count(job->out, PIECE_ROWS) * sv_tile_count(job->in, piece_columns(run, job));
 }
 
 void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, real *scratch)
 {
-    size_t row = piece / pieces_across(job) * PIECE_ROWS;
-    size_t column = piece % pieces_across(job) * piece_columns(job);
+    size_t width = piece_columns(run, job), across = sv_tile_count(job->in, width);
+    size_t row = piece / across * PIECE_ROWS, column = piece % across * width;
     size_t rows = sv_tile_here(job->out, row, PIECE_ROWS);
-    size_t columns = sv_tile_here(job->in, column, piece_columns(job));
+    size_t columns = sv_tile_here(job->in, column, width);
     run->context->gemm->multiply_transposed(
         run->context->kernels, job->dweight + row * job->in + column, job->in, job->dy + row,
         job->out, job->x + column, job->in, rows, columns, job->tokens, scratch);
@@ -106,7 +113,7 @@ static void weight_task(void *argument, size_t task, uint32_t worker)
 {
     const weight_jobs *all = argument;
     const sv_weight_job *job = all->jobs;
-    for (size_t pieces; task >= (pieces = sv_weight_pieces(job)); job++)
+    for (size_t pieces; task >= (pieces = sv_weight_pieces(all->run, job)); job++)
         task -= pieces;
     sv_weight_piece(all->run, job, task, (real *)(void *)sv_worker_scratch(all->run, worker));
 }
@@ -116,13 +123,13 @@ void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t co
     weight_jobs all = {run, jobs};
     size_t tasks = 0;
     for (size_t i = 0; i < count; i++)
-        tasks += sv_weight_pieces(&jobs[i]);
+        tasks += sv_weight_pieces(run, &jobs[i]);
     sv_pool_run(run->context->pool, weight_task, &all, tasks);
 }
 
 size_t sv_tile_tokens(size_t tokens, size_t width)
 {
-    size_t tile = width <= 1024 ? 256 : 128;
+    size_t tile = width <= 512 ? 256 : 128;
     while (tile > 32 && tokens < 8 * tile)
         tile /= 2;
     return tile;

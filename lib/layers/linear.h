@@ -40,10 +40,11 @@ typedef struct sv_weight_job {
     size_t out, in, tokens;
 } sv_weight_job;
 
-/* A job is cut into pieces of the output, so no sums are split. Piece number `piece` of it, with
- * the worker's scratch of SV_WEIGHT_SCRATCH bytes. */
+/* A job is cut into pieces of the output for the workers that there are; no sum is split, so sums
+ * are the same for any number of them. Piece number `piece` of it, with the worker's scratch of
+ * SV_WEIGHT_SCRATCH bytes. */
 enum { SV_WEIGHT_SCRATCH = SV_GEMM_SCRATCH * sizeof(real) };
-size_t sv_weight_pieces(const sv_weight_job *job);
+size_t sv_weight_pieces(const sv_run *run, const sv_weight_job *job);
 void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, real *scratch);
 
 /* All pieces of `count` jobs on the pool; each worker's scratch at the start of its own. */

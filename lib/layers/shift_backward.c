@@ -90,7 +90,8 @@ static void image_task(void *argument, size_t image, uint32_t worker)
 static void panel_task(void *argument, size_t task, uint32_t worker)
 {
     const shift_call *call = argument;
-    size_t c = call->block->map.channels, first_pieces = sv_weight_pieces(&call->jobs[0]), tokens;
+    size_t c = call->block->map.channels, tokens;
+    size_t first_pieces = sv_weight_pieces(call->run, &call->jobs[0]);
     real *scratch = (real *)(void *)sv_worker_scratch(call->run, worker);
     if (task < first_pieces) {
         sv_weight_piece(call->run, &call->jobs[0], task, scratch);
@@ -138,7 +139,7 @@ static void run_panel(shift_call *call)
                                     c,
                                     block->hidden,
                                     call->here};
-    call->pieces = sv_weight_pieces(&call->jobs[0]) + sv_weight_pieces(&call->jobs[1]);
+    call->pieces = sv_weight_pieces(run, &call->jobs[0]) + sv_weight_pieces(run, &call->jobs[1]);
     sv_pool_run(pool, panel_task, call, call->pieces + (call->out ? tiles : 0));
     add_sums(call, tiles);
 }
