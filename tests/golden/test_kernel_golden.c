@@ -1,5 +1,7 @@
-/* Single operations against Keras: GELU, layer norm, group norm, on every instruction set. */
+/* Single operations against Keras: GELU, layer norm, group norm, the masked softmax, on every
+ * instruction set. */
 #include "golden.h"
+#include "isa.h"
 #include "suite.h"
 
 #include "kernels/kernels.h"
@@ -7,11 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define KERNELS(name)                                                                              \
-    const sv_kernels *name = _i <= (int)sv_cpu_isa() ? sv_kernels_for((sv_isa)_i) : NULL;          \
-    if (!name)                                                                                     \
-    return
 
 START_TEST(test_gelu_equals_keras)
 {
@@ -104,12 +101,64 @@ START_TEST(test_norms_equal_keras)
 }
 END_TEST
 
+START_TEST(test_the_masked_softmax_equals_keras)
+{
+    KERNELS(k);
+    enum { HEADS = 6, T = 5 };
+    sv_safetensors *file = golden_open("ops");
+    size_t count;
+    float *scores = golden_floats(file, "lsa.scores", &count);
+    float *wanted = golden_floats(file, "lsa.softmax", NULL);
+    ck_assert_uint_eq(count, HEADS * T * T);
+    const sv_attention_rows rows = {.rows = T, .columns = T, .scale = 1, .masked = 1};
+    for (size_t head = 0; head < HEADS; head++) {
+        float p[T * T], given[T * T], *own = scores + head * T * T;
+        memcpy(given, own, sizeof given);
+        k->attention_softmax(p, p, own, &rows);
+        ck_assert_mem_eq(own, given, sizeof given);
+        ck_assert_double_le(golden_difference(p, wanted + head * T * T, T * T), 1e-6);
+        for (size_t i = 0; i < T; i++)
+            ck_assert(p[i * T + i] == 0);
+    }
+    golden_free(scores);
+    golden_free(wanted);
+    sv_safetensors_close(file);
+}
+END_TEST
+
+/* A factor of any sign, and of nothing, leaves the row's own column out. */
+START_TEST(test_the_mask_holds_at_any_factor)
+{
+    KERNELS(k);
+    enum { T = 21 };
+    const float factors[] = {-2, 0, 0.5f};
+    for (size_t f = 0; f < sizeof factors / sizeof *factors; f++) {
+        float scores[T * T], p[T * T];
+        for (size_t i = 0; i < T * T; i++)
+            scores[i] = (float)((i * 7919) % 31) / 8 - 2;
+        const sv_attention_rows rows = {.rows = T, .columns = T, .scale = factors[f], .masked = 1};
+        k->attention_softmax(p, p, scores, &rows);
+        for (size_t r = 0; r < T; r++) {
+            double sum = 0;
+            for (size_t i = 0; i < T; i++)
+                sum += i == r ? 0 : exp((double)factors[f] * scores[r * T + i]);
+            for (size_t i = 0; i < T; i++) {
+                double wanted = i == r ? 0 : exp((double)factors[f] * scores[r * T + i]) / sum;
+                ck_assert_double_le(fabs(p[r * T + i] - wanted), 1e-6);
+            }
+        }
+    }
+}
+END_TEST
+
 static Suite *kernel_golden_suite(void)
 {
     Suite *suite = suite_create("kernel goldens");
     TCase *all = tcase_create("ops");
     tcase_add_loop_test(all, test_gelu_equals_keras, 0, 3);
     tcase_add_loop_test(all, test_norms_equal_keras, 0, 3);
+    tcase_add_loop_test(all, test_the_masked_softmax_equals_keras, 0, 3);
+    tcase_add_loop_test(all, test_the_mask_holds_at_any_factor, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -1,4 +1,5 @@
 /* Kernels by their properties, on every instruction set that this machine has. */
+#include "isa.h"
 #include "suite.h"
 
 #include "base/random.h"
@@ -6,17 +7,6 @@
 
 #include <math.h>
 #include <string.h>
-
-/* Each test runs once for every instruction set up to the CPU's. */
-static const sv_kernels *kernels_number(int number)
-{
-    return number <= (int)sv_cpu_isa() ? sv_kernels_for((sv_isa)number) : NULL;
-}
-
-#define KERNELS(name)                                                                              \
-    const sv_kernels *name = kernels_number(_i);                                                   \
-    if (!name)                                                                                     \
-    return
 
 static void fill(float *values, size_t count, uint64_t seed)
 {
