@@ -153,13 +153,13 @@ uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t hea
            (image * call->block->heads + head) * call->mask_blocks * call->tokens;
 }
 
-void sv_attention_project(const attention_call *call, real *qkv, const real *xn)
+void sv_attention_project(const attention_call *call, real *qkv, const real *xn, size_t rows)
 {
     const attention_block *block = call->block;
     const sv_run *run = call->run;
-    sv_linear_forward(&block->qkv, run, qkv, xn, call->tokens);
+    sv_linear_forward(&block->qkv, run, qkv, xn, rows);
     if (block->qkv_bias != SV_NO_PARAMETER)
-        run->context->kernels->add_bias(qkv, run->weights + block->qkv_bias, call->tokens,
+        run->context->kernels->add_bias(qkv, run->weights + block->qkv_bias, rows,
                                         3 * block->inner);
 }
 

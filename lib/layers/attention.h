@@ -80,8 +80,18 @@ sv_attention_rows sv_attention_rows_of(const attention_call *call, size_t image,
 /* The first mask word of an image's head; NULL without dropout. */
 uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t head);
 
-/* qkv[T, 3 inner] = xn W^T + b */
-void sv_attention_project(const attention_call *call, real *qkv, const real *xn);
+/* qkv[rows, 3 inner] = xn W^T + b */
+void sv_attention_project(const attention_call *call, real *qkv, const real *xn, size_t rows);
+
+/* One head of one image, from work's qkv to its columns of o[T, inner]. */
+void sv_attention_head(const attention_call *call, const attention_work *work, real *o,
+                       size_t image, size_t head);
+
+/* y = x + path (o Wproj^T + b) for `rows` rows from token `first` of the batch. */
+void sv_attention_finish(const attention_call *call, const real *o, size_t first, size_t rows);
+
+/* The forward of a call, in inference, on fewer images than there are workers. */
+void sv_attention_few(const attention_call *call);
 
 void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
                           const real *x);

@@ -125,7 +125,7 @@ static void image_backward(const attention_call *call, const attention_work *wor
     const real *mean = saved->mean + token, *rstd = saved->rstd + token;
     kernels->norm_apply(work->xn, x, mean, rstd, weight, run->weights + block->norm_bias, tokens,
                         c);
-    sv_attention_project(call, work->qkv, work->xn);
+    sv_attention_project(call, work->qkv, work->xn, tokens);
     kernels->residual_backward(work->dbranch, dy, NULL, 1, saved->path, tokens, token, tokens, c);
     if (block->identity)
         memcpy(work->doutput, work->dbranch, tokens * c * sizeof(real));

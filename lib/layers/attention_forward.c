@@ -7,26 +7,18 @@
 
 /* One image at work. */
 typedef struct image_rows {
-    const real *x;
-    real *mean, *rstd, *o, *y;
+    real *mean, *rstd, *o;
 } image_rows;
 
 static image_rows find_rows(const attention_call *call, const attention_work *work, size_t image)
 {
     const attention_saved *saved = &call->saved;
-    size_t token = image * call->tokens, c = call->block->base.in.channels;
-    image_rows rows = {.x = call->in + token * c, .y = call->out + token * c};
-    if (saved->o) {
-        rows.mean = saved->mean + token;
-        rows.rstd = saved->rstd + token;
-        rows.o = saved->o + token * call->block->inner;
-    } else {
-        /* Scores come after the statistics, which nobody reads again. */
-        rows.mean = work->scores;
-        rows.rstd = work->scores + call->tokens;
-        rows.o = work->o;
-    }
-    return rows;
+    size_t token = image * call->tokens;
+    if (saved->o)
+        return (image_rows){saved->mean + token, saved->rstd + token,
+                            saved->o + token * call->block->inner};
+    /* Scores come after the statistics, which nobody reads again. */
+    return (image_rows){work->scores, work->scores + call->tokens, work->o};
 }
 
 /* Queries first.. of one head: o = dropout(softmax(scale q k^T)) v */
@@ -49,8 +41,8 @@ static void attend(const attention_call *call, const attention_work *work, real 
                            work->values, rows.rows, d, tokens, 0);
 }
 
-static void run_head(const attention_call *call, const attention_work *work, real *o, size_t image,
-                     size_t head)
+void sv_attention_head(const attention_call *call, const attention_work *work, real *o,
+                       size_t image, size_t head)
 {
     const attention_block *block = call->block;
     const sv_kernels *kernels = call->run->context->kernels;
@@ -67,31 +59,40 @@ static void run_head(const attention_call *call, const attention_work *work, rea
         attend(call, work, o, image, head, first);
 }
 
+void sv_attention_finish(const attention_call *call, const real *o, size_t first, size_t rows)
+{
+    const attention_block *block = call->block;
+    const sv_run *run = call->run;
+    size_t c = block->base.in.channels;
+    real *y = call->out + first * c;
+    const real *branch = o, *bias = NULL;
+    if (!block->identity) {
+        sv_linear_forward(&block->proj, run, y, o, rows);
+        branch = y;
+    }
+    if (block->proj_bias != SV_NO_PARAMETER)
+        bias = run->weights + block->proj_bias;
+    run->context->kernels->residual(y, call->in + first * c, branch, bias, NULL, 1,
+                                    call->saved.path, call->tokens, first, rows, c);
+}
+
 static void image_task(void *argument, size_t image, uint32_t worker)
 {
     const attention_call *call = argument;
     const attention_block *block = call->block;
     const sv_run *run = call->run;
-    const sv_kernels *kernels = run->context->kernels;
-    const real *weights = run->weights, *bias = NULL;
+    const real *weights = run->weights;
     size_t tokens = call->tokens, c = block->base.in.channels;
     sv_arena arena = {.base = sv_worker_scratch(run, worker)};
     attention_work work = sv_attention_work(&arena, block, run->context, run->training);
     image_rows rows = find_rows(call, &work, image);
-    kernels->layer_norm(work.xn, rows.mean, rows.rstd, rows.x, weights + block->norm_weight,
-                        weights + block->norm_bias, tokens, c, block->eps);
-    sv_attention_project(call, work.qkv, work.xn);
+    run->context->kernels->layer_norm(work.xn, rows.mean, rows.rstd, call->in + image * tokens * c,
+                                      weights + block->norm_weight, weights + block->norm_bias,
+                                      tokens, c, block->eps);
+    sv_attention_project(call, work.qkv, work.xn, tokens);
     for (size_t head = 0; head < block->heads; head++)
-        run_head(call, &work, rows.o, image, head);
-    const real *branch = rows.o;
-    if (!block->identity) {
-        sv_linear_forward(&block->proj, run, rows.y, rows.o, tokens);
-        branch = rows.y;
-    }
-    if (block->proj_bias != SV_NO_PARAMETER)
-        bias = weights + block->proj_bias;
-    kernels->residual(rows.y, rows.x, branch, bias, NULL, 1, call->saved.path, tokens,
-                      image * tokens, tokens, c);
+        sv_attention_head(call, &work, rows.o, image, head);
+    sv_attention_finish(call, rows.o, image * tokens, tokens);
 }
 
 void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
@@ -102,5 +103,8 @@ void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved,
     call.in = x;
     if (call.saved.path)
         sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
-    sv_pool_run(run->context->pool, image_task, &call, run->n);
+    if (!run->training && run->n < sv_pool_threads(run->context->pool))
+        sv_attention_few(&call);
+    else
+        sv_pool_run(run->context->pool, image_task, &call, run->n);
 }

@@ -16,10 +16,10 @@ typedef struct dense_call {
     real *out;
     const real *in;
     size_t tokens, tile;
-    size_t columns, parts; /* of the product; the last part takes the rest */
+    size_t columns, parts; /* of the product */
 } dense_call;
 
-enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256, PART_OF_LARGE = 4 * SV_GEMM_COLUMNS };
+enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256, PART_OF_LARGE = 192 };
 
 static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
                     sv_layer_memory *memory)
@@ -39,7 +39,7 @@ static dense_call start_call(const dense_layer *dense, const sv_run *run, real *
     call.tile = sv_tile_tokens(call.tokens, width);
     if (linear->in * linear->out > LARGE_WEIGHT) {
         call.tile = ROWS_OF_LARGE;
-        call.parts = columns / PART_OF_LARGE ? columns / PART_OF_LARGE : 1;
+        call.parts = sv_column_parts(columns, columns / PART_OF_LARGE + 1);
     }
     return call;
 }
@@ -50,17 +50,17 @@ static void run_call(dense_call *call, sv_task task)
                 sv_tile_count(call->tokens, call->tile) * call->parts);
 }
 
-/* What task number `task` does: rows first.. and columns column.. */
+/* What task number `task` does: rows first.., and some columns. */
 typedef struct dense_task {
-    size_t first, tokens, column, columns;
+    size_t first, tokens;
+    sv_columns columns;
 } dense_task;
 
 static dense_task find_task(const dense_call *call, size_t task)
 {
-    size_t part = task % call->parts;
-    dense_task found = {.first = task / call->parts * call->tile, .column = part * PART_OF_LARGE};
+    dense_task found = {.first = task / call->parts * call->tile};
     found.tokens = sv_tile_here(call->tokens, found.first, call->tile);
-    found.columns = part + 1 < call->parts ? PART_OF_LARGE : call->columns - found.column;
+    found.columns = sv_column_part(call->columns, call->parts, task % call->parts);
     return found;
 }
 
@@ -72,10 +72,11 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     dense_task part = find_task(call, task);
     real *y = call->out + part.first * linear->out;
     sv_linear_forward_part(linear, call->run, y, call->in + part.first * linear->in, part.tokens,
-                           part.column, part.columns);
-    const real *bias = call->run->weights + call->dense->bias + part.column;
+                           part.columns.first, part.columns.count);
+    const real *bias = call->run->weights + call->dense->bias + part.columns.first;
     for (size_t row = 0; row < part.tokens; row++)
-        call->run->context->kernels->add(y + row * linear->out + part.column, bias, part.columns);
+        call->run->context->kernels->add(y + row * linear->out + part.columns.first, bias,
+                                         part.columns.count);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
@@ -93,8 +94,8 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     const sv_linear *linear = &call->dense->linear;
     dense_task part = find_task(call, task);
     sv_linear_backward_part(linear, call->run, call->out + part.first * linear->in,
-                            call->in + part.first * linear->out, part.tokens, part.column,
-                            part.columns);
+                            call->in + part.first * linear->out, part.tokens, part.columns.first,
+                            part.columns.count);
 }
 
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,

@@ -73,6 +73,34 @@ static inline size_t sv_tile_count_most(size_t tokens, size_t tile)
     return count > 16 ? count : 16;
 }
 
+/* A product cut into parts of its columns, at most `most` of them: column numbers where gemm.h
+ * allows a cut. */
+typedef struct sv_columns {
+    size_t first, count;
+} sv_columns;
+
+static inline size_t sv_column_parts(size_t columns, size_t most)
+{
+    size_t parts = columns / SV_GEMM_REST;
+    return parts < 1 ? 1 : parts < most ? parts : most;
+}
+
+static inline sv_columns sv_column_part(size_t columns, size_t parts, size_t part)
+{
+    size_t width = columns / parts / SV_GEMM_COLUMNS * SV_GEMM_COLUMNS;
+    sv_columns found = {part * width, part + 1 < parts ? width : columns - part * width};
+    return found;
+}
+
+/* Tokens so few that the time goes into reading the weights: then inference shares out the columns
+ * among the workers and not the tokens. */
+enum { SV_FEW_TOKENS = 64 };
+
+static inline int sv_are_few(const sv_run *run, size_t tokens)
+{
+    return !run->training && tokens <= SV_FEW_TOKENS && sv_pool_threads(run->context->pool) > 1;
+}
+
 /* The scratch of worker number `worker`. */
 static inline char *sv_worker_scratch(const sv_run *run, uint32_t worker)
 {

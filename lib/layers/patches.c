@@ -17,7 +17,7 @@ typedef struct patch_call {
     real *patches; /* of all tokens, or NULL */
     real *out;
     const real *in;
-    size_t tokens, tile;
+    size_t tokens, tile, parts;
 } patch_call;
 
 static size_t tile_of(const patch_layer *patch, size_t tokens)
@@ -35,7 +35,8 @@ static void measure(const sv_layer *layer, const svit_context *context, size_t n
     size_t tokens = sv_map_tokens(layer->out);
     if (training)
         sv_arena_reals(&saved, n * tokens, patch->linear.in);
-    sv_arena_reals(&worker, tile_of(patch, n * tokens), patch->linear.in);
+    size_t tile = tile_of(patch, n * tokens);
+    sv_arena_reals(&worker, tile < SV_FEW_TOKENS ? SV_FEW_TOKENS : tile, patch->linear.in);
     if (training && worker.bytes < SV_WEIGHT_SCRATCH)
         worker.bytes = SV_WEIGHT_SCRATCH;
     sv_layer_memory_set(memory, &saved, &shared, &worker);
@@ -46,7 +47,8 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
 {
     const patch_layer *patch = (const patch_layer *)layer;
     size_t tokens = run->n * sv_map_tokens(layer->out);
-    return (patch_call){patch, run, saved, out, in, tokens, tile_of(patch, tokens)};
+    size_t parts = sv_column_parts(patch->linear.out, sv_pool_threads(run->context->pool));
+    return (patch_call){patch, run, saved, out, in, tokens, tile_of(patch, tokens), parts};
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
@@ -65,9 +67,34 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
         kernels->add_bias(y, call->run->weights + patch->bias, tokens, linear->out);
 }
 
+/* Some columns of few tokens, whose patches lie in the first worker's scratch. */
+static void few_task(void *argument, size_t part, uint32_t worker)
+{
+    (void)worker;
+    const patch_call *call = argument;
+    const patch_layer *patch = call->layer;
+    const sv_linear *linear = &patch->linear;
+    const real *rows = (real *)(void *)sv_worker_scratch(call->run, 0);
+    sv_columns columns = sv_column_part(linear->out, call->parts, part);
+    sv_linear_forward_part(linear, call->run, call->out, rows, call->tokens, columns.first,
+                           columns.count);
+    if (patch->bias == SV_NO_PARAMETER)
+        return;
+    const real *bias = call->run->weights + patch->bias + columns.first;
+    for (size_t t = 0; t < call->tokens; t++)
+        call->run->context->kernels->add(call->out + t * linear->out + columns.first, bias,
+                                         columns.count);
+}
+
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
 {
     patch_call call = start_call(layer, run, saved, y, x);
+    if (sv_are_few(run, call.tokens)) {
+        real *rows = (real *)(void *)sv_worker_scratch(run, 0);
+        run->context->kernels->patch_gather(rows, x, &call.layer->map, 0, call.tokens);
+        sv_pool_run(run->context->pool, few_task, &call, call.parts);
+        return;
+    }
     sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));
 }
 

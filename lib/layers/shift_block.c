@@ -66,6 +66,8 @@ size_t sv_shift_worker_bytes(const shift_block *block, size_t n, int training, b
 {
     sv_arena arena = {0};
     size_t tile = sv_shift_tile(block, n), c = block->map.channels;
+    if (!training && tile < SV_FEW_TOKENS)
+        tile = SV_FEW_TOKENS;
     sv_arena_reals(&arena, tile, c);
     sv_arena_reals(&arena, tile, block->hidden);
     if (!training) {

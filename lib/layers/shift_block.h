@@ -72,6 +72,8 @@ shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved);
 
 void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
                             const real *x);
+/* The forward of a call of at most SV_FEW_TOKENS tokens, in inference, without group norm. */
+void sv_shift_block_few(const shift_call *call);
 void sv_shift_block_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                              const real *dy, const real *x);
 

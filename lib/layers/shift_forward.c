@@ -119,6 +119,10 @@ void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *save
     call.in = x;
     if (call.saved.path)
         sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
+    if (!call.block->group_norm && sv_are_few(run, call.tokens)) {
+        sv_shift_block_few(&call);
+        return;
+    }
     if (call.block->group_norm)
         sv_pool_run(run->context->pool, statistics_task, &call, run->n);
     sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));

@@ -168,6 +168,32 @@ START_TEST(test_a_batch_gives_what_its_pictures_give_alone)
 }
 END_TEST
 
+/* Wide enough that one picture's layers are cut into parts for the workers. */
+static const char *const WIDE[] = {
+    "{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1,1]}",
+    "{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1],\"norm\":\"group\"}",
+    "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":48,"
+    "\"depth\":2,\"heads\":3,\"head_dim\":16,\"mlp_dim\":400,\"head_units\":[601],"
+    "\"num_classes\":10,\"attention\":\"lsa\",\"mlp_last_gelu\":false}",
+};
+enum { WIDE_COUNT = sizeof WIDE / sizeof *WIDE };
+
+START_TEST(test_one_picture_gives_the_same_bits_on_any_number_of_threads)
+{
+    draw_data();
+    svit_error err = {.struct_size = sizeof err};
+    float one[2 * CLASSES], many[2 * CLASSES];
+    for (size_t n = 1; n <= 2; n++)
+        for (size_t i = 0; i < sizeof THREADS / sizeof *THREADS; i++) {
+            outfit o = dress(WIDE[_i], "tile", THREADS[i], SVIT_MODE_INFER);
+            OK(svit_forward(o.session, pixels, n, i ? many : one, &err));
+            ck_assert_msg(!i || memcmp(one, many, n * CLASSES * sizeof *one) == 0,
+                          "%zu pictures: %u threads differ from 1", n, THREADS[i]);
+            undress(&o);
+        }
+}
+END_TEST
+
 START_TEST(test_training_without_dropout_forwards_like_inference)
 {
     draw_data();
@@ -210,6 +236,8 @@ static Suite *determinism_suite(void)
                         SUBJECT_COUNT * GEMM_COUNT);
     tcase_add_loop_test(all, test_a_batch_gives_what_its_pictures_give_alone, 0,
                         SUBJECT_COUNT * GEMM_COUNT);
+    tcase_add_loop_test(all, test_one_picture_gives_the_same_bits_on_any_number_of_threads, 0,
+                        WIDE_COUNT);
     tcase_add_loop_test(all, test_training_without_dropout_forwards_like_inference, 0, GEMM_COUNT);
     tcase_add_loop_test(all, test_each_training_forward_has_masks_of_its_own, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);

@@ -1,0 +1,72 @@
+/* The shift block in inference over few tokens, as one picture has in the late stages: the workers
+ * share out the columns of both products, so that each reads its own part of the weights. The bits
+ * are those of tiles, since no sum is split. */
+#include "layers/shift_block.h"
+
+typedef struct few_call {
+    const shift_call *call;
+    size_t parts1, parts2;
+    real *xs, *xn, *a; /* [tokens, c], [tokens, c], [tokens, hidden] */
+} few_call;
+
+/* a[:, part] = gelu(xn W1^T + b1) */
+static void up_task(void *argument, size_t part, uint32_t worker)
+{
+    (void)worker;
+    const few_call *few = argument;
+    const shift_call *call = few->call;
+    const shift_block *block = call->block;
+    const sv_run *run = call->run;
+    sv_columns columns = sv_column_part(block->hidden, few->parts1, part);
+    const real *bias = run->weights + block->bias1 + columns.first;
+    sv_linear_forward_part(&block->fc1, run, few->a, few->xn, call->tokens, columns.first,
+                           columns.count);
+    for (size_t t = 0; t < call->tokens; t++) {
+        real *row = few->a + t * block->hidden + columns.first;
+        run->context->kernels->bias_gelu(row, row, bias, NULL, 1, 0, 1, columns.count);
+    }
+}
+
+/* y[:, part] = xs + a W2^T + b2, or xs + gelu(a W2^T + b2) */
+static void down_task(void *argument, size_t part, uint32_t worker)
+{
+    (void)worker;
+    const few_call *few = argument;
+    const shift_call *call = few->call;
+    const shift_block *block = call->block;
+    const sv_run *run = call->run;
+    const sv_kernels *kernels = run->context->kernels;
+    size_t c = block->map.channels;
+    sv_columns columns = sv_column_part(c, few->parts2, part);
+    const real *bias = run->weights + block->bias2 + columns.first;
+    sv_linear_forward_part(&block->fc2, run, call->out, few->a, call->tokens, columns.first,
+                           columns.count);
+    for (size_t t = 0; t < call->tokens; t++) {
+        real *y = call->out + t * c + columns.first;
+        if (block->last_gelu)
+            kernels->bias_gelu(y, y, bias, NULL, 1, 0, 1, columns.count);
+        kernels->residual(y, few->xs + t * c + columns.first, y, block->last_gelu ? NULL : bias,
+                          NULL, 1, NULL, call->image_tokens, t, 1, columns.count);
+    }
+}
+
+void sv_shift_block_few(const shift_call *call)
+{
+    const shift_block *block = call->block;
+    const sv_run *run = call->run;
+    const sv_kernels *kernels = run->context->kernels;
+    size_t c = block->map.channels, workers = sv_pool_threads(run->context->pool);
+    sv_arena arena = {.base = sv_worker_scratch(run, 0)};
+    few_call few = {.call = call,
+                    .parts1 = sv_column_parts(block->hidden, workers),
+                    .parts2 = sv_column_parts(c, workers)};
+    few.xn = sv_arena_reals(&arena, SV_FEW_TOKENS, c);
+    few.a = sv_arena_reals(&arena, SV_FEW_TOKENS, block->hidden);
+    few.xs = sv_arena_reals(&arena, SV_FEW_TOKENS, c);
+    real *mean = sv_arena_reals(&arena, SV_FEW_TOKENS, 2), *rstd = mean + SV_FEW_TOKENS;
+    kernels->shift(few.xs, call->in, &block->map, 0, call->tokens);
+    kernels->layer_norm(few.xn, mean, rstd, few.xs, run->weights + block->norm_weight,
+                        run->weights + block->norm_bias, call->tokens, c, block->eps);
+    sv_pool_run(run->context->pool, up_task, &few, few.parts1);
+    sv_pool_run(run->context->pool, down_task, &few, few.parts2);
+}
