@@ -39,6 +39,7 @@ typedef struct tile_sides {
 SV_INLINE void store_row(real *c, const vreal *sum, const size_t vectors, size_t width,
                          int accumulate)
 {
+    SV_REGISTERS
     for (size_t v = 0; v < vectors; v++) {
         size_t some = width - v * LANES;
         vreal value = sum[v];
@@ -54,23 +55,30 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
                               const size_t vectors, const int far, size_t width, int accumulate)
 {
     vreal sum[MOST_ROWS][WIDEST];
-    for (size_t r = 0; r < rows; r++)
+    SV_REGISTERS
+    for (size_t r = 0; r < rows; r++) {
+        SV_REGISTERS
         for (size_t v = 0; v < vectors; v++)
             sum[r][v] = (vreal){0};
+    }
     const real *a = sides->a, *panel = sides->panel;
     const size_t row = sides->row, column = sides->column;
     for (size_t p = 0; p < sides->depth; p++, a += column, panel += vectors * LANES) {
         if (far)
             __builtin_prefetch(a + AHEAD * column);
         vreal b[WIDEST];
+        SV_REGISTERS
         for (size_t v = 0; v < vectors; v++)
             b[v] = *(const vreal *)(panel + v * LANES);
+        SV_REGISTERS
         for (size_t r = 0; r < rows; r++) {
             vreal left = v_set(a[r * row]);
+            SV_REGISTERS
             for (size_t v = 0; v < vectors; v++)
                 sum[r][v] += left * b[v];
         }
     }
+    SV_REGISTERS
     for (size_t r = 0; r < rows; r++)
         store_row(c + r * ldc, sum[r], vectors, width, accumulate);
 }

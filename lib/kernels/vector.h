@@ -34,6 +34,14 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 
 #define SV_INLINE static inline __attribute__((always_inline))
 
+/* Before a loop over registers, whose bounds are constants: clang unrolls it too late to see that
+ * the array it walks through can be registers; gcc sees it unless it is told to unroll. */
+#if defined(__clang__)
+#define SV_REGISTERS _Pragma("clang loop unroll(full)")
+#else
+#define SV_REGISTERS
+#endif
+
 SV_INLINE vreal v_load(const real *from)
 {
     return *(const vreal_loose *)from;
