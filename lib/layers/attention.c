@@ -3,10 +3,11 @@
 #include "layers/attention.h"
 
 #include "layers/chance.h"
+#include "layers/shares.h"
 
 #include <math.h>
 
-enum { SCORES_AT_ONCE = 16384, MASK_BITS = 32, GROUPS = 32, SHARES_BYTES = 64 << 20 };
+enum { SCORES_AT_ONCE = 16384, MASK_BITS = 32 };
 
 /* A multiple of 32, so that a block of scores is whole words of its mask. */
 static size_t queries_at_once(size_t tokens)
@@ -32,18 +33,9 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
     return saved;
 }
 
-/* The most groups of n images: for many workers, and not so many that their shares are a burden. */
-static size_t groups_most(const attention_block *block, size_t n)
+static size_t weight_bytes(const attention_block *block)
 {
-    size_t weights = 4 * block->inner * block->base.in.channels * sizeof(real);
-    size_t groups = SHARES_BYTES / weights;
-    groups = groups < 1 ? 1 : groups > GROUPS ? GROUPS : groups;
-    return groups < n ? groups : n;
-}
-
-size_t sv_attention_group_images(const attention_block *block, size_t n)
-{
-    return sv_tile_count(n, groups_most(block, n));
+    return 4 * block->inner * block->base.in.channels * sizeof(real);
 }
 
 attention_shares sv_attention_shares(sv_arena *arena, const attention_block *block, size_t groups)
@@ -102,7 +94,7 @@ static void measure(const sv_layer *layer, const svit_context *context, size_t n
     sv_arena saved = {0}, shared = {0}, worker = {0};
     if (training) {
         sv_attention_saved(&saved, block, n);
-        sv_attention_shares(&shared, block, groups_most(block, n));
+        sv_attention_shares(&shared, block, sv_share_groups_most(n, weight_bytes(block)));
     }
     sv_attention_work(&worker, block, context, training);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
@@ -119,7 +111,7 @@ attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void 
     call.tokens = sv_map_tokens(layer->in);
     call.queries = queries_at_once(call.tokens);
     call.mask_blocks = (call.tokens + MASK_BITS - 1) / MASK_BITS;
-    call.group_images = sv_attention_group_images(block, run->n);
+    call.group_images = sv_share_images(run->n, weight_bytes(block));
     return call;
 }
 

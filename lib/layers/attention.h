@@ -68,9 +68,6 @@ attention_shares sv_attention_shares(sv_arena *arena, const attention_block *blo
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block,
                                  const svit_context *context, int training);
 
-/* Images of a group: a function of the shapes alone, so that sums do not depend on the threads. */
-size_t sv_attention_group_images(const attention_block *block, size_t n);
-
 attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved);
 
 /* A block of scores of one head of an image, from query `first`. */
@@ -90,7 +87,7 @@ void sv_attention_head(const attention_call *call, const attention_work *work, r
 /* y = x + path (o Wproj^T + b) for `rows` rows from token `first` of the batch. */
 void sv_attention_finish(const attention_call *call, const real *o, size_t first, size_t rows);
 
-/* The forward of a call, in inference, on fewer images than there are workers. */
+/* The forward of a call, in inference, on few images. */
 void sv_attention_few(const attention_call *call);
 
 void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,

@@ -2,6 +2,7 @@
  * scores are made once more instead of kept, and its share of the weight gradients is added while
  * what it is made of is in cache; the groups' shares are added up in their order. */
 #include "layers/attention.h"
+#include "layers/shares.h"
 
 #include <string.h>
 
@@ -172,44 +173,19 @@ static void add_scale(const attention_call *call, size_t groups)
             gradient[0] -= call->shares.dscale[i] / (tau * tau);
 }
 
-/* A parameter's gradient and the groups' shares of it. */
-typedef struct sum_job {
-    size_t parameter, elements;
-    const real *shares;
-} sum_job;
-
-enum { SUMS = 6 };
-typedef struct sum_call {
-    const sv_run *run;
-    size_t groups;
-    sum_job jobs[SUMS];
-} sum_call;
-
-static void sum_task(void *argument, size_t task, uint32_t worker)
-{
-    (void)worker;
-    const sum_call *call = argument;
-    const sum_job *job = &call->jobs[task];
-    if (job->parameter != SV_NO_PARAMETER)
-        call->run->context->kernels->add_rows(call->run->gradients + job->parameter, job->shares,
-                                              call->groups, job->elements);
-}
-
 /* Adds the groups' shares in their order. */
 static void add_shares(const attention_call *call, size_t groups)
 {
     const attention_block *block = call->block;
     const attention_shares *shares = &call->shares;
     size_t c = block->base.in.channels, wide = 3 * block->inner;
-    sum_call sums = {call->run,
-                     groups,
-                     {{block->qkv.weight, wide * c, shares->dqkv_weight},
-                      {block->proj.weight, c * block->inner, shares->dproj_weight},
-                      {block->qkv_bias, wide, shares->dqkv_bias},
-                      {block->proj_bias, c, shares->dproj_bias},
-                      {block->norm_weight, c, shares->dnorm_weight},
-                      {block->norm_bias, c, shares->dnorm_bias}}};
-    sv_pool_run(call->run->context->pool, sum_task, &sums, SUMS);
+    const sv_share list[] = {{block->qkv.weight, wide * c, shares->dqkv_weight},
+                             {block->proj.weight, c * block->inner, shares->dproj_weight},
+                             {block->qkv_bias, wide, shares->dqkv_bias},
+                             {block->proj_bias, c, shares->dproj_bias},
+                             {block->norm_weight, c, shares->dnorm_weight},
+                             {block->norm_bias, c, shares->dnorm_bias}};
+    sv_add_shares(call->run, groups, list, sizeof list / sizeof *list);
     add_scale(call, groups);
 }
 

@@ -1,5 +1,5 @@
-/* The attention block in inference on fewer images than there are workers: each image's rows, then
- * its heads, then its rows again are shared out. The bits are those of an image a task. */
+/* The attention block in inference on few images: each image's rows, then its heads, then its rows
+ * again are shared out among the workers. The bits are those of an image a task. */
 #include "layers/attention.h"
 
 /* Rows of one task. */

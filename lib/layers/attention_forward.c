@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* In inference, so few images that there may be more workers. */
+enum { FEW_IMAGES = 3 };
+
 /* One image at work. */
 typedef struct image_rows {
     real *mean, *rstd, *o;
@@ -103,7 +106,7 @@ void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved,
     call.in = x;
     if (call.saved.path)
         sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
-    if (!run->training && run->n < sv_pool_threads(run->context->pool))
+    if (!run->training && run->n <= FEW_IMAGES)
         sv_attention_few(&call);
     else
         sv_pool_run(run->context->pool, image_task, &call, run->n);

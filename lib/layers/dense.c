@@ -19,7 +19,7 @@ typedef struct dense_call {
     size_t columns, parts; /* of the product */
 } dense_call;
 
-enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256, PART_OF_LARGE = 192 };
+enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256 };
 
 static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
                     sv_layer_memory *memory)
@@ -39,7 +39,7 @@ static dense_call start_call(const dense_layer *dense, const sv_run *run, real *
     call.tile = sv_tile_tokens(call.tokens, width);
     if (linear->in * linear->out > LARGE_WEIGHT) {
         call.tile = ROWS_OF_LARGE;
-        call.parts = sv_column_parts(columns, columns / PART_OF_LARGE + 1);
+        call.parts = sv_column_parts(columns);
     }
     return call;
 }

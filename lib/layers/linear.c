@@ -2,14 +2,14 @@
 #include "layers/linear.h"
 
 /* A piece of a weight gradient: so many rows that what they are made of stays in the second cache;
- * whole panels of columns, several where there are pieces enough for all workers, because they
+ * whole panels of columns, several where there are pieces enough for many workers, because they
  * share those rows. */
 enum {
     PIECE_ROWS = 384,
     PIECE_COLUMNS = 48,
     PIECE_COLUMNS_WIDE = 64,
     PIECE_PANELS_MOST = 4,
-    JOBS_AT_ONCE = 2 /* that gradients usually are computed with */
+    PIECES_WANTED = 4
 };
 
 void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight)
@@ -77,25 +77,24 @@ void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, co
     sv_linear_backward_part(linear, run, dx, dy, tokens, 0, linear->in);
 }
 
-static size_t piece_columns(const sv_run *run, const sv_weight_job *job)
+static size_t piece_columns(const sv_weight_job *job)
 {
     if (job->in % PIECE_COLUMNS && job->in % PIECE_COLUMNS_WIDE == 0)
         return PIECE_COLUMNS_WIDE;
     size_t panels = sv_tile_count(job->in, PIECE_COLUMNS) * sv_tile_count(job->out, PIECE_ROWS);
-    size_t wanted = sv_tile_count(sv_pool_threads(run->context->pool), JOBS_AT_ONCE);
-    size_t each = panels / wanted;
+    size_t each = panels / PIECES_WANTED;
     each = each < 1 ? 1 : each > PIECE_PANELS_MOST ? PIECE_PANELS_MOST : each;
     return each * PIECE_COLUMNS;
 }
 
-size_t sv_weight_pieces(const sv_run *run, const sv_weight_job *job)
+size_t sv_weight_pieces(const sv_weight_job *job)
 {
-    return sv_tile_count(job->out, PIECE_ROWS) * sv_tile_count(job->in, piece_columns(run, job));
+    return sv_tile_count(job->out, PIECE_ROWS) * sv_tile_count(job->in, piece_columns(job));
 }
 
 void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, real *scratch)
 {
-    size_t width = piece_columns(run, job), across = sv_tile_count(job->in, width);
+    size_t width = piece_columns(job), across = sv_tile_count(job->in, width);
     size_t row = piece / across * PIECE_ROWS, column = piece % across * width;
     size_t rows = sv_tile_here(job->out, row, PIECE_ROWS);
     size_t columns = sv_tile_here(job->in, column, width);
@@ -113,7 +112,7 @@ static void weight_task(void *argument, size_t task, uint32_t worker)
 {
     const weight_jobs *all = argument;
     const sv_weight_job *job = all->jobs;
-    for (size_t pieces; task >= (pieces = sv_weight_pieces(all->run, job)); job++)
+    for (size_t pieces; task >= (pieces = sv_weight_pieces(job)); job++)
         task -= pieces;
     sv_weight_piece(all->run, job, task, (real *)(void *)sv_worker_scratch(all->run, worker));
 }
@@ -123,7 +122,7 @@ void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t co
     weight_jobs all = {run, jobs};
     size_t tasks = 0;
     for (size_t i = 0; i < count; i++)
-        tasks += sv_weight_pieces(run, &jobs[i]);
+        tasks += sv_weight_pieces(&jobs[i]);
     sv_pool_run(run->context->pool, weight_task, &all, tasks);
 }
 

@@ -40,11 +40,10 @@ typedef struct sv_weight_job {
     size_t out, in, tokens;
 } sv_weight_job;
 
-/* A job is cut into pieces of the output for the workers that there are; no sum is split, so sums
- * are the same for any number of them. Piece number `piece` of it, with the worker's scratch of
- * SV_WEIGHT_SCRATCH bytes. */
+/* A job is cut into pieces of the output, so no sums are split. Piece number `piece` of it, with
+ * the worker's scratch of SV_WEIGHT_SCRATCH bytes. */
 enum { SV_WEIGHT_SCRATCH = SV_GEMM_SCRATCH * sizeof(real) };
-size_t sv_weight_pieces(const sv_run *run, const sv_weight_job *job);
+size_t sv_weight_pieces(const sv_weight_job *job);
 void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, real *scratch);
 
 /* All pieces of `count` jobs on the pool; each worker's scratch at the start of its own. */
@@ -73,16 +72,16 @@ static inline size_t sv_tile_count_most(size_t tokens, size_t tile)
     return count > 16 ? count : 16;
 }
 
-/* A product cut into parts of its columns, at most `most` of them: column numbers where gemm.h
- * allows a cut. */
+/* A product cut into parts of its columns where gemm.h allows a cut: as many as there are times
+ * SV_COLUMNS_AT_LEAST of them. */
+enum { SV_COLUMNS_AT_LEAST = 192 };
 typedef struct sv_columns {
     size_t first, count;
 } sv_columns;
 
-static inline size_t sv_column_parts(size_t columns, size_t most)
+static inline size_t sv_column_parts(size_t columns)
 {
-    size_t parts = columns / SV_GEMM_REST;
-    return parts < 1 ? 1 : parts < most ? parts : most;
+    return columns < SV_COLUMNS_AT_LEAST ? 1 : columns / SV_COLUMNS_AT_LEAST;
 }
 
 static inline sv_columns sv_column_part(size_t columns, size_t parts, size_t part)
@@ -98,7 +97,7 @@ enum { SV_FEW_TOKENS = 64 };
 
 static inline int sv_are_few(const sv_run *run, size_t tokens)
 {
-    return !run->training && tokens <= SV_FEW_TOKENS && sv_pool_threads(run->context->pool) > 1;
+    return !run->training && tokens <= SV_FEW_TOKENS;
 }
 
 /* The scratch of worker number `worker`. */

@@ -47,7 +47,7 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
 {
     const patch_layer *patch = (const patch_layer *)layer;
     size_t tokens = run->n * sv_map_tokens(layer->out);
-    size_t parts = sv_column_parts(patch->linear.out, sv_pool_threads(run->context->pool));
+    size_t parts = sv_column_parts(patch->linear.out);
     return (patch_call){patch, run, saved, out, in, tokens, tile_of(patch, tokens), parts};
 }
 

@@ -1,4 +1,5 @@
-/* The shift block backward, one panel of images after another. First its tiles: the gradients of
+/* The shift block backward. Where the weights are large: one panel of images after another. First
+ * its tiles: the gradients of
  * activations, with GELU and the norm computed once more instead of kept. Then, over the panel, the
  * weight gradients, cut by output, so that no sum is split; and the shift's adjoint beside them. */
 #include "layers/shift_block.h"
@@ -34,8 +35,25 @@ static void tile_sums(const shift_call *call, size_t task, size_t first, size_t 
                                       c);
 }
 
-/* dbranch = path * keep2 * dy;  dhidden = (dbranch W2) * keep1 * gelu'(u);  dxn = dhidden W1;
- * dxs = dy + norm'(dxn), which group norm leaves to image_task. */
+void sv_shift_branch_backward(const shift_call *call, real *dbranch, real *dhidden, real *a,
+                              size_t token, size_t tokens)
+{
+    const shift_block *block = call->block;
+    const shift_saved *saved = &call->saved;
+    const sv_kernels *kernels = call->run->context->kernels;
+    size_t c = block->map.channels, hidden = block->hidden;
+    kernels->residual_backward(dbranch, call->in + token * c,
+                               block->last_gelu ? NULL : saved->mask2, block->scale, saved->path,
+                               call->image_tokens, token, tokens, c);
+    if (block->last_gelu)
+        kernels->gelu_backward(NULL, dbranch, saved->u2 + token * c, saved->mask2, block->scale,
+                               token, tokens, c);
+    sv_linear_backward(&block->fc2, call->run, dhidden, dbranch, tokens);
+    kernels->gelu_backward(a, dhidden, saved->u + token * hidden, saved->mask1, block->scale, token,
+                           tokens, hidden);
+}
+
+/* The branch;  dxn = dhidden W1;  dxs = dy + norm'(dxn), which group norm leaves to image_task. */
 static void tile_task(void *argument, size_t task, uint32_t worker)
 {
     const shift_call *call = argument;
@@ -46,19 +64,11 @@ static void tile_task(void *argument, size_t task, uint32_t worker)
     const sv_kernels *kernels = run->context->kernels;
     size_t c = block->map.channels, hidden = block->hidden, tokens;
     size_t first = tile_first(call, task, &tokens), token = call->first + first;
-    const real *dy = call->in + token * c, *xs = saved->xs + token * c;
-    const real *weight = run->weights + block->norm_weight;
-    real *dbranch = panel->dbranch + first * c, *dhidden = panel->dhidden + first * hidden;
-    real *dxs = panel->dxs + first * c;
+    const real *xs = saved->xs + token * c, *weight = run->weights + block->norm_weight;
+    real *dhidden = panel->dhidden + first * hidden, *dxs = panel->dxs + first * c;
     real *dxn = block->group_norm ? dxs : (real *)(void *)sv_worker_scratch(run, worker);
-    kernels->residual_backward(dbranch, dy, block->last_gelu ? NULL : saved->mask2, block->scale,
-                               saved->path, call->image_tokens, token, tokens, c);
-    if (block->last_gelu)
-        kernels->gelu_backward(NULL, dbranch, saved->u2 + token * c, saved->mask2, block->scale,
-                               token, tokens, c);
-    sv_linear_backward(&block->fc2, run, dhidden, dbranch, tokens);
-    kernels->gelu_backward(panel->a + first * hidden, dhidden, saved->u + token * hidden,
-                           saved->mask1, block->scale, token, tokens, hidden);
+    sv_shift_branch_backward(call, panel->dbranch + first * c, dhidden, panel->a + first * hidden,
+                             token, tokens);
     sv_linear_backward(&block->fc1, run, dxn, dhidden, tokens);
     kernels->norm_apply(panel->xn + first * c, xs, saved->mean + token, saved->rstd + token, weight,
                         run->weights + block->norm_bias, tokens, c);
@@ -67,7 +77,7 @@ static void tile_task(void *argument, size_t task, uint32_t worker)
         return;
     kernels->layer_norm_backward(dxs, dxn, xs, saved->mean + token, saved->rstd + token, weight,
                                  tokens, c);
-    kernels->add(dxs, dy, tokens * c);
+    kernels->add(dxs, call->in + token * c, tokens * c);
 }
 
 /* dxs = dy + group_norm'(dxn), dxn lying in dxs. */
@@ -91,7 +101,7 @@ static void panel_task(void *argument, size_t task, uint32_t worker)
 {
     const shift_call *call = argument;
     size_t c = call->block->map.channels, tokens;
-    size_t first_pieces = sv_weight_pieces(call->run, &call->jobs[0]);
+    size_t first_pieces = sv_weight_pieces(&call->jobs[0]);
     real *scratch = (real *)(void *)sv_worker_scratch(call->run, worker);
     if (task < first_pieces) {
         sv_weight_piece(call->run, &call->jobs[0], task, scratch);
@@ -139,7 +149,7 @@ static void run_panel(shift_call *call)
                                     c,
                                     block->hidden,
                                     call->here};
-    call->pieces = sv_weight_pieces(run, &call->jobs[0]) + sv_weight_pieces(run, &call->jobs[1]);
+    call->pieces = sv_weight_pieces(&call->jobs[0]) + sv_weight_pieces(&call->jobs[1]);
     sv_pool_run(pool, panel_task, call, call->pieces + (call->out ? tiles : 0));
     add_sums(call, tiles);
 }
@@ -149,10 +159,14 @@ void sv_shift_block_backward(const sv_layer *layer, const sv_run *run, void *sav
 {
     (void)x;
     shift_call call = sv_shift_call(layer, run, saved);
-    sv_arena arena = {.base = run->shared};
-    call.panel = sv_shift_panel(&arena, call.block, run->n);
     call.out = dx;
     call.in = dy;
+    if (sv_shift_has_groups(call.block)) {
+        sv_shift_groups_backward(&call);
+        return;
+    }
+    sv_arena arena = {.base = run->shared};
+    call.panel = sv_shift_panel(&arena, call.block, run->n);
     for (; call.first < call.tokens; call.first += call.panel_tokens) {
         call.here = sv_tile_here(call.tokens, call.first, call.panel_tokens);
         run_panel(&call);

@@ -85,9 +85,14 @@ static void measure(const sv_layer *layer, const svit_context *context, size_t n
     const shift_block *block = (const shift_block *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     sv_shift_saved(training ? &saved : &shared, block, n, training);
-    if (training)
-        sv_shift_panel(&shared, block, n);
     worker.bytes = sv_shift_worker_bytes(block, n, training, &worker.overflow);
+    sv_arena groups = {0};
+    if (training && sv_shift_has_groups(block))
+        sv_shift_groups_memory(block, n, &shared, &groups);
+    else if (training)
+        sv_shift_panel(&shared, block, n);
+    if (groups.bytes > worker.bytes)
+        worker = groups;
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 

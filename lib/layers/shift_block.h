@@ -74,6 +74,17 @@ void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *save
                             const real *x);
 /* The forward of a call of at most SV_FEW_TOKENS tokens, in inference, without group norm. */
 void sv_shift_block_few(const shift_call *call);
+/* The backward's first half, for `tokens` tokens of the batch from number `token`:
+ * dbranch = path * keep2 * dy;  dhidden = (dbranch W2) * keep1 * gelu'(u);  a = keep1 * gelu(u). */
+void sv_shift_branch_backward(const shift_call *call, real *dbranch, real *dhidden, real *a,
+                              size_t token, size_t tokens);
+
+/* The backward by groups of images, where the weights are small enough; what it needs of scratch.
+ */
+int sv_shift_has_groups(const shift_block *block);
+void sv_shift_groups_memory(const shift_block *block, size_t n, sv_arena *shared, sv_arena *worker);
+void sv_shift_groups_backward(const shift_call *call);
+
 void sv_shift_block_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                              const real *dy, const real *x);
 

@@ -55,11 +55,10 @@ void sv_shift_block_few(const shift_call *call)
     const shift_block *block = call->block;
     const sv_run *run = call->run;
     const sv_kernels *kernels = run->context->kernels;
-    size_t c = block->map.channels, workers = sv_pool_threads(run->context->pool);
+    size_t c = block->map.channels;
     sv_arena arena = {.base = sv_worker_scratch(run, 0)};
-    few_call few = {.call = call,
-                    .parts1 = sv_column_parts(block->hidden, workers),
-                    .parts2 = sv_column_parts(c, workers)};
+    few_call few = {
+        .call = call, .parts1 = sv_column_parts(block->hidden), .parts2 = sv_column_parts(c)};
     few.xn = sv_arena_reals(&arena, SV_FEW_TOKENS, c);
     few.a = sv_arena_reals(&arena, SV_FEW_TOKENS, block->hidden);
     few.xs = sv_arena_reals(&arena, SV_FEW_TOKENS, c);

@@ -19,6 +19,7 @@ static const subject SUBJECTS[] = {
     {"{\"input_height\":21,\"input_width\":20,\"dim\":24,\"blocks\":[2,1],\"num_div\":6,"
      "\"norm\":\"group\",\"patch_norm\":true,\"final_norm\":true,\"patch_padding\":\"valid\"}",
      21, 20},
+    {"{\"input_height\":20,\"input_width\":20,\"dim\":112,\"blocks\":[1,1]}", 20, 20},
     {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":24,"
      "\"depth\":2,\"heads\":2,\"head_dim\":12,\"mlp_dim\":32,\"head_units\":[32],"
      "\"num_classes\":10,\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"dropout\":0.1,"

@@ -29,6 +29,10 @@ static const char *const CONFIGS[] = {
     "\"classifier\":false,\"num_classes\":48,\"drop_path_rule\":\"constant\"}",
     "{\"input_height\":5,\"input_width\":5,\"dim\":16,\"blocks\":[2],\"num_classes\":2,"
     "\"shift_pixel\":9,\"num_div\":5,\"dropout\":0,\"drop_path\":0,\"in_channels\":2}",
+    /* Weights so large that their gradients are made over panels. */
+    "{\"input_height\":8,\"input_width\":12,\"dim\":160,\"blocks\":[1],\"num_classes\":2}",
+    "{\"input_height\":8,\"input_width\":8,\"dim\":160,\"blocks\":[1],\"num_classes\":2,"
+    "\"norm\":\"group\"}",
     VIT TWO_HEADS ",\"head_units\":[10,7]}",
     VIT TWO_HEADS ",\"head_units\":[10,7],\"tokenizer\":\"spt\",\"attention\":\"lsa\","
                   "\"drop_path\":0.2}",

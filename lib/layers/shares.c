@@ -1,0 +1,42 @@
+/* Groups of images and the sums of their shares. */
+#include "layers/shares.h"
+
+#include "layers/create.h"
+#include "layers/linear.h"
+
+/* Enough for many workers, and not so much that clearing and adding is a burden. */
+enum { GROUPS = 32, SHARES_BYTES = 64 << 20 };
+
+size_t sv_share_groups_most(size_t n, size_t bytes)
+{
+    size_t groups = SHARES_BYTES / bytes;
+    groups = groups < 1 ? 1 : groups > GROUPS ? GROUPS : groups;
+    return groups < n ? groups : n;
+}
+
+size_t sv_share_images(size_t n, size_t bytes)
+{
+    return sv_tile_count(n, sv_share_groups_most(n, bytes));
+}
+
+typedef struct share_call {
+    const sv_run *run;
+    size_t groups;
+    const sv_share *list;
+} share_call;
+
+static void share_task(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const share_call *call = argument;
+    const sv_share *share = &call->list[task];
+    if (share->parameter != SV_NO_PARAMETER)
+        call->run->context->kernels->add_rows(call->run->gradients + share->parameter,
+                                              share->shares, call->groups, share->elements);
+}
+
+void sv_add_shares(const sv_run *run, size_t groups, const sv_share *list, size_t count)
+{
+    share_call call = {run, groups, list};
+    sv_pool_run(run->context->pool, share_task, &call, count);
+}

@@ -1,0 +1,196 @@
+/* The shift block backward where the weights are small: a group of images a task, some images at a
+ * time. They go through the whole backward while they are in cache, their share of the weight
+ * gradients too. */
+#include "layers/shares.h"
+#include "layers/shift_block.h"
+
+#include <string.h>
+
+/* Weights of both products, in bytes, that stay in the second cache beside the tokens at work. */
+enum { SMALL_WEIGHTS = 768 << 10, TOKENS_AT_ONCE = 256 };
+
+static size_t weight_bytes(const shift_block *block)
+{
+    return 2 * block->hidden * block->map.channels * sizeof(real);
+}
+
+int sv_shift_has_groups(const shift_block *block)
+{
+    return weight_bytes(block) <= SMALL_WEIGHTS;
+}
+
+typedef struct shift_shares {
+    real *dweight1, *dweight2; /* [hidden, c], [c, hidden] */
+    real *dbias1, *dbias2;     /* [hidden], [c] */
+    real *dnorm_weight, *dnorm_bias;
+} shift_shares;
+
+static shift_shares take_shares(sv_arena *arena, const shift_block *block, size_t groups)
+{
+    shift_shares shares;
+    size_t c = block->map.channels, hidden = block->hidden;
+    shares.dweight1 = sv_arena_reals(arena, groups * hidden, c);
+    shares.dweight2 = sv_arena_reals(arena, groups * hidden, c);
+    shares.dbias1 = sv_arena_reals(arena, groups, hidden);
+    shares.dbias2 = sv_arena_reals(arena, groups, c);
+    shares.dnorm_weight = sv_arena_reals(arena, groups, c);
+    shares.dnorm_bias = sv_arena_reals(arena, groups, c);
+    return shares;
+}
+
+/* A worker's scratch for some images. */
+typedef struct group_work {
+    real *a, *dhidden;              /* [tokens, hidden] */
+    real *dbranch, *xn, *dxn, *dxs; /* [tokens, c] */
+    real *weight_scratch;
+} group_work;
+
+static size_t images_at_once(const shift_block *block, size_t images)
+{
+    size_t wanted = TOKENS_AT_ONCE / sv_map_tokens(block->base.in);
+    wanted = wanted ? wanted : 1;
+    return wanted < images ? wanted : images;
+}
+
+static group_work take_work(sv_arena *arena, const shift_block *block)
+{
+    group_work work;
+    size_t c = block->map.channels, image = sv_map_tokens(block->base.in);
+    size_t tokens = image > TOKENS_AT_ONCE ? image : TOKENS_AT_ONCE;
+    work.a = sv_arena_reals(arena, tokens, block->hidden);
+    work.dhidden = sv_arena_reals(arena, tokens, block->hidden);
+    work.dbranch = sv_arena_reals(arena, tokens, c);
+    work.xn = sv_arena_reals(arena, tokens, c);
+    work.dxn = sv_arena_reals(arena, tokens, c);
+    work.dxs = sv_arena_reals(arena, tokens, c);
+    work.weight_scratch = sv_arena_reals(arena, SV_GEMM_SCRATCH, 1);
+    return work;
+}
+
+void sv_shift_groups_memory(const shift_block *block, size_t n, sv_arena *shared, sv_arena *worker)
+{
+    take_shares(shared, block, sv_share_groups_most(n, weight_bytes(block)));
+    take_work(worker, block);
+}
+
+typedef struct group_call {
+    const shift_call *call;
+    shift_shares shares;
+    size_t images; /* of a group */
+} group_call;
+
+static shift_shares shares_of(const group_call *groups, size_t group)
+{
+    const shift_block *block = groups->call->block;
+    const shift_shares *all = &groups->shares;
+    size_t c = block->map.channels, hidden = block->hidden;
+    return (shift_shares){all->dweight1 + group * hidden * c, all->dweight2 + group * hidden * c,
+                          all->dbias1 + group * hidden,       all->dbias2 + group * c,
+                          all->dnorm_weight + group * c,      all->dnorm_bias + group * c};
+}
+
+static void clear_shares(const shift_block *block, const shift_shares *shares)
+{
+    size_t c = block->map.channels, hidden = block->hidden;
+    memset(shares->dweight1, 0, hidden * c * sizeof(real));
+    memset(shares->dweight2, 0, hidden * c * sizeof(real));
+    memset(shares->dbias1, 0, hidden * sizeof(real));
+    memset(shares->dbias2, 0, c * sizeof(real));
+    memset(shares->dnorm_weight, 0, c * sizeof(real));
+    memset(shares->dnorm_bias, 0, c * sizeof(real));
+}
+
+static void add_shares_of(const shift_call *call, const group_work *work, size_t token,
+                          size_t tokens, const shift_shares *shares)
+{
+    const shift_block *block = call->block;
+    const svit_context *context = call->run->context;
+    const sv_kernels *kernels = context->kernels;
+    size_t c = block->map.channels, hidden = block->hidden;
+    context->gemm->multiply_transposed(kernels, shares->dweight1, c, work->dhidden, hidden,
+                                       work->xn, c, hidden, c, tokens, work->weight_scratch);
+    context->gemm->multiply_transposed(kernels, shares->dweight2, hidden, work->dbranch, c, work->a,
+                                       hidden, c, hidden, tokens, work->weight_scratch);
+    kernels->add_rows(shares->dbias1, work->dhidden, tokens, hidden);
+    kernels->add_rows(shares->dbias2, work->dbranch, tokens, c);
+    kernels->norm_backward_parameters(shares->dnorm_weight, shares->dnorm_bias, work->dxn,
+                                      call->saved.xs + token * c, call->saved.mean + token,
+                                      call->saved.rstd + token, tokens, c);
+}
+
+/* dxs = dy + norm'(dxn);  dx = shift'(dxs) */
+static void finish(const shift_call *call, const group_work *work, size_t token, size_t tokens)
+{
+    const shift_block *block = call->block;
+    const sv_kernels *kernels = call->run->context->kernels;
+    const real *weight = call->run->weights + block->norm_weight;
+    size_t c = block->map.channels, image = call->image_tokens;
+    if (!call->out)
+        return;
+    if (block->group_norm)
+        for (size_t i = 0; i < tokens; i += image)
+            kernels->group_norm_backward(
+                work->dxs + i * c, work->dxn + i * c, call->saved.xs + (token + i) * c,
+                call->saved.mean + token + i, call->saved.rstd + token + i, weight, image, c);
+    else
+        kernels->layer_norm_backward(work->dxs, work->dxn, call->saved.xs + token * c,
+                                     call->saved.mean + token, call->saved.rstd + token, weight,
+                                     tokens, c);
+    kernels->add(work->dxs, call->in + token * c, tokens * c);
+    kernels->shift_backward(call->out + token * c, work->dxs, &block->map, 0, tokens);
+}
+
+/* Whole images, `tokens` tokens of the batch from number `token`. */
+static void images_backward(const shift_call *call, const group_work *work, size_t token,
+                            size_t tokens, const shift_shares *shares)
+{
+    const shift_block *block = call->block;
+    const shift_saved *saved = &call->saved;
+    const sv_run *run = call->run;
+    size_t c = block->map.channels;
+    sv_shift_branch_backward(call, work->dbranch, work->dhidden, work->a, token, tokens);
+    sv_linear_backward(&block->fc1, run, work->dxn, work->dhidden, tokens);
+    run->context->kernels->norm_apply(work->xn, saved->xs + token * c, saved->mean + token,
+                                      saved->rstd + token, run->weights + block->norm_weight,
+                                      run->weights + block->norm_bias, tokens, c);
+    add_shares_of(call, work, token, tokens, shares);
+    finish(call, work, token, tokens);
+}
+
+static void group_task(void *argument, size_t group, uint32_t worker)
+{
+    const group_call *groups = argument;
+    const shift_call *call = groups->call;
+    const shift_block *block = call->block;
+    sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
+    group_work work = take_work(&arena, block);
+    shift_shares shares = shares_of(groups, group);
+    size_t first = group * groups->images;
+    size_t end = first + sv_tile_here(call->run->n, first, groups->images);
+    size_t most = images_at_once(block, groups->images);
+    clear_shares(block, &shares);
+    for (; first < end; first += most) {
+        size_t images = sv_tile_here(end, first, most);
+        images_backward(call, &work, first * call->image_tokens, images * call->image_tokens,
+                        &shares);
+    }
+}
+
+void sv_shift_groups_backward(const shift_call *call)
+{
+    const shift_block *block = call->block;
+    const sv_run *run = call->run;
+    size_t c = block->map.channels, hidden = block->hidden;
+    size_t images = sv_share_images(run->n, weight_bytes(block));
+    size_t groups = sv_tile_count(run->n, images);
+    sv_arena arena = {.base = run->shared};
+    group_call all = {call, take_shares(&arena, block, groups), images};
+    sv_pool_run(run->context->pool, group_task, &all, groups);
+    const sv_share list[] = {{block->fc1.weight, hidden * c, all.shares.dweight1},
+                             {block->fc2.weight, hidden * c, all.shares.dweight2},
+                             {block->bias1, hidden, all.shares.dbias1},
+                             {block->bias2, c, all.shares.dbias2},
+                             {block->norm_weight, c, all.shares.dnorm_weight},
+                             {block->norm_bias, c, all.shares.dnorm_bias}};
+    sv_add_shares(run, groups, list, sizeof list / sizeof *list);
+}
