@@ -33,6 +33,23 @@ void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y,
 void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                              size_t tokens, size_t first, size_t count);
 
+/* How a product [tokens, columns] with a weight [in, out] is cut into tasks: tiles of rows; of a
+ * weight too large for the second cache also parts of the columns, so that each part is read once.
+ * A function of the shapes alone. */
+typedef struct sv_linear_cut {
+    size_t tokens, columns; /* of the product */
+    size_t tile, parts;     /* rows of a tile, parts of the columns; the last part takes the rest */
+} sv_linear_cut;
+
+/* What one task does: rows first.. and columns column.. */
+typedef struct sv_linear_part {
+    size_t first, tokens, column, columns;
+} sv_linear_part;
+
+sv_linear_cut sv_linear_cut_of(size_t tokens, size_t columns, size_t in, size_t out);
+size_t sv_linear_cut_tasks(const sv_linear_cut *cut);
+sv_linear_part sv_linear_part_of(const sv_linear_cut *cut, size_t task);
+
 /* A weight gradient to be computed: dweight[out, in] += dy[tokens, out]^T x[tokens, in]. */
 typedef struct sv_weight_job {
     real *dweight;
