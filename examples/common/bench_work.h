@@ -4,7 +4,7 @@
 
 #include "program.h"
 
-enum { WORK_TRAIN, WORK_INFER, WORK_LATENCY, WORK_DATA, WORK_LIMITS };
+enum { WORK_TRAIN, WORK_INFER, WORK_LATENCY, WORK_DATA, WORK_GEMM, WORK_LIMITS };
 
 /* One work made ready. Zero-initialised; free with bench_work_free, also after a failure. */
 typedef struct bench_work {

@@ -8,6 +8,7 @@
 #include <shiftvit/image.h>
 #include <shiftvit/loader.h>
 #include <shiftvit/loss.h>
+#include <shiftvit/measure.h>
 #include <shiftvit/model.h>
 #include <shiftvit/optimizer.h>
 #include <shiftvit/pipeline.h>

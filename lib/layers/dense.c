@@ -8,18 +8,13 @@ typedef struct dense_layer {
     size_t bias;
 } dense_layer;
 
-/* Tasks are tiles of rows; of a weight too large for the second cache also parts of the columns, so
- * that each part is read once. */
 typedef struct dense_call {
     const dense_layer *dense;
     const sv_run *run;
     real *out;
     const real *in;
-    size_t tokens, tile;
-    size_t columns, parts; /* of the product */
+    sv_linear_cut cut;
 } dense_call;
-
-enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256 };
 
 static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
                     sv_layer_memory *memory)
@@ -34,34 +29,14 @@ static dense_call start_call(const dense_layer *dense, const sv_run *run, real *
                              size_t columns)
 {
     const sv_linear *linear = &dense->linear;
-    dense_call call = {dense, run, out, in, run->n * sv_map_tokens(dense->base.in), 0, columns, 1};
-    size_t width = linear->in > linear->out ? linear->in : linear->out;
-    call.tile = sv_tile_tokens(call.tokens, width);
-    if (linear->in * linear->out > LARGE_WEIGHT) {
-        call.tile = ROWS_OF_LARGE;
-        call.parts = sv_column_parts(columns);
-    }
-    return call;
+    size_t tokens = run->n * sv_map_tokens(dense->base.in);
+    return (dense_call){dense, run, out, in,
+                        sv_linear_cut_of(tokens, columns, linear->in, linear->out)};
 }
 
 static void run_call(dense_call *call, sv_task task)
 {
-    sv_pool_run(call->run->context->pool, task, call,
-                sv_tile_count(call->tokens, call->tile) * call->parts);
-}
-
-/* What task number `task` does: rows first.., and some columns. */
-typedef struct dense_task {
-    size_t first, tokens;
-    sv_columns columns;
-} dense_task;
-
-static dense_task find_task(const dense_call *call, size_t task)
-{
-    dense_task found = {.first = task / call->parts * call->tile};
-    found.tokens = sv_tile_here(call->tokens, found.first, call->tile);
-    found.columns = sv_column_part(call->columns, call->parts, task % call->parts);
-    return found;
+    sv_pool_run(call->run->context->pool, task, call, sv_linear_cut_tasks(&call->cut));
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
@@ -69,7 +44,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const dense_call *call = argument;
     const sv_linear *linear = &call->dense->linear;
-    dense_task part = find_task(call, task);
+    sv_linear_part part = sv_linear_part_of(&call->cut, task);
     real *y = call->out + part.first * linear->out;
     sv_linear_forward_part(linear, call->run, y, call->in + part.first * linear->in, part.tokens,
                            part.columns.first, part.columns.count);
@@ -92,7 +67,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const dense_call *call = argument;
     const sv_linear *linear = &call->dense->linear;
-    dense_task part = find_task(call, task);
+    sv_linear_part part = sv_linear_part_of(&call->cut, task);
     sv_linear_backward_part(linear, call->run, call->out + part.first * linear->in,
                             call->in + part.first * linear->out, part.tokens, part.columns.first,
                             part.columns.count);
@@ -106,9 +81,9 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     const sv_linear *linear = &dense->linear;
     dense_call call = start_call(dense, run, dx, dy, linear->in);
     sv_weight_job job = {
-        run->gradients + linear->weight, dy, x, linear->out, linear->in, call.tokens};
+        run->gradients + linear->weight, dy, x, linear->out, linear->in, call.cut.tokens};
     sv_weight_gradients(run, &job, 1);
-    run->context->kernels->add_rows(run->gradients + dense->bias, dy, call.tokens, linear->out);
+    run->context->kernels->add_rows(run->gradients + dense->bias, dy, call.cut.tokens, linear->out);
     if (dx)
         run_call(&call, backward_task);
 }

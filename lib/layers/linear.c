@@ -12,6 +12,9 @@ enum {
     PIECES_WANTED = 4
 };
 
+/* How products with a weight too large for the second cache are cut. */
+enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256 };
+
 void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight)
 {
     *linear = (sv_linear){.out = out, .in = in, .weight = weight};
@@ -75,6 +78,28 @@ void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, co
                         size_t tokens)
 {
     sv_linear_backward_part(linear, run, dx, dy, tokens, 0, linear->in);
+}
+
+sv_linear_cut sv_linear_cut_of(size_t tokens, size_t columns, size_t in, size_t out)
+{
+    sv_linear_cut cut = {tokens, columns, sv_tile_tokens(tokens, in > out ? in : out), 1};
+    if (in * out > LARGE_WEIGHT) {
+        cut.tile = ROWS_OF_LARGE;
+        cut.parts = sv_column_parts(columns);
+    }
+    return cut;
+}
+
+size_t sv_linear_cut_tasks(const sv_linear_cut *cut)
+{
+    return sv_tile_count(cut->tokens, cut->tile) * cut->parts;
+}
+
+sv_linear_part sv_linear_part_of(const sv_linear_cut *cut, size_t task)
+{
+    size_t first = task / cut->parts * cut->tile;
+    return (sv_linear_part){first, sv_tile_here(cut->tokens, first, cut->tile),
+                            sv_column_part(cut->columns, cut->parts, task % cut->parts)};
 }
 
 static size_t piece_columns(const sv_weight_job *job)

@@ -91,6 +91,24 @@ static inline sv_columns sv_column_part(size_t columns, size_t parts, size_t par
     return found;
 }
 
+/* How a product [tokens, columns] with a weight [in, out] is cut into tasks: tiles of rows; of a
+ * weight too large for the second cache also parts of the columns, so that each part is read once.
+ * A function of the shapes alone. */
+typedef struct sv_linear_cut {
+    size_t tokens, columns; /* of the product */
+    size_t tile, parts;     /* rows of a tile, parts of the columns */
+} sv_linear_cut;
+
+/* What one task does: rows first.., and some columns. */
+typedef struct sv_linear_part {
+    size_t first, tokens;
+    sv_columns columns;
+} sv_linear_part;
+
+sv_linear_cut sv_linear_cut_of(size_t tokens, size_t columns, size_t in, size_t out);
+size_t sv_linear_cut_tasks(const sv_linear_cut *cut);
+sv_linear_part sv_linear_part_of(const sv_linear_cut *cut, size_t task);
+
 /* Tokens so few that the time goes into reading the weights: then inference shares out the columns
  * among the workers and not the tokens. */
 enum { SV_FEW_TOKENS = 64 };

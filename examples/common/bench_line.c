@@ -1,0 +1,47 @@
+/* A line of shiftvit-bench: one JSON object; and the statistics of its figures. */
+#include "bench_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+json_t *bench_line_new(const svit_context *context, const char *work, uint32_t threads)
+{
+    char text[8192] = "{}";
+    svit_context_describe(context, text, sizeof text, NULL, NULL);
+    json_t *build = json_loads(text, 0, NULL);
+    json_t *line = json_pack("{s:s, s:I, s:O*, s:O*}", "work", work, "threads", (json_int_t)threads,
+                             "cpu", json_object_get(build, "cpu"), "instruction_set",
+                             json_object_get(build, "instruction_set"));
+    json_decref(build);
+    return line;
+}
+
+void bench_line_real(json_t *line, const char *key, double value)
+{
+    json_object_set_new(line, key, json_real(value));
+}
+
+void bench_line_print(json_t *line)
+{
+    json_dumpf(line, stdout, JSON_REAL_PRECISION(6));
+    putchar('\n');
+    fflush(stdout);
+    json_decref(line);
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void sort_reals(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_reals);
+}
+
+double sorted_part(const double *sorted, size_t count, double part)
+{
+    return sorted[(size_t)((double)(count - 1) * part + 0.5)];
+}

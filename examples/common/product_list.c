@@ -1,0 +1,175 @@
+/* The matrix products of a model's training step, counted from its configuration. */
+#include "product_list.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* A linear layer over so many tokens, `layers` of them alike. */
+typedef struct linear_layer {
+    const char *name;
+    uint64_t tokens;
+    uint32_t in, out, layers;
+} linear_layer;
+
+/* What does not fit is more than the library measures, which then says so. */
+static uint32_t fit(uint64_t size)
+{
+    return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+}
+
+static void add(product_list *list, const char *name, const char *part, svit_product product,
+                uint64_t count)
+{
+    if (count == 0)
+        return;
+    assert(list->count < PRODUCTS_MOST);
+    listed_product *listed = &list->products[list->count++];
+    snprintf(listed->name, sizeof listed->name, "%s%s", name, part);
+    product.struct_size = sizeof product;
+    listed->product = product;
+    listed->count = count;
+}
+
+/* Nobody needs the input gradient of a layer that sees the picture. */
+static void add_linear(product_list *list, linear_layer layer, int input_gradient)
+{
+    uint32_t tokens = fit(layer.tokens);
+    add(list, layer.name, ", forward",
+        (svit_product){.form = SVIT_PRODUCT_FORWARD, .m = tokens, .n = layer.out, .k = layer.in},
+        layer.layers);
+    if (input_gradient)
+        add(list, layer.name, ", input gradient",
+            (svit_product){
+                .form = SVIT_PRODUCT_INPUT_GRADIENT, .m = tokens, .n = layer.in, .k = layer.out},
+            layer.layers);
+    add(list, layer.name, ", weight gradient",
+        (svit_product){
+            .form = SVIT_PRODUCT_WEIGHT_GRADIENT, .m = layer.out, .n = layer.in, .k = tokens},
+        layer.layers);
+}
+
+static uint32_t lines_after(uint32_t lines, uint32_t size, int32_t padding)
+{
+    return padding == SVIT_PADDING_SAME ? (lines + size - 1) / size : lines / size;
+}
+
+static void add_mlp(product_list *list, const char *what, uint64_t tokens, uint32_t channels,
+                    uint32_t hidden, uint32_t layers)
+{
+    char up[48], down[48];
+    snprintf(up, sizeof up, "%s up", what);
+    snprintf(down, sizeof down, "%s down", what);
+    add_linear(list, (linear_layer){up, tokens, channels, hidden, layers}, 1);
+    add_linear(list, (linear_layer){down, tokens, hidden, channels, layers}, 1);
+}
+
+static void add_head(product_list *list, const svit_model_config *config, size_t batch,
+                     uint32_t channels)
+{
+    if (config->classifier)
+        add_linear(list, (linear_layer){"head", batch, channels, config->num_classes, 1}, 1);
+}
+
+static void list_shiftvit(product_list *list, const svit_model_config *config, size_t batch)
+{
+    char name[32];
+    uint32_t height = lines_after(config->input_height, config->patch_size, config->patch_padding);
+    uint32_t width = lines_after(config->input_width, config->patch_size, config->patch_padding);
+    uint32_t picture = config->patch_size * config->patch_size * config->in_channels;
+    uint32_t channels = config->dim;
+    add_linear(
+        list,
+        (linear_layer){"patch embedding", (uint64_t)batch * height * width, picture, channels, 1},
+        0);
+    for (uint32_t stage = 0; stage < config->stages; stage++) {
+        uint32_t hidden = fit((uint64_t)(config->mlp_ratio * channels));
+        snprintf(name, sizeof name, "stage %u", stage + 1);
+        add_mlp(list, name, (uint64_t)batch * height * width, channels, hidden < 1 ? 1 : hidden,
+                config->blocks[stage]);
+        if (stage + 1 == config->stages)
+            break;
+        height = lines_after(height, 2, config->merge_padding);
+        width = lines_after(width, 2, config->merge_padding);
+        snprintf(name, sizeof name, "merge %u", stage + 1);
+        add_linear(
+            list,
+            (linear_layer){name, (uint64_t)batch * height * width, 4 * channels, 2 * channels, 1},
+            1);
+        channels *= 2;
+    }
+    add_head(list, config, batch, channels);
+}
+
+/* One head's products: scores s = q k^T, output o = p v, and their gradients dp = do v^T,
+ * dv = p^T do, dq = ds k, dk = ds^T q. */
+static void add_heads(product_list *list, const svit_model_config *config, size_t batch,
+                      uint32_t tokens)
+{
+    uint32_t d = config->head_dim;
+    uint32_t heads = fit((uint64_t)batch * config->heads);
+    uint64_t count = (uint64_t)heads * config->depth;
+    svit_product scores = {
+        .form = SVIT_PRODUCT_FORWARD, .m = tokens, .n = tokens, .k = d, .heads = heads};
+    svit_product output = {
+        .form = SVIT_PRODUCT_INPUT_GRADIENT, .m = tokens, .n = d, .k = tokens, .heads = heads};
+    svit_product transposed = output;
+    transposed.form = SVIT_PRODUCT_WEIGHT_GRADIENT;
+    add(list, "attention q k^T", ", forward", scores, count);
+    add(list, "attention q k^T", ", gradient of q", output, count);
+    add(list, "attention q k^T", ", gradient of k", transposed, count);
+    add(list, "attention p v", ", forward", output, count);
+    add(list, "attention p v", ", gradient of p", scores, count);
+    add(list, "attention p v", ", gradient of v", transposed, count);
+}
+
+static void add_vit_layers(product_list *list, const svit_model_config *config, size_t batch,
+                           uint32_t tokens)
+{
+    uint32_t inner = config->heads * config->head_dim;
+    uint64_t all = (uint64_t)batch * tokens;
+    int one_head_as_wide = config->heads == 1 && inner == config->dim;
+    add_linear(list, (linear_layer){"attention qkv", all, config->dim, 3 * inner, config->depth},
+               1);
+    add_heads(list, config, batch, tokens);
+    if (config->names != SVIT_NAMES_PAPER || !one_head_as_wide)
+        add_linear(list,
+                   (linear_layer){"attention projection", all, inner, config->dim, config->depth},
+                   1);
+    add_mlp(list, "mlp", all, config->dim, config->mlp_dim, config->depth);
+}
+
+static void add_vit_head(product_list *list, const svit_model_config *config, size_t batch,
+                         uint32_t channels)
+{
+    char name[48];
+    for (uint32_t i = 0; config->classifier && i < config->head_layers; i++) {
+        snprintf(name, sizeof name, "head %u", i + 1);
+        add_linear(list, (linear_layer){name, batch, channels, config->head_units[i], 1}, 1);
+        channels = config->head_units[i];
+    }
+    add_head(list, config, batch, channels);
+}
+
+static void list_vit(product_list *list, const svit_model_config *config, size_t batch)
+{
+    uint32_t patch = config->patch_size;
+    uint32_t patches = (config->input_height / patch) * (config->input_width / patch);
+    int shifted = config->tokenizer == SVIT_TOKENIZER_SPT;
+    uint32_t picture = patch * patch * config->in_channels * (shifted ? 5 : 1);
+    /* Of shifted patches the first layer is a norm with weights, which needs the gradient. */
+    add_linear(
+        list, (linear_layer){"patch embedding", (uint64_t)batch * patches, picture, config->dim, 1},
+        shifted);
+    add_vit_layers(list, config, batch, patches + (config->pool == SVIT_POOL_CLASS_TOKEN));
+    add_vit_head(list, config, batch,
+                 fit((uint64_t)config->dim * (config->pool == SVIT_POOL_FLATTEN ? patches : 1)));
+}
+
+void product_list_of(product_list *list, const svit_model_config *config, size_t batch)
+{
+    list->count = 0;
+    if (config->architecture == SVIT_ARCHITECTURE_VIT)
+        list_vit(list, config, batch);
+    else
+        list_shiftvit(list, config, batch);
+}

@@ -1,0 +1,26 @@
+/* The matrix products of a model's training step, counted from its configuration. */
+#ifndef EXAMPLE_PRODUCT_LIST_H
+#define EXAMPLE_PRODUCT_LIST_H
+
+#include <shiftvit/measure.h>
+#include <shiftvit/model.h>
+
+enum { PRODUCTS_MOST = 96 };
+
+typedef struct listed_product {
+    char name[64]; /* "stage 3 up, weight gradient" */
+    svit_product product;
+    uint64_t count; /* a step, of the size m x n x k; heads are counted one by one */
+} listed_product;
+
+typedef struct product_list {
+    listed_product products[PRODUCTS_MOST];
+    size_t count;
+} product_list;
+
+/* Of a batch of `batch` pictures, in the order of the layers: forward, input gradient, weight
+ * gradient of each; products of one shape, those of a stage's blocks say, are one. What
+ * work_count_training counts is here, and nothing else. */
+void product_list_of(product_list *list, const svit_model_config *config, size_t batch);
+
+#endif

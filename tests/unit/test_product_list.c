@@ -1,0 +1,76 @@
+/* The products that shiftvit-bench measures are the ones that its programs count. */
+#include "suite.h"
+
+#include "../../examples/common/product_list.h"
+#include "../../examples/common/work_count.h"
+
+#include <math.h>
+#include <string.h>
+
+static product_list list;
+
+static double list_work(void)
+{
+    double work = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        const svit_product *product = &list.products[i].product;
+        work += 2.0 * product->m * product->n * product->k * (double)list.products[i].count;
+    }
+    return work;
+}
+
+START_TEST(test_products_of_every_preset_are_the_work_of_a_step)
+{
+    static const size_t batches[] = {1, 7, 256};
+    for (size_t i = 0; svit_model_preset_name(i); i++) {
+        svit_model_config config;
+        const char *name = svit_model_preset_name(i);
+        ck_assert_int_eq(svit_model_config_preset(&config, sizeof config, name, NULL), SVIT_OK);
+        for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+            product_list_of(&list, &config, batches[b]);
+            double wanted = work_count_training(&config) * (double)batches[b];
+            ck_assert_msg(fabs(list_work() - wanted) < 1e-9 * wanted,
+                          "%s, batch %zu: products of %.0f, work of %.0f", name, batches[b],
+                          list_work(), wanted);
+        }
+    }
+}
+END_TEST
+
+START_TEST(test_shapes_of_the_default_shiftvit)
+{
+    static const struct {
+        const char *name;
+        uint32_t m, n, k;
+        uint64_t count;
+    } wanted[] = {{"patch embedding, weight gradient", 96, 48, 36864, 1},
+                  {"stage 1 up, forward", 36864, 192, 96, 2},
+                  {"stage 3 up, weight gradient", 768, 384, 2304, 8},
+                  {"merge 1, input gradient", 9216, 384, 192, 1}};
+    svit_model_config config;
+    ck_assert_int_eq(svit_model_config_init(&config, sizeof config), SVIT_OK);
+    product_list_of(&list, &config, 256);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        size_t at = 0;
+        while (at < list.count && strcmp(list.products[at].name, wanted[i].name) != 0)
+            at++;
+        ck_assert_msg(at < list.count, "%s is missing", wanted[i].name);
+        ck_assert_uint_eq(list.products[at].product.m, wanted[i].m);
+        ck_assert_uint_eq(list.products[at].product.n, wanted[i].n);
+        ck_assert_uint_eq(list.products[at].product.k, wanted[i].k);
+        ck_assert_uint_eq(list.products[at].count, wanted[i].count);
+    }
+}
+END_TEST
+
+static Suite *list_suite(void)
+{
+    Suite *suite = suite_create("product_list");
+    TCase *all = tcase_create("counts");
+    tcase_add_test(all, test_products_of_every_preset_are_the_work_of_a_step);
+    tcase_add_test(all, test_shapes_of_the_default_shiftvit);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(list_suite)
