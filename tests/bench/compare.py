@@ -1,0 +1,163 @@
+"""The library's speed beside its peers': runs shiftvit-bench and every installed peer in turns, keeps
+the raw lines, and writes the tables of docs/performance.md.
+
+    python3 tests/bench/compare.py --bench build/examples/shiftvit-bench --out results.jsonl \\
+        --python ~/venv-torch/bin/python --python ~/venv-onnx/bin/python
+    python3 tests/bench/compare.py --from results.jsonl
+"""
+import argparse
+import json
+import os
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Callable, Iterator, TextIO
+
+from compare_runs import (OURS, PRESETS, RUNNERS, WORKS, Environments, Job, RunError, Runner,
+                          run_ours)
+from compare_table import Record, make_tables, split_page, value_of, write_page
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
+
+
+def list_of(*known: str) -> Callable[[str], list[str]]:
+    """An argument's type: names from a list, with commas between."""
+    def parse(text: str) -> list[str]:
+        names = text.split(",")
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise argparse.ArgumentTypeError(
+                f"'{unknown[0]}' is not among {', '.join(dict.fromkeys(known))}")
+        return names
+    return parse
+
+
+def at_least(kind: type, least: float) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        value = kind(text)
+        if not least <= value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not {least} or more")
+        return value
+    parse.__name__ = kind.__name__
+    return parse
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    results = parser.add_mutually_exclusive_group(required=True)
+    results.add_argument("--out", type=Path, metavar="FILE",
+                         help="run, and write the raw results here; never over an old file")
+    results.add_argument("--from", type=Path, metavar="FILE", dest="source",
+                         help="run nothing; make the tables from these raw results")
+    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE",
+                        help="the page that has the two markers (default docs/performance.md)")
+    parser.add_argument("--bench", metavar="PATH", help="shiftvit-bench")
+    parser.add_argument("--python", action="append", metavar="PATH",
+                        help="Python of an environment with peers; may be repeated (default: this)")
+    parser.add_argument("--rounds", type=at_least(int, 1), default=5)
+    parser.add_argument("--seconds", type=at_least(float, 0.01), default=10.0, help="of each run")
+    parser.add_argument("--limit", type=at_least(float, 1), default=900.0,
+                        help="seconds after which a run is stopped (default 900)")
+    parser.add_argument("--batch", type=at_least(int, 1), default=256,
+                        help="but for latency and startup, which have 1 (default 256)")
+    parser.add_argument("--threads", type=at_least(int, 1), default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--works", type=list_of(*WORKS), default=list(WORKS), metavar="NAME,...")
+    parser.add_argument("--models", type=list_of(*PRESETS), default=list(PRESETS),
+                        metavar="NAME,...")
+    parser.add_argument("--only", metavar="NAME,...", default=[r.name for r in RUNNERS],
+                        type=list_of(*[r.peer for r in RUNNERS], *[r.name for r in RUNNERS]),
+                        help="these peers (torch) or forms of peers (torch:stock), beside ours")
+    arguments = parser.parse_args()
+    if arguments.out and not arguments.bench:
+        parser.error("--out needs --bench")
+    return arguments
+
+
+def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
+    for model in arguments.models:
+        for work in arguments.works:
+            batch = 1 if work in ("latency", "startup") else arguments.batch
+            yield Job(model, work, batch, arguments.threads, arguments.seconds)
+
+
+def chosen(arguments: argparse.Namespace, work: str) -> list[Runner]:
+    return [runner for runner in RUNNERS if work in runner.works
+            and (runner.name in arguments.only or runner.peer in arguments.only)]
+
+
+def run_once(arguments: argparse.Namespace, environments: Environments, job: Job,
+             runner: Runner | None) -> Record:
+    """A result or an error; `runner` is None for ours."""
+    try:
+        if runner is None:
+            return {"result": run_ours(arguments.bench, job, arguments.limit)}
+        return {"result": environments.run(runner, job, arguments.limit)}
+    except RunError as error:
+        return {"error": str(error)}
+
+
+def run_rounds(arguments: argparse.Namespace, environments: Environments) -> Iterator[Record]:
+    """Every round runs every line, ours and its peers one after the other; who begins changes from
+    round to round, so that nobody always runs on the machine as the same neighbour left it."""
+    for number in range(1, arguments.rounds + 1):
+        for job in jobs(arguments):
+            runners = [None, *chosen(arguments, job.work)]
+            first = (number - 1) % len(runners)
+            for runner in runners[first:] + runners[:first]:
+                record = run_once(arguments, environments, job, runner)
+                yield {"round": number, "model": job.model, "work": job.work,
+                       "runner": runner.name if runner else OURS, **record}
+
+
+def tell(record: Record) -> None:
+    what = f"round {record['round']}: {record['model']} {record['work']} {record['runner']}: "
+    if "error" in record:
+        print(what + record["error"], file=sys.stderr)
+    else:
+        print(what + f"{value_of(record['work'], record['result']):.4g}", file=sys.stderr)
+
+
+def put(file: TextIO, record: Record) -> None:
+    """At once, so that an end before time loses nothing."""
+    file.write(json.dumps(record) + "\n")
+    file.flush()
+
+
+def measure(arguments: argparse.Namespace) -> None:
+    environments = Environments(arguments.python or [sys.executable])
+    header = {"date": date.today().isoformat(), "batch": arguments.batch,
+              "threads": arguments.threads, "rounds": arguments.rounds,
+              "seconds": arguments.seconds}
+    with open(arguments.out, "x", encoding="utf-8") as file:
+        put(file, {"header": header})
+        for record in run_rounds(arguments, environments):
+            put(file, record)
+            tell(record)
+
+
+def load(path: Path) -> tuple[Record, list[Record]]:
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return lines[0]["header"], lines[1:]
+
+
+def main() -> int:
+    """1 where there is no table or ours failed; a peer that fails is named in the table."""
+    arguments = parse_arguments()
+    try:
+        split_page(arguments.page.read_text(encoding="utf-8"))
+        if arguments.out:
+            measure(arguments)
+        header, records = load(arguments.source or arguments.out)
+        write_page(arguments.page, make_tables(header, records))
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        print(f"compare.py: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"compare.py: stopped; what was measured is in {arguments.out}", file=sys.stderr)
+        return 130
+    return 1 if any("error" in record for record in records if record["runner"] == OURS) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

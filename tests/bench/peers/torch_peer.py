@@ -1,0 +1,116 @@
+"""PyTorch's speed. Forms: stock; fastdrop, which draws dropout from random bytes (training); compile,
+the inductor, with its weights frozen (inference) or with fastdrop (training)."""
+import os
+import tempfile
+import time
+from typing import Callable
+
+import peer
+
+FORMS = ("stock", "fastdrop", "compile")
+OPTIONS = peer.parse_options(peer.WORKS, FORMS)
+try:
+    import torch
+    import torch.nn.functional as F
+    import torch_data
+    import torch_model
+except ImportError as error:
+    peer.not_installed(error)
+
+TRIAL_BATCH = 32
+Step = Callable[[], object]
+
+
+def build(fused: bool) -> torch.nn.Module:
+    model = torch_model.build(OPTIONS.model, fused)
+    peer.check_parameters(OPTIONS.model, sum(p.numel() for p in model.parameters()))
+    return model.train(OPTIONS.work == "train")
+
+
+def training_step(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
+    pictures = torch.rand(batch, *peer.SHAPES[OPTIONS.model])
+    labels = torch.randint(0, peer.CLASSES[OPTIONS.model], (batch,))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-4, eps=1e-7,
+                                  fused=True)
+    forward = torch.compile(model) if compiled else model
+
+    def step() -> float:
+        optimizer.zero_grad(set_to_none=True)
+        loss = F.cross_entropy(forward(pictures), labels)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def inference(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
+    pictures = torch.rand(batch, *peer.SHAPES[OPTIONS.model])
+    if compiled:
+        import torch._inductor.config as inductor
+        inductor.freezing = True
+    forward = torch.compile(model) if compiled else model
+    guard = torch.no_grad if compiled else torch.inference_mode  # freezing wants the former
+
+    def step() -> float:
+        with guard():
+            return forward(pictures)[0, 0].item()
+
+    return step
+
+
+def model_step(fused: bool, batch: int, compiled: bool) -> Step:
+    make = training_step if OPTIONS.work == "train" else inference
+    return make(build(fused), batch, compiled)
+
+
+def trial_seconds(fused: bool) -> float:
+    """The better of two calls after a first one, on a small batch."""
+    step = model_step(fused, min(OPTIONS.batch, TRIAL_BATCH), False)
+    step()
+    times = []
+    for _ in range(2):
+        begin = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def choose_attention() -> tuple[bool, str]:
+    """Fused or by hand, whichever is faster here; the start-up takes the fused one untried."""
+    if OPTIONS.model == "shiftvit":
+        return False, ""
+    fused = OPTIONS.work == "startup" or trial_seconds(True) <= trial_seconds(False)
+    return fused, ", fused attention" if fused else ", attention by hand"
+
+
+def data_step() -> Step:
+    pictures = torch.randint(0, 256, (OPTIONS.batch, 32, 32, 3), dtype=torch.uint8)
+    augment = (torch_data.augment_shiftvit if OPTIONS.model == "shiftvit"
+               else torch_data.augment_vit)
+    return lambda: augment(pictures)[0, 0, 0, 0].item()
+
+
+def make_peer() -> peer.Peer:
+    version = f"PyTorch {torch.__version__}"
+    if OPTIONS.work == "data":
+        return peer.Peer(data_step(), f"{version}, every picture its own draw")
+    training, compiled = OPTIONS.work == "train", OPTIONS.form == "compile"
+    torch_model.Dropout.fast = training and OPTIONS.form != "stock"
+    begin = time.perf_counter()
+    fused, attention = choose_attention()
+    trial = time.perf_counter() - begin
+    dropout = ", dropout from bytes" if torch_model.Dropout.fast else ""
+    compiler = ", inductor" + ("" if training else " with frozen weights") if compiled else ""
+    step = model_step(fused, OPTIONS.batch, compiled)
+    return peer.Peer(step, version + attention + dropout + compiler, trial)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(OPTIONS.threads)
+    torch.set_num_interop_threads(1)
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory(prefix="shiftvit-bench-") as cache:
+        # Of its own: every run compiles, and none finds what a stopped one left half written.
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
+        peer.report(OPTIONS, "torch", make_peer())
