@@ -28,7 +28,8 @@ enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_RE
 static const struct argp_option option_list[] = {
     {"work", KEY_WORK, "NAME", 0,
      "train (default): forward, loss, backward, update on pictures in memory; infer: forward; "
-     "latency: forward of a batch of 1; data: drawing, resizing and augmenting a batch; "
+     "latency: forward of a batch of 1; data: resizing and augmenting a batch of pictures in "
+     "memory; "
      "gemm: every matrix product of a training step, by provider; limits: multiply-adds and memory "
      "by the number of threads",
      0},

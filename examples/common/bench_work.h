@@ -17,6 +17,8 @@ typedef struct bench_work {
     svit_loader *loader;
     float *images, *logits, *dlogits;
     int32_t *labels;
+    uint8_t *pixels; /* what `data` borrows, and its labels */
+    int32_t *picture_labels;
 } bench_work;
 
 svit_status bench_work_create(bench_work *self, struct program *program, int32_t kind,
