@@ -90,18 +90,50 @@ static json_t *preprocessing_object(const svit_model *model)
     return json_loads(text, 0, NULL);
 }
 
+/* Sessions that users ask about. */
+static const struct {
+    const char *name;
+    uint32_t batch;
+    int32_t mode;
+} sessions[] = {
+    {"predict_1", 1, SVIT_MODE_INFER},
+    {"predict_256", 256, SVIT_MODE_INFER},
+    {"train_256", 256, SVIT_MODE_TRAIN},
+};
+enum { SESSIONS = sizeof sessions / sizeof *sessions };
+
+/* Bytes of the sessions, and of the weights that all of them share; null for one that is too large
+ * for this machine. */
+static json_t *memory_object(svit_model *model)
+{
+    json_t *object = json_object();
+    json_int_t weights = (json_int_t)(svit_model_parameter_elements(model) * sizeof(float));
+    json_object_set_new(object, "weights", json_integer(weights));
+    for (size_t i = 0; i < SESSIONS; i++) {
+        svit_session_config config;
+        uint64_t bytes = 0;
+        svit_session_config_init(&config, sizeof config);
+        config.max_batch = sessions[i].batch;
+        config.mode = sessions[i].mode;
+        svit_status status = svit_session_plan(&bytes, model, &config, NULL);
+        json_object_set_new(object, sessions[i].name,
+                            status == SVIT_OK ? json_integer((json_int_t)bytes) : json_null());
+    }
+    return object;
+}
+
 static svit_status model_object(json_t **out, struct program *program, const char *path,
-                                const svit_model *model)
+                                svit_model *model)
 {
     svit_model_config config;
     char *text = NULL;
     TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
     TRY(config_text(&text, program, &config));
-    *out = json_pack("{s:s, s:o, s:I, s:o, s:o, s:o}", "file", path, "config",
+    *out = json_pack("{s:s, s:o, s:I, s:o, s:o, s:o, s:o}", "file", path, "config",
                      json_loads(text, 0, NULL), "parameters",
                      (json_int_t)svit_model_parameter_elements(model), "tensors",
                      parameters_array(model), "classes", classes_array(model), "preprocessing",
-                     preprocessing_object(model));
+                     preprocessing_object(model), "memory", memory_object(model));
     free(text);
     return *out ? SVIT_OK
                 : program_fail(program, SVIT_E_MEMORY, "no memory to describe '%s'", path);
@@ -134,6 +166,15 @@ static void print_tensors(const json_t *tensors)
     }
 }
 
+static void print_memory(const json_t *object)
+{
+    const char *name;
+    json_t *value;
+    puts("memory, MiB");
+    json_object_foreach((json_t *)object, name, value) if (json_is_integer(value))
+        printf("  %-18s %.1f\n", name, (double)json_integer_value(value) / (1 << 20));
+}
+
 static void print_model(json_t *object)
 {
     size_t i;
@@ -150,6 +191,7 @@ static void print_model(json_t *object)
         print_fields("preprocessing", preprocessing);
     else
         puts("preprocessing: none in the file");
+    print_memory(json_object_get(object, "memory"));
 }
 
 static void print_line(json_t *object)

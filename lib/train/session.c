@@ -137,7 +137,7 @@ static void plan(svit_session *session, sv_arena *arena)
     arena->overflow = arena->overflow || overflow;
 }
 
-static svit_status take_memory(svit_session *session, svit_error *err)
+static svit_status measure_memory(svit_session *session, size_t *bytes, svit_error *err)
 {
     sv_arena measured = {0};
     plan(session, &measured);
@@ -145,11 +145,19 @@ static svit_status take_memory(svit_session *session, svit_error *err)
         return sv_fail(err, SVIT_E_MEMORY,
                        "a session of max_batch %u does not fit the address space",
                        session->config.max_batch);
+    *bytes = measured.bytes;
+    return SVIT_OK;
+}
+
+static svit_status take_memory(svit_session *session, svit_error *err)
+{
     const sv_allocator *allocator = &session->model->context->allocator;
-    session->memory = sv_allocate(allocator, measured.bytes);
+    size_t bytes = 0;
+    SVIT_TRY(measure_memory(session, &bytes, err));
+    session->memory = sv_allocate(allocator, bytes);
     if (!session->memory)
-        return sv_fail_memory(err, measured.bytes, "a session");
-    session->memory_bytes = measured.bytes;
+        return sv_fail_memory(err, bytes, "a session");
+    session->memory_bytes = bytes;
     sv_arena arena = {.base = session->memory};
     plan(session, &arena);
     if (session->trains)
@@ -157,7 +165,7 @@ static svit_status take_memory(svit_session *session, svit_error *err)
     return SVIT_OK;
 }
 
-static svit_status build(svit_session *session, svit_error *err)
+static svit_status find_layers(svit_session *session, svit_error *err)
 {
     const svit_model_config *config = &session->model->config;
     session->input =
@@ -168,14 +176,13 @@ static svit_status build(svit_session *session, svit_error *err)
                              session->input.width, err));
     sv_map out = session->layers.layers[session->layers.count - 1]->out;
     session->classes = sv_map_tokens(out) * out.channels;
-    return take_memory(session, err);
+    return SVIT_OK;
 }
 
-SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
-                                         const svit_session_config *config, svit_error *err)
+/* A session without its memory. */
+static svit_status prepare(svit_session **out, svit_model *model, const svit_session_config *config,
+                           svit_error *err)
 {
-    SV_REQUIRE(out);
-    SV_REQUIRE(model);
     svit_session_config own;
     svit_session_config_init(&own, sizeof own);
     if (config)
@@ -190,13 +197,44 @@ SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
     session->config = own;
     session->trains = own.mode == SVIT_MODE_TRAIN;
     session->mode = own.mode;
-    svit_status status = build(session, err);
+    svit_status status = find_layers(session, err);
     if (status != SVIT_OK) {
         svit_session_free(session);
         return status;
     }
     *out = session;
     return SVIT_OK;
+}
+
+SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
+                                         const svit_session_config *config, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(model);
+    svit_session *session;
+    SVIT_TRY(prepare(&session, model, config, err));
+    svit_status status = take_memory(session, err);
+    if (status != SVIT_OK) {
+        svit_session_free(session);
+        return status;
+    }
+    *out = session;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_session_plan(uint64_t *bytes, svit_model *model,
+                                       const svit_session_config *config, svit_error *err)
+{
+    SV_REQUIRE(bytes);
+    SV_REQUIRE(model);
+    svit_session *session;
+    size_t measured = 0;
+    SVIT_TRY(prepare(&session, model, config, err));
+    svit_status status = measure_memory(session, &measured, err);
+    if (status == SVIT_OK)
+        *bytes = measured;
+    svit_session_free(session);
+    return status;
 }
 
 SVIT_API void svit_session_free(svit_session *session)

@@ -196,6 +196,32 @@ START_TEST(test_memory_of_inference_grows_with_the_tokens)
 }
 END_TEST
 
+/* What is planned is what is taken. */
+START_TEST(test_a_plan_is_the_memory_of_its_session)
+{
+    svit_context *context = fit_context(2);
+    svit_model *model = pixel_model(context, 8, 12, 1);
+    for (int32_t mode = SVIT_MODE_INFER; mode <= SVIT_MODE_TRAIN; mode++) {
+        svit_session_config config;
+        svit_session_config_init(&config, sizeof config);
+        config.max_batch = 33;
+        config.mode = mode;
+        uint64_t bytes = 0;
+        svit_session *session = NULL;
+        WORKS(svit_session_plan(&bytes, model, &config, err));
+        WORKS(svit_session_create(&session, model, &config, err));
+        ck_assert_uint_gt(bytes, 0);
+        ck_assert_uint_eq(bytes, svit_session_memory(session));
+        svit_session_free(session);
+        config.max_batch = 0;
+        FAILS(svit_session_plan(&bytes, model, &config, err), SVIT_E_ARGUMENT, "max_batch");
+    }
+    FAILS(svit_session_plan(NULL, model, NULL, err), SVIT_E_ARGUMENT, "bytes is NULL");
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *sequences_suite(void)
 {
     Suite *suite = suite_create("sequences");
@@ -204,6 +230,7 @@ static Suite *sequences_suite(void)
     tcase_add_loop_test(lengths, test_attention_over_1025_tokens_is_the_definition, 0, 2);
     tcase_add_loop_test(lengths, test_one_token_attends_to_itself_or_to_nothing, 0, 2);
     tcase_add_test(lengths, test_memory_of_inference_grows_with_the_tokens);
+    tcase_add_test(lengths, test_a_plan_is_the_memory_of_its_session);
     suite_add_tcase(suite, lengths);
     return suite;
 }
