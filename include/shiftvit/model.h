@@ -38,9 +38,11 @@ enum {
     SVIT_DROP_PATH_CONSTANT = 2 /* the same rate in every block */
 };
 enum {
-    SVIT_INIT_SEED = 0, /* Glorot uniform, biases 0 (the Keras code) */
-    SVIT_INIT_PAPER = 1 /* the paper's code: truncated normal, standard deviation 0.02, in a
-                           ShiftViT; Xavier normal in a ViT */
+    SVIT_INIT_SEED = 0,      /* Glorot uniform, biases 0 (the Keras code) */
+    SVIT_INIT_PAPER = 1,     /* the paper's code: truncated normal, standard deviation 0.02, in a
+                                ShiftViT; Xavier normal in a ViT */
+    SVIT_INIT_KERAS_3_14 = 2 /* as SVIT_INIT_SEED, but that attention's weights have the fans that
+                                Keras counted up to 3.14, as if they were a convolution's */
 };
 
 enum {

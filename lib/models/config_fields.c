@@ -76,7 +76,7 @@ const sv_config_field sv_config_fields[] = {
     RATE(drop_path, BOTH),
     WORD(drop_path_rule, BOTH, "stage", "network", "constant"),
     WORD(names, VIT, "seed", "paper"),
-    WORD(init, BOTH, "seed", "paper"),
+    WORD(init, BOTH, "seed", "paper", "keras-3.14"),
 };
 const size_t sv_config_field_count = sizeof sv_config_fields / sizeof *sv_config_fields;
 

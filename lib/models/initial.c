@@ -68,7 +68,7 @@ static void fill_standard_normal(real *w, size_t elements, const sv_parameter *p
 /* NULL for a parameter that begins with one number everywhere. */
 static fill_rule rule_of(const sv_parameter *parameter, const svit_model_config *config)
 {
-    int seed = config->init == SVIT_INIT_SEED;
+    int seed = config->init != SVIT_INIT_PAPER;
     if (parameter->role == SV_ROLE_POSITION)
         return seed ? fill_embedding : fill_standard_normal;
     if (parameter->role != SV_ROLE_WEIGHT)

@@ -30,14 +30,25 @@ static svit_status add_patches(const sv_scope *in, const svit_model_config *conf
     return sv_scope_linear(in, names->patch, config->dim, elements, 1);
 }
 
+/* Keras has attention's weights in three dimensions, [dim, heads, head_dim] and [heads, head_dim,
+ * dim]. Up to 3.14 it took the first dimension for a kernel's area, which both fans count. */
+static void set_convolution_fans(sv_parameter *parameter, double area, double in, double out)
+{
+    parameter->fan_in = area * in;
+    parameter->fan_out = area * out;
+}
+
 /* weight [3 * width, dim]: queries, keys, values. Keras draws them as three weights. */
 static svit_status add_qkv(const sv_scope *in, const svit_model_config *config)
 {
     size_t width = (size_t)config->heads * config->head_dim, index = in->table->count;
     SVIT_TRY(sv_scope_linear(in, sv_vit_names_of(config)->qkv, 3 * width, config->dim,
                              config->qkv_bias));
+    sv_parameter *qkv = &in->table->list[index];
     if (config->init == SVIT_INIT_SEED)
-        in->table->list[index].fan_out = (double)width;
+        qkv->fan_out = (double)width;
+    if (config->init == SVIT_INIT_KERAS_3_14)
+        set_convolution_fans(qkv, config->dim, config->heads, config->head_dim);
     return SVIT_OK;
 }
 
@@ -45,8 +56,12 @@ static svit_status add_projection(const sv_scope *in, const svit_model_config *c
 {
     if (!sv_vit_has_projection(config))
         return SVIT_OK;
-    return sv_scope_linear(in, sv_vit_names_of(config)->projection, config->dim,
-                           (size_t)config->heads * config->head_dim, 1);
+    size_t index = in->table->count;
+    SVIT_TRY(sv_scope_linear(in, sv_vit_names_of(config)->projection, config->dim,
+                             (size_t)config->heads * config->head_dim, 1));
+    if (config->init == SVIT_INIT_KERAS_3_14)
+        set_convolution_fans(&in->table->list[index], config->heads, config->head_dim, config->dim);
+    return SVIT_OK;
 }
 
 static svit_status add_temperature(const sv_scope *in, const svit_model_config *config)

@@ -349,6 +349,32 @@ static svit_model *one_layer(const char *preset)
     return model;
 }
 
+/* sqrt(6 / (64 (4 + 64))) and sqrt(6 / (4 (64 + 64))); the others as ever. */
+START_TEST(test_attention_may_begin_as_in_earlier_keras)
+{
+    svit_model_config config;
+    WORKS(svit_model_config_preset(&config, sizeof config, "vit-cifar100", err));
+    config.init = SVIT_INIT_KERAS_3_14;
+    config.depth = 1;
+    svit_model *model = NULL;
+    WORKS(svit_model_create(&model, context, &config, 3, err));
+    const struct {
+        const char *name;
+        double limit;
+    } wanted[] = {{"blocks.0.attn.qkv.weight", 0.0371303},
+                  {"blocks.0.attn.proj.weight", 0.1082532},
+                  {"blocks.0.mlp.fc1.weight", 0.1767767},
+                  {"pos_embed", 0.05}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        double square, most;
+        moments(model, wanted[i].name, &square, &most);
+        ck_assert_double_le(most, 1.00001 * wanted[i].limit);
+        ck_assert_double_gt(most, 0.99 * wanted[i].limit);
+    }
+    svit_model_free(model);
+}
+END_TEST
+
 START_TEST(test_initial_weights_of_a_vit_follow_their_rule)
 {
     svit_model *model = one_layer(drawn[_i].preset);
@@ -591,6 +617,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_wrong_calls_name_the_argument_and_change_nothing);
     tcase_add_test(c, test_initial_weights_depend_on_the_seed_alone);
     tcase_add_test(c, test_initial_weights_follow_their_rule);
+    tcase_add_test(c, test_attention_may_begin_as_in_earlier_keras);
     tcase_add_loop_test(c, test_initial_weights_of_a_vit_follow_their_rule, 0,
                         sizeof drawn / sizeof *drawn);
     tcase_add_loop_test(c, test_temperatures_norms_and_biases_begin_with_one_number, 0,
