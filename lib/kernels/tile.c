@@ -58,8 +58,10 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     SV_REGISTERS
     for (size_t r = 0; r < rows; r++) {
         SV_REGISTERS
-        for (size_t v = 0; v < vectors; v++)
+        for (size_t v = 0; v < vectors; v++) {
             sum[r][v] = (vreal){0};
+            __builtin_prefetch(c + r * ldc + v * LANES, 1); /* it is wanted after the last sum */
+        }
     }
     const real *a = sides->a, *panel = sides->panel;
     const size_t row = sides->row, column = sides->column;
