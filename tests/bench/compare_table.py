@@ -10,7 +10,7 @@ from compare_runs import OURS
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 MODELS = {"shiftvit": "ShiftViT", "vit": "ViT", "slvit": "SL-ViT"}
 TITLES = {"train": "training", "infer": "inference", "latency": "one picture",
-          "data": "pictures drawn and augmented", "startup": "start to first result"}
+          "data": "pictures augmented", "startup": "start to first result"}
 UNITS = {"latency": "ms", "startup": "s"}  # else pictures a second
 Record = dict[str, object]
 
