@@ -3,7 +3,6 @@
 #include "layers/attention.h"
 
 #include "layers/chance.h"
-#include "layers/shares.h"
 
 #include <math.h>
 
@@ -12,7 +11,7 @@ enum { SCORES_AT_ONCE = 16384, MASK_BITS = 32 };
 /* A multiple of 32, so that a block of scores is whole words of its mask. */
 static size_t queries_at_once(size_t tokens)
 {
-    size_t all = (tokens + MASK_BITS - 1) / MASK_BITS * MASK_BITS;
+    size_t all = sv_tile_count(tokens, MASK_BITS) * MASK_BITS;
     size_t wanted = SCORES_AT_ONCE / tokens / MASK_BITS * MASK_BITS;
     if (wanted < MASK_BITS)
         wanted = MASK_BITS;
@@ -22,7 +21,7 @@ static size_t queries_at_once(size_t tokens)
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n)
 {
     attention_saved saved = {0};
-    size_t tokens = sv_map_tokens(block->base.in), blocks = (tokens + MASK_BITS - 1) / MASK_BITS;
+    size_t tokens = sv_map_tokens(block->base.in), blocks = sv_tile_count(tokens, MASK_BITS);
     saved.mean = sv_arena_reals(arena, n, tokens);
     saved.rstd = sv_arena_reals(arena, n, tokens);
     saved.o = sv_arena_reals(arena, n * tokens, block->inner);
@@ -38,18 +37,18 @@ static size_t weight_bytes(const attention_block *block)
     return 4 * block->inner * block->base.in.channels * sizeof(real);
 }
 
-attention_shares sv_attention_shares(sv_arena *arena, const attention_block *block, size_t groups)
+void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
+                         const attention_block *block, size_t groups)
 {
-    attention_shares shares;
     size_t c = block->base.in.channels, wide = 3 * block->inner;
-    shares.dqkv_weight = sv_arena_reals(arena, groups * wide, c);
-    shares.dproj_weight = sv_arena_reals(arena, groups * c, block->inner);
-    shares.dqkv_bias = sv_arena_reals(arena, groups, wide);
-    shares.dproj_bias = sv_arena_reals(arena, groups, c);
-    shares.dnorm_weight = sv_arena_reals(arena, groups, c);
-    shares.dnorm_bias = sv_arena_reals(arena, groups, c);
-    shares.dscale = sv_arena_reals(arena, groups, block->heads);
-    return shares;
+    list[SHARE_QKV_WEIGHT] = (sv_share){block->qkv.weight, wide * c, NULL};
+    list[SHARE_PROJ_WEIGHT] = (sv_share){block->proj.weight, c * block->inner, NULL};
+    list[SHARE_QKV_BIAS] = (sv_share){block->qkv_bias, wide, NULL};
+    list[SHARE_PROJ_BIAS] = (sv_share){block->proj_bias, c, NULL};
+    list[SHARE_NORM_WEIGHT] = (sv_share){block->norm_weight, c, NULL};
+    list[SHARE_NORM_BIAS] = (sv_share){block->norm_bias, c, NULL};
+    list[SHARE_SCALE] = (sv_share){SV_NO_PARAMETER, block->heads, NULL};
+    sv_shares_take(arena, list, ATTENTION_SHARES, groups);
 }
 
 static real *packed(sv_arena *arena, const svit_context *context, size_t k, size_t n)
@@ -93,8 +92,9 @@ static void measure(const sv_layer *layer, const svit_context *context, size_t n
     const attention_block *block = (const attention_block *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     if (training) {
+        sv_share shares[ATTENTION_SHARES];
         sv_attention_saved(&saved, block, n);
-        sv_attention_shares(&shared, block, sv_share_groups_most(n, weight_bytes(block)));
+        sv_attention_shares(shares, &shared, block, sv_share_groups_most(n, weight_bytes(block)));
     }
     sv_attention_work(&worker, block, context, training);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
@@ -110,7 +110,7 @@ attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void 
     }
     call.tokens = sv_map_tokens(layer->in);
     call.queries = queries_at_once(call.tokens);
-    call.mask_blocks = (call.tokens + MASK_BITS - 1) / MASK_BITS;
+    call.mask_blocks = sv_tile_count(call.tokens, MASK_BITS);
     call.group_images = sv_share_images(run->n, weight_bytes(block));
     return call;
 }

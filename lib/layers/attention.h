@@ -3,7 +3,7 @@
 #define SV_ATTENTION_H
 
 #include "layers/create.h"
-#include "layers/linear.h"
+#include "layers/shares.h"
 
 typedef struct attention_block {
     sv_layer base;
@@ -28,13 +28,17 @@ typedef struct attention_saved {
     real *path;        /* [n], NULL without DropPath */
 } attention_saved;
 
-/* Shares of the parameters' gradients: those of group g of images at g times their elements. */
-typedef struct attention_shares {
-    real *dqkv_weight, *dproj_weight; /* [3 inner, c], [c, inner] */
-    real *dqkv_bias, *dproj_bias;     /* [3 inner], [c] */
-    real *dnorm_weight, *dnorm_bias;  /* [c] */
-    real *dscale;                     /* [heads] */
-} attention_shares;
+/* Gradients that are sums over images. */
+enum {
+    SHARE_QKV_WEIGHT,
+    SHARE_PROJ_WEIGHT,
+    SHARE_QKV_BIAS,
+    SHARE_PROJ_BIAS,
+    SHARE_NORM_WEIGHT,
+    SHARE_NORM_BIAS,
+    SHARE_SCALE, /* of each head's scores */
+    ATTENTION_SHARES
+};
 
 /* A worker's scratch, for one image. Scores are made for so many queries at a time that they stay
  * in cache: memory is linear in the tokens. */
@@ -54,7 +58,7 @@ typedef struct attention_call {
     const attention_block *block;
     const sv_run *run;
     attention_saved saved;
-    attention_shares shares;
+    sv_share shares[ATTENTION_SHARES];
     real *out;
     const real *in, *x;
     size_t tokens;       /* of an image */
@@ -64,7 +68,8 @@ typedef struct attention_call {
 } attention_call;
 
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n);
-attention_shares sv_attention_shares(sv_arena *arena, const attention_block *block, size_t groups);
+void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
+                         const attention_block *block, size_t groups);
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block,
                                  const svit_context *context, int training);
 

@@ -2,7 +2,6 @@
  * scores are made once more instead of kept, and its share of the weight gradients is added while
  * what it is made of is in cache; the groups' shares are added up in their order. */
 #include "layers/attention.h"
-#include "layers/shares.h"
 
 #include <string.h>
 
@@ -67,54 +66,32 @@ static real head_backward(const attention_call *call, const attention_work *work
     return dscale;
 }
 
-/* The shares of group `group` alone. */
-static attention_shares shares_of(const attention_call *call, size_t group)
+static real *share_of(const attention_call *call, size_t which, size_t image)
 {
-    const attention_block *block = call->block;
-    const attention_shares *all = &call->shares;
-    size_t c = block->base.in.channels, wide = 3 * block->inner;
-    return (attention_shares){
-        all->dqkv_weight + group * wide * c, all->dproj_weight + group * c * block->inner,
-        all->dqkv_bias + group * wide,       all->dproj_bias + group * c,
-        all->dnorm_weight + group * c,       all->dnorm_bias + group * c,
-        all->dscale + group * block->heads};
-}
-
-static void clear_shares(const attention_call *call, const attention_shares *shares)
-{
-    const attention_block *block = call->block;
-    size_t c = block->base.in.channels, wide = 3 * block->inner;
-    memset(shares->dqkv_weight, 0, wide * c * sizeof(real));
-    memset(shares->dproj_weight, 0, c * block->inner * sizeof(real));
-    memset(shares->dqkv_bias, 0, wide * sizeof(real));
-    memset(shares->dproj_bias, 0, c * sizeof(real));
-    memset(shares->dnorm_weight, 0, c * sizeof(real));
-    memset(shares->dnorm_bias, 0, c * sizeof(real));
-    memset(shares->dscale, 0, block->heads * sizeof(real));
+    return sv_share_of(&call->shares[which], image / call->group_images);
 }
 
 /* The image's share of the gradients of the weights and biases. */
-static void add_weights(const attention_call *call, const attention_work *work, size_t image,
-                        const attention_shares *shares)
+static void add_weights(const attention_call *call, const attention_work *work, size_t image)
 {
     const attention_block *block = call->block;
     const svit_context *context = call->run->context;
     size_t tokens = call->tokens, c = block->base.in.channels, wide = 3 * block->inner;
     const real *o = call->saved.o + image * tokens * block->inner;
-    context->gemm->multiply_transposed(context->kernels, shares->dqkv_weight, c, work->dqkv, wide,
-                                       work->xn, c, wide, c, tokens, work->weight_scratch);
-    context->kernels->add_rows(shares->dqkv_bias, work->dqkv, tokens, wide);
+    context->gemm->multiply_transposed(context->kernels, share_of(call, SHARE_QKV_WEIGHT, image), c,
+                                       work->dqkv, wide, work->xn, c, wide, c, tokens,
+                                       work->weight_scratch);
+    context->kernels->add_rows(share_of(call, SHARE_QKV_BIAS, image), work->dqkv, tokens, wide);
     if (!block->identity)
-        context->gemm->multiply_transposed(context->kernels, shares->dproj_weight, block->inner,
-                                           work->dbranch, c, o, block->inner, c, block->inner,
-                                           tokens, work->weight_scratch);
-    context->kernels->add_rows(shares->dproj_bias, work->dbranch, tokens, c);
+        context->gemm->multiply_transposed(
+            context->kernels, share_of(call, SHARE_PROJ_WEIGHT, image), block->inner, work->dbranch,
+            c, o, block->inner, c, block->inner, tokens, work->weight_scratch);
+    context->kernels->add_rows(share_of(call, SHARE_PROJ_BIAS, image), work->dbranch, tokens, c);
 }
 
 /* xn and qkv once more;  dbranch = path dy;  do = dbranch Wproj;  dqkv by heads;
  * dxn = dqkv Wqkv;  dx = dy + norm'(dxn) */
-static void image_backward(const attention_call *call, const attention_work *work, size_t image,
-                           const attention_shares *shares)
+static void image_backward(const attention_call *call, const attention_work *work, size_t image)
 {
     const attention_block *block = call->block;
     const attention_saved *saved = &call->saved;
@@ -133,10 +110,11 @@ static void image_backward(const attention_call *call, const attention_work *wor
     else
         sv_linear_backward(&block->proj, run, work->doutput, work->dbranch, tokens);
     for (size_t head = 0; head < block->heads; head++)
-        shares->dscale[head] += head_backward(call, work, image, head);
-    add_weights(call, work, image, shares);
+        share_of(call, SHARE_SCALE, image)[head] += head_backward(call, work, image, head);
+    add_weights(call, work, image);
     sv_linear_backward(&block->qkv, run, work->dxn, work->dqkv, tokens);
-    kernels->norm_backward_parameters(shares->dnorm_weight, shares->dnorm_bias, work->dxn, x, mean,
+    kernels->norm_backward_parameters(share_of(call, SHARE_NORM_WEIGHT, image),
+                                      share_of(call, SHARE_NORM_BIAS, image), work->dxn, x, mean,
                                       rstd, tokens, c);
     if (!call->out)
         return;
@@ -151,11 +129,10 @@ static void group_task(void *argument, size_t group, uint32_t worker)
     const sv_run *run = call->run;
     sv_arena arena = {.base = sv_worker_scratch(run, worker)};
     attention_work work = sv_attention_work(&arena, call->block, run->context, 1);
-    attention_shares shares = shares_of(call, group);
     size_t first = group * call->group_images;
-    clear_shares(call, &shares);
+    sv_shares_clear(call->shares, ATTENTION_SHARES, group);
     for (size_t i = 0; i < sv_tile_here(run->n, first, call->group_images); i++)
-        image_backward(call, &work, first + i, &shares);
+        image_backward(call, &work, first + i);
 }
 
 /* d(1 / tau) and d(scale[head]) */
@@ -166,27 +143,12 @@ static void add_scale(const attention_call *call, size_t groups)
         return;
     real *gradient = call->run->gradients + block->temperature;
     real tau = call->run->weights[block->temperature];
+    const real *dscale = call->shares[SHARE_SCALE].shares;
     for (size_t i = 0; i < groups * block->heads; i++)
         if (block->per_head)
-            gradient[i % block->heads] += call->shares.dscale[i];
+            gradient[i % block->heads] += dscale[i];
         else
-            gradient[0] -= call->shares.dscale[i] / (tau * tau);
-}
-
-/* Adds the groups' shares in their order. */
-static void add_shares(const attention_call *call, size_t groups)
-{
-    const attention_block *block = call->block;
-    const attention_shares *shares = &call->shares;
-    size_t c = block->base.in.channels, wide = 3 * block->inner;
-    const sv_share list[] = {{block->qkv.weight, wide * c, shares->dqkv_weight},
-                             {block->proj.weight, c * block->inner, shares->dproj_weight},
-                             {block->qkv_bias, wide, shares->dqkv_bias},
-                             {block->proj_bias, c, shares->dproj_bias},
-                             {block->norm_weight, c, shares->dnorm_weight},
-                             {block->norm_bias, c, shares->dnorm_bias}};
-    sv_add_shares(call->run, groups, list, sizeof list / sizeof *list);
-    add_scale(call, groups);
+            gradient[0] -= dscale[i] / (tau * tau);
 }
 
 void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -195,10 +157,11 @@ void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved
     attention_call call = sv_attention_call(layer, run, saved);
     size_t groups = sv_tile_count(run->n, call.group_images);
     sv_arena arena = {.base = run->shared};
-    call.shares = sv_attention_shares(&arena, call.block, groups);
+    sv_attention_shares(call.shares, &arena, call.block, groups);
     call.out = dx;
     call.in = dy;
     call.x = x;
     sv_pool_run(run->context->pool, group_task, &call, groups);
-    add_shares(&call, groups);
+    sv_shares_add(run, call.shares, ATTENTION_SHARES, groups);
+    add_scale(&call, groups);
 }

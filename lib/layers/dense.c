@@ -48,10 +48,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     real *y = call->out + part.first * linear->out;
     sv_linear_forward_part(linear, call->run, y, call->in + part.first * linear->in, part.tokens,
                            part.columns.first, part.columns.count);
-    const real *bias = call->run->weights + call->dense->bias + part.columns.first;
-    for (size_t row = 0; row < part.tokens; row++)
-        call->run->context->kernels->add(y + row * linear->out + part.columns.first, bias,
-                                         part.columns.count);
+    sv_linear_add_bias(linear, call->run, y, call->dense->bias, part.tokens, part.columns);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)

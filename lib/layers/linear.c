@@ -102,6 +102,14 @@ sv_linear_part sv_linear_part_of(const sv_linear_cut *cut, size_t task)
                             sv_column_part(cut->columns, cut->parts, task % cut->parts)};
 }
 
+void sv_linear_add_bias(const sv_linear *linear, const sv_run *run, real *y, size_t bias,
+                        size_t tokens, sv_columns columns)
+{
+    const real *values = run->weights + bias + columns.first;
+    for (size_t row = 0; row < tokens; row++)
+        run->context->kernels->add(y + row * linear->out + columns.first, values, columns.count);
+}
+
 static size_t piece_columns(const sv_weight_job *job)
 {
     if (job->in % PIECE_COLUMNS && job->in % PIECE_COLUMNS_WIDE == 0)

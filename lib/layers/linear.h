@@ -109,6 +109,10 @@ sv_linear_cut sv_linear_cut_of(size_t tokens, size_t columns, size_t in, size_t 
 size_t sv_linear_cut_tasks(const sv_linear_cut *cut);
 sv_linear_part sv_linear_part_of(const sv_linear_cut *cut, size_t task);
 
+/* y[tokens, some columns] += the parameter `bias` */
+void sv_linear_add_bias(const sv_linear *linear, const sv_run *run, real *y, size_t bias,
+                        size_t tokens, sv_columns columns);
+
 /* Tokens so few that the time goes into reading the weights: then inference shares out the columns
  * among the workers and not the tokens. */
 enum { SV_FEW_TOKENS = 64 };

@@ -78,12 +78,8 @@ static void few_task(void *argument, size_t part, uint32_t worker)
     sv_columns columns = sv_column_part(linear->out, call->parts, part);
     sv_linear_forward_part(linear, call->run, call->out, rows, call->tokens, columns.first,
                            columns.count);
-    if (patch->bias == SV_NO_PARAMETER)
-        return;
-    const real *bias = call->run->weights + patch->bias + columns.first;
-    for (size_t t = 0; t < call->tokens; t++)
-        call->run->context->kernels->add(call->out + t * linear->out + columns.first, bias,
-                                         columns.count);
+    if (patch->bias != SV_NO_PARAMETER)
+        sv_linear_add_bias(linear, call->run, call->out, patch->bias, call->tokens, columns);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)

@@ -1,8 +1,7 @@
 /* Groups of images and the sums of their shares. */
 #include "layers/shares.h"
 
-#include "layers/create.h"
-#include "layers/linear.h"
+#include <string.h>
 
 /* Enough for many workers, and not so much that clearing and adding is a burden. */
 enum { GROUPS = 32, SHARES_BYTES = 64 << 20 };
@@ -17,6 +16,18 @@ size_t sv_share_groups_most(size_t n, size_t bytes)
 size_t sv_share_images(size_t n, size_t bytes)
 {
     return sv_tile_count(n, sv_share_groups_most(n, bytes));
+}
+
+void sv_shares_take(sv_arena *arena, sv_share *list, size_t count, size_t groups)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i].shares = sv_arena_reals(arena, groups, list[i].elements);
+}
+
+void sv_shares_clear(const sv_share *list, size_t count, size_t group)
+{
+    for (size_t i = 0; i < count; i++)
+        memset(sv_share_of(&list[i], group), 0, list[i].elements * sizeof(real));
 }
 
 typedef struct share_call {
@@ -35,7 +46,7 @@ static void share_task(void *argument, size_t task, uint32_t worker)
                                               share->shares, call->groups, share->elements);
 }
 
-void sv_add_shares(const sv_run *run, size_t groups, const sv_share *list, size_t count)
+void sv_shares_add(const sv_run *run, const sv_share *list, size_t count, size_t groups)
 {
     share_call call = {run, groups, list};
     sv_pool_run(run->context->pool, share_task, &call, count);

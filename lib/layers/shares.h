@@ -5,7 +5,8 @@
 #ifndef SV_SHARES_H
 #define SV_SHARES_H
 
-#include "autograd/layer.h"
+#include "layers/create.h"
+#include "layers/linear.h"
 
 /* Images of one group of a batch of n, for shares of `bytes` each. */
 size_t sv_share_images(size_t n, size_t bytes);
@@ -13,13 +14,25 @@ size_t sv_share_images(size_t n, size_t bytes);
 /* The most groups that any batch of up to n images has. */
 size_t sv_share_groups_most(size_t n, size_t bytes);
 
-/* A parameter and its shares [groups, elements]; SV_NO_PARAMETER: there is none. */
+/* A number of shares of `elements` each, of a parameter's gradient; SV_NO_PARAMETER: the layer adds
+ * them itself, or needs none. */
 typedef struct sv_share {
     size_t parameter, elements;
-    const real *shares;
+    real *shares; /* [groups, elements] */
 } sv_share;
 
-/* Adds the shares of `count` parameters to their gradients. */
-void sv_add_shares(const sv_run *run, size_t groups, const sv_share *list, size_t count);
+/* Lays out the shares of a list. */
+void sv_shares_take(sv_arena *arena, sv_share *list, size_t count, size_t groups);
+
+/* Sets the shares of one group to 0. */
+void sv_shares_clear(const sv_share *list, size_t count, size_t group);
+
+static inline real *sv_share_of(const sv_share *share, size_t group)
+{
+    return share->shares + group * share->elements;
+}
+
+/* Adds the shares to the gradients of their parameters, in the order of the groups. */
+void sv_shares_add(const sv_run *run, const sv_share *list, size_t count, size_t groups);
 
 #endif

@@ -4,8 +4,6 @@
 #include "layers/shares.h"
 #include "layers/shift_block.h"
 
-#include <string.h>
-
 /* Weights of both products, in bytes, that stay in the second cache beside the tokens at work. */
 enum { SMALL_WEIGHTS = 768 << 10, TOKENS_AT_ONCE = 256 };
 
@@ -19,23 +17,20 @@ int sv_shift_has_groups(const shift_block *block)
     return weight_bytes(block) <= SMALL_WEIGHTS;
 }
 
-typedef struct shift_shares {
-    real *dweight1, *dweight2; /* [hidden, c], [c, hidden] */
-    real *dbias1, *dbias2;     /* [hidden], [c] */
-    real *dnorm_weight, *dnorm_bias;
-} shift_shares;
+/* Gradients that are sums over images. */
+enum { WEIGHT1, WEIGHT2, BIAS1, BIAS2, NORM_WEIGHT, NORM_BIAS, SHARES };
 
-static shift_shares take_shares(sv_arena *arena, const shift_block *block, size_t groups)
+static void take_shares(sv_share list[SHARES], sv_arena *arena, const shift_block *block,
+                        size_t groups)
 {
-    shift_shares shares;
     size_t c = block->map.channels, hidden = block->hidden;
-    shares.dweight1 = sv_arena_reals(arena, groups * hidden, c);
-    shares.dweight2 = sv_arena_reals(arena, groups * hidden, c);
-    shares.dbias1 = sv_arena_reals(arena, groups, hidden);
-    shares.dbias2 = sv_arena_reals(arena, groups, c);
-    shares.dnorm_weight = sv_arena_reals(arena, groups, c);
-    shares.dnorm_bias = sv_arena_reals(arena, groups, c);
-    return shares;
+    list[WEIGHT1] = (sv_share){block->fc1.weight, hidden * c, NULL};
+    list[WEIGHT2] = (sv_share){block->fc2.weight, c * hidden, NULL};
+    list[BIAS1] = (sv_share){block->bias1, hidden, NULL};
+    list[BIAS2] = (sv_share){block->bias2, c, NULL};
+    list[NORM_WEIGHT] = (sv_share){block->norm_weight, c, NULL};
+    list[NORM_BIAS] = (sv_share){block->norm_bias, c, NULL};
+    sv_shares_take(arena, list, SHARES, groups);
 }
 
 /* A worker's scratch for some images. */
@@ -69,51 +64,35 @@ static group_work take_work(sv_arena *arena, const shift_block *block)
 
 void sv_shift_groups_memory(const shift_block *block, size_t n, sv_arena *shared, sv_arena *worker)
 {
-    take_shares(shared, block, sv_share_groups_most(n, weight_bytes(block)));
+    sv_share shares[SHARES];
+    take_shares(shares, shared, block, sv_share_groups_most(n, weight_bytes(block)));
     take_work(worker, block);
 }
 
 typedef struct group_call {
     const shift_call *call;
-    shift_shares shares;
+    sv_share shares[SHARES];
     size_t images; /* of a group */
 } group_call;
 
-static shift_shares shares_of(const group_call *groups, size_t group)
+/* The group's share of the gradients of `tokens` tokens from number `token`. */
+static void add_to_shares(const group_call *groups, size_t group, const group_work *work,
+                          size_t token, size_t tokens)
 {
-    const shift_block *block = groups->call->block;
-    const shift_shares *all = &groups->shares;
-    size_t c = block->map.channels, hidden = block->hidden;
-    return (shift_shares){all->dweight1 + group * hidden * c, all->dweight2 + group * hidden * c,
-                          all->dbias1 + group * hidden,       all->dbias2 + group * c,
-                          all->dnorm_weight + group * c,      all->dnorm_bias + group * c};
-}
-
-static void clear_shares(const shift_block *block, const shift_shares *shares)
-{
-    size_t c = block->map.channels, hidden = block->hidden;
-    memset(shares->dweight1, 0, hidden * c * sizeof(real));
-    memset(shares->dweight2, 0, hidden * c * sizeof(real));
-    memset(shares->dbias1, 0, hidden * sizeof(real));
-    memset(shares->dbias2, 0, c * sizeof(real));
-    memset(shares->dnorm_weight, 0, c * sizeof(real));
-    memset(shares->dnorm_bias, 0, c * sizeof(real));
-}
-
-static void add_shares_of(const shift_call *call, const group_work *work, size_t token,
-                          size_t tokens, const shift_shares *shares)
-{
-    const shift_block *block = call->block;
+    const shift_call *call = groups->call;
     const svit_context *context = call->run->context;
     const sv_kernels *kernels = context->kernels;
-    size_t c = block->map.channels, hidden = block->hidden;
-    context->gemm->multiply_transposed(kernels, shares->dweight1, c, work->dhidden, hidden,
-                                       work->xn, c, hidden, c, tokens, work->weight_scratch);
-    context->gemm->multiply_transposed(kernels, shares->dweight2, hidden, work->dbranch, c, work->a,
+    size_t c = call->block->map.channels, hidden = call->block->hidden;
+    real *shares[SHARES];
+    for (size_t i = 0; i < SHARES; i++)
+        shares[i] = sv_share_of(&groups->shares[i], group);
+    context->gemm->multiply_transposed(kernels, shares[WEIGHT1], c, work->dhidden, hidden, work->xn,
+                                       c, hidden, c, tokens, work->weight_scratch);
+    context->gemm->multiply_transposed(kernels, shares[WEIGHT2], hidden, work->dbranch, c, work->a,
                                        hidden, c, hidden, tokens, work->weight_scratch);
-    kernels->add_rows(shares->dbias1, work->dhidden, tokens, hidden);
-    kernels->add_rows(shares->dbias2, work->dbranch, tokens, c);
-    kernels->norm_backward_parameters(shares->dnorm_weight, shares->dnorm_bias, work->dxn,
+    kernels->add_rows(shares[BIAS1], work->dhidden, tokens, hidden);
+    kernels->add_rows(shares[BIAS2], work->dbranch, tokens, c);
+    kernels->norm_backward_parameters(shares[NORM_WEIGHT], shares[NORM_BIAS], work->dxn,
                                       call->saved.xs + token * c, call->saved.mean + token,
                                       call->saved.rstd + token, tokens, c);
 }
@@ -140,10 +119,11 @@ static void finish(const shift_call *call, const group_work *work, size_t token,
     kernels->shift_backward(call->out + token * c, work->dxs, &block->map, 0, tokens);
 }
 
-/* Whole images, `tokens` tokens of the batch from number `token`. */
-static void images_backward(const shift_call *call, const group_work *work, size_t token,
-                            size_t tokens, const shift_shares *shares)
+/* Whole images of a group, `tokens` tokens of the batch from number `token`. */
+static void images_backward(const group_call *groups, size_t group, const group_work *work,
+                            size_t token, size_t tokens)
 {
+    const shift_call *call = groups->call;
     const shift_block *block = call->block;
     const shift_saved *saved = &call->saved;
     const sv_run *run = call->run;
@@ -153,7 +133,7 @@ static void images_backward(const shift_call *call, const group_work *work, size
     run->context->kernels->norm_apply(work->xn, saved->xs + token * c, saved->mean + token,
                                       saved->rstd + token, run->weights + block->norm_weight,
                                       run->weights + block->norm_bias, tokens, c);
-    add_shares_of(call, work, token, tokens, shares);
+    add_to_shares(groups, group, work, token, tokens);
     finish(call, work, token, tokens);
 }
 
@@ -164,15 +144,14 @@ static void group_task(void *argument, size_t group, uint32_t worker)
     const shift_block *block = call->block;
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
     group_work work = take_work(&arena, block);
-    shift_shares shares = shares_of(groups, group);
     size_t first = group * groups->images;
     size_t end = first + sv_tile_here(call->run->n, first, groups->images);
     size_t most = images_at_once(block, groups->images);
-    clear_shares(block, &shares);
+    sv_shares_clear(groups->shares, SHARES, group);
     for (; first < end; first += most) {
         size_t images = sv_tile_here(end, first, most);
-        images_backward(call, &work, first * call->image_tokens, images * call->image_tokens,
-                        &shares);
+        images_backward(groups, group, &work, first * call->image_tokens,
+                        images * call->image_tokens);
     }
 }
 
@@ -180,17 +159,10 @@ void sv_shift_groups_backward(const shift_call *call)
 {
     const shift_block *block = call->block;
     const sv_run *run = call->run;
-    size_t c = block->map.channels, hidden = block->hidden;
-    size_t images = sv_share_images(run->n, weight_bytes(block));
-    size_t groups = sv_tile_count(run->n, images);
+    group_call all = {.call = call, .images = sv_share_images(run->n, weight_bytes(block))};
+    size_t groups = sv_tile_count(run->n, all.images);
     sv_arena arena = {.base = run->shared};
-    group_call all = {call, take_shares(&arena, block, groups), images};
+    take_shares(all.shares, &arena, block, groups);
     sv_pool_run(run->context->pool, group_task, &all, groups);
-    const sv_share list[] = {{block->fc1.weight, hidden * c, all.shares.dweight1},
-                             {block->fc2.weight, hidden * c, all.shares.dweight2},
-                             {block->bias1, hidden, all.shares.dbias1},
-                             {block->bias2, c, all.shares.dbias2},
-                             {block->norm_weight, c, all.shares.dnorm_weight},
-                             {block->norm_bias, c, all.shares.dnorm_bias}};
-    sv_add_shares(run, groups, list, sizeof list / sizeof *list);
+    sv_shares_add(run, all.shares, SHARES, groups);
 }
