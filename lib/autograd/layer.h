@@ -8,11 +8,13 @@
 #include "tensor/map.h"
 
 typedef struct sv_layer sv_layer;
+struct sv_gemm;
 
 /* One pass over a batch, as all layers see it. */
 typedef struct sv_run {
     svit_context *context;
-    const real *weights; /* flat arrays of the model's parameter table */
+    const struct sv_gemm *gemm; /* of all products */
+    const real *weights;        /* flat arrays of the model's parameter table */
     real *gradients;
     size_t n; /* images */
     int training;
@@ -39,9 +41,8 @@ typedef struct sv_layer_class {
     int keeps_input;   /* backward reads x: nobody writes over it before */
     int training_only; /* y = x in inference, where the layer is left out */
 
-    /* NULL: the layer needs no memory. */
-    void (*measure)(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                    sv_layer_memory *memory);
+    /* For run->n images at the most; NULL: the layer needs no memory. */
+    void (*measure)(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
     /* y[n, out] of x[n, in]. `saved` is NULL where nothing is kept (inference). */
     void (*forward)(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);
@@ -53,7 +54,7 @@ typedef struct sv_layer_class {
 
     /* Makes packed copies of the weights in `memory` of pack_bytes, for inference or for training
      * too; both NULL where the layer has no weights to pack. */
-    size_t (*pack_bytes)(const sv_layer *layer, const svit_context *context, int training);
+    size_t (*pack_bytes)(const sv_layer *layer, const sv_run *run);
     void (*pack)(sv_layer *layer, const sv_run *run, char *memory);
 } sv_layer_class;
 

@@ -1,4 +1,4 @@
-/* The inside of svit_context. Its last two members belong to the kernels' floor, which fills them:
+/* The inside of svit_context. Its last three members belong to the kernels' floor, which fills them:
  * here they are only carried. */
 #ifndef SV_CONTEXT_H
 #define SV_CONTEXT_H
@@ -20,7 +20,8 @@ struct svit_context {
     sv_pool *pool;
     sv_isa isa;
     const struct sv_kernels *kernels;
-    const struct sv_gemm *gemm;
+    const struct sv_gemm *gemm;     /* of products in float32 */
+    const struct sv_gemm *few_gemm; /* where a session infers a few images only */
 };
 
 /* Reads a caller's configuration (NULL: defaults) and makes a context of it, without kernels. */

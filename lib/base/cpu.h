@@ -2,15 +2,27 @@
 #ifndef SV_CPU_H
 #define SV_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Instruction sets that kernels are compiled for, the better the higher. */
-typedef enum sv_isa { SV_ISA_BASELINE, SV_ISA_AVX2, SV_ISA_AVX512 } sv_isa;
+/* Instruction sets that kernels are compiled for. Each has all that those before it have. */
+typedef enum sv_isa {
+    SV_ISA_BASELINE,
+    SV_ISA_AVX2,
+    SV_ISA_AVX512,
+    SV_ISA_AVX512_VNNI, /* dot products of bytes */
+    SV_ISA_AVX512_BF16, /* and of bfloat16 */
+    SV_ISA_AMX          /* the matrix unit, for bytes and bfloat16 */
+} sv_isa;
 
 /* The best that the CPU and the operating system both have. */
 sv_isa sv_cpu_isa(void);
 
-/* "baseline", "avx2", "avx512". */
+/* Asks the operating system for the matrix unit's registers, for the whole process and once for
+ * all; whether it grants them. Signal frames of threads that use them grow by 8 KiB. */
+bool sv_cpu_permit_amx(void);
+
+/* "baseline", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx". */
 const char *sv_isa_name(sv_isa isa);
 
 /* The CPU's own name, into `buffer`; "unknown" where it does not tell. Returns `buffer`. */

@@ -17,7 +17,7 @@ extern const sv_kernels sv_kernels_avx512;
 const sv_kernels *sv_kernels_for(sv_isa isa)
 {
 #ifdef SV_HAVE_X86
-    if (isa == SV_ISA_AVX512)
+    if (isa >= SV_ISA_AVX512)
         return &sv_kernels_avx512;
     if (isa == SV_ISA_AVX2)
         return &sv_kernels_avx2;
@@ -26,13 +26,54 @@ const sv_kernels *sv_kernels_for(sv_isa isa)
     return &sv_kernels_baseline;
 }
 
-const sv_gemm *sv_gemm_find(const char *name)
+/* What a caller may name, and the instruction set that it takes. */
+typedef struct provider {
+    const sv_gemm *gemm;
+    sv_isa isa;
+} provider;
+
+static const provider PROVIDERS[] = {
+    {&sv_gemm_tile, SV_ISA_BASELINE},
+    {&sv_gemm_cblas, SV_ISA_BASELINE},
+#if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
+    {&sv_gemm_amx, SV_ISA_AMX},
+#endif
+};
+
+static bool runs_here(const provider *candidate, sv_isa isa)
 {
-    static const sv_gemm *const PROVIDERS[] = {&sv_gemm_tile, &sv_gemm_cblas};
-    for (size_t i = 0; i < sizeof PROVIDERS / sizeof *PROVIDERS; i++)
-        if (strcmp(PROVIDERS[i]->name, name) == 0)
-            return PROVIDERS[i];
-    return NULL;
+    return candidate->isa <= isa && (candidate->isa < SV_ISA_AMX || sv_cpu_permit_amx());
+}
+
+/* The fastest that runs here: the last in the list after the two that always do. */
+static const sv_gemm *best_gemm(sv_isa isa)
+{
+    for (size_t i = sizeof PROVIDERS / sizeof *PROVIDERS; i-- > 2;)
+        if (runs_here(&PROVIDERS[i], isa))
+            return PROVIDERS[i].gemm;
+    return &sv_gemm_tile;
+}
+
+/* Sets the context's providers. The matrix unit wants many rows; over few the tiles are faster. */
+static svit_status find_gemm(svit_context *context, const char *name, svit_error *err)
+{
+    sv_isa isa = context->isa;
+    if (!name) {
+        context->gemm = best_gemm(isa);
+        context->few_gemm = &sv_gemm_tile;
+        return SVIT_OK;
+    }
+    for (size_t i = 0; i < sizeof PROVIDERS / sizeof *PROVIDERS; i++) {
+        if (strcmp(PROVIDERS[i].gemm->name, name) != 0)
+            continue;
+        if (!runs_here(&PROVIDERS[i], isa))
+            return sv_fail(err, SVIT_E_UNSUPPORTED, "gemm is '%s'; this machine's CPU runs %s only",
+                           name, sv_isa_name(isa));
+        context->gemm = context->few_gemm = PROVIDERS[i].gemm;
+        return SVIT_OK;
+    }
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "gemm is '%.60s'; 'tile', 'cblas', 'amx' or NULL is accepted", name);
 }
 
 /* Tests run every copy of the kernels by lowering what the CPU is taken for; it cannot be raised.
@@ -52,14 +93,12 @@ SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_
     SV_REQUIRE(out);
     svit_context *context = NULL;
     SVIT_TRY(sv_context_open(&context, config, err));
-    const char *name = config && config->gemm ? config->gemm : "tile";
     context->isa = lowered_isa(context->isa);
     context->kernels = sv_kernels_for(context->isa);
-    context->gemm = sv_gemm_find(name);
-    if (!context->gemm) {
+    svit_status status = find_gemm(context, config ? config->gemm : NULL, err);
+    if (status != SVIT_OK) {
         svit_context_free(context);
-        return sv_fail(err, SVIT_E_ARGUMENT, "gemm is '%.60s'; 'tile', 'cblas' or NULL is accepted",
-                       name);
+        return status;
     }
     if (context->gemm == &sv_gemm_cblas)
         sv_blas_use_one_thread();
@@ -82,6 +121,15 @@ static int below(const char *core, sv_isa isa)
     return 0;
 }
 
+static json_t *gemms_here(const svit_context *context)
+{
+    json_t *names = json_array();
+    for (size_t i = 0; i < sizeof PROVIDERS / sizeof *PROVIDERS; i++)
+        if (runs_here(&PROVIDERS[i], context->isa))
+            json_array_append_new(names, json_string(PROVIDERS[i].gemm->name));
+    return names;
+}
+
 static json_t *describe(const svit_context *context)
 {
     char cpu[64], warning[160];
@@ -93,11 +141,12 @@ static json_t *describe(const svit_context *context)
                  sv_blas_core(), sv_isa_name(best));
         json_array_append_new(warnings, json_string(warning));
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "version", svit_version_string(),
-                     "cpu", sv_cpu_name(cpu, sizeof cpu), "instruction_set",
-                     sv_isa_name(context->kernels->isa), "gemm", context->gemm->name, "blas",
-                     sv_blas_description(), "blas_core", sv_blas_core(), "threads",
-                     (int)svit_context_threads(context), "warnings", warnings);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:i, s:o}", "version",
+                     svit_version_string(), "cpu", sv_cpu_name(cpu, sizeof cpu), "instruction_set",
+                     sv_isa_name(context->kernels->isa), "gemm", context->gemm->name, "gemms",
+                     gemms_here(context), "blas", sv_blas_description(), "blas_core",
+                     sv_blas_core(), "threads", (int)svit_context_threads(context), "warnings",
+                     warnings);
 }
 
 SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,

@@ -10,41 +10,65 @@
 typedef struct sv_operand {
     const real *b;
     size_t k, n, row, column;
-    real *packed; /* what the provider made of b; NULL where it needs nothing */
+    void *packed; /* what the provider made of b; unused where it needs nothing */
 } sv_operand;
+
+/* A left-hand side: element (i, p) at a[i * row + p * column], one of row and column being 1. */
+typedef struct sv_left {
+    const real *a;
+    size_t row, column;
+} sv_left;
+
+/* Where a product goes: c[m,n] = it, or += it. */
+typedef struct sv_output {
+    real *c;
+    size_t ldc;
+    int accumulate;
+} sv_output;
 
 typedef struct sv_gemm {
     const char *name;
 
-    /* Numbers that `packed` needs; 0: b is read in place. */
-    size_t (*packed_elements)(const sv_kernels *kernels, size_t k, size_t n);
-    void (*pack)(const sv_kernels *kernels, sv_operand *operand);
+    /* Bytes that `packed` needs; 0: b is read in place. */
+    size_t (*packed_bytes)(const sv_kernels *kernels, size_t k, size_t n);
+    void (*pack)(const sv_kernels *kernels, const sv_operand *operand);
 
-    /* c[m, first..first+count-1] = a[m,k] b[k, the same columns]: a's rows next to each other, c's
-     * n apart. first is a multiple of SV_GEMM_COLUMNS that leaves at least SV_GEMM_REST columns,
-     * and so is the part's end where it is not n. */
-    void (*multiply)(const sv_kernels *kernels, real *c, const real *a, const sv_operand *b,
-                     size_t m, size_t first, size_t count);
+    /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. first is a multiple of
+     * SV_GEMM_COLUMNS that leaves at least SV_GEMM_REST columns, and so is the part's end where it
+     * is not n. */
+    void (*multiply)(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
+                     const sv_operand *b, size_t m, size_t first, size_t count);
 
     /* c[m,n] += a[k,m]^T b[k,n]: a weight gradient, k tokens. Leading dimensions lda, ldb, ldc;
-     * `scratch` has SV_GEMM_SCRATCH(n) numbers. */
+     * `scratch` has SV_GEMM_SCRATCH bytes. */
     void (*multiply_transposed)(const sv_kernels *kernels, real *c, size_t ldc, const real *a,
                                 size_t lda, const real *b, size_t ldb, size_t m, size_t n, size_t k,
-                                real *scratch);
+                                void *scratch);
 } sv_gemm;
 
 /* Where a product may be cut into columns: whole panels of every instruction set, and not within
  * the last few, whose widths depend on how many are left. */
 enum { SV_GEMM_COLUMNS = 48, SV_GEMM_REST = 144 };
 
-/* Numbers of scratch for one multiply_transposed. */
-enum { SV_GEMM_SCRATCH = 192 * 448 };
+/* Of the right-hand side of a weight gradient, so much is packed at once that it stays in the
+ * second cache; and the bytes that it takes, at most six for a number. */
+enum {
+    SV_GEMM_TOKENS = 192,
+    SV_GEMM_WIDTH = 384,
+    SV_GEMM_SCRATCH = SV_GEMM_TOKENS * SV_GEMM_WIDTH * (sizeof(real) > 6 ? sizeof(real) : 6)
+};
+
+/* multiply_transposed of a provider that packs. */
+void sv_gemm_transposed_by_parts(const sv_gemm *gemm, const sv_kernels *kernels, real *c,
+                                 size_t ldc, const real *a, size_t lda, const real *b, size_t ldb,
+                                 size_t m, size_t n, size_t k, void *scratch);
 
 extern const sv_gemm sv_gemm_tile;
 extern const sv_gemm sv_gemm_cblas;
-
-/* NULL for a name that is no provider's. */
-const sv_gemm *sv_gemm_find(const char *name);
+#if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
+extern const sv_gemm sv_gemm_amx;      /* float32 of three parts */
+extern const sv_gemm sv_gemm_amx_bf16; /* bfloat16 */
+#endif
 
 /* What the CBLAS says of itself, and the core it runs as; "" where it does not tell. */
 const char *sv_blas_description(void);

@@ -39,7 +39,7 @@ void sv_blas_use_one_thread(void)
         bli_thread_set_num_threads(1);
 }
 
-static size_t packed_elements(const sv_kernels *kernels, size_t k, size_t n)
+static size_t packed_bytes(const sv_kernels *kernels, size_t k, size_t n)
 {
     (void)kernels;
     (void)k;
@@ -47,30 +47,31 @@ static size_t packed_elements(const sv_kernels *kernels, size_t k, size_t n)
     return 0;
 }
 
-static void pack(const sv_kernels *kernels, sv_operand *operand)
+static void pack(const sv_kernels *kernels, const sv_operand *operand)
 {
     (void)kernels;
     (void)operand;
 }
 
-static void multiply(const sv_kernels *kernels, real *c, const real *a, const sv_operand *b,
-                     size_t m, size_t first, size_t count)
+static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
+                     const sv_operand *b, size_t m, size_t first, size_t count)
 {
     (void)kernels;
-    int plain = b->column == 1;
-    GEMM(CblasRowMajor, CblasNoTrans, plain ? CblasNoTrans : CblasTrans, (int)m, (int)count,
-         (int)b->k, 1, a, (int)b->k, b->b + first * b->column, (int)(plain ? b->row : b->column), 0,
-         c + first, (int)b->n);
+    int left = a->column == 1, right = b->column == 1;
+    GEMM(CblasRowMajor, left ? CblasNoTrans : CblasTrans, right ? CblasNoTrans : CblasTrans, (int)m,
+         (int)count, (int)b->k, 1, a->a, (int)(left ? a->row : a->column), b->b + first * b->column,
+         (int)(right ? b->row : b->column), (real)c->accumulate, c->c + first, (int)c->ldc);
 }
 
 static void multiply_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a,
                                 size_t lda, const real *b, size_t ldb, size_t m, size_t n, size_t k,
-                                real *scratch)
+                                void *scratch)
 {
-    (void)kernels;
     (void)scratch;
-    GEMM(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b,
-         (int)ldb, 1, c, (int)ldc);
+    sv_output sum = {c, ldc, 1};
+    sv_left left = {a, 1, lda};
+    sv_operand right = {.b = b, .k = k, .n = n, .row = ldb, .column = 1};
+    multiply(kernels, &sum, &left, &right, m, 0, n);
 }
 
-const sv_gemm sv_gemm_cblas = {"cblas", packed_elements, pack, multiply, multiply_transposed};
+const sv_gemm sv_gemm_cblas = {"cblas", packed_bytes, pack, multiply, multiply_transposed};

@@ -51,13 +51,13 @@ void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
     sv_shares_take(arena, list, ATTENTION_SHARES, groups);
 }
 
-static real *packed(sv_arena *arena, const svit_context *context, size_t k, size_t n)
+static sv_operand packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
 {
-    return sv_arena_reals(arena, context->kernels->tile_packed_elements(k, n), 1);
+    size_t bytes = run->gemm->packed_bytes(run->context->kernels, k, n);
+    return (sv_operand){.packed = sv_arena_take(arena, bytes, 1, 1)};
 }
 
-attention_work sv_attention_work(sv_arena *arena, const attention_block *block,
-                                 const svit_context *context, int training)
+attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run)
 {
     attention_work work = {0};
     size_t tokens = sv_map_tokens(block->base.in), c = block->base.in.channels;
@@ -65,9 +65,9 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block,
     work.xn = sv_arena_reals(arena, tokens, c);
     work.qkv = sv_arena_reals(arena, tokens, 3 * block->inner);
     work.scores = sv_arena_reals(arena, queries, tokens);
-    work.keys_t = packed(arena, context, d, tokens);
-    work.values = packed(arena, context, tokens, d);
-    if (!training) {
+    work.keys_t = packed(arena, run, d, tokens);
+    work.values = packed(arena, run, tokens, d);
+    if (!run->training) {
         work.o = sv_arena_reals(arena, tokens, block->inner);
         return work;
     }
@@ -78,25 +78,25 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block,
     work.p = sv_arena_reals(arena, queries, tokens);
     work.kept = sv_arena_reals(arena, queries, tokens);
     work.dp = sv_arena_reals(arena, queries, tokens);
-    work.values_t = packed(arena, context, d, tokens);
+    work.values_t = packed(arena, run, d, tokens);
     work.keys = work.values;
-    work.queries_packed = packed(arena, context, queries, d);
-    work.doutput_packed = packed(arena, context, queries, d);
-    work.weight_scratch = sv_arena_reals(arena, SV_GEMM_SCRATCH, 1);
+    work.queries = packed(arena, run, queries, d);
+    work.doutputs = packed(arena, run, queries, d);
+    work.weight_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
     return work;
 }
 
-static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                    sv_layer_memory *memory)
+static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     const attention_block *block = (const attention_block *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
-    if (training) {
+    if (run->training) {
         sv_share shares[ATTENTION_SHARES];
-        sv_attention_saved(&saved, block, n);
-        sv_attention_shares(shares, &shared, block, sv_share_groups_most(n, weight_bytes(block)));
+        sv_attention_saved(&saved, block, run->n);
+        sv_attention_shares(shares, &shared, block,
+                            sv_share_groups_most(run->n, weight_bytes(block)));
     }
-    sv_attention_work(&worker, block, context, training);
+    sv_attention_work(&worker, block, run);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -155,11 +155,11 @@ void sv_attention_project(const attention_call *call, real *qkv, const real *xn,
                                         3 * block->inner);
 }
 
-static size_t pack_bytes(const sv_layer *layer, const svit_context *context, int training)
+static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
 {
     const attention_block *block = (const attention_block *)layer;
-    size_t bytes = sv_linear_pack_bytes(&block->qkv, context, training);
-    return block->identity ? bytes : bytes + sv_linear_pack_bytes(&block->proj, context, training);
+    size_t bytes = sv_linear_pack_bytes(&block->qkv, run);
+    return block->identity ? bytes : bytes + sv_linear_pack_bytes(&block->proj, run);
 }
 
 static void pack(sv_layer *layer, const sv_run *run, char *memory)

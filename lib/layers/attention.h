@@ -43,15 +43,15 @@ enum {
 /* A worker's scratch, for one image. Scores are made for so many queries at a time that they stay
  * in cache: memory is linear in the tokens. */
 typedef struct attention_work {
-    real *xn, *qkv;                        /* [T, c], [T, 3 inner] */
-    real *o;                               /* [T, inner], where nothing is saved */
-    real *dbranch, *dxn;                   /* [T, c] */
-    real *doutput, *dqkv;                  /* [T, inner], [T, 3 inner] */
-    real *scores, *p, *kept, *dp;          /* [queries, T] */
-    real *keys_t, *values_t;               /* packed [d, T] */
-    real *keys, *values;                   /* packed [T, d] */
-    real *queries_packed, *doutput_packed; /* packed [queries, d] */
-    real *weight_scratch;                  /* of a weight gradient */
+    real *xn, *qkv;               /* [T, c], [T, 3 inner] */
+    real *o;                      /* [T, inner], where nothing is saved */
+    real *dbranch, *dxn;          /* [T, c] */
+    real *doutput, *dqkv;         /* [T, inner], [T, 3 inner] */
+    real *scores, *p, *kept, *dp; /* [queries, T] */
+    sv_operand keys_t, values_t;  /* [d, T] */
+    sv_operand keys, values;      /* [T, d] */
+    sv_operand queries, doutputs; /* [queries, d] */
+    void *weight_scratch;         /* of a weight gradient */
 } attention_work;
 
 typedef struct attention_call {
@@ -70,8 +70,7 @@ typedef struct attention_call {
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n);
 void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
                          const attention_block *block, size_t groups);
-attention_work sv_attention_work(sv_arena *arena, const attention_block *block,
-                                 const svit_context *context, int training);
+attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run);
 
 attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved);
 
@@ -86,8 +85,8 @@ uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t hea
 void sv_attention_project(const attention_call *call, real *qkv, const real *xn, size_t rows);
 
 /* One head of one image, from work's qkv to its columns of o[T, inner]. */
-void sv_attention_head(const attention_call *call, const attention_work *work, real *o,
-                       size_t image, size_t head);
+void sv_attention_head(const attention_call *call, attention_work *work, real *o, size_t image,
+                       size_t head);
 
 /* y = x + path (o Wproj^T + b) for `rows` rows from token `first` of the batch. */
 void sv_attention_finish(const attention_call *call, const real *o, size_t first, size_t rows);

@@ -15,8 +15,8 @@ typedef struct head_rows {
 /* A block of queries: scores = q k^T, p = softmax(scale scores), and the gradients of all that they
  * touch.  dv += (keep p)^T do;  dp = do v^T;  ds = scale p (keep dp - sum(keep dp p));  dq = ds k;
  * dk += ds^T q;  the gradient of scale comes back. */
-static real attend_backward(const attention_call *call, const attention_work *work,
-                            const head_rows *head, const sv_attention_rows *rows)
+static real attend_backward(const attention_call *call, attention_work *work, const head_rows *head,
+                            const sv_attention_rows *rows)
 {
     const attention_block *block = call->block;
     const sv_kernels *kernels = call->run->context->kernels;
@@ -24,28 +24,29 @@ static real attend_backward(const attention_call *call, const attention_work *wo
     size_t first = rows->first_row, here = rows->rows;
     const real *q = head->q + first * row, *doutput = head->doutput + first * block->inner;
     real *kept = rows->mask ? work->kept : work->p, *ds = work->dp;
-    kernels->tile_multiply(work->scores, tokens, q, row, 1, work->keys_t, here, tokens, d, 0);
+    const sv_run *run = call->run;
+    sv_output scores = {work->scores, tokens, 0}, dp = {work->dp, tokens, 0};
+    sv_output dv = {head->dv, row, first > 0}, dk = {head->dk, row, first > 0};
+    sv_output dq = {head->dq + first * row, row, 0};
+    sv_left left_q = {q, row, 1}, left_doutput = {doutput, block->inner, 1};
+    sv_left left_ds = {ds, tokens, 1}, ds_t = {ds, 1, tokens}, kept_t = {kept, 1, tokens};
+    sv_multiply(run, &scores, &left_q, &work->keys_t, here);
     kernels->attention_softmax(work->p, kept, work->scores, rows);
-    kernels->tile_pack(work->doutput_packed, doutput, block->inner, 1, here, d);
-    kernels->tile_multiply(head->dv, row, kept, 1, tokens, work->doutput_packed, tokens, d, here,
-                           first > 0);
+    sv_operand_pack(run, &work->doutputs, doutput, block->inner, 1, here, d);
+    sv_multiply(run, &dv, &kept_t, &work->doutputs, tokens);
 
-    kernels->tile_multiply(work->dp, tokens, doutput, block->inner, 1, work->values_t, here, tokens,
-                           d, 0);
+    sv_multiply(run, &dp, &left_doutput, &work->values_t, here);
     real dscale = kernels->attention_softmax_backward(ds, work->p, work->dp, work->scores, rows);
-    kernels->tile_multiply(head->dq + first * row, row, ds, tokens, 1, work->keys, here, d, tokens,
-                           0);
-    kernels->tile_pack(work->queries_packed, q, row, 1, here, d);
-    kernels->tile_multiply(head->dk, row, ds, 1, tokens, work->queries_packed, tokens, d, here,
-                           first > 0);
+    sv_multiply(run, &dq, &left_ds, &work->keys, here);
+    sv_operand_pack(run, &work->queries, q, row, 1, here, d);
+    sv_multiply(run, &dk, &ds_t, &work->queries, tokens);
     return dscale;
 }
 
-static real head_backward(const attention_call *call, const attention_work *work, size_t image,
+static real head_backward(const attention_call *call, attention_work *work, size_t image,
                           size_t number)
 {
     const attention_block *block = call->block;
-    const sv_kernels *kernels = call->run->context->kernels;
     size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner, at = number * d;
     const real *qkv = work->qkv + at;
     real *dqkv = work->dqkv + at, dscale = 0;
@@ -56,9 +57,9 @@ static real head_backward(const attention_call *call, const attention_work *work
                       .dk = dqkv + block->inner,
                       .dv = dqkv + 2 * block->inner,
                       .doutput = work->doutput + at};
-    kernels->tile_pack(work->keys_t, head.k, 1, row, d, tokens);
-    kernels->tile_pack(work->values_t, head.v, 1, row, d, tokens);
-    kernels->tile_pack(work->keys, head.k, row, 1, tokens, d);
+    sv_operand_pack(call->run, &work->keys_t, head.k, 1, row, d, tokens);
+    sv_operand_pack(call->run, &work->values_t, head.v, 1, row, d, tokens);
+    sv_operand_pack(call->run, &work->keys, head.k, row, 1, tokens, d);
     for (size_t first = 0; first < tokens; first += call->queries) {
         sv_attention_rows rows = sv_attention_rows_of(call, image, number, first);
         dscale += attend_backward(call, work, &head, &rows);
@@ -76,22 +77,22 @@ static void add_weights(const attention_call *call, const attention_work *work, 
 {
     const attention_block *block = call->block;
     const svit_context *context = call->run->context;
+    const sv_gemm *gemm = call->run->gemm;
     size_t tokens = call->tokens, c = block->base.in.channels, wide = 3 * block->inner;
     const real *o = call->saved.o + image * tokens * block->inner;
-    context->gemm->multiply_transposed(context->kernels, share_of(call, SHARE_QKV_WEIGHT, image), c,
-                                       work->dqkv, wide, work->xn, c, wide, c, tokens,
-                                       work->weight_scratch);
+    gemm->multiply_transposed(context->kernels, share_of(call, SHARE_QKV_WEIGHT, image), c,
+                              work->dqkv, wide, work->xn, c, wide, c, tokens, work->weight_scratch);
     context->kernels->add_rows(share_of(call, SHARE_QKV_BIAS, image), work->dqkv, tokens, wide);
     if (!block->identity)
-        context->gemm->multiply_transposed(
-            context->kernels, share_of(call, SHARE_PROJ_WEIGHT, image), block->inner, work->dbranch,
-            c, o, block->inner, c, block->inner, tokens, work->weight_scratch);
+        gemm->multiply_transposed(context->kernels, share_of(call, SHARE_PROJ_WEIGHT, image),
+                                  block->inner, work->dbranch, c, o, block->inner, c, block->inner,
+                                  tokens, work->weight_scratch);
     context->kernels->add_rows(share_of(call, SHARE_PROJ_BIAS, image), work->dbranch, tokens, c);
 }
 
 /* xn and qkv once more;  dbranch = path dy;  do = dbranch Wproj;  dqkv by heads;
  * dxn = dqkv Wqkv;  dx = dy + norm'(dxn) */
-static void image_backward(const attention_call *call, const attention_work *work, size_t image)
+static void image_backward(const attention_call *call, attention_work *work, size_t image)
 {
     const attention_block *block = call->block;
     const attention_saved *saved = &call->saved;
@@ -128,7 +129,7 @@ static void group_task(void *argument, size_t group, uint32_t worker)
     const attention_call *call = argument;
     const sv_run *run = call->run;
     sv_arena arena = {.base = sv_worker_scratch(run, worker)};
-    attention_work work = sv_attention_work(&arena, call->block, run->context, 1);
+    attention_work work = sv_attention_work(&arena, call->block, run);
     size_t first = group * call->group_images;
     sv_shares_clear(call->shares, ATTENTION_SHARES, group);
     for (size_t i = 0; i < sv_tile_here(run->n, first, call->group_images); i++)

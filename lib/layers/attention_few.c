@@ -35,7 +35,7 @@ static void head_task(void *argument, size_t head, uint32_t worker)
     const few_call *few = argument;
     const attention_call *call = few->call;
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
-    attention_work work = sv_attention_work(&arena, call->block, call->run->context, 0);
+    attention_work work = sv_attention_work(&arena, call->block, call->run);
     work.qkv = few->work.qkv;
     sv_attention_head(call, &work, few->work.o, few->image, head);
 }
@@ -56,7 +56,7 @@ void sv_attention_few(const attention_call *call)
     sv_pool *pool = run->context->pool;
     size_t tiles = sv_tile_count(call->tokens, ROWS);
     sv_arena arena = {.base = sv_worker_scratch(run, 0)};
-    few_call few = {.call = call, .work = sv_attention_work(&arena, call->block, run->context, 0)};
+    few_call few = {.call = call, .work = sv_attention_work(&arena, call->block, run)};
     /* Scores come after the statistics, which nobody reads again. */
     few.mean = few.work.scores;
     few.rstd = few.work.scores + call->tokens;

@@ -34,26 +34,26 @@ static void attend(const attention_call *call, const attention_work *work, real 
     size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
     sv_attention_rows rows = sv_attention_rows_of(call, image, head, first);
     real *p = work->scores;
-    kernels->tile_multiply(p, tokens, work->qkv + first * row + head * d, row, 1, work->keys_t,
-                           rows.rows, tokens, d, 0);
+    sv_output scores = {p, tokens, 0},
+              output = {o + first * block->inner + head * d, block->inner, 0};
+    sv_left queries = {work->qkv + first * row + head * d, row, 1}, kept = {p, tokens, 1};
+    sv_multiply(run, &scores, &queries, &work->keys_t, rows.rows);
     kernels->attention_softmax(p, p, p, &rows);
     if (run->attention && run->attention_layer == block->base.number)
         memcpy(run->attention + ((image * block->heads + head) * tokens + first) * tokens, p,
                rows.rows * tokens * sizeof(real));
-    kernels->tile_multiply(o + first * block->inner + head * d, block->inner, p, tokens, 1,
-                           work->values, rows.rows, d, tokens, 0);
+    sv_multiply(run, &output, &kept, &work->values, rows.rows);
 }
 
-void sv_attention_head(const attention_call *call, const attention_work *work, real *o,
-                       size_t image, size_t head)
+void sv_attention_head(const attention_call *call, attention_work *work, real *o, size_t image,
+                       size_t head)
 {
     const attention_block *block = call->block;
-    const sv_kernels *kernels = call->run->context->kernels;
     size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
     const real *keys = work->qkv + block->inner + head * d, *values = keys + block->inner;
     uint32_t *mask = sv_attention_mask(call, image, head);
-    kernels->tile_pack(work->keys_t, keys, 1, row, d, tokens);
-    kernels->tile_pack(work->values, values, row, 1, tokens, d);
+    sv_operand_pack(call->run, &work->keys_t, keys, 1, row, d, tokens);
+    sv_operand_pack(call->run, &work->values, values, row, 1, tokens, d);
     if (mask)
         sv_dropout_mask(call->run, block->base.number, 0, block->threshold, mask,
                         (image * block->heads + head) * call->mask_blocks, call->mask_blocks,
@@ -87,7 +87,7 @@ static void image_task(void *argument, size_t image, uint32_t worker)
     const real *weights = run->weights;
     size_t tokens = call->tokens, c = block->base.in.channels;
     sv_arena arena = {.base = sv_worker_scratch(run, worker)};
-    attention_work work = sv_attention_work(&arena, block, run->context, run->training);
+    attention_work work = sv_attention_work(&arena, block, run);
     image_rows rows = find_rows(call, &work, image);
     run->context->kernels->layer_norm(work.xn, rows.mean, rows.rstd, call->in + image * tokens * c,
                                       weights + block->norm_weight, weights + block->norm_bias,

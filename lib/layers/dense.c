@@ -16,13 +16,10 @@ typedef struct dense_call {
     sv_linear_cut cut;
 } dense_call;
 
-static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                    sv_layer_memory *memory)
+static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     (void)layer;
-    (void)context;
-    (void)n;
-    *memory = (sv_layer_memory){.worker = training ? SV_WEIGHT_SCRATCH : 0};
+    *memory = (sv_layer_memory){.worker = run->training ? SV_GEMM_SCRATCH : 0};
 }
 
 static dense_call start_call(const dense_layer *dense, const sv_run *run, real *out, const real *in,
@@ -85,9 +82,9 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
         run_call(&call, backward_task);
 }
 
-static size_t pack_bytes(const sv_layer *layer, const svit_context *context, int training)
+static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
 {
-    return sv_linear_pack_bytes(&((const dense_layer *)layer)->linear, context, training);
+    return sv_linear_pack_bytes(&((const dense_layer *)layer)->linear, run);
 }
 
 static void pack(sv_layer *layer, const sv_run *run, char *memory)

@@ -75,13 +75,11 @@ static void gelu_backward(const sv_layer *layer, const sv_run *run, void *saved,
 static const sv_layer_class GELU_CLASS = {
     .name = "gelu", .keeps_input = 1, .forward = gelu_forward, .backward = gelu_backward};
 
-static void measure_dropout(const sv_layer *layer, const svit_context *context, size_t n,
-                            int training, sv_layer_memory *memory)
+static void measure_dropout(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
-    (void)context;
     sv_arena saved = {0}, none = {0};
-    if (training)
-        sv_arena_take(&saved, sv_tile_count(n, ROWS), width_of(layer), sizeof(uint32_t));
+    if (run->training)
+        sv_arena_take(&saved, sv_tile_count(run->n, ROWS), width_of(layer), sizeof(uint32_t));
     sv_layer_memory_set(memory, &saved, &none, &none);
 }
 

@@ -22,27 +22,26 @@ void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight)
     linear->backward = (sv_operand){.k = out, .n = in, .row = in, .column = 1};
 }
 
-static size_t operand_bytes(const sv_operand *operand, const svit_context *context)
+static size_t operand_bytes(const sv_operand *operand, const sv_run *run)
 {
     sv_arena arena = {0};
-    sv_arena_reals(&arena, context->gemm->packed_elements(context->kernels, operand->k, operand->n),
-                   1);
+    sv_arena_take(&arena, run->gemm->packed_bytes(run->context->kernels, operand->k, operand->n), 1,
+                  1);
     return arena.bytes;
 }
 
-size_t sv_linear_pack_bytes(const sv_linear *linear, const svit_context *context, int training)
+size_t sv_linear_pack_bytes(const sv_linear *linear, const sv_run *run)
 {
-    return operand_bytes(&linear->forward, context) +
-           (training ? operand_bytes(&linear->backward, context) : 0);
+    return operand_bytes(&linear->forward, run) +
+           (run->training ? operand_bytes(&linear->backward, run) : 0);
 }
 
 static size_t operand_pack(sv_operand *operand, const sv_run *run, const real *weight, char *memory)
 {
-    size_t bytes = operand_bytes(operand, run->context);
     operand->b = weight;
-    operand->packed = bytes ? (real *)(void *)memory : NULL;
-    run->context->gemm->pack(run->context->kernels, operand);
-    return bytes;
+    operand->packed = memory;
+    run->gemm->pack(run->context->kernels, operand);
+    return operand_bytes(operand, run);
 }
 
 size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory)
@@ -54,18 +53,37 @@ size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory)
     return bytes;
 }
 
+void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,
+                     size_t column, size_t k, size_t n)
+{
+    *operand = (sv_operand){b, k, n, row, column, operand->packed};
+    run->gemm->pack(run->context->kernels, operand);
+}
+
+void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const sv_operand *b,
+                 size_t m)
+{
+    run->gemm->multiply(run->context->kernels, c, a, b, m, 0, b->n);
+}
+
+static void multiply_part(const sv_run *run, real *c, const real *a, const sv_operand *b,
+                          size_t tokens, size_t first, size_t count)
+{
+    sv_output out = {c, b->n, 0};
+    sv_left left = {a, b->k, 1};
+    run->gemm->multiply(run->context->kernels, &out, &left, b, tokens, first, count);
+}
+
 void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const real *x,
                             size_t tokens, size_t first, size_t count)
 {
-    run->context->gemm->multiply(run->context->kernels, y, x, &linear->forward, tokens, first,
-                                 count);
+    multiply_part(run, y, x, &linear->forward, tokens, first, count);
 }
 
 void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                              size_t tokens, size_t first, size_t count)
 {
-    run->context->gemm->multiply(run->context->kernels, dx, dy, &linear->backward, tokens, first,
-                                 count);
+    multiply_part(run, dx, dy, &linear->backward, tokens, first, count);
 }
 
 void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, const real *x,
@@ -125,15 +143,15 @@ size_t sv_weight_pieces(const sv_weight_job *job)
     return sv_tile_count(job->out, PIECE_ROWS) * sv_tile_count(job->in, piece_columns(job));
 }
 
-void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, real *scratch)
+void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, void *scratch)
 {
     size_t width = piece_columns(job), across = sv_tile_count(job->in, width);
     size_t row = piece / across * PIECE_ROWS, column = piece % across * width;
     size_t rows = sv_tile_here(job->out, row, PIECE_ROWS);
     size_t columns = sv_tile_here(job->in, column, width);
-    run->context->gemm->multiply_transposed(
-        run->context->kernels, job->dweight + row * job->in + column, job->in, job->dy + row,
-        job->out, job->x + column, job->in, rows, columns, job->tokens, scratch);
+    run->gemm->multiply_transposed(run->context->kernels, job->dweight + row * job->in + column,
+                                   job->in, job->dy + row, job->out, job->x + column, job->in, rows,
+                                   columns, job->tokens, scratch);
 }
 
 typedef struct weight_jobs {
@@ -147,7 +165,7 @@ static void weight_task(void *argument, size_t task, uint32_t worker)
     const sv_weight_job *job = all->jobs;
     for (size_t pieces; task >= (pieces = sv_weight_pieces(job)); job++)
         task -= pieces;
-    sv_weight_piece(all->run, job, task, (real *)(void *)sv_worker_scratch(all->run, worker));
+    sv_weight_piece(all->run, job, task, sv_worker_scratch(all->run, worker));
 }
 
 void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t count)

@@ -16,7 +16,7 @@ typedef struct sv_linear {
 void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight);
 
 /* Bytes for its packed copies. */
-size_t sv_linear_pack_bytes(const sv_linear *linear, const svit_context *context, int training);
+size_t sv_linear_pack_bytes(const sv_linear *linear, const sv_run *run);
 
 /* Packs into `memory`; returns the bytes used. */
 size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory);
@@ -26,6 +26,14 @@ void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, cons
                        size_t tokens);
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                         size_t tokens);
+
+/* c[m, n] = or += a b, on this thread, with a right-hand side made for this call. */
+void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const sv_operand *b,
+                 size_t m);
+
+/* Makes `operand` of b[k,n], into the memory at operand->packed. */
+void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,
+                     size_t column, size_t k, size_t n);
 
 /* The same for `count` columns of y, or of dx, from column `first`: where gemm.h allows a cut. */
 void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const real *x,
@@ -41,10 +49,9 @@ typedef struct sv_weight_job {
 } sv_weight_job;
 
 /* A job is cut into pieces of the output, so no sums are split. Piece number `piece` of it, with
- * the worker's scratch of SV_WEIGHT_SCRATCH bytes. */
-enum { SV_WEIGHT_SCRATCH = SV_GEMM_SCRATCH * sizeof(real) };
+ * the worker's scratch of SV_GEMM_SCRATCH bytes. */
 size_t sv_weight_pieces(const sv_weight_job *job);
-void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, real *scratch);
+void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, void *scratch);
 
 /* All pieces of `count` jobs on the pool; each worker's scratch at the start of its own. */
 void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t count);

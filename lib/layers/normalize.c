@@ -44,10 +44,10 @@ static real *layout_shared(sv_arena *arena, const norm_layer *norm, size_t n)
     return sv_arena_reals(arena, 2 * tasks, norm->base.in.channels);
 }
 
-static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                    sv_layer_memory *memory)
+static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
-    (void)context;
+    size_t n = run->n;
+    int training = run->training;
     const norm_layer *norm = (const norm_layer *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     layout_saved(training ? &saved : &shared, norm, n);

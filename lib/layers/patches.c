@@ -26,10 +26,10 @@ static size_t tile_of(const patch_layer *patch, size_t tokens)
                                                                        : patch->linear.out);
 }
 
-static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                    sv_layer_memory *memory)
+static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
-    (void)context;
+    size_t n = run->n;
+    int training = run->training;
     const patch_layer *patch = (const patch_layer *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     size_t tokens = sv_map_tokens(layer->out);
@@ -37,8 +37,8 @@ static void measure(const sv_layer *layer, const svit_context *context, size_t n
         sv_arena_reals(&saved, n * tokens, patch->linear.in);
     size_t tile = tile_of(patch, n * tokens);
     sv_arena_reals(&worker, tile < SV_FEW_TOKENS ? SV_FEW_TOKENS : tile, patch->linear.in);
-    if (training && worker.bytes < SV_WEIGHT_SCRATCH)
-        worker.bytes = SV_WEIGHT_SCRATCH;
+    if (training && worker.bytes < SV_GEMM_SCRATCH)
+        worker.bytes = SV_GEMM_SCRATCH;
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -134,9 +134,9 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     sv_pool_run(run->context->pool, backward_task, &call, sv_tile_count(call.tokens, call.tile));
 }
 
-static size_t pack_bytes(const sv_layer *layer, const svit_context *context, int training)
+static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
 {
-    return sv_linear_pack_bytes(&((const patch_layer *)layer)->linear, context, training);
+    return sv_linear_pack_bytes(&((const patch_layer *)layer)->linear, run);
 }
 
 static void pack(sv_layer *layer, const sv_run *run, char *memory)

@@ -102,7 +102,7 @@ static void panel_task(void *argument, size_t task, uint32_t worker)
     const shift_call *call = argument;
     size_t c = call->block->map.channels, tokens;
     size_t first_pieces = sv_weight_pieces(&call->jobs[0]);
-    real *scratch = (real *)(void *)sv_worker_scratch(call->run, worker);
+    void *scratch = sv_worker_scratch(call->run, worker);
     if (task < first_pieces) {
         sv_weight_piece(call->run, &call->jobs[0], task, scratch);
     } else if (task < call->pieces) {

@@ -75,13 +75,13 @@ size_t sv_shift_worker_bytes(const shift_block *block, size_t n, int training, b
         sv_arena_reals(&arena, tile, 2);
     }
     *overflow = arena.overflow;
-    return training && arena.bytes < SV_WEIGHT_SCRATCH ? SV_WEIGHT_SCRATCH : arena.bytes;
+    return training && arena.bytes < SV_GEMM_SCRATCH ? SV_GEMM_SCRATCH : arena.bytes;
 }
 
-static void measure(const sv_layer *layer, const svit_context *context, size_t n, int training,
-                    sv_layer_memory *memory)
+static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
-    (void)context;
+    size_t n = run->n;
+    int training = run->training;
     const shift_block *block = (const shift_block *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     sv_shift_saved(training ? &saved : &shared, block, n, training);
@@ -109,11 +109,10 @@ shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved)
     return call;
 }
 
-static size_t pack_bytes(const sv_layer *layer, const svit_context *context, int training)
+static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
 {
     const shift_block *block = (const shift_block *)layer;
-    return sv_linear_pack_bytes(&block->fc1, context, training) +
-           sv_linear_pack_bytes(&block->fc2, context, training);
+    return sv_linear_pack_bytes(&block->fc1, run) + sv_linear_pack_bytes(&block->fc2, run);
 }
 
 static void pack(sv_layer *layer, const sv_run *run, char *memory)

@@ -37,7 +37,7 @@ static void take_shares(sv_share list[SHARES], sv_arena *arena, const shift_bloc
 typedef struct group_work {
     real *a, *dhidden;              /* [tokens, hidden] */
     real *dbranch, *xn, *dxn, *dxs; /* [tokens, c] */
-    real *weight_scratch;
+    void *weight_scratch;
 } group_work;
 
 static size_t images_at_once(const shift_block *block, size_t images)
@@ -58,7 +58,7 @@ static group_work take_work(sv_arena *arena, const shift_block *block)
     work.xn = sv_arena_reals(arena, tokens, c);
     work.dxn = sv_arena_reals(arena, tokens, c);
     work.dxs = sv_arena_reals(arena, tokens, c);
-    work.weight_scratch = sv_arena_reals(arena, SV_GEMM_SCRATCH, 1);
+    work.weight_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
     return work;
 }
 
@@ -80,16 +80,16 @@ static void add_to_shares(const group_call *groups, size_t group, const group_wo
                           size_t token, size_t tokens)
 {
     const shift_call *call = groups->call;
-    const svit_context *context = call->run->context;
-    const sv_kernels *kernels = context->kernels;
+    const sv_gemm *gemm = call->run->gemm;
+    const sv_kernels *kernels = call->run->context->kernels;
     size_t c = call->block->map.channels, hidden = call->block->hidden;
     real *shares[SHARES];
     for (size_t i = 0; i < SHARES; i++)
         shares[i] = sv_share_of(&groups->shares[i], group);
-    context->gemm->multiply_transposed(kernels, shares[WEIGHT1], c, work->dhidden, hidden, work->xn,
-                                       c, hidden, c, tokens, work->weight_scratch);
-    context->gemm->multiply_transposed(kernels, shares[WEIGHT2], hidden, work->dbranch, c, work->a,
-                                       hidden, c, hidden, tokens, work->weight_scratch);
+    gemm->multiply_transposed(kernels, shares[WEIGHT1], c, work->dhidden, hidden, work->xn, c,
+                              hidden, c, tokens, work->weight_scratch);
+    gemm->multiply_transposed(kernels, shares[WEIGHT2], hidden, work->dbranch, c, work->a, hidden,
+                              c, hidden, tokens, work->weight_scratch);
     kernels->add_rows(shares[BIAS1], work->dhidden, tokens, hidden);
     kernels->add_rows(shares[BIAS2], work->dbranch, tokens, c);
     kernels->norm_backward_parameters(shares[NORM_WEIGHT], shares[NORM_BIAS], work->dxn,

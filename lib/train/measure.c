@@ -11,8 +11,9 @@ enum { SIZE_LIMIT = 1 << 28, SECONDS_LIMIT = 3600 };
 /* What one product is made of. Heads have one of these for each worker, so that they stay in its
  * cache as in attention. */
 typedef struct operands {
-    real *a, *b, *c, *packed;
-    real *scratch; /* of a weight gradient */
+    real *a, *b, *c;
+    void *packed;
+    void *scratch; /* of a weight gradient */
 } operands;
 
 typedef struct measurement {
@@ -77,11 +78,11 @@ static operands take_operands(sv_arena *arena, const measurement *self)
     of.b = sv_arena_reals(arena, product->n, product->k);
     of.c = sv_arena_reals(arena, product->m, product->n);
     if (sums_rows(product)) {
-        of.scratch = product->heads ? sv_arena_reals(arena, SV_GEMM_SCRATCH, 1) : NULL;
+        of.scratch = product->heads ? sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1) : NULL;
         return of;
     }
-    size_t packed = context->gemm->packed_elements(context->kernels, product->k, product->n);
-    of.packed = packed ? sv_arena_reals(arena, packed, 1) : NULL;
+    size_t packed = context->gemm->packed_bytes(context->kernels, product->k, product->n);
+    of.packed = sv_arena_take(arena, packed, 1, 1);
     return of;
 }
 
@@ -94,7 +95,7 @@ static svit_status plan(measurement *self, svit_error *err)
     else
         take_operands(&arena, self);
     if (!self->product.heads && sums_rows(&self->product))
-        worker.bytes = SV_WEIGHT_SCRATCH;
+        worker.bytes = SV_GEMM_SCRATCH;
     self->workers = arena.bytes;
     self->worker_bytes = worker.bytes;
     sv_arena_take(&arena, sv_pool_threads(self->context->pool), worker.bytes, 1);
@@ -155,8 +156,10 @@ static void linear_task(void *argument, size_t task, uint32_t worker)
     const measurement *self = argument;
     const operands *of = &self->shared;
     sv_linear_part part = sv_linear_part_of(&self->cut, task);
-    self->context->gemm->multiply(self->context->kernels, of->c + part.first * self->product.n,
-                                  of->a + part.first * self->product.k, &self->weight, part.tokens,
+    size_t k = self->product.k, n = self->product.n;
+    sv_left left = {of->a + part.first * k, k, 1};
+    sv_output out = {of->c + part.first * n, n, 0};
+    self->context->gemm->multiply(self->context->kernels, &out, &left, &self->weight, part.tokens,
                                   part.columns.first, part.columns.count);
 }
 
@@ -175,13 +178,16 @@ static void head_task(void *argument, size_t task, uint32_t worker)
     }
     sv_operand right = right_side(product, &of);
     gemm->pack(kernels, &right);
-    gemm->multiply(kernels, of.c, of.a, &right, m, 0, n);
+    sv_left left = {of.a, product->k, 1};
+    sv_output out = {of.c, n, 0};
+    gemm->multiply(kernels, &out, &left, &right, m, 0, n);
 }
 
 static void weight_gradient(const measurement *self)
 {
     const svit_product *product = &self->product;
     sv_run run = {.context = self->context,
+                  .gemm = self->context->gemm,
                   .worker = self->memory + self->workers,
                   .worker_bytes = self->worker_bytes};
     sv_weight_job job = {self->shared.c, self->shared.a, self->shared.b,

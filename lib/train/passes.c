@@ -4,9 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
-static sv_run start_run(const svit_session *session, size_t n, int training)
+sv_run sv_session_run(const svit_session *session, size_t n, int training)
 {
     return (sv_run){.context = session->model->context,
+                    .gemm = session->gemm,
                     .weights = session->model->weights,
                     .gradients = session->gradients,
                     .n = n,
@@ -38,7 +39,7 @@ static void pack_weights(svit_session *session)
     uint64_t version = atomic_load(&session->model->version) + 1;
     if (session->packed_version == version)
         return;
-    pack_call call = {session, start_run(session, 0, session->trains)};
+    pack_call call = {session, sv_session_run(session, 0, session->trains)};
     sv_pool_run(session->model->context->pool, pack_task, &call, session->layers.count);
     session->packed_version = version;
 }
@@ -64,7 +65,7 @@ static void run_layers(svit_session *session, const sv_run *run, const real *inp
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits)
 {
     int training = session->mode == SVIT_MODE_TRAIN;
-    sv_run run = start_run(session, n, training);
+    sv_run run = sv_session_run(session, n, training);
     pack_weights(session);
     run_layers(session, &run, input, logits);
     if (training)
@@ -84,7 +85,7 @@ void sv_session_attend(svit_session *session, const real *input, size_t n, real 
                        real *attention)
 {
     size_t heads, tokens;
-    sv_run run = start_run(session, n, 0);
+    sv_run run = sv_session_run(session, n, 0);
     run.attention = attention;
     run.attention_layer = sv_session_last_attention(session, &heads, &tokens)->number;
     pack_weights(session);
@@ -94,7 +95,7 @@ void sv_session_attend(svit_session *session, const real *input, size_t n, real 
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n)
 {
     assert(session->tape.n == n);
-    sv_run run = start_run(session, n, 1);
+    sv_run run = sv_session_run(session, n, 1);
     memcpy(session->buffers[0], dlogits, n * session->classes * sizeof(real));
     sv_tape_backward(&session->tape, &run, session->buffers);
 }

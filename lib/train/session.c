@@ -61,9 +61,9 @@ static sv_layer_memory measure_layer(const svit_session *session, size_t i, int 
 {
     const sv_layer *layer = session->layers.layers[i];
     sv_layer_memory memory = {0};
+    sv_run run = sv_session_run(session, session->config.max_batch, training);
     if (layer->class->measure)
-        layer->class->measure(layer, session->model->context, session->config.max_batch, training,
-                              &memory);
+        layer->class->measure(layer, &run, &memory);
     return memory;
 }
 
@@ -97,9 +97,8 @@ static void plan_layer(svit_session *session, sv_arena *arena, size_t i)
                 session->layers.layers[i + 1]->class->keeps_input;
     size_t tokens = kept ? n * sv_map_tokens(layer->out) : 0;
     real *output = sv_arena_take(arena, tokens, layer->out.channels, sizeof(real));
-    size_t bytes = layer->class->pack_bytes
-                       ? layer->class->pack_bytes(layer, session->model->context, session->trains)
-                       : 0;
+    sv_run run = sv_session_run(session, n, session->trains);
+    size_t bytes = layer->class->pack_bytes ? layer->class->pack_bytes(layer, &run) : 0;
     char *packed = sv_arena_take(arena, bytes, 1, 1);
     if (!placed)
         return;
@@ -179,6 +178,16 @@ static svit_status find_layers(svit_session *session, svit_error *err)
     return SVIT_OK;
 }
 
+/* A session that infers this many images at the most has few rows in each product. */
+enum { FEW_IMAGES = 8 };
+
+static const struct sv_gemm *find_gemm(const svit_session *session)
+{
+    const svit_context *context = session->model->context;
+    int few = !session->trains && session->config.max_batch <= FEW_IMAGES;
+    return few ? context->few_gemm : context->gemm;
+}
+
 /* A session without its memory. */
 static svit_status prepare(svit_session **out, svit_model *model, const svit_session_config *config,
                            svit_error *err)
@@ -197,6 +206,7 @@ static svit_status prepare(svit_session **out, svit_model *model, const svit_ses
     session->config = own;
     session->trains = own.mode == SVIT_MODE_TRAIN;
     session->mode = own.mode;
+    session->gemm = find_gemm(session);
     svit_status status = find_layers(session, err);
     if (status != SVIT_OK) {
         svit_session_free(session);

@@ -16,6 +16,7 @@ struct svit_session {
     uint64_t counter; /* of training forwards */
     sv_map input;
     size_t classes;
+    const struct sv_gemm *gemm; /* of all products */
     sv_layer_list layers;
     sv_tape tape;
 
@@ -36,6 +37,9 @@ struct svit_session {
 real *sv_session_gradients(svit_session *session);
 svit_model *sv_session_model(const svit_session *session);
 uint64_t sv_session_seed(const svit_session *session);
+
+/* What layers see of a pass over n images, in training or not. */
+sv_run sv_session_run(const svit_session *session, size_t n, int training);
 
 /* The bodies of svit_forward and svit_backward: arguments are checked, numbers are real. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);

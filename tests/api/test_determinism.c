@@ -26,7 +26,7 @@ static const subject SUBJECTS[] = {
      "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.1}",
      20, 20},
 };
-static const char *const GEMMS[] = {"tile", "cblas"};
+static const char *const GEMMS[] = {"tile", "cblas", "amx"};
 static const uint32_t THREADS[] = {1, 2, 3, 8};
 
 enum {

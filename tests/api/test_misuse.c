@@ -257,7 +257,7 @@ START_TEST(test_context_create)
     ck_assert_uint_lt(needed, sizeof text);
     OK(svit_context_describe(context, text, sizeof text, &needed, &err));
     ck_assert_uint_eq(strlen(text) + 1, needed);
-    ck_assert_ptr_nonnull(strstr(text, "\"gemm\":\"tile\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"gemms\":[\"tile\",\"cblas\""));
     FAILS(SVIT_E_ARGUMENT, "capacity is 1", svit_context_describe(context, one, 1, NULL, &err));
     still_works();
 }

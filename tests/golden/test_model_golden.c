@@ -183,7 +183,7 @@ static const char *const SMALL[] = {"shiftvit_default_small",
                                     "slvit_small",
                                     "slvit_paper_small"};
 enum { SMALL_COUNT = sizeof SMALL / sizeof *SMALL };
-static const char *const GEMMS[] = {"tile", "cblas"};
+static const char *const GEMMS[] = {"tile", "cblas", "amx"};
 
 START_TEST(test_small_models_equal_the_reference)
 {

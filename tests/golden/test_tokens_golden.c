@@ -26,12 +26,7 @@ static svit_model *golden_model(svit_context *context, const sv_safetensors *fil
 /* Runs the layers before the position embedding; what the last of them made comes back. */
 static float *tokens_of(const svit_session *session, const float *input, size_t n, size_t *elements)
 {
-    sv_run run = {.context = session->model->context,
-                  .weights = session->model->weights,
-                  .n = n,
-                  .shared = session->shared,
-                  .worker = session->worker,
-                  .worker_bytes = session->worker_bytes};
+    sv_run run = sv_session_run(session, n, 0);
     float *x = NULL;
     for (size_t i = 0; i < session->layers.count; i++) {
         const sv_layer *layer = session->layers.layers[i];

@@ -201,14 +201,16 @@ START_TEST(test_tiles_multiply_in_parts)
     fill(b, DEPTH * N, 9);
     for (size_t n = SV_GEMM_COLUMNS + SV_GEMM_REST; n <= N; n++) {
         sv_operand operand = {.b = b, .k = DEPTH, .n = n, .row = n, .column = 1};
-        size_t bytes = 4 * sv_gemm_tile.packed_elements(k, DEPTH, n);
-        ck_assert_int_eq(posix_memalign((void **)&operand.packed, 64, bytes), 0);
+        size_t bytes = sv_gemm_tile.packed_bytes(k, DEPTH, n);
+        ck_assert_int_eq(posix_memalign(&operand.packed, 64, bytes), 0);
         sv_gemm_tile.pack(k, &operand);
-        sv_gemm_tile.multiply(k, whole, a, &operand, M, 0, n);
+        sv_left left = {a, DEPTH, 1};
+        sv_output all = {whole, n, 0}, some = {parts, n, 0};
+        sv_gemm_tile.multiply(k, &all, &left, &operand, M, 0, n);
         for (size_t cut = SV_GEMM_COLUMNS; cut + SV_GEMM_REST <= n; cut += SV_GEMM_COLUMNS) {
             memset(parts, 0, sizeof parts);
-            sv_gemm_tile.multiply(k, parts, a, &operand, M, 0, cut);
-            sv_gemm_tile.multiply(k, parts, a, &operand, M, cut, n - cut);
+            sv_gemm_tile.multiply(k, &some, &left, &operand, M, 0, cut);
+            sv_gemm_tile.multiply(k, &some, &left, &operand, M, cut, n - cut);
             ck_assert_mem_eq(parts, whole, M * n * sizeof *whole);
         }
         free(operand.packed);

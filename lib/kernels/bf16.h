@@ -1,0 +1,138 @@
+/* Operands of products in bfloat16: how they lie, and how they are made of float32. For instruction
+ * sets that have AVX-512 with bfloat16.
+ *
+ * A number is kept in one part, rounded to bfloat16; or in three, each what the parts before it
+ * left over, whose sum is the float32 number. The product of two such sums, without the terms that
+ * are smaller than 2^-24 of it, is a product in float32. Henry, Tang, Heinecke 2019, "Leveraging
+ * the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations".
+ *
+ * A unit is 16 rows of 64 bytes and holds 32 of k. Of a left-hand side it has 16 rows of the
+ * matrix, of a right-hand side 16 columns of it. Numbers p and p + 16 of k stand together in a
+ * lane, so that two vectors make a row of a unit without a shuffle. A left-hand side has a matrix
+ * row in a unit's row, a right-hand side a matrix column in a unit's column. */
+#ifndef SV_BF16_H
+#define SV_BF16_H
+
+#include "kernels/transpose.h"
+
+#include <immintrin.h>
+
+enum { UNIT = 16, UNIT_DEPTH = 2 * UNIT, PARTS_MOST = 3 };
+
+typedef struct bf16_unit {
+    __m512i rows[UNIT];
+} bf16_unit;
+
+/* Where a unit comes from: rows (of a left-hand side) or columns (of a right-hand side), by k. */
+typedef struct bf16_source {
+    const float *x; /* element (line, p) at x[line * line_step + p * depth_step] */
+    size_t line_step, depth_step;
+    size_t lines, depth; /* how many there are, from here on */
+} bf16_source;
+
+SV_INLINE __mmask16 first_lanes(size_t count)
+{
+    return (__mmask16)(count >= UNIT ? 0xFFFF : (1u << count) - 1);
+}
+
+/* The upper halves of first's lanes, below those of second's. */
+SV_INLINE __m512i join_halves(__m512i first, __m512i second)
+{
+    return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(first, 16), second);
+}
+
+/* x rounded to bfloat16's digits; of two that are as near, the larger. */
+SV_INLINE __m512i round_half(__m512 x)
+{
+    __m512i more = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
+    return _mm512_and_si512(more, _mm512_set1_epi32((int)0xFFFF0000));
+}
+
+/* Two numbers a lane in bfloat16, rounded to nearest even. */
+SV_INLINE __m512i round_pairs(__m512 first, __m512 second)
+{
+    const __m512i lanes =
+        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return _mm512_permutexvar_epi16(lanes, (__m512i)_mm512_cvtne2ps_pbh(second, first));
+}
+
+/* A row of a unit for each part. What two roundings leave has no more than bfloat16's 8 digits. */
+SV_INLINE void split(__m512i out[PARTS_MOST], __m512 first, __m512 second, const size_t parts)
+{
+    if (parts == 1) {
+        out[0] = round_pairs(first, second);
+        return;
+    }
+    SV_REGISTERS
+    for (size_t part = 0; part + 1 < PARTS_MOST; part++) {
+        __m512i a = round_half(first), b = round_half(second);
+        out[part] = join_halves(a, b);
+        first = _mm512_sub_ps(first, _mm512_castsi512_ps(a));
+        second = _mm512_sub_ps(second, _mm512_castsi512_ps(b));
+    }
+    out[PARTS_MOST - 1] = join_halves(_mm512_castps_si512(first), _mm512_castps_si512(second));
+}
+
+SV_INLINE void put_row(bf16_unit *units, size_t step, size_t row, __m512 first, __m512 second,
+                       const size_t parts)
+{
+    __m512i made[PARTS_MOST];
+    split(made, first, second, parts);
+    SV_REGISTERS
+    for (size_t part = 0; part < parts; part++)
+        units[part * step].rows[row] = made[part];
+}
+
+/* k lies along memory: a line makes a row of a unit. */
+SV_INLINE void rows_of_lines(bf16_unit *units, size_t step, const bf16_source *from,
+                             const size_t parts)
+{
+    size_t lines = from->lines < UNIT ? from->lines : UNIT;
+    __mmask16 first = first_lanes(from->depth);
+    __mmask16 second = from->depth > UNIT ? first_lanes(from->depth - UNIT) : 0;
+    const float *x = from->x;
+    for (size_t i = 0; i < lines; i++, x += from->line_step)
+        put_row(units, step, i, _mm512_maskz_loadu_ps(first, x),
+                _mm512_maskz_loadu_ps(second, x + UNIT), parts);
+    for (size_t i = lines; i < UNIT; i++)
+        put_row(units, step, i, _mm512_setzero_ps(), _mm512_setzero_ps(), parts);
+}
+
+/* The lines lie along memory: a pair of k makes a row of a unit. */
+SV_INLINE void rows_of_pairs(bf16_unit *units, size_t step, const bf16_source *from,
+                             const size_t parts)
+{
+    __mmask16 lines = first_lanes(from->lines);
+    const float *x = from->x;
+    for (size_t i = 0; i < UNIT; i++, x += from->depth_step) {
+        __mmask16 first = i < from->depth ? lines : 0, second = i + UNIT < from->depth ? lines : 0;
+        put_row(units, step, i, _mm512_maskz_loadu_ps(first, x),
+                _mm512_maskz_loadu_ps(second, x + UNIT * from->depth_step), parts);
+    }
+}
+
+SV_INLINE void transpose_unit(bf16_unit *unit)
+{
+    vreal rows[UNIT];
+    memcpy(rows, unit, sizeof rows);
+    v_transpose(rows);
+    memcpy(unit, rows, sizeof rows);
+}
+
+/* units[part * step] = 16 lines and 32 of k from the source, zeros past its end. */
+SV_INLINE void bf16_make(bf16_unit *units, size_t step, const bf16_source *from, const int right,
+                         const size_t parts)
+{
+    int pairs = from->depth_step != 1;
+    if (pairs)
+        rows_of_pairs(units, step, from, parts);
+    else
+        rows_of_lines(units, step, from, parts);
+    if (pairs == right)
+        return;
+    for (size_t part = 0; part < parts; part++)
+        transpose_unit(&units[part * step]);
+}
+
+#endif
