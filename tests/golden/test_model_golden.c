@@ -1,6 +1,7 @@
 /* ShiftViT, ViT and SL-ViT against the reference implementations: logits, loss, every gradient,
  * three AdamW steps, all through the public API. Tolerances: float32's distance from the float64
  * references. */
+#include "gemms.h"
 #include "golden.h"
 #include "suite.h"
 
@@ -183,11 +184,11 @@ static const char *const SMALL[] = {"shiftvit_default_small",
                                     "slvit_small",
                                     "slvit_paper_small"};
 enum { SMALL_COUNT = sizeof SMALL / sizeof *SMALL };
-static const char *const GEMMS[] = {"tile", "cblas", "amx"};
 
 START_TEST(test_small_models_equal_the_reference)
 {
-    bench bed = open_bench(SMALL[_i % SMALL_COUNT], GEMMS[_i / SMALL_COUNT]);
+    GEMM(gemm, _i / SMALL_COUNT);
+    bench bed = open_bench(SMALL[_i % SMALL_COUNT], gemm);
     set_weights(&bed);
     float *logits = malloc(bed.n * bed.classes * sizeof *logits);
     double loss = pass(&bed, logits);
@@ -217,8 +218,10 @@ static double norm(const float *values, size_t elements)
 
 START_TEST(test_full_models_equal_the_reference)
 {
-    bench bed = open_bench(FULL[_i].name, "tile");
-    ck_assert_uint_eq(svit_model_parameter_elements(bed.model), FULL[_i].parameters);
+    enum { TILE, AMX = 2 };
+    GEMM(gemm, _i < FULL_COUNT ? TILE : AMX);
+    bench bed = open_bench(FULL[_i % FULL_COUNT].name, gemm);
+    ck_assert_uint_eq(svit_model_parameter_elements(bed.model), FULL[_i % FULL_COUNT].parameters);
     set_weights(&bed);
     float *logits = malloc(bed.n * bed.classes * sizeof *logits);
     double loss = pass(&bed, logits);
@@ -247,7 +250,9 @@ static const char *const ATTENDING[] = {"vit_small", "slvit_small"};
 /* The last layer's attention weights, the masked diagonal exactly 0. */
 START_TEST(test_attention_equals_keras)
 {
-    bench bed = open_bench(ATTENDING[_i], "tile");
+    enum { VARIANTS = sizeof ATTENDING / sizeof *ATTENDING };
+    GEMM(gemm, _i / VARIANTS);
+    bench bed = open_bench(ATTENDING[_i % VARIANTS], gemm);
     set_weights(&bed);
     size_t heads, tokens, elements;
     OK(svit_session_attention_size(bed.session, &heads, &tokens, &bed.err));
@@ -257,7 +262,7 @@ START_TEST(test_attention_equals_keras)
     OK(svit_forward_attention(bed.session, bed.input, bed.n, logits, attention, elements,
                               &bed.err));
     ck_assert_double_le(golden_difference(attention, wanted, elements), 2e-6);
-    for (size_t row = 0; _i == 1 && row < bed.n * heads * tokens; row++)
+    for (size_t row = 0; _i % VARIANTS == 1 && row < bed.n * heads * tokens; row++)
         ck_assert_float_eq(attention[row * tokens + row % tokens], 0);
     ck_assert_int_eq(svit_forward_attention(bed.session, bed.input, bed.n, logits, attention,
                                             elements - 1, &bed.err),
@@ -273,9 +278,9 @@ static Suite *model_golden_suite(void)
 {
     Suite *suite = suite_create("model goldens");
     TCase *small = tcase_create("small"), *full = tcase_create("full");
-    tcase_add_loop_test(small, test_small_models_equal_the_reference, 0, 2 * SMALL_COUNT);
-    tcase_add_loop_test(full, test_full_models_equal_the_reference, 0, FULL_COUNT);
-    tcase_add_loop_test(small, test_attention_equals_keras, 0, 2);
+    tcase_add_loop_test(small, test_small_models_equal_the_reference, 0, GEMM_COUNT * SMALL_COUNT);
+    tcase_add_loop_test(full, test_full_models_equal_the_reference, 0, 2 * FULL_COUNT);
+    tcase_add_loop_test(small, test_attention_equals_keras, 0, 2 * GEMM_COUNT);
     tcase_set_timeout(full, 120);
     tcase_set_timeout(small, 60);
     suite_add_tcase(suite, small);
