@@ -21,7 +21,7 @@ typedef struct bench_options {
 
 /* In the order of WORK_* and SVIT_COMPUTE_*. */
 static const char *const works[] = {"train", "infer", "latency", "data", "gemm", "limits", NULL};
-static const char *const computes[] = {"f32", "bf16", NULL};
+static const char *const computes[] = {"f32", "bf16", "int8", NULL};
 
 enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_REPEAT };
 
@@ -34,7 +34,7 @@ static const struct argp_option option_list[] = {
      "by the number of threads",
      0},
     {"batch", KEY_BATCH, "N", 0, "Pictures at once (default 256; latency: 1)", 0},
-    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default) or bf16", 0},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16, or int8 (to infer)", 0},
     {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds, each time (default 2; gemm: 0.1)", 0},
     {"repeat", KEY_REPEAT, "R", 0, "Measure R times (default 5)", 0},
     {NULL, 0, NULL, 0, NULL, 0},

@@ -4,6 +4,8 @@
 #include "base/status.h"
 #include "kernels/gemm.h"
 
+#include <shiftvit/session.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +121,25 @@ static int below(const char *core, sv_isa isa)
         if (strcmp(core, AVX2[i]) == 0)
             return isa > SV_ISA_AVX2;
     return 0;
+}
+
+const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few)
+{
+    if (compute == SVIT_COMPUTE_F32)
+        return few ? context->few_gemm : context->gemm;
+#ifdef SV_DOUBLE
+    return context->gemm;
+#else
+    if (compute == SVIT_COMPUTE_INT8)
+        return &sv_gemm_tile_int8;
+#ifdef SV_HAVE_AMX
+    if (context->isa >= SV_ISA_AMX && sv_cpu_permit_amx())
+        return &sv_gemm_amx_bf16;
+    if (!few && context->isa >= SV_ISA_AVX512_BF16)
+        return &sv_gemm_dot_bf16;
+#endif
+    return &sv_gemm_tile_bf16;
+#endif
 }
 
 static json_t *gemms_here(const svit_context *context)

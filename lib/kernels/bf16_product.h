@@ -137,7 +137,7 @@ SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_oper
     {                                                                                              \
         sv_gemm_transposed_by_parts(&symbol, kernels, c, ldc, a, lda, b, ldb, m, n, k, scratch);   \
     }                                                                                              \
-    const sv_gemm symbol = {text, symbol##_bytes, symbol##_pack, symbol##_multiply,                \
-                            symbol##_transposed}
+    const sv_gemm symbol = {                                                                       \
+        text, symbol##_bytes, symbol##_pack, symbol##_multiply, symbol##_transposed, &symbol}
 
 #endif

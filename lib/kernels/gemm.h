@@ -5,6 +5,8 @@
 
 #include "kernels/kernels.h"
 
+#include <shiftvit/context.h>
+
 /* A right-hand side b[k,n] that many products share: element (p, j) at b[p * row + j * column], one
  * of row and column being 1. */
 typedef struct sv_operand {
@@ -44,6 +46,9 @@ typedef struct sv_gemm {
     void (*multiply_transposed)(const sv_kernels *kernels, real *c, size_t ldc, const real *a,
                                 size_t lda, const real *b, size_t ldb, size_t m, size_t n, size_t k,
                                 void *scratch);
+
+    /* The provider for products of two matrices that both are made anew for each. */
+    const struct sv_gemm *activations;
 } sv_gemm;
 
 /* Where a product may be cut into columns: whole panels of every instruction set, and not within
@@ -65,10 +70,19 @@ void sv_gemm_transposed_by_parts(const sv_gemm *gemm, const sv_kernels *kernels,
 
 extern const sv_gemm sv_gemm_tile;
 extern const sv_gemm sv_gemm_cblas;
+#ifndef SV_DOUBLE
+extern const sv_gemm sv_gemm_tile_bf16; /* right-hand sides in bfloat16 */
+extern const sv_gemm sv_gemm_tile_int8; /* in bytes, for inference */
+#endif
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
-extern const sv_gemm sv_gemm_amx;      /* float32 of three parts */
+extern const sv_gemm sv_gemm_dot_bf16; /* bfloat16 on the vector units */
+extern const sv_gemm sv_gemm_amx;      /* float32 of three parts, on the matrix unit */
 extern const sv_gemm sv_gemm_amx_bf16; /* bfloat16 */
 #endif
+
+/* The providers of a session's products: in float32 (the context's), in bfloat16 or, to infer, with
+ * weights in bytes. `few`: of a session that infers a few images only. */
+const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few);
 
 /* What the CBLAS says of itself, and the core it runs as; "" where it does not tell. */
 const char *sv_blas_description(void);

@@ -74,4 +74,5 @@ static void multiply_transposed(const sv_kernels *kernels, real *c, size_t ldc, 
     multiply(kernels, &sum, &left, &right, m, 0, n);
 }
 
-const sv_gemm sv_gemm_cblas = {"cblas", packed_bytes, pack, multiply, multiply_transposed};
+const sv_gemm sv_gemm_cblas = {"cblas",  packed_bytes,        pack,
+                               multiply, multiply_transposed, &sv_gemm_cblas};

@@ -1,29 +1,45 @@
-/* The library's own tiles as a provider. */
+/* The library's own tiles as providers: a packed right-hand side keeps its numbers as they are, or
+ * narrower. */
 #include "kernels/gemm.h"
 
-static size_t packed_bytes(const sv_kernels *kernels, size_t k, size_t n)
+static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv_output *c,
+                        const sv_left *a, const sv_operand *b, size_t m, size_t first, size_t count)
 {
-    return kernels->tile_packed_elements(k, n) * sizeof(real);
+    sv_tile_product product = {c->c,   c->ldc,    c->accumulate, a->a,
+                               a->row, a->column, b->packed,     b->k};
+    kernels->tile_multiply(&product, type, m, first, count);
 }
 
-static void pack(const sv_kernels *kernels, const sv_operand *operand)
-{
-    kernels->tile_pack(operand->packed, operand->b, operand->row, operand->column, operand->k,
-                       operand->n);
-}
+#define TILE_PROVIDER(symbol, text, type)                                                          \
+    static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
+    {                                                                                              \
+        return kernels->tile_packed_bytes(type, k, n);                                             \
+    }                                                                                              \
+    static void symbol##_pack(const sv_kernels *kernels, const sv_operand *b)                      \
+    {                                                                                              \
+        kernels->tile_pack(b->packed, type, b->b, b->row, b->column, b->k, b->n);                  \
+    }                                                                                              \
+    static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
+                                  const sv_operand *b, size_t m, size_t first, size_t count)       \
+    {                                                                                              \
+        multiply_as(type, kernels, c, a, b, m, first, count);                                      \
+    }                                                                                              \
+    static void symbol##_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a, \
+                                    size_t lda, const real *b, size_t ldb, size_t m, size_t n,     \
+                                    size_t k, void *scratch)                                       \
+    {                                                                                              \
+        sv_gemm_transposed_by_parts(&sv_gemm_tile, kernels, c, ldc, a, lda, b, ldb, m, n, k,       \
+                                    scratch);                                                      \
+    }                                                                                              \
+    const sv_gemm symbol = {text,                                                                  \
+                            symbol##_bytes,                                                        \
+                            symbol##_pack,                                                         \
+                            symbol##_multiply,                                                     \
+                            symbol##_transposed,                                                   \
+                            &sv_gemm_tile}
 
-static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
-                     const sv_operand *b, size_t m, size_t first, size_t count)
-{
-    kernels->tile_multiply(c->c + first, c->ldc, a->a, a->row, a->column,
-                           (const real *)b->packed + first * b->k, m, count, b->k, c->accumulate);
-}
-
-static void multiply_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a,
-                                size_t lda, const real *b, size_t ldb, size_t m, size_t n, size_t k,
-                                void *scratch)
-{
-    sv_gemm_transposed_by_parts(&sv_gemm_tile, kernels, c, ldc, a, lda, b, ldb, m, n, k, scratch);
-}
-
-const sv_gemm sv_gemm_tile = {"tile", packed_bytes, pack, multiply, multiply_transposed};
+TILE_PROVIDER(sv_gemm_tile, "tile", SV_NUMBER_REAL);
+#ifndef SV_DOUBLE
+TILE_PROVIDER(sv_gemm_tile_bf16, "tile-bf16", SV_NUMBER_BF16);
+TILE_PROVIDER(sv_gemm_tile_int8, "tile-int8", SV_NUMBER_INT8);
+#endif

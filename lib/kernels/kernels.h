@@ -44,6 +44,26 @@ typedef struct sv_attention_rows {
     real keep;            /* the factor of what dropout keeps */
 } sv_attention_rows;
 
+/* How the numbers of a packed right-hand side are kept: as they are; in bfloat16; in a byte, each
+ * column with a factor of its own. */
+typedef enum sv_number_type {
+    SV_NUMBER_REAL,
+    SV_NUMBER_BF16,
+    SV_NUMBER_INT8,
+    SV_NUMBER_TYPES
+} sv_number_type;
+
+/* c[m, ...] = or += a[m,k] b[k, ...]; element (i, p) of a at a[i * row + p * column]. */
+typedef struct sv_tile_product {
+    real *c;
+    size_t ldc;
+    int accumulate;
+    const real *a;
+    size_t row, column;
+    const void *packed; /* b */
+    size_t k;
+} sv_tile_product;
+
 typedef struct sv_kernels {
     sv_isa isa;
 
@@ -110,10 +130,11 @@ typedef struct sv_kernels {
                          size_t blocks, size_t c);
 
     /* tile.c: products by register-blocked tiles over a packed right-hand side. */
-    size_t (*tile_packed_elements)(size_t k, size_t n);
-    void (*tile_pack)(real *packed, const real *b, size_t row, size_t column, size_t k, size_t n);
-    void (*tile_multiply)(real *c, size_t ldc, const real *a, size_t row, size_t column,
-                          const real *packed, size_t m, size_t n, size_t k, int accumulate);
+    size_t (*tile_packed_bytes)(sv_number_type type, size_t k, size_t n);
+    void (*tile_pack)(void *packed, sv_number_type type, const real *b, size_t row, size_t column,
+                      size_t k, size_t n);
+    void (*tile_multiply)(const sv_tile_product *product, sv_number_type type, size_t m,
+                          size_t first, size_t count);
 } sv_kernels;
 
 /* The table of an instruction set, or of the best below it that this build has. */

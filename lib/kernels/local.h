@@ -51,10 +51,10 @@ void SV_ISA(sv_mean_tokens_backward)(real *dx, const real *dy, size_t images, si
                                      size_t c);
 void SV_ISA(sv_dropout_mask)(uint32_t *words, const sv_mask_source *source, size_t first_block,
                              size_t blocks, size_t c);
-size_t SV_ISA(sv_tile_packed_elements)(size_t k, size_t n);
-void SV_ISA(sv_tile_pack)(real *packed, const real *b, size_t row, size_t column, size_t k,
-                          size_t n);
-void SV_ISA(sv_tile_multiply)(real *c, size_t ldc, const real *a, size_t row, size_t column,
-                              const real *packed, size_t m, size_t n, size_t k, int accumulate);
+size_t SV_ISA(sv_tile_packed_bytes)(sv_number_type type, size_t k, size_t n);
+void SV_ISA(sv_tile_pack)(void *packed, sv_number_type type, const real *b, size_t row,
+                          size_t column, size_t k, size_t n);
+void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type type, size_t m,
+                              size_t first, size_t count);
 
 #endif

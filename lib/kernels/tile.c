@@ -1,8 +1,12 @@
 /* Matrix products by register-blocked tiles: the right-hand side is packed into panels of a few
  * vectors, each left-hand element is broadcast against a panel's row, and rows x vectors
- * accumulators stay in registers. Goto, van de Geijn 2008. */
+ * accumulators stay in registers. Goto, van de Geijn 2008. A panel's numbers may be narrower than
+ * those they are multiplied with: they are widened in registers, which costs little where the time
+ * goes into reading them. */
 #include "kernels/local.h"
 #include "kernels/transpose.h"
+
+#include <math.h>
 
 /* The widest panel, and the rows that a panel of 1 to 4 vectors is multiplied with at once. */
 enum {
@@ -32,98 +36,160 @@ enum {
 typedef struct tile_sides {
     const real *a; /* element (i, p) at a[i * row + p * column] */
     size_t row, column;
-    const real *panel; /* panel[p, vectors * LANES] */
+    const char *panel;   /* panel[p, vectors * LANES] */
+    const real *factors; /* [vectors * LANES], one for each column */
     size_t depth;
 } tile_sides;
 
-SV_INLINE void store_row(real *c, const vreal *sum, const size_t vectors, size_t width,
-                         int accumulate)
+#ifdef SV_DOUBLE
+enum { NUMBER_TYPES = 1 };
+#else
+enum { NUMBER_TYPES = SV_NUMBER_TYPES };
+#endif
+
+/* Bytes of a number in a panel. */
+SV_INLINE size_t number_bytes(sv_number_type type)
+{
+    return type == SV_NUMBER_REAL ? sizeof(real) : type == SV_NUMBER_BF16 ? 2 : 1;
+}
+
+/* LANES numbers of a panel. */
+SV_INLINE vreal load_numbers(const char *from, const sv_number_type type)
+{
+#ifndef SV_DOUBLE
+    if (type == SV_NUMBER_BF16)
+        return v_load_bf16(from);
+    if (type == SV_NUMBER_INT8)
+        return v_load_int8(from);
+#endif
+    (void)type;
+    return *(const vreal *)from;
+}
+
+/* How a block is computed; constants wherever one is expanded, so that the accumulators are
+ * registers. */
+typedef struct tile_form {
+    size_t rows, vectors;
+    int far; /* a's columns lie far apart */
+    sv_number_type type;
+} tile_form;
+
+SV_INLINE void store_row(real *c, const vreal *sum, const real *factors, const tile_form form,
+                         size_t width, int accumulate)
 {
     SV_REGISTERS
-    for (size_t v = 0; v < vectors; v++) {
+    for (size_t v = 0; v < form.vectors; v++) {
         size_t some = width - v * LANES;
         vreal value = sum[v];
+        if (form.type == SV_NUMBER_INT8)
+            value *= v_load(factors + v * LANES);
         if (accumulate)
             value += v_load_some(c + v * LANES, some);
         v_store_some(c + v * LANES, value, some);
     }
 }
 
-/* c[rows, width] = or += a[rows, depth] panel[depth, width]. `rows`, `vectors` and `far` are
- * constants wherever this is expanded, so the accumulators are registers. */
-SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, const size_t rows,
-                              const size_t vectors, const int far, size_t width, int accumulate)
+/* c[rows, width] = or += a[rows, depth] panel[depth, width] */
+SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, const tile_form form,
+                              size_t width, int accumulate)
 {
     vreal sum[MOST_ROWS][WIDEST];
     SV_REGISTERS
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < form.rows; r++) {
         SV_REGISTERS
-        for (size_t v = 0; v < vectors; v++) {
+        for (size_t v = 0; v < form.vectors; v++) {
             sum[r][v] = (vreal){0};
             __builtin_prefetch(c + r * ldc + v * LANES, 1); /* it is wanted after the last sum */
         }
     }
-    const real *a = sides->a, *panel = sides->panel;
+    const real *a = sides->a;
+    const char *panel = sides->panel;
     const size_t row = sides->row, column = sides->column;
-    for (size_t p = 0; p < sides->depth; p++, a += column, panel += vectors * LANES) {
-        if (far)
+    const size_t vector = LANES * number_bytes(form.type);
+    for (size_t p = 0; p < sides->depth; p++, a += column, panel += form.vectors * vector) {
+        if (form.far)
             __builtin_prefetch(a + AHEAD * column);
         vreal b[WIDEST];
         SV_REGISTERS
-        for (size_t v = 0; v < vectors; v++)
-            b[v] = *(const vreal *)(panel + v * LANES);
+        for (size_t v = 0; v < form.vectors; v++)
+            b[v] = load_numbers(panel + v * vector, form.type);
         SV_REGISTERS
-        for (size_t r = 0; r < rows; r++) {
+        for (size_t r = 0; r < form.rows; r++) {
             vreal left = v_set(a[r * row]);
             SV_REGISTERS
-            for (size_t v = 0; v < vectors; v++)
+            for (size_t v = 0; v < form.vectors; v++)
                 sum[r][v] += left * b[v];
         }
     }
     SV_REGISTERS
-    for (size_t r = 0; r < rows; r++)
-        store_row(c + r * ldc, sum[r], vectors, width, accumulate);
+    for (size_t r = 0; r < form.rows; r++)
+        store_row(c + r * ldc, sum[r], sides->factors, form, width, accumulate);
 }
 
 /* All m rows against one panel: `rows` at once, then half of them, then one by one. */
 SV_INLINE void multiply_panel(real *c, size_t ldc, const tile_sides *sides, size_t m,
-                              const size_t rows, const size_t vectors, const int far, size_t width,
-                              int accumulate)
+                              const tile_form form, size_t width, int accumulate)
 {
     tile_sides here = *sides;
+    const tile_form half = {form.rows / 2, form.vectors, form.far, form.type};
+    const tile_form single = {1, form.vectors, form.far, form.type};
     size_t i = 0;
-    for (; i + rows <= m; i += rows, here.a += rows * sides->row)
-        multiply_block(c + i * ldc, ldc, &here, rows, vectors, far, width, accumulate);
-    if (i + rows / 2 <= m) {
-        multiply_block(c + i * ldc, ldc, &here, rows / 2, vectors, far, width, accumulate);
-        i += rows / 2;
-        here.a += rows / 2 * sides->row;
+    for (; i + form.rows <= m; i += form.rows, here.a += form.rows * sides->row)
+        multiply_block(c + i * ldc, ldc, &here, form, width, accumulate);
+    if (i + half.rows <= m) {
+        multiply_block(c + i * ldc, ldc, &here, half, width, accumulate);
+        i += half.rows;
+        here.a += half.rows * sides->row;
     }
     for (; i < m; i++, here.a += sides->row)
-        multiply_block(c + i * ldc, ldc, &here, 1, vectors, far, width, accumulate);
+        multiply_block(c + i * ldc, ldc, &here, single, width, accumulate);
 }
 
-#define MULTIPLY_PANEL(name, vectors, rows)                                                        \
+typedef void multiply_function(real *c, size_t ldc, const tile_sides *sides, size_t m, size_t width,
+                               int accumulate);
+
+#define MULTIPLY_PANEL(name, vectors, rows, type)                                                  \
     static void name(real *c, size_t ldc, const tile_sides *sides, size_t m, size_t width,         \
                      int accumulate)                                                               \
     {                                                                                              \
         if (sides->column == 1)                                                                    \
-            multiply_panel(c, ldc, sides, m, rows, vectors, 0, width, accumulate);                 \
+            multiply_panel(c, ldc, sides, m, (tile_form){rows, vectors, 0, type}, width,           \
+                           accumulate);                                                            \
         else                                                                                       \
-            multiply_panel(c, ldc, sides, m, rows, vectors, 1, width, accumulate);                 \
+            multiply_panel(c, ldc, sides, m, (tile_form){rows, vectors, 1, type}, width,           \
+                           accumulate);                                                            \
     }
-MULTIPLY_PANEL(multiply_one, 1, ROWS_OF_1)
-MULTIPLY_PANEL(multiply_two, 2, ROWS_OF_2)
-MULTIPLY_PANEL(multiply_three, 3, ROWS_OF_3)
+
 #if defined(__AVX512F__)
-MULTIPLY_PANEL(multiply_four, 4, ROWS_OF_4)
+#define MULTIPLY_FOUR(prefix, type) MULTIPLY_PANEL(prefix##_four, 4, ROWS_OF_4, type)
+#define PANELS(prefix)                                                                             \
+    {                                                                                              \
+        NULL, prefix##_one, prefix##_two, prefix##_three, prefix##_four                            \
+    }
+#else
+#define MULTIPLY_FOUR(prefix, type)
+#define PANELS(prefix)                                                                             \
+    {                                                                                              \
+        NULL, prefix##_one, prefix##_two, prefix##_three                                           \
+    }
+#endif
+#define MULTIPLY(prefix, type)                                                                     \
+    MULTIPLY_PANEL(prefix##_one, 1, ROWS_OF_1, type)                                               \
+    MULTIPLY_PANEL(prefix##_two, 2, ROWS_OF_2, type)                                               \
+    MULTIPLY_PANEL(prefix##_three, 3, ROWS_OF_3, type)                                             \
+    MULTIPLY_FOUR(prefix, type)
+
+MULTIPLY(multiply_real, SV_NUMBER_REAL)
+#ifndef SV_DOUBLE
+MULTIPLY(multiply_bf16, SV_NUMBER_BF16)
+MULTIPLY(multiply_int8, SV_NUMBER_INT8)
 #endif
 
-/* By number of vectors. */
-static void (*const MULTIPLY[])(real *, size_t, const tile_sides *, size_t, size_t, int) = {
-    NULL,          multiply_one, multiply_two, multiply_three,
-#if defined(__AVX512F__)
-    multiply_four,
+/* By type of the panel's numbers, and number of vectors. */
+static multiply_function *const MULTIPLIES[NUMBER_TYPES][WIDEST + 1] = {PANELS(multiply_real),
+#ifndef SV_DOUBLE
+                                                                        PANELS(multiply_bf16),
+                                                                        PANELS(multiply_int8)
 #endif
 };
 
@@ -137,10 +203,16 @@ static size_t vectors_of(size_t columns)
     return vectors == 4 ? 2 : vectors < 3 ? vectors : 3;
 }
 
-/* Numbers that a packed b[k,n] takes: every panel is a whole number of vectors wide. */
-size_t SV_ISA(sv_tile_packed_elements)(size_t k, size_t n)
+/* Bytes of `columns` columns of panels: numbers, and before them a factor a column. */
+static size_t panel_bytes(sv_number_type type, size_t k, size_t columns)
 {
-    return k * ((n + LANES - 1) / LANES * LANES);
+    return columns * (k * number_bytes(type) + (type == SV_NUMBER_INT8 ? sizeof(real) : 0));
+}
+
+/* Bytes that a packed b[k,n] takes: every panel is a whole number of vectors wide. */
+size_t SV_ISA(sv_tile_packed_bytes)(sv_number_type type, size_t k, size_t n)
+{
+    return panel_bytes(type, k, (n + LANES - 1) / LANES * LANES);
 }
 
 /* to[LANES], zeros past `width`. */
@@ -175,36 +247,113 @@ static void pack_columns(real *packed, const real *b, size_t column, size_t k, s
             packed[p * lanes + i] = i < width ? b[i * column + p] : 0;
 }
 
-/* packed = the panels of b[k,n], element (p, j) at b[p * row + j * column], one of row and column
- * being 1; one after another, each [k, its width], zeros where the last vector is not full. */
-void SV_ISA(sv_tile_pack)(real *packed, const real *b, size_t row, size_t column, size_t k,
-                          size_t n)
+/* A panel of b, or some rows of it: k rows of `width` columns. */
+static void pack_panel(real *packed, const real *b, size_t row, size_t column, size_t k,
+                       size_t width, size_t lanes)
 {
-    for (size_t j = 0, lanes; j < n; j += lanes, packed += k * lanes) {
-        lanes = vectors_of(n - j) * LANES;
-        size_t width = n - j < lanes ? n - j : lanes;
-        if (column == 1)
-            pack_rows(packed, b + j, row, k, width, lanes);
-        else
-            for (size_t i = 0; i < width; i += LANES)
-                pack_columns(packed + i, b + (j + i) * column, column, k, width - i, lanes);
+    if (column == 1) {
+        pack_rows(packed, b, row, k, width, lanes);
+        return;
+    }
+    for (size_t i = 0; i < width; i += LANES)
+        pack_columns(packed + i, b + i * column, column, k, width - i, lanes);
+}
+
+#ifndef SV_DOUBLE
+/* As many rows as are packed before they are rounded. */
+enum { ROUNDED_AT_ONCE = 4 * LANES };
+
+/* What the numbers of each column are divided by: its largest becomes 127. */
+static void find_factors(real *factors, const real *b, size_t row, size_t column, size_t k,
+                         size_t width, size_t lanes)
+{
+    for (size_t j = 0; j < lanes; j++) {
+        real largest = 0;
+        for (size_t p = 0; j < width && p < k; p++)
+            largest = fmaxf(largest, fabsf(b[p * row + j * column]));
+        factors[j] = largest / 127;
     }
 }
 
-/* c[m,n] = a[m,k] b[k,n], or += with `accumulate`; b packed, element (i, p) of a at
- * a[i * row + p * column]. Every element of c is summed in the order of p, whatever m is. */
-void SV_ISA(sv_tile_multiply)(real *c, size_t ldc, const real *a, size_t row, size_t column,
-                              const real *packed, size_t m, size_t n, size_t k, int accumulate)
+static void round_to_int8(int8_t *to, const real *from, const real *factors, size_t rows,
+                          size_t lanes)
 {
+    for (size_t p = 0; p < rows; p++)
+        for (size_t j = 0; j < lanes; j++)
+            to[p * lanes + j] =
+                (int8_t)(factors[j] > 0 ? rintf(from[p * lanes + j] / factors[j]) : 0);
+}
+
+static void round_to_bf16(char *to, const real *from, size_t elements)
+{
+    for (size_t i = 0; i < elements; i += LANES)
+        v_store_bf16(to + 2 * i, v_load(from + i));
+}
+
+/* A panel in numbers of two bytes, or one. */
+static void pack_narrow(char *packed, sv_number_type type, const real *b, size_t row, size_t column,
+                        size_t k, size_t width, size_t lanes)
+{
+    real rows[ROUNDED_AT_ONCE * WIDEST * LANES] __attribute__((aligned(64)));
+    real *factors = (real *)(void *)packed;
+    if (type == SV_NUMBER_INT8) {
+        find_factors(factors, b, row, column, k, width, lanes);
+        packed += lanes * sizeof(real);
+    }
+    for (size_t p = 0; p < k; p += ROUNDED_AT_ONCE) {
+        size_t here = k - p < ROUNDED_AT_ONCE ? k - p : ROUNDED_AT_ONCE;
+        char *to = packed + p * lanes * number_bytes(type);
+        pack_panel(rows, b + p * row, row, column, here, width, lanes);
+        if (type == SV_NUMBER_INT8)
+            round_to_int8((int8_t *)to, rows, factors, here, lanes);
+        else
+            round_to_bf16(to, rows, here * lanes);
+    }
+}
+#endif
+
+/* packed = the panels of b[k,n], element (p, j) at b[p * row + j * column], one of row and column
+ * being 1; one after another, each [k, its width], zeros where the last vector is not full. */
+void SV_ISA(sv_tile_pack)(void *packed, sv_number_type type, const real *b, size_t row,
+                          size_t column, size_t k, size_t n)
+{
+    char *to = packed;
+    for (size_t j = 0, lanes; j < n; j += lanes, to += panel_bytes(type, k, lanes)) {
+        lanes = vectors_of(n - j) * LANES;
+        size_t width = n - j < lanes ? n - j : lanes;
+        const real *from = b + j * column;
+#ifndef SV_DOUBLE
+        if (type != SV_NUMBER_REAL) {
+            pack_narrow(to, type, from, row, column, k, width, lanes);
+            continue;
+        }
+#endif
+        pack_panel((real *)(void *)to, from, row, column, k, width, lanes);
+    }
+}
+
+/* c[m, first..first+count-1] = a[m,k] b[k, the same columns], or += with `accumulate`; b packed,
+ * element (i, p) of a at a[i * row + p * column]. Every element of c is summed in the order of p,
+ * whatever m is. */
+void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type type, size_t m,
+                              size_t first, size_t count)
+{
+    size_t k = product->k, factors = panel_bytes(type, 0, 1);
     for (size_t p = 0; p < k; p += DEPTH) {
         size_t depth = k - p < DEPTH ? k - p : DEPTH;
-        const real *panel = packed;
-        for (size_t j = 0, lanes; j < n; j += lanes, panel += k * lanes) {
-            size_t vectors = vectors_of(n - j);
+        const char *panel = (const char *)product->packed + panel_bytes(type, k, first);
+        for (size_t j = 0, lanes; j < count; j += lanes, panel += panel_bytes(type, k, lanes)) {
+            size_t vectors = vectors_of(count - j);
             lanes = vectors * LANES;
-            size_t width = n - j < lanes ? n - j : lanes;
-            tile_sides sides = {a + p * column, row, column, panel + p * lanes, depth};
-            MULTIPLY[vectors](c + j, ldc, &sides, m, width, accumulate || p > 0);
+            size_t width = count - j < lanes ? count - j : lanes;
+            tile_sides sides = {product->a + p * product->column,
+                                product->row,
+                                product->column,
+                                panel + lanes * (factors + p * number_bytes(type)),
+                                (const real *)(const void *)panel,
+                                depth};
+            MULTIPLIES[type][vectors](product->c + first + j, product->ldc, &sides, m, width,
+                                      product->accumulate || p > 0);
         }
     }
 }

@@ -76,6 +76,36 @@ SV_INLINE void v_store_some(real *to, vreal value, size_t count)
         memcpy(to, &value, count * sizeof(real));
 }
 
+#ifndef SV_DOUBLE
+typedef uint16_t vhalf_loose
+    __attribute__((vector_size(SV_VECTOR_BYTES / 2), aligned(1), may_alias));
+typedef int16_t vshort __attribute__((vector_size(SV_VECTOR_BYTES / 2)));
+typedef int8_t vbyte_loose __attribute__((vector_size(SV_VECTOR_BYTES / 4), aligned(1), may_alias));
+
+/* LANES numbers in bfloat16: the upper halves of float32. */
+SV_INLINE vreal v_load_bf16(const void *from)
+{
+    return (vreal)(__builtin_convertvector(*(const vhalf_loose *)from, vbits) << 16);
+}
+
+/* Rounded to nearest even; what is not a number stays so. */
+SV_INLINE void v_store_bf16(void *to, vreal value)
+{
+    vbits bits = (vbits)value, odd = bits >> 16 & 1;
+    vbits rounded = bits + (0x7FFF + odd), quiet = bits | 0x400000;
+    vbits nan = (vbits)(value != value);
+    vbits kept = (rounded & ~nan) | (quiet & nan);
+    *(vhalf_loose *)to = __builtin_convertvector(kept >> 16, vhalf_loose);
+}
+
+/* One width at a time: compilers take a longer step apart into single numbers. */
+SV_INLINE vreal v_load_int8(const void *from)
+{
+    vshort words = __builtin_convertvector(*(const vbyte_loose *)from, vshort);
+    return __builtin_convertvector(__builtin_convertvector(words, vlane), vreal);
+}
+#endif
+
 /* Lanes added pairwise, so that every instruction set rounds as little as it can. */
 SV_INLINE real v_sum(vreal value)
 {

@@ -53,7 +53,7 @@ void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
 
 static sv_operand packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
 {
-    size_t bytes = run->gemm->packed_bytes(run->context->kernels, k, n);
+    size_t bytes = run->gemm->activations->packed_bytes(run->context->kernels, k, n);
     return (sv_operand){.packed = sv_arena_take(arena, bytes, 1, 1)};
 }
 

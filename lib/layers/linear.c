@@ -57,13 +57,13 @@ void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size
                      size_t column, size_t k, size_t n)
 {
     *operand = (sv_operand){b, k, n, row, column, operand->packed};
-    run->gemm->pack(run->context->kernels, operand);
+    run->gemm->activations->pack(run->context->kernels, operand);
 }
 
 void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const sv_operand *b,
                  size_t m)
 {
-    run->gemm->multiply(run->context->kernels, c, a, b, m, 0, b->n);
+    run->gemm->activations->multiply(run->context->kernels, c, a, b, m, 0, b->n);
 }
 
 static void multiply_part(const sv_run *run, real *c, const real *a, const sv_operand *b,

@@ -27,7 +27,7 @@ void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, cons
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                         size_t tokens);
 
-/* c[m, n] = or += a b, on this thread, with a right-hand side made for this call. */
+/* c[m, n] = or += a b of two matrices of activations, on this thread. */
 void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const sv_operand *b,
                  size_t m);
 

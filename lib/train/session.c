@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/size.h"
+#include "kernels/gemm.h"
 
 #include <string.h>
 
@@ -23,12 +24,15 @@ static svit_status check_config(const svit_session_config *config, svit_error *e
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "mode is %d; SVIT_MODE_INFER (0) and SVIT_MODE_TRAIN (1) are accepted",
                        (int)config->mode);
-    if (config->compute == SVIT_COMPUTE_BF16)
-        return sv_fail(err, SVIT_E_UNSUPPORTED,
-                       "compute is SVIT_COMPUTE_BF16; this version computes in SVIT_COMPUTE_F32");
-    if (config->compute != SVIT_COMPUTE_F32)
-        return sv_fail(err, SVIT_E_ARGUMENT, "compute is %d; SVIT_COMPUTE_F32 (0) is accepted",
+    if (config->compute < SVIT_COMPUTE_F32 || config->compute > SVIT_COMPUTE_INT8)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "compute is %d; SVIT_COMPUTE_F32 (0), SVIT_COMPUTE_BF16 (1) and "
+                       "SVIT_COMPUTE_INT8 (2) are accepted",
                        (int)config->compute);
+    if (config->compute == SVIT_COMPUTE_INT8 && config->mode == SVIT_MODE_TRAIN)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "compute is SVIT_COMPUTE_INT8, which only infers; SVIT_COMPUTE_F32 and "
+                       "SVIT_COMPUTE_BF16 are accepted in SVIT_MODE_TRAIN");
     if (config->input_height > SIDE_LIMIT || config->input_width > SIDE_LIMIT)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "input_height, input_width are %u, %u; 0 (the model's) to %d are accepted",
@@ -183,9 +187,8 @@ enum { FEW_IMAGES = 8 };
 
 static const struct sv_gemm *find_gemm(const svit_session *session)
 {
-    const svit_context *context = session->model->context;
     int few = !session->trains && session->config.max_batch <= FEW_IMAGES;
-    return few ? context->few_gemm : context->gemm;
+    return sv_gemm_for(session->model->context, session->config.compute, few);
 }
 
 /* A session without its memory. */

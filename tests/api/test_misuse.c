@@ -133,8 +133,10 @@ START_TEST(test_session_create)
     config.mode = 2;
     FAILS(SVIT_E_ARGUMENT, "mode is 2", svit_session_create(&out, model, &config, &err));
     config.mode = SVIT_MODE_INFER;
-    config.compute = SVIT_COMPUTE_BF16;
-    FAILS(SVIT_E_UNSUPPORTED, "BF16", svit_session_create(&out, model, &config, &err));
+    config.compute = SVIT_COMPUTE_INT8;
+    config.mode = SVIT_MODE_TRAIN;
+    FAILS(SVIT_E_ARGUMENT, "only infers", svit_session_create(&out, model, &config, &err));
+    config.mode = SVIT_MODE_INFER;
     config.compute = -1;
     FAILS(SVIT_E_ARGUMENT, "compute is -1", svit_session_create(&out, model, &config, &err));
     config.compute = SVIT_COMPUTE_F32;

@@ -55,8 +55,8 @@ static bench start(size_t tokens)
         draw(*sides[i], tokens * D, (uint32_t)i);
     }
     b.scores = floats(b.queries * tokens);
-    b.keys_t = floats(b.kernels->tile_packed_elements(D, tokens));
-    b.values = floats(b.kernels->tile_packed_elements(tokens, D));
+    b.keys_t = floats(b.kernels->tile_packed_bytes(SV_NUMBER_REAL, D, tokens) / sizeof(float));
+    b.values = floats(b.kernels->tile_packed_bytes(SV_NUMBER_REAL, tokens, D) / sizeof(float));
     b.part = floats(b.queries * D);
     b.most = floats(b.queries);
     b.sum = floats(b.queries);
@@ -76,22 +76,28 @@ static size_t here(size_t all, size_t first, size_t most)
     return all - first < most ? all - first : most;
 }
 
+/* c[m,n] = a[m,k] b[k,n], a's rows lda apart, c's ldc, b packed */
+static void multiply(const sv_kernels *k, float *c, size_t ldc, const float *a, size_t lda,
+                     size_t column, const float *packed, size_t m, size_t n, size_t depth)
+{
+    sv_tile_product product = {c, ldc, 0, a, lda, column, packed, depth};
+    k->tile_multiply(&product, SV_NUMBER_REAL, m, 0, n);
+}
+
 static void all_keys(bench *b)
 {
     const sv_kernels *k = b->kernels;
     size_t tokens = b->tokens;
-    k->tile_pack(b->keys_t, b->k, 1, D, D, tokens);
-    k->tile_pack(b->values, b->v, D, 1, tokens, D);
+    k->tile_pack(b->keys_t, SV_NUMBER_REAL, b->k, 1, D, D, tokens);
+    k->tile_pack(b->values, SV_NUMBER_REAL, b->v, D, 1, tokens, D);
     for (size_t first = 0; first < tokens; first += b->queries) {
         sv_attention_rows rows = {.rows = here(tokens, first, b->queries),
                                   .columns = tokens,
                                   .first_row = first,
                                   .scale = 1 / sqrtf(D)};
-        k->tile_multiply(b->scores, tokens, b->q + first * D, D, 1, b->keys_t, rows.rows, tokens, D,
-                         0);
+        multiply(k, b->scores, tokens, b->q + first * D, D, 1, b->keys_t, rows.rows, tokens, D);
         k->attention_softmax(b->scores, b->scores, b->scores, &rows);
-        k->tile_multiply(b->o + first * D, D, b->scores, tokens, 1, b->values, rows.rows, D, tokens,
-                         0);
+        multiply(k, b->o + first * D, D, b->scores, tokens, 1, b->values, rows.rows, D, tokens);
     }
 }
 
@@ -135,15 +141,14 @@ static void tile_of_keys(bench *b, size_t first, size_t rows, size_t key, size_t
 {
     const sv_kernels *k = b->kernels;
     float tops[SCORES_AT_ONCE / 32], largest[SCORES_AT_ONCE / 32];
-    k->tile_multiply(b->scores, keys, b->q + first * D, D, 1, b->keys_t + key * D, rows, keys, D,
-                     0);
+    multiply(k, b->scores, keys, b->q + first * D, D, 1, b->keys_t + key * D, rows, keys, D);
     for (size_t r = 0; r < rows; r++)
         tops[r] = row_top(b->scores + r * keys, keys);
     sv_attention_rows call = {.rows = rows, .columns = keys, .scale = 1 / sqrtf(D)};
     k->attention_softmax(b->scores, b->scores, b->scores, &call);
     for (size_t r = 0; r < rows; r++)
         largest[r] = row_top(b->scores + r * keys, keys);
-    k->tile_multiply(b->part, D, b->scores, keys, 1, b->values + key * D, rows, D, keys, 0);
+    multiply(k, b->part, D, b->scores, keys, 1, b->values + key * D, rows, D, keys);
     join(b, first, rows, largest, tops);
 }
 
@@ -153,8 +158,8 @@ static void tile_by_tile(bench *b)
     size_t tokens = b->tokens;
     for (size_t key = 0; key < tokens; key += KEYS_AT_ONCE) {
         size_t keys = here(tokens, key, KEYS_AT_ONCE);
-        k->tile_pack(b->keys_t + key * D, b->k + key * D, 1, D, D, keys);
-        k->tile_pack(b->values + key * D, b->v + key * D, D, 1, keys, D);
+        k->tile_pack(b->keys_t + key * D, SV_NUMBER_REAL, b->k + key * D, 1, D, D, keys);
+        k->tile_pack(b->values + key * D, SV_NUMBER_REAL, b->v + key * D, D, 1, keys, D);
     }
     for (size_t first = 0; first < tokens; first += b->queries) {
         size_t rows = here(tokens, first, b->queries);

@@ -138,86 +138,6 @@ START_TEST(test_mean_and_its_backward_are_adjoint)
 }
 END_TEST
 
-/* Every number of columns that is left for the last panels, full and not. */
-static const size_t PRODUCTS[][3] = {{1, 1, 1},    {7, 10, 3},    {8, 48, 192}, {9, 49, 193},
-                                     {33, 17, 50}, {5, 130, 400}, {16, 96, 96}, {12, 64, 70},
-                                     {11, 80, 33}, {13, 112, 40}, {6, 128, 64}, {19, 174, 37}};
-
-/* b[k,n] with its rows along columns of memory. */
-static float *transposed(const float *b, size_t k, size_t n)
-{
-    float *turned = malloc(k * n * sizeof *turned);
-    for (size_t p = 0; p < k; p++)
-        for (size_t j = 0; j < n; j++)
-            turned[j * k + p] = b[p * n + j];
-    return turned;
-}
-
-START_TEST(test_tiles_multiply)
-{
-    KERNELS(k);
-    for (size_t i = 0; i < sizeof PRODUCTS / sizeof *PRODUCTS; i++) {
-        size_t m = PRODUCTS[i][0], n = PRODUCTS[i][1], depth = PRODUCTS[i][2];
-        float *a = malloc(m * depth * 4), *b = malloc(depth * n * 4), *c = malloc(m * n * 4);
-        float *packed = NULL;
-        ck_assert_int_eq(
-            posix_memalign((void **)&packed, 64, 4 * k->tile_packed_elements(depth, n)), 0);
-        fill(a, m * depth, 8);
-        fill(b, depth * n, 9);
-        fill(c, m * n, 10);
-        float *before = malloc(m * n * 4);
-        memcpy(before, c, m * n * 4);
-        k->tile_pack(packed, b, n, 1, depth, n);
-        k->tile_multiply(c, n, a, depth, 1, packed, m, n, depth, 1);
-        for (size_t row = 0; row < m; row++)
-            for (size_t column = 0; column < n; column++) {
-                double sum = before[row * n + column];
-                for (size_t p = 0; p < depth; p++)
-                    sum += (double)a[row * depth + p] * b[p * n + column];
-                ck_assert_double_le(fabs(c[row * n + column] - sum), 6e-7 * (double)(depth + 8));
-            }
-        float *turned = transposed(b, depth, n);
-        memset(packed, 0x55, 4 * k->tile_packed_elements(depth, n));
-        k->tile_pack(packed, turned, 1, depth, depth, n);
-        k->tile_multiply(before, n, a, depth, 1, packed, m, n, depth, 1);
-        ck_assert_mem_eq(before, c, m * n * 4);
-        free(a);
-        free(b);
-        free(c);
-        free(before);
-        free(packed);
-        free(turned);
-    }
-}
-END_TEST
-
-/* A product in parts of its columns is the whole product, cut wherever gemm.h lets it be. */
-START_TEST(test_tiles_multiply_in_parts)
-{
-    KERNELS(k);
-    enum { M = 9, DEPTH = 20, N = 3 * SV_GEMM_COLUMNS + SV_GEMM_REST + 47 };
-    static float a[M * DEPTH], b[DEPTH * N], whole[M * N], parts[M * N];
-    fill(a, M * DEPTH, 8);
-    fill(b, DEPTH * N, 9);
-    for (size_t n = SV_GEMM_COLUMNS + SV_GEMM_REST; n <= N; n++) {
-        sv_operand operand = {.b = b, .k = DEPTH, .n = n, .row = n, .column = 1};
-        size_t bytes = sv_gemm_tile.packed_bytes(k, DEPTH, n);
-        ck_assert_int_eq(posix_memalign(&operand.packed, 64, bytes), 0);
-        sv_gemm_tile.pack(k, &operand);
-        sv_left left = {a, DEPTH, 1};
-        sv_output all = {whole, n, 0}, some = {parts, n, 0};
-        sv_gemm_tile.multiply(k, &all, &left, &operand, M, 0, n);
-        for (size_t cut = SV_GEMM_COLUMNS; cut + SV_GEMM_REST <= n; cut += SV_GEMM_COLUMNS) {
-            memset(parts, 0, sizeof parts);
-            sv_gemm_tile.multiply(k, &some, &left, &operand, M, 0, cut);
-            sv_gemm_tile.multiply(k, &some, &left, &operand, M, cut, n - cut);
-            ck_assert_mem_eq(parts, whole, M * n * sizeof *whole);
-        }
-        free(operand.packed);
-    }
-}
-END_TEST
-
 /* Bit b of word (k, c) is bit b % 8 of Philox block (k C + c, b / 8): by the scalar generator. */
 START_TEST(test_dropout_bits_are_philox_by_place)
 {
@@ -250,8 +170,6 @@ static Suite *kernels_suite(void)
     tcase_add_loop_test(all, test_shift_moves_each_group_its_way, 0, 3);
     tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, 3);
     tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, 3);
-    tcase_add_loop_test(all, test_tiles_multiply, 0, 3);
-    tcase_add_loop_test(all, test_tiles_multiply_in_parts, 0, 3);
     tcase_add_loop_test(all, test_dropout_bits_are_philox_by_place, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
