@@ -13,17 +13,18 @@
 typedef struct bench_options {
     struct program program;
     config_option config;
-    int32_t work, compute;
+    int32_t work, compute, memory;
     size_t batch;
     double seconds;
     size_t repeat;
 } bench_options;
 
-/* In the order of WORK_* and SVIT_COMPUTE_*. */
+/* In the order of WORK_*, SVIT_COMPUTE_* and SVIT_MEMORY_*. */
 static const char *const works[] = {"train", "infer", "latency", "data", "gemm", "limits", NULL};
 static const char *const computes[] = {"f32", "bf16", "int8", NULL};
+static const char *const memories[] = {"store", "blocks", "stages", NULL};
 
-enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_REPEAT };
+enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_REPEAT, KEY_MEMORY };
 
 static const struct argp_option option_list[] = {
     {"work", KEY_WORK, "NAME", 0,
@@ -35,6 +36,10 @@ static const struct argp_option option_list[] = {
      0},
     {"batch", KEY_BATCH, "N", 0, "Pictures at once (default 256; latency: 1)", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16, or int8 (to infer)", 0},
+    {"memory", KEY_MEMORY, "NAME", 0,
+     "Of train, what is kept for the backward: store (default): everything; blocks: of a layer "
+     "that saves much its input; stages: of several layers on end the first one's input",
+     0},
     {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds, each time (default 2; gemm: 0.1)", 0},
     {"repeat", KEY_REPEAT, "R", 0, "Measure R times (default 5)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -56,6 +61,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_COMPUTE:
         self->compute = option_choice(state, "--compute", text, computes);
+        return 0;
+    case KEY_MEMORY:
+        self->memory = option_choice(state, "--memory", text, memories);
         return 0;
     case KEY_SECONDS:
         self->seconds = option_real(state, "--seconds", text, 0, 3600);
@@ -161,9 +169,10 @@ static json_t *new_line(const bench_options *options)
     json_t *build = json_loads(text, 0, NULL);
     json_t *line = bench_line_new(context, works[options->work], svit_context_threads(context));
     json_t *facts =
-        json_pack("{s:s, s:I, s:s, s:O*, s:s}", "preset", options->config.preset, "batch",
-                  (json_int_t)options->batch, "compute", computes[options->compute], "gemm",
-                  json_object_get(build, "gemm"), "peak_vectors", machine_peak_vectors(0));
+        json_pack("{s:s, s:I, s:s, s:s, s:O*, s:s}", "preset", options->config.preset, "batch",
+                  (json_int_t)options->batch, "compute", computes[options->compute], "memory",
+                  memories[options->memory], "gemm", json_object_get(build, "gemm"), "peak_vectors",
+                  machine_peak_vectors(0));
     json_object_update(line, facts);
     json_decref(facts);
     json_decref(build);
@@ -208,7 +217,7 @@ static svit_status bench_model(bench_options *options, const svit_model_config *
     static bench_result result;
     struct program *program = &options->program;
     TRY(bench_work_create(work, program, options->work, config, options->config.preset,
-                          options->batch, options->compute));
+                          options->batch, options->compute, options->memory));
     TRY(bench_work_run(work, program));
     result.startup = progress_clock() - start;
     measure_peaks(options, &result, 0);

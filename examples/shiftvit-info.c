@@ -94,11 +94,13 @@ static json_t *preprocessing_object(const svit_model *model)
 static const struct {
     const char *name;
     uint32_t batch;
-    int32_t mode;
+    int32_t mode, memory;
 } sessions[] = {
-    {"predict_1", 1, SVIT_MODE_INFER},
-    {"predict_256", 256, SVIT_MODE_INFER},
-    {"train_256", 256, SVIT_MODE_TRAIN},
+    {"predict_1", 1, SVIT_MODE_INFER, SVIT_MEMORY_STORE},
+    {"predict_256", 256, SVIT_MODE_INFER, SVIT_MEMORY_STORE},
+    {"train_256", 256, SVIT_MODE_TRAIN, SVIT_MEMORY_STORE},
+    {"train_256_blocks", 256, SVIT_MODE_TRAIN, SVIT_MEMORY_RECOMPUTE_BLOCKS},
+    {"train_256_stages", 256, SVIT_MODE_TRAIN, SVIT_MEMORY_RECOMPUTE_STAGES},
 };
 enum { SESSIONS = sizeof sessions / sizeof *sessions };
 
@@ -115,6 +117,7 @@ static json_t *memory_object(svit_model *model)
         svit_session_config_init(&config, sizeof config);
         config.max_batch = sessions[i].batch;
         config.mode = sessions[i].mode;
+        config.memory = sessions[i].memory;
         svit_status status = svit_session_plan(&bytes, model, &config, NULL);
         json_object_set_new(object, sessions[i].name,
                             status == SVIT_OK ? json_integer((json_int_t)bytes) : json_null());

@@ -65,6 +65,7 @@ static svit_status settle(train_run *self)
     trainer->folder = options->out;
     trainer->checkpoint_seconds = options->checkpoint_seconds;
     trainer->compute = options->compute == 2 ? SVIT_COMPUTE_BF16 : SVIT_COMPUTE_F32;
+    trainer->memory = options->memory < 0 ? trainer->memory : options->memory;
     optimizer->schedule = options->schedule < 0 ? optimizer->schedule : options->schedule;
     optimizer->learning_rate = options->lr < 0 ? optimizer->learning_rate : options->lr;
     optimizer->lr_start = fmin(optimizer->lr_start, optimizer->learning_rate);
@@ -135,6 +136,7 @@ static json_t *list_options(const train_run *self)
     add_option(list, "weight-decay", "%.17g", self->optimizer_config.weight_decay);
     add_option(list, "schedule", "%s", train_schedules[self->optimizer_config.schedule]);
     add_option(list, "compute", "%s", train_computes[options->compute]);
+    add_option(list, "memory", "%s", train_memories[self->trainer_config.memory]);
     add_option(list, "checkpoint-seconds", "%.17g", options->checkpoint_seconds);
     return list;
 }

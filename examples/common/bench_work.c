@@ -24,7 +24,7 @@ static svit_status create_arrays(bench_work *self, struct program *program, size
 }
 
 static svit_status create_session(bench_work *self, struct program *program,
-                                  const svit_model_config *config, int32_t compute)
+                                  const svit_model_config *config, int32_t compute, int32_t memory)
 {
     svit_session_config session;
     TRY(svit_model_create(&self->model, program->context, config, program->seed, &program->err));
@@ -32,6 +32,7 @@ static svit_status create_session(bench_work *self, struct program *program,
     session.max_batch = (uint32_t)self->batch;
     session.mode = self->kind == WORK_TRAIN ? SVIT_MODE_TRAIN : SVIT_MODE_INFER;
     session.compute = compute;
+    session.memory = memory;
     session.seed = program->seed;
     TRY(svit_session_create(&self->session, self->model, &session, &program->err));
     if (self->kind == WORK_TRAIN)
@@ -75,7 +76,7 @@ static svit_status create_loader(bench_work *self, struct program *program,
 
 svit_status bench_work_create(bench_work *self, struct program *program, int32_t kind,
                               const svit_model_config *config, const char *preset, size_t batch,
-                              int32_t compute)
+                              int32_t compute, int32_t memory)
 {
     self->kind = kind;
     self->batch = batch;
@@ -83,7 +84,7 @@ svit_status bench_work_create(bench_work *self, struct program *program, int32_t
     TRY(create_arrays(self, program,
                       (size_t)config->input_height * config->input_width * config->in_channels));
     return kind == WORK_DATA ? create_loader(self, program, config, preset)
-                             : create_session(self, program, config, compute);
+                             : create_session(self, program, config, compute, memory);
 }
 
 static svit_status train_step(bench_work *self, struct program *program)

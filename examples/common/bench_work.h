@@ -23,7 +23,7 @@ typedef struct bench_work {
 
 svit_status bench_work_create(bench_work *self, struct program *program, int32_t kind,
                               const svit_model_config *config, const char *preset, size_t batch,
-                              int32_t compute);
+                              int32_t compute, int32_t memory);
 
 /* One call of it: a step, a forward, or a batch of data. */
 svit_status bench_work_run(bench_work *self, struct program *program);

@@ -11,11 +11,13 @@ const train_options train_defaults = {.program = PROGRAM_INIT,
                                       .weight_decay = -1,
                                       .checkpoint_seconds = 60,
                                       .schedule = -1,
-                                      .keep = -1};
+                                      .keep = -1,
+                                      .memory = -1};
 
 const char *const train_schedules[] = {"constant", "warmup-cosine", NULL};
 const char *const train_keeps[] = {"last", "best", NULL};
 const char *const train_computes[] = {"auto", "f32", "bf16", NULL};
+const char *const train_memories[] = {"store", "blocks", "stages", NULL};
 
 enum {
     KEY_EPOCHS = 'e',
@@ -28,6 +30,7 @@ enum {
     KEY_PATIENCE,
     KEY_KEEP,
     KEY_COMPUTE,
+    KEY_MEMORY,
     KEY_CHECKPOINT_SECONDS
 };
 
@@ -41,6 +44,11 @@ static const struct argp_option option_list[] = {
      "Stop after N epochs without a better validation top-1 (0: never)", 0},
     {"keep", KEY_KEEP, "WHICH", 0, "Keep the last or the best weights", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "auto (default), f32 or bf16; auto is f32", 0},
+    {"memory", KEY_MEMORY, "NAME", 0,
+     "What is kept for the backward: store (default): everything; blocks: of a layer that saves "
+     "much its input; stages: of several layers on end the first one's input. Less memory takes "
+     "longer, to the same result",
+     0},
     {"out", KEY_OUT, "DIR", 0,
      "Write model.safetensors, checkpoint.safetensors, history.csv, curves.png and run.json to "
      "DIR (default run)",
@@ -62,6 +70,9 @@ static error_t parse_text(int key, char *text, const struct argp_state *state, t
         return 0;
     case KEY_COMPUTE:
         self->compute = option_choice(state, "--compute", text, train_computes);
+        return 0;
+    case KEY_MEMORY:
+        self->memory = option_choice(state, "--memory", text, train_memories);
         return 0;
     case KEY_OUT:
         self->out = text;

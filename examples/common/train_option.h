@@ -12,7 +12,7 @@ typedef struct train_options {
     config_option config;
     int64_t epochs, batch, patience;
     double lr, weight_decay, checkpoint_seconds;
-    int32_t schedule, keep, compute;
+    int32_t schedule, keep, compute, memory;
     const char *out, *resume;
 } train_options;
 
@@ -22,10 +22,11 @@ extern const train_options train_defaults;
 /* The parser; its input is a `train_options *`. */
 extern const struct argp train_argp;
 
-/* The words of options, in the order of SVIT_SCHEDULE_* and SVIT_KEEP_*; of --compute, where auto
- * means float32. */
+/* The words of options, in the order of SVIT_SCHEDULE_*, SVIT_KEEP_* and SVIT_MEMORY_*; of
+ * --compute, where auto means float32. */
 extern const char *const train_schedules[];
 extern const char *const train_keeps[];
 extern const char *const train_computes[];
+extern const char *const train_memories[];
 
 #endif

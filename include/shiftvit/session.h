@@ -22,6 +22,16 @@ enum { SVIT_MODE_INFER = 0, SVIT_MODE_TRAIN = 1 };
  * roundings. */
 enum { SVIT_COMPUTE_F32 = 0, SVIT_COMPUTE_BF16 = 1, SVIT_COMPUTE_INT8 = 2 };
 
+/* What a forward in training keeps for its backward. Less memory costs time: what is not kept is
+ * computed once more in the backward, from the same random numbers. Logits and gradients are the
+ * same bits with all three. */
+enum {
+    SVIT_MEMORY_STORE = 0,            /* all that the backward needs */
+    SVIT_MEMORY_RECOMPUTE_BLOCKS = 1, /* of a layer that saves much only its input */
+    SVIT_MEMORY_RECOMPUTE_STAGES = 2  /* of several consecutive layers only the input of the first,
+                                        cut where the session becomes smallest: the least memory */
+};
+
 typedef struct svit_session_config {
     uint32_t struct_size;  /* sizeof(svit_session_config) */
     uint32_t max_batch;    /* the most images of one forward, 1..65536 */
@@ -32,9 +42,11 @@ typedef struct svit_session_config {
     uint32_t input_height; /* pixels; 0 = the model's. Models without position embedding take any
                               size whose maps stay at least 1x1 */
     uint32_t input_width;  /* likewise */
+    int32_t memory;        /* SVIT_MEMORY_*; in a session created to infer it changes nothing */
 } svit_session_config;
 
-/* Fills `config`: max_batch 256, SVIT_MODE_INFER, float32, seed 0, the model's input size. */
+/* Fills `config`: max_batch 256, SVIT_MODE_INFER, float32, seed 0, the model's input size,
+ * SVIT_MEMORY_STORE. */
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size);
 
 /* Creates a session; `*out` is owned by the caller, free with svit_session_free. `config` may be
@@ -42,9 +54,9 @@ SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_
 SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
                                          const svit_session_config *config, svit_error *err);
 
-/* Bytes that a session would hold, and makes none: what svit_session_memory says of one that is made
- * with the same arguments. Statuses and messages as in svit_session_create; *bytes is written only
- * on success. Any thread. */
+/* Bytes that a session would hold, and makes none: what svit_session_memory says of one that is
+ * made with the same arguments. Statuses and messages as in svit_session_create; *bytes is written
+ * only on success. Any thread. */
 SVIT_API svit_status svit_session_plan(uint64_t *bytes, svit_model *model,
                                        const svit_session_config *config, svit_error *err);
 
@@ -84,8 +96,8 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
                                             svit_error *err);
 
 /* Adds the gradients of sum(dlogits * logits) of the last training forward to the session's;
- * dlogits[n, classes], the n of that forward. SVIT_E_STATE: no training forward since the last
- * backward. */
+ * dlogits[n, classes], the n of that forward. The weights are those of that forward: change none in
+ * between. SVIT_E_STATE: no training forward since the last backward. */
 SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
                                    svit_error *err);
 

@@ -39,9 +39,11 @@ typedef struct svit_trainer_config {
                                   seconds; 0 = only at the end of epochs */
     int32_t compute;           /* SVIT_COMPUTE_* */
     uint32_t prefetch;         /* as svit_loader_config */
+    int32_t memory; /* SVIT_MEMORY_*: a run may go on with another one, to the same bits */
 } svit_trainer_config;
 
-/* Fills `config`: 100 epochs of batch 256, patience 5, the last weights kept, warm-up 15 %. */
+/* Fills `config`: 100 epochs of batch 256, patience 5, the last weights kept, warm-up 15 %,
+ * SVIT_MEMORY_STORE. */
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size);
 
 /* The training settings that belong to a model preset (its example's epochs, batch, patience,

@@ -18,17 +18,19 @@ void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, vo
     assert(tape->count < tape->capacity);
     tape->records[tape->count++] = (sv_record){layer, layer->class->keeps_input ? x : NULL, saved};
     tape->n = run->n;
+    tape->counter = run->counter;
 }
 
-void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2])
+void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t until)
 {
-    size_t from = 0;
-    while (tape->count > 0) {
+    while (tape->count > until) {
         const sv_record *record = &tape->records[--tape->count];
-        real *dx = tape->count > 0 ? buffers[1 - from] : NULL;
-        record->layer->class->backward(record->layer, run, record->saved, dx, buffers[from],
-                                       record->x);
-        from = 1 - from;
+        real *dy = buffers[0], *dx = buffers[1];
+        record->layer->class->backward(record->layer, run, record->saved,
+                                       tape->count > 0 ? dx : NULL, dy, record->x);
+        buffers[0] = dx;
+        buffers[1] = dy;
     }
-    tape->n = 0;
+    if (tape->count == 0)
+        tape->n = 0;
 }

@@ -13,7 +13,8 @@ typedef struct sv_record {
 typedef struct sv_tape {
     sv_record *records;
     size_t count, capacity;
-    size_t n; /* images of the forward that was recorded */
+    size_t n;         /* images of the forward that was recorded */
+    uint64_t counter; /* of that forward: whoever runs a layer again draws by it */
 } sv_tape;
 
 /* Forgets everything. */
@@ -24,8 +25,9 @@ void sv_tape_clear(sv_tape *tape);
 void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, void *saved, real *y,
                      const real *x);
 
-/* Replays the records in reverse from the gradient in buffers[0]; the two buffers take turns, each
- * large enough for every map. The first layer's dx is not wanted. */
-void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2]);
+/* Replays the records in reverse, down to number `until`, from the gradient in buffers[0]. The two
+ * buffers, each large enough for every map, take turns and are exchanged, so that buffers[0] is
+ * always the gradient at hand. The first layer's dx is not wanted. */
+void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t until);
 
 #endif

@@ -44,11 +44,20 @@ static void pack_weights(svit_session *session)
     session->packed_version = version;
 }
 
+/* The caller's array may change before the backward. */
+static const real *keep_picture(svit_session *session, const real *input, size_t n)
+{
+    size_t elements = n * sv_map_tokens(session->input) * session->input.channels;
+    return memcpy(session->picture, input, elements * sizeof(real));
+}
+
 static void run_layers(svit_session *session, const sv_run *run, const real *input, real *logits)
 {
     size_t last = session->layers.count - 1;
     const real *x = input;
     sv_tape_clear(&session->tape);
+    if (run->training && session->picture)
+        x = keep_picture(session, input, run->n);
     for (size_t i = 0; i <= last; i++) {
         if (!run->training && session->layers.layers[i]->class->training_only)
             continue;
@@ -92,10 +101,32 @@ void sv_session_attend(svit_session *session, const real *input, size_t n, real 
     run_layers(session, &run, input, logits);
 }
 
+/* Runs a segment's forward again, so that the region holds what its layers keep: they write where
+ * they wrote in the forward, and so the tape's records stay true. Its maps in passing lie in `free`
+ * and in the session's third place for them; the gradient has the other buffer. */
+static void run_again(const svit_session *session, const sv_run *run, const sv_segment *segment,
+                      real *free)
+{
+    const real *x = segment->first > 0 ? session->outputs[segment->first - 1] : session->picture;
+    for (size_t i = segment->first; i < segment->end; i++) {
+        const sv_layer *layer = session->layers.layers[i];
+        real *y = session->outputs[i] ? session->outputs[i] : x == free ? session->passing : free;
+        layer->class->forward(layer, run, session->saved[i], y, x);
+        x = y;
+    }
+}
+
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n)
 {
     assert(session->tape.n == n);
     sv_run run = sv_session_run(session, n, 1);
-    memcpy(session->buffers[0], dlogits, n * session->classes * sizeof(real));
-    sv_tape_backward(&session->tape, &run, session->buffers);
+    run.counter = session->tape.counter;
+    real *buffers[] = {session->buffers[0], session->buffers[1]};
+    memcpy(buffers[0], dlogits, n * session->classes * sizeof(real));
+    for (size_t i = session->segments.count; i-- > 0;) {
+        const sv_segment *segment = &session->segments.list[i];
+        if (segment->again)
+            run_again(session, &run, segment, buffers[1]);
+        sv_tape_backward(&session->tape, &run, buffers, segment->first);
+    }
 }

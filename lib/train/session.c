@@ -2,12 +2,16 @@
 #include "train/session.h"
 
 #include "base/config.h"
-#include "base/size.h"
 #include "kernels/gemm.h"
 
+#include <stddef.h>
 #include <string.h>
 
-enum { BATCH_LIMIT = 65536, SIDE_LIMIT = 8192 };
+enum {
+    BATCH_LIMIT = 65536,
+    SIDE_LIMIT = 8192,
+    CONFIG_LEAST = offsetof(svit_session_config, memory)
+};
 
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size)
 {
@@ -37,118 +41,11 @@ static svit_status check_config(const svit_session_config *config, svit_error *e
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "input_height, input_width are %u, %u; 0 (the model's) to %d are accepted",
                        config->input_height, config->input_width, SIDE_LIMIT);
-    return SVIT_OK;
-}
-
-/* Elements of the largest map that one image has between two layers. */
-static size_t largest_map(const sv_layer_list *layers, bool *overflow)
-{
-    size_t largest = 1;
-    for (size_t i = 0; i < layers->count; i++) {
-        sv_map out = layers->layers[i]->out;
-        size_t elements, factors[] = {out.height, out.width, out.channels};
-        if (!sv_size_product(&elements, factors, 3))
-            *overflow = true;
-        else if (elements > largest)
-            largest = elements;
-    }
-    return largest;
-}
-
-static void grow(size_t *most, size_t bytes)
-{
-    if (bytes > *most)
-        *most = bytes;
-}
-
-static sv_layer_memory measure_layer(const svit_session *session, size_t i, int training)
-{
-    const sv_layer *layer = session->layers.layers[i];
-    sv_layer_memory memory = {0};
-    sv_run run = sv_session_run(session, session->config.max_batch, training);
-    if (layer->class->measure)
-        layer->class->measure(layer, &run, &memory);
-    return memory;
-}
-
-/* What all layers need: of shared and worker scratch the most of any. A session that trains also
- * infers, so both count. */
-static void measure_scratch(const svit_session *session, size_t *shared, size_t *worker,
-                            bool *overflow)
-{
-    *shared = *worker = 0;
-    for (size_t i = 0; i < session->layers.count; i++)
-        for (int training = 0; training <= session->trains; training++) {
-            sv_layer_memory memory = measure_layer(session, i, training);
-            grow(shared, memory.shared);
-            grow(worker, memory.worker);
-            *overflow = *overflow || memory.overflow;
-        }
-}
-
-/* Memory of layer i alone: what it saves, its output where the next layer keeps it, its packed
- * weights. */
-static void plan_layer(svit_session *session, sv_arena *arena, size_t i)
-{
-    const sv_layer *layer = session->layers.layers[i];
-    size_t n = session->config.max_batch;
-    bool placed = arena->base != NULL;
-    sv_layer_memory memory = {0};
-    if (session->trains)
-        memory = measure_layer(session, i, 1);
-    char *saved = sv_arena_take(arena, memory.saved, 1, 1);
-    bool kept = i + 1 < session->layers.count && session->trains &&
-                session->layers.layers[i + 1]->class->keeps_input;
-    size_t tokens = kept ? n * sv_map_tokens(layer->out) : 0;
-    real *output = sv_arena_take(arena, tokens, layer->out.channels, sizeof(real));
-    sv_run run = sv_session_run(session, n, session->trains);
-    size_t bytes = layer->class->pack_bytes ? layer->class->pack_bytes(layer, &run) : 0;
-    char *packed = sv_arena_take(arena, bytes, 1, 1);
-    if (!placed)
-        return;
-    session->saved[i] = saved;
-    session->outputs[i] = kept ? output : NULL;
-    session->packed[i] = packed;
-}
-
-/* Lays all memory out; with a base, for use. */
-static void plan(svit_session *session, sv_arena *arena)
-{
-    size_t count = session->layers.count, n = session->config.max_batch, shared, worker;
-    bool overflow = false;
-    size_t map = largest_map(&session->layers, &overflow);
-    measure_scratch(session, &shared, &worker, &overflow);
-    char **saved = sv_arena_take(arena, count, 1, sizeof *saved);
-    real **outputs = sv_arena_take(arena, count, 1, sizeof *outputs);
-    char **packed = sv_arena_take(arena, count, 1, sizeof *packed);
-    sv_record *records = sv_arena_take(arena, session->trains ? count : 0, 1, sizeof *records);
-    real *gradients = sv_arena_take(arena, session->trains ? session->model->parameters.total : 0,
-                                    1, sizeof(real));
-    session->saved = saved;
-    session->outputs = outputs;
-    session->packed = packed;
-    session->tape = (sv_tape){.records = records, .capacity = count};
-    session->gradients = session->trains ? gradients : NULL;
-    for (size_t i = 0; i < count; i++)
-        plan_layer(session, arena, i);
-    session->buffers[0] = sv_arena_take(arena, n, map, sizeof(real));
-    session->buffers[1] = sv_arena_take(arena, n, map, sizeof(real));
-    session->shared = sv_arena_take(arena, shared, 1, 1);
-    session->worker_bytes = (worker + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
-    session->worker = sv_arena_take(arena, svit_context_threads(session->model->context),
-                                    session->worker_bytes, 1);
-    arena->overflow = arena->overflow || overflow;
-}
-
-static svit_status measure_memory(svit_session *session, size_t *bytes, svit_error *err)
-{
-    sv_arena measured = {0};
-    plan(session, &measured);
-    if (measured.overflow)
-        return sv_fail(err, SVIT_E_MEMORY,
-                       "a session of max_batch %u does not fit the address space",
-                       session->config.max_batch);
-    *bytes = measured.bytes;
+    if (config->memory < SVIT_MEMORY_STORE || config->memory > SVIT_MEMORY_RECOMPUTE_STAGES)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "memory is %d; SVIT_MEMORY_STORE (0), SVIT_MEMORY_RECOMPUTE_BLOCKS (1) and "
+                       "SVIT_MEMORY_RECOMPUTE_STAGES (2) are accepted",
+                       (int)config->memory);
     return SVIT_OK;
 }
 
@@ -156,13 +53,12 @@ static svit_status take_memory(svit_session *session, svit_error *err)
 {
     const sv_allocator *allocator = &session->model->context->allocator;
     size_t bytes = 0;
-    SVIT_TRY(measure_memory(session, &bytes, err));
+    SVIT_TRY(sv_session_measure(session, &bytes, err));
     session->memory = sv_allocate(allocator, bytes);
     if (!session->memory)
         return sv_fail_memory(err, bytes, "a session");
     session->memory_bytes = bytes;
-    sv_arena arena = {.base = session->memory};
-    plan(session, &arena);
+    sv_session_place(session);
     if (session->trains)
         memset(session->gradients, 0, session->model->parameters.total * sizeof(real));
     return SVIT_OK;
@@ -199,7 +95,7 @@ static svit_status prepare(svit_session **out, svit_model *model, const svit_ses
     svit_session_config_init(&own, sizeof own);
     if (config)
         SVIT_TRY(
-            sv_config_import(&own, sizeof own, config, sizeof own, "svit_session_config", err));
+            sv_config_import(&own, sizeof own, config, CONFIG_LEAST, "svit_session_config", err));
     SVIT_TRY(check_config(&own, err));
     void *memory;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, 1, sizeof(svit_session),
@@ -211,6 +107,8 @@ static svit_status prepare(svit_session **out, svit_model *model, const svit_ses
     session->mode = own.mode;
     session->gemm = find_gemm(session);
     svit_status status = find_layers(session, err);
+    if (status == SVIT_OK)
+        status = sv_session_choose_segments(session, err);
     if (status != SVIT_OK) {
         svit_session_free(session);
         return status;
@@ -243,7 +141,7 @@ SVIT_API svit_status svit_session_plan(uint64_t *bytes, svit_model *model,
     svit_session *session;
     size_t measured = 0;
     SVIT_TRY(prepare(&session, model, config, err));
-    svit_status status = measure_memory(session, &measured, err);
+    svit_status status = sv_session_measure(session, &measured, err);
     if (status == SVIT_OK)
         *bytes = measured;
     svit_session_free(session);
@@ -257,6 +155,7 @@ SVIT_API void svit_session_free(svit_session *session)
     svit_model *model = session->model;
     const sv_allocator *allocator = &model->context->allocator;
     sv_release(allocator, session->memory, session->memory_bytes);
+    sv_segments_free(model->context, &session->segments);
     if (session->layers.layers)
         sv_layer_list_free(model->context, &session->layers);
     sv_release(allocator, session, sizeof *session);

@@ -5,6 +5,7 @@
 #include "autograd/tape.h"
 #include "models/layer_list.h"
 #include "models/model.h"
+#include "train/segments.h"
 
 #include <shiftvit/session.h>
 
@@ -18,20 +19,32 @@ struct svit_session {
     size_t classes;
     const struct sv_gemm *gemm; /* of all products */
     sv_layer_list layers;
+    sv_segments segments;
     sv_tape tape;
 
     char *memory; /* everything below lies in it */
     size_t memory_bytes;
     real *gradients;
     char **saved;     /* of each layer */
-    real **outputs;   /* of each layer, where the next one keeps its input; else NULL */
+    real **outputs;   /* of each layer, where its map is kept for the backward; else NULL */
     char **packed;    /* of each layer */
+    real *picture;    /* the input, where the first layer is run again; else NULL */
     real *buffers[2]; /* maps in passing */
+    real *passing;    /* one more, to run layers again in the backward */
     char *shared;
     char *worker;
     size_t worker_bytes;
     uint64_t packed_version; /* the model's weights version + 1; 0: never */
 };
+
+/* Decides which layers keep what, before the memory is measured. */
+svit_status sv_session_choose_segments(svit_session *session, svit_error *err);
+
+/* Bytes that the session needs. */
+svit_status sv_session_measure(svit_session *session, size_t *bytes, svit_error *err);
+
+/* Lays everything out in session->memory. */
+void sv_session_place(svit_session *session);
 
 /* The gradients, a flat array of the model's table; NULL in a session created to infer. */
 real *sv_session_gradients(svit_session *session);

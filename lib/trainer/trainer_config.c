@@ -4,6 +4,8 @@
 #include <float.h>
 #include <string.h>
 
+enum { CONFIG_LEAST = offsetof(svit_trainer_config, memory) };
+
 static svit_trainer_config defaults(void)
 {
     return (svit_trainer_config){.struct_size = sizeof(svit_trainer_config),
@@ -14,7 +16,8 @@ static svit_trainer_config defaults(void)
                                  .keep = SVIT_KEEP_LAST,
                                  .warmup_fraction = 0.15,
                                  .compute = SVIT_COMPUTE_F32,
-                                 .prefetch = 2};
+                                 .prefetch = 2,
+                                 .memory = SVIT_MEMORY_STORE};
 }
 
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size)
@@ -37,6 +40,7 @@ typedef struct range {
 static const range COUNTS[] = {
     RANGE(epochs, 1, 1000000), RANGE(batch, 1, 65536), RANGE(accumulate, 1, 65536),
     RANGE(keep, 0, 1),         RANGE(compute, 0, 1),   RANGE(prefetch, 0, 16),
+    RANGE(memory, 0, 2),
 };
 static const range NUMBERS[] = {
     RANGE(label_smoothing, 0, 1 - DBL_EPSILON / 2),
@@ -75,6 +79,7 @@ svit_status sv_trainer_config_import(svit_trainer_config *own, const svit_traine
 {
     *own = defaults();
     if (config)
-        TRAINER_TRY(sv_trainer_import(own, sizeof *own, config, "svit_trainer_config", err));
+        TRAINER_TRY(
+            sv_trainer_import(own, sizeof *own, config, CONFIG_LEAST, "svit_trainer_config", err));
     return check(own, err);
 }

@@ -22,7 +22,8 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
     svit_optimizer_config *own = &trainer->optimizer_config;
     TRAINER_TRY(svit_optimizer_config_init(own, sizeof *own));
     if (optimizer)
-        TRAINER_TRY(sv_trainer_import(own, sizeof *own, optimizer, "svit_optimizer_config", err));
+        TRAINER_TRY(sv_trainer_import(own, sizeof *own, optimizer, sizeof *own,
+                                      "svit_optimizer_config", err));
     if (own->schedule != SVIT_SCHEDULE_WARMUP_COSINE || own->total_steps != 0)
         return SVIT_OK;
     /* As the Keras example counts them: batches of an epoch as a real number. */
@@ -39,7 +40,8 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
     svit_pipeline_config *own = &trainer->pipeline;
     TRAINER_TRY(svit_pipeline_config_init(own, sizeof *own));
     if (pipeline)
-        TRAINER_TRY(sv_trainer_import(own, sizeof *own, pipeline, "svit_pipeline_config", err));
+        TRAINER_TRY(sv_trainer_import(own, sizeof *own, pipeline, sizeof *own,
+                                      "svit_pipeline_config", err));
     svit_model_config model;
     TRAINER_TRY(svit_model_get_config(trainer->model, &model, sizeof model, err));
     if (own->output_height != model.input_height || own->output_width != model.input_width)
@@ -61,6 +63,7 @@ static svit_status open_session(svit_trainer *trainer, svit_error *err)
     config.mode = SVIT_MODE_TRAIN;
     config.compute = trainer->config.compute;
     config.seed = trainer->config.seed;
+    config.memory = trainer->config.memory;
     return svit_session_create(&trainer->session, trainer->model, &config, err);
 }
 

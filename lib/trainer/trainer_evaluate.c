@@ -134,7 +134,8 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
     svit_pipeline_config own;
     TRAINER_TRY(svit_pipeline_config_init(&own, sizeof own));
     if (pipeline)
-        TRAINER_TRY(sv_trainer_import(&own, sizeof own, pipeline, "svit_pipeline_config", err));
+        TRAINER_TRY(
+            sv_trainer_import(&own, sizeof own, pipeline, sizeof own, "svit_pipeline_config", err));
     if (batch < 1 || batch > 65536)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", batch);
     TRAINER_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));

@@ -18,12 +18,12 @@ svit_status sv_trainer_fail(svit_error *err, svit_status status, const char *for
     return svit_error_set(err, status, message);
 }
 
-svit_status sv_trainer_import(void *own, size_t own_size, const void *in, const char *what,
-                              svit_error *err)
+svit_status sv_trainer_import(void *own, size_t own_size, const void *in, size_t least,
+                              const char *what, svit_error *err)
 {
     uint32_t size;
     memcpy(&size, in, sizeof size);
-    if (size < own_size || size > STRUCT_LIMIT)
+    if (size < least || size > STRUCT_LIMIT)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT,
                                "struct_size of %s is %u; fill it with its init function, %zu here",
                                what, size, own_size);
@@ -34,7 +34,7 @@ svit_status sv_trainer_import(void *own, size_t own_size, const void *in, const 
                                    "%s sets a field that version %s of the library does not know",
                                    what, svit_version_string());
     uint32_t own_written = (uint32_t)own_size;
-    memcpy(own, in, own_size);
+    memcpy(own, in, size < own_size ? size : own_size);
     memcpy(own, &own_written, sizeof own_written);
     return SVIT_OK;
 }

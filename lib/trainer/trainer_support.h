@@ -30,9 +30,10 @@
 svit_status sv_trainer_fail(svit_error *err, svit_status status, const char *format, ...)
     TRAINER_PRINTF(3, 4);
 
-/* A caller's struct over the defaults in `own`, and a struct of the library to a caller's. */
-svit_status sv_trainer_import(void *own, size_t own_size, const void *in, const char *what,
-                              svit_error *err);
+/* A caller's struct, of `least` bytes or more, over the defaults in `own`; and a struct of the
+ * library to a caller's. */
+svit_status sv_trainer_import(void *own, size_t own_size, const void *in, size_t least,
+                              const char *what, svit_error *err);
 svit_status sv_trainer_export(void *out, size_t size, const void *own, size_t own_size,
                               const char *what, svit_error *err);
 

@@ -92,6 +92,7 @@ static svit_status make_step(scene *s)
     svit_session_config_init(&session, sizeof session);
     session.max_batch = BATCH;
     session.mode = SVIT_MODE_TRAIN;
+    session.memory = SVIT_MEMORY_RECOMPUTE_STAGES;
     svit_status status = svit_session_create(&s->session, s->model, &session, NULL);
     if (status == SVIT_OK)
         status = svit_optimizer_create(&s->optimizer, s->model, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "fit.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 enum { SAMPLES = 22, VALIDATION = 10, SIDE = 8, CLASSES = 3, BATCH = 8, STEPS = 3 };
@@ -96,6 +97,7 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
     WORKS(svit_trainer_run(whole, NULL, NULL, err));
     for (int event = 1; event <= EVENTS; event++) {
         svit_model *model = fit_model(context, CLASSES, 1);
+        p.trainer.memory = event % 3; /* which has no say in the bits */
         svit_trainer *first = open_trainer(model, &p, validation);
         int left = event;
         FAILS(svit_trainer_run(first, stop_after, &left, err), SVIT_E_STOPPED, "77");
@@ -104,6 +106,7 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
         svit_model_free(model);
 
         model = fit_model(context, CLASSES, 99);
+        p.trainer.memory = (event + 1) % 3;
         svit_trainer *second = open_trainer(model, &p, validation);
         WORKS(svit_trainer_resume(second, err));
         WORKS(svit_trainer_run(second, NULL, NULL, err));
@@ -466,6 +469,9 @@ START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
     p.trainer.accumulate = BATCH + 1;
     FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "accumulate is 9");
     p = plan_make(1);
+    p.trainer.memory = 3;
+    FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "memory is 3; it is in [0, 2]");
+    p = plan_make(1);
     p.trainer.label_smoothing = 1;
     FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "label_smoothing");
     p = plan_make(1);
@@ -477,6 +483,23 @@ START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
     svit_pipeline_config pipeline;
     FAILS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err), SVIT_E_STATE, "");
     ck_assert_ptr_null(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
+/* `memory` came to the struct later. */
+START_TEST(test_a_caller_without_the_last_field_stores)
+{
+    plan p = plan_make(1);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    p.trainer.struct_size = offsetof(svit_trainer_config, memory);
+    p.trainer.memory = 3; /* not his */
+    svit_trainer_free(open_trainer(model, &p, NULL));
+    p.trainer.struct_size--;
+    svit_trainer *trainer = NULL;
+    FAILS(svit_trainer_create(&trainer, context, model, training, NULL, &p.trainer, &p.optimizer,
+                              &p.pipeline, err),
+          SVIT_E_ARGUMENT, "struct_size of svit_trainer_config");
     svit_model_free(model);
 }
 END_TEST
@@ -541,6 +564,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_an_epoch_whose_files_cannot_be_written_is_done_again);
     tcase_add_test(c, test_a_history_that_cannot_be_written_undoes_the_epochs_end);
     tcase_add_test(c, test_what_cannot_be_trained_is_refused_and_the_model_stays);
+    tcase_add_test(c, test_a_caller_without_the_last_field_stores);
     tcase_add_test(c, test_the_schedule_is_filled_in_from_the_dataset);
     tcase_add_test(c, test_the_trainer_keeps_what_it_needs_alive);
     suite_add_tcase(all, c);

@@ -1,0 +1,205 @@
+/* A session's memory, laid out twice by the same functions: to measure it and to use it. */
+#include "base/size.h"
+#include "train/session.h"
+
+static void grow(size_t *most, size_t bytes)
+{
+    if (bytes > *most)
+        *most = bytes;
+}
+
+static sv_layer_memory measure_layer(const svit_session *session, size_t i, int training)
+{
+    const sv_layer *layer = session->layers.layers[i];
+    sv_layer_memory memory = {0};
+    sv_run run = sv_session_run(session, session->config.max_batch, training);
+    if (layer->class->measure)
+        layer->class->measure(layer, &run, &memory);
+    return memory;
+}
+
+/* The map of a whole batch. */
+static real *take_map(sv_arena *arena, const svit_session *session, sv_map map)
+{
+    size_t elements = 0, factors[] = {session->config.max_batch, map.height, map.width};
+    arena->overflow = arena->overflow || !sv_size_product(&elements, factors, 3);
+    return sv_arena_take(arena, elements, map.channels, sizeof(real));
+}
+
+static size_t map_bytes(const svit_session *session, sv_map map)
+{
+    sv_arena arena = {0};
+    take_map(&arena, session, map);
+    return arena.overflow ? SIZE_MAX : arena.bytes;
+}
+
+svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
+{
+    const svit_context *context = session->model->context;
+    size_t count = session->layers.count;
+    void *memory;
+    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, count, sizeof(sv_layer_cost), "costs",
+                               err));
+    sv_layer_cost *costs = memory;
+    for (size_t i = 0; i < count && session->trains; i++) {
+        const sv_layer *layer = session->layers.layers[i];
+        costs[i] = (sv_layer_cost){measure_layer(session, i, 1).saved,
+                                   map_bytes(session, layer->in), layer->class->keeps_input};
+    }
+    svit_status status =
+        sv_segments_choose(&session->segments, context, costs, count,
+                           session->trains ? session->config.memory : SVIT_MEMORY_STORE, err);
+    sv_release(&context->allocator, costs, count * sizeof *costs);
+    return status;
+}
+
+/* What all layers need: of shared and worker scratch the most of any. A session that trains also
+ * infers, so both count. */
+static void measure_scratch(const svit_session *session, size_t *shared, size_t *worker,
+                            bool *overflow)
+{
+    *shared = *worker = 0;
+    for (size_t i = 0; i < session->layers.count; i++)
+        for (int training = 0; training <= session->trains; training++) {
+            sv_layer_memory memory = measure_layer(session, i, training);
+            grow(shared, memory.shared);
+            grow(worker, memory.worker);
+            *overflow = *overflow || memory.overflow;
+        }
+}
+
+static int keeps_input(const svit_session *session, size_t i)
+{
+    return session->layers.layers[i]->class->keeps_input;
+}
+
+/* What the layers of a segment keep, its first one's input apart. */
+static void lay_segment(svit_session *session, sv_arena *arena, const sv_segment *segment)
+{
+    bool placed = arena->base != NULL;
+    sv_arena_take(arena, segment->passing, 1, 1);
+    for (size_t i = segment->first; i < segment->end; i++) {
+        if (i > segment->first && keeps_input(session, i)) {
+            real *input = take_map(arena, session, session->layers.layers[i]->in);
+            if (placed)
+                session->outputs[i - 1] = input;
+        }
+        char *saved = sv_arena_take(arena, measure_layer(session, i, 1).saved, 1, 1);
+        if (placed)
+            session->saved[i] = saved;
+    }
+}
+
+/* The map that a segment begins with. The first one reads the caller's array. */
+static void lay_input(svit_session *session, sv_arena *arena, const sv_segment *segment)
+{
+    size_t first = segment->first;
+    if (!segment->again && (first == 0 || !keeps_input(session, first)))
+        return;
+    real *input = take_map(arena, session, session->layers.layers[first]->in);
+    if (first == 0)
+        session->picture = input;
+    else if (arena->base)
+        session->outputs[first - 1] = input;
+}
+
+/* What is kept from forward to backward. The shared segments all begin where the region begins. */
+static void lay_segments(svit_session *session, sv_arena *arena)
+{
+    sv_arena region = *arena;
+    size_t end = arena->bytes;
+    session->passing = sv_arena_take(&region, 0, 1, 1);
+    for (size_t i = 0; i < session->segments.count; i++) {
+        sv_arena shared = *arena;
+        if (!session->segments.list[i].shared)
+            continue;
+        lay_segment(session, &shared, &session->segments.list[i]);
+        grow(&end, shared.bytes);
+        arena->overflow = arena->overflow || shared.overflow;
+    }
+    arena->bytes = end;
+    for (size_t i = 0; i < session->segments.count; i++) {
+        const sv_segment *segment = &session->segments.list[i];
+        lay_input(session, arena, segment);
+        if (!segment->shared)
+            lay_segment(session, arena, segment);
+    }
+}
+
+static void lay_packed(svit_session *session, sv_arena *arena)
+{
+    for (size_t i = 0; i < session->layers.count; i++) {
+        const sv_layer *layer = session->layers.layers[i];
+        sv_run run = sv_session_run(session, session->config.max_batch, session->trains);
+        size_t bytes = layer->class->pack_bytes ? layer->class->pack_bytes(layer, &run) : 0;
+        char *packed = sv_arena_take(arena, bytes, 1, 1);
+        if (arena->base)
+            session->packed[i] = packed;
+    }
+}
+
+/* Two places, each for any layer's output. */
+static void lay_buffers(svit_session *session, sv_arena *arena)
+{
+    sv_arena none = {0}, largest = {0};
+    for (size_t i = 0; i < session->layers.count; i++) {
+        sv_arena map = none;
+        take_map(&map, session, session->layers.layers[i]->out);
+        grow(&largest.bytes, map.bytes);
+        arena->overflow = arena->overflow || map.overflow;
+    }
+    session->buffers[0] = sv_arena_take(arena, largest.bytes, 1, 1);
+    session->buffers[1] = sv_arena_take(arena, largest.bytes, 1, 1);
+}
+
+static void lay_scratch(svit_session *session, sv_arena *arena)
+{
+    size_t shared, worker;
+    measure_scratch(session, &shared, &worker, &arena->overflow);
+    session->shared = sv_arena_take(arena, shared, 1, 1);
+    session->worker_bytes = (worker + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
+    session->worker = sv_arena_take(arena, svit_context_threads(session->model->context),
+                                    session->worker_bytes, 1);
+}
+
+/* Lays all memory out; with a base, for use. */
+static void lay_all(svit_session *session, sv_arena *arena)
+{
+    size_t count = session->layers.count, trained = session->trains ? count : 0;
+    session->saved = sv_arena_take(arena, count, 1, sizeof *session->saved);
+    session->outputs = sv_arena_take(arena, count, 1, sizeof *session->outputs);
+    session->packed = sv_arena_take(arena, count, 1, sizeof *session->packed);
+    for (size_t i = 0; arena->base && i < count; i++) {
+        session->saved[i] = NULL;
+        session->outputs[i] = NULL;
+    }
+    sv_record *records = sv_arena_take(arena, trained, 1, sizeof *records);
+    session->tape = (sv_tape){.records = records, .capacity = count};
+    session->gradients = NULL;
+    lay_packed(session, arena);
+    if (session->trains) {
+        session->gradients =
+            sv_arena_take(arena, session->model->parameters.total, 1, sizeof(real));
+        lay_segments(session, arena);
+    }
+    lay_buffers(session, arena);
+    lay_scratch(session, arena);
+}
+
+svit_status sv_session_measure(svit_session *session, size_t *bytes, svit_error *err)
+{
+    sv_arena measured = {0};
+    lay_all(session, &measured);
+    if (measured.overflow)
+        return sv_fail(err, SVIT_E_MEMORY,
+                       "a session of max_batch %u does not fit the address space",
+                       session->config.max_batch);
+    *bytes = measured.bytes;
+    return SVIT_OK;
+}
+
+void sv_session_place(svit_session *session)
+{
+    sv_arena arena = {.base = session->memory};
+    lay_all(session, &arena);
+}

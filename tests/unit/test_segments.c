@@ -1,0 +1,163 @@
+/* The choice of segments against every possible division of short lists of layers. */
+#include "fit.h"
+
+#include "train/segments.h"
+
+enum { LAYERS = 7, LISTS = 300 };
+
+typedef struct division {
+    sv_segment list[LAYERS];
+    size_t count;
+} division;
+
+/* Layer's input, where it is kept for the backward: the picture is only for the first forward. */
+static size_t needed(const sv_layer_cost *costs, size_t layer)
+{
+    return layer > 0 && costs[layer].keeps_input ? costs[layer].input : 0;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Maps in passing while the segment runs again: those that nobody keeps alternate between a buffer
+ * of the session's and the third place. */
+static size_t third_place(const division *of, size_t at, const sv_layer_cost *costs)
+{
+    const sv_segment *segment = &of->list[at];
+    size_t bytes = 0;
+    int in_buffer = 0;
+    for (size_t i = segment->first + 1; i <= segment->end; i++) {
+        int kept = costs[i].keeps_input || (i == segment->end && of->list[at + 1].again);
+        if (!kept && in_buffer)
+            bytes = larger(bytes, costs[i].input);
+        in_buffer = !kept && !in_buffer;
+    }
+    return bytes;
+}
+
+/* All bytes of a division; SIZE_MAX where it runs something again that is not worth it. */
+static size_t bytes_of(const division *of, const sv_layer_cost *costs)
+{
+    size_t outside = 0, region = 0;
+    for (size_t at = 0; at < of->count; at++) {
+        const sv_segment *segment = &of->list[at];
+        size_t saved = 0, input = needed(costs, segment->first);
+        for (size_t i = segment->first; i < segment->end; i++)
+            saved += costs[i].saved + (i > segment->first ? needed(costs, i) : 0);
+        if (segment->again && (saved + input) / 2 < costs[segment->first].input)
+            return SIZE_MAX;
+        outside += segment->again ? costs[segment->first].input : input;
+        if (segment->again)
+            region = larger(region, saved + third_place(of, at, costs));
+        else if (segment->shared)
+            region = larger(region, saved);
+        else
+            outside += saved;
+    }
+    return outside + region;
+}
+
+/* Marks which shared segments run again; the bytes. */
+static size_t finish(division *of, const sv_layer_cost *costs)
+{
+    int later = 0;
+    for (size_t at = of->count; at-- > 0;) {
+        of->list[at].again = of->list[at].shared && later;
+        later = later || of->list[at].shared;
+    }
+    return bytes_of(of, costs);
+}
+
+static size_t least_of(division *of, const sv_layer_cost *costs, size_t layers, size_t longest)
+{
+    size_t first = of->count ? of->list[of->count - 1].end : 0, least = SIZE_MAX;
+    if (first == layers)
+        return finish(of, costs);
+    of->count++;
+    for (size_t end = first + 1; end <= layers && end - first <= longest; end++)
+        for (int shared = 0; shared <= 1; shared++) {
+            of->list[of->count - 1] = (sv_segment){.first = first, .end = end, .shared = shared};
+            size_t bytes = least_of(of, costs, layers, longest);
+            least = bytes < least ? bytes : least;
+        }
+    of->count--;
+    return least;
+}
+
+static uint32_t drawn(uint32_t *state, uint32_t below)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) % below;
+}
+
+static void draw_costs(sv_layer_cost costs[LAYERS + 1], size_t layers, uint32_t *state)
+{
+    memset(costs, 0, (LAYERS + 1) * sizeof *costs);
+    for (size_t i = 0; i < layers; i++)
+        costs[i] = (sv_layer_cost){drawn(state, 40), 1 + drawn(state, 15), drawn(state, 2) == 0};
+}
+
+/* They are all layers in their order, and say of themselves what is so; the bytes. */
+static size_t check(const sv_segments *chosen, const sv_layer_cost *costs, size_t layers)
+{
+    division copy = {.count = chosen->count};
+    size_t next = 0;
+    for (size_t i = 0; i < chosen->count; i++) {
+        ck_assert_uint_eq(chosen->list[i].first, next);
+        next = chosen->list[i].end;
+        copy.list[i] = chosen->list[i];
+    }
+    ck_assert_uint_eq(next, layers);
+    size_t bytes = finish(&copy, costs);
+    for (size_t i = 0; i < chosen->count; i++) {
+        ck_assert_int_eq(copy.list[i].again, chosen->list[i].again);
+        if (chosen->list[i].again)
+            ck_assert_uint_eq(third_place(&copy, i, costs), chosen->list[i].passing);
+    }
+    return bytes;
+}
+
+/* Whether a cut needs a third place is seen from its end, before the choice after it is weighed
+ * against others; rarely that misses the least. */
+START_TEST(test_the_choice_is_the_least_of_all)
+{
+    uint32_t state = 1;
+    size_t missed = 0;
+    svit_context *context = fit_context(1);
+    for (size_t list = 0; list < LISTS; list++) {
+        sv_layer_cost costs[LAYERS + 1];
+        size_t layers = 1 + drawn(&state, LAYERS), before = SIZE_MAX;
+        draw_costs(costs, layers, &state);
+        for (int32_t memory = 0; memory < 3; memory++) {
+            static const size_t longest[] = {0, 1, LAYERS};
+            sv_segments chosen = {0};
+            division begun = {.count = 0};
+            WORKS(sv_segments_choose(&chosen, context, costs, layers, memory, err));
+            size_t bytes = check(&chosen, costs, layers);
+            size_t least = memory ? least_of(&begun, costs, layers, longest[memory]) : bytes;
+            ck_assert_msg(bytes <= before, "list %zu, memory %d: %zu bytes after %zu", list, memory,
+                          bytes, before);
+            ck_assert_msg(bytes <= least + least / 20, "list %zu, memory %d: %zu bytes, not %zu",
+                          list, memory, bytes, least);
+            missed += bytes > least;
+            before = bytes;
+            sv_segments_free(context, &chosen);
+        }
+    }
+    ck_assert_uint_le(missed * 100, LISTS);
+    svit_context_free(context);
+}
+END_TEST
+
+static Suite *segments_suite(void)
+{
+    Suite *suite = suite_create("segments");
+    TCase *all = tcase_create("choice");
+    tcase_add_test(all, test_the_choice_is_the_least_of_all);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(segments_suite)
