@@ -253,12 +253,22 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
     return result;
 }
 
+/* Pictures come one by one. */
+static svit_status open_predictor(svit_predictor **predictor, struct program *program,
+                                  const char *model)
+{
+    svit_predictor_config config;
+    svit_predictor_config_init(&config, sizeof config);
+    config.max_batch = 1;
+    return svit_predictor_create(predictor, program->context, model, &config, &program->err);
+}
+
 static svit_status predict(predict_options *options, svit_predictor **predictor, attention_map *map,
                            path_list *list)
 {
     struct program *program = &options->program;
     TRY(program_open(program));
-    TRY(svit_predictor_create(predictor, program->context, options->model, NULL, &program->err));
+    TRY(open_predictor(predictor, program, options->model));
     if (options->attention)
         TRY(attention_map_open(map, program, options->model));
     TRY(list_pictures(list, options));

@@ -20,9 +20,10 @@ typedef struct svit_predictor_config {
 /* Fills `config`: max_batch 32. */
 SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, size_t size);
 
-/* Creates a predictor from a model file; `*out` is owned by the caller, free with
- * svit_predictor_free. `config` may be NULL for the defaults. SVIT_E_ARGUMENT: the file carries no
- * preprocessing. Else as svit_model_load. */
+/* Creates a predictor from a model file, which it maps (svit_model_map says what must not be done
+ * to the file then); `*out` is owned by the caller, free with svit_predictor_free. `config` may be
+ * NULL for the defaults. SVIT_E_ARGUMENT: the file carries no preprocessing. Else as
+ * svit_model_load. */
 SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *context,
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err);

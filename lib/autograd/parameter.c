@@ -99,11 +99,22 @@ static layout layout_of(const sv_parameter *parameter)
                     (size_t)(parameter->shape[2] * parameter->shape[3])};
 }
 
+size_t sv_parameter_turned(const sv_parameter *parameter)
+{
+    layout l = layout_of(parameter);
+    return l.in > 1 && l.area > 1 ? l.in * l.area : 0;
+}
+
 /* out[o,i,a] = flat[o,a,i] */
 void sv_parameter_export(const sv_parameter *parameter, float *out, const real *flat)
 {
     layout l = layout_of(parameter);
     const real *in = flat + parameter->offset;
+    if (!sv_parameter_turned(parameter)) {
+        for (size_t i = 0; i < parameter->elements; i++)
+            out[i] = (float)in[i];
+        return;
+    }
     for (size_t o = 0; o < l.out; o++, in += l.in * l.area)
         for (size_t i = 0; i < l.in; i++)
             for (size_t a = 0; a < l.area; a++)
@@ -115,8 +126,25 @@ void sv_parameter_import(const sv_parameter *parameter, real *flat, const float 
 {
     layout l = layout_of(parameter);
     real *out = flat + parameter->offset;
+    if (!sv_parameter_turned(parameter)) {
+        for (size_t i = 0; i < parameter->elements; i++)
+            out[i] = in[i];
+        return;
+    }
     for (size_t o = 0; o < l.out; o++, out += l.in * l.area)
         for (size_t i = 0; i < l.in; i++)
             for (size_t a = 0; a < l.area; a++)
                 out[a * l.in + i] = *in++;
+}
+
+void sv_parameter_turn(const sv_parameter *parameter, float *values, float *scratch)
+{
+    layout l = layout_of(parameter);
+    size_t matrix = sv_parameter_turned(parameter);
+    for (size_t o = 0; matrix && o < l.out; o++, values += matrix) {
+        memcpy(scratch, values, matrix * sizeof *values);
+        for (size_t i = 0; i < l.in; i++)
+            for (size_t a = 0; a < l.area; a++)
+                values[a * l.in + i] = scratch[i * l.area + a];
+    }
 }

@@ -52,4 +52,12 @@ const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const cha
 void sv_parameter_export(const sv_parameter *parameter, float *out, const real *flat);
 void sv_parameter_import(const sv_parameter *parameter, real *flat, const float *in);
 
+/* The numbers of each matrix [in, kh * kw] that lies turned in the flat arrays; 0 where a parameter
+ * is the same in both layouts. */
+size_t sv_parameter_turned(const sv_parameter *parameter);
+
+/* Import in place: values[elements] from the file's layout. `scratch` has sv_parameter_turned
+ * numbers. */
+void sv_parameter_turn(const sv_parameter *parameter, float *values, float *scratch);
+
 #endif

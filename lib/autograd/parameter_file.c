@@ -1,9 +1,9 @@
 /* Between flat arrays of parameters and the tensors of a file. */
 #include "autograd/parameter_file.h"
 
+#include "base/finite.h"
 #include "base/size.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,8 +84,9 @@ static bool is_pointwise(const sv_parameter *parameter)
     return parameter->rank == 4 && parameter->shape[2] == 1 && parameter->shape[3] == 1;
 }
 
-static svit_status check_shape(const sv_parameter *parameter, const sv_safetensors_entry *entry,
-                               const char *path, svit_error *err)
+svit_status sv_parameter_check_shape(const sv_parameter *parameter,
+                                     const sv_safetensors_entry *entry, const char *path,
+                                     svit_error *err)
 {
     size_t rank = parameter->rank;
     if (is_pointwise(parameter) && entry->rank == 2)
@@ -108,12 +109,12 @@ static svit_status read_one(real *values, float *buffer, const sv_parameter *par
     const sv_safetensors_entry *entry = sv_safetensors_find(file, name);
     if (!entry)
         return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%s' is missing", path, name);
-    SVIT_TRY(check_shape(parameter, entry, path, err));
+    SVIT_TRY(sv_parameter_check_shape(parameter, entry, path, err));
     SVIT_TRY(sv_safetensors_read_f32(file, entry, buffer, err));
-    for (size_t i = 0; i < parameter->elements; i++)
-        if (!isfinite(buffer[i]))
-            return sv_fail(err, SVIT_E_FORMAT, "%s: element %zu of tensor '%s' is %g, not finite",
-                           path, i, name, (double)buffer[i]);
+    size_t bad = sv_first_not_finite(buffer, parameter->elements);
+    if (bad < parameter->elements)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: element %zu of tensor '%s' is %g, not finite", path,
+                       bad, name, (double)buffer[bad]);
     sv_parameter_import(parameter, values, buffer);
     return SVIT_OK;
 }

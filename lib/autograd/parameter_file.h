@@ -16,6 +16,12 @@ svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const cha
                                       const json_t *metadata, const sv_parameter_array *arrays,
                                       size_t count, svit_error *err);
 
+/* Whether a tensor of a file has the parameter's shape; a weight [out, in, 1, 1] may be [out, in]
+ * in the file. SVIT_E_FORMAT names both shapes. */
+svit_status sv_parameter_check_shape(const sv_parameter *parameter,
+                                     const sv_safetensors_entry *entry, const char *path,
+                                     svit_error *err);
+
 /* Reads prefix + name for every parameter into values[table->total], whose padding is left alone. A
  * weight [out, in, 1, 1] may be [out, in] in the file. SVIT_E_FORMAT names `path` and a tensor that
  * is missing, of another shape, or holds a number that is not finite; `values` are then undefined.

@@ -85,6 +85,11 @@ uint64_t sv_file_size(const sv_file *file)
     return file->size;
 }
 
+int sv_file_descriptor(const sv_file *file)
+{
+    return file->descriptor;
+}
+
 svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
                             svit_error *err)
 {

@@ -18,6 +18,7 @@ svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const cha
                          svit_error *err);
 void sv_file_close(const sv_allocator *allocator, sv_file *file);
 uint64_t sv_file_size(const sv_file *file);
+int sv_file_descriptor(const sv_file *file); /* the file's own, closed with it */
 svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
                             svit_error *err);
 

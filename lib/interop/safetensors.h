@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/pages.h"
 
 typedef enum sv_dtype_tag {
     SV_TAG_F32,
@@ -48,6 +49,9 @@ svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safeten
 /* Reads the entry->bytes bytes of a tensor as they stand. */
 svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                       void *out, svit_error *err);
+
+/* Maps the whole file, which may be closed then; a tensor lies at its entry's offset. */
+svit_status sv_safetensors_map(const sv_safetensors *file, sv_pages *out, svit_error *err);
 
 /* What a writer needs to know of a tensor: F32, written in the order given. */
 typedef struct sv_safetensors_tensor {

@@ -51,7 +51,8 @@ static char *header_text(const json_t *metadata, const sv_safetensors_tensor *te
     return text;
 }
 
-/* The length, the header, and spaces up to a multiple of 8, so that tensors lie aligned. */
+/* The length, the header, and spaces up to a multiple of SV_ALIGNMENT: tensors that are mapped lie
+ * as well as those in memory. */
 static svit_status write_header(sv_replacement *file, const json_t *metadata,
                                 const sv_safetensors_tensor *tensors, size_t count, svit_error *err)
 {
@@ -59,14 +60,16 @@ static svit_status write_header(sv_replacement *file, const json_t *metadata,
     if (!text)
         return sv_fail(err, SVIT_E_MEMORY, "no memory for the header of a safetensors file");
     size_t bytes = strlen(text);
-    size_t padding = (8 - bytes % 8) % 8;
     uint8_t length[8];
+    char spaces[SV_ALIGNMENT];
+    size_t padding = (SV_ALIGNMENT - (sizeof length + bytes) % SV_ALIGNMENT) % SV_ALIGNMENT;
+    memset(spaces, ' ', sizeof spaces);
     store_u64(length, bytes + padding);
     svit_status status = sv_replacement_write(file, length, sizeof length, err);
     if (status == SVIT_OK)
         status = sv_replacement_write(file, text, bytes, err);
     if (status == SVIT_OK)
-        status = sv_replacement_write(file, "       ", padding, err);
+        status = sv_replacement_write(file, spaces, padding, err);
     sv_json_release_text(text);
     return status;
 }

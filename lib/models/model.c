@@ -2,11 +2,11 @@
 #include "models/model.h"
 
 #include "base/config.h"
+#include "base/finite.h"
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/parameters.h"
 
-#include <math.h>
 #include <string.h>
 
 static void release_classes(svit_model *model)
@@ -24,9 +24,10 @@ static void destroy(svit_model *model)
 {
     svit_context *context = model->context;
     release_classes(model);
-    if (model->weights)
+    if (model->weights && !model->pages.base)
         sv_release(&context->allocator, model->weights,
                    model->parameters.total * sizeof *model->weights);
+    sv_pages_unmap(&model->pages);
     sv_parameter_table_free(&model->parameters);
     sv_release(&context->allocator, model, sizeof *model);
     svit_context_free(context);
@@ -39,20 +40,23 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
     SVIT_TRY(
         sv_allocate_array(&context->allocator, (void **)&model, 1, sizeof *model, "a model", err));
     atomic_init(&model->references, 1);
-    atomic_init(&model->version, 1);
+    atomic_init(&model->version, SV_FIRST_VERSION);
     model->context = sv_context_retain(context);
     model->config = *config;
     sv_parameter_table_init(&model->parameters, &context->allocator);
     svit_status status = sv_architecture_of(config)->parameters(&model->parameters, config, err);
     if (status == SVIT_OK)
-        status = sv_allocate_array(&context->allocator, (void **)&model->weights,
-                                   model->parameters.total, sizeof *model->weights,
-                                   "the weights of a model", err);
-    if (status == SVIT_OK)
         *out = model;
     else
         destroy(model);
     return status;
+}
+
+svit_status sv_model_take_weights(svit_model *model, svit_error *err)
+{
+    return sv_allocate_array(&model->context->allocator, (void **)&model->weights,
+                             model->parameters.total, sizeof *model->weights,
+                             "the weights of a model", err);
 }
 
 SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
@@ -66,6 +70,11 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
     SVIT_TRY(sv_model_config_import(&own, config, err));
     svit_model *model;
     SVIT_TRY(sv_model_open(&model, context, &own, err));
+    svit_status status = sv_model_take_weights(model, err);
+    if (status != SVIT_OK) {
+        destroy(model);
+        return status;
+    }
     sv_initial_weights(model->weights, &model->parameters, &own, seed, context->pool);
     *out = model;
     return SVIT_OK;
@@ -167,11 +176,11 @@ SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *nam
     SV_REQUIRE(in);
     const sv_parameter *parameter;
     SVIT_TRY(find_sized(&parameter, model, name, elements, err));
-    for (size_t i = 0; i < elements; i++)
-        if (!isfinite(in[i]))
-            return sv_fail(err, SVIT_E_NUMERIC,
-                           "element %zu for parameter '%s' is %g; weights are finite", i, name,
-                           (double)in[i]);
+    size_t bad = sv_first_not_finite(in, elements);
+    if (bad < elements)
+        return sv_fail(err, SVIT_E_NUMERIC,
+                       "element %zu for parameter '%s' is %g; weights are finite", bad, name,
+                       (double)in[bad]);
     sv_parameter_import(parameter, model->weights, in);
     sv_model_touch(model);
     return SVIT_OK;

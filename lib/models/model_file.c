@@ -3,6 +3,7 @@
 
 #include "autograd/parameter_file.h"
 #include "models/config.h"
+#include "models/model_map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -139,6 +140,8 @@ svit_status sv_model_file_config(svit_model_config *config, const sv_safetensors
     return SVIT_OK;
 }
 
+typedef enum model_loading { LOADING_READ, LOADING_MAP } model_loading;
+
 /* Tensors that belong to training, not to the model. */
 static bool is_of_training(const char *name)
 {
@@ -203,18 +206,32 @@ static svit_status read_pipeline(svit_model *model, const sv_safetensors *file, 
     return svit_model_set_pipeline(model, &pipeline, err);
 }
 
-static svit_status fill_model(svit_model *model, const sv_safetensors *file, const char *path,
-                              svit_error *err)
+/* A file that cannot be mapped as it is, or that a check refuses, is read: reading takes more
+ * layouts, and says what is wrong. */
+static svit_status fill_weights(svit_model *model, const sv_safetensors *file,
+                                model_loading loading, const char *path, svit_error *err)
+{
+    if (loading == LOADING_MAP)
+        SVIT_TRY(sv_model_map_weights(model, file, err));
+    if (model->weights)
+        return SVIT_OK;
+    SVIT_TRY(sv_model_take_weights(model, err));
+    return sv_parameter_array_read(&model->parameters, model->weights, file, path, "", err);
+}
+
+static svit_status fill_model(svit_model *model, const sv_safetensors *file, model_loading loading,
+                              const char *path, svit_error *err)
 {
     SVIT_TRY(check_unknown(model, file, path, err));
-    SVIT_TRY(sv_parameter_array_read(&model->parameters, model->weights, file, path, "", err));
+    SVIT_TRY(fill_weights(model, file, loading, path, err));
     SVIT_TRY(read_classes(model, file, path, err));
     return read_pipeline(model, file, path, err);
 }
 
 /* `config` is the caller's, or NULL for that of the file. */
 static svit_status load_from(svit_model **out, svit_context *context, const sv_safetensors *file,
-                             const svit_model_config *config, const char *path, svit_error *err)
+                             const svit_model_config *config, model_loading loading,
+                             const char *path, svit_error *err)
 {
     SVIT_TRY(sv_model_file_check_version(file, path, err));
     svit_model_config of_file;
@@ -224,7 +241,7 @@ static svit_status load_from(svit_model **out, svit_context *context, const sv_s
     }
     svit_model *model;
     SVIT_TRY(sv_model_open(&model, context, config, err));
-    svit_status status = fill_model(model, file, path, err);
+    svit_status status = fill_model(model, file, loading, path, err);
     if (status == SVIT_OK)
         *out = model;
     else
@@ -233,11 +250,11 @@ static svit_status load_from(svit_model **out, svit_context *context, const sv_s
 }
 
 static svit_status load(svit_model **out, svit_context *context, const svit_model_config *config,
-                        const char *path, svit_error *err)
+                        model_loading loading, const char *path, svit_error *err)
 {
     sv_safetensors *file;
     SVIT_TRY(sv_safetensors_open(&file, &context->allocator, path, err));
-    svit_status status = load_from(out, context, file, config, path, err);
+    svit_status status = load_from(out, context, file, config, loading, path, err);
     sv_safetensors_close(file);
     return status;
 }
@@ -248,7 +265,16 @@ SVIT_API svit_status svit_model_load(svit_model **out, svit_context *context, co
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);
-    return load(out, context, NULL, path, err);
+    return load(out, context, NULL, LOADING_READ, path, err);
+}
+
+SVIT_API svit_status svit_model_map(svit_model **out, svit_context *context, const char *path,
+                                    svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(path);
+    return load(out, context, NULL, LOADING_MAP, path, err);
 }
 
 SVIT_API svit_status svit_model_load_as(svit_model **out, svit_context *context,
@@ -261,5 +287,5 @@ SVIT_API svit_status svit_model_load_as(svit_model **out, svit_context *context,
     SV_REQUIRE(path);
     svit_model_config own;
     SVIT_TRY(sv_model_config_import(&own, config, err));
-    return load(out, context, &own, path, err);
+    return load(out, context, &own, LOADING_READ, path, err);
 }

@@ -1,4 +1,5 @@
 /* Forward and backward over a session's layers. */
+#include "models/model_map.h"
 #include "train/session.h"
 
 #include <assert.h>
@@ -24,13 +25,18 @@ typedef struct pack_call {
     sv_run run;
 } pack_call;
 
+/* The last layers come first: they are the largest, and of a mapped model the pages that they have
+ * read are gone before the packed copies are many. */
 static void pack_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     pack_call *call = argument;
-    sv_layer *layer = call->session->layers.layers[task];
-    if (layer->class->pack)
-        layer->class->pack(layer, &call->run, call->session->packed[task]);
+    size_t place = call->session->layers.count - 1 - task;
+    sv_layer *layer = call->session->layers.layers[place];
+    if (!layer->class->pack)
+        return;
+    layer->class->pack(layer, &call->run, call->session->packed[place]);
+    sv_model_forget_pages(call->session->model);
 }
 
 /* The weights are packed once after each change. */

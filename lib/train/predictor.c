@@ -106,7 +106,7 @@ SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *c
     svit_predictor_config own;
     SVIT_TRY(import(&own, config, err));
     svit_model *model;
-    SVIT_TRY(svit_model_load(&model, context, path, err));
+    SVIT_TRY(svit_model_map(&model, context, path, err));
     svit_status status = SVIT_OK;
     if (!model->has_pipeline)
         status = sv_fail(err, SVIT_E_ARGUMENT,

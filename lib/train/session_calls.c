@@ -1,34 +1,15 @@
 /* The public calls that carry numbers in and out of a session: checks, then the passes. */
+#include "base/finite.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "train/session.h"
 
-#include <math.h>
 #include <string.h>
-
-/* NaN and infinities have all exponent bits set; tested in integers, many at a time. */
-static size_t first_not_finite(const float *values, size_t count)
-{
-    enum { CHUNK = 4096 };
-    for (size_t start = 0; start < count; start += CHUNK) {
-        size_t end = count - start < CHUNK ? count : start + CHUNK;
-        uint32_t bad = 0;
-        for (size_t i = start; i < end; i++) {
-            uint32_t bits;
-            memcpy(&bits, &values[i], sizeof bits);
-            bad |= (bits & 0x7F800000u) == 0x7F800000u;
-        }
-        for (size_t i = start; bad && i < end; i++)
-            if (!isfinite(values[i]))
-                return i;
-    }
-    return count;
-}
 
 static svit_status check_finite(const float *values, size_t count, const char *what,
                                 svit_error *err)
 {
-    size_t at = first_not_finite(values, count);
+    size_t at = sv_first_not_finite(values, count);
     if (at == count)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_NUMERIC, "%s[%zu] is %g; every value must be finite", what, at,

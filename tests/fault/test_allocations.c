@@ -41,6 +41,7 @@ enum { CLASSES = 10, COUNT = 24, SIDE = 8, BATCH = 4 };
 
 static const char *const MODELS[] = {
     "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[1,1]}",
+    "{\"input_height\":12,\"input_width\":12,\"dim\":16,\"num_div\":4,\"blocks\":[1,1]}",
     "{\"architecture\":\"vit\",\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"input_height\":12,"
     "\"input_width\":12,\"patch_size\":4,\"dim\":12,\"depth\":1,\"heads\":2,\"head_dim\":6,"
     "\"mlp_dim\":16,\"head_units\":[16],\"num_classes\":10,\"drop_path\":0.1}",
@@ -64,7 +65,7 @@ static svit_pipeline_config pipeline(void)
 typedef struct scene {
     const char *json;
     svit_context *context;
-    svit_model *model, *loaded;
+    svit_model *model, *loaded, *mapped;
     svit_session *session;
     svit_optimizer *optimizer;
     svit_checkpoint *checkpoint;
@@ -119,6 +120,8 @@ static svit_status make_files(scene *s)
         status = svit_checkpoint_restore(s->checkpoint, s->model, s->optimizer, s->session, NULL);
     if (status == SVIT_OK)
         status = svit_model_load(&s->loaded, s->context, path, NULL);
+    if (status == SVIT_OK)
+        status = svit_model_map(&s->mapped, s->context, path, NULL);
     if (status == SVIT_OK)
         status = svit_predictor_create(&s->predictor, s->context, path, NULL, NULL);
     float probabilities[CLASSES];
@@ -177,6 +180,7 @@ static void free_all(scene *s)
     svit_loader_free(s->loader);
     svit_dataset_free(s->dataset);
     svit_predictor_free(s->predictor);
+    svit_model_free(s->mapped);
     svit_model_free(s->loaded);
     svit_checkpoint_free(s->checkpoint);
     svit_optimizer_free(s->optimizer);

@@ -10,6 +10,7 @@ BEGIN {
          "strdup strndup asprintf vasprintf getline getdelim", "lib/base/memory.c")
     door("fopen fdopen freopen open openat creat mkstemp tmpfile rename renameat fsync fdatasync",
          "lib/base/file.c")
+    door("mmap mmap64 munmap mremap", "lib/base/pages.c")
     header_door["pthread.h"] = "lib/base/thread.c"
     header_door["threads.h"] = "lib/base/thread.c"
     header_door["cblas.h"] = "lib/kernels/gemm_cblas.c"

@@ -50,4 +50,7 @@ done
 for call in fopen open rename fsync; do
     plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/file.c"
 done
+for call in mmap munmap; do
+    plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/pages.c"
+done
 exit $failed

@@ -1,0 +1,83 @@
+/* The one file that maps files into memory. */
+#include "base/pages.h"
+
+#include "base/size.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ACCESS = PROT_READ | PROT_WRITE, KIND = MAP_PRIVATE | MAP_NORESERVE };
+
+static uintptr_t page_bytes(void)
+{
+    return (uintptr_t)sysconf(_SC_PAGESIZE);
+}
+
+static svit_status fail_map(svit_error *err, uint64_t bytes)
+{
+    char reason[128];
+    int code = errno;
+    return sv_fail(err, SVIT_E_IO, "cannot map %llu bytes of a file: %s", (unsigned long long)bytes,
+                   sv_errno_text(code, reason, sizeof reason));
+}
+
+/* Memory first, the file over all but its end: so the bytes behind the file are there even where
+ * it fills its last page. */
+svit_status sv_pages_map(sv_pages *out, const sv_file *file, svit_error *err)
+{
+    uint64_t size = sv_file_size(file);
+    size_t bytes;
+    if (size == 0 || size > SIZE_MAX || !sv_size_add(&bytes, (size_t)size, SV_PAGES_MARGIN))
+        return sv_fail(err, SVIT_E_IO, "a file of %llu bytes cannot be mapped",
+                       (unsigned long long)size);
+    char *base = mmap(NULL, bytes, ACCESS, KIND | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return fail_map(err, size);
+    int descriptor = sv_file_descriptor(file);
+    if (mmap(base, (size_t)size, ACCESS, KIND | MAP_FIXED, descriptor, 0) == MAP_FAILED) {
+        svit_status status = fail_map(err, size);
+        munmap(base, bytes);
+        return status;
+    }
+    *out = (sv_pages){base, bytes};
+    return SVIT_OK;
+}
+
+void sv_pages_unmap(sv_pages *pages)
+{
+    if (pages->base)
+        munmap(pages->base, pages->bytes);
+    *pages = (sv_pages){NULL, 0};
+}
+
+void sv_pages_forget(const void *from, size_t bytes)
+{
+    uintptr_t page = page_bytes(), begin = (uintptr_t)from;
+    uintptr_t first = (begin + page - 1) / page * page, end = (begin + bytes) / page * page;
+    if (first < end)
+        madvise((char *)from + (first - begin), end - first, MADV_DONTNEED);
+}
+
+/* All pages at once, where the system can. */
+static bool copy_at_once(uintptr_t first, uintptr_t end)
+{
+#ifdef MADV_POPULATE_WRITE
+    return madvise((void *)first, end - first, MADV_POPULATE_WRITE) == 0;
+#else
+    (void)first;
+    (void)end;
+    return false;
+#endif
+}
+
+void sv_pages_copy(void *from, size_t bytes)
+{
+    uintptr_t page = page_bytes(), begin = (uintptr_t)from;
+    uintptr_t first = begin / page * page, end = (begin + bytes + page - 1) / page * page;
+    if (copy_at_once(first, end))
+        return;
+    volatile char *at = from;
+    for (size_t done = 0; done < bytes; done += page - (begin + done) % page)
+        at[done] = at[done];
+}
