@@ -49,6 +49,10 @@ const char *sv_cpu_name(char *buffer, size_t capacity)
 
 const char *sv_isa_name(sv_isa isa)
 {
+#if defined(__aarch64__)
+    static const char *const NAMES[] = {"neon", "avx2", "avx512"};
+#else
     static const char *const NAMES[] = {"baseline", "avx2", "avx512"};
+#endif
     return NAMES[isa];
 }

@@ -4,9 +4,14 @@
 #include "kernels/local.h"
 #include "kernels/transpose.h"
 
+/* AVX-512 and NEON have 32 registers, AVX2 and SSE2 16. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define FOUR_VECTORS
+#endif
+
 /* The widest panel, and the rows that a panel of 1 to 4 vectors is multiplied with at once. */
 enum {
-#if defined(__AVX512F__)
+#if defined(FOUR_VECTORS)
     WIDEST =
         4, /* 8 x 3 or 6 x 4 accumulators, the panel's vectors and a broadcast of 32 registers */
     ROWS_OF_4 = 6,
@@ -115,14 +120,14 @@ SV_INLINE void multiply_panel(real *c, size_t ldc, const tile_sides *sides, size
 MULTIPLY_PANEL(multiply_one, 1, ROWS_OF_1)
 MULTIPLY_PANEL(multiply_two, 2, ROWS_OF_2)
 MULTIPLY_PANEL(multiply_three, 3, ROWS_OF_3)
-#if defined(__AVX512F__)
+#if defined(FOUR_VECTORS)
 MULTIPLY_PANEL(multiply_four, 4, ROWS_OF_4)
 #endif
 
 /* By number of vectors. */
 static void (*const MULTIPLY[])(real *, size_t, const tile_sides *, size_t, size_t, int) = {
     NULL,          multiply_one, multiply_two, multiply_three,
-#if defined(__AVX512F__)
+#if defined(FOUR_VECTORS)
     multiply_four,
 #endif
 };
