@@ -39,6 +39,11 @@ FMA_LOOP(fma_avx512, __attribute__((target("avx512f"))), 16)
 FMA_LOOP(fma_avx2, __attribute__((target("avx2,fma"))), 8)
 #endif
 FMA_LOOP(fma_baseline, , 4)
+#ifdef __aarch64__
+#define BASELINE "neon"
+#else
+#define BASELINE "baseline"
+#endif
 
 typedef struct vectors {
     const char *name;
@@ -56,7 +61,7 @@ static size_t find_vectors(vectors found[PEAK_VECTORS])
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         found[count++] = (vectors){"avx2", fma_avx2};
 #endif
-    found[count++] = (vectors){"baseline", fma_baseline};
+    found[count++] = (vectors){BASELINE, fma_baseline};
     return count;
 }
 

@@ -7,8 +7,8 @@
 
 enum { PEAK_VECTORS = 3 };
 
-/* The vectors number `index` that this CPU has, the widest first: "avx512f", "avx2", "baseline";
- * NULL past the last. */
+/* The vectors number `index` that this CPU has, the widest first: "avx512f", "avx2", "baseline" or,
+ * on 64-bit Arm, "neon"; NULL past the last. */
 const char *machine_peak_vectors(size_t index);
 
 /* float32 multiply-adds on registers alone, GFLOP/s of `threads` threads at once, with vectors

@@ -90,7 +90,11 @@ const char *sv_cpu_name(char *buffer, size_t capacity)
 
 const char *sv_isa_name(sv_isa isa)
 {
+#if defined(__aarch64__)
+    static const char *const NAMES[] = {"neon"};
+#else
     static const char *const NAMES[] = {"baseline",    "avx2",        "avx512",
                                         "avx512-vnni", "avx512-bf16", "amx"};
+#endif
     return NAMES[isa];
 }

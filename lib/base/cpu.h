@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Instruction sets that kernels are compiled for. Each has all that those before it have. */
+/* Instruction sets that kernels are compiled for. Each has all that those before it have; the
+ * baseline is what every CPU of the kind has: SSE2 on x86-64, NEON on 64-bit Arm. */
 typedef enum sv_isa {
     SV_ISA_BASELINE,
     SV_ISA_AVX2,
@@ -22,7 +23,7 @@ sv_isa sv_cpu_isa(void);
  * all; whether it grants them. Signal frames of threads that use them grow by 8 KiB. */
 bool sv_cpu_permit_amx(void);
 
-/* "baseline", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx". */
+/* "baseline", or "neon" on 64-bit Arm; "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx". */
 const char *sv_isa_name(sv_isa isa);
 
 /* The CPU's own name, into `buffer`; "unknown" where it does not tell. Returns `buffer`. */

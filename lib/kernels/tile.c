@@ -8,9 +8,14 @@
 
 #include <math.h>
 
+/* AVX-512 and NEON have 32 registers, AVX2 and SSE2 16. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define FOUR_VECTORS
+#endif
+
 /* The widest panel, and the rows that a panel of 1 to 4 vectors is multiplied with at once. */
 enum {
-#if defined(__AVX512F__)
+#if defined(FOUR_VECTORS)
     WIDEST =
         4, /* 8 x 3 or 6 x 4 accumulators, the panel's vectors and a broadcast of 32 registers */
     ROWS_OF_4 = 6,
@@ -160,7 +165,7 @@ typedef void multiply_function(real *c, size_t ldc, const tile_sides *sides, siz
                            accumulate);                                                            \
     }
 
-#if defined(__AVX512F__)
+#if defined(FOUR_VECTORS)
 #define MULTIPLY_FOUR(prefix, type) MULTIPLY_PANEL(prefix##_four, 4, ROWS_OF_4, type)
 #define PANELS(prefix)                                                                             \
     {                                                                                              \

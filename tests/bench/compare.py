@@ -9,12 +9,15 @@ import argparse
 import json
 import os
 import sys
+import tempfile
+import time
 from datetime import date
 from pathlib import Path
 from typing import Callable, Iterator, TextIO
 
+from compare_predict import Inputs, predict_ours, predict_peer
 from compare_runs import (OURS, PRESETS, RUNNERS, WORKS, Environments, Job, RunError, Runner,
-                          run_ours)
+                          run_ours, run_peer)
 from compare_table import Record, make_tables, split_page, value_of, write_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
@@ -52,7 +55,7 @@ def parse_arguments() -> argparse.Namespace:
                          help="run nothing; make the tables from these raw results")
     parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE",
                         help="the page that has the two markers (default docs/performance.md)")
-    parser.add_argument("--bench", metavar="PATH", help="shiftvit-bench")
+    parser.add_argument("--bench", metavar="PATH", help="shiftvit-bench, with the other programs")
     parser.add_argument("--python", action="append", metavar="PATH",
                         help="Python of an environment with peers; may be repeated (default: this)")
     parser.add_argument("--rounds", type=at_least(int, 1), default=5)
@@ -60,14 +63,14 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=at_least(float, 1), default=900.0,
                         help="seconds after which a run is stopped (default 900)")
     parser.add_argument("--batch", type=at_least(int, 1), default=256,
-                        help="but for latency and startup, which have 1 (default 256)")
+                        help="but for latency, startup and predict, which have 1 (default 256)")
     parser.add_argument("--threads", type=at_least(int, 1), default=len(os.sched_getaffinity(0)))
     parser.add_argument("--works", type=list_of(*WORKS), default=list(WORKS), metavar="NAME,...")
     parser.add_argument("--models", type=list_of(*PRESETS), default=list(PRESETS),
                         metavar="NAME,...")
     parser.add_argument("--only", metavar="NAME,...", default=[r.name for r in RUNNERS],
                         type=list_of(*[r.peer for r in RUNNERS], *[r.name for r in RUNNERS]),
-                        help="these peers (torch) or forms of peers (torch:stock), beside ours")
+                        help="peers (torch) or forms (torch:stock, shiftvit:bf16), beside ours")
     arguments = parser.parse_args()
     if arguments.out and not arguments.bench:
         parser.error("--out needs --bench")
@@ -77,37 +80,54 @@ def parse_arguments() -> argparse.Namespace:
 def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
     for model in arguments.models:
         for work in arguments.works:
-            batch = 1 if work in ("latency", "startup") else arguments.batch
+            batch = 1 if work in ("latency", "startup", "predict") else arguments.batch
             yield Job(model, work, batch, arguments.threads, arguments.seconds)
 
 
 def chosen(arguments: argparse.Namespace, work: str) -> list[Runner]:
+    """Ours in float32 whatever is asked for: the others' speed is told by it."""
     return [runner for runner in RUNNERS if work in runner.works
-            and (runner.name in arguments.only or runner.peer in arguments.only)]
+            and (OURS == runner.name or runner.name in arguments.only
+                 or runner.peer in arguments.only)]
 
 
-def run_once(arguments: argparse.Namespace, environments: Environments, job: Job,
-             runner: Runner | None) -> Record:
-    """A result or an error; `runner` is None for ours."""
-    try:
-        if runner is None:
-            return {"result": run_ours(arguments.bench, job, arguments.limit)}
-        return {"result": environments.run(runner, job, arguments.limit)}
-    except RunError as error:
-        return {"error": str(error)}
+class Runs:
+    """Whatever runs need: programs, Pythons, and a folder that ends with this one."""
+
+    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
+        self.bench, self.limit = arguments.bench, arguments.limit
+        self.environments = Environments(arguments.python or [sys.executable])
+        self.inputs = Inputs(arguments.bench, folder)
+
+    def result(self, job: Job, runner: Runner) -> dict[str, object]:
+        predict = job.work == "predict"
+        if runner.peer == OURS:
+            return (predict_ours(self.inputs, job, self.limit) if predict
+                    else run_ours(self.bench, runner, job, self.limit))
+        return self.environments.run(runner.peer, lambda python: (
+            predict_peer(python, self.inputs, runner, job, self.limit) if predict
+            else run_peer(python, runner, job, self.limit)))
+
+    def record(self, job: Job, runner: Runner) -> Record:
+        try:
+            return {"result": self.result(job, runner)}
+        except RunError as error:
+            return {"error": str(error)}
 
 
-def run_rounds(arguments: argparse.Namespace, environments: Environments) -> Iterator[Record]:
+def run_rounds(arguments: argparse.Namespace, runs: Runs) -> Iterator[Record]:
     """Every round runs every line, ours and its peers one after the other; who begins changes from
     round to round, so that nobody always runs on the machine as the same neighbour left it."""
     for number in range(1, arguments.rounds + 1):
         for job in jobs(arguments):
-            runners = [None, *chosen(arguments, job.work)]
+            runners = chosen(arguments, job.work)
             first = (number - 1) % len(runners)
             for runner in runners[first:] + runners[:first]:
-                record = run_once(arguments, environments, job, runner)
+                begin = time.perf_counter()
+                record = runs.record(job, runner)
                 yield {"round": number, "model": job.model, "work": job.work,
-                       "runner": runner.name if runner else OURS, **record}
+                       "runner": runner.name, "took_s": round(time.perf_counter() - begin, 1),
+                       **record}
 
 
 def tell(record: Record) -> None:
@@ -115,7 +135,8 @@ def tell(record: Record) -> None:
     if "error" in record:
         print(what + record["error"], file=sys.stderr)
     else:
-        print(what + f"{value_of(record['work'], record['result']):.4g}", file=sys.stderr)
+        print(what + f"{value_of(record['work'], record['result']):.4g}, "
+              f"took {record['took_s']:g} s", file=sys.stderr)
 
 
 def put(file: TextIO, record: Record) -> None:
@@ -125,13 +146,15 @@ def put(file: TextIO, record: Record) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    environments = Environments(arguments.python or [sys.executable])
     header = {"date": date.today().isoformat(), "batch": arguments.batch,
               "threads": arguments.threads, "rounds": arguments.rounds,
               "seconds": arguments.seconds}
-    with open(arguments.out, "x", encoding="utf-8") as file:
+    with open(arguments.out, "x", encoding="utf-8") as file, \
+            tempfile.TemporaryDirectory(prefix="shiftvit-bench-") as folder:
+        # What torch's compiler makes in the first round serves in the others.
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(folder, "inductor")))
         put(file, {"header": header})
-        for record in run_rounds(arguments, environments):
+        for record in run_rounds(arguments, Runs(arguments, Path(folder))):
             put(file, record)
             tell(record)
 

@@ -5,11 +5,15 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
+import threading
+import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, Callable, NamedTuple
 
-WORKS = ("train", "infer", "latency", "data", "startup")
-RUN_ONLY = ("infer", "latency", "startup")
+WORKS = ("train", "infer", "latency", "data", "startup", "predict")
+ON_BATCHES = ("train", "infer", "latency")
+RUN_ONLY = ("infer", "latency", "startup", "predict")
 PRESETS = {"shiftvit": "shiftvit-cifar10", "vit": "vit-cifar100", "slvit": "slvit-cifar100"}
 PEERS = Path(__file__).with_name("peers")
 NOT_INSTALLED = 3
@@ -25,6 +29,7 @@ class NotInstalled(RunError):
 
 
 class Runner(NamedTuple):
+    """Ours has no script; its forms are the types that it computes in, float32 without a name."""
     peer: str
     script: str
     form: str
@@ -32,17 +37,24 @@ class Runner(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{self.peer}:{self.form}"
+        return f"{self.peer}:{self.form}" if self.form else self.peer
 
 
 RUNNERS = (
-    Runner("torch", "torch_peer.py", "stock", WORKS),
+    Runner(OURS, "", "", WORKS),
+    Runner(OURS, "", "bf16", ON_BATCHES),
+    Runner(OURS, "", "int8", ("infer", "latency")),
+    Runner("torch", "torch_peer.py", "stock", ON_BATCHES + ("data", "startup")),
     Runner("torch", "torch_peer.py", "fastdrop", ("train",)),
-    Runner("torch", "torch_peer.py", "compile", ("train", "infer", "latency")),
+    Runner("torch", "torch_peer.py", "compile", ON_BATCHES),
+    Runner("torch", "torch_peer.py", "bf16", ON_BATCHES),
+    Runner("torch", "torch_peer.py", "compile-bf16", ON_BATCHES),
     Runner("onnxruntime", "onnx_peer.py", "stock", RUN_ONLY),
+    Runner("onnxruntime", "onnx_peer.py", "int8", ("infer", "latency")),
     Runner("openvino", "openvino_peer.py", "stock", RUN_ONLY),
-    Runner("keras", "keras_peer.py", "stock", WORKS),
-    Runner("keras", "keras_peer.py", "xla", ("train", "infer", "latency")),
+    Runner("openvino", "openvino_peer.py", "bf16", ("infer", "latency")),
+    Runner("keras", "keras_peer.py", "stock", ON_BATCHES + ("data", "startup")),
+    Runner("keras", "keras_peer.py", "xla", ON_BATCHES),
 )
 
 
@@ -54,44 +66,71 @@ class Job(NamedTuple):
     seconds: float
 
 
-def stop(process: subprocess.Popen[str]) -> None:
+class Done(NamedTuple):
+    """A program that ended well, seen from outside."""
+    line: str  # the last that it printed
+    seconds: float
+    peak_mib: float
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
     """Ends the program and what it started, all of which is in its own session."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-    process.communicate()
+
+
+def wait(process: subprocess.Popen[bytes], limit: float) -> float:
+    """The largest memory of the ended process, MiB. Linux counts from what the one that started it
+    had, here some 30 MiB: less than any runner takes."""
+    timer = threading.Timer(limit, stop, (process,))
+    timer.start()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        stop(process)
+        process.wait()
+        raise
+    finally:
+        timer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_maxrss / 1024
 
 
 def reason_in(complaint: str) -> str:
-    """The last line that names an error, as Python's do, or else the last of all."""
-    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+    """The last line that names an error, as Python's do, or else the last of all that is more than
+    a pointer to a program's help."""
+    lines = [line.strip() for line in complaint.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("Try `")]
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
     return (errors or lines or ["no message"])[-1]
 
 
-def run(command: list[str], limit: float) -> str:
-    """The last line that the program prints."""
-    try:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, errors="replace",
-                                   start_new_session=True)
-    except OSError as error:
-        raise RunError(f"cannot run '{command[0]}': {error.strerror}") from error
-    try:
-        output, complaint = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        stop(process)
-        raise RunError(f"not done after {limit:g} s") from None
-    except BaseException:
-        stop(process)
-        raise
-    last = (output.strip().splitlines() or [""])[-1]
-    if process.returncode == NOT_INSTALLED and last.startswith("not installed:"):
-        raise NotInstalled(last)
-    if process.returncode != 0:
-        raise RunError(f"exit status {process.returncode}: {reason_in(complaint)}")
-    return last
+def text_of(file: BinaryIO) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def run(command: list[str], limit: float) -> Done:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaint:
+        begin = time.perf_counter()
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=complaint, start_new_session=True)
+        except OSError as error:
+            raise RunError(f"cannot run '{command[0]}': {error.strerror}") from error
+        peak = wait(process, limit)
+        seconds = time.perf_counter() - begin
+        last = (text_of(output).strip().splitlines() or [""])[-1]
+        if process.returncode == -signal.SIGKILL and seconds >= limit:
+            raise RunError(f"not done after {limit:g} s")
+        if process.returncode == NOT_INSTALLED and last.startswith("not installed:"):
+            raise NotInstalled(last)
+        if process.returncode != 0:
+            reason = reason_in(text_of(complaint))
+            raise RunError(f"exit status {process.returncode}: {reason}")
+        return Done(last, seconds, peak)
 
 
 def checked(line: str, wanted: dict[str, object], numbers: tuple[str, ...]) -> dict[str, object]:
@@ -112,33 +151,42 @@ def checked(line: str, wanted: dict[str, object], numbers: tuple[str, ...]) -> d
     return answer
 
 
-def run_ours(bench: str, job: Job, limit: float) -> dict[str, object]:
+def run_ours(bench: str, runner: Runner, job: Job, limit: float) -> dict[str, object]:
     """Start-up is that of a batch of 1: latency, for as short as can be."""
     startup = job.work == "startup"
     work, preset = "latency" if startup else job.work, PRESETS[job.model]
-    line = run([bench, f"--work={work}", f"--preset={preset}", f"--batch={job.batch}",
+    compute = runner.form or "f32"
+    done = run([bench, f"--work={work}", f"--preset={preset}", f"--batch={job.batch}",
                 f"--threads={job.threads}", f"--seconds={0 if startup else job.seconds}",
-                "--repeat=1", "--quiet"], limit)
+                f"--compute={compute}", "--repeat=1", "--quiet"], limit)
     numbers = ("images_per_second", "startup_ms", "peak_gflops", "peak_rss_mib")
     if work != "data":
         numbers += ("gflop_per_image",)
-    asked = {"work": work, "preset": preset, "batch": job.batch, "threads": job.threads}
-    answer = checked(line, asked, numbers)
+    asked = {"work": work, "preset": preset, "batch": job.batch, "threads": job.threads,
+             "compute": compute}
+    answer = checked(done.line, asked, numbers)
     result = {key: answer[key] for key in numbers if key != "startup_ms"}
     result["startup_s"] = answer["startup_ms"] / 1000
     result["details"] = f"{answer.get('gemm')} products, {answer.get('instruction_set')}"
     return result
 
 
-def run_peer(python: str, runner: Runner, job: Job, limit: float) -> dict[str, object]:
-    asked = {**job._asdict(), "form": runner.form}
-    line = run([python, str(PEERS / runner.script)]
-               + [f"--{key}={value}" for key, value in asked.items()], limit)
+def peer_command(python: str, runner: Runner, job: Job) -> list[str]:
+    options = {**job._asdict(), "form": runner.form}
+    return [python, str(PEERS / runner.script)] + [f"--{k}={v}" for k, v in options.items()]
+
+
+def peer_result(line: str, runner: Runner, job: Job) -> dict[str, object]:
     numbers: tuple[str, ...] = ("startup_s", "peak_rss_mib")
-    if job.work != "startup":
+    if job.work not in ("startup", "predict"):
         numbers += ("images_per_second",)
-    answer = checked(line, {"runner": runner.peer, **asked}, numbers)
+    asked = {"runner": runner.peer, **job._asdict(), "form": runner.form}
+    answer = checked(line, asked, numbers)
     return {**{key: answer[key] for key in numbers}, "details": str(answer.get("details", ""))}
+
+
+def run_peer(python: str, runner: Runner, job: Job, limit: float) -> dict[str, object]:
+    return peer_result(run(peer_command(python, runner, job), limit).line, runner, job)
 
 
 class Environments:
@@ -149,18 +197,19 @@ class Environments:
         self.found: dict[str, str] = {}
         self.missing: dict[str, NotInstalled] = {}
 
-    def run(self, runner: Runner, job: Job, limit: float) -> dict[str, object]:
-        if runner.peer in self.missing:
-            raise self.missing[runner.peer]
-        if runner.peer in self.found:
-            return run_peer(self.found[runner.peer], runner, job, limit)
+    def run(self, peer: str, run_with: Callable[[str], dict[str, object]]) -> dict[str, object]:
+        """What run_with(python) returns for the Python that has the peer."""
+        if peer in self.missing:
+            raise self.missing[peer]
+        if peer in self.found:
+            return run_with(self.found[peer])
         for python in self.pythons:
             try:
-                result = run_peer(python, runner, job, limit)
+                result = run_with(python)
             except NotInstalled as error:
                 missing = error
             else:
-                self.found[runner.peer] = python
+                self.found[peer] = python
                 return result
-        self.missing[runner.peer] = missing
+        self.missing[peer] = missing
         raise missing

@@ -10,8 +10,9 @@ from compare_runs import OURS
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 MODELS = {"shiftvit": "ShiftViT", "vit": "ViT", "slvit": "SL-ViT"}
 TITLES = {"train": "training", "infer": "inference", "latency": "one picture",
-          "data": "pictures augmented", "startup": "start to first result"}
-UNITS = {"latency": "ms", "startup": "s"}  # else pictures a second
+          "data": "pictures augmented", "startup": "start to first result",
+          "predict": "a program's start to a picture's classes"}
+UNITS = {"latency": "ms", "startup": "s", "predict": "s"}  # else pictures a second
 Record = dict[str, object]
 
 
@@ -29,6 +30,8 @@ class Line(NamedTuple):
 def value_of(work: str, result: Record) -> float:
     if work == "startup":
         return result["startup_s"]
+    if work == "predict":
+        return result["process_s"]
     rate = result["images_per_second"]
     return 1000 / rate if work == "latency" else rate
 
@@ -43,13 +46,14 @@ def make_line(runner: str, work: str, records: list[Record], ours: dict[int, Rec
         value = value_of(work, result)
         line.values.append(value)
         line.memory.append(result["peak_rss_mib"])
-        line.startups.append(result["startup_s"])
+        if "startup_s" in result:
+            line.startups.append(result["startup_s"])
         reference = ours.get(record["round"])
         if reference is None:
             continue
         own = value_of(work, reference)
         line.ratios.append(own / value if work in UNITS else value / own)
-        if work != "startup" and "gflop_per_image" in reference:
+        if "images_per_second" in result and "gflop_per_image" in reference and work != "startup":
             speed = result["images_per_second"] * reference["gflop_per_image"]
             line.fractions.append(speed / reference["peak_gflops"])
     return line
@@ -92,7 +96,7 @@ def row(line: Line) -> str:
         count = f"{len(line.values)} of {rounds}" if line.errors else str(rounds)
         fraction = f"{100 * median(line.fractions):.0f} %" if line.fractions else ""
         cells = [spread(line.values), spread(line.ratios), fraction, f"{max(line.memory):,.0f}",
-                 number(median(line.startups)), count]
+                 number(median(line.startups)) if line.startups else "", count]
     return "| " + " | ".join([line.runner] + cells) + " |"
 
 
@@ -104,8 +108,9 @@ def other_errors(line: Line) -> list[str]:
 def section(model: str, work: str, records: list[Record]) -> list[str]:
     unit = UNITS.get(work, "images/s")
     lines = make_lines(work, records)
+    startup = "by its own clock, s" if work == "predict" else "start-up, s"
     text = ["", f"### {MODELS[model]}, {TITLES[work]}", "",
-            f"| runner | {unit} | speed to ours | of the FMA peak | peak memory, MiB | start-up, s "
+            f"| runner | {unit} | speed to ours | of the FMA peak | peak memory, MiB | {startup} "
             "| n |", "|---|---|---|---|---|---|---|"]
     text += [row(line) for line in lines]
     failures = [f"- {line.runner} failed: {plain(error)}" for line in lines
@@ -115,7 +120,7 @@ def section(model: str, work: str, records: list[Record]) -> list[str]:
 
 def heading(header: Record, records: list[Record]) -> str:
     peaks = [record["result"]["peak_gflops"] for record in records
-             if record["runner"] == OURS and "result" in record]
+             if record["runner"] == OURS and "peak_gflops" in record.get("result", {})]
     text = (f"Measured {header['date']}: batch {header['batch']}, {header['threads']} threads, "
             f"rounds of {header['seconds']:g} s: {header['rounds']}.")
     return text + (f" FMA peak {spread(peaks)} GFLOP/s." if peaks else "")

@@ -1,13 +1,17 @@
 """The comparison's statistics and tables over made-up lines, and its runs over made-up programs."""
+import argparse
 import sys
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
+from unittest import mock
 
 import compare
+import compare_predict
 import compare_runs
 import compare_table
-from compare_runs import OURS, Job, NotInstalled, RunError, Runner
+from compare_runs import OURS, RUNNERS, Done, Job, NotInstalled, RunError
 
 HEADER = {"date": "2026-01-02", "batch": 256, "threads": 2, "rounds": 3, "seconds": 10.0}
 JOB = Job("vit", "infer", 4, 2, 0.5)
@@ -78,6 +82,18 @@ class Tables(unittest.TestCase):
                      "- torch:stock: torch:stock 1.0"):
             self.assertIn(line, text.splitlines())
 
+    def test_whole_processes_have_their_own_clock_beside(self):
+        def predict(runner, seconds, **more):
+            return {**record(1, runner, 1, "predict"),
+                    "result": {"process_s": seconds, "peak_rss_mib": 60, "details": "", **more}}
+
+        records = [predict(OURS, 0.1), predict("onnxruntime:stock", 0.4, startup_s=0.3)]
+        lines = compare_table.make_tables(HEADER, records).splitlines()
+        for line in ("| runner | s | speed to ours | of the FMA peak | peak memory, MiB "
+                     "| by its own clock, s | n |", "| shiftvit | 0.10 | 1.00 |  | 60 |  | 1 |",
+                     "| onnxruntime:stock | 0.40 | 0.25 |  | 60 | 0.30 | 1 |"):
+            self.assertIn(line, lines)
+
     def test_page_keeps_what_is_outside_of_the_markers(self):
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder, "page.md")
@@ -108,7 +124,13 @@ class Runs(unittest.TestCase):
         return compare_runs.run([sys.executable, "-c", text], limit)
 
     def test_the_last_line_is_the_answer(self):
-        self.assertEqual(self.run_script("print('noise'); print('{}')"), "{}")
+        self.assertEqual(self.run_script("print('noise'); print('{}')").line, "{}")
+
+    def test_time_and_memory_are_those_of_the_whole_program(self):
+        done = self.run_script("import time; x = bytearray(200 << 20); time.sleep(0.3)")
+        self.assertGreater(done.seconds, 0.3)
+        self.assertGreater(done.peak_mib, 200)
+        self.assertLess(done.peak_mib, 300)
 
     def test_failures_say_why(self):
         cases = [("import time; time.sleep(60)", 0.2, "not done after 0.2 s"),
@@ -122,7 +144,7 @@ class Runs(unittest.TestCase):
             self.run_script("print('not installed: torch'); raise SystemExit(3)")
 
     def test_the_reason_is_the_error_and_not_what_follows_it(self):
-        cases = {"": "no message", "a\nb\n": "b",
+        cases = {"": "no message", "a\nb\n": "b", "p: no\nTry `p --help' for it.\n": "p: no",
                  "x.SomeError: why\n\nread the manual": "x.SomeError: why"}
         self.assertEqual({text: compare_runs.reason_in(text) for text in cases}, cases)
 
@@ -140,16 +162,71 @@ class Runs(unittest.TestCase):
         environments = compare_runs.Environments(["a", "b"])
         asked = []
 
-        def refuse(python, runner, job, limit):
+        def refuse(python):
             asked.append(python)
             raise NotInstalled("not installed: none")
 
-        original, compare_runs.run_peer = compare_runs.run_peer, refuse
-        self.addCleanup(setattr, compare_runs, "run_peer", original)
         for _ in range(2):
             with self.assertRaises(NotInstalled):
-                environments.run(Runner("none", "none.py", "stock", ("infer",)), JOB, 1)
+                environments.run("none", refuse)
         self.assertEqual(asked, ["a", "b"])
+
+    def test_a_peer_is_run_where_it_was_found(self):
+        environments = compare_runs.Environments(["a", "b"])
+
+        def only_b(python):
+            if python != "b":
+                raise NotInstalled("not installed: peer")
+            return {"python": python}
+
+        for _ in range(2):
+            self.assertEqual(environments.run("peer", only_b), {"python": "b"})
+
+
+class Choices(unittest.TestCase):
+    def test_types_are_part_of_the_name(self):
+        names = [runner.name for runner in RUNNERS]
+        for name in (OURS, "shiftvit:bf16", "shiftvit:int8", "torch:bf16", "openvino:bf16"):
+            self.assertIn(name, names)
+        self.assertEqual(len(set(names)), len(names))
+
+    def test_ours_in_float32_is_always_run(self):
+        cases = {("torch:bf16",): [OURS, "torch:bf16"], ("shiftvit:bf16",): [OURS, "shiftvit:bf16"],
+                 (OURS,): [OURS, "shiftvit:bf16"]}
+        for only, wanted in cases.items():
+            runners = compare.chosen(argparse.Namespace(only=only), "train")
+            self.assertEqual([runner.name for runner in runners], wanted)
+
+    def test_the_type_is_asked_for_and_must_be_answered(self):
+        line = ('{"work": "infer", "preset": "vit-cifar100", "batch": 4, "threads": 2, "compute": '
+                '"f32", "images_per_second": 1, "startup_ms": 1, "peak_gflops": 1, '
+                '"peak_rss_mib": 1, "gflop_per_image": 1}')
+        low = next(runner for runner in RUNNERS if runner.name == "shiftvit:bf16")
+        with mock.patch.object(compare_runs, "run", return_value=Done(line, 1, 1)) as run:
+            compare_runs.run_ours("bench", RUNNERS[0], JOB, 1)
+            self.assertIn("--compute=f32", run.call_args.args[0])
+            with self.assertRaisesRegex(RunError, "asked for compute bf16"):
+                compare_runs.run_ours("bench", low, JOB, 1)
+
+
+class Predict(unittest.TestCase):
+    def test_the_picture_is_a_png_file(self):
+        pixels = bytes(range(12))
+        file = compare_predict.png(2, pixels)
+        self.assertEqual(file[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(file[16:24], bytes([0, 0, 0, 2, 0, 0, 0, 2]))
+        begin = file.index(b"IDAT")
+        size = int.from_bytes(file[begin - 4:begin], "big")
+        self.assertEqual(zlib.decompress(file[begin + 4:begin + 4 + size]),
+                         b"\0" + pixels[:6] + b"\0" + pixels[6:])
+
+    def test_the_first_run_is_not_counted(self):
+        runs = [Done("", seconds, peak) for seconds, peak in
+                ((9, 900), (1, 50), (5, 60), (2, 50), (3, 50), (4, 50))]
+        with mock.patch.object(compare_predict, "run", side_effect=runs):
+            done, result = compare_predict.run_often(["program"], 1)
+        self.assertEqual(done, runs[1:])
+        self.assertEqual(result, {"process_s": 3, "peak_rss_mib": 60})
 
 
 if __name__ == "__main__":

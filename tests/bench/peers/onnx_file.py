@@ -1,24 +1,54 @@
-"""Where the peers that only run models find their ONNX file; made when it is first asked for."""
+"""What the peers that only run models share: their ONNX file, made when it is first asked for, and
+their pictures."""
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy
+
 import peer
 
 FOLDER = Path.home() / ".cache" / "shiftvit-bench"
-MAKER = Path(__file__).with_name("onnx_model.py")
+MAKER = Path(__file__).with_name("onnx_graph.py")
+
+
+def is_new(path: Path) -> bool:
+    return path.exists() and path.stat().st_mtime >= MAKER.stat().st_mtime
+
+
+def write_float(options: peer.Options, path: Path) -> None:
+    try:
+        import onnx_graph
+    except ImportError as error:
+        peer.not_installed(error)
+    onnx_graph.write(options.model, options.batch, path)
+
+
+def write_int8(source: Path, path: Path) -> None:
+    """Weights of 8 bits; the scale of what they are multiplied with is found at each call."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    part = path.with_suffix(".part")
+    quantize_dynamic(source, part, weight_type=QuantType.QInt8)
+    part.replace(path)
 
 
 def model_file(options: peer.Options) -> Path:
     """The file's path. Where the file had to be made, the program is started once more and this
     process ends with it, so that neither its time nor its memory is part of what is measured."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"{options.model}-{options.batch}.onnx"
-    if not path.exists() or path.stat().st_mtime < MAKER.stat().st_mtime:
-        try:
-            import onnx_model
-        except ImportError as error:
-            peer.not_installed(error)
-        onnx_model.write(options.model, options.batch, path)
-        sys.exit(subprocess.run([sys.executable, *sys.argv], check=False).returncode)
-    return path
+    plain = FOLDER / f"{options.model}-{options.batch}.onnx"
+    path = plain.with_suffix(".int8.onnx") if options.form == "int8" else plain
+    if is_new(path):
+        return path
+    if not is_new(plain):
+        write_float(options, plain)
+    if path != plain:
+        write_int8(plain, path)
+    sys.exit(subprocess.run([sys.executable, *sys.argv], check=False).returncode)
+
+
+def pictures(options: peer.Options) -> numpy.ndarray:
+    shape = (options.batch, *peer.SHAPES[options.model])
+    if options.picture:
+        return (numpy.fromfile(options.picture, numpy.uint8) / numpy.float32(255)).reshape(shape)
+    return numpy.random.default_rng(0).random(shape, dtype=numpy.float32)

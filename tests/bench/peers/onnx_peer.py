@@ -1,13 +1,13 @@
-"""ONNX Runtime's speed, inference alone."""
+"""ONNX Runtime's speed, inference alone. Forms: stock; int8, with weights of 8 bits."""
 import peer
 
-OPTIONS = peer.parse_options(("infer", "latency", "startup"), ("stock",))
+RUN_ONLY = ("infer", "latency", "startup", "predict")
+OPTIONS = peer.parse_options(RUN_ONLY, ("stock", "int8"))
 try:
-    import numpy
     import onnxruntime
+    from onnx_file import model_file, pictures
 except ImportError as error:
     peer.not_installed(error)
-from onnx_file import model_file
 
 
 def make_peer() -> peer.Peer:
@@ -16,10 +16,10 @@ def make_peer() -> peer.Peer:
     settings.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(model_file(OPTIONS)), settings,
                                            providers=["CPUExecutionProvider"])
-    shape = (OPTIONS.batch, *peer.SHAPES[OPTIONS.model])
-    pictures = numpy.random.default_rng(0).random(shape, dtype=numpy.float32)
-    return peer.Peer(lambda: session.run(None, {"x": pictures})[0],
-                     f"ONNX Runtime {onnxruntime.__version__}, all graph optimizations")
+    x = pictures(OPTIONS)
+    weights = ", weights of 8 bits" if OPTIONS.form == "int8" else ""
+    return peer.Peer(lambda: session.run(None, {"x": x})[0],
+                     f"ONNX Runtime {onnxruntime.__version__}, all graph optimizations{weights}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """PyTorch's speed. Forms: stock; fastdrop, which draws dropout from random bytes (training); compile,
-the inductor, with its weights frozen (inference) or with fastdrop (training)."""
-import os
-import tempfile
+the inductor, with its weights frozen (inference) or with fastdrop (training); bf16, autocast with
+fastdrop (training) or all in bfloat16 (inference), and the same compiled."""
 import time
 from typing import Callable
 
 import peer
 
-FORMS = ("stock", "fastdrop", "compile")
+FORMS = ("stock", "fastdrop", "compile", "bf16", "compile-bf16")
 OPTIONS = peer.parse_options(peer.WORKS, FORMS)
 try:
     import torch
@@ -18,6 +17,8 @@ except ImportError as error:
     peer.not_installed(error)
 
 TRIAL_BATCH = 32
+LOW = OPTIONS.form.endswith("bf16")
+COMPILED = OPTIONS.form.startswith("compile")
 Step = Callable[[], object]
 
 
@@ -36,7 +37,8 @@ def training_step(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
 
     def step() -> float:
         optimizer.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(forward(pictures), labels)
+        with torch.autocast("cpu", torch.bfloat16, enabled=LOW):
+            loss = F.cross_entropy(forward(pictures), labels)
         loss.backward()
         optimizer.step()
         return loss.item()
@@ -46,6 +48,8 @@ def training_step(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
 
 def inference(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
     pictures = torch.rand(batch, *peer.SHAPES[OPTIONS.model])
+    if LOW:
+        model, pictures = model.bfloat16(), pictures.bfloat16()
     if compiled:
         import torch._inductor.config as inductor
         inductor.freezing = True
@@ -95,22 +99,20 @@ def make_peer() -> peer.Peer:
     version = f"PyTorch {torch.__version__}"
     if OPTIONS.work == "data":
         return peer.Peer(data_step(), f"{version}, every picture its own draw")
-    training, compiled = OPTIONS.work == "train", OPTIONS.form == "compile"
+    training = OPTIONS.work == "train"
     torch_model.Dropout.fast = training and OPTIONS.form != "stock"
     begin = time.perf_counter()
     fused, attention = choose_attention()
     trial = time.perf_counter() - begin
     dropout = ", dropout from bytes" if torch_model.Dropout.fast else ""
-    compiler = ", inductor" + ("" if training else " with frozen weights") if compiled else ""
-    step = model_step(fused, OPTIONS.batch, compiled)
-    return peer.Peer(step, version + attention + dropout + compiler, trial)
+    low = (", bfloat16 by autocast" if training else ", all in bfloat16") if LOW else ""
+    compiler = ", inductor" + ("" if training else " with frozen weights") if COMPILED else ""
+    step = model_step(fused, OPTIONS.batch, COMPILED)
+    return peer.Peer(step, version + attention + dropout + low + compiler, trial)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(OPTIONS.threads)
     torch.set_num_interop_threads(1)
     torch.manual_seed(0)
-    with tempfile.TemporaryDirectory(prefix="shiftvit-bench-") as cache:
-        # Of its own: every run compiles, and none finds what a stopped one left half written.
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
-        peer.report(OPTIONS, "torch", make_peer())
+    peer.report(OPTIONS, "torch", make_peer())
