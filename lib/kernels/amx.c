@@ -1,5 +1,6 @@
 /* Products on the matrix unit (AMX): a block of 32 x 32 sums stays in four of its eight tiles, two
- * hold units of the left-hand side and two of the right. */
+ * hold units of the left-hand side and two of the right. The unit works beside the vector units:
+ * while it sums, they make the left-hand side's next units. */
 #include "kernels/bf16_product.h"
 
 /* palette 1: tiles of so many rows and bytes a row */
@@ -9,6 +10,12 @@ typedef struct tile_config {
     uint8_t rows[16];
 } tile_config;
 
+/* The compilers' functions for tiles do not say which memory they read and write. */
+SV_INLINE void touch_memory(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
 static void begin(void)
 {
     tile_config config = {.palette = 1};
@@ -16,6 +23,7 @@ static void begin(void)
         config.row_bytes[i] = sizeof(__m512i);
         config.rows[i] = UNIT;
     }
+    touch_memory();
     _tile_loadconfig(&config);
 }
 
@@ -86,23 +94,32 @@ SV_INLINE void add_term(const int two_rows, const int two_columns)
  * and 2, 2 and 1, 2 and 2 of the smaller ones are below a float32's last digit. */
 static const uint8_t TERMS[][2] = {{2, 0}, {1, 0}, {0, 0}, {0, 2}, {0, 1}, {1, 1}};
 
+/* Rows of units made beside a term of several parts: all 16 of one beside the six terms of a step.
+ * Beside a single term there is no time. */
+enum { ROWS_BESIDE = 3 };
+
 SV_INLINE void add_steps(const bf16_block *block, const size_t parts, const int two_rows,
                          const int two_columns)
 {
     const bf16_unit *left = block->left, *first = block->right[0], *second = block->right[1];
     size_t terms = parts == 1 ? 1 : sizeof TERMS / sizeof *TERMS;
+    touch_memory();
     load_sums(block, two_rows, two_columns);
-    for (size_t s = 0; s < block->steps; s++, left += 2 * parts, first += parts, second += parts)
+    for (size_t s = 0; s < block->steps; s++, left += 2 * parts, first += parts, second += parts) {
         SV_REGISTERS
-    for (size_t t = 0; t < terms; t++) {
-        size_t l = parts == 1 ? 0 : TERMS[t][0], r = parts == 1 ? 0 : TERMS[t][1];
-        if (t == 0 || l != TERMS[t - 1][0])
-            load_left(left + 2 * l, two_rows);
-        if (t == 0 || r != TERMS[t - 1][1])
-            load_right(first + r, second + r, two_columns);
-        add_term(two_rows, two_columns);
+        for (size_t t = 0; t < terms; t++) {
+            size_t l = parts == 1 ? 0 : TERMS[t][0], r = parts == 1 ? 0 : TERMS[t][1];
+            if (t == 0 || l != TERMS[t - 1][0])
+                load_left(left + 2 * l, two_rows);
+            if (t == 0 || r != TERMS[t - 1][1])
+                load_right(first + r, second + r, two_columns);
+            add_term(two_rows, two_columns);
+            if (parts > 1)
+                bf16_make_some(block->next, ROWS_BESIDE, parts);
+        }
     }
     store_sums(block, two_rows, two_columns);
+    touch_memory();
 }
 
 SV_INLINE void add_halves(const bf16_block *block, const size_t parts, int two_rows,

@@ -84,32 +84,26 @@ SV_INLINE void put_row(bf16_unit *units, size_t step, size_t row, __m512 first, 
         units[part * step].rows[row] = made[part];
 }
 
-/* k lies along memory: a line makes a row of a unit. */
-SV_INLINE void rows_of_lines(bf16_unit *units, size_t step, const bf16_source *from,
-                             const size_t parts)
+/* Row i where k lies along memory: line i makes it. */
+SV_INLINE void row_of_line(bf16_unit *units, size_t step, const bf16_source *from, size_t i,
+                           const size_t parts)
 {
-    size_t lines = from->lines < UNIT ? from->lines : UNIT;
-    __mmask16 first = first_lanes(from->depth);
-    __mmask16 second = from->depth > UNIT ? first_lanes(from->depth - UNIT) : 0;
-    const float *x = from->x;
-    for (size_t i = 0; i < lines; i++, x += from->line_step)
-        put_row(units, step, i, _mm512_maskz_loadu_ps(first, x),
-                _mm512_maskz_loadu_ps(second, x + UNIT), parts);
-    for (size_t i = lines; i < UNIT; i++)
-        put_row(units, step, i, _mm512_setzero_ps(), _mm512_setzero_ps(), parts);
+    size_t depth = i < from->lines ? from->depth : 0;
+    const float *x = from->x + i * from->line_step;
+    __mmask16 second = depth > UNIT ? first_lanes(depth - UNIT) : 0;
+    put_row(units, step, i, _mm512_maskz_loadu_ps(first_lanes(depth), x),
+            _mm512_maskz_loadu_ps(second, x + UNIT), parts);
 }
 
-/* The lines lie along memory: a pair of k makes a row of a unit. */
-SV_INLINE void rows_of_pairs(bf16_unit *units, size_t step, const bf16_source *from,
-                             const size_t parts)
+/* Row i where the lines lie along memory: a pair of k makes it. */
+SV_INLINE void row_of_pair(bf16_unit *units, size_t step, const bf16_source *from, size_t i,
+                           const size_t parts)
 {
     __mmask16 lines = first_lanes(from->lines);
-    const float *x = from->x;
-    for (size_t i = 0; i < UNIT; i++, x += from->depth_step) {
-        __mmask16 first = i < from->depth ? lines : 0, second = i + UNIT < from->depth ? lines : 0;
-        put_row(units, step, i, _mm512_maskz_loadu_ps(first, x),
-                _mm512_maskz_loadu_ps(second, x + UNIT * from->depth_step), parts);
-    }
+    const float *x = from->x + i * from->depth_step;
+    put_row(units, step, i, _mm512_maskz_loadu_ps(i < from->depth ? lines : 0, x),
+            _mm512_maskz_loadu_ps(i + UNIT < from->depth ? lines : 0, x + UNIT * from->depth_step),
+            parts);
 }
 
 SV_INLINE void transpose_unit(bf16_unit *unit)
@@ -120,16 +114,18 @@ SV_INLINE void transpose_unit(bf16_unit *unit)
     memcpy(unit, rows, sizeof rows);
 }
 
-/* units[part * step] = 16 lines and 32 of k from the source, zeros past its end. */
-SV_INLINE void bf16_make(bf16_unit *units, size_t step, const bf16_source *from, const int right,
-                         const size_t parts)
+/* Some rows of units[part * step], from number `row` on; with the last one the units are 16 lines
+ * and 32 of k from the source, zeros past its end. */
+SV_INLINE void bf16_make_rows(bf16_unit *units, size_t step, const bf16_source *from, size_t row,
+                              size_t count, const int right, const size_t parts)
 {
     int pairs = from->depth_step != 1;
-    if (pairs)
-        rows_of_pairs(units, step, from, parts);
-    else
-        rows_of_lines(units, step, from, parts);
-    if (pairs == right)
+    size_t end = row + count < UNIT ? row + count : UNIT;
+    for (size_t i = row; pairs && i < end; i++)
+        row_of_pair(units, step, from, i, parts);
+    for (size_t i = row; !pairs && i < end; i++)
+        row_of_line(units, step, from, i, parts);
+    if (pairs == right || end < UNIT)
         return;
     for (size_t part = 0; part < parts; part++)
         transpose_unit(&units[part * step]);

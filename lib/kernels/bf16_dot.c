@@ -40,6 +40,7 @@ SV_INLINE void add_rows(const bf16_block *block, size_t row, const int two_colum
             _mm512_storeu_ps(c + r * block->ldc + v * UNIT, sum[r][v]);
 }
 
+/* The vector units are busy with the sums: nothing is made beside them. */
 static void sums(const bf16_block *block, int two_rows, int two_columns)
 {
     for (size_t row = 0; row < (two_rows ? BLOCK : UNIT); row += ROWS_AT_ONCE)

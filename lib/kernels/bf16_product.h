@@ -7,9 +7,19 @@
 #include "kernels/bf16.h"
 #include "kernels/gemm.h"
 
-/* Units of a left-hand side, of all parts, made at once: with those of 32 rows they take 18 KiB and
- * stay in the first cache. */
+/* Units of a left-hand side, of all parts, made at once: with those of 32 rows they take 18 KiB, so
+ * that those at work stay in the first cache beside those that are made for the next rows. */
 enum { BLOCK = 2 * UNIT, UNITS_AT_ONCE = 9 };
+
+/* Units of a left-hand side to be made, 16 rows and 32 of k at a time: to[steps, parts, 2] of rows
+ * i.. and steps s.. of k. */
+typedef struct bf16_job {
+    bf16_unit *to;
+    const sv_left *a;
+    size_t i, rows, s, steps, k;
+    size_t made; /* units, of 2 steps, */
+    size_t row;  /* and rows of the next one */
+} bf16_job;
 
 /* A block of c[rows, columns], at most 32 of each. Step s of `steps` along k has the parts'
  * units, one after another: left's two of rows each, right's of each 16 columns. */
@@ -19,6 +29,7 @@ typedef struct bf16_block {
     const bf16_unit *left, *right[2];
     size_t steps;
     int accumulate;
+    bf16_job *next; /* what may be made while the sums are */
 } bf16_block;
 
 static size_t bf16_steps(size_t k)
@@ -39,24 +50,33 @@ SV_INLINE void bf16_pack(const sv_operand *b, const size_t parts)
         for (size_t p = 0; p < b->k; p += UNIT_DEPTH, to += parts) {
             bf16_source from = {b->b + j * b->column + p * b->row, b->column, b->row, b->n - j,
                                 b->k - p};
-            bf16_make(to, 1, &from, 1, parts);
+            bf16_make_rows(to, 1, &from, 0, UNIT, 1, parts);
         }
 }
 
-/* left[steps, parts, 2] of rows i.. and steps s.. */
-SV_INLINE void bf16_make_left(bf16_unit *left, const sv_left *a, size_t i, size_t rows, size_t s,
-                              size_t steps, size_t k, const size_t parts)
+/* The next rows of a job's units, if there are any left. */
+SV_INLINE void bf16_make_some(bf16_job *job, size_t rows, const size_t parts)
 {
-    for (size_t q = 0; q < steps; q++, left += 2 * parts) {
-        size_t p = (s + q) * UNIT_DEPTH;
-        bf16_source from = {a->a + i * a->row + p * a->column, a->row, a->column, rows, k - p};
-        bf16_make(left, 2, &from, 0, parts);
-        if (rows <= UNIT)
-            continue;
-        from.x += UNIT * a->row;
-        from.lines -= UNIT;
-        bf16_make(left + 1, 2, &from, 0, parts);
+    size_t q = job->made / 2, lower = job->made % 2 * UNIT, row = job->row;
+    if (q == job->steps)
+        return;
+    job->row += rows;
+    if (job->row >= UNIT || lower >= job->rows) {
+        job->row = 0;
+        job->made++;
     }
+    if (lower >= job->rows)
+        return;
+    size_t i = job->i + lower, p = (job->s + q) * UNIT_DEPTH;
+    bf16_source from = {job->a->a + i * job->a->row + p * job->a->column, job->a->row,
+                        job->a->column, job->rows - lower, job->k - p};
+    bf16_make_rows(job->to + 2 * q * parts + (lower > 0), 2, &from, row, rows, 0, parts);
+}
+
+SV_INLINE void bf16_make_rest(bf16_job *job, const size_t parts)
+{
+    while (job->made < 2 * job->steps)
+        bf16_make_some(job, UNIT, parts);
 }
 
 static void copy_block(float *to, size_t ld_to, const float *from, size_t ld_from, size_t rows,
@@ -87,28 +107,57 @@ SV_INLINE void bf16_add_block(const bf16_block *block, size_t rows, size_t colum
     copy_block(block->c, block->ldc, whole, BLOCK, rows, columns);
 }
 
+/* The job that makes the units of row block `number`, counted through all rows, chunk of k by
+ * chunk; none past the last. */
+static bf16_job bf16_job_of(const sv_left *a, size_t k, size_t m, size_t number, size_t at_once)
+{
+    size_t blocks = (m + BLOCK - 1) / BLOCK, all = bf16_steps(k);
+    bf16_job job = {.a = a, .k = k, .s = number / blocks * at_once, .i = number % blocks * BLOCK};
+    if (job.s >= all)
+        return job;
+    job.steps = all - job.s < at_once ? all - job.s : at_once;
+    job.rows = m - job.i < BLOCK ? m - job.i : BLOCK;
+    return job;
+}
+
+/* One row block: c[job's rows, first..first+count-1] of the job's part of k, while `next` is made.
+ */
+SV_INLINE void bf16_multiply_rows(const sv_output *c, const sv_operand *b, const bf16_job *job,
+                                  bf16_job *next, size_t first, size_t count, bf16_sums *sums,
+                                  const size_t parts)
+{
+    const bf16_unit *packed = b->packed;
+    size_t all = bf16_steps(b->k), end = first + count;
+    bf16_block block = {.ldc = c->ldc,
+                        .left = job->to,
+                        .steps = job->steps,
+                        .accumulate = c->accumulate || job->s > 0,
+                        .next = next};
+    for (size_t j = first; j < end; j += BLOCK) {
+        block.c = c->c + job->i * c->ldc + j;
+        block.right[0] = packed + (j / UNIT * all + job->s) * parts;
+        block.right[1] = block.right[0] + all * parts;
+        bf16_add_block(&block, job->rows, end - j < BLOCK ? end - j : BLOCK, sums);
+    }
+    bf16_make_rest(next, parts);
+}
+
 /* c[m, first..first+count-1] = or += a[m,k] b[k, the same columns]. Every element is summed in the
  * order of k, whatever m, first and count are. */
 SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,
                              size_t first, size_t count, bf16_sums *sums, const size_t parts)
 {
-    bf16_unit left[2 * UNITS_AT_ONCE];
-    const bf16_unit *packed = b->packed;
-    size_t all = bf16_steps(b->k), at_once = UNITS_AT_ONCE / parts;
-    for (size_t s = 0; s < all; s += at_once)
-        for (size_t i = 0; i < m; i += BLOCK) {
-            bf16_block block = {.ldc = c->ldc, .left = left, .accumulate = c->accumulate || s > 0};
-            size_t rows = m - i < BLOCK ? m - i : BLOCK;
-            block.steps = all - s < at_once ? all - s : at_once;
-            bf16_make_left(left, a, i, rows, s, block.steps, b->k, parts);
-            for (size_t j = first; j < first + count; j += BLOCK) {
-                size_t columns = first + count - j < BLOCK ? first + count - j : BLOCK;
-                block.c = c->c + i * c->ldc + j;
-                block.right[0] = packed + (j / UNIT * all + s) * parts;
-                block.right[1] = block.right[0] + all * parts;
-                bf16_add_block(&block, rows, columns, sums);
-            }
-        }
+    bf16_unit left[2][2 * UNITS_AT_ONCE];
+    size_t at_once = UNITS_AT_ONCE / parts, number = 0;
+    bf16_job job = bf16_job_of(a, b->k, m, number, at_once);
+    job.to = left[0];
+    bf16_make_rest(&job, parts);
+    while (job.steps > 0) {
+        bf16_job next = bf16_job_of(a, b->k, m, ++number, at_once);
+        next.to = left[number % 2];
+        bf16_multiply_rows(c, b, &job, &next, first, count, sums, parts);
+        job = next;
+    }
 }
 
 /* A provider of `parts` parts. begin() and end() stand around its sums. */
