@@ -142,7 +142,8 @@ SV_INLINE void bf16_multiply_rows(const sv_output *c, const sv_operand *b, const
     bf16_make_rest(next, parts);
 }
 
-/* c[m, first..first+count-1] = or += a[m,k] b[k, the same columns]. Every element is summed in the
+/* c[m, first..first+count-1] = or += a[m,k] b[k, the same columns]. Units of one part are not made
+ * beside sums, and take turns in one place. Every element is summed in the
  * order of k, whatever m, first and count are. */
 SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,
                              size_t first, size_t count, bf16_sums *sums, const size_t parts)
@@ -154,7 +155,7 @@ SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_oper
     bf16_make_rest(&job, parts);
     while (job.steps > 0) {
         bf16_job next = bf16_job_of(a, b->k, m, ++number, at_once);
-        next.to = left[number % 2];
+        next.to = left[parts > 1 ? number % 2 : 0];
         bf16_multiply_rows(c, b, &job, &next, first, count, sums, parts);
         job = next;
     }
