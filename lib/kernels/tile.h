@@ -1,0 +1,44 @@
+/* How the right-hand side of a product by tiles is packed: panels of a few vectors, one after
+ * another, each [k, its width], zeros where the last vector is not full. */
+#ifndef SV_TILE_H
+#define SV_TILE_H
+
+#include "kernels/local.h"
+
+/* AVX-512 and NEON have 32 registers, AVX2 and SSE2 16. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define FOUR_VECTORS
+#endif
+
+/* The widest panel. */
+enum {
+#if defined(FOUR_VECTORS)
+    WIDEST = 4
+#else
+    WIDEST = 3
+#endif
+};
+
+/* Bytes of a number in a panel. */
+SV_INLINE size_t number_bytes(sv_number_type type)
+{
+    return type == SV_NUMBER_REAL ? sizeof(real) : type == SV_NUMBER_BF16 ? 2 : 1;
+}
+
+/* The vectors of the next panel where `columns` are left: threes, and at the end what avoids a
+ * panel of one vector, whose rows are too short to keep the multipliers busy. */
+SV_INLINE size_t vectors_of(size_t columns)
+{
+    size_t vectors = (columns + LANES - 1) / LANES;
+    if (WIDEST == 4)
+        return vectors == 4 || vectors == 8 ? 4 : vectors < 3 ? vectors : 3;
+    return vectors == 4 ? 2 : vectors < 3 ? vectors : 3;
+}
+
+/* Bytes of `columns` columns of panels: numbers, and before them a factor a column. */
+SV_INLINE size_t panel_bytes(sv_number_type type, size_t k, size_t columns)
+{
+    return columns * (k * number_bytes(type) + (type == SV_NUMBER_INT8 ? sizeof(real) : 0));
+}
+
+#endif
