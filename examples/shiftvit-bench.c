@@ -91,13 +91,13 @@ static const struct argp parser = {
     "of the two is taken. latency_ms is the median time of a call, latency_p99_ms its 99th "
     "percentile. startup_ms is from the start of the program to the first result.\n\n"
     "gemm: a product is m x n, sums of k, count of them a step, on the library's workers; gflops "
-    "is "
-    "the median over the repeats, the providers taking turns. Attention's are heads, one by one, "
-    "which the library itself computes by its tiles whatever the provider. Norms, GELU and the "
-    "like "
-    "are left out. limits: fma_gflops on registers by instruction set, blas_gflops as "
+    "is the median over the repeats, the providers that run here, or the one of --gemm, taking "
+    "turns. Attention's are heads, one by one, which attention itself takes in blocks of queries. "
+    "Norms, GELU and the like are left out. limits: fma_gflops on registers by instruction set, "
+    "blas_gflops as "
     "blas_peak_gflops; read_gib_s, and triad_gib_s of a = b + 3 c, its three streams counted once, "
-    "over buffer_mib a thread. --seconds and --repeat say nothing there.",
+    "over buffer_mib a thread; bf16_gflops of dot products of bfloat16 on registers, where the CPU "
+    "has them. --seconds and --repeat say nothing there.",
     children,
     NULL,
     NULL};
@@ -164,9 +164,7 @@ static double operations(const bench_options *options, const svit_model_config *
 static json_t *new_line(const bench_options *options)
 {
     svit_context *context = options->program.context;
-    char text[8192] = "{}";
-    svit_context_describe(context, text, sizeof text, NULL, NULL);
-    json_t *build = json_loads(text, 0, NULL);
+    json_t *build = bench_build(context);
     json_t *line = bench_line_new(context, works[options->work], svit_context_threads(context));
     json_t *facts =
         json_pack("{s:s, s:I, s:s, s:s, s:O*, s:s}", "preset", options->config.preset, "batch",
@@ -229,11 +227,11 @@ static svit_status bench_model(bench_options *options, const svit_model_config *
 
 static svit_status bench_products(bench_options *options, const svit_model_config *config)
 {
-    bench_gemm_options gemm = {options->config.preset, options->batch, options->seconds,
-                               options->repeat};
-    if (options->compute != SVIT_COMPUTE_F32)
+    bench_gemm_options gemm = {options->config.preset, options->batch, options->compute,
+                               options->seconds, options->repeat};
+    if (options->compute == SVIT_COMPUTE_INT8)
         return program_fail(&options->program, SVIT_E_UNSUPPORTED,
-                            "--compute: of --work gemm only f32 is measured");
+                            "--compute: of --work gemm only f32 and bf16 are measured");
     return bench_gemm(&options->program, config, &gemm);
 }
 

@@ -128,6 +128,8 @@ static json_t *list_options(const train_run *self)
             add_option(list, limits[split], "%zu", options->data.limit[split]);
     add_option(list, "seed", "%" PRIu64, options->program.seed);
     add_option(list, "threads", "%" PRIu32, options->program.threads);
+    if (options->program.gemm)
+        add_option(list, "gemm", "%s", options->program.gemm);
     add_option(list, "epochs", "%" PRIu32, self->trainer_config.epochs);
     add_option(list, "batch", "%" PRIu32, self->trainer_config.batch);
     add_option(list, "patience", "%" PRIu32, self->trainer_config.patience);

@@ -5,13 +5,13 @@
 #include "machine_peak.h"
 #include "product_list.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { PROVIDERS = 2 };
-static const char *const provider_names[PROVIDERS] = {"tile", "cblas"};
+enum { PROVIDERS_MOST = 16, NAME_BYTES = 32 };
 
 typedef struct bench_provider {
-    const char *name;
+    char name[NAME_BYTES];
     svit_context *context;
     double gflops[BENCH_REPEAT_MOST];
 } bench_provider;
@@ -19,33 +19,60 @@ typedef struct bench_provider {
 typedef struct gemm_bench {
     struct program *program;
     const bench_gemm_options *options;
-    bench_provider providers[PROVIDERS];
+    bench_provider providers[PROVIDERS_MOST];
+    size_t count; /* of them */
     product_list list;
 } gemm_bench;
 
-/* A provider lives in a context of its own. */
-static svit_status open_providers(gemm_bench *self)
+/* A provider lives in a context of its own. `gemm`: what to ask for, NULL for the program's own. */
+static svit_status open_provider(gemm_bench *self, const char *name, const char *gemm)
 {
     svit_context_config config;
+    if (!name || self->count == PROVIDERS_MOST)
+        return SVIT_OK;
+    bench_provider *provider = &self->providers[self->count++];
+    snprintf(provider->name, sizeof provider->name, "%s", name);
     TRY(svit_context_config_init(&config, sizeof config));
     config.threads = self->program->threads;
-    for (size_t i = 0; i < PROVIDERS; i++) {
-        bench_provider *provider = &self->providers[i];
-        config.gemm = provider->name = provider_names[i];
-        TRY(svit_context_create(&provider->context, &config, &self->program->err));
+    config.gemm = gemm;
+    return svit_context_create(&provider->context, &config, &self->program->err);
+}
+
+/* The one that --gemm names, or all that run here; in bfloat16 there is one. */
+static svit_status open_named(gemm_bench *self, const json_t *build)
+{
+    const char *wanted = self->program->gemm;
+    const json_t *gemms = json_object_get(build, "gemms");
+    if (self->options->compute == SVIT_COMPUTE_BF16)
+        return open_provider(self, json_string_value(json_object_get(build, "gemm_bf16")), wanted);
+    if (wanted)
+        return open_provider(self, wanted, wanted);
+    for (size_t i = 0; i < json_array_size(gemms); i++) {
+        const char *name = json_string_value(json_array_get(gemms, i));
+        TRY(open_provider(self, name, name));
     }
     return SVIT_OK;
 }
 
-/* The providers take turns, so that what disturbs the machine for a while disturbs both. */
-static svit_status measure(gemm_bench *self, const svit_product *product)
+static svit_status open_providers(gemm_bench *self)
+{
+    json_t *build = bench_build(self->program->context);
+    svit_status status = open_named(self, build);
+    json_decref(build);
+    return status;
+}
+
+/* The providers take turns, so that what disturbs the machine for a while disturbs all. */
+static svit_status measure(gemm_bench *self, const svit_product *listed)
 {
     const bench_gemm_options *options = self->options;
+    svit_product product = *listed;
+    product.compute = options->compute;
     for (size_t turn = 0; turn < options->repeat; turn++)
-        for (size_t i = 0; i < PROVIDERS; i++)
-            TRY(svit_measure_product(self->providers[i].context, product, options->seconds,
+        for (size_t i = 0; i < self->count; i++)
+            TRY(svit_measure_product(self->providers[i].context, &product, options->seconds,
                                      &self->providers[i].gflops[turn], &self->program->err));
-    for (size_t i = 0; i < PROVIDERS; i++)
+    for (size_t i = 0; i < self->count; i++)
         sort_reals(self->providers[i].gflops, options->repeat);
     return SVIT_OK;
 }
@@ -58,11 +85,12 @@ static void print(const gemm_bench *self, const bench_provider *provider,
     double gflops = sorted_part(provider->gflops, options->repeat, 0.5);
     json_t *line =
         bench_line_new(provider->context, "gemm", svit_context_threads(provider->context));
-    json_t *facts =
-        json_pack("{s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:s}", "preset", options->preset, "batch",
-                  (json_int_t)options->batch, "product", listed->name, "m", (json_int_t)product->m,
-                  "n", (json_int_t)product->n, "k", (json_int_t)product->k, "count",
-                  (json_int_t)listed->count, "provider", provider->name);
+    json_t *facts = json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "preset",
+                              options->preset, "batch", (json_int_t)options->batch, "compute",
+                              options->compute == SVIT_COMPUTE_BF16 ? "bf16" : "f32", "product",
+                              listed->name, "m", (json_int_t)product->m, "n",
+                              (json_int_t)product->n, "k", (json_int_t)product->k, "count",
+                              (json_int_t)listed->count, "provider", provider->name);
     json_object_update(line, facts);
     json_decref(facts);
     bench_line_real(line, "gflops", gflops);
@@ -80,7 +108,7 @@ static svit_status measure_list(gemm_bench *self)
     for (size_t i = 0; i < self->list.count; i++) {
         TRY(measure(self, &self->list.products[i].product));
         double after = machine_peak_fma(0, threads);
-        for (size_t p = 0; p < PROVIDERS; p++)
+        for (size_t p = 0; p < self->count; p++)
             print(self, &self->providers[p], &self->list.products[i], (before + after) / 2);
         before = after;
     }
@@ -99,7 +127,7 @@ svit_status bench_gemm(struct program *program, const svit_model_config *config,
     svit_status status = open_providers(self);
     if (status == SVIT_OK)
         status = measure_list(self);
-    for (size_t i = 0; i < PROVIDERS; i++)
+    for (size_t i = 0; i < self->count; i++)
         svit_context_free(self->providers[i].context);
     free(self);
     return status;

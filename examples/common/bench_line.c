@@ -4,11 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-json_t *bench_line_new(const svit_context *context, const char *work, uint32_t threads)
+json_t *bench_build(const svit_context *context)
 {
     char text[8192] = "{}";
     svit_context_describe(context, text, sizeof text, NULL, NULL);
-    json_t *build = json_loads(text, 0, NULL);
+    return json_loads(text, 0, NULL);
+}
+
+json_t *bench_line_new(const svit_context *context, const char *work, uint32_t threads)
+{
+    json_t *build = bench_build(context);
     json_t *line = json_pack("{s:s, s:I, s:O*, s:O*}", "work", work, "threads", (json_int_t)threads,
                              "cpu", json_object_get(build, "cpu"), "instruction_set",
                              json_object_get(build, "instruction_set"));

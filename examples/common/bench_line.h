@@ -7,6 +7,9 @@
 #include <jansson.h>
 #include <stddef.h>
 
+/* What the library says of its build; NULL where there is no memory. The caller's to let go. */
+json_t *bench_build(const svit_context *context);
+
 /* A new line with "work", "threads", and in the library's own words "cpu" and "instruction_set". */
 json_t *bench_line_new(const svit_context *context, const char *work, uint32_t threads);
 

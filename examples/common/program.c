@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_THREADS = 't', KEY_SEED = 's', KEY_JSON = 'j', KEY_QUIET = 'q' };
+enum { KEY_THREADS = 't', KEY_SEED = 's', KEY_JSON = 'j', KEY_QUIET = 'q', KEY_GEMM = 0x500 };
 
 static const struct argp_option options[] = {
     {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 256 (0, the default: every core)", 0},
+    {"gemm", KEY_GEMM, "NAME", 0,
+     "Compute float32 products by tile, cblas, onednn or amx (default: what suits this CPU)", 0},
     {"seed", KEY_SEED, "N", 0, "Draw all random numbers from N (default 0)", 0},
     {"json", KEY_JSON, NULL, 0, "Print results as JSON, one object a line", 0},
     {"quiet", KEY_QUIET, NULL, 0, "No progress, no notes; errors only", 0},
@@ -25,6 +27,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     switch (key) {
     case KEY_THREADS:
         self->threads = (uint32_t)option_unsigned(state, "--threads", text, 0, 256);
+        return 0;
+    case KEY_GEMM:
+        self->gemm = text;
         return 0;
     case KEY_SEED:
         self->seed = option_unsigned(state, "--seed", text, 0, UINT64_MAX);
@@ -71,6 +76,7 @@ svit_status program_open(struct program *self)
     svit_context_config config;
     TRY(svit_context_config_init(&config, sizeof config));
     config.threads = self->threads;
+    config.gemm = self->gemm;
     config.log = log_message;
     config.log_user = self;
     return svit_context_create(&self->context, &config, &self->err);

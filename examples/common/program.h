@@ -11,9 +11,10 @@
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 /* Common options and what is made from them. Start from PROGRAM_INIT; the parser fills the first
- * four fields, program_open the context. */
+ * five fields, program_open the context. */
 struct program {
     uint32_t threads; /* 0 = every core */
+    const char *gemm; /* as in svit_context_config */
     uint64_t seed;
     int json;
     int quiet;

@@ -43,6 +43,12 @@ sv_isa sv_cpu_isa(void)
     return SV_ISA_BASELINE;
 }
 
+bool sv_cpu_has_fast_bf16_dots(void)
+{
+    __builtin_cpu_init();
+    return sv_cpu_isa() >= SV_ISA_AVX512_BF16 && __builtin_cpu_is("amd");
+}
+
 bool sv_cpu_permit_amx(void)
 {
 #if defined(__linux__)
@@ -74,6 +80,11 @@ const char *sv_cpu_name(char *buffer, size_t capacity)
 sv_isa sv_cpu_isa(void)
 {
     return SV_ISA_BASELINE;
+}
+
+bool sv_cpu_has_fast_bf16_dots(void)
+{
+    return false;
 }
 
 bool sv_cpu_permit_amx(void)

@@ -19,6 +19,11 @@ typedef enum sv_isa {
 /* The best that the CPU and the operating system both have. */
 sv_isa sv_cpu_isa(void);
 
+/* Whether dot products of bfloat16 do more than float32's multiply-adds on the vector units: twice
+ * as much on AMD's (Zen 4 and later), half as much on Intel's, which have a matrix unit for them.
+ */
+bool sv_cpu_has_fast_bf16_dots(void);
+
 /* Asks the operating system for the matrix unit's registers, for the whole process and once for
  * all; whether it grants them. Signal frames of threads that use them grow by 8 KiB. */
 bool sv_cpu_permit_amx(void);

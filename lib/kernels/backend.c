@@ -28,54 +28,82 @@ const sv_kernels *sv_kernels_for(sv_isa isa)
     return &sv_kernels_baseline;
 }
 
-/* What a caller may name, and the instruction set that it takes. */
+/* What a caller may name, and what it takes: an instruction set and, beyond the CPU, something that
+ * must be had. */
 typedef struct provider {
-    const sv_gemm *gemm;
+    const char *name, *title;
+    const sv_gemm *gemm; /* NULL: not in this build */
     sv_isa isa;
+    bool (*is_ready)(void); /* NULL: always */
 } provider;
 
 static const provider PROVIDERS[] = {
-    {&sv_gemm_tile, SV_ISA_BASELINE},
-    {&sv_gemm_cblas, SV_ISA_BASELINE},
+    {"tile", "tiles", &sv_gemm_tile, SV_ISA_BASELINE, NULL},
+    {"cblas", "CBLAS", &sv_gemm_cblas, SV_ISA_BASELINE, NULL},
+#if defined(SV_HAVE_ONEDNN) && !defined(SV_DOUBLE)
+    {"onednn", "oneDNN", &sv_gemm_onednn, SV_ISA_BASELINE, sv_onednn_keeps_to_one_thread},
+#else
+    {"onednn", "oneDNN", NULL, SV_ISA_BASELINE, NULL},
+#endif
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
-    {&sv_gemm_amx, SV_ISA_AMX},
+    {"amx", "AMX", &sv_gemm_amx, SV_ISA_AMX, sv_cpu_permit_amx},
+#else
+    {"amx", "AMX", NULL, SV_ISA_AMX, NULL},
 #endif
 };
+enum { PROVIDER_COUNT = sizeof PROVIDERS / sizeof *PROVIDERS };
+
+static svit_status check_runs(const provider *candidate, sv_isa isa, svit_error *err)
+{
+    const char *name = candidate->name, *title = candidate->title;
+    if (!candidate->gemm)
+        return sv_fail(err, SVIT_E_UNSUPPORTED, "gemm is '%s'; this build has no %s", name, title);
+    if (candidate->isa > isa)
+        return sv_fail(err, SVIT_E_UNSUPPORTED, "gemm is '%s'; this machine's CPU runs %s only",
+                       name, sv_isa_name(isa));
+    if (candidate->is_ready && !candidate->is_ready())
+        return sv_fail(err, SVIT_E_UNSUPPORTED, "gemm is '%s'; this system does not let %s be used",
+                       name, title);
+    return SVIT_OK;
+}
 
 static bool runs_here(const provider *candidate, sv_isa isa)
 {
-    return candidate->isa <= isa && (candidate->isa < SV_ISA_AMX || sv_cpu_permit_amx());
+    return check_runs(candidate, isa, NULL) == SVIT_OK;
 }
 
-/* The fastest that runs here: the last in the list after the two that always do. */
+/* NULL: nothing has that name. */
+static const provider *find_provider(const char *name)
+{
+    for (size_t i = 0; i < PROVIDER_COUNT; i++)
+        if (strcmp(PROVIDERS[i].name, name) == 0)
+            return &PROVIDERS[i];
+    return NULL;
+}
+
+/* By the CPU alone, so that the same build gives the same bits: docs/performance.md. */
 static const sv_gemm *best_gemm(sv_isa isa)
 {
-    for (size_t i = sizeof PROVIDERS / sizeof *PROVIDERS; i-- > 2;)
-        if (runs_here(&PROVIDERS[i], isa))
-            return PROVIDERS[i].gemm;
-    return &sv_gemm_tile;
+    const provider *amx = find_provider("amx");
+    return runs_here(amx, isa) ? amx->gemm : &sv_gemm_tile;
 }
 
 /* Sets the context's providers. The matrix unit wants many rows; over few the tiles are faster. */
 static svit_status find_gemm(svit_context *context, const char *name, svit_error *err)
 {
-    sv_isa isa = context->isa;
     if (!name) {
-        context->gemm = best_gemm(isa);
+        context->gemm = best_gemm(context->isa);
         context->few_gemm = &sv_gemm_tile;
         return SVIT_OK;
     }
-    for (size_t i = 0; i < sizeof PROVIDERS / sizeof *PROVIDERS; i++) {
-        if (strcmp(PROVIDERS[i].gemm->name, name) != 0)
-            continue;
-        if (!runs_here(&PROVIDERS[i], isa))
-            return sv_fail(err, SVIT_E_UNSUPPORTED, "gemm is '%s'; this machine's CPU runs %s only",
-                           name, sv_isa_name(isa));
-        context->gemm = context->few_gemm = PROVIDERS[i].gemm;
-        return SVIT_OK;
-    }
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "gemm is '%.60s'; 'tile', 'cblas', 'amx' or NULL is accepted", name);
+    const provider *named = find_provider(name);
+    if (!named)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "gemm is '%.60s'; 'tile', 'cblas', 'onednn', 'amx' or NULL is accepted",
+                       name);
+    SVIT_TRY(check_runs(named, context->isa, err));
+    context->gemm = context->few_gemm = named->gemm;
+    return SVIT_OK;
 }
 
 /* Tests run every copy of the kernels by lowering what the CPU is taken for; it cannot be raised.
@@ -135,7 +163,7 @@ const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few
 #ifdef SV_HAVE_AMX
     if (context->isa >= SV_ISA_AMX && sv_cpu_permit_amx())
         return &sv_gemm_amx_bf16;
-    if (!few && context->isa >= SV_ISA_AVX512_BF16)
+    if (!few && context->isa >= SV_ISA_AVX512_BF16 && sv_cpu_has_fast_bf16_dots())
         return &sv_gemm_dot_bf16;
 #endif
     return &sv_gemm_tile_bf16;
@@ -145,29 +173,42 @@ const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few
 static json_t *gemms_here(const svit_context *context)
 {
     json_t *names = json_array();
-    for (size_t i = 0; i < sizeof PROVIDERS / sizeof *PROVIDERS; i++)
+    for (size_t i = 0; i < PROVIDER_COUNT; i++)
         if (runs_here(&PROVIDERS[i], context->isa))
-            json_array_append_new(names, json_string(PROVIDERS[i].gemm->name));
+            json_array_append_new(names, json_string(PROVIDERS[i].name));
     return names;
+}
+
+static void warn(json_t *warnings, const char *library, const char *runs)
+{
+    char warning[160];
+    snprintf(warning, sizeof warning,
+             "%s runs its %s kernels, below this CPU's %s; products through it are slow", library,
+             runs, sv_isa_name(sv_cpu_isa()));
+    json_array_append_new(warnings, json_string(warning));
+}
+
+static json_t *warnings_here(void)
+{
+    json_t *warnings = json_array();
+    if (below(sv_blas_core(), sv_cpu_isa()))
+        warn(warnings, "the CBLAS", sv_blas_core());
+    if (sv_onednn_is_below(sv_cpu_isa()))
+        warn(warnings, "oneDNN", sv_onednn_isa());
+    return warnings;
 }
 
 static json_t *describe(const svit_context *context)
 {
-    char cpu[64], warning[160];
-    json_t *warnings = json_array();
-    sv_isa best = sv_cpu_isa();
-    if (below(sv_blas_core(), best)) {
-        snprintf(warning, sizeof warning,
-                 "the CBLAS runs its %s kernels, below this CPU's %s; products through it are slow",
-                 sv_blas_core(), sv_isa_name(best));
-        json_array_append_new(warnings, json_string(warning));
-    }
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:i, s:o}", "version",
+    char cpu[64], onednn[32];
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "version",
                      svit_version_string(), "cpu", sv_cpu_name(cpu, sizeof cpu), "instruction_set",
                      sv_isa_name(context->kernels->isa), "gemm", context->gemm->name, "gemms",
-                     gemms_here(context), "blas", sv_blas_description(), "blas_core",
-                     sv_blas_core(), "threads", (int)svit_context_threads(context), "warnings",
-                     warnings);
+                     gemms_here(context), "gemm_bf16",
+                     sv_gemm_for(context, SVIT_COMPUTE_BF16, 0)->name, "blas",
+                     sv_blas_description(), "blas_core", sv_blas_core(), "onednn",
+                     sv_onednn_version(onednn, sizeof onednn), "onednn_isa", sv_onednn_isa(),
+                     "threads", (int)svit_context_threads(context), "warnings", warnings_here());
 }
 
 SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,

@@ -68,8 +68,18 @@ void sv_gemm_transposed_by_parts(const sv_gemm *gemm, const sv_kernels *kernels,
                                  size_t ldc, const real *a, size_t lda, const real *b, size_t ldb,
                                  size_t m, size_t n, size_t k, void *scratch);
 
+/* packed_bytes, pack and multiply_transposed of a provider that reads b in place. */
+size_t sv_gemm_no_bytes(const sv_kernels *kernels, size_t k, size_t n);
+void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand);
+void sv_gemm_transposed_at_once(const sv_gemm *gemm, const sv_kernels *kernels, real *c, size_t ldc,
+                                const real *a, size_t lda, const real *b, size_t ldb, size_t m,
+                                size_t n, size_t k);
+
 extern const sv_gemm sv_gemm_tile;
 extern const sv_gemm sv_gemm_cblas;
+#if defined(SV_HAVE_ONEDNN) && !defined(SV_DOUBLE)
+extern const sv_gemm sv_gemm_onednn;
+#endif
 #ifndef SV_DOUBLE
 extern const sv_gemm sv_gemm_tile_bf16; /* right-hand sides in bfloat16 */
 extern const sv_gemm sv_gemm_tile_int8; /* in bytes, for inference */
@@ -90,5 +100,13 @@ const char *sv_blas_core(void);
 
 /* Makes the process's CBLAS single-threaded; called where a context chooses it. */
 void sv_blas_use_one_thread(void);
+
+/* Of oneDNN: its version, into `buffer`, which is returned, and the instruction set that it runs
+ * in its own words, both "" where this build has none; whether that is below the vectors of `isa`;
+ * whether its products can be kept to the calling thread, else it is not used. */
+const char *sv_onednn_version(char *buffer, size_t capacity);
+const char *sv_onednn_isa(void);
+bool sv_onednn_is_below(sv_isa isa);
+bool sv_onednn_keeps_to_one_thread(void);
 
 #endif

@@ -39,20 +39,6 @@ void sv_blas_use_one_thread(void)
         bli_thread_set_num_threads(1);
 }
 
-static size_t packed_bytes(const sv_kernels *kernels, size_t k, size_t n)
-{
-    (void)kernels;
-    (void)k;
-    (void)n;
-    return 0;
-}
-
-static void pack(const sv_kernels *kernels, const sv_operand *operand)
-{
-    (void)kernels;
-    (void)operand;
-}
-
 static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
                      const sv_operand *b, size_t m, size_t first, size_t count)
 {
@@ -68,11 +54,8 @@ static void multiply_transposed(const sv_kernels *kernels, real *c, size_t ldc, 
                                 void *scratch)
 {
     (void)scratch;
-    sv_output sum = {c, ldc, 1};
-    sv_left left = {a, 1, lda};
-    sv_operand right = {.b = b, .k = k, .n = n, .row = ldb, .column = 1};
-    multiply(kernels, &sum, &left, &right, m, 0, n);
+    sv_gemm_transposed_at_once(&sv_gemm_cblas, kernels, c, ldc, a, lda, b, ldb, m, n, k);
 }
 
-const sv_gemm sv_gemm_cblas = {"cblas",  packed_bytes,        pack,
+const sv_gemm sv_gemm_cblas = {"cblas",  sv_gemm_no_bytes,    sv_gemm_no_packing,
                                multiply, multiply_transposed, &sv_gemm_cblas};

@@ -3,6 +3,7 @@
 #include "layers/linear.h"
 
 #include <shiftvit/measure.h>
+#include <shiftvit/session.h>
 
 #include <time.h>
 
@@ -18,6 +19,7 @@ typedef struct operands {
 
 typedef struct measurement {
     svit_context *context;
+    const sv_gemm *gemm;
     svit_product product;
     operands shared; /* of a linear layer */
     sv_operand weight;
@@ -45,6 +47,10 @@ static svit_status check(const svit_product *product, double seconds, svit_error
     if (product->form < SVIT_PRODUCT_FORWARD || product->form > SVIT_PRODUCT_WEIGHT_GRADIENT)
         return sv_fail(err, SVIT_E_ARGUMENT, "form is %d; it is one of SVIT_PRODUCT_*",
                        product->form);
+    if (product->compute != SVIT_COMPUTE_F32 && product->compute != SVIT_COMPUTE_BF16)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "compute is %d; SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 is accepted",
+                       product->compute);
     SVIT_TRY(check_size("m", product->m, 1, err));
     SVIT_TRY(check_size("n", product->n, 1, err));
     SVIT_TRY(check_size("k", product->k, 1, err));
@@ -73,7 +79,6 @@ static sv_operand right_side(const svit_product *product, const operands *of)
 static operands take_operands(sv_arena *arena, const measurement *self)
 {
     const svit_product *product = &self->product;
-    const svit_context *context = self->context;
     operands of = {.a = sv_arena_reals(arena, product->m, product->k)};
     of.b = sv_arena_reals(arena, product->n, product->k);
     of.c = sv_arena_reals(arena, product->m, product->n);
@@ -81,7 +86,7 @@ static operands take_operands(sv_arena *arena, const measurement *self)
         of.scratch = product->heads ? sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1) : NULL;
         return of;
     }
-    size_t packed = context->gemm->packed_bytes(context->kernels, product->k, product->n);
+    size_t packed = self->gemm->packed_bytes(self->context->kernels, product->k, product->n);
     of.packed = sv_arena_take(arena, packed, 1, 1);
     return of;
 }
@@ -147,7 +152,7 @@ static void prepare_linear(measurement *self)
     self->cut = sv_linear_cut_of(product->m, product->n, product->k, product->n);
     self->weight = right_side(product, &self->shared);
     if (!sums_rows(product))
-        self->context->gemm->pack(self->context->kernels, &self->weight);
+        self->gemm->pack(self->context->kernels, &self->weight);
 }
 
 static void linear_task(void *argument, size_t task, uint32_t worker)
@@ -159,8 +164,8 @@ static void linear_task(void *argument, size_t task, uint32_t worker)
     size_t k = self->product.k, n = self->product.n;
     sv_left left = {of->a + part.first * k, k, 1};
     sv_output out = {of->c + part.first * n, n, 0};
-    self->context->gemm->multiply(self->context->kernels, &out, &left, &self->weight, part.tokens,
-                                  part.columns.first, part.columns.count);
+    self->gemm->multiply(self->context->kernels, &out, &left, &self->weight, part.tokens,
+                         part.columns.first, part.columns.count);
 }
 
 static void head_task(void *argument, size_t task, uint32_t worker)
@@ -168,7 +173,7 @@ static void head_task(void *argument, size_t task, uint32_t worker)
     (void)task;
     const measurement *self = argument;
     const svit_product *product = &self->product;
-    const sv_gemm *gemm = self->context->gemm;
+    const sv_gemm *gemm = self->gemm;
     const sv_kernels *kernels = self->context->kernels;
     size_t m = product->m, n = product->n;
     operands of = worker_operands(self, worker);
@@ -187,7 +192,7 @@ static void weight_gradient(const measurement *self)
 {
     const svit_product *product = &self->product;
     sv_run run = {.context = self->context,
-                  .gemm = self->context->gemm,
+                  .gemm = self->gemm,
                   .worker = self->memory + self->workers,
                   .worker_bytes = self->worker_bytes};
     sv_weight_job job = {self->shared.c, self->shared.a, self->shared.b,
@@ -238,6 +243,9 @@ SVIT_API svit_status svit_measure_product(svit_context *context, const svit_prod
     SVIT_TRY(sv_config_import(&self.product, sizeof self.product, product, sizeof self.product,
                               "svit_product", err));
     SVIT_TRY(check(&self.product, seconds, err));
+    self.gemm = sv_gemm_for(context, self.product.compute, 0);
+    if (self.product.heads)
+        self.gemm = self.gemm->activations;
     SVIT_TRY(plan(&self, err));
     if (self.product.heads)
         prepare_heads(&self);

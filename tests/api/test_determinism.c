@@ -5,6 +5,7 @@
 
 #include <shiftvit/shiftvit.h>
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,7 +154,7 @@ START_TEST(test_a_batch_gives_what_its_pictures_give_alone)
     svit_error err = {.struct_size = sizeof err};
     const subject *chosen = &SUBJECTS[_i / GEMM_COUNT];
     GEMM(gemm, _i % GEMM_COUNT);
-    int own = strcmp(gemm, "cblas") != 0;
+    int own = strcmp(gemm, "cblas") != 0 && strcmp(gemm, "onednn") != 0;
     outfit o = dress(chosen->json, gemm, 2, SVIT_MODE_INFER);
     static float batch[BATCH * CLASSES];
     float alone[CLASSES];
@@ -231,6 +232,44 @@ START_TEST(test_each_training_forward_has_masks_of_its_own)
 }
 END_TEST
 
+/* Of the OpenMP that a provider may have brought with it. */
+extern int omp_get_max_threads(void) __attribute__((weak));
+
+static size_t thread_count(void)
+{
+    size_t count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    ck_assert_ptr_nonnull(tasks);
+    while (readdir(tasks))
+        count++;
+    closedir(tasks);
+    return count;
+}
+
+/* No provider splits a product once more, and a program's own OpenMP keeps its number. */
+START_TEST(test_products_stay_on_the_calling_thread)
+{
+    GEMM(gemm, _i);
+    svit_error err = {.struct_size = sizeof err};
+    svit_context *context;
+    svit_context_config config;
+    svit_product product;
+    double gflops;
+    OK(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    config.gemm = gemm;
+    OK(svit_context_create(&context, &config, &err));
+    OK(svit_product_init(&product, sizeof product));
+    product.m = product.n = product.k = 400;
+    size_t threads = thread_count();
+    int own = omp_get_max_threads ? omp_get_max_threads() : 0;
+    OK(svit_measure_product(context, &product, 0, &gflops, &err));
+    ck_assert_uint_eq(thread_count(), threads);
+    ck_assert_int_eq(omp_get_max_threads ? omp_get_max_threads() : 0, own);
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *determinism_suite(void)
 {
     Suite *suite = suite_create("determinism");
@@ -243,6 +282,7 @@ static Suite *determinism_suite(void)
     tcase_add_loop_test(all, test_one_picture_gives_the_same_bits_on_any_number_of_threads, 0,
                         WIDE_COUNT * GEMM_COUNT);
     tcase_add_loop_test(all, test_training_without_dropout_forwards_like_inference, 0, GEMM_COUNT);
+    tcase_add_loop_test(all, test_products_stay_on_the_calling_thread, 0, GEMM_COUNT);
     tcase_add_loop_test(all, test_each_training_forward_has_masks_of_its_own, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;

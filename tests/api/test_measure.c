@@ -71,6 +71,17 @@ static svit_product product_of(int32_t form, uint32_t m, uint32_t n, uint32_t k,
 static const uint32_t SHAPES[][3] = {{1, 1, 1}, {17, 37, 5}, {33, 700, 301}, {3000, 48, 65}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
+static void check_speeds(svit_context *context, svit_product product)
+{
+    for (product.compute = SVIT_COMPUTE_F32; product.compute <= SVIT_COMPUTE_BF16;
+         product.compute++) {
+        double gflops = -1;
+        OK(svit_measure_product(context, &product, 0, &gflops, &err));
+        ck_assert_msg(isfinite(gflops) && gflops > 0, "form %d of %u x %u x %u: %g", product.form,
+                      product.m, product.n, product.k, gflops);
+    }
+}
+
 START_TEST(test_every_product_has_a_speed)
 {
     for (uint32_t i = 0; i < 2 * GEMM_COUNT; i++) {
@@ -80,14 +91,9 @@ START_TEST(test_every_product_has_a_speed)
         size_t before = live_blocks;
         for (int32_t form = 0; form <= SVIT_PRODUCT_WEIGHT_GRADIENT; form++)
             for (size_t shape = 0; shape < SHAPE_COUNT; shape++)
-                for (uint32_t heads = 0; heads < 8; heads += 7) {
-                    const uint32_t *size = SHAPES[shape];
-                    svit_product product = product_of(form, size[0], size[1], size[2], heads);
-                    double gflops = -1;
-                    OK(svit_measure_product(context, &product, 0, &gflops, &err));
-                    ck_assert_msg(isfinite(gflops) && gflops > 0, "form %d of shape %zu: %g", form,
-                                  shape, gflops);
-                }
+                for (uint32_t heads = 0; heads < 8; heads += 7)
+                    check_speeds(context, product_of(form, SHAPES[shape][0], SHAPES[shape][1],
+                                                     SHAPES[shape][2], heads));
         ck_assert_uint_eq(live_blocks, before);
         svit_context_free(context);
     }
@@ -111,6 +117,10 @@ START_TEST(test_wrong_arguments_are_named)
     svit_context *context = open_context("tile", 1);
     const svit_product good = product_of(SVIT_PRODUCT_FORWARD, 2, 3, 4, 0);
     double gflops = 7;
+    svit_product bytes = good;
+    bytes.compute = SVIT_COMPUTE_INT8;
+    FAILS(SVIT_E_ARGUMENT, "compute is 2; SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 is accepted",
+          svit_measure_product(context, &bytes, 0, &gflops, &err));
     FAILS(SVIT_E_ARGUMENT, "context", svit_measure_product(NULL, &good, 0, &gflops, &err));
     FAILS(SVIT_E_ARGUMENT, "product", svit_measure_product(context, NULL, 0, &gflops, &err));
     FAILS(SVIT_E_ARGUMENT, "gflops", svit_measure_product(context, &good, 0, NULL, &err));

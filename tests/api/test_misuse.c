@@ -248,7 +248,18 @@ START_TEST(test_context_create)
     FAILS(SVIT_E_ARGUMENT, "threads is 257", svit_context_create(&out, &config, &err));
     config.threads = 1;
     config.gemm = "abacus";
-    FAILS(SVIT_E_ARGUMENT, "'abacus'", svit_context_create(&out, &config, &err));
+    FAILS(SVIT_E_ARGUMENT, "gemm is 'abacus'; 'tile', 'cblas', 'onednn', 'amx' or NULL is accepted",
+          svit_context_create(&out, &config, &err));
+#ifndef SV_HAVE_ONEDNN
+    config.gemm = "onednn";
+    FAILS(SVIT_E_UNSUPPORTED, "gemm is 'onednn'; this build has no oneDNN",
+          svit_context_create(&out, &config, &err));
+#endif
+#ifndef SV_HAVE_AMX
+    config.gemm = "amx";
+    FAILS(SVIT_E_UNSUPPORTED, "gemm is 'amx'; this build has no AMX",
+          svit_context_create(&out, &config, &err));
+#endif
     config.gemm = NULL;
     config.allocate = refuse;
     FAILS(SVIT_E_ARGUMENT, "release", svit_context_create(&out, &config, &err));

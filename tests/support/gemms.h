@@ -7,20 +7,21 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-static const char *const GEMMS[] = {"tile", "cblas", "amx"};
+static const char *const GEMMS[] = {"tile", "cblas", "amx", "onednn"};
 enum { GEMM_COUNT = sizeof GEMMS / sizeof *GEMMS };
 
 static inline bool gemm_runs_here(const char *name)
 {
     svit_context *context = NULL;
     svit_context_config config;
+    svit_error err = {.struct_size = sizeof err};
     svit_context_config_init(&config, sizeof config);
     config.threads = 1;
     config.gemm = name;
-    svit_status status = svit_context_create(&context, &config, NULL);
+    svit_status status = svit_context_create(&context, &config, &err);
     svit_context_free(context);
     if (status == SVIT_E_UNSUPPORTED)
-        printf("skipped: this machine has no %s\n", name);
+        printf("skipped: %s\n", err.message);
     return status == SVIT_OK;
 }
 

@@ -20,6 +20,9 @@ typedef struct subject {
 
 static const subject SUBJECTS[] = {
     {&sv_gemm_cblas, SV_ISA_BASELINE, 0, 0},
+#ifdef SV_HAVE_ONEDNN
+    {&sv_gemm_onednn, SV_ISA_BASELINE, 0, 0},
+#endif
     {&sv_gemm_tile, SV_ISA_BASELINE, 0, 0},
     {&sv_gemm_tile, SV_ISA_AVX2, 0, 0},
     {&sv_gemm_tile, SV_ISA_AVX512, 0, 0},
@@ -186,11 +189,11 @@ START_TEST(test_weight_gradients)
 END_TEST
 
 /* A product in parts of its columns, or of its rows, is the whole product to the bit, cut wherever
- * gemm.h lets it be. The BLAS promises no bits. */
+ * gemm.h lets it be. The BLAS and oneDNN promise no bits. */
 START_TEST(test_parts_of_a_product)
 {
     SUBJECT(of, k);
-    if (of->gemm == &sv_gemm_cblas)
+    if (strcmp(of->gemm->name, "cblas") == 0 || strcmp(of->gemm->name, "onednn") == 0)
         return;
     enum { M = 41, DEPTH = 20, N = 3 * SV_GEMM_COLUMNS + SV_GEMM_REST + 47 };
     matrix a = make(M, DEPTH, false, 7);

@@ -1,0 +1,164 @@
+/* How much arithmetic in bfloat16 this machine can do at most. */
+#include "machine_bf16.h"
+
+#include "look.h"
+
+#include <string.h>
+
+/* The build says which of the two the compiler knows: BENCH_HAS_AVX512_BF16, BENCH_HAS_AMX. */
+#if defined(BENCH_HAS_AVX512_BF16) || defined(BENCH_HAS_AMX)
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ROUNDS = 20000, TILE_BYTES = 1024 };
+
+/* A tile's worth of bfloat16 numbers of both signs, 0.5 to 2 in size. */
+static void draw(uint16_t numbers[TILE_BYTES / 2], uint32_t state)
+{
+    for (size_t i = 0; i < TILE_BYTES / 2; i++) {
+        state = state * 1664525u + 1013904223u;
+        numbers[i] = (uint16_t)((state >> 16 & 0x80ff) | 0x3f00);
+    }
+}
+#endif
+
+typedef struct unit {
+    const char *name;
+    double (*dots)(float *sink); /* returns the operations done */
+} unit;
+
+#ifdef BENCH_HAS_AVX512_BF16
+
+/* clang-format off */
+#define FOR12(X) X(x0) X(x1) X(x2) X(x3) X(x4) X(x5) X(x6) X(x7) X(x8) X(x9) X(x10) X(x11)
+/* clang-format on */
+#define START(x) __m512 x = _mm512_setzero_ps();
+#define STEP(x) x = _mm512_dpbf16_ps(x, a, b);
+#define COLLECT(x) sum = _mm512_add_ps(sum, x);
+/* Equal chains would be computed once. */
+#define APART(x) __asm__("" : "+v"(x));
+
+/* Twelve chains, more than the CPU has in flight, each in a register of its own. */
+__attribute__((target("avx512f,avx512bf16"))) static double dots_avx512(float *sink)
+{
+    uint16_t numbers[TILE_BYTES / 2];
+    __m512bh a, b;
+    __m512 sum = _mm512_setzero_ps();
+    draw(numbers, 1);
+    memcpy(&a, numbers, sizeof a);
+    memcpy(&b, numbers + 32, sizeof b);
+    FOR12(START)
+    FOR12(APART)
+    for (int round = 0; round < ROUNDS; round++) {
+        FOR12(STEP)
+    }
+    FOR12(COLLECT)
+    *sink = sum[0];
+    return 2.0 * 2 * 16 * 12 * ROUNDS;
+}
+
+static int has_avx512_bf16(void)
+{
+    unsigned a, b, c, d;
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __get_cpuid_count(7, 0, &a, &b, &c, &d) && a >= 1 &&
+           __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1 << 5));
+}
+#endif
+
+#ifdef BENCH_HAS_AMX
+
+/* Eight tiles of 16 rows of 64 bytes. */
+typedef struct tile_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} tile_config;
+
+/* Four tiles of sums, two of each side: as in a product. */
+__attribute__((target("amx-tile,amx-bf16"))) static double dots_amx(float *sink)
+{
+    uint16_t numbers[TILE_BYTES / 2];
+    float sums[TILE_BYTES / sizeof(float)];
+    tile_config config = {.palette = 1};
+    for (size_t i = 0; i < 8; i++) {
+        config.row_bytes[i] = 64;
+        config.rows[i] = 16;
+    }
+    draw(numbers, 1);
+    _tile_loadconfig(&config);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    _tile_loadd(4, numbers, 64);
+    _tile_loadd(6, numbers, 64);
+    draw(numbers, 2);
+    _tile_loadd(5, numbers, 64);
+    _tile_loadd(7, numbers, 64);
+    for (int round = 0; round < ROUNDS; round++) {
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(3, sums, 64);
+    _tile_release();
+    *sink = sums[0];
+    return 2.0 * 32 * 16 * 16 * 4 * ROUNDS;
+}
+
+/* Linux gives a process the unit's registers when it asks: arch_prctl(ARCH_REQ_XCOMP_PERM,
+ * XFEATURE_XTILEDATA), since 5.16. */
+static int has_amx(void)
+{
+    enum { REQUEST = 0x1023, TILE_DATA = 18, AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24 };
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & AMX_BF16) && (d & AMX_TILE) &&
+           syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+}
+#endif
+
+/* Those that run here; returns how many. */
+static size_t find_units(unit found[BF16_UNITS])
+{
+    size_t count = 0;
+    memset(found, 0, BF16_UNITS * sizeof *found);
+#ifdef BENCH_HAS_AMX
+    if (has_amx())
+        found[count++] = (unit){"amx", dots_amx};
+#endif
+#ifdef BENCH_HAS_AVX512_BF16
+    if (has_avx512_bf16())
+        found[count++] = (unit){"avx512_bf16", dots_avx512};
+#endif
+    return count;
+}
+
+const char *machine_bf16_unit(size_t index)
+{
+    unit found[BF16_UNITS];
+    return index < find_units(found) ? found[index].name : NULL;
+}
+
+static double work_dots(look_worker *self)
+{
+    const unit *chosen = self->kind->input;
+    volatile float keep;
+    float sink = 0;
+    double done = chosen->dots(&sink);
+    keep = sink;
+    (void)keep;
+    return done;
+}
+
+double machine_bf16_peak(size_t index, uint32_t threads)
+{
+    unit found[BF16_UNITS];
+    if (index >= find_units(found))
+        return 0;
+    look_kind kind = {.work = work_dots, .input = &found[index]};
+    return 1e-9 * look_best(&kind, threads);
+}

@@ -1,0 +1,77 @@
+#!/bin/sh
+# --gemm: every program takes what the library names, and refuses what it does not; the bench measures
+# each product by every provider that runs here.
+# gemm.sh FOLDER_OF_THE_PROGRAMS
+set -eu
+programs=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+# field NAME: its text in the description of the build.
+field() {
+    sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" "$work/build"
+}
+
+# The names of the providers, one a line.
+"$programs/shiftvit-info" --build --json >"$work/build"
+sed -n 's/.*"gemms": *\[\([^]]*\)\].*/\1/p' "$work/build" | tr -d ' "' | tr , '\n' >"$work/gemms"
+grep -q '^tile$' "$work/gemms" || fail 'no tiles among the providers'
+
+while read -r gemm; do
+    "$programs/shiftvit-info" --build --json --gemm "$gemm" >"$work/build"
+    [ "$(field gemm)" = "$gemm" ] || fail "--gemm $gemm gives $(field gemm)"
+done <"$work/gemms"
+
+# refuses STATUS WORDS PROGRAM OPTION...
+refuses() {
+    wanted=$1 words=$2 program=$3
+    shift 3
+    status=0
+    "$programs/$program" "$@" >/dev/null 2>"$work/said" || status=$?
+    [ "$status" = "$wanted" ] || fail "$program $*: exit status $status, not $wanted"
+    grep -qF "$words" "$work/said" || fail "$program $*: says $(cat "$work/said")"
+}
+accepted="'tile', 'cblas', 'onednn', 'amx'"
+refuses 2 "$accepted" shiftvit-info --build --gemm abacus
+refuses 2 "$accepted" shiftvit-train --gemm abacus --out "$work/run"
+refuses 2 "$accepted" shiftvit-eval --gemm abacus --model "$work/none"
+refuses 2 "$accepted" shiftvit-predict --gemm abacus --model "$work/none" "$work/none.png"
+refuses 2 "$accepted" shiftvit-bench --gemm abacus
+refuses 1 'only f32 and bf16' shiftvit-bench --work gemm --compute int8
+for gemm in onednn amx; do
+    grep -q "^$gemm$" "$work/gemms" || refuses 1 "gemm is '$gemm'" shiftvit-info --build --gemm $gemm
+done
+
+small='--set dim=24 --set blocks=[1] --batch 1 --seconds 0 --repeat 1 --threads 1'
+# measured COUNT OPTION...: the providers of the bench's first COUNT lines, sorted; the rest of them
+# nobody waits for.
+measured() {
+    count=$1
+    shift
+    # Options are meant to be split.
+    # shellcheck disable=SC2086
+    "$programs/shiftvit-bench" --work gemm $small "$@" | head -n "$count" >"$work/lines"
+    sed -n 's/.*"provider": *"\([^"]*\)".*/\1/p' "$work/lines" | sort -u
+}
+all=$(measured "$(wc -l <"$work/gemms")")
+[ "$all" = "$(sort "$work/gemms")" ] || fail "measured are $all"
+[ "$(measured 2 --gemm tile)" = tile ] || fail '--gemm tile measures others, too'
+[ "$(measured 2 --compute bf16)" = "$(field gemm_bf16)" ] || fail 'bf16 has another provider'
+grep -q '"compute": *"bf16"' "$work/lines" || fail 'the lines do not say bf16'
+
+# A resumed run keeps the products that it began with.
+"$programs/shiftvit-train" --data procedural:64 --limit-val 32 --limit-test 32 --set dim=24 \
+    --set 'blocks=[1]' --epochs 1 --batch 32 --threads 1 --quiet --gemm tile --out "$work/run" >/dev/null
+grep -q '"gemm": *"tile"' "$work/run/run.json" || fail 'run.json does not say --gemm'
+
+# Where the library multiplies on the matrix unit, the machine's limit of it is measured.
+"$programs/shiftvit-bench" --work limits --threads 1 >"$work/lines"
+grep -q '"bf16_gflops": *{' "$work/lines" || fail 'limits has no bf16_gflops'
+if grep -q '^amx$' "$work/gemms"; then
+    grep -q '"bf16_gflops": *{"amx": *[1-9]' "$work/lines" || fail 'limits has no figure for amx'
+fi
