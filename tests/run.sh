@@ -160,8 +160,8 @@ full() {
     fi
     tests 'installed library' gcc --suite install
     # Every copy of the kernels, not only the one that this CPU would choose.
-    kernels=$(names gcc 'golden|gradients|determinism|kernels')
-    for isa in avx2 baseline; do
+    kernels=$(names gcc 'golden|gradients|determinism|kernels|products|compute')
+    for isa in avx512 avx2 baseline; do
         # shellcheck disable=SC2086
         SHIFTVIT_TEST_ISA=$isa tests "kernels for $isa" gcc $kernels
     done
