@@ -9,14 +9,14 @@
 
 /* Units of a left-hand side, of all parts, made at once: with those of 32 rows they take 18 KiB and
  * stay in the first cache. */
-enum { BLOCK = 2 * UNIT, UNITS_AT_ONCE = 9 };
+enum { UNITS_AT_ONCE = 9 };
 
 /* A block of c[rows, columns], at most 32 of each. Step s of `steps` along k has the parts'
  * units, one after another: left's two of rows each, right's of each 16 columns. */
 typedef struct bf16_block {
     float *c;
     size_t ldc;
-    const bf16_unit *left, *right[2];
+    const unit_rows *left, *right[2];
     size_t steps;
     int accumulate;
 } bf16_block;
@@ -28,28 +28,28 @@ static size_t bf16_steps(size_t k)
 
 static size_t bf16_packed_bytes(size_t k, size_t n, size_t parts)
 {
-    return (n + UNIT - 1) / UNIT * bf16_steps(k) * parts * sizeof(bf16_unit);
+    return (n + UNIT - 1) / UNIT * bf16_steps(k) * parts * sizeof(unit_rows);
 }
 
 /* packed[n / 16, k / 32, parts] */
 SV_INLINE void bf16_pack(const sv_operand *b, const size_t parts)
 {
-    bf16_unit *to = b->packed;
+    unit_rows *to = b->packed;
     for (size_t j = 0; j < b->n; j += UNIT)
         for (size_t p = 0; p < b->k; p += UNIT_DEPTH, to += parts) {
-            bf16_source from = {b->b + j * b->column + p * b->row, b->column, b->row, b->n - j,
+            unit_source from = {b->b + j * b->column + p * b->row, b->column, b->row, b->n - j,
                                 b->k - p};
             bf16_make(to, 1, &from, 1, parts);
         }
 }
 
 /* left[steps, parts, 2] of rows i.. and steps s.. */
-SV_INLINE void bf16_make_left(bf16_unit *left, const sv_left *a, size_t i, size_t rows, size_t s,
+SV_INLINE void bf16_make_left(unit_rows *left, const sv_left *a, size_t i, size_t rows, size_t s,
                               size_t steps, size_t k, const size_t parts)
 {
     for (size_t q = 0; q < steps; q++, left += 2 * parts) {
         size_t p = (s + q) * UNIT_DEPTH;
-        bf16_source from = {a->a + i * a->row + p * a->column, a->row, a->column, rows, k - p};
+        unit_source from = {a->a + i * a->row + p * a->column, a->row, a->column, rows, k - p};
         bf16_make(left, 2, &from, 0, parts);
         if (rows <= UNIT)
             continue;
@@ -92,8 +92,8 @@ SV_INLINE void bf16_add_block(const bf16_block *block, size_t rows, size_t colum
 SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,
                              size_t first, size_t count, bf16_sums *sums, const size_t parts)
 {
-    bf16_unit left[2 * UNITS_AT_ONCE];
-    const bf16_unit *packed = b->packed;
+    unit_rows left[2 * UNITS_AT_ONCE];
+    const unit_rows *packed = b->packed;
     size_t all = bf16_steps(b->k), at_once = UNITS_AT_ONCE / parts;
     for (size_t s = 0; s < all; s += at_once)
         for (size_t i = 0; i < m; i += BLOCK) {
