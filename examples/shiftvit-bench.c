@@ -19,9 +19,8 @@ typedef struct bench_options {
     size_t repeat;
 } bench_options;
 
-/* In the order of WORK_*, SVIT_COMPUTE_* and SVIT_MEMORY_*. */
+/* In the order of WORK_* and SVIT_MEMORY_*. */
 static const char *const works[] = {"train", "infer", "latency", "data", "gemm", "limits", NULL};
-static const char *const computes[] = {"f32", "bf16", "int8", NULL};
 static const char *const memories[] = {"store", "blocks", "stages", NULL};
 
 enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_REPEAT, KEY_MEMORY };
@@ -60,7 +59,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->batch = option_unsigned(state, "--batch", text, 1, 65536);
         return 0;
     case KEY_COMPUTE:
-        self->compute = option_choice(state, "--compute", text, computes);
+        self->compute = option_choice(state, "--compute", text, compute_names);
         return 0;
     case KEY_MEMORY:
         self->memory = option_choice(state, "--memory", text, memories);
@@ -168,7 +167,7 @@ static json_t *new_line(const bench_options *options)
     json_t *line = bench_line_new(context, works[options->work], svit_context_threads(context));
     json_t *facts =
         json_pack("{s:s, s:I, s:s, s:s, s:O*, s:s}", "preset", options->config.preset, "batch",
-                  (json_int_t)options->batch, "compute", computes[options->compute], "memory",
+                  (json_int_t)options->batch, "compute", compute_names[options->compute], "memory",
                   memories[options->memory], "gemm", json_object_get(build, "gemm"), "peak_vectors",
                   machine_peak_vectors(0));
     json_object_update(line, facts);

@@ -6,16 +6,18 @@ typedef struct eval_options {
     struct program program;
     data_option data;
     const char *model;
-    int32_t split; /* SVIT_SPLIT_* */
+    int32_t split;   /* SVIT_SPLIT_* */
+    int32_t compute; /* SVIT_COMPUTE_* */
     size_t batch;
 } eval_options;
 
-enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_BATCH = 'b' };
+enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_BATCH = 'b' };
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file (needed)", 0},
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
     {"batch", KEY_BATCH, "N", 0, "Compute N pictures at once (default 256)", 0},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -35,6 +37,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_BATCH:
         self->batch = option_unsigned(state, "--batch", text, 1, 65536);
+        return 0;
+    case KEY_COMPUTE:
+        self->compute = option_choice(state, "--compute", text, compute_names);
         return 0;
     case ARGP_KEY_END:
         if (!self->model)
@@ -68,7 +73,7 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_part
     TRY(data_open(data, program, &options->data, pipeline.source_height, pipeline.source_width,
                   1u << options->split));
     return results_evaluate(program, *model, data->split[options->split],
-                            data_split_names[options->split], options->batch);
+                            data_split_names[options->split], options->batch, options->compute);
 }
 
 int main(int argc, char **argv)

@@ -15,11 +15,12 @@ typedef struct predict_options {
     struct program program;
     const char *model, *grid, *attention;
     size_t top;
-    char **paths; /* pictures and folders as given; borrowed from the command line */
+    int32_t compute; /* SVIT_COMPUTE_* */
+    char **paths;    /* pictures and folders as given; borrowed from the command line */
     size_t path_count;
 } predict_options;
 
-enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g', KEY_ATTENTION = 'a' };
+enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g', KEY_ATTENTION = 'a', KEY_COMPUTE = 0x300 };
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file (needed)", 0},
@@ -29,6 +30,7 @@ static const struct argp_option option_list[] = {
      "Draw the first nine pictures, each beside what the last layer's attention takes of it (for "
      "models that have attention)",
      0},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -50,6 +52,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_ATTENTION:
         self->attention = text;
+        return 0;
+    case KEY_COMPUTE:
+        self->compute = option_choice(state, "--compute", text, compute_names);
         return 0;
     case ARGP_KEY_ARGS:
         self->paths = state->argv + state->next;
@@ -254,13 +259,15 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
 }
 
 /* Pictures come one by one. */
-static svit_status open_predictor(svit_predictor **predictor, struct program *program,
-                                  const char *model)
+static svit_status open_predictor(svit_predictor **predictor, predict_options *options)
 {
+    struct program *program = &options->program;
     svit_predictor_config config;
-    svit_predictor_config_init(&config, sizeof config);
+    TRY(svit_predictor_config_init(&config, sizeof config));
     config.max_batch = 1;
-    return svit_predictor_create(predictor, program->context, model, &config, &program->err);
+    config.compute = options->compute;
+    return svit_predictor_create(predictor, program->context, options->model, &config,
+                                 &program->err);
 }
 
 static svit_status predict(predict_options *options, svit_predictor **predictor, attention_map *map,
@@ -268,7 +275,7 @@ static svit_status predict(predict_options *options, svit_predictor **predictor,
 {
     struct program *program = &options->program;
     TRY(program_open(program));
-    TRY(open_predictor(predictor, program, options->model));
+    TRY(open_predictor(predictor, options));
     if (options->attention)
         TRY(attention_map_open(map, program, options->model));
     TRY(list_pictures(list, options));

@@ -231,7 +231,7 @@ static svit_status train(train_run *self)
     TRY(path_join(program, path, self->options.out, "model.safetensors"));
     TRY(svit_model_save(self->model, path, &program->err));
     return results_evaluate(program, self->model, self->data.split[SVIT_SPLIT_TEST], "test",
-                            self->trainer_config.batch);
+                            self->trainer_config.batch, SVIT_COMPUTE_F32);
 }
 
 /* With --resume, the run's own options come first, then those of this command line. */

@@ -127,6 +127,8 @@ double option_real(const struct argp_state *state, const char *name, const char 
     return value;
 }
 
+const char *const compute_names[] = {"f32", "bf16", "int8", NULL};
+
 int32_t option_choice(const struct argp_state *state, const char *name, const char *text,
                       const char *const *choices)
 {

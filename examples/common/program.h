@@ -58,6 +58,9 @@ uint64_t option_unsigned(const struct argp_state *state, const char *name, const
 double option_real(const struct argp_state *state, const char *name, const char *text, double least,
                    double greatest);
 
+/* f32, bf16, int8, NULL: in the order of SVIT_COMPUTE_*. */
+extern const char *const compute_names[];
+
 /* The place of `text` among `choices`, which ends with NULL. */
 int32_t option_choice(const struct argp_state *state, const char *name, const char *text,
                       const char *const *choices);

@@ -20,15 +20,15 @@ static json_t *real_or_null(double value)
 }
 
 svit_status results_evaluate(struct program *self, svit_model *model, svit_dataset *data,
-                             const char *name, size_t batch)
+                             const char *name, size_t batch, int32_t compute)
 {
     svit_pipeline_config pipeline;
     double loss = 0;
     double top1 = 0;
     double top5 = 0;
     TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &self->err));
-    TRY(svit_evaluate(self->context, model, data, &pipeline, batch, &loss, &top1, &top5,
-                      &self->err));
+    TRY(svit_evaluate_as(self->context, model, data, &pipeline, batch, compute, &loss, &top1, &top5,
+                         &self->err));
     if (self->json)
         print_object(json_pack("{s:s, s:I, s:o, s:f, s:f}", "split", name, "images",
                                (json_int_t)svit_dataset_count(data), "loss", real_or_null(loss),

@@ -5,9 +5,10 @@
 #include "program.h"
 
 /* Evaluates `model` over `data` and prints one line on stdout: test: loss 0.6832 top-1 77.20 %
- * top-5 98.64 %, or one JSON object with the rates as fractions. `name` is train, val or test. */
+ * top-5 98.64 %, or one JSON object with the rates as fractions. `name` is train, val or test;
+ * `compute` SVIT_COMPUTE_*. */
 svit_status results_evaluate(struct program *self, svit_model *model, svit_dataset *data,
-                             const char *name, size_t batch);
+                             const char *name, size_t batch, int32_t compute);
 
 /* Prints an epoch as one JSON object. */
 void results_epoch(const svit_trainer_event *event);

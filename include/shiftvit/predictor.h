@@ -15,9 +15,10 @@ typedef struct svit_predictor svit_predictor;
 typedef struct svit_predictor_config {
     uint32_t struct_size; /* sizeof(svit_predictor_config) */
     uint32_t max_batch;   /* pictures computed at once, 1..65536; more are taken in turns */
+    int32_t compute;      /* SVIT_COMPUTE_* */
 } svit_predictor_config;
 
-/* Fills `config`: max_batch 32. */
+/* Fills `config`: max_batch 32, float32. */
 SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, size_t size);
 
 /* Creates a predictor from a model file, which it maps (svit_model_map says what must not be done

@@ -14,12 +14,13 @@ typedef struct svit_session svit_session;
 
 enum { SVIT_MODE_INFER = 0, SVIT_MODE_TRAIN = 1 };
 
-/* What matrix products compute in. Weights, gradients, optimiser slots, sums, norms, GELU and softmax
- * are float32 whatever it is. SVIT_COMPUTE_BF16: both sides of every product rounded to bfloat16
- * where the CPU multiplies such numbers (AMX, AVX-512 BF16); elsewhere the weights of forwards and
- * of activations' gradients only, which spares memory, not arithmetic. SVIT_COMPUTE_INT8: to infer
- * only; weights in 8 bits with a factor for each output. Results differ between CPUs by these
- * roundings. */
+/* What matrix products compute in. Weights, gradients, optimiser slots, sums, norms, GELU and
+ * softmax are float32 whatever it is. SVIT_COMPUTE_BF16: both sides of every product rounded to
+ * bfloat16 where the CPU multiplies such numbers (AMX, AVX-512 BF16); elsewhere the weights of
+ * forwards and of activations' gradients only, which spares memory, not arithmetic.
+ * SVIT_COMPUTE_INT8: to infer only; weights in 8 bits with a factor for each output, and, where the
+ * CPU has dot products of bytes (AMX, AVX-512 VNNI), what they are multiplied with too, with a
+ * factor for each row. Results differ between CPUs by these roundings. */
 enum { SVIT_COMPUTE_F32 = 0, SVIT_COMPUTE_BF16 = 1, SVIT_COMPUTE_INT8 = 2 };
 
 /* What a forward in training keeps for its backward. Less memory costs time: what is not kept is
@@ -50,7 +51,8 @@ typedef struct svit_session_config {
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size);
 
 /* Creates a session; `*out` is owned by the caller, free with svit_session_free. `config` may be
- * NULL for the defaults. SVIT_E_ARGUMENT names the field; SVIT_E_MEMORY says how many bytes the plan needs. */
+ * NULL for the defaults. SVIT_E_ARGUMENT names the field; SVIT_E_MEMORY says how many bytes the
+ * plan needs. */
 SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
                                          const svit_session_config *config, svit_error *err);
 

@@ -128,6 +128,12 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err);
 
+/* As svit_evaluate, which computes in float32, in SVIT_COMPUTE_*. */
+SVIT_API svit_status svit_evaluate_as(svit_context *context, svit_model *model,
+                                      svit_dataset *dataset, const svit_pipeline_config *pipeline,
+                                      size_t batch, int32_t compute, double *loss, double *top1,
+                                      double *top5, svit_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,46 +1,14 @@
-/* Products on the matrix unit (AMX): a block of 32 x 32 sums stays in four of its eight tiles, two
- * hold units of the left-hand side and two of the right. The unit works beside the vector units:
- * while it sums, they make the left-hand side's next units. */
+/* Products of bfloat16 units on the matrix unit. It works beside the vector units: while it sums,
+ * they make the next units of a left-hand side of several parts. */
+#include "kernels/amx.h"
 #include "kernels/bf16_product.h"
-
-/* palette 1: tiles of so many rows and bytes a row */
-typedef struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-} tile_config;
-
-/* The compilers' functions for tiles do not say which memory they read and write. */
-SV_INLINE void touch_memory(void)
-{
-    __asm__ volatile("" ::: "memory");
-}
-
-static void begin(void)
-{
-    tile_config config = {.palette = 1};
-    for (size_t i = 0; i < 8; i++) {
-        config.row_bytes[i] = sizeof(__m512i);
-        config.rows[i] = UNIT;
-    }
-    touch_memory();
-    _tile_loadconfig(&config);
-}
-
-static void end(void)
-{
-    _tile_release();
-}
 
 SV_INLINE void load_sums(const bf16_block *block, const int two_rows, const int two_columns)
 {
     size_t row_bytes = block->ldc * sizeof(float);
     const float *upper = block->c, *lower = block->c + UNIT * block->ldc;
     if (!block->accumulate) {
-        _tile_zero(0);
-        _tile_zero(1);
-        _tile_zero(2);
-        _tile_zero(3);
+        zero_sums();
         return;
     }
     _tile_loadd(0, upper, row_bytes);
@@ -50,33 +18,6 @@ SV_INLINE void load_sums(const bf16_block *block, const int two_rows, const int 
         _tile_loadd(2, lower, row_bytes);
     if (two_rows && two_columns)
         _tile_loadd(3, lower + UNIT, row_bytes);
-}
-
-SV_INLINE void store_sums(const bf16_block *block, const int two_rows, const int two_columns)
-{
-    size_t row_bytes = block->ldc * sizeof(float);
-    float *upper = block->c, *lower = block->c + UNIT * block->ldc;
-    _tile_stored(0, upper, row_bytes);
-    if (two_columns)
-        _tile_stored(1, upper + UNIT, row_bytes);
-    if (two_rows)
-        _tile_stored(2, lower, row_bytes);
-    if (two_rows && two_columns)
-        _tile_stored(3, lower + UNIT, row_bytes);
-}
-
-SV_INLINE void load_left(const bf16_unit *units, const int two_rows)
-{
-    _tile_loadd(4, &units[0], sizeof(__m512i));
-    if (two_rows)
-        _tile_loadd(5, &units[1], sizeof(__m512i));
-}
-
-SV_INLINE void load_right(const bf16_unit *first, const bf16_unit *second, const int two_columns)
-{
-    _tile_loadd(6, first, sizeof(__m512i));
-    if (two_columns)
-        _tile_loadd(7, second, sizeof(__m512i));
 }
 
 SV_INLINE void add_term(const int two_rows, const int two_columns)
@@ -101,7 +42,7 @@ enum { ROWS_BESIDE = 3 };
 SV_INLINE void add_steps(const bf16_block *block, const size_t parts, const int two_rows,
                          const int two_columns)
 {
-    const bf16_unit *left = block->left, *first = block->right[0], *second = block->right[1];
+    const unit_rows *left = block->left, *first = block->right[0], *second = block->right[1];
     size_t terms = parts == 1 ? 1 : sizeof TERMS / sizeof *TERMS;
     touch_memory();
     load_sums(block, two_rows, two_columns);
@@ -118,7 +59,7 @@ SV_INLINE void add_steps(const bf16_block *block, const size_t parts, const int 
                 bf16_make_some(block->next, ROWS_BESIDE, parts);
         }
     }
-    store_sums(block, two_rows, two_columns);
+    store_sums(block->c, block->ldc * sizeof(float), two_rows, two_columns);
     touch_memory();
 }
 

@@ -151,6 +151,24 @@ static int below(const char *core, sv_isa isa)
     return 0;
 }
 
+#ifndef SV_DOUBLE
+/* The matrix unit is the faster one at one image as at many. */
+static const sv_gemm *int8_gemm(sv_isa isa, int few)
+{
+    (void)isa;
+    (void)few;
+#ifdef SV_HAVE_AMX
+    if (isa >= SV_ISA_AMX && sv_cpu_permit_amx())
+        return few ? &sv_gemm_amx_int8_few : &sv_gemm_amx_int8;
+#endif
+#ifdef SV_HAVE_VNNI
+    if (isa >= SV_ISA_AVX512_VNNI)
+        return &sv_gemm_vnni_int8;
+#endif
+    return &sv_gemm_tile_int8;
+}
+#endif
+
 const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few)
 {
     if (compute == SVIT_COMPUTE_F32)
@@ -159,7 +177,7 @@ const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few
     return context->gemm;
 #else
     if (compute == SVIT_COMPUTE_INT8)
-        return &sv_gemm_tile_int8;
+        return int8_gemm(context->isa, few);
 #ifdef SV_HAVE_AMX
     if (context->isa >= SV_ISA_AMX && sv_cpu_permit_amx())
         return &sv_gemm_amx_bf16;

@@ -1,39 +1,19 @@
-/* Operands of products in bfloat16: how they lie, and how they are made of float32. For instruction
- * sets that have AVX-512 with bfloat16.
+/* Operands of products in bfloat16: how they are made of float32. For instruction sets that have
+ * AVX-512 with bfloat16.
  *
  * A number is kept in one part, rounded to bfloat16; or in three, each what the parts before it
  * left over, whose sum is the float32 number. The product of two such sums, without the terms that
  * are smaller than 2^-24 of it, is a product in float32. Henry, Tang, Heinecke 2019, "Leveraging
  * the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations".
  *
- * A unit is 16 rows of 64 bytes and holds 32 of k. Of a left-hand side it has 16 rows of the
- * matrix, of a right-hand side 16 columns of it. Numbers p and p + 16 of k stand together in a
- * lane, so that two vectors make a row of a unit without a shuffle. A left-hand side has a matrix
- * row in a unit's row, a right-hand side a matrix column in a unit's column. */
+ * A unit holds 32 of k. Numbers p and p + 16 of k stand together in a lane, so that two vectors
+ * make a row of a unit without a shuffle. */
 #ifndef SV_BF16_H
 #define SV_BF16_H
 
-#include "kernels/transpose.h"
+#include "kernels/unit.h"
 
-#include <immintrin.h>
-
-enum { UNIT = 16, UNIT_DEPTH = 2 * UNIT, PARTS_MOST = 3 };
-
-typedef struct bf16_unit {
-    __m512i rows[UNIT];
-} bf16_unit;
-
-/* Where a unit comes from: rows (of a left-hand side) or columns (of a right-hand side), by k. */
-typedef struct bf16_source {
-    const float *x; /* element (line, p) at x[line * line_step + p * depth_step] */
-    size_t line_step, depth_step;
-    size_t lines, depth; /* how many there are, from here on */
-} bf16_source;
-
-SV_INLINE __mmask16 first_lanes(size_t count)
-{
-    return (__mmask16)(count >= UNIT ? 0xFFFF : (1u << count) - 1);
-}
+enum { UNIT_DEPTH = 2 * UNIT, PARTS_MOST = 3 };
 
 /* The upper halves of first's lanes, below those of second's. */
 SV_INLINE __m512i join_halves(__m512i first, __m512i second)
@@ -74,7 +54,7 @@ SV_INLINE void split(__m512i out[PARTS_MOST], __m512 first, __m512 second, const
     out[PARTS_MOST - 1] = join_halves(_mm512_castps_si512(first), _mm512_castps_si512(second));
 }
 
-SV_INLINE void put_row(bf16_unit *units, size_t step, size_t row, __m512 first, __m512 second,
+SV_INLINE void put_row(unit_rows *units, size_t step, size_t row, __m512 first, __m512 second,
                        const size_t parts)
 {
     __m512i made[PARTS_MOST];
@@ -85,7 +65,7 @@ SV_INLINE void put_row(bf16_unit *units, size_t step, size_t row, __m512 first, 
 }
 
 /* Row i where k lies along memory: line i makes it. */
-SV_INLINE void row_of_line(bf16_unit *units, size_t step, const bf16_source *from, size_t i,
+SV_INLINE void row_of_line(unit_rows *units, size_t step, const unit_source *from, size_t i,
                            const size_t parts)
 {
     size_t depth = i < from->lines ? from->depth : 0;
@@ -96,7 +76,7 @@ SV_INLINE void row_of_line(bf16_unit *units, size_t step, const bf16_source *fro
 }
 
 /* Row i where the lines lie along memory: a pair of k makes it. */
-SV_INLINE void row_of_pair(bf16_unit *units, size_t step, const bf16_source *from, size_t i,
+SV_INLINE void row_of_pair(unit_rows *units, size_t step, const unit_source *from, size_t i,
                            const size_t parts)
 {
     __mmask16 lines = first_lanes(from->lines);
@@ -106,17 +86,9 @@ SV_INLINE void row_of_pair(bf16_unit *units, size_t step, const bf16_source *fro
             parts);
 }
 
-SV_INLINE void transpose_unit(bf16_unit *unit)
-{
-    vreal rows[UNIT];
-    memcpy(rows, unit, sizeof rows);
-    v_transpose(rows);
-    memcpy(unit, rows, sizeof rows);
-}
-
 /* Some rows of units[part * step], from number `row` on; with the last one the units are 16 lines
  * and 32 of k from the source, zeros past its end. */
-SV_INLINE void bf16_make_rows(bf16_unit *units, size_t step, const bf16_source *from, size_t row,
+SV_INLINE void bf16_make_rows(unit_rows *units, size_t step, const unit_source *from, size_t row,
                               size_t count, const int right, const size_t parts)
 {
     int pairs = from->depth_step != 1;

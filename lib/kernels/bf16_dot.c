@@ -5,7 +5,7 @@
 enum { ROWS_AT_ONCE = 8 };
 
 /* The pairs of row `row` of two units of a left-hand side: pair p of it, in every lane. */
-SV_INLINE __m512i pair_of(const bf16_unit *units, size_t row, size_t p)
+SV_INLINE __m512i pair_of(const unit_rows *units, size_t row, size_t p)
 {
     int32_t pair;
     const char *from = (const char *)&units[row / UNIT].rows[row % UNIT];

@@ -9,12 +9,12 @@
 
 /* Units of a left-hand side, of all parts, made at once: with those of 32 rows they take 18 KiB, so
  * that those at work stay in the first cache beside those that are made for the next rows. */
-enum { BLOCK = 2 * UNIT, UNITS_AT_ONCE = 9 };
+enum { UNITS_AT_ONCE = 9 };
 
 /* Units of a left-hand side to be made, 16 rows and 32 of k at a time: to[steps, parts, 2] of rows
  * i.. and steps s.. of k. */
 typedef struct bf16_job {
-    bf16_unit *to;
+    unit_rows *to;
     const sv_left *a;
     size_t i, rows, s, steps, k;
     size_t made; /* units, of 2 steps, */
@@ -26,7 +26,7 @@ typedef struct bf16_job {
 typedef struct bf16_block {
     float *c;
     size_t ldc;
-    const bf16_unit *left, *right[2];
+    const unit_rows *left, *right[2];
     size_t steps;
     int accumulate;
     bf16_job *next; /* what may be made while the sums are */
@@ -39,16 +39,16 @@ static size_t bf16_steps(size_t k)
 
 static size_t bf16_packed_bytes(size_t k, size_t n, size_t parts)
 {
-    return (n + UNIT - 1) / UNIT * bf16_steps(k) * parts * sizeof(bf16_unit);
+    return (n + UNIT - 1) / UNIT * bf16_steps(k) * parts * sizeof(unit_rows);
 }
 
 /* packed[n / 16, k / 32, parts] */
 SV_INLINE void bf16_pack(const sv_operand *b, const size_t parts)
 {
-    bf16_unit *to = b->packed;
+    unit_rows *to = b->packed;
     for (size_t j = 0; j < b->n; j += UNIT)
         for (size_t p = 0; p < b->k; p += UNIT_DEPTH, to += parts) {
-            bf16_source from = {b->b + j * b->column + p * b->row, b->column, b->row, b->n - j,
+            unit_source from = {b->b + j * b->column + p * b->row, b->column, b->row, b->n - j,
                                 b->k - p};
             bf16_make_rows(to, 1, &from, 0, UNIT, 1, parts);
         }
@@ -68,7 +68,7 @@ SV_INLINE void bf16_make_some(bf16_job *job, size_t rows, const size_t parts)
     if (lower >= job->rows)
         return;
     size_t i = job->i + lower, p = (job->s + q) * UNIT_DEPTH;
-    bf16_source from = {job->a->a + i * job->a->row + p * job->a->column, job->a->row,
+    unit_source from = {job->a->a + i * job->a->row + p * job->a->column, job->a->row,
                         job->a->column, job->rows - lower, job->k - p};
     bf16_make_rows(job->to + 2 * q * parts + (lower > 0), 2, &from, row, rows, 0, parts);
 }
@@ -126,7 +126,7 @@ SV_INLINE void bf16_multiply_rows(const sv_output *c, const sv_operand *b, const
                                   bf16_job *next, size_t first, size_t count, bf16_sums *sums,
                                   const size_t parts)
 {
-    const bf16_unit *packed = b->packed;
+    const unit_rows *packed = b->packed;
     size_t all = bf16_steps(b->k), end = first + count;
     bf16_block block = {.ldc = c->ldc,
                         .left = job->to,
@@ -148,7 +148,7 @@ SV_INLINE void bf16_multiply_rows(const sv_output *c, const sv_operand *b, const
 SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,
                              size_t first, size_t count, bf16_sums *sums, const size_t parts)
 {
-    bf16_unit left[2][2 * UNITS_AT_ONCE];
+    unit_rows left[2][2 * UNITS_AT_ONCE];
     size_t at_once = UNITS_AT_ONCE / parts, number = 0;
     bf16_job job = bf16_job_of(a, b->k, m, number, at_once);
     job.to = left[0];

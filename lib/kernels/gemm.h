@@ -85,9 +85,14 @@ extern const sv_gemm sv_gemm_tile_bf16; /* right-hand sides in bfloat16 */
 extern const sv_gemm sv_gemm_tile_int8; /* in bytes, for inference */
 #endif
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
-extern const sv_gemm sv_gemm_dot_bf16; /* bfloat16 on the vector units */
-extern const sv_gemm sv_gemm_amx;      /* float32 of three parts, on the matrix unit */
-extern const sv_gemm sv_gemm_amx_bf16; /* bfloat16 */
+extern const sv_gemm sv_gemm_dot_bf16;     /* bfloat16 on the vector units */
+extern const sv_gemm sv_gemm_amx;          /* float32 of three parts, on the matrix unit */
+extern const sv_gemm sv_gemm_amx_bf16;     /* bfloat16 */
+extern const sv_gemm sv_gemm_amx_int8;     /* bytes on both sides, for inference */
+extern const sv_gemm sv_gemm_amx_int8_few; /* of a few images */
+#endif
+#if defined(SV_HAVE_VNNI) && !defined(SV_DOUBLE)
+extern const sv_gemm sv_gemm_vnni_int8; /* the same on the vector units, the same bits */
 #endif
 
 /* The providers of a session's products: in float32 (the context's), in bfloat16 or, to infer, with

@@ -44,18 +44,19 @@ static svit_status import(svit_predictor_config *own, const svit_predictor_confi
 }
 
 static svit_status create_session(svit_predictor *predictor, size_t height, size_t width,
-                                  svit_error *err)
+                                  int32_t compute, svit_error *err)
 {
     svit_session_config session;
     SVIT_TRY(svit_session_config_init(&session, sizeof session));
     session.max_batch = (uint32_t)predictor->max_batch;
     session.mode = SVIT_MODE_INFER;
+    session.compute = compute;
     session.input_height = (uint32_t)height;
     session.input_width = (uint32_t)width;
     return svit_session_create(&predictor->session, predictor->model, &session, err);
 }
 
-static svit_status create_steps(svit_predictor *predictor, svit_error *err)
+static svit_status create_steps(svit_predictor *predictor, int32_t compute, svit_error *err)
 {
     const svit_model *model = predictor->model;
     SVIT_TRY(svit_model_get_pipeline(model, &predictor->pipeline, sizeof predictor->pipeline, err));
@@ -64,7 +65,7 @@ static svit_status create_steps(svit_predictor *predictor, svit_error *err)
                        model->config.in_channels);
     size_t height, width;
     SVIT_TRY(svit_pipeline_evaluation_size(&predictor->pipeline, &height, &width, err));
-    SVIT_TRY(create_session(predictor, height, width, err));
+    SVIT_TRY(create_session(predictor, height, width, compute, err));
     size_t factors[] = {predictor->max_batch, height, width, 3};
     if (!sv_size_product(&predictor->input_elements, factors, 4))
         return sv_fail(err, SVIT_E_MEMORY, "max_batch of %zu pictures does not fit memory",
@@ -88,7 +89,7 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     predictor->context = sv_context_retain(model->context);
     predictor->model = sv_model_retain(model);
     predictor->max_batch = own.max_batch;
-    svit_status status = create_steps(predictor, err);
+    svit_status status = create_steps(predictor, own.compute, err);
     if (status == SVIT_OK)
         *out = predictor;
     else

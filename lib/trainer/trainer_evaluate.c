@@ -128,6 +128,15 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err)
 {
+    return svit_evaluate_as(context, model, dataset, pipeline, batch, SVIT_COMPUTE_F32, loss, top1,
+                            top5, err);
+}
+
+SVIT_API svit_status svit_evaluate_as(svit_context *context, svit_model *model,
+                                      svit_dataset *dataset, const svit_pipeline_config *pipeline,
+                                      size_t batch, int32_t compute, double *loss, double *top1,
+                                      double *top5, svit_error *err)
+{
     TRAINER_REQUIRE(context);
     TRAINER_REQUIRE(model);
     TRAINER_REQUIRE(dataset);
@@ -141,8 +150,8 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
     TRAINER_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
 
     sv_evaluator evaluator;
-    TRAINER_TRY(sv_evaluator_open(&evaluator, context, model, dataset, &own, batch,
-                                  SVIT_COMPUTE_F32, 2, err));
+    TRAINER_TRY(
+        sv_evaluator_open(&evaluator, context, model, dataset, &own, batch, compute, 2, err));
     sv_metrics metrics;
     svit_status status = sv_evaluator_run(&evaluator, &metrics, err);
     sv_evaluator_close(&evaluator);

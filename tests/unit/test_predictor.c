@@ -1,6 +1,8 @@
 /* Predictors: the same probabilities as pipeline, forward and softmax by hand. */
 #include "fit.h"
 
+#include <math.h>
+
 enum { CLASSES = 4, SIDE = 11, COUNT = 5 };
 
 static svit_context *context;
@@ -34,7 +36,8 @@ static svit_pipeline_config pipeline_make(void)
     return pipeline;
 }
 
-static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipeline)
+static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipeline,
+                   int32_t compute)
 {
     float inputs[COUNT * 10 * 10 * 3];
     size_t height, width;
@@ -43,6 +46,7 @@ static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipel
     svit_session_config config;
     WORKS(svit_session_config_init(&config, sizeof config));
     config.max_batch = COUNT;
+    config.compute = compute;
     config.input_height = (uint32_t)height;
     config.input_width = (uint32_t)width;
     svit_session *session = NULL;
@@ -67,7 +71,7 @@ START_TEST(test_pictures_in_turns_are_the_same_as_by_hand)
     svit_predictor *predictor = NULL;
     WORKS(svit_predictor_create(&predictor, context, path, &config, err));
     float wanted[COUNT * CLASSES], got[COUNT * CLASSES];
-    expect(wanted, &pipeline);
+    expect(wanted, &pipeline, SVIT_COMPUTE_F32);
     WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, got, err));
     for (size_t i = 0; i < COUNT * CLASSES; i++)
         ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
@@ -80,6 +84,49 @@ START_TEST(test_pictures_in_turns_are_the_same_as_by_hand)
     WORKS(svit_predict_file(predictor, picture, got, err));
     for (size_t i = 0; i < CLASSES; i++)
         ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
+    svit_predictor_free(predictor);
+}
+END_TEST
+
+/* Weights of which every one counts: the initial ones begin with equal classes. */
+static void draw_weights(void)
+{
+    uint32_t random = 1;
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
+        size_t elements = fit_elements(model, name);
+        float *values = malloc(elements * sizeof *values);
+        for (size_t e = 0; e < elements; e++) {
+            random = random * 1664525u + 1013904223u;
+            values[e] = (float)(random >> 8) / (1 << 24) - 0.5f;
+        }
+        WORKS(svit_model_set_parameter(model, name, values, elements, err));
+        free(values);
+    }
+}
+
+/* Numbers of 8 bits move a probability by a few parts in a thousand, but they do move it. */
+START_TEST(test_narrow_numbers_are_near_float32)
+{
+    svit_pipeline_config pipeline = pipeline_make();
+    svit_predictor_config config;
+    svit_predictor *predictor = NULL;
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    ck_assert_int_eq(config.compute, SVIT_COMPUTE_F32);
+    config.compute = _i;
+    WORKS(svit_predictor_create_from_model(&predictor, model, &config, err));
+    draw_weights();
+    float exact[COUNT * CLASSES], wanted[COUNT * CLASSES], got[COUNT * CLASSES], most = 0;
+    expect(exact, &pipeline, SVIT_COMPUTE_F32);
+    expect(wanted, &pipeline, _i);
+    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, got, err));
+    for (size_t i = 0; i < COUNT * CLASSES; i++) {
+        ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
+        most = fmaxf(most, fabsf(got[i] - exact[i]));
+    }
+    ck_assert_float_gt(most, 0);
+    ck_assert_float_lt(most, 0.01f);
     svit_predictor_free(predictor);
 }
 END_TEST
@@ -101,6 +148,10 @@ START_TEST(test_wrong_calls_are_refused)
     config.max_batch = 0;
     FAILS(svit_predictor_create_from_model(&predictor, model, &config, err), SVIT_E_ARGUMENT,
           "max_batch is 0");
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    config.compute = 3;
+    FAILS(svit_predictor_create_from_model(&predictor, model, &config, err), SVIT_E_ARGUMENT,
+          "compute is 3");
     ck_assert_ptr_null(predictor);
     WORKS(svit_predictor_create_from_model(&predictor, model, NULL, err));
     float out[CLASSES];
@@ -121,6 +172,8 @@ static Suite *suite(void)
     TCase *c = tcase_create("predictor");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_pictures_in_turns_are_the_same_as_by_hand, 0, 2);
+    tcase_add_loop_test(c, test_narrow_numbers_are_near_float32, SVIT_COMPUTE_BF16,
+                        SVIT_COMPUTE_INT8 + 1);
     tcase_add_test(c, test_wrong_calls_are_refused);
     suite_add_tcase(all, c);
     return all;

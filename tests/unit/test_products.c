@@ -18,6 +18,8 @@ typedef struct subject {
     double left, right;
 } subject;
 
+#define BYTE (0.5 / 127)
+
 static const subject SUBJECTS[] = {
     {&sv_gemm_cblas, SV_ISA_BASELINE, 0, 0},
 #ifdef SV_HAVE_ONEDNN
@@ -29,13 +31,17 @@ static const subject SUBJECTS[] = {
     {&sv_gemm_tile_bf16, SV_ISA_BASELINE, 0, 0x1p-8},
     {&sv_gemm_tile_bf16, SV_ISA_AVX2, 0, 0x1p-8},
     {&sv_gemm_tile_bf16, SV_ISA_AVX512, 0, 0x1p-8},
-    {&sv_gemm_tile_int8, SV_ISA_BASELINE, 0, 0.5 / 127},
-    {&sv_gemm_tile_int8, SV_ISA_AVX2, 0, 0.5 / 127},
-    {&sv_gemm_tile_int8, SV_ISA_AVX512, 0, 0.5 / 127},
+    {&sv_gemm_tile_int8, SV_ISA_BASELINE, 0, BYTE},
+    {&sv_gemm_tile_int8, SV_ISA_AVX2, 0, BYTE},
+    {&sv_gemm_tile_int8, SV_ISA_AVX512, 0, BYTE},
 #ifdef SV_HAVE_AMX
     {&sv_gemm_dot_bf16, SV_ISA_AVX512_BF16, 0x1p-8, 0x1p-8},
     {&sv_gemm_amx, SV_ISA_AMX, 0, 0},
     {&sv_gemm_amx_bf16, SV_ISA_AMX, 0x1p-8, 0x1p-8},
+    {&sv_gemm_amx_int8, SV_ISA_AMX, BYTE, BYTE},
+#endif
+#ifdef SV_HAVE_VNNI
+    {&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, BYTE, BYTE},
 #endif
 };
 enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
@@ -60,7 +66,7 @@ static const size_t SHAPES[][3] = {{1, 1, 1},     {7, 10, 3},    {8, 48, 192}, {
                                    {33, 17, 50},  {5, 130, 400}, {16, 96, 96}, {12, 64, 70},
                                    {11, 80, 33},  {13, 112, 40}, {6, 128, 64}, {19, 174, 37},
                                    {32, 32, 32},  {64, 64, 97},  {31, 31, 31}, {40, 16, 320},
-                                   {17, 33, 289}, {100, 9, 16},  {1, 333, 65}};
+                                   {17, 33, 289}, {100, 9, 16},  {1, 333, 65}, {13, 40, 2100}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES, MARGIN = 5 };
 
 /* A matrix [rows, columns], along rows of memory or along columns, each line with a margin. */
@@ -95,17 +101,18 @@ static void *packed_memory(const subject *of, const sv_kernels *k, size_t depth,
     return memory;
 }
 
-/* Errors of both sides' numbers, and of float32's sums. In a column of bytes a number is wrong by a
- * part of the column's largest, which is below 1 here. */
+/* Errors of both sides' numbers, and of float32's sums. In a row or column of bytes a number is
+ * wrong by a part of its largest, which is below 1 here. */
 static double allowed(const subject *of, const matrix *a, const matrix *b, size_t row,
                       size_t column, size_t depth, double before)
 {
     double sizes = fabs(before), coarse = 0;
     for (size_t p = 0; p < depth; p++) {
         sizes += fabs((double)at(a, row, p) * at(b, p, column));
-        coarse += fabs(at(a, row, p)) * of->right;
+        coarse += fabs(at(a, row, p)) * of->right + fabs(at(b, p, column)) * of->left +
+                  of->left * of->right;
     }
-    double sides = of->right == 0.5 / 127 ? coarse : sizes * (of->left + of->right);
+    double sides = of->right == BYTE ? coarse : sizes * (of->left + of->right);
     return sides * 1.01 + sizes * 1.2e-7 * (1 + sqrt((double)depth));
 }
 
@@ -166,7 +173,7 @@ END_TEST
 START_TEST(test_weight_gradients)
 {
     SUBJECT(of, k);
-    if (of->right == 0.5 / 127)
+    if (of->right == BYTE)
         return; /* bytes are for inference */
     static const size_t shapes[][3] = {
         {3, 5, 7}, {48, 64, 33}, {20, 400, 200}, {65, 47, 2 * SV_GEMM_TOKENS + 9}};
@@ -188,45 +195,50 @@ START_TEST(test_weight_gradients)
 }
 END_TEST
 
+enum { PART_ROWS = 41, PART_COLUMNS = 3 * SV_GEMM_COLUMNS + SV_GEMM_REST + 47 };
+
+static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, size_t depth)
+{
+    static float whole[PART_ROWS * PART_COLUMNS], parts[PART_ROWS * PART_COLUMNS];
+    size_t bytes = PART_ROWS * n * sizeof *whole;
+    matrix a = make(PART_ROWS, depth, false, 7), b = make(depth, n, false, 8);
+    sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n)};
+    sv_left left = {a.x, a.row, 1};
+    sv_output all = {whole, n, 0}, some = {parts, n, 0};
+    of->gemm->pack(k, &right);
+    of->gemm->multiply(k, &all, &left, &right, PART_ROWS, 0, n);
+    for (size_t cut = SV_GEMM_COLUMNS; cut + SV_GEMM_REST <= n; cut += SV_GEMM_COLUMNS) {
+        memset(parts, 0, sizeof parts);
+        of->gemm->multiply(k, &some, &left, &right, PART_ROWS, 0, cut);
+        of->gemm->multiply(k, &some, &left, &right, PART_ROWS, cut, n - cut);
+        ck_assert_mem_eq(parts, whole, bytes);
+    }
+    for (size_t row = 0; row < PART_ROWS; row++) {
+        sv_left one = {a.x + row * a.row, a.row, 1};
+        sv_output alone = {parts + row * n, n, 0};
+        of->gemm->multiply(k, &alone, &one, &right, 1, 0, n);
+    }
+    ck_assert_mem_eq(parts, whole, bytes);
+    free(right.packed);
+    free(a.x);
+    free(b.x);
+}
+
 /* A product in parts of its columns, or of its rows, is the whole product to the bit, cut wherever
- * gemm.h lets it be. The BLAS and oneDNN promise no bits. */
+ * gemm.h lets it be, and however deep it is. The BLAS and oneDNN promise no bits. */
 START_TEST(test_parts_of_a_product)
 {
     SUBJECT(of, k);
     if (strcmp(of->gemm->name, "cblas") == 0 || strcmp(of->gemm->name, "onednn") == 0)
         return;
-    enum { M = 41, DEPTH = 20, N = 3 * SV_GEMM_COLUMNS + SV_GEMM_REST + 47 };
-    matrix a = make(M, DEPTH, false, 7);
-    static float whole[M * N], parts[M * N];
-    for (size_t n = SV_GEMM_COLUMNS + SV_GEMM_REST; n <= N; n++) {
-        matrix b = make(DEPTH, n, false, 8);
-        sv_operand right = {b.x, DEPTH, n, b.row, b.column, packed_memory(of, k, DEPTH, n)};
-        sv_left left = {a.x, a.row, 1};
-        sv_output all = {whole, n, 0}, some = {parts, n, 0};
-        of->gemm->pack(k, &right);
-        of->gemm->multiply(k, &all, &left, &right, M, 0, n);
-        for (size_t cut = SV_GEMM_COLUMNS; cut + SV_GEMM_REST <= n; cut += SV_GEMM_COLUMNS) {
-            memset(parts, 0, sizeof parts);
-            of->gemm->multiply(k, &some, &left, &right, M, 0, cut);
-            of->gemm->multiply(k, &some, &left, &right, M, cut, n - cut);
-            ck_assert_mem_eq(parts, whole, M * n * sizeof *whole);
-        }
-        for (size_t row = 0; row < M; row++) {
-            sv_left one = {a.x + row * a.row, a.row, 1};
-            sv_output alone = {parts + row * n, n, 0};
-            of->gemm->multiply(k, &alone, &one, &right, 1, 0, n);
-        }
-        ck_assert_mem_eq(parts, whole, M * n * sizeof *whole);
-        free(right.packed);
-        free(b.x);
-    }
-    free(a.x);
+    for (size_t n = SV_GEMM_COLUMNS + SV_GEMM_REST; n <= PART_COLUMNS; n++)
+        multiply_in_parts(of, k, n, 20);
+    multiply_in_parts(of, k, PART_COLUMNS, 2100);
 }
 END_TEST
 
 /* Numbers of very different sizes, the smallest normal ones among them, keep float32's precision
- * where a number is a sum of several, but for terms below the smallest normal number; and what is
- * not finite does not come out finite. */
+ * where a number is a sum of several, but for terms below the smallest normal number. */
 START_TEST(test_float32_of_parts)
 {
     SUBJECT(of, k);
@@ -248,19 +260,69 @@ START_TEST(test_float32_of_parts)
                           "%g x %g is %.9g", (double)LEFT[i], (double)RIGHT[j], (double)c);
             free(right.packed);
         }
-    static const float BAD[] = {NAN, INFINITY, -INFINITY};
-    for (size_t i = 0; i < 3; i++) {
-        float c = 0, one = 1;
-        sv_operand right = {&one, 1, 1, 1, 1, packed_memory(of, k, 1, 1)};
-        sv_left left = {&BAD[i], 1, 1};
-        sv_output out = {&c, 1, 0};
-        of->gemm->pack(k, &right);
-        of->gemm->multiply(k, &out, &left, &right, 1, 0, 1);
-        ck_assert_msg(!isfinite(c), "%g x 1 is %g", (double)BAD[i], (double)c);
-        free(right.packed);
-    }
 }
 END_TEST
+
+static float one_product(const subject *of, const sv_kernels *k, float a, float b)
+{
+    float c = 5;
+    sv_operand right = {&b, 1, 1, 1, 1, packed_memory(of, k, 1, 1)};
+    sv_left left = {&a, 1, 1};
+    sv_output out = {&c, 1, 0};
+    of->gemm->pack(k, &right);
+    of->gemm->multiply(k, &out, &left, &right, 1, 0, 1);
+    free(right.packed);
+    return c;
+}
+
+/* What is not finite does not come out finite; zeros come out zero, and so, in bytes, may the
+ * smallest numbers, but nothing larger. */
+START_TEST(test_not_finite_and_zeros)
+{
+    SUBJECT(of, k);
+    static const float BAD[] = {NAN, -NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+        ck_assert_msg(!isfinite(one_product(of, k, BAD[i], 1)), "%g x 1", (double)BAD[i]);
+        if (of->left > 0 || of->right != BYTE)
+            ck_assert_msg(!isfinite(one_product(of, k, 1, BAD[i])), "1 x %g", (double)BAD[i]);
+    }
+    static const float SMALL[] = {0, -0.0f, 1e-45f, -1e-40f, 3e-38f, -1e-36f};
+    for (size_t i = 0; i < sizeof SMALL / sizeof *SMALL; i++) {
+        ck_assert_float_le(fabsf(one_product(of, k, SMALL[i], 1)), fabsf(SMALL[i]) + FLT_MIN);
+        ck_assert_float_le(fabsf(one_product(of, k, 1, SMALL[i])), fabsf(SMALL[i]) + FLT_MIN);
+    }
+    ck_assert_float_eq_tol(one_product(of, k, 1e30f, 1e-36f), 1e-6f, 1e-8f);
+    ck_assert_float_eq_tol(one_product(of, k, 1e-36f, -1e30f), -1e-6f, 1e-8f);
+}
+END_TEST
+
+/* Sums of bytes are exact, so it does not matter who makes them. */
+#if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI)
+START_TEST(test_bytes_have_the_same_bits_on_both_units)
+{
+    static const subject units[] = {{&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, 0, 0},
+                                    {&sv_gemm_amx_int8, SV_ISA_AMX, 0, 0}};
+    const size_t *shape = SHAPES[_i];
+    size_t m = shape[0], n = shape[1], depth = shape[2];
+    matrix a = make(m, depth, _i & 1, 1), b = make(depth, n, _i & 2, 2);
+    matrix c[] = {make(m, n, false, 3), make(m, n, false, 3)};
+    for (int i = 0; i < 2 && kernels_of(&units[1]); i++) {
+        const sv_kernels *k = kernels_of(&units[i]);
+        sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(&units[i], k, depth, n)};
+        sv_left left = {a.x, a.row, a.column};
+        sv_output sum = {c[i].x, c[i].row, 1};
+        units[i].gemm->pack(k, &right);
+        units[i].gemm->multiply(k, &sum, &left, &right, m, 0, n);
+        free(right.packed);
+    }
+    ck_assert_mem_eq(c[0].x, c[1].x, c[0].elements * sizeof(float));
+    free(a.x);
+    free(b.x);
+    free(c[0].x);
+    free(c[1].x);
+}
+END_TEST
+#endif
 
 static Suite *products_suite(void)
 {
@@ -271,6 +333,10 @@ static Suite *products_suite(void)
     tcase_add_loop_test(all, test_weight_gradients, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_parts_of_a_product, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_float32_of_parts, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_not_finite_and_zeros, 0, SUBJECT_COUNT);
+#if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI)
+    tcase_add_loop_test(all, test_bytes_have_the_same_bits_on_both_units, 0, SHAPE_COUNT);
+#endif
     suite_add_tcase(suite, all);
     return suite;
 }
