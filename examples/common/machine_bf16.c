@@ -77,6 +77,12 @@ typedef struct tile_config {
     uint8_t rows[16];
 } tile_config;
 
+/* The compilers' functions for tiles do not say which memory they read and write. */
+static void touch_memory(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
 /* Four tiles of sums, two of each side: as in a product. */
 __attribute__((target("amx-tile,amx-bf16"))) static double dots_amx(float *sink)
 {
@@ -88,6 +94,7 @@ __attribute__((target("amx-tile,amx-bf16"))) static double dots_amx(float *sink)
         config.rows[i] = 16;
     }
     draw(numbers, 1);
+    touch_memory();
     _tile_loadconfig(&config);
     _tile_zero(0);
     _tile_zero(1);
@@ -96,6 +103,7 @@ __attribute__((target("amx-tile,amx-bf16"))) static double dots_amx(float *sink)
     _tile_loadd(4, numbers, 64);
     _tile_loadd(6, numbers, 64);
     draw(numbers, 2);
+    touch_memory();
     _tile_loadd(5, numbers, 64);
     _tile_loadd(7, numbers, 64);
     for (int round = 0; round < ROUNDS; round++) {
@@ -105,6 +113,7 @@ __attribute__((target("amx-tile,amx-bf16"))) static double dots_amx(float *sink)
         _tile_dpbf16ps(3, 5, 7);
     }
     _tile_stored(3, sums, 64);
+    touch_memory();
     _tile_release();
     *sink = sums[0];
     return 2.0 * 32 * 16 * 16 * 4 * ROUNDS;

@@ -152,13 +152,20 @@ static int below(const char *core, sv_isa isa)
 }
 
 #ifndef SV_DOUBLE
+#ifdef SV_HAVE_AMX
+static bool has_amx(sv_isa isa)
+{
+    return isa >= SV_ISA_AMX && sv_cpu_permit_amx();
+}
+#endif
+
 /* The matrix unit is the faster one at one image as at many. */
 static const sv_gemm *int8_gemm(sv_isa isa, int few)
 {
     (void)isa;
     (void)few;
 #ifdef SV_HAVE_AMX
-    if (isa >= SV_ISA_AMX && sv_cpu_permit_amx())
+    if (has_amx(isa))
         return few ? &sv_gemm_amx_int8_few : &sv_gemm_amx_int8;
 #endif
 #ifdef SV_HAVE_VNNI
@@ -179,7 +186,7 @@ const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few
     if (compute == SVIT_COMPUTE_INT8)
         return int8_gemm(context->isa, few);
 #ifdef SV_HAVE_AMX
-    if (context->isa >= SV_ISA_AMX && sv_cpu_permit_amx())
+    if (has_amx(context->isa))
         return &sv_gemm_amx_bf16;
     if (!few && context->isa >= SV_ISA_AVX512_BF16 && sv_cpu_has_fast_bf16_dots())
         return &sv_gemm_dot_bf16;

@@ -25,7 +25,8 @@ SV_INLINE void add_rows(const bf16_block *block, size_t row, const int two_colum
                             : _mm512_setzero_ps();
     for (size_t s = 0; s < block->steps; s++)
         for (size_t p = 0; p < UNIT; p++) {
-            __m512i first = block->right[0][s].rows[p], second = block->right[1][s].rows[p];
+            __m512i first = block->right[0][s].rows[p],
+                    second = block->right[two_columns][s].rows[p];
             SV_REGISTERS
             for (size_t r = 0; r < ROWS_AT_ONCE; r++) {
                 __m512i left = pair_of(block->left + 2 * s, row + r, p);
