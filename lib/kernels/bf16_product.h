@@ -181,13 +181,6 @@ SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_oper
         bf16_multiply(c, a, b, m, first, count, sums, parts);                                      \
         end();                                                                                     \
     }                                                                                              \
-    static void symbol##_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a, \
-                                    size_t lda, const real *b, size_t ldb, size_t m, size_t n,     \
-                                    size_t k, void *scratch)                                       \
-    {                                                                                              \
-        sv_gemm_transposed_by_parts(&symbol, kernels, c, ldc, a, lda, b, ldb, m, n, k, scratch);   \
-    }                                                                                              \
-    const sv_gemm symbol = {                                                                       \
-        text, symbol##_bytes, symbol##_pack, symbol##_multiply, symbol##_transposed, &symbol}
+    const sv_gemm symbol = {text, symbol##_bytes, symbol##_pack, symbol##_multiply, &symbol}
 
 #endif

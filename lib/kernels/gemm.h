@@ -41,12 +41,6 @@ typedef struct sv_gemm {
     void (*multiply)(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
                      const sv_operand *b, size_t m, size_t first, size_t count);
 
-    /* c[m,n] += a[k,m]^T b[k,n]: a weight gradient, k tokens. Leading dimensions lda, ldb, ldc;
-     * `scratch` has SV_GEMM_SCRATCH bytes. */
-    void (*multiply_transposed)(const sv_kernels *kernels, real *c, size_t ldc, const real *a,
-                                size_t lda, const real *b, size_t ldb, size_t m, size_t n, size_t k,
-                                void *scratch);
-
     /* The provider for products of two matrices that both are made anew for each. */
     const struct sv_gemm *activations;
 } sv_gemm;
@@ -63,17 +57,15 @@ enum {
     SV_GEMM_SCRATCH = SV_GEMM_TOKENS * SV_GEMM_WIDTH * (sizeof(real) > 6 ? sizeof(real) : 6)
 };
 
-/* multiply_transposed of a provider that packs. */
-void sv_gemm_transposed_by_parts(const sv_gemm *gemm, const sv_kernels *kernels, real *c,
+/* c[m,n] += a[k,m]^T b[k,n]: a weight gradient, k tokens, by the provider's `activations`. Leading
+ * dimensions lda, ldb, ldc; `scratch` has SV_GEMM_SCRATCH bytes. */
+void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels, real *c,
                                  size_t ldc, const real *a, size_t lda, const real *b, size_t ldb,
                                  size_t m, size_t n, size_t k, void *scratch);
 
-/* packed_bytes, pack and multiply_transposed of a provider that reads b in place. */
+/* packed_bytes and pack of a provider that reads b in place. */
 size_t sv_gemm_no_bytes(const sv_kernels *kernels, size_t k, size_t n);
 void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand);
-void sv_gemm_transposed_at_once(const sv_gemm *gemm, const sv_kernels *kernels, real *c, size_t ldc,
-                                const real *a, size_t lda, const real *b, size_t ldb, size_t m,
-                                size_t n, size_t k);
 
 extern const sv_gemm sv_gemm_tile;
 extern const sv_gemm sv_gemm_cblas;

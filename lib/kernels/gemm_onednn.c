@@ -98,16 +98,8 @@ static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_lef
         sv_gemm_cblas.multiply(kernels, c, a, b, m, first, count);
 }
 
-static void multiply_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a,
-                                size_t lda, const real *b, size_t ldb, size_t m, size_t n, size_t k,
-                                void *scratch)
-{
-    (void)scratch;
-    sv_gemm_transposed_at_once(&sv_gemm_onednn, kernels, c, ldc, a, lda, b, ldb, m, n, k);
-}
-
-const sv_gemm sv_gemm_onednn = {"onednn", sv_gemm_no_bytes,    sv_gemm_no_packing,
-                                multiply, multiply_transposed, &sv_gemm_onednn};
+const sv_gemm sv_gemm_onednn = {"onednn", sv_gemm_no_bytes, sv_gemm_no_packing, multiply,
+                                &sv_gemm_onednn};
 
 #else
 

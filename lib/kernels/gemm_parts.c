@@ -1,5 +1,5 @@
-/* What providers share: of those that pack, a weight gradient whose right-hand side is taken in
- * parts that stay in cache; of those that read b in place, nothing to pack. */
+/* A weight gradient by any provider: of one that packs, the right-hand side in parts that stay in
+ * cache. */
 #include "kernels/gemm.h"
 
 static size_t at_most(size_t count, size_t most)
@@ -7,22 +7,25 @@ static size_t at_most(size_t count, size_t most)
     return count < most ? count : most;
 }
 
-void sv_gemm_transposed_by_parts(const sv_gemm *gemm, const sv_kernels *kernels, real *c,
+void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels, real *c,
                                  size_t ldc, const real *a, size_t lda, const real *b, size_t ldb,
                                  size_t m, size_t n, size_t k, void *scratch)
 {
-    for (size_t p = 0; p < k; p += SV_GEMM_TOKENS)
-        for (size_t j = 0; j < n; j += SV_GEMM_WIDTH) {
+    const sv_gemm *by = gemm->activations;
+    int packs = by->packed_bytes(kernels, k, n) > 0;
+    size_t tokens = packs ? SV_GEMM_TOKENS : k, width = packs ? SV_GEMM_WIDTH : n;
+    for (size_t p = 0; p < k; p += tokens)
+        for (size_t j = 0; j < n; j += width) {
             sv_operand right = {.b = b + p * ldb + j,
-                                .k = at_most(k - p, SV_GEMM_TOKENS),
-                                .n = at_most(n - j, SV_GEMM_WIDTH),
+                                .k = at_most(k - p, tokens),
+                                .n = at_most(n - j, width),
                                 .row = ldb,
                                 .column = 1,
                                 .packed = scratch};
             sv_left left = {a + p * lda, 1, lda};
             sv_output sum = {c + j, ldc, 1};
-            gemm->pack(kernels, &right);
-            gemm->multiply(kernels, &sum, &left, &right, m, 0, right.n);
+            by->pack(kernels, &right);
+            by->multiply(kernels, &sum, &left, &right, m, 0, right.n);
         }
 }
 
@@ -38,14 +41,4 @@ void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand)
 {
     (void)kernels;
     (void)operand;
-}
-
-void sv_gemm_transposed_at_once(const sv_gemm *gemm, const sv_kernels *kernels, real *c, size_t ldc,
-                                const real *a, size_t lda, const real *b, size_t ldb, size_t m,
-                                size_t n, size_t k)
-{
-    sv_output sum = {c, ldc, 1};
-    sv_left left = {a, 1, lda};
-    sv_operand right = {.b = b, .k = k, .n = n, .row = ldb, .column = 1};
-    gemm->multiply(kernels, &sum, &left, &right, m, 0, n);
 }

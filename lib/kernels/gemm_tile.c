@@ -24,19 +24,7 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
     {                                                                                              \
         multiply_as(type, kernels, c, a, b, m, first, count);                                      \
     }                                                                                              \
-    static void symbol##_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a, \
-                                    size_t lda, const real *b, size_t ldb, size_t m, size_t n,     \
-                                    size_t k, void *scratch)                                       \
-    {                                                                                              \
-        sv_gemm_transposed_by_parts(&sv_gemm_tile, kernels, c, ldc, a, lda, b, ldb, m, n, k,       \
-                                    scratch);                                                      \
-    }                                                                                              \
-    const sv_gemm symbol = {text,                                                                  \
-                            symbol##_bytes,                                                        \
-                            symbol##_pack,                                                         \
-                            symbol##_multiply,                                                     \
-                            symbol##_transposed,                                                   \
-                            &sv_gemm_tile}
+    const sv_gemm symbol = {text, symbol##_bytes, symbol##_pack, symbol##_multiply, &sv_gemm_tile}
 
 TILE_PROVIDER(sv_gemm_tile, "tile", SV_NUMBER_REAL);
 #ifndef SV_DOUBLE

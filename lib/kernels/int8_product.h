@@ -140,8 +140,7 @@ SV_INLINE void int8_multiply(const sv_output *c, const sv_left *a, const sv_oper
     }
 }
 
-/* A provider. begin() and end() stand around its sums; weight gradients, which inference has none
- * of, are the tiles'. */
+/* A provider. begin() and end() stand around its sums. */
 #define SV_INT8_PROVIDER(symbol, text, sums, begin, end, activations)                              \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
@@ -161,13 +160,6 @@ SV_INLINE void int8_multiply(const sv_output *c, const sv_left *a, const sv_oper
         int8_multiply(c, a, b, m, first, count, sums);                                             \
         end();                                                                                     \
     }                                                                                              \
-    static void symbol##_transposed(const sv_kernels *kernels, real *c, size_t ldc, const real *a, \
-                                    size_t lda, const real *b, size_t ldb, size_t m, size_t n,     \
-                                    size_t k, void *scratch)                                       \
-    {                                                                                              \
-        sv_gemm_tile.multiply_transposed(kernels, c, ldc, a, lda, b, ldb, m, n, k, scratch);       \
-    }                                                                                              \
-    const sv_gemm symbol = {                                                                       \
-        text, symbol##_bytes, symbol##_pack, symbol##_multiply, symbol##_transposed, activations}
+    const sv_gemm symbol = {text, symbol##_bytes, symbol##_pack, symbol##_multiply, activations}
 
 #endif

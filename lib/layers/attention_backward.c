@@ -80,13 +80,14 @@ static void add_weights(const attention_call *call, const attention_work *work, 
     const sv_gemm *gemm = call->run->gemm;
     size_t tokens = call->tokens, c = block->base.in.channels, wide = 3 * block->inner;
     const real *o = call->saved.o + image * tokens * block->inner;
-    gemm->multiply_transposed(context->kernels, share_of(call, SHARE_QKV_WEIGHT, image), c,
-                              work->dqkv, wide, work->xn, c, wide, c, tokens, work->weight_scratch);
+    sv_gemm_multiply_transposed(gemm, context->kernels, share_of(call, SHARE_QKV_WEIGHT, image), c,
+                                work->dqkv, wide, work->xn, c, wide, c, tokens,
+                                work->weight_scratch);
     context->kernels->add_rows(share_of(call, SHARE_QKV_BIAS, image), work->dqkv, tokens, wide);
     if (!block->identity)
-        gemm->multiply_transposed(context->kernels, share_of(call, SHARE_PROJ_WEIGHT, image),
-                                  block->inner, work->dbranch, c, o, block->inner, c, block->inner,
-                                  tokens, work->weight_scratch);
+        sv_gemm_multiply_transposed(
+            gemm, context->kernels, share_of(call, SHARE_PROJ_WEIGHT, image), block->inner,
+            work->dbranch, c, o, block->inner, c, block->inner, tokens, work->weight_scratch);
     context->kernels->add_rows(share_of(call, SHARE_PROJ_BIAS, image), work->dbranch, tokens, c);
 }
 

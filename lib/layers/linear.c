@@ -149,9 +149,9 @@ void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, 
     size_t row = piece / across * PIECE_ROWS, column = piece % across * width;
     size_t rows = sv_tile_here(job->out, row, PIECE_ROWS);
     size_t columns = sv_tile_here(job->in, column, width);
-    run->gemm->multiply_transposed(run->context->kernels, job->dweight + row * job->in + column,
-                                   job->in, job->dy + row, job->out, job->x + column, job->in, rows,
-                                   columns, job->tokens, scratch);
+    sv_gemm_multiply_transposed(
+        run->gemm, run->context->kernels, job->dweight + row * job->in + column, job->in,
+        job->dy + row, job->out, job->x + column, job->in, rows, columns, job->tokens, scratch);
 }
 
 typedef struct weight_jobs {

@@ -86,10 +86,10 @@ static void add_to_shares(const group_call *groups, size_t group, const group_wo
     real *shares[SHARES];
     for (size_t i = 0; i < SHARES; i++)
         shares[i] = sv_share_of(&groups->shares[i], group);
-    gemm->multiply_transposed(kernels, shares[WEIGHT1], c, work->dhidden, hidden, work->xn, c,
-                              hidden, c, tokens, work->weight_scratch);
-    gemm->multiply_transposed(kernels, shares[WEIGHT2], hidden, work->dbranch, c, work->a, hidden,
-                              c, hidden, tokens, work->weight_scratch);
+    sv_gemm_multiply_transposed(gemm, kernels, shares[WEIGHT1], c, work->dhidden, hidden, work->xn,
+                                c, hidden, c, tokens, work->weight_scratch);
+    sv_gemm_multiply_transposed(gemm, kernels, shares[WEIGHT2], hidden, work->dbranch, c, work->a,
+                                hidden, c, hidden, tokens, work->weight_scratch);
     kernels->add_rows(shares[BIAS1], work->dhidden, tokens, hidden);
     kernels->add_rows(shares[BIAS2], work->dbranch, tokens, c);
     kernels->norm_backward_parameters(shares[NORM_WEIGHT], shares[NORM_BIAS], work->dxn,

@@ -178,7 +178,8 @@ static void head_task(void *argument, size_t task, uint32_t worker)
     size_t m = product->m, n = product->n;
     operands of = worker_operands(self, worker);
     if (sums_rows(product)) {
-        gemm->multiply_transposed(kernels, of.c, n, of.a, m, of.b, n, m, n, product->k, of.scratch);
+        sv_gemm_multiply_transposed(gemm, kernels, of.c, n, of.a, m, of.b, n, m, n, product->k,
+                                    of.scratch);
         return;
     }
     sv_operand right = right_side(product, &of);

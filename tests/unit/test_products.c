@@ -183,8 +183,8 @@ START_TEST(test_weight_gradients)
         const size_t *shape = shapes[i];
         matrix a = make(shape[0], shape[2], true, 4), b = make(shape[2], shape[1], false, 5);
         matrix before = make(shape[0], shape[1], false, 6), c = make(shape[0], shape[1], false, 6);
-        of->gemm->multiply_transposed(k, c.x, c.row, a.x, a.column, b.x, b.row, shape[0], shape[1],
-                                      shape[2], scratch);
+        sv_gemm_multiply_transposed(of->gemm, k, c.x, c.row, a.x, a.column, b.x, b.row, shape[0],
+                                    shape[1], shape[2], scratch);
         check(of, c.x, c.row, &before, &a, &b, shape);
         free(a.x);
         free(b.x);
