@@ -37,21 +37,30 @@ SV_INLINE __m512i round_pairs(__m512 first, __m512 second)
     return _mm512_permutexvar_epi16(lanes, (__m512i)_mm512_cvtne2ps_pbh(second, first));
 }
 
-/* A row of a unit for each part. What two roundings leave has no more than bfloat16's 8 digits. */
+/* x without the digits that bfloat16 has not. */
+SV_INLINE __m512 cut_half(__m512 x)
+{
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32((int)0xFFFF0000)));
+}
+
+/* A row of a unit for each part. What the rounded first part leaves has 16 digits: the upper and
+ * the lower 8 are the other two. The first is rounded and not cut, so that the terms which a
+ * product leaves out have either sign. */
 SV_INLINE void split(__m512i out[PARTS_MOST], __m512 first, __m512 second, const size_t parts)
 {
     if (parts == 1) {
         out[0] = round_pairs(first, second);
         return;
     }
-    SV_REGISTERS
-    for (size_t part = 0; part + 1 < PARTS_MOST; part++) {
-        __m512i a = round_half(first), b = round_half(second);
-        out[part] = join_halves(a, b);
-        first = _mm512_sub_ps(first, _mm512_castsi512_ps(a));
-        second = _mm512_sub_ps(second, _mm512_castsi512_ps(b));
-    }
-    out[PARTS_MOST - 1] = join_halves(_mm512_castps_si512(first), _mm512_castps_si512(second));
+    __m512i a = round_half(first), b = round_half(second);
+    out[0] = join_halves(a, b);
+    first = _mm512_sub_ps(first, _mm512_castsi512_ps(a));
+    second = _mm512_sub_ps(second, _mm512_castsi512_ps(b));
+    out[1] = join_halves(_mm512_castps_si512(first), _mm512_castps_si512(second));
+    first = _mm512_sub_ps(first, cut_half(first));
+    second = _mm512_sub_ps(second, cut_half(second));
+    out[2] = join_halves(_mm512_castps_si512(first), _mm512_castps_si512(second));
 }
 
 SV_INLINE void put_row(unit_rows *units, size_t step, size_t row, __m512 first, __m512 second,
