@@ -5,12 +5,12 @@
 
 SV_INLINE void load_sums(const bf16_block *block, const int two_rows, const int two_columns)
 {
-    size_t row_bytes = block->ldc * sizeof(float);
-    const float *upper = block->c, *lower = block->c + UNIT * block->ldc;
-    if (!block->accumulate) {
+    if (!block->start) {
         zero_sums();
         return;
     }
+    size_t row_bytes = block->start_row * sizeof(float);
+    const float *upper = block->start, *lower = upper + UNIT * block->start_row;
     _tile_loadd(0, upper, row_bytes);
     if (two_columns)
         _tile_loadd(1, upper + UNIT, row_bytes);

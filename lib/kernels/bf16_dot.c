@@ -20,9 +20,10 @@ SV_INLINE void add_rows(const bf16_block *block, size_t row, const int two_colum
     SV_REGISTERS
     for (size_t r = 0; r < ROWS_AT_ONCE; r++)
         for (size_t v = 0; v < 2; v++)
-            sum[r][v] = block->accumulate && v <= (size_t)two_columns
-                            ? _mm512_loadu_ps(c + r * block->ldc + v * UNIT)
-                            : _mm512_setzero_ps();
+            sum[r][v] =
+                block->start && v <= (size_t)two_columns
+                    ? _mm512_loadu_ps(block->start + (row + r) * block->start_row + v * UNIT)
+                    : _mm512_setzero_ps();
     for (size_t s = 0; s < block->steps; s++)
         for (size_t p = 0; p < UNIT; p++) {
             __m512i first = block->right[0][s].rows[p],

@@ -28,8 +28,9 @@ typedef struct bf16_block {
     size_t ldc;
     const unit_rows *left, *right[2];
     size_t steps;
-    int accumulate;
-    bf16_job *next; /* what may be made while the sums are */
+    const float *start; /* what sums start from: row i at start[i * start_row]; NULL: 0 */
+    size_t start_row;   /* 0: the same for all rows, a bias */
+    bf16_job *next;     /* what may be made while the sums are */
 } bf16_block;
 
 static size_t bf16_steps(size_t k)
@@ -101,8 +102,11 @@ SV_INLINE void bf16_add_block(const bf16_block *block, size_t rows, size_t colum
     bf16_block beside = *block;
     beside.c = whole;
     beside.ldc = BLOCK;
-    if (block->accumulate)
-        copy_block(whole, BLOCK, block->c, block->ldc, rows, columns);
+    if (block->start) {
+        beside.start = whole;
+        beside.start_row = BLOCK;
+        copy_block(whole, BLOCK, block->start, block->start_row, rows, columns);
+    }
     sums(&beside, rows > UNIT, columns > UNIT);
     copy_block(block->c, block->ldc, whole, BLOCK, rows, columns);
 }
@@ -128,13 +132,15 @@ SV_INLINE void bf16_multiply_rows(const sv_output *c, const sv_operand *b, const
 {
     const unit_rows *packed = b->packed;
     size_t all = bf16_steps(b->k), end = first + count;
+    int accumulate = c->accumulate || job->s > 0;
     bf16_block block = {.ldc = c->ldc,
                         .left = job->to,
                         .steps = job->steps,
-                        .accumulate = c->accumulate || job->s > 0,
+                        .start_row = accumulate ? c->ldc : 0,
                         .next = next};
     for (size_t j = first; j < end; j += BLOCK) {
         block.c = c->c + job->i * c->ldc + j;
+        block.start = accumulate ? block.c : c->bias ? c->bias + j : NULL;
         block.right[0] = packed + (j / UNIT * all + job->s) * parts;
         block.right[1] = block.right[0] + all * parts;
         bf16_add_block(&block, job->rows, end - j < BLOCK ? end - j : BLOCK, sums);
@@ -142,7 +148,7 @@ SV_INLINE void bf16_multiply_rows(const sv_output *c, const sv_operand *b, const
     bf16_make_rest(next, parts);
 }
 
-/* c[m, first..first+count-1] = or += a[m,k] b[k, the same columns]. Units of one part are not made
+/* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Units of one part are not made
  * beside sums, and take turns in one place. Every element is summed in the
  * order of k, whatever m, first and count are. */
 SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,

@@ -1,23 +1,21 @@
-/* GELU in its exact form, with bias and dropout in the same pass. Hendrycks, Gimpel 2016. */
+/* GELU in its exact form, with dropout in the same pass. Hendrycks, Gimpel 2016. */
 #include "kernels/local.h"
 #include "kernels/normal.h"
 
-/* u[t,c] += bias[c];  a[t,c] = gelu(u) * keep * scale,  gelu(u) = u * Phi(u).
- * keep is 1 or 0 by the mask's bit; without a mask keep * scale is 1. a may be u where u is not
- * needed again. */
-void SV_ISA(sv_bias_gelu)(real *a, real *u, const real *bias, const uint32_t *mask, real scale,
-                          size_t first_token, size_t tokens, size_t c)
+/* a[t,c] = gelu(u) * keep * scale,  gelu(u) = u * Phi(u).
+ * keep is 1 or 0 by the mask's bit; without a mask keep * scale is 1. a may be u. */
+void SV_ISA(sv_gelu)(real *a, const real *u, const uint32_t *mask, real scale, size_t first_token,
+                     size_t tokens, size_t c)
 {
     for (size_t t = 0; t < tokens; t++, u += c, a += c) {
         size_t token = first_token + t;
         const uint32_t *words = mask ? mask + token / 32 * c : NULL;
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
-            vreal v = v_load_some(u + i, some) + v_load_some(bias + i, some);
+            vreal v = v_load_some(u + i, some);
             vreal y = v * normal_cdf(v, NULL);
             if (words)
                 y = v_keep(v_mask_some(words + i, 1u << token % 32, some), y * v_set(scale));
-            v_store_some(u + i, v, some);
             v_store_some(a + i, y, some);
         }
     }
@@ -46,14 +44,5 @@ void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *
                 v_store_some(a + t * c + i, y, some);
             v_store_some(du + i, dy, some);
         }
-    }
-}
-
-/* y[i] = gelu(x[i]) */
-void SV_ISA(sv_gelu)(real *y, const real *x, size_t elements)
-{
-    for (size_t i = 0; i < elements; i += LANES) {
-        vreal v = v_load_some(x + i, elements - i);
-        v_store_some(y + i, v * normal_cdf(v, NULL), elements - i);
     }
 }

@@ -21,11 +21,12 @@ typedef struct sv_left {
     size_t row, column;
 } sv_left;
 
-/* Where a product goes: c[m,n] = it, or += it. */
+/* Where a product goes: c[i, j] = bias[j] + it, or += it. */
 typedef struct sv_output {
     real *c;
     size_t ldc;
     int accumulate;
+    const real *bias; /* [n], NULL: none; only where not accumulate */
 } sv_output;
 
 typedef struct sv_gemm {
@@ -35,9 +36,9 @@ typedef struct sv_gemm {
     size_t (*packed_bytes)(const sv_kernels *kernels, size_t k, size_t n);
     void (*pack)(const sv_kernels *kernels, const sv_operand *operand);
 
-    /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. first is a multiple of
-     * SV_GEMM_COLUMNS that leaves at least SV_GEMM_REST columns, and so is the part's end where it
-     * is not n. */
+    /* c[m, first..first+count-1] of a[m,k] b[k, the same columns], and of the bias, whose element 0
+     * belongs to column 0 of c. first is a multiple of SV_GEMM_COLUMNS that leaves at least
+     * SV_GEMM_REST columns, and so is the part's end where it is not n. */
     void (*multiply)(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
                      const sv_operand *b, size_t m, size_t first, size_t count);
 
@@ -66,6 +67,10 @@ void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels,
 /* packed_bytes and pack of a provider that reads b in place. */
 size_t sv_gemm_no_bytes(const sv_kernels *kernels, size_t k, size_t n);
 void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand);
+
+/* For a provider that knows no bias: writes it to `count` columns of c[m, n] from number `first`,
+ * where there is one. Whether the product is to be added to what c then holds. */
+int sv_gemm_put_bias(const sv_output *c, size_t m, size_t first, size_t count);
 
 extern const sv_gemm sv_gemm_tile;
 extern const sv_gemm sv_gemm_cblas;

@@ -44,9 +44,10 @@ static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_lef
 {
     (void)kernels;
     int left = a->column == 1, right = b->column == 1;
+    real beta = (real)sv_gemm_put_bias(c, m, first, count);
     GEMM(CblasRowMajor, left ? CblasNoTrans : CblasTrans, right ? CblasNoTrans : CblasTrans, (int)m,
          (int)count, (int)b->k, 1, a->a, (int)(left ? a->row : a->column), b->b + first * b->column,
-         (int)(right ? b->row : b->column), (real)c->accumulate, c->c + first, (int)c->ldc);
+         (int)(right ? b->row : b->column), beta, c->c + first, (int)c->ldc);
 }
 
 const sv_gemm sv_gemm_cblas = {"cblas", sv_gemm_no_bytes, sv_gemm_no_packing, multiply,

@@ -87,12 +87,12 @@ static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_lef
                      const sv_operand *b, size_t m, size_t first, size_t count)
 {
     int left = a->column == 1, right = b->column == 1;
+    float beta = (float)sv_gemm_put_bias(c, m, first, count);
     int threads = hold_threads();
-    dnnl_status_t status =
-        dnnl_sgemm(left ? 'N' : 'T', right ? 'N' : 'T', (dnnl_dim_t)m, (dnnl_dim_t)count,
-                   (dnnl_dim_t)b->k, 1, a->a, (dnnl_dim_t)(left ? a->row : a->column),
-                   b->b + first * b->column, (dnnl_dim_t)(right ? b->row : b->column),
-                   c->accumulate ? 1 : 0, c->c + first, (dnnl_dim_t)c->ldc);
+    dnnl_status_t status = dnnl_sgemm(
+        left ? 'N' : 'T', right ? 'N' : 'T', (dnnl_dim_t)m, (dnnl_dim_t)count, (dnnl_dim_t)b->k, 1,
+        a->a, (dnnl_dim_t)(left ? a->row : a->column), b->b + first * b->column,
+        (dnnl_dim_t)(right ? b->row : b->column), beta, c->c + first, (dnnl_dim_t)c->ldc);
     release_threads(threads);
     if (status != dnnl_success)
         sv_gemm_cblas.multiply(kernels, c, a, b, m, first, count);

@@ -1,6 +1,8 @@
 /* A weight gradient by any provider: of one that packs, the right-hand side in parts that stay in
- * cache. */
+ * cache. And what providers share that leave a part of the work to others. */
 #include "kernels/gemm.h"
+
+#include <string.h>
 
 static size_t at_most(size_t count, size_t most)
 {
@@ -23,7 +25,7 @@ void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels,
                                 .column = 1,
                                 .packed = scratch};
             sv_left left = {a + p * lda, 1, lda};
-            sv_output sum = {c + j, ldc, 1};
+            sv_output sum = {c + j, ldc, 1, NULL};
             by->pack(kernels, &right);
             by->multiply(kernels, &sum, &left, &right, m, 0, right.n);
         }
@@ -41,4 +43,13 @@ void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand)
 {
     (void)kernels;
     (void)operand;
+}
+
+int sv_gemm_put_bias(const sv_output *c, size_t m, size_t first, size_t count)
+{
+    if (c->accumulate || !c->bias)
+        return c->accumulate;
+    for (size_t i = 0; i < m; i++)
+        memcpy(c->c + i * c->ldc + first, c->bias + first, count * sizeof(real));
+    return 1;
 }

@@ -5,7 +5,7 @@
 static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv_output *c,
                         const sv_left *a, const sv_operand *b, size_t m, size_t first, size_t count)
 {
-    sv_tile_product product = {c->c,   c->ldc,    c->accumulate, a->a,
+    sv_tile_product product = {c->c,   c->ldc,    c->accumulate, c->bias, a->a,
                                a->row, a->column, b->packed,     b->k};
     kernels->tile_multiply(&product, type, m, first, count);
 }

@@ -86,24 +86,27 @@ static void int8_make_left(int8_left *left, const sv_left *a, size_t i, size_t r
     int8_make(left->units + 1, 2, left->factors + UNIT, &from, 0x80);
 }
 
-/* c[rows, columns] = or += (sums - offsets) * the panel's factors * the rows' factors */
-SV_INLINE void int8_put(float *c, size_t ldc, const int32_t *sums, const int8_panel *panel,
-                        const float *factors, size_t rows, size_t columns, int accumulate)
+/* c[rows, j..] = bias + or += (sums - offsets) * the panel's factors * the rows' factors; at most
+ * 16 columns */
+SV_INLINE void int8_put(const sv_output *c, size_t j, const int32_t *sums, const int8_panel *panel,
+                        const float *factors, size_t rows, size_t columns)
 {
+    float *to = c->c + j;
     __mmask16 lanes = first_lanes(columns);
     __m512i offset = _mm512_loadu_si512(panel->offsets);
-    __m512 factor = _mm512_loadu_ps(panel->factors);
-    for (size_t i = 0; i < rows; i++, c += ldc, sums += BLOCK) {
+    __m512 factor = _mm512_loadu_ps(panel->factors), bias = _mm512_setzero_ps();
+    if (c->bias)
+        bias = _mm512_maskz_loadu_ps(lanes, c->bias + j);
+    for (size_t i = 0; i < rows; i++, to += c->ldc, sums += BLOCK) {
         __m512i sum = _mm512_sub_epi32(_mm512_loadu_si512(sums), offset);
         __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), factor);
-        __m512 row = _mm512_set1_ps(factors[i]);
-        value = accumulate ? _mm512_fmadd_ps(value, row, _mm512_maskz_loadu_ps(lanes, c))
-                           : _mm512_mul_ps(value, row);
-        _mm512_mask_storeu_ps(c, lanes, value);
+        __m512 before = c->accumulate ? _mm512_maskz_loadu_ps(lanes, to) : bias;
+        _mm512_mask_storeu_ps(to, lanes,
+                              _mm512_fmadd_ps(value, _mm512_set1_ps(factors[i]), before));
     }
 }
 
-/* c[rows, first..end-1] = or += left * the panels of these columns */
+/* c[rows, first..end-1] of left and the panels of these columns */
 SV_INLINE void int8_add_rows(const sv_output *c, size_t rows, const int8_left *left,
                              const char *panels, size_t depth, size_t first, size_t end,
                              int8_sums *sums)
@@ -114,14 +117,13 @@ SV_INLINE void int8_add_rows(const sv_output *c, size_t rows, const int8_left *l
         const int8_panel *one = (const void *)(panels + j / UNIT * bytes);
         const int8_panel *two = j + UNIT < end ? (const void *)((const char *)one + bytes) : one;
         sums(made, left->units, one->units, two->units, steps, rows);
-        int8_put(c->c + j, c->ldc, made, one, left->factors, rows, end - j, c->accumulate);
+        int8_put(c, j, made, one, left->factors, rows, end - j);
         if (two != one)
-            int8_put(c->c + j + UNIT, c->ldc, made + UNIT, two, left->factors, rows, end - j - UNIT,
-                     c->accumulate);
+            int8_put(c, j + UNIT, made + UNIT, two, left->factors, rows, end - j - UNIT);
     }
 }
 
-/* c[m, first..first+count-1] = or += a[m,k] b[k, the same columns]. Every element is summed in the
+/* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Every element is summed in the
  * order of k, whatever m, first and count are. */
 SV_INLINE void int8_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,
                              size_t first, size_t count, int8_sums *sums)
@@ -131,7 +133,7 @@ SV_INLINE void int8_multiply(const sv_output *c, const sv_left *a, const sv_oper
     for (size_t p = 0; p < b->k; p += CUT) {
         size_t depth = int8_cut(b->k, p);
         for (size_t i = 0; i < m; i += BLOCK) {
-            sv_output rows_of_c = {c->c + i * c->ldc, c->ldc, c->accumulate || p > 0};
+            sv_output rows_of_c = {c->c + i * c->ldc, c->ldc, c->accumulate || p > 0, c->bias};
             size_t rows = m - i < BLOCK ? m - i : BLOCK;
             int8_make_left(&left, a, i, rows, p, b->k);
             int8_add_rows(&rows_of_c, rows, &left, panels, depth, first, first + count, sums);

@@ -53,11 +53,12 @@ typedef enum sv_number_type {
     SV_NUMBER_TYPES
 } sv_number_type;
 
-/* c[m, ...] = or += a[m,k] b[k, ...]; element (i, p) of a at a[i * row + p * column]. */
+/* c[m, ...] = bias + or += a[m,k] b[k, ...]; element (i, p) of a at a[i * row + p * column]. */
 typedef struct sv_tile_product {
     real *c;
     size_t ldc;
     int accumulate;
+    const real *bias; /* a number for each column of c; NULL: 0 */
     const real *a;
     size_t row, column;
     const void *packed; /* b */
@@ -83,26 +84,23 @@ typedef struct sv_kernels {
 
     /* gelu.c. mask NULL: no dropout; gelu_backward's a NULL: not wanted. first_token numbers the
      * first row for the mask. */
-    void (*bias_gelu)(real *a, real *u, const real *bias, const uint32_t *mask, real scale,
-                      size_t first_token, size_t tokens, size_t c);
+    void (*gelu)(real *a, const real *u, const uint32_t *mask, real scale, size_t first_token,
+                 size_t tokens, size_t c);
     void (*gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
                           size_t first_token, size_t tokens, size_t c);
-
-    void (*gelu)(real *y, const real *x, size_t elements);
 
     /* softmax.c. kept is p where there is no mask. */
     void (*attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);
     real (*attention_softmax_backward)(real *ds, const real *p, const real *dp, const real *scores,
                                        const sv_attention_rows *call);
 
-    /* residual.c. bias NULL: none. */
-    void (*residual)(real *y, const real *x, const real *branch, const real *bias,
-                     const uint32_t *mask, real scale, const real *path, size_t image_tokens,
-                     size_t first_token, size_t tokens, size_t c);
+    /* residual.c */
+    void (*residual)(real *y, const real *x, const real *branch, const uint32_t *mask, real scale,
+                     const real *path, size_t image_tokens, size_t first_token, size_t tokens,
+                     size_t c);
     void (*residual_backward)(real *dbranch, const real *dy, const uint32_t *mask, real scale,
                               const real *path, size_t image_tokens, size_t first_token,
                               size_t tokens, size_t c);
-    void (*add_bias)(real *y, const real *bias, size_t rows, size_t c);
     void (*add_rows)(real *sum, const real *x, size_t rows, size_t c);
     void (*add)(real *y, const real *x, size_t elements);
 

@@ -19,21 +19,19 @@ void SV_ISA(sv_layer_norm_backward)(real *dx, const real *dy, const real *x, con
                                     const real *rstd, const real *weight, size_t tokens, size_t c);
 void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                     const real *rstd, const real *weight, size_t tokens, size_t c);
-void SV_ISA(sv_bias_gelu)(real *a, real *u, const real *bias, const uint32_t *mask, real scale,
-                          size_t first_token, size_t tokens, size_t c);
+void SV_ISA(sv_gelu)(real *a, const real *u, const uint32_t *mask, real scale, size_t first_token,
+                     size_t tokens, size_t c);
 void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
                               size_t first_token, size_t tokens, size_t c);
-void SV_ISA(sv_gelu)(real *y, const real *x, size_t elements);
 void SV_ISA(sv_attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);
 real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *dp,
                                            const real *scores, const sv_attention_rows *call);
-void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const real *bias,
-                         const uint32_t *mask, real scale, const real *path, size_t image_tokens,
-                         size_t first_token, size_t tokens, size_t c);
+void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const uint32_t *mask,
+                         real scale, const real *path, size_t image_tokens, size_t first_token,
+                         size_t tokens, size_t c);
 void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, const uint32_t *mask, real scale,
                                   const real *path, size_t image_tokens, size_t first_token,
                                   size_t tokens, size_t c);
-void SV_ISA(sv_add_bias)(real *y, const real *bias, size_t rows, size_t c);
 void SV_ISA(sv_add_rows)(real *sum, const real *x, size_t rows, size_t c);
 void SV_ISA(sv_add)(real *y, const real *x, size_t elements);
 void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_map *map, size_t first_token,

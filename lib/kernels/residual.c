@@ -1,11 +1,11 @@
-/* The end of a block: bias, dropout, DropPath and shortcut in one pass; and sums over rows. */
+/* The end of a block: dropout, DropPath and shortcut in one pass; and sums over rows. */
 #include "kernels/local.h"
 
-/* y[t,c] = x[t,c] + path[image] * keep * scale * (branch[t,c] + bias[c]).
+/* y[t,c] = x[t,c] + path[image] * keep * scale * branch[t,c].
  * path NULL: 1. y may be branch. Huang, Sun, Liu, Sedra, Weinberger 2016 (stochastic depth). */
-void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const real *bias,
-                         const uint32_t *mask, real scale, const real *path, size_t image_tokens,
-                         size_t first_token, size_t tokens, size_t c)
+void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const uint32_t *mask,
+                         real scale, const real *path, size_t image_tokens, size_t first_token,
+                         size_t tokens, size_t c)
 {
     for (size_t t = 0; t < tokens; t++, x += c, y += c, branch += c) {
         size_t token = first_token + t;
@@ -14,8 +14,6 @@ void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const real 
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
             vreal b = v_load_some(branch + i, some);
-            if (bias)
-                b += v_load_some(bias + i, some);
             if (words)
                 b = v_keep(v_mask_some(words + i, 1u << token % 32, some), b);
             v_store_some(y + i, v_load_some(x + i, some) + v_set(factor) * b, some);
@@ -40,14 +38,6 @@ void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, const uint32_t 
             v_store_some(dbranch + i, g, some);
         }
     }
-}
-
-/* y[r,c] += bias[c] */
-void SV_ISA(sv_add_bias)(real *y, const real *bias, size_t rows, size_t c)
-{
-    for (size_t r = 0; r < rows; r++, y += c)
-        for (size_t i = 0; i < c; i += LANES)
-            v_store_some(y + i, v_load_some(y + i, c - i) + v_load_some(bias + i, c - i), c - i);
 }
 
 /* sum[c] += sum_r x[r,c], rows in order: the backward of y[r,c] = ... + bias[c]. */

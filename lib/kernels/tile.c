@@ -32,6 +32,7 @@ typedef struct tile_sides {
     size_t row, column;
     const char *panel;   /* panel[p, vectors * LANES] */
     const real *factors; /* [vectors * LANES], one for each column */
+    const real *bias;    /* [width], likewise; NULL: 0 */
     size_t depth;
 } tile_sides;
 
@@ -62,7 +63,7 @@ typedef struct tile_form {
     sv_number_type type;
 } tile_form;
 
-SV_INLINE void store_row(real *c, const vreal *sum, const real *factors, const tile_form form,
+SV_INLINE void store_row(real *c, const vreal *sum, const tile_sides *sides, const tile_form form,
                          size_t width, int accumulate)
 {
     SV_REGISTERS
@@ -70,14 +71,16 @@ SV_INLINE void store_row(real *c, const vreal *sum, const real *factors, const t
         size_t some = width - v * LANES;
         vreal value = sum[v];
         if (form.type == SV_NUMBER_INT8)
-            value *= v_load(factors + v * LANES);
+            value *= v_load(sides->factors + v * LANES);
         if (accumulate)
             value += v_load_some(c + v * LANES, some);
+        else if (sides->bias)
+            value += v_load_some(sides->bias + v * LANES, some);
         v_store_some(c + v * LANES, value, some);
     }
 }
 
-/* c[rows, width] = or += a[rows, depth] panel[depth, width] */
+/* c[rows, width] = bias + or += a[rows, depth] panel[depth, width] */
 SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, const tile_form form,
                               size_t width, int accumulate)
 {
@@ -111,7 +114,7 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     }
     SV_REGISTERS
     for (size_t r = 0; r < form.rows; r++)
-        store_row(c + r * ldc, sum[r], sides->factors, form, width, accumulate);
+        store_row(c + r * ldc, sum[r], sides, form, width, accumulate);
 }
 
 /* All m rows against one panel: `rows` at once, then half of them, then one by one. */
@@ -181,9 +184,9 @@ static multiply_function *const MULTIPLIES[NUMBER_TYPES][WIDEST + 1] = {PANELS(m
 #endif
 };
 
-/* c[m, first..first+count-1] = a[m,k] b[k, the same columns], or += with `accumulate`; b packed,
- * element (i, p) of a at a[i * row + p * column]. Every element of c is summed in the order of p,
- * whatever m is. */
+/* c[m, first..first+count-1] = bias + a[m,k] b[k, the same columns], or += with `accumulate`; b
+ * packed, element (i, p) of a at a[i * row + p * column]. Every element of c is summed in the order
+ * of p, whatever m is. */
 void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type type, size_t m,
                               size_t first, size_t count)
 {
@@ -200,6 +203,7 @@ void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type typ
                                 product->column,
                                 panel + lanes * (factors + p * number_bytes(type)),
                                 (const real *)(const void *)panel,
+                                product->bias ? product->bias + first + j : NULL,
                                 depth};
             MULTIPLIES[type][vectors](product->c + first + j, product->ldc, &sides, m, width,
                                       product->accumulate || p > 0);

@@ -43,8 +43,8 @@ void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
     size_t c = block->base.in.channels, wide = 3 * block->inner;
     list[SHARE_QKV_WEIGHT] = (sv_share){block->qkv.weight, wide * c, NULL};
     list[SHARE_PROJ_WEIGHT] = (sv_share){block->proj.weight, c * block->inner, NULL};
-    list[SHARE_QKV_BIAS] = (sv_share){block->qkv_bias, wide, NULL};
-    list[SHARE_PROJ_BIAS] = (sv_share){block->proj_bias, c, NULL};
+    list[SHARE_QKV_BIAS] = (sv_share){block->qkv.bias, wide, NULL};
+    list[SHARE_PROJ_BIAS] = (sv_share){block->proj.bias, c, NULL};
     list[SHARE_NORM_WEIGHT] = (sv_share){block->norm_weight, c, NULL};
     list[SHARE_NORM_BIAS] = (sv_share){block->norm_bias, c, NULL};
     list[SHARE_SCALE] = (sv_share){SV_NO_PARAMETER, block->heads, NULL};
@@ -145,16 +145,6 @@ uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t hea
            (image * call->block->heads + head) * call->mask_blocks * call->tokens;
 }
 
-void sv_attention_project(const attention_call *call, real *qkv, const real *xn, size_t rows)
-{
-    const attention_block *block = call->block;
-    const sv_run *run = call->run;
-    sv_linear_forward(&block->qkv, run, qkv, xn, rows);
-    if (block->qkv_bias != SV_NO_PARAMETER)
-        run->context->kernels->add_bias(qkv, run->weights + block->qkv_bias, rows,
-                                        3 * block->inner);
-}
-
 static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
 {
     const attention_block *block = (const attention_block *)layer;
@@ -195,12 +185,12 @@ static void find_parameters(attention_block *block, const sv_parameter_table *ta
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
     sv_linear_init(&block->qkv, 3 * block->inner, c,
-                   sv_layer_parameter(table, names->qkv, ".weight"));
-    block->qkv_bias = sv_layer_parameter_if(table, names->qkv, ".bias");
-    block->proj_bias = sv_layer_parameter_if(table, names->proj, ".bias");
+                   sv_layer_parameter(table, names->qkv, ".weight"),
+                   sv_layer_parameter_if(table, names->qkv, ".bias"));
     size_t proj = sv_layer_parameter_if(table, names->proj, ".weight");
     block->identity = proj == SV_NO_PARAMETER;
-    sv_linear_init(&block->proj, c, block->inner, proj);
+    sv_linear_init(&block->proj, c, block->inner, proj,
+                   sv_layer_parameter_if(table, names->proj, ".bias"));
     block->temperature = sv_layer_parameter_if(table, names->temperature, "");
 }
 

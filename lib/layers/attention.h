@@ -9,11 +9,11 @@ typedef struct attention_block {
     sv_layer base;
     size_t heads, head_dim, inner; /* inner = heads * head_dim */
     sv_linear qkv, proj;
-    int identity;                                       /* no projection: inner is the width */
-    size_t norm_weight, norm_bias, qkv_bias, proj_bias; /* offsets, or SV_NO_PARAMETER */
-    size_t temperature;                                 /* offset; SV_NO_PARAMETER: 1 / sqrt(d) */
-    int per_head; /* a factor for each head; else one divisor */
-    int masked;   /* a token does not see itself */
+    int identity;                  /* no projection: inner is the width */
+    size_t norm_weight, norm_bias; /* offsets */
+    size_t temperature;            /* offset; SV_NO_PARAMETER: 1 / sqrt(d) */
+    int per_head;                  /* a factor for each head; else one divisor */
+    int masked;                    /* a token does not see itself */
     real eps;
     double drop_path;
     uint32_t threshold; /* of the attention weights' dropout; 0: none */
@@ -80,9 +80,6 @@ sv_attention_rows sv_attention_rows_of(const attention_call *call, size_t image,
 
 /* The first mask word of an image's head; NULL without dropout. */
 uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t head);
-
-/* qkv[rows, 3 inner] = xn W^T + b */
-void sv_attention_project(const attention_call *call, real *qkv, const real *xn, size_t rows);
 
 /* One head of one image, from work's qkv to its columns of o[T, inner]. */
 void sv_attention_head(const attention_call *call, attention_work *work, real *o, size_t image,

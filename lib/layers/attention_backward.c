@@ -25,9 +25,9 @@ static real attend_backward(const attention_call *call, attention_work *work, co
     const real *q = head->q + first * row, *doutput = head->doutput + first * block->inner;
     real *kept = rows->mask ? work->kept : work->p, *ds = work->dp;
     const sv_run *run = call->run;
-    sv_output scores = {work->scores, tokens, 0}, dp = {work->dp, tokens, 0};
-    sv_output dv = {head->dv, row, first > 0}, dk = {head->dk, row, first > 0};
-    sv_output dq = {head->dq + first * row, row, 0};
+    sv_output scores = {work->scores, tokens, 0, NULL}, dp = {work->dp, tokens, 0, NULL};
+    sv_output dv = {head->dv, row, first > 0, NULL}, dk = {head->dk, row, first > 0, NULL};
+    sv_output dq = {head->dq + first * row, row, 0, NULL};
     sv_left left_q = {q, row, 1}, left_doutput = {doutput, block->inner, 1};
     sv_left left_ds = {ds, tokens, 1}, ds_t = {ds, 1, tokens}, kept_t = {kept, 1, tokens};
     sv_multiply(run, &scores, &left_q, &work->keys_t, here);
@@ -105,7 +105,7 @@ static void image_backward(const attention_call *call, attention_work *work, siz
     const real *mean = saved->mean + token, *rstd = saved->rstd + token;
     kernels->norm_apply(work->xn, x, mean, rstd, weight, run->weights + block->norm_bias, tokens,
                         c);
-    sv_attention_project(call, work->qkv, work->xn, tokens);
+    sv_linear_forward(&block->qkv, run, work->qkv, work->xn, tokens);
     kernels->residual_backward(work->dbranch, dy, NULL, 1, saved->path, tokens, token, tokens, c);
     if (block->identity)
         memcpy(work->doutput, work->dbranch, tokens * c * sizeof(real));

@@ -27,7 +27,7 @@ static void project_task(void *argument, size_t task, uint32_t worker)
                                             call->in + (few->image * call->tokens + first) * c,
                                             weights + block->norm_weight,
                                             weights + block->norm_bias, rows, c, block->eps);
-    sv_attention_project(call, few->work.qkv + first * 3 * block->inner, xn, rows);
+    sv_linear_forward(&block->qkv, call->run, few->work.qkv + first * 3 * block->inner, xn, rows);
 }
 
 static void head_task(void *argument, size_t head, uint32_t worker)

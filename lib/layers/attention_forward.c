@@ -34,8 +34,8 @@ static void attend(const attention_call *call, const attention_work *work, real 
     size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
     sv_attention_rows rows = sv_attention_rows_of(call, image, head, first);
     real *p = work->scores;
-    sv_output scores = {p, tokens, 0},
-              output = {o + first * block->inner + head * d, block->inner, 0};
+    sv_output scores = {p, tokens, 0, NULL},
+              output = {o + first * block->inner + head * d, block->inner, 0, NULL};
     sv_left queries = {work->qkv + first * row + head * d, row, 1}, kept = {p, tokens, 1};
     sv_multiply(run, &scores, &queries, &work->keys_t, rows.rows);
     kernels->attention_softmax(p, p, p, &rows);
@@ -68,15 +68,13 @@ void sv_attention_finish(const attention_call *call, const real *o, size_t first
     const sv_run *run = call->run;
     size_t c = block->base.in.channels;
     real *y = call->out + first * c;
-    const real *branch = o, *bias = NULL;
+    const real *branch = o;
     if (!block->identity) {
         sv_linear_forward(&block->proj, run, y, o, rows);
         branch = y;
     }
-    if (block->proj_bias != SV_NO_PARAMETER)
-        bias = run->weights + block->proj_bias;
-    run->context->kernels->residual(y, call->in + first * c, branch, bias, NULL, 1,
-                                    call->saved.path, call->tokens, first, rows, c);
+    run->context->kernels->residual(y, call->in + first * c, branch, NULL, 1, call->saved.path,
+                                    call->tokens, first, rows, c);
 }
 
 static void image_task(void *argument, size_t image, uint32_t worker)
@@ -92,7 +90,7 @@ static void image_task(void *argument, size_t image, uint32_t worker)
     run->context->kernels->layer_norm(work.xn, rows.mean, rows.rstd, call->in + image * tokens * c,
                                       weights + block->norm_weight, weights + block->norm_bias,
                                       tokens, c, block->eps);
-    sv_attention_project(call, work.qkv, work.xn, tokens);
+    sv_linear_forward(&block->qkv, run, work.qkv, work.xn, tokens);
     for (size_t head = 0; head < block->heads; head++)
         sv_attention_head(call, &work, rows.o, image, head);
     sv_attention_finish(call, rows.o, image * tokens, tokens);

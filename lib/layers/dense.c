@@ -5,7 +5,6 @@
 typedef struct dense_layer {
     sv_layer base;
     sv_linear linear;
-    size_t bias;
 } dense_layer;
 
 typedef struct dense_call {
@@ -42,10 +41,9 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const dense_call *call = argument;
     const sv_linear *linear = &call->dense->linear;
     sv_linear_part part = sv_linear_part_of(&call->cut, task);
-    real *y = call->out + part.first * linear->out;
-    sv_linear_forward_part(linear, call->run, y, call->in + part.first * linear->in, part.tokens,
-                           part.columns.first, part.columns.count);
-    sv_linear_add_bias(linear, call->run, y, call->dense->bias, part.tokens, part.columns);
+    sv_linear_forward_part(linear, call->run, call->out + part.first * linear->out,
+                           call->in + part.first * linear->in, part.tokens, part.columns.first,
+                           part.columns.count);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
@@ -77,7 +75,8 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     sv_weight_job job = {
         run->gradients + linear->weight, dy, x, linear->out, linear->in, call.cut.tokens};
     sv_weight_gradients(run, &job, 1);
-    run->context->kernels->add_rows(run->gradients + dense->bias, dy, call.cut.tokens, linear->out);
+    run->context->kernels->add_rows(run->gradients + linear->bias, dy, call.cut.tokens,
+                                    linear->out);
     if (dx)
         run_call(&call, backward_task);
 }
@@ -109,8 +108,8 @@ svit_status sv_dense_create(sv_layer **out, svit_context *context, const sv_para
     dense->base.in = in;
     dense->base.out = (sv_map){in.height, in.width, channels_out};
     sv_linear_init(&dense->linear, channels_out, in.channels,
-                   sv_layer_parameter(table, name, ".weight"));
-    dense->bias = sv_layer_parameter(table, name, ".bias");
+                   sv_layer_parameter(table, name, ".weight"),
+                   sv_layer_parameter(table, name, ".bias"));
     *out = &dense->base;
     return SVIT_OK;
 }

@@ -1,6 +1,8 @@
 /* Products with weights, shared by all layers. */
 #include "layers/linear.h"
 
+#include "layers/create.h"
+
 /* A piece of a weight gradient: so many rows that what they are made of stays in the second cache;
  * whole panels of columns, several where there are pieces enough for many workers, because they
  * share those rows. */
@@ -15,9 +17,9 @@ enum {
 /* How products with a weight too large for the second cache are cut. */
 enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256 };
 
-void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight)
+void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight, size_t bias)
 {
-    *linear = (sv_linear){.out = out, .in = in, .weight = weight};
+    *linear = (sv_linear){.out = out, .in = in, .weight = weight, .bias = bias};
     linear->forward = (sv_operand){.k = in, .n = out, .row = 1, .column = in};
     linear->backward = (sv_operand){.k = out, .n = in, .row = in, .column = 1};
 }
@@ -66,10 +68,10 @@ void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const 
     run->gemm->activations->multiply(run->context->kernels, c, a, b, m, 0, b->n);
 }
 
-static void multiply_part(const sv_run *run, real *c, const real *a, const sv_operand *b,
-                          size_t tokens, size_t first, size_t count)
+static void multiply_part(const sv_run *run, real *c, const real *bias, const real *a,
+                          const sv_operand *b, size_t tokens, size_t first, size_t count)
 {
-    sv_output out = {c, b->n, 0};
+    sv_output out = {c, b->n, 0, bias};
     sv_left left = {a, b->k, 1};
     run->gemm->multiply(run->context->kernels, &out, &left, b, tokens, first, count);
 }
@@ -77,13 +79,14 @@ static void multiply_part(const sv_run *run, real *c, const real *a, const sv_op
 void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const real *x,
                             size_t tokens, size_t first, size_t count)
 {
-    multiply_part(run, y, x, &linear->forward, tokens, first, count);
+    const real *bias = linear->bias == SV_NO_PARAMETER ? NULL : run->weights + linear->bias;
+    multiply_part(run, y, bias, x, &linear->forward, tokens, first, count);
 }
 
 void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                              size_t tokens, size_t first, size_t count)
 {
-    multiply_part(run, dx, dy, &linear->backward, tokens, first, count);
+    multiply_part(run, dx, NULL, dy, &linear->backward, tokens, first, count);
 }
 
 void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, const real *x,
@@ -118,14 +121,6 @@ sv_linear_part sv_linear_part_of(const sv_linear_cut *cut, size_t task)
     size_t first = task / cut->parts * cut->tile;
     return (sv_linear_part){first, sv_tile_here(cut->tokens, first, cut->tile),
                             sv_column_part(cut->columns, cut->parts, task % cut->parts)};
-}
-
-void sv_linear_add_bias(const sv_linear *linear, const sv_run *run, real *y, size_t bias,
-                        size_t tokens, sv_columns columns)
-{
-    const real *values = run->weights + bias + columns.first;
-    for (size_t row = 0; row < tokens; row++)
-        run->context->kernels->add(y + row * linear->out + columns.first, values, columns.count);
 }
 
 static size_t piece_columns(const sv_weight_job *job)

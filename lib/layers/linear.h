@@ -6,14 +6,15 @@
 #include "autograd/parameter.h"
 #include "kernels/gemm.h"
 
-/* A weight [out, in] at `weight` in the flat arrays. */
+/* A weight [out, in] and a bias [out], at `weight` and `bias` in the flat arrays; bias
+ * SV_NO_PARAMETER: none. */
 typedef struct sv_linear {
-    size_t out, in, weight;
-    sv_operand forward;  /* y = x W^T: [in, out] */
+    size_t out, in, weight, bias;
+    sv_operand forward;  /* y = x W^T + b: [in, out] */
     sv_operand backward; /* dx = dy W: [out, in] */
 } sv_linear;
 
-void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight);
+void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight, size_t bias);
 
 /* Bytes for its packed copies. */
 size_t sv_linear_pack_bytes(const sv_linear *linear, const sv_run *run);
@@ -21,7 +22,8 @@ size_t sv_linear_pack_bytes(const sv_linear *linear, const sv_run *run);
 /* Packs into `memory`; returns the bytes used. */
 size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory);
 
-/* y[tokens, out] = x[tokens, in] W^T, and dx[tokens, in] = dy[tokens, out] W, on this thread. */
+/* y[tokens, out] = x[tokens, in] W^T + b, and dx[tokens, in] = dy[tokens, out] W: on this thread
+ * alone. */
 void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, const real *x,
                        size_t tokens);
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
@@ -115,10 +117,6 @@ typedef struct sv_linear_part {
 sv_linear_cut sv_linear_cut_of(size_t tokens, size_t columns, size_t in, size_t out);
 size_t sv_linear_cut_tasks(const sv_linear_cut *cut);
 sv_linear_part sv_linear_part_of(const sv_linear_cut *cut, size_t task);
-
-/* y[tokens, some columns] += the parameter `bias` */
-void sv_linear_add_bias(const sv_linear *linear, const sv_run *run, real *y, size_t bias,
-                        size_t tokens, sv_columns columns);
 
 /* Tokens so few that the time goes into reading the weights: then inference shares out the columns
  * among the workers and not the tokens. */

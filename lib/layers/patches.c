@@ -8,7 +8,6 @@ typedef struct patch_layer {
     sv_layer base;
     sv_patch_map map;
     sv_linear linear;
-    size_t bias; /* SV_NO_PARAMETER: none */
 } patch_layer;
 
 typedef struct patch_call {
@@ -56,15 +55,11 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const patch_call *call = argument;
     const patch_layer *patch = call->layer;
     const sv_linear *linear = &patch->linear;
-    const sv_kernels *kernels = call->run->context->kernels;
     size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
     real *rows = call->patches ? call->patches + first * linear->in
                                : (real *)(void *)sv_worker_scratch(call->run, worker);
-    real *y = call->out + first * linear->out;
-    kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
-    sv_linear_forward(linear, call->run, y, rows, tokens);
-    if (patch->bias != SV_NO_PARAMETER)
-        kernels->add_bias(y, call->run->weights + patch->bias, tokens, linear->out);
+    call->run->context->kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
+    sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens);
 }
 
 /* Some columns of few tokens, whose patches lie in the first worker's scratch. */
@@ -72,14 +67,11 @@ static void few_task(void *argument, size_t part, uint32_t worker)
 {
     (void)worker;
     const patch_call *call = argument;
-    const patch_layer *patch = call->layer;
-    const sv_linear *linear = &patch->linear;
+    const sv_linear *linear = &call->layer->linear;
     const real *rows = (real *)(void *)sv_worker_scratch(call->run, 0);
     sv_columns columns = sv_column_part(linear->out, call->parts, part);
     sv_linear_forward_part(linear, call->run, call->out, rows, call->tokens, columns.first,
                            columns.count);
-    if (patch->bias != SV_NO_PARAMETER)
-        sv_linear_add_bias(linear, call->run, call->out, patch->bias, call->tokens, columns);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
@@ -124,8 +116,9 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     sv_weight_job job = {
         run->gradients + linear->weight, dy, call.patches, linear->out, linear->in, call.tokens};
     sv_weight_gradients(run, &job, 1);
-    if (patch->bias != SV_NO_PARAMETER)
-        run->context->kernels->add_rows(run->gradients + patch->bias, dy, call.tokens, linear->out);
+    if (linear->bias != SV_NO_PARAMETER)
+        run->context->kernels->add_rows(run->gradients + linear->bias, dy, call.tokens,
+                                        linear->out);
     if (!dx)
         return;
     if (patch->map.rows * patch->map.size < patch->map.height + patch->map.top ||
@@ -179,8 +172,8 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
     patch->base.out = (sv_map){map->rows, map->columns, options->channels_out};
     sv_linear_init(&patch->linear, options->channels_out,
                    options->size * options->size * in.channels,
-                   sv_layer_parameter(table, options->name, ".weight"));
-    patch->bias = sv_layer_parameter_if(table, options->name, ".bias");
+                   sv_layer_parameter(table, options->name, ".weight"),
+                   sv_layer_parameter_if(table, options->name, ".bias"));
     *out = &patch->base;
     return SVIT_OK;
 }

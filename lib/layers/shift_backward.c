@@ -122,8 +122,8 @@ static void add_sums(const shift_call *call, size_t tiles)
     const sv_kernels *kernels = call->run->context->kernels;
     real *gradients = call->run->gradients;
     size_t c = block->map.channels;
-    kernels->add_rows(gradients + block->bias1, call->panel.dbias1, tiles, block->hidden);
-    kernels->add_rows(gradients + block->bias2, call->panel.dbias2, tiles, c);
+    kernels->add_rows(gradients + block->fc1.bias, call->panel.dbias1, tiles, block->hidden);
+    kernels->add_rows(gradients + block->fc2.bias, call->panel.dbias2, tiles, c);
     kernels->add_rows(gradients + block->norm_weight, call->panel.dweight, tiles, c);
     kernels->add_rows(gradients + block->norm_bias, call->panel.dbias, tiles, c);
 }

@@ -148,11 +148,11 @@ svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->threshold, &block->scale, options->dropout);
     sv_linear_init(&block->fc1, block->hidden, map.channels,
-                   sv_layer_parameter(table, names->fc1, ".weight"));
+                   sv_layer_parameter(table, names->fc1, ".weight"),
+                   sv_layer_parameter(table, names->fc1, ".bias"));
     sv_linear_init(&block->fc2, map.channels, block->hidden,
-                   sv_layer_parameter(table, names->fc2, ".weight"));
-    block->bias1 = sv_layer_parameter(table, names->fc1, ".bias");
-    block->bias2 = sv_layer_parameter(table, names->fc2, ".bias");
+                   sv_layer_parameter(table, names->fc2, ".weight"),
+                   sv_layer_parameter(table, names->fc2, ".bias"));
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
     *out = &block->base;

@@ -9,7 +9,7 @@ typedef struct shift_block {
     sv_layer base;
     sv_shift_map map;
     sv_linear fc1, fc2;
-    size_t norm_weight, norm_bias, bias1, bias2; /* offsets */
+    size_t norm_weight, norm_bias; /* offsets */
     size_t hidden;
     int group_norm;
     int last_gelu; /* GELU after the second product too */

@@ -18,12 +18,11 @@ static void up_task(void *argument, size_t part, uint32_t worker)
     const shift_block *block = call->block;
     const sv_run *run = call->run;
     sv_columns columns = sv_column_part(block->hidden, few->parts1, part);
-    const real *bias = run->weights + block->bias1 + columns.first;
     sv_linear_forward_part(&block->fc1, run, few->a, few->xn, call->tokens, columns.first,
                            columns.count);
     for (size_t t = 0; t < call->tokens; t++) {
         real *row = few->a + t * block->hidden + columns.first;
-        run->context->kernels->bias_gelu(row, row, bias, NULL, 1, 0, 1, columns.count);
+        run->context->kernels->gelu(row, row, NULL, 1, 0, 1, columns.count);
     }
 }
 
@@ -38,15 +37,14 @@ static void down_task(void *argument, size_t part, uint32_t worker)
     const sv_kernels *kernels = run->context->kernels;
     size_t c = block->map.channels;
     sv_columns columns = sv_column_part(c, few->parts2, part);
-    const real *bias = run->weights + block->bias2 + columns.first;
     sv_linear_forward_part(&block->fc2, run, call->out, few->a, call->tokens, columns.first,
                            columns.count);
     for (size_t t = 0; t < call->tokens; t++) {
         real *y = call->out + t * c + columns.first;
         if (block->last_gelu)
-            kernels->bias_gelu(y, y, bias, NULL, 1, 0, 1, columns.count);
-        kernels->residual(y, few->xs + t * c + columns.first, y, block->last_gelu ? NULL : bias,
-                          NULL, 1, NULL, call->image_tokens, t, 1, columns.count);
+            kernels->gelu(y, y, NULL, 1, 0, 1, columns.count);
+        kernels->residual(y, few->xs + t * c + columns.first, y, NULL, 1, NULL, call->image_tokens,
+                          t, 1, columns.count);
     }
 }
 

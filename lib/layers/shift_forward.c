@@ -56,27 +56,25 @@ static uint32_t *draw_mask(const shift_call *call, uint32_t *words, uint32_t whi
     return words;
 }
 
-/* y = xs + path * keep2 * (h + b2), or xs + path * keep2 * gelu(h + b2); h = W2 a. */
+/* y = xs + path * keep2 * h, or xs + path * keep2 * gelu(h);  h = W2 a + b2. */
 static void finish_tile(const shift_call *call, const tile_rows *rows, real *y, size_t first,
                         size_t tokens)
 {
     const shift_block *block = call->block;
     const sv_run *run = call->run;
     const sv_kernels *kernels = run->context->kernels;
-    const real *bias = run->weights + block->bias2;
     size_t c = block->map.channels;
     uint32_t *mask = draw_mask(call, call->saved.mask2, 1, first, tokens, c);
     if (block->last_gelu) {
         real *u2 = call->saved.u2 ? call->saved.u2 + first * c : y;
         sv_linear_forward(&block->fc2, run, u2, rows->a, tokens);
-        kernels->bias_gelu(y, u2, bias, mask, block->scale, first, tokens, c);
-        bias = NULL;
+        kernels->gelu(y, u2, mask, block->scale, first, tokens, c);
         mask = NULL;
     } else {
         sv_linear_forward(&block->fc2, run, y, rows->a, tokens);
     }
-    kernels->residual(y, rows->xs, y, bias, mask, block->scale, call->saved.path,
-                      call->image_tokens, first, tokens, c);
+    kernels->residual(y, rows->xs, y, mask, block->scale, call->saved.path, call->image_tokens,
+                      first, tokens, c);
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
@@ -92,8 +90,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     normalize(call, &rows, first, tokens);
     sv_linear_forward(&block->fc1, run, rows.u, rows.xn, tokens);
     uint32_t *mask1 = draw_mask(call, call->saved.mask1, 0, first, tokens, block->hidden);
-    kernels->bias_gelu(rows.a, rows.u, run->weights + block->bias1, mask1, block->scale, first,
-                       tokens, block->hidden);
+    kernels->gelu(rows.a, rows.u, mask1, block->scale, first, tokens, block->hidden);
     finish_tile(call, &rows, y, first, tokens);
 }
 

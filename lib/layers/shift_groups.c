@@ -26,8 +26,8 @@ static void take_shares(sv_share list[SHARES], sv_arena *arena, const shift_bloc
     size_t c = block->map.channels, hidden = block->hidden;
     list[WEIGHT1] = (sv_share){block->fc1.weight, hidden * c, NULL};
     list[WEIGHT2] = (sv_share){block->fc2.weight, c * hidden, NULL};
-    list[BIAS1] = (sv_share){block->bias1, hidden, NULL};
-    list[BIAS2] = (sv_share){block->bias2, c, NULL};
+    list[BIAS1] = (sv_share){block->fc1.bias, hidden, NULL};
+    list[BIAS2] = (sv_share){block->fc2.bias, c, NULL};
     list[NORM_WEIGHT] = (sv_share){block->norm_weight, c, NULL};
     list[NORM_BIAS] = (sv_share){block->norm_bias, c, NULL};
     sv_shares_take(arena, list, SHARES, groups);
