@@ -34,12 +34,12 @@ typedef struct svit_context_config {
     void *log_user;
     const char *gemm; /* matrix products in float32: "tile" (the library's own, on the CPU's vector
                          units), "amx" (its own on x86's matrix unit: every number as the sum of
-                         three in bfloat16), "cblas", "onednn" (where the build has oneDNN), or
-                         NULL = "amx" where the CPU and the system have it, else "tile". "amx" asks
-                         Linux for the unit's registers, for the whole process. The library splits
-                         the work itself: "cblas" makes the process's CBLAS single-threaded, and
-                         "onednn" sets the calling thread's OpenMP to one thread during each
-                         product */
+                         three in bfloat16), "cblas", "onednn" (where the build has oneDNN; it
+                         is loaded when it is first asked for), or NULL = "amx" where the CPU and
+                         the system have it, else "tile". "amx" asks Linux for the unit's registers,
+                         for the whole process. The library splits the work itself: "cblas" makes
+                         the process's CBLAS single-threaded, and "onednn" sets the calling thread's
+                         OpenMP to one thread during each product */
 } svit_context_config;
 
 /* Fills `config` with the defaults: every core, the C library's allocator, no log. `size` is
@@ -50,7 +50,8 @@ SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_
 /* Creates a context and starts its workers. `config` may be NULL for the defaults.
  * `*out` is owned by the caller, free with svit_context_free; on failure it is left alone.
  * SVIT_E_ARGUMENT: threads above 256, only one of allocate and release, an unknown gemm.
- * SVIT_E_UNSUPPORTED: a gemm that this build, this CPU or this system does not run.
+ * SVIT_E_UNSUPPORTED: a gemm that this build, this CPU or this system does not run, or whose
+ * library cannot be loaded.
  * SVIT_E_MEMORY: no memory, or a worker could not be started. Any thread. */
 SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_config *config,
                                          svit_error *err);
@@ -64,8 +65,9 @@ SVIT_API uint32_t svit_context_threads(const svit_context *context);
 /* Describes how this build runs here, as one JSON object: "version", "cpu", "instruction_set"
  * (of the kernels in use), "gemm", "gemms" (an array of those that run here), "gemm_bf16" (what
  * multiplies where a session computes in bfloat16), "blas" (its own description), "blas_core",
- * "onednn" (its version) and "onednn_isa" (what it takes the CPU for), "" in a build without it,
- * "threads", "warnings" (an array of texts, a BLAS below the CPU's instruction set say).
+ * "onednn" (its version) and "onednn_isa" (what it takes the CPU for), "" in a build without it or
+ * where it cannot be loaded, "threads", "warnings" (an array of texts, a BLAS below the CPU's
+ * instruction set say). Loads oneDNN, to ask it.
  * Writes at most `capacity` bytes, NUL included, into `buffer` (NULL allowed with capacity 0) and
  * the size needed into `*needed` (NULL allowed). SVIT_E_ARGUMENT where it does not fit. */
 SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,

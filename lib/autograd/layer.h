@@ -26,6 +26,10 @@ typedef struct sv_run {
     real *attention; /* where the layer number attention_layer leaves its attention weights
                         [n, heads, T, T]; NULL: nowhere */
     uint32_t attention_layer;
+    /* Is told which weight, by its place in the flat arrays, has just been packed; NULL: nobody
+     * asks. Any worker. */
+    void (*packed)(const void *argument, size_t weight);
+    const void *packed_argument;
 } sv_run;
 
 /* What a layer needs for n images, in bytes. */

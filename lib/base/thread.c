@@ -75,6 +75,18 @@ void sv_condition_broadcast(sv_condition *condition)
     pthread_cond_broadcast(&condition->handle);
 }
 
+static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void sv_process_lock(void)
+{
+    pthread_mutex_lock(&process_mutex);
+}
+
+void sv_process_unlock(void)
+{
+    pthread_mutex_unlock(&process_mutex);
+}
+
 static void *thread_main(void *argument)
 {
     sv_thread *thread = argument;

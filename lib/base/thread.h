@@ -22,6 +22,10 @@ void sv_condition_free(const sv_allocator *allocator, sv_condition *condition);
 void sv_condition_wait(sv_condition *condition, sv_mutex *mutex);
 void sv_condition_broadcast(sv_condition *condition);
 
+/* A lock that the process has from its start, for what is done once in its life. */
+void sv_process_lock(void);
+void sv_process_unlock(void);
+
 /* Starts body(argument), all signals blocked in it; NULL where it cannot be started. */
 sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument);
 

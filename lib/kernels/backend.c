@@ -29,24 +29,34 @@ const sv_kernels *sv_kernels_for(sv_isa isa)
 }
 
 /* What a caller may name, and what it takes: an instruction set and, beyond the CPU, something that
- * must be had. */
+ * must be had first. */
 typedef struct provider {
     const char *name, *title;
     const sv_gemm *gemm; /* NULL: not in this build */
     sv_isa isa;
-    bool (*is_ready)(void); /* NULL: always */
+    svit_status (*prepare)(svit_error *err); /* NULL: nothing */
 } provider;
+
+#if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
+static svit_status permit_amx(svit_error *err)
+{
+    if (!sv_cpu_permit_amx())
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "gemm is 'amx'; this system does not let AMX be used");
+    return SVIT_OK;
+}
+#endif
 
 static const provider PROVIDERS[] = {
     {"tile", "tiles", &sv_gemm_tile, SV_ISA_BASELINE, NULL},
     {"cblas", "CBLAS", &sv_gemm_cblas, SV_ISA_BASELINE, NULL},
 #if defined(SV_HAVE_ONEDNN) && !defined(SV_DOUBLE)
-    {"onednn", "oneDNN", &sv_gemm_onednn, SV_ISA_BASELINE, sv_onednn_keeps_to_one_thread},
+    {"onednn", "oneDNN", &sv_gemm_onednn, SV_ISA_BASELINE, sv_onednn_load},
 #else
     {"onednn", "oneDNN", NULL, SV_ISA_BASELINE, NULL},
 #endif
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
-    {"amx", "AMX", &sv_gemm_amx, SV_ISA_AMX, sv_cpu_permit_amx},
+    {"amx", "AMX", &sv_gemm_amx, SV_ISA_AMX, permit_amx},
 #else
     {"amx", "AMX", NULL, SV_ISA_AMX, NULL},
 #endif
@@ -61,10 +71,7 @@ static svit_status check_runs(const provider *candidate, sv_isa isa, svit_error 
     if (candidate->isa > isa)
         return sv_fail(err, SVIT_E_UNSUPPORTED, "gemm is '%s'; this machine's CPU runs %s only",
                        name, sv_isa_name(isa));
-    if (candidate->is_ready && !candidate->is_ready())
-        return sv_fail(err, SVIT_E_UNSUPPORTED, "gemm is '%s'; this system does not let %s be used",
-                       name, title);
-    return SVIT_OK;
+    return candidate->prepare ? candidate->prepare(err) : SVIT_OK;
 }
 
 static bool runs_here(const provider *candidate, sv_isa isa)
@@ -226,6 +233,7 @@ static json_t *warnings_here(void)
 static json_t *describe(const svit_context *context)
 {
     char cpu[64], onednn[32];
+    sv_onednn_load(NULL); /* so that it can be asked; where it is missing, it has no version */
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "version",
                      svit_version_string(), "cpu", sv_cpu_name(cpu, sizeof cpu), "instruction_set",
                      sv_isa_name(context->kernels->isa), "gemm", context->gemm->name, "gemms",

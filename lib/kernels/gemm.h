@@ -103,12 +103,16 @@ const char *sv_blas_core(void);
 /* Makes the process's CBLAS single-threaded; called where a context chooses it. */
 void sv_blas_use_one_thread(void);
 
-/* Of oneDNN: its version, into `buffer`, which is returned, and the instruction set that it runs
- * in its own words, both "" where this build has none; whether that is below the vectors of `isa`;
- * whether its products can be kept to the calling thread, else it is not used. */
+/* Loads oneDNN, once in the life of the process, and sees that its products can be kept to the
+ * calling thread; sv_gemm_onednn may be used afterwards. SVIT_E_UNSUPPORTED where it cannot be, or
+ * this build has none. Any thread. */
+svit_status sv_onednn_load(svit_error *err);
+
+/* Of a loaded oneDNN: its version, into `buffer`, which is returned, and the instruction set that
+ * it runs in its own words, both "" where it is not loaded; whether that is below the vectors of
+ * `isa`. */
 const char *sv_onednn_version(char *buffer, size_t capacity);
 const char *sv_onednn_isa(void);
 bool sv_onednn_is_below(sv_isa isa);
-bool sv_onednn_keeps_to_one_thread(void);
 
 #endif

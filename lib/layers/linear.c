@@ -52,6 +52,8 @@ size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory)
     size_t bytes = operand_pack(&linear->forward, run, weight, memory);
     if (run->training)
         bytes += operand_pack(&linear->backward, run, weight, memory + bytes);
+    if (run->packed)
+        run->packed(run->packed_argument, linear->weight);
     return bytes;
 }
 

@@ -18,6 +18,8 @@ struct svit_model {
     sv_pages pages;        /* the file of a mapped model */
     atomic_ullong version; /* from SV_FIRST_VERSION, counts changes of the weights, so that
                               sessions pack them anew */
+    bool packed_once;      /* one session packs the weights, once, and they are not wanted again:
+                              what it has packed may be lost */
     char **classes;        /* config.num_classes names, or NULL */
     svit_pipeline_config pipeline;
     int32_t has_pipeline;

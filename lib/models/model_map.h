@@ -10,8 +10,10 @@
  * with SVIT_E_MEMORY. */
 svit_status sv_model_map_weights(svit_model *model, const sv_safetensors *file, svit_error *err);
 
-/* Gives back the pages of a mapped model that nobody has written to; they come back when they are
- * touched. Any thread, while no other writes to the model. */
-void sv_model_forget_pages(const svit_model *model);
+/* Gives back the pages of a weight that has been packed, by its place in the flat array, where the
+ * model is mapped and nobody has written to it. They come back when they are touched; those of a
+ * weight that the file has in another order do not, and are given back only of a model that is
+ * packed once. Any thread, while no other writes to the model. */
+void sv_model_forget_weight(const svit_model *model, size_t place);
 
 #endif

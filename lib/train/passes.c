@@ -36,7 +36,11 @@ static void pack_task(void *argument, size_t task, uint32_t worker)
     if (!layer->class->pack)
         return;
     layer->class->pack(layer, &call->run, call->session->packed[place]);
-    sv_model_forget_pages(call->session->model);
+}
+
+static void forget_weight(const void *model, size_t weight)
+{
+    sv_model_forget_weight(model, weight);
 }
 
 /* The weights are packed once after each change. */
@@ -45,7 +49,10 @@ static void pack_weights(svit_session *session)
     uint64_t version = atomic_load(&session->model->version) + 1;
     if (session->packed_version == version)
         return;
+    assert(!session->model->packed_once || session->packed_version == 0);
     pack_call call = {session, sv_session_run(session, 0, session->trains)};
+    call.run.packed = forget_weight;
+    call.run.packed_argument = session->model;
     sv_pool_run(session->model->context->pool, pack_task, &call, session->layers.count);
     session->packed_version = version;
 }

@@ -1,7 +1,8 @@
 /* Predictors: pictures in, probabilities out. */
 #include "base/config.h"
 #include "base/size.h"
-#include "models/model.h"
+#include "kernels/gemm.h"
+#include "train/session.h"
 
 #include <shiftvit/loss.h>
 #include <shiftvit/predictor.h>
@@ -97,6 +98,13 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     return status;
 }
 
+/* The model is the predictor's own, and its weights never change: they are packed once, and where
+ * products read the packed copies alone, nobody looks at them afterwards. */
+static void keep_packed_alone(const svit_predictor *predictor)
+{
+    predictor->model->packed_once = predictor->session->gemm->packed_bytes != sv_gemm_no_bytes;
+}
+
 SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *context,
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err)
@@ -116,6 +124,8 @@ SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *c
                          path);
     if (status == SVIT_OK)
         status = svit_predictor_create_from_model(out, model, &own, err);
+    if (status == SVIT_OK)
+        keep_packed_alone(*out);
     svit_model_free(model);
     return status;
 }

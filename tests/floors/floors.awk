@@ -11,6 +11,8 @@ BEGIN {
     door("fopen fdopen freopen open openat creat mkstemp tmpfile rename renameat fsync fdatasync",
          "lib/base/file.c")
     door("mmap mmap64 munmap mremap", "lib/base/pages.c")
+    door("dlopen dlmopen dlsym dlvsym", "lib/base/library.c")
+    header_door["dlfcn.h"] = "lib/base/library.c"
     header_door["pthread.h"] = "lib/base/thread.c"
     header_door["threads.h"] = "lib/base/thread.c"
     header_door["cblas.h"] = "lib/kernels/gemm_cblas.c"

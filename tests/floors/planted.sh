@@ -40,6 +40,7 @@ plant lib/trainer/planted.c '#include "base/status.h"' 'written on <shiftvit'
 plant lib/layers/planted.c '#include "layers.h"' 'does not say its folder'
 plant lib/layers/planted.c '#include "nowhere/layers.h"' 'in no folder'
 plant lib/layers/planted.c '#include <pthread.h>' 'lib/base/thread.c'
+plant lib/kernels/planted.c '#include <dlfcn.h>' 'lib/base/library.c'
 plant lib/layers/planted.c '#include <cblas.h>' 'lib/kernels/gemm_cblas.c'
 plant lib/layers/planted.c '#include <oneapi/dnnl/dnnl.h>' 'lib/kernels/gemm_onednn.c'
 plant lib/layers/planted.c '#include <png.h>' 'lib/data/codec.c'
@@ -53,5 +54,8 @@ for call in fopen open rename fsync; do
 done
 for call in mmap munmap; do
     plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/pages.c"
+done
+for call in dlopen dlsym; do
+    plant lib/kernels/planted.c "void *p = $call(0, 0);" "$call() belongs in lib/base/library.c"
 done
 exit $failed

@@ -167,6 +167,83 @@ START_TEST(test_packed_weights_leave_memory)
 }
 END_TEST
 
+/* Kilobytes of a mapped file's pages that are copies of this process; -1 where the system does not
+ * say. */
+static long copied_kilobytes(void)
+{
+    char line[1024];
+    long found = -1, here;
+    bool inside = false;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (strstr(line, "-p ") || strstr(line, "-s "))
+            inside = strstr(line, path) != NULL;
+        if (inside && sscanf(line, "Anonymous: %ld", &here) == 1)
+            found = (found < 0 ? 0 : found) + here;
+    }
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static svit_predictor *predictor_of(svit_context *of, svit_model *model)
+{
+    svit_predictor *predictor = NULL;
+    svit_predictor_config config;
+    svit_predictor_config_init(&config, sizeof config);
+    config.max_batch = 1;
+    if (model)
+        WORKS(svit_predictor_create_from_model(&predictor, model, &config, err));
+    else
+        WORKS(svit_predictor_create(&predictor, of, path, &config, err));
+    return predictor;
+}
+
+/* A weight that the file has in another order is a copy until it is packed; a predictor that has
+ * its model for itself then gives it back, where products do not read it in place. */
+START_TEST(test_a_predictor_keeps_packed_weights_alone)
+{
+    uint8_t picture[8 * 8 * 3];
+    float wanted[CLASSES], got[CLASSES];
+    svit_context_config config;
+    svit_context *own = NULL;
+    svit_pipeline_config pipeline;
+    svit_context_config_init(&config, sizeof config);
+    config.gemm = providers[_i];
+    WORKS(svit_context_create(&own, &config, err));
+    WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+    pipeline.source_height = pipeline.source_width = 8;
+    pipeline.resize_height = pipeline.resize_width = 8;
+    pipeline.output_height = pipeline.output_width = 8;
+    svit_model *large = create(256, 1), *loaded = NULL;
+    WORKS(svit_model_set_pipeline(large, &pipeline, err));
+    WORKS(svit_model_save(large, path, err));
+    WORKS(svit_model_load(&loaded, own, path, err));
+    long turned = (long)(fit_elements(loaded, TURNED) * sizeof(float) / 1024);
+    svit_predictor *mapped = predictor_of(own, NULL), *other = predictor_of(own, loaded);
+    long before = copied_kilobytes();
+    for (size_t i = 0; i < sizeof picture; i++)
+        picture[i] = (uint8_t)(i * i % 251);
+    for (int twice = 0; twice < 2; twice++) {
+        WORKS(svit_predict_u8(mapped, picture, 1, 8, 8, got, err));
+        WORKS(svit_predict_u8(other, picture, 1, 8, 8, wanted, err));
+        ck_assert_mem_eq(got, wanted, sizeof got);
+    }
+    long given_back = before - copied_kilobytes();
+    if (before < 0)
+        printf("skipped: this system does not tell which pages are copies\n");
+    else
+        ck_assert_msg(strcmp(providers[_i], "tile") == 0 ? given_back > turned - 16
+                                                         : given_back == 0,
+                      "%s: %ld KiB of %ld were given back", providers[_i], given_back, turned);
+    svit_predictor_free(mapped);
+    svit_predictor_free(other);
+    svit_model_free(loaded);
+    svit_model_free(large);
+    svit_context_free(own);
+}
+END_TEST
+
 typedef struct reader {
     pthread_t thread;
     svit_model *model;
@@ -230,6 +307,8 @@ static Suite *suite(void)
     tcase_add_test(cases, test_training_goes_as_on_a_loaded_model);
     tcase_add_loop_test(cases, test_the_file_may_be_replaced_or_removed, 0, 3);
     tcase_add_test(cases, test_packed_weights_leave_memory);
+    tcase_add_loop_test(cases, test_a_predictor_keeps_packed_weights_alone, 0,
+                        sizeof providers / sizeof *providers);
     tcase_add_test(cases, test_sessions_of_several_threads_share_a_mapped_model);
     tcase_add_test(cases, test_wrong_calls_are_refused);
     suite_add_tcase(all, cases);
