@@ -1,25 +1,75 @@
 /* Dropout masks from counter-based random numbers. Srivastava et al. 2014; Salmon et al. 2011. */
 #include "kernels/local.h"
 
-/* Philox4x32-10 on one counter, eight 16-bit numbers of which each sets one bit of *word. */
-SV_INLINE uint32_t eight_bits(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0,
-                              uint32_t k1, uint32_t threshold)
+/* Words that are drawn at a time, each in a lane of 64 bits. */
+enum { WORDS = SV_VECTOR_BYTES / sizeof(uint64_t) };
+
+typedef uint32_t vwords __attribute__((vector_size(SV_VECTOR_BYTES / 2)));
+
+/* Philox4x32-10's counter, a number in the lower half of each lane; what is above it is left over
+ * from the steps before and goes nowhere, since only whole products are shifted down. */
+typedef struct counters {
+    vwide c0, c1, c2, c3;
+} counters;
+
+enum { ROUNDS = 10, QUARTERS = 4 };
+
+static const uint32_t MULTIPLIERS[] = {0xD2511F53u, 0xCD9E8D57u};
+
+SV_INLINE void philox_round(counters *c, vwide k0, vwide k1)
 {
-    for (int round = 0; round < 10; round++) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
-        uint32_t next0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, next2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c1 = (uint32_t)p1;
-        c3 = (uint32_t)p0;
-        c0 = next0;
-        c2 = next2;
+    vwide p0 = v_multiply_wide(c->c0, MULTIPLIERS[0]), p1 = v_multiply_wide(c->c2, MULTIPLIERS[1]);
+    *c = (counters){p1 >> 32 ^ c->c1 ^ k0, p1, p0 >> 32 ^ c->c3 ^ k1, p0};
+}
+
+/* The last round, and a bit for each of its eight 16-bit numbers that is not dropped: bits 0 and 1
+ * for c0, the lower half first, up to 6 and 7 for c3, and all of them `place` higher. c0 is left
+ * above c1, and c2 above c3, so a lane's four numbers have the bits 2, 3, 0, 1, or 4 more. */
+SV_INLINE vhalves add_bits(vhalves bits, const counters *c, vwide k0, vwide k1, vhalves threshold,
+                           unsigned place)
+{
+    vwide p0 = v_multiply_wide(c->c0, MULTIPLIERS[0]), p1 = v_multiply_wide(c->c2, MULTIPLIERS[1]);
+    vhalves first = (vhalves)(p1 ^ c->c1 << 32 ^ k0 << 32);
+    vhalves second = (vhalves)(p0 ^ c->c3 << 32 ^ k1 << 32);
+    vwide weight = v_set_wide(0x0002000100080004u << place);
+    bits = v_add_where_least(bits, first, threshold, (vhalves)weight);
+    return v_add_where_least(bits, second, threshold, (vhalves)(weight << 4));
+}
+
+/* The four 16-bit numbers of each lane, of which each holds some of the bits, in one. */
+SV_INLINE vwide gather_bits(vhalves bits)
+{
+    vwide lanes = (vwide)bits;
+    lanes |= lanes >> 32;
+    return (lanes | lanes >> 16) & 0xFFFF;
+}
+
+/* The words from number `word` on. Their quarters go side by side, so that the multiplications of
+ * one hide the latency of another's. */
+SV_INLINE vwords draw(uint32_t word, const sv_mask_source *s)
+{
+    static const uint64_t lane_numbers[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    vwide number, k0 = v_set_wide(s->key[0]), k1 = v_set_wide(s->key[1]);
+    memcpy(&number, lane_numbers, sizeof number);
+    counters c[QUARTERS];
+    SV_REGISTERS
+    for (uint32_t q = 0; q < QUARTERS; q++)
+        c[q] = (counters){number + word, v_set_wide(s->counter[0] + q), v_set_wide(s->counter[1]),
+                          v_set_wide(s->counter[2])};
+    SV_UNROLLED(9)
+    for (size_t round = 1; round < ROUNDS; round++) {
+        SV_REGISTERS
+        for (size_t q = 0; q < QUARTERS; q++)
+            philox_round(&c[q], k0, k1);
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    uint32_t t = threshold;
-    return ((c0 & 0xFFFF) >= t ? 1u : 0) | ((c0 >> 16) >= t ? 2u : 0) |
-           ((c1 & 0xFFFF) >= t ? 4u : 0) | ((c1 >> 16) >= t ? 8u : 0) |
-           ((c2 & 0xFFFF) >= t ? 16u : 0) | ((c2 >> 16) >= t ? 32u : 0) |
-           ((c3 & 0xFFFF) >= t ? 64u : 0) | ((c3 >> 16) >= t ? 128u : 0);
+    vhalves threshold = (vhalves){0} + (uint16_t)s->threshold, low = {0}, high = {0};
+    low = add_bits(low, &c[0], k0, k1, threshold, 0);
+    low = add_bits(low, &c[1], k0, k1, threshold, 8);
+    high = add_bits(high, &c[2], k0, k1, threshold, 0);
+    high = add_bits(high, &c[3], k0, k1, threshold, 8);
+    return __builtin_convertvector(gather_bits(low) | gather_bits(high) << 16, vwords);
 }
 
 /* words[block, c]: bit b of word (k, i) keeps (1) or drops (0) token 32 k + b of channel i. Word
@@ -31,12 +81,9 @@ void SV_ISA(sv_dropout_mask)(uint32_t *words, const sv_mask_source *source, size
     const sv_mask_source s = *source;
     uint32_t first = (uint32_t)(first_block * c);
     size_t count = blocks * c;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t word = first + (uint32_t)i, bits = 0;
-        for (uint32_t quarter = 0; quarter < 4; quarter++)
-            bits |= eight_bits(word, s.counter[0] + quarter, s.counter[1], s.counter[2], s.key[0],
-                               s.key[1], s.threshold)
-                    << 8 * quarter;
-        words[i] = bits;
+    for (size_t i = 0; i < count; i += WORDS) {
+        vwords drawn = draw(first + (uint32_t)i, &s);
+        size_t some = count - i < WORDS ? count - i : WORDS;
+        memcpy(words + i, &drawn, some * sizeof *words);
     }
 }

@@ -31,7 +31,7 @@ typedef struct sv_patch_map {
 typedef struct sv_mask_source {
     uint32_t key[2];
     uint32_t counter[3]; /* the upper words of Philox' counter; the lowest bits of [0] must be 00 */
-    uint32_t threshold;  /* a 16-bit number below it drops: rate = threshold / 65536 */
+    uint32_t threshold;  /* 0 to 65535; a 16-bit number below it drops: rate = threshold / 65536 */
 } sv_mask_source;
 
 /* Some rows of one head's attention scores, a row a query, and what stands around their softmax. */

@@ -4,58 +4,64 @@
 #include "kernels/local.h"
 #include "kernels/normal.h"
 
-#include <math.h>
+#include <float.h>
 
-/* p[i] = scale * scores[i]; their maximum comes back. */
-static real row_scaled(real *p, const real *scores, real scale, size_t columns)
+/* Rows taken through each step together, so that none waits for its own maximum or sum. */
+enum { ROWS = 4 };
+
+/* Exponentials are powers of two, of scores times scale * log2(e). */
+#define LOG2_E ((real)1.44269504088896340736)
+
+/* The number of no column. */
+#define NONE SIZE_MAX
+
+/* Which of the `some` lanes from column i on a row sees: not column `own`. */
+SV_INLINE vlane seen(size_t i, size_t some, size_t own)
 {
-    vreal most = v_set(-INFINITY);
-    size_t whole = columns - columns % LANES;
-    for (size_t i = 0; i < whole; i += LANES) {
-        vreal v = v_load(scores + i) * v_set(scale);
-        v_store(p + i, v);
-        most = v_select(v > most, v, most);
-    }
-    real largest = -INFINITY;
-    for (size_t lane = 0; lane < LANES; lane++)
-        largest = most[lane] > largest ? most[lane] : largest;
-    for (size_t i = whole; i < columns; i++) {
-        p[i] = scores[i] * scale;
-        largest = p[i] > largest ? p[i] : largest;
-    }
-    return largest;
+    vlane lanes = some < LANES ? v_first(some) : ~(vlane){0};
+    return own == NONE ? lanes : lanes & (v_lane_numbers() != (sv_lane)(own - i));
 }
 
-/* The same without column `own`, which is -inf after it: another column stands in for it. */
-static real row_scaled_without(real *p, real *scores, real scale, size_t columns, size_t own)
+SV_INLINE vreal larger_of(vreal most, const real *scores, real factor, size_t i, size_t some,
+                          size_t own)
 {
-    real kept = scores[own];
-    scores[own] = scores[own ? 0 : columns - 1];
-    real largest = columns > 1 ? row_scaled(p, scores, scale, columns) : -INFINITY;
-    scores[own] = kept;
-    p[own] = -INFINITY;
-    return largest;
+    vreal v = v_load_some(scores + i, some) * v_set(factor);
+    return v_larger(v_select(seen(i, some, own), v, v_set(-FLT_MAX)), most);
 }
 
-/* p[i] = exp(p[i] - most); their sum comes back. */
-static real row_exponentials(real *p, real most, size_t columns)
+/* The maximum of factor * scores[i]. */
+SV_INLINE real row_most(const real *scores, real factor, size_t columns, size_t own)
+{
+    vreal most = v_set(-FLT_MAX);
+    size_t i = 0;
+    for (; i + LANES <= columns; i += LANES)
+        most = larger_of(most, scores, factor, i, LANES, own);
+    if (i < columns)
+        most = larger_of(most, scores, factor, i, columns - i, own);
+    return v_largest(most);
+}
+
+SV_INLINE vreal exponentials(real *p, const real *scores, real factor, real most, size_t i,
+                             size_t some, size_t own)
+{
+    vreal e = v_exp2_negative(v_load_some(scores + i, some) * v_set(factor) - v_set(most));
+    e = v_keep(seen(i, some, own), e);
+    v_store_some(p + i, e, some);
+    return e;
+}
+
+/* p[i] = 2^(factor * scores[i] - most); 1 / their sum comes back, or 0 where that is 0. */
+SV_INLINE real row_exponentials(real *p, const real *scores, real factor, real most, size_t columns,
+                                size_t own)
 {
     vreal sum = {0};
-    size_t whole = columns - columns % LANES;
-    for (size_t i = 0; i < whole; i += LANES) {
-        vreal e = v_exp_negative(v_load(p + i) - v_set(most));
-        v_store(p + i, e);
-        sum += e;
-    }
-    if (whole == columns)
-        return v_sum(sum);
-    size_t some = columns - whole;
-    vreal e = v_exp_negative(v_load_some(p + whole, some) - v_set(most));
-    v_store_some(p + whole, e, some);
+    size_t i = 0;
+    for (; i + LANES <= columns; i += LANES)
+        sum += exponentials(p, scores, factor, most, i, LANES, own);
+    if (i < columns)
+        sum += exponentials(p, scores, factor, most, i, columns - i, own);
     real total = v_sum(sum);
-    for (size_t i = whole; i < columns; i++)
-        total += p[i];
-    return total;
+    return total == 0 ? 0 : 1 / total;
 }
 
 /* The words of dropout's mask that hold row r, and the row's bit in them. */
@@ -66,19 +72,40 @@ static const uint32_t *row_mask(const sv_attention_rows *call, size_t r, uint32_
     return call->mask ? call->mask + query / 32 * call->columns : NULL;
 }
 
+SV_INLINE void finish(real *p, real *kept, const uint32_t *words, uint32_t bit, real factor,
+                      real keep, size_t i, size_t some)
+{
+    vreal v = v_load_some(p + i, some) * v_set(factor);
+    v_store_some(p + i, v, some);
+    if (words)
+        v_store_some(kept + i, v_keep(v_mask_some(words + i, bit, some), v * v_set(keep)), some);
+}
+
 /* p *= factor; kept = keep p where the mask has the bit. */
 static void row_finish(real *p, real *kept, real factor, const sv_attention_rows *call, size_t r)
 {
     uint32_t bit;
     const uint32_t *words = row_mask(call, r, &bit);
-    for (size_t i = 0; i < call->columns; i += LANES) {
-        size_t some = call->columns - i;
-        vreal v = v_load_some(p + i, some) * v_set(factor);
-        v_store_some(p + i, v, some);
-        if (words)
-            v_store_some(kept + i, v_keep(v_mask_some(words + i, bit, some), v * v_set(call->keep)),
-                         some);
-    }
+    size_t i = 0, columns = call->columns;
+    for (; i + LANES <= columns; i += LANES)
+        finish(p, kept, words, bit, factor, call->keep, i, LANES);
+    if (i < columns)
+        finish(p, kept, words, bit, factor, call->keep, i, columns - i);
+}
+
+/* Rows first.. of the softmax. */
+SV_INLINE void some_rows(real *p, real *kept, const real *scores, const sv_attention_rows *call,
+                         size_t first, size_t rows, int masked)
+{
+    size_t columns = call->columns, at = first * columns, own = call->first_row + first;
+    real factor = call->scale * LOG2_E, most[ROWS], share[ROWS];
+    for (size_t r = 0; r < rows; r++)
+        most[r] = row_most(scores + at + r * columns, factor, columns, masked ? own + r : NONE);
+    for (size_t r = 0; r < rows; r++)
+        share[r] = row_exponentials(p + at + r * columns, scores + at + r * columns, factor,
+                                    most[r], columns, masked ? own + r : NONE);
+    for (size_t r = 0; r < rows; r++)
+        row_finish(p + at + r * columns, kept + at + r * columns, share[r], call, first + r);
 }
 
 /* p[r,:] = softmax(scale scores[r,:]), and with a mask kept[r,:] = dropout(p[r,:]), which may be p;
@@ -86,16 +113,60 @@ static void row_finish(real *p, real *kept, real factor, const sv_attention_rows
  * column is all 0. scores are as they were, unless p is scores' own memory, which it may be. */
 void SV_ISA(sv_attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call)
 {
-    size_t columns = call->columns;
-    for (size_t r = 0; r < call->rows; r++, p += columns, kept += columns, scores += columns) {
-        real most = call->masked
-                        ? row_scaled_without(p, scores, call->scale, columns, call->first_row + r)
-                        : row_scaled(p, scores, call->scale, columns);
-        if (most == -INFINITY)
-            memset(p, 0, columns * sizeof(real));
-        real sum = most == -INFINITY ? 1 : row_exponentials(p, most, columns);
-        row_finish(p, kept, 1 / sum, call, r);
+    for (size_t first = 0; first < call->rows; first += ROWS) {
+        size_t rows = call->rows - first < ROWS ? call->rows - first : ROWS;
+        if (call->masked)
+            some_rows(p, kept, scores, call, first, rows, 1);
+        else
+            some_rows(p, kept, scores, call, first, rows, 0);
     }
+}
+
+/* ds = keep dp where the mask has the bit; its share of the sum with p comes back. */
+SV_INLINE vreal dropped(real *ds, const real *p, const real *dp, const uint32_t *words,
+                        uint32_t bit, real keep, size_t i, size_t some)
+{
+    vreal g = v_load_some(dp + i, some);
+    if (words)
+        g = v_keep(v_mask_some(words + i, bit, some), g * v_set(keep));
+    v_store_some(ds + i, g, some);
+    return g * v_load_some(p + i, some);
+}
+
+/* ds = dropout(dp); sum(ds p) comes back. */
+static real row_dropped(real *ds, const real *p, const real *dp, const sv_attention_rows *call,
+                        size_t r)
+{
+    uint32_t bit;
+    const uint32_t *words = row_mask(call, r, &bit);
+    vreal sum = {0};
+    size_t i = 0, columns = call->columns;
+    for (; i + LANES <= columns; i += LANES)
+        sum += dropped(ds, p, dp, words, bit, call->keep, i, LANES);
+    if (i < columns)
+        sum += dropped(ds, p, dp, words, bit, call->keep, i, columns - i);
+    return v_sum(sum);
+}
+
+SV_INLINE vreal gradients(real *ds, const real *p, const real *scores, real mean, real scale,
+                          size_t i, size_t some)
+{
+    vreal d = v_load_some(p + i, some) * (v_load_some(ds + i, some) - v_set(mean));
+    v_store_some(ds + i, d * v_set(scale), some);
+    return d * v_load_some(scores + i, some);
+}
+
+/* ds = scale p (ds - mean); the lanes of sum(ds / scale * scores) come back. */
+SV_INLINE vreal row_gradients(real *ds, const real *p, const real *scores, real mean, real scale,
+                              size_t columns)
+{
+    vreal sum = {0};
+    size_t i = 0;
+    for (; i + LANES <= columns; i += LANES)
+        sum += gradients(ds, p, scores, mean, scale, i, LANES);
+    if (i < columns)
+        sum += gradients(ds, p, scores, mean, scale, i, columns - i);
+    return sum;
 }
 
 /* ds[r,:] = scale p (dropout(dp) - sum(dropout(dp) p)), which may be dp; the sum of ds / scale *
@@ -104,28 +175,18 @@ real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *
                                            const real *scores, const sv_attention_rows *call)
 {
     size_t columns = call->columns;
-    real total = 0;
-    for (size_t r = 0; r < call->rows;
-         r++, ds += columns, p += columns, dp += columns, scores += columns) {
-        uint32_t bit;
-        const uint32_t *words = row_mask(call, r, &bit);
-        vreal sum = {0}, dscale = {0};
-        for (size_t i = 0; i < columns; i += LANES) {
-            size_t some = columns - i;
-            vreal g = v_load_some(dp + i, some);
-            if (words)
-                g = v_keep(v_mask_some(words + i, bit, some), g * v_set(call->keep));
-            v_store_some(ds + i, g, some);
-            sum += g * v_load_some(p + i, some);
+    vreal dscale = {0};
+    for (size_t first = 0; first < call->rows; first += ROWS) {
+        size_t rows = call->rows - first < ROWS ? call->rows - first : ROWS;
+        real mean[ROWS];
+        for (size_t r = 0; r < rows; r++) {
+            size_t at = (first + r) * columns;
+            mean[r] = row_dropped(ds + at, p + at, dp + at, call, first + r);
         }
-        vreal mean = v_set(v_sum(sum));
-        for (size_t i = 0; i < columns; i += LANES) {
-            size_t some = columns - i;
-            vreal d = v_load_some(p + i, some) * (v_load_some(ds + i, some) - mean);
-            dscale += d * v_load_some(scores + i, some);
-            v_store_some(ds + i, d * v_set(call->scale), some);
+        for (size_t r = 0; r < rows; r++) {
+            size_t at = (first + r) * columns;
+            dscale += row_gradients(ds + at, p + at, scores + at, mean[r], call->scale, columns);
         }
-        total += v_sum(dscale);
     }
-    return total;
+    return v_sum(dscale);
 }

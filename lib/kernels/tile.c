@@ -69,13 +69,14 @@ SV_INLINE void store_row(real *c, const vreal *sum, const tile_sides *sides, con
     SV_REGISTERS
     for (size_t v = 0; v < form.vectors; v++) {
         size_t some = width - v * LANES;
-        vreal value = sum[v];
-        if (form.type == SV_NUMBER_INT8)
-            value *= v_load(sides->factors + v * LANES);
+        vreal value = sum[v], before = {0};
         if (accumulate)
-            value += v_load_some(c + v * LANES, some);
+            before = v_load_some(c + v * LANES, some);
         else if (sides->bias)
-            value += v_load_some(sides->bias + v * LANES, some);
+            before = v_load_some(sides->bias + v * LANES, some);
+        value = form.type == SV_NUMBER_INT8
+                    ? v_multiply_add(value, v_load(sides->factors + v * LANES), before)
+                    : value + before;
         v_store_some(c + v * LANES, value, some);
     }
 }

@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
 
 #if defined(__AVX512F__)
 #define SV_VECTOR_BYTES 64
@@ -42,6 +47,60 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 #define SV_REGISTERS
 #endif
 
+/* Before a loop of `count` rounds that is to be written out, since it is too long for the compiler
+ * to do so by itself. */
+#define SV_PRAGMA(text) _Pragma(#text)
+#if defined(__clang__)
+#define SV_UNROLLED(count) SV_REGISTERS
+#else
+#define SV_UNROLLED(count) SV_PRAGMA(GCC unroll count)
+#endif
+
+/* LANES, where the preprocessor asks. */
+#ifdef SV_DOUBLE
+#define SV_LANES (SV_VECTOR_BYTES / 8)
+#else
+#define SV_LANES (SV_VECTOR_BYTES / 4)
+#endif
+
+/* Lanes of a and b by number, b's counted on from LANES. */
+#if defined(__clang__)
+#define SV_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SV_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (vlane){__VA_ARGS__})
+#endif
+
+/* f(j, h) for each lane's number j. */
+#define SV_NUMBERS_2(f, j, h) f(j, h), f(j + 1, h)
+#define SV_NUMBERS_4(f, j, h) SV_NUMBERS_2(f, j, h), SV_NUMBERS_2(f, j + 2, h)
+#define SV_NUMBERS_8(f, j, h) SV_NUMBERS_4(f, j, h), SV_NUMBERS_4(f, j + 4, h)
+#define SV_NUMBERS_16(f, j, h) SV_NUMBERS_8(f, j, h), SV_NUMBERS_8(f, j + 8, h)
+#if SV_LANES == 16
+#define SV_NUMBERS(f, h) SV_NUMBERS_16(f, 0, h)
+#elif SV_LANES == 8
+#define SV_NUMBERS(f, h) SV_NUMBERS_8(f, 0, h)
+#elif SV_LANES == 4
+#define SV_NUMBERS(f, h) SV_NUMBERS_4(f, 0, h)
+#else
+#define SV_NUMBERS(f, h) SV_NUMBERS_2(f, 0, h)
+#endif
+
+/* Intrinsics by what is common to their names: SV_X86(max)(a, b). */
+#ifdef SV_DOUBLE
+#define SV_X86_TYPE _pd
+#else
+#define SV_X86_TYPE _ps
+#endif
+#define SV_X86_JOIN(width, name, type) width##name##type
+#define SV_X86_PASTE(width, name, type) SV_X86_JOIN(width, name, type)
+#if defined(__AVX512F__)
+#define SV_X86(name) SV_X86_PASTE(_mm512_, name, SV_X86_TYPE)
+#elif defined(__AVX2__)
+#define SV_X86(name) SV_X86_PASTE(_mm256_, name, SV_X86_TYPE)
+#elif defined(__x86_64__)
+#define SV_X86(name) SV_X86_PASTE(_mm_, name, SV_X86_TYPE)
+#endif
+
 SV_INLINE vreal v_load(const real *from)
 {
     return *(const vreal_loose *)from;
@@ -58,14 +117,58 @@ SV_INLINE vreal v_set(real value)
     return value - (vreal){0};
 }
 
+/* a * b + c, rounded once where the instruction set can: where bits are to be the same however the
+ * code around it branches, which the compiler heeds when it contracts an expression. */
+SV_INLINE vreal v_multiply_add(vreal a, vreal b, vreal c)
+{
+#if defined(__FMA__)
+    return SV_X86(fmadd)(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* Each lane's own number. */
+SV_INLINE vlane v_lane_numbers(void)
+{
+#define SV_ITSELF(j, h) (j)
+    return (vlane){SV_NUMBERS(SV_ITSELF, 0)};
+#undef SV_ITSELF
+}
+
+/* All ones in the first `count` lanes. */
+SV_INLINE vlane v_first(size_t count)
+{
+    return v_lane_numbers() < (sv_lane)count;
+}
+
+#if defined(__AVX512F__)
+#ifdef SV_DOUBLE
+typedef __mmask8 sv_lanes_mask;
+#else
+typedef __mmask16 sv_lanes_mask;
+#endif
+
+SV_INLINE sv_lanes_mask v_first_mask(size_t count)
+{
+    return (sv_lanes_mask)((1u << count) - 1);
+}
+#endif
+
 /* The first `count` lanes of memory, the others 0; all lanes where count >= LANES. */
 SV_INLINE vreal v_load_some(const real *from, size_t count)
 {
     if (count >= LANES)
         return v_load(from);
+#if defined(__AVX512F__)
+    return SV_X86(maskz_loadu)(v_first_mask(count), from);
+#elif defined(__AVX2__)
+    return SV_X86(maskload)(from, (__m256i)v_first(count));
+#else
     vreal value = {0};
     memcpy(&value, from, count * sizeof(real));
     return value;
+#endif
 }
 
 SV_INLINE void v_store_some(real *to, vreal value, size_t count)
@@ -73,7 +176,13 @@ SV_INLINE void v_store_some(real *to, vreal value, size_t count)
     if (count >= LANES)
         v_store(to, value);
     else
+#if defined(__AVX512F__)
+        SV_X86(mask_storeu)(to, v_first_mask(count), value);
+#elif defined(__AVX2__)
+        SV_X86(maskstore)(to, (__m256i)v_first(count), value);
+#else
         memcpy(to, &value, count * sizeof(real));
+#endif
 }
 
 #ifndef SV_DOUBLE
@@ -106,25 +215,105 @@ SV_INLINE vreal v_load_int8(const void *from)
 }
 #endif
 
-/* Lanes added pairwise, so that every instruction set rounds as little as it can. */
+/* 64-bit lanes, and the 16-bit numbers in them. */
+typedef uint64_t vwide __attribute__((vector_size(SV_VECTOR_BYTES)));
+typedef uint16_t vhalves __attribute__((vector_size(SV_VECTOR_BYTES)));
+
+SV_INLINE vwide v_set_wide(uint64_t value)
+{
+    return (vwide){0} + value;
+}
+
+/* The lower 32 bits of each lane, whatever is above them, times a number: all 64 bits. */
+SV_INLINE vwide v_multiply_wide(vwide a, uint32_t b)
+{
+#if defined(__AVX512F__)
+    return (vwide)_mm512_mul_epu32((__m512i)a, _mm512_set1_epi64(b));
+#elif defined(__AVX2__)
+    return (vwide)_mm256_mul_epu32((__m256i)a, _mm256_set1_epi64x(b));
+#elif defined(__x86_64__)
+    return (vwide)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x(b));
+#elif defined(__ARM_NEON)
+    return (vwide)vmull_u32(vmovn_u64((uint64x2_t)a), vdup_n_u32(b));
+#else
+    return (a & 0xFFFFFFFF) * b;
+#endif
+}
+
+/* sum + weight in the numbers that are at least `least`, else sum. */
+SV_INLINE vhalves v_add_where_least(vhalves sum, vhalves number, vhalves least, vhalves weight)
+{
+#if defined(__AVX512BW__)
+    __mmask32 where = _mm512_cmpge_epu16_mask((__m512i)number, (__m512i)least);
+    return (vhalves)_mm512_mask_add_epi16((__m512i)sum, where, (__m512i)sum, (__m512i)weight);
+#else
+    return sum + ((vhalves)(number >= least) & weight);
+#endif
+}
+
+/* Lanes of a where they are larger than b's, else b's: b's where a is not a number. */
+SV_INLINE vreal v_larger(vreal a, vreal b)
+{
+#if defined(__x86_64__)
+    return SV_X86(max)(a, b);
+#else
+    vlane larger = a > b;
+    return (vreal)(((vlane)a & larger) | ((vlane)b & ~larger));
+#endif
+}
+
+/* Lanes j and j ^ h change places. */
+#define SV_ACROSS(j, h) ((j) ^ (h))
+#define SV_SWAPPED(value, h) SV_SHUFFLE(value, value, SV_NUMBERS(SV_ACROSS, h))
+
+/* The sum of all lanes, in each of them; added pairwise, so that every instruction set rounds as
+ * little as it can. */
+SV_INLINE vreal v_sums(vreal value)
+{
+#if SV_LANES >= 16
+    value += SV_SWAPPED(value, 8);
+#endif
+#if SV_LANES >= 8
+    value += SV_SWAPPED(value, 4);
+#endif
+#if SV_LANES >= 4
+    value += SV_SWAPPED(value, 2);
+#endif
+    return value + SV_SWAPPED(value, 1);
+}
+
 SV_INLINE real v_sum(vreal value)
 {
-    real lanes[LANES];
-    memcpy(lanes, &value, sizeof lanes);
-    for (size_t half = LANES / 2; half > 0; half /= 2)
-        for (size_t i = 0; i < half; i++)
-            lanes[i] += lanes[i + half];
-    return lanes[0];
+    return v_sums(value)[0];
+}
+
+/* The largest of the lanes. */
+SV_INLINE real v_largest(vreal value)
+{
+#if SV_LANES >= 16
+    value = v_larger(value, SV_SWAPPED(value, 8));
+#endif
+#if SV_LANES >= 8
+    value = v_larger(value, SV_SWAPPED(value, 4));
+#endif
+#if SV_LANES >= 4
+    value = v_larger(value, SV_SWAPPED(value, 2));
+#endif
+    return v_larger(value, SV_SWAPPED(value, 1))[0];
 }
 
 /* All ones in the lanes whose word has `bit`. */
 SV_INLINE vlane v_mask_some(const uint32_t *words, uint32_t bit, size_t count)
 {
+#ifdef SV_DOUBLE
     vbits value = {0};
     if (count >= LANES)
         value = *(const vbits_loose *)words;
     else
         memcpy(&value, words, count * sizeof(uint32_t));
+#else
+    vbits value = (vbits)v_load_some((const real *)words, count);
+#endif
     return __builtin_convertvector((value & bit) != 0, vlane);
 }
 
@@ -136,7 +325,13 @@ SV_INLINE vreal v_keep(vlane mask, vreal value)
 /* lanes of a where mask, else of b. */
 SV_INLINE vreal v_select(vlane mask, vreal a, vreal b)
 {
+#if defined(__AVX512DQ__) && defined(SV_DOUBLE)
+    return _mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)mask), b, a);
+#elif defined(__AVX512DQ__)
+    return _mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)mask), b, a);
+#else
     return (vreal)(((vlane)a & mask) | ((vlane)b & ~mask));
+#endif
 }
 
 #endif

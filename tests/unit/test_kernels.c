@@ -139,26 +139,161 @@ START_TEST(test_mean_and_its_backward_are_adjoint)
 END_TEST
 
 /* Bit b of word (k, c) is bit b % 8 of Philox block (k C + c, b / 8): by the scalar generator. */
+static uint32_t dropout_word(const sv_mask_source *source, uint32_t number)
+{
+    uint32_t word = 0;
+    for (uint32_t bit = 0; bit < 32; bit++) {
+        uint32_t out[4], counter[4] = {number, source->counter[0] + bit / 8, source->counter[1],
+                                       source->counter[2]};
+        sv_philox(out, counter, source->key);
+        uint32_t half = out[bit % 8 / 2] >> (bit % 2 ? 16 : 0) & 0xFFFF;
+        word |= (uint32_t)(half >= source->threshold) << bit;
+    }
+    return word;
+}
+
 START_TEST(test_dropout_bits_are_philox_by_place)
 {
     KERNELS(k);
-    enum { C = 37, BLOCKS = 5 };
-    const sv_mask_source source = {{12, 34}, {8, 5, 6}, 13107};
-    uint32_t words[BLOCKS * C], part[2 * C];
-    k->dropout_mask(words, &source, 0, BLOCKS, C);
-    k->dropout_mask(part, &source, 2, 2, C);
-    ck_assert_mem_eq(part, words + 2 * C, sizeof part);
-    size_t kept = 0;
-    for (uint32_t word = 0; word < BLOCKS * C; word++)
-        for (uint32_t bit = 0; bit < 32; bit++) {
-            uint32_t out[4], counter[4] = {word, 8 + bit / 8, 5, 6};
-            sv_philox(out, counter, source.key);
-            uint32_t half = out[bit % 8 / 2] >> (bit % 2 ? 16 : 0) & 0xFFFF;
-            uint32_t wanted = half >= source.threshold;
-            ck_assert_uint_eq(words[word] >> bit & 1, wanted);
-            kept += wanted;
+    enum { MOST = 37, BLOCKS = 5 };
+    const sv_mask_source sources[] = {{{12, 34}, {8, 5, 6}, 13107},
+                                      {{0xFFFFFFFF, 0xFFFFFFFE}, {0xFFFFFFFC, ~0u, ~0u}, 32768},
+                                      {{1, 0x80000000}, {4, 0, 1}, 0},
+                                      {{2, 3}, {0, 1, 2}, 1},
+                                      {{4, 5}, {0, 1, 2}, 65535}};
+    const size_t channels[] = {1, 2, 3, 5, 7, 8, 9, 16, MOST};
+    for (size_t s = 0; s < sizeof sources / sizeof *sources; s++)
+        for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+            size_t c = channels[i];
+            uint32_t words[BLOCKS * MOST + 1], part[2 * MOST];
+            words[BLOCKS * c] = 0x5A5A5A5A;
+            k->dropout_mask(words, &sources[s], 0, BLOCKS, c);
+            ck_assert_uint_eq(words[BLOCKS * c], 0x5A5A5A5A);
+            for (uint32_t w = 0; w < BLOCKS * c; w++)
+                ck_assert_uint_eq(words[w], dropout_word(&sources[s], w));
+            k->dropout_mask(part, &sources[s], 2, 2, c);
+            ck_assert_mem_eq(part, words + 2 * c, 2 * c * sizeof *words);
         }
-    ck_assert_double_lt(fabs((double)kept / (BLOCKS * C * 32) - 0.8), 0.0156); /* 3 deviations */
+}
+END_TEST
+
+START_TEST(test_dropout_keeps_its_share)
+{
+    KERNELS(k);
+    enum { WORDS = 185 };
+    const sv_mask_source source = {{12, 34}, {8, 5, 6}, 13107};
+    uint32_t words[WORDS], kept = 0;
+    k->dropout_mask(words, &source, 0, 1, WORDS);
+    for (size_t bit = 0; bit < 32 * WORDS; bit++)
+        kept += words[bit / 32] >> bit % 32 & 1;
+    ck_assert_double_lt(fabs((double)kept / (WORDS * 32) - 0.8), 0.0156); /* 3 deviations */
+}
+END_TEST
+
+enum { QUERIES = 11, MOST_KEYS = 145 };
+
+typedef struct softmax_case {
+    size_t columns;
+    int masked, dropout;
+} softmax_case;
+
+static const softmax_case SOFTMAX[] = {{1, 0, 0},   {1, 1, 0},   {16, 1, 1}, {17, 0, 1},
+                                       {20, 1, 0},  {65, 1, 1},  {65, 0, 0}, {144, 1, 1},
+                                       {144, 0, 1}, {145, 0, 1}, {145, 1, 0}};
+
+static sv_attention_rows softmax_rows(const softmax_case *c, const uint32_t *mask)
+{
+    return (sv_attention_rows){.rows = QUERIES,
+                               .columns = c->columns,
+                               .first_row = 27,
+                               .scale = -7.5f,
+                               .masked = c->masked,
+                               .mask = c->dropout ? mask : NULL,
+                               .keep = 1.25f};
+}
+
+/* What dropout multiplies weight (row, i) by. */
+static double dropout_factor(const sv_attention_rows *call, size_t row, size_t i)
+{
+    size_t query = call->first_row + row;
+    if (!call->mask)
+        return 1;
+    return call->mask[query / 32 * call->columns + i] >> query % 32 & 1 ? (double)call->keep : 0;
+}
+
+static double weight(const sv_attention_rows *call, const float *scores, size_t row, size_t i)
+{
+    size_t own = call->masked ? call->first_row + row : call->columns;
+    double sum = 0;
+    for (size_t j = 0; j < call->columns; j++)
+        if (j != own)
+            sum += exp((double)call->scale * ((double)scores[j] - scores[i]));
+    return i == own ? 0 : 1 / sum;
+}
+
+/* Exponents reach 22, in powers of two, so a weight may be off by some 2e-6 of itself. */
+START_TEST(test_softmax_and_its_backward_follow_their_formulas)
+{
+    KERNELS(k);
+    static float scores[QUERIES * MOST_KEYS], dp[QUERIES * MOST_KEYS];
+    static float p[QUERIES * MOST_KEYS], kept[QUERIES * MOST_KEYS], ds[QUERIES * MOST_KEYS];
+    uint32_t mask[2 * MOST_KEYS];
+    const sv_mask_source source = {{1, 2}, {4, 5, 6}, 13107};
+    for (size_t at = 0; at < sizeof SOFTMAX / sizeof *SOFTMAX; at++) {
+        size_t columns = SOFTMAX[at].columns;
+        const sv_attention_rows call = softmax_rows(&SOFTMAX[at], mask);
+        fill(scores, QUERIES * columns, 8);
+        fill(dp, QUERIES * columns, 9);
+        k->dropout_mask(mask, &source, 0, 2, columns);
+        k->attention_softmax(p, call.mask ? kept : p, scores, &call);
+        double dscale = k->attention_softmax_backward(ds, p, dp, scores, &call), wanted_dscale = 0;
+        for (size_t r = 0; r < QUERIES; r++) {
+            const float *s = scores + r * columns;
+            double mean = 0;
+            for (size_t i = 0; i < columns; i++)
+                mean += dropout_factor(&call, r, i) * dp[r * columns + i] * weight(&call, s, r, i);
+            for (size_t i = 0; i < columns; i++) {
+                double w = weight(&call, s, r, i), factor = dropout_factor(&call, r, i);
+                double d = w * (factor * dp[r * columns + i] - mean);
+                size_t e = r * columns + i;
+                ck_assert_double_le(fabs(p[e] - w), 4e-6 * w);
+                if (call.mask)
+                    ck_assert_double_le(fabs(kept[e] - factor * w), 4e-6 * factor * w);
+                ck_assert_double_le(fabs(ds[e] - call.scale * d), 8e-5 * w);
+                wanted_dscale += d * s[i];
+            }
+        }
+        ck_assert_double_le(fabs(dscale - wanted_dscale), 1e-5);
+    }
+}
+END_TEST
+
+/* A row has the same bits alone, among others, and in place. */
+START_TEST(test_a_row_of_softmax_does_not_know_its_neighbours)
+{
+    KERNELS(k);
+    static float scores[QUERIES * MOST_KEYS], together[QUERIES * MOST_KEYS];
+    static float alone[MOST_KEYS], dp[QUERIES * MOST_KEYS], own[MOST_KEYS];
+    for (size_t at = 0; at < sizeof SOFTMAX / sizeof *SOFTMAX; at++) {
+        size_t columns = SOFTMAX[at].columns, bytes = columns * sizeof(float);
+        uint32_t mask[2 * MOST_KEYS];
+        memset(mask, 0xA7, sizeof mask);
+        sv_attention_rows call = softmax_rows(&SOFTMAX[at], mask);
+        fill(scores, QUERIES * columns, 10);
+        fill(dp, QUERIES * columns, 11);
+        k->attention_softmax(together, together, scores, &call);
+        float ds[QUERIES * MOST_KEYS];
+        k->attention_softmax_backward(ds, together, dp, scores, &call);
+        call.rows = 1;
+        for (size_t r = 0; r < QUERIES; r++, call.first_row++) {
+            memcpy(alone, scores + r * columns, bytes);
+            k->attention_softmax(alone, alone, alone, &call);
+            ck_assert_mem_eq(alone, together + r * columns, bytes);
+            memcpy(own, dp + r * columns, bytes);
+            k->attention_softmax_backward(own, alone, own, scores + r * columns, &call);
+            ck_assert_mem_eq(own, ds + r * columns, bytes);
+        }
+    }
 }
 END_TEST
 
@@ -171,6 +306,9 @@ static Suite *kernels_suite(void)
     tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, 3);
     tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, 3);
     tcase_add_loop_test(all, test_dropout_bits_are_philox_by_place, 0, 3);
+    tcase_add_loop_test(all, test_dropout_keeps_its_share, 0, 3);
+    tcase_add_loop_test(all, test_softmax_and_its_backward_follow_their_formulas, 0, 3);
+    tcase_add_loop_test(all, test_a_row_of_softmax_does_not_know_its_neighbours, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
 }
