@@ -1,5 +1,5 @@
-/* The inside of svit_context. Its last three members belong to the kernels' floor, which fills them:
- * here they are only carried. */
+/* The inside of svit_context. Its last three members belong to the kernels' floor, which fills
+ * them: here they are only carried. */
 #ifndef SV_CONTEXT_H
 #define SV_CONTEXT_H
 
