@@ -79,8 +79,8 @@ SV_INLINE void row_of_line(unit_rows *units, size_t step, const unit_source *fro
 {
     size_t depth = i < from->lines ? from->depth : 0;
     const float *x = from->x + i * from->line_step;
-    __mmask16 second = depth > UNIT ? first_lanes(depth - UNIT) : 0;
-    put_row(units, step, i, _mm512_maskz_loadu_ps(first_lanes(depth), x),
+    __mmask16 second = depth > UNIT ? v_first_mask(depth - UNIT) : 0;
+    put_row(units, step, i, _mm512_maskz_loadu_ps(v_first_mask(depth), x),
             _mm512_maskz_loadu_ps(second, x + UNIT), parts);
 }
 
@@ -88,7 +88,7 @@ SV_INLINE void row_of_line(unit_rows *units, size_t step, const unit_source *fro
 SV_INLINE void row_of_pair(unit_rows *units, size_t step, const unit_source *from, size_t i,
                            const size_t parts)
 {
-    __mmask16 lines = first_lanes(from->lines);
+    __mmask16 lines = v_first_mask(from->lines);
     const float *x = from->x + i * from->depth_step;
     put_row(units, step, i, _mm512_maskz_loadu_ps(i < from->depth ? lines : 0, x),
             _mm512_maskz_loadu_ps(i + UNIT < from->depth ? lines : 0, x + UNIT * from->depth_step),

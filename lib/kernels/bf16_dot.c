@@ -4,15 +4,6 @@
 
 enum { ROWS_AT_ONCE = 8 };
 
-/* The pairs of row `row` of two units of a left-hand side: pair p of it, in every lane. */
-SV_INLINE __m512i pair_of(const unit_rows *units, size_t row, size_t p)
-{
-    int32_t pair;
-    const char *from = (const char *)&units[row / UNIT].rows[row % UNIT];
-    memcpy(&pair, from + p * sizeof pair, sizeof pair);
-    return _mm512_set1_epi32(pair);
-}
-
 SV_INLINE void add_rows(const bf16_block *block, size_t row, const int two_columns)
 {
     float *c = block->c + row * block->ldc;
@@ -30,7 +21,7 @@ SV_INLINE void add_rows(const bf16_block *block, size_t row, const int two_colum
                     second = block->right[two_columns][s].rows[p];
             SV_REGISTERS
             for (size_t r = 0; r < ROWS_AT_ONCE; r++) {
-                __m512i left = pair_of(block->left + 2 * s, row + r, p);
+                __m512i left = spread_lane(block->left + 2 * s, row + r, p);
                 sum[r][0] = _mm512_dpbf16_ps(sum[r][0], (__m512bh)left, (__m512bh)first);
                 if (two_columns)
                     sum[r][1] = _mm512_dpbf16_ps(sum[r][1], (__m512bh)left, (__m512bh)second);

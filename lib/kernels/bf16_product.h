@@ -149,8 +149,8 @@ SV_INLINE void bf16_multiply_rows(const sv_output *c, const sv_operand *b, const
 }
 
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Units of one part are not made
- * beside sums, and take turns in one place. Every element is summed in the
- * order of k, whatever m, first and count are. */
+ * beside sums, and take turns in one place. Every element is summed in the order of k, whatever m,
+ * first and count are. */
 SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,
                              size_t first, size_t count, bf16_sums *sums, const size_t parts)
 {

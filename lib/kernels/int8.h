@@ -24,7 +24,7 @@ typedef struct int8_lines {
 /* Lines that lie along memory themselves are turned, 64 of k, into `space`. */
 SV_INLINE int8_lines turn_lines(float space[UNIT * UNIT_BYTES], const unit_source *from)
 {
-    __mmask16 lines = first_lanes(from->lines);
+    __mmask16 lines = v_first_mask(from->lines);
     const float *x = from->x;
     for (size_t p = 0; p < UNIT_BYTES; p += UNIT) {
         vreal block[UNIT];
@@ -53,7 +53,7 @@ SV_INLINE void load_line(__m512 out[4], const float *x, size_t depth)
 {
     SV_REGISTERS
     for (size_t v = 0; v < 4; v++)
-        out[v] = _mm512_maskz_loadu_ps(depth > v * UNIT ? first_lanes(depth - v * UNIT) : 0,
+        out[v] = _mm512_maskz_loadu_ps(depth > v * UNIT ? v_first_mask(depth - v * UNIT) : 0,
                                        x + v * UNIT);
 }
 

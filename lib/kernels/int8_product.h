@@ -92,7 +92,7 @@ SV_INLINE void int8_put(const sv_output *c, size_t j, const int32_t *sums, const
                         const float *factors, size_t rows, size_t columns)
 {
     float *to = c->c + j;
-    __mmask16 lanes = first_lanes(columns);
+    __mmask16 lanes = v_first_mask(columns);
     __m512i offset = _mm512_loadu_si512(panel->offsets);
     __m512 factor = _mm512_loadu_ps(panel->factors), bias = _mm512_setzero_ps();
     if (c->bias)

@@ -149,9 +149,10 @@ typedef __mmask8 sv_lanes_mask;
 typedef __mmask16 sv_lanes_mask;
 #endif
 
+/* A bit for each of the first `count` lanes. */
 SV_INLINE sv_lanes_mask v_first_mask(size_t count)
 {
-    return (sv_lanes_mask)((1u << count) - 1);
+    return (sv_lanes_mask)((1u << (count < LANES ? count : LANES)) - 1);
 }
 #endif
 

@@ -4,15 +4,6 @@
 
 enum { ROWS_AT_ONCE = 12 };
 
-/* Four numbers of row `row` of two units of a left-hand side, in every lane. */
-SV_INLINE __m512i four_of(const unit_rows *units, size_t row, size_t p)
-{
-    int32_t four;
-    const char *from = (const char *)&units[row / UNIT].rows[row % UNIT];
-    memcpy(&four, from + p * sizeof four, sizeof four);
-    return _mm512_set1_epi32(four);
-}
-
 /* sums[row..row+rows-1, 32] */
 SV_INLINE void sum_rows(int32_t *sums, const unit_rows *left, const unit_rows *first,
                         const unit_rows *second, size_t steps, size_t row, const size_t rows)
@@ -26,7 +17,7 @@ SV_INLINE void sum_rows(int32_t *sums, const unit_rows *left, const unit_rows *f
             __m512i one = first[s].rows[p], two = second[s].rows[p];
             SV_REGISTERS
             for (size_t r = 0; r < rows; r++) {
-                __m512i four = four_of(left, row + r, p);
+                __m512i four = spread_lane(left, row + r, p);
                 sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], four, one);
                 sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], four, two);
             }
