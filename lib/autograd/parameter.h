@@ -16,6 +16,9 @@ typedef enum sv_parameter_role {
     SV_ROLE_TEMPERATURE /* of attention */
 } sv_parameter_role;
 
+/* The place of a parameter that a model has not. */
+#define SV_NO_PARAMETER SIZE_MAX
+
 typedef struct sv_parameter {
     char name[96];
     int64_t shape[8]; /* as files have it */

@@ -19,8 +19,7 @@ sv_library *sv_library_open(const char *soname, char *reason, size_t capacity)
 
 bool sv_library_find(void *function, sv_library *library, const char *name)
 {
-    void *handle = library ? (void *)library : dlopen(NULL, RTLD_LAZY);
-    void *address = handle ? dlsym(handle, name) : NULL;
+    void *address = dlsym(library ? (void *)library : RTLD_DEFAULT, name);
     if (address)
         memcpy(function, &address, sizeof address); /* C converts no such pointers; POSIX does */
     return address != NULL;

@@ -13,7 +13,6 @@ svit_status sv_layer_allocate(void **out, svit_context *context, size_t bytes,
 size_t sv_layer_parameter(const sv_parameter_table *table, const char *prefix, const char *suffix);
 
 /* The same, SV_NO_PARAMETER where there is none. */
-#define SV_NO_PARAMETER SIZE_MAX
 size_t sv_layer_parameter_if(const sv_parameter_table *table, const char *prefix,
                              const char *suffix);
 

@@ -1,8 +1,6 @@
 /* Products with weights, shared by all layers. */
 #include "layers/linear.h"
 
-#include "layers/create.h"
-
 /* A piece of a weight gradient: so many rows that what they are made of stays in the second cache;
  * whole panels of columns, several where there are pieces enough for many workers, because they
  * share those rows. */
