@@ -43,7 +43,9 @@ SV_INLINE void add_steps(const bf16_block *block, const size_t parts, const int 
                          const int two_columns)
 {
     const unit_rows *left = block->left, *first = block->right[0], *second = block->right[1];
-    size_t terms = parts == 1 ? 1 : sizeof TERMS / sizeof *TERMS;
+    size_t terms = parts == 1 ? 1 : sizeof TERMS / sizeof *TERMS, all = terms * block->steps;
+    bf16_ahead ahead = block->ahead;
+    size_t lines = (ahead.lines + all - 1) / all;
     touch_memory();
     load_sums(block, two_rows, two_columns);
     for (size_t s = 0; s < block->steps; s++, left += 2 * parts, first += parts, second += parts) {
@@ -55,6 +57,7 @@ SV_INLINE void add_steps(const bf16_block *block, const size_t parts, const int 
             if (t == 0 || r != TERMS[t - 1][1])
                 load_right(first + r, second + r, two_columns);
             add_term(two_rows, two_columns);
+            bf16_fetch_some(&ahead, lines);
             if (parts > 1)
                 bf16_make_some(block->next, ROWS_BESIDE, parts);
         }

@@ -11,15 +11,37 @@
  * that those at work stay in the first cache beside those that are made for the next rows. */
 enum { UNITS_AT_ONCE = 9 };
 
+/* Columns of a right-hand side that all rows meet before the next ones: with the steps of k at work
+ * they take 216 KiB of three parts, so that they and those that come next stay in the second cache.
+ */
+enum { COLUMNS_AT_ONCE = 384 };
+
+/* A product, of which columns first.. are computed. */
+typedef struct bf16_walk {
+    const sv_output *c;
+    const sv_left *a;
+    const sv_operand *b;
+    size_t m, first, count;
+    size_t all, at_once; /* steps of k */
+} bf16_walk;
+
 /* Units of a left-hand side to be made, 16 rows and 32 of k at a time: to[steps, parts, 2] of rows
  * i.. and steps s.. of k. */
 typedef struct bf16_job {
     unit_rows *to;
     const sv_left *a;
     size_t i, rows, s, steps, k;
-    size_t made; /* units, of 2 steps, */
-    size_t row;  /* and rows of the next one */
+    size_t before, columns; /* of the product; `before` of its columns are done */
+    size_t made;            /* units, of 2 steps, */
+    size_t row;             /* and rows of the next one */
 } bf16_job;
+
+/* Lines of a right-hand side that are wanted in the second cache: so many of each 16 columns. The
+ * processor does not foresee them, since units of one chunk of k lie in many places. */
+typedef struct bf16_ahead {
+    const __m512i *first, *second;
+    size_t lines;
+} bf16_ahead;
 
 /* A block of c[rows, columns], at most 32 of each. Step s of `steps` along k has the parts'
  * units, one after another: left's two of rows each, right's of each 16 columns. */
@@ -30,7 +52,8 @@ typedef struct bf16_block {
     size_t steps;
     const float *start; /* what sums start from: row i at start[i * start_row]; NULL: 0 */
     size_t start_row;   /* 0: the same for all rows, a bias */
-    bf16_job *next;     /* what may be made while the sums are */
+    bf16_job *next;     /* what may be made while the sums are, */
+    bf16_ahead ahead;   /* and fetched */
 } bf16_block;
 
 static size_t bf16_steps(size_t k)
@@ -111,39 +134,96 @@ SV_INLINE void bf16_add_block(const bf16_block *block, size_t rows, size_t colum
     copy_block(block->c, block->ldc, whole, BLOCK, rows, columns);
 }
 
-/* The job that makes the units of row block `number`, counted through all rows, chunk of k by
- * chunk; none past the last. */
-static bf16_job bf16_job_of(const sv_left *a, size_t k, size_t m, size_t number, size_t at_once)
+static size_t at_most(size_t count, size_t most)
 {
-    size_t blocks = (m + BLOCK - 1) / BLOCK, all = bf16_steps(k);
-    bf16_job job = {.a = a, .k = k, .s = number / blocks * at_once, .i = number % blocks * BLOCK};
-    if (job.s >= all)
+    return count < most ? count : most;
+}
+
+/* The job of the rows from i on, in the chunk of columns `before` the first and of k from step s
+ * on; of no steps past the last column. */
+static bf16_job bf16_job_at(const bf16_walk *walk, size_t before, size_t s, size_t i)
+{
+    bf16_job job = {.a = walk->a, .k = walk->b->k, .i = i, .s = s, .before = before};
+    if (before >= walk->count || walk->all == 0)
         return job;
-    job.steps = all - job.s < at_once ? all - job.s : at_once;
-    job.rows = m - job.i < BLOCK ? m - job.i : BLOCK;
+    job.columns = at_most(walk->count - before, COLUMNS_AT_ONCE);
+    job.steps = at_most(walk->all - s, walk->at_once);
+    job.rows = at_most(walk->m - i, BLOCK);
     return job;
 }
 
-/* One row block: c[job's rows, first..first+count-1] of the job's part of k, while `next` is made.
- */
-SV_INLINE void bf16_multiply_rows(const sv_output *c, const sv_operand *b, const bf16_job *job,
-                                  bf16_job *next, size_t first, size_t count, bf16_sums *sums,
-                                  const size_t parts)
+static bf16_job bf16_next_chunk(const bf16_walk *walk, const bf16_job *job)
 {
-    const unit_rows *packed = b->packed;
-    size_t all = bf16_steps(b->k), end = first + count;
+    size_t s = job->s + job->steps;
+    if (s < walk->all)
+        return bf16_job_at(walk, job->before, s, 0);
+    return bf16_job_at(walk, job->before + job->columns, 0, 0);
+}
+
+/* Row block by row block of a chunk, chunk by chunk of k, columns by columns. */
+static bf16_job bf16_next_job(const bf16_walk *walk, const bf16_job *job)
+{
+    size_t i = job->i + job->rows;
+    if (i < walk->m)
+        return bf16_job_at(walk, job->before, job->s, i);
+    return bf16_next_chunk(walk, job);
+}
+
+/* The units of the chunk's columns from the `past`th on. */
+static const unit_rows *bf16_right(const bf16_walk *walk, const bf16_job *chunk, size_t past,
+                                   size_t parts)
+{
+    const unit_rows *packed = walk->b->packed;
+    size_t column = walk->first + chunk->before + past;
+    return packed + (column / UNIT * walk->all + chunk->s) * parts;
+}
+
+/* What the job's row block fetches of chunk `then`: its share of the lines of the first 32 columns;
+ * the next ones' lie as far on as their units. A line past the last column is fetched in vain. */
+static bf16_ahead bf16_ahead_of(const bf16_walk *walk, const bf16_job *job, const bf16_job *then,
+                                size_t parts)
+{
+    size_t lines = then->steps * parts * UNIT;
+    if (lines == 0)
+        return (bf16_ahead){walk->b->packed, walk->b->packed, 0};
+    size_t blocks = (walk->m + BLOCK - 1) / BLOCK, each = (lines + blocks - 1) / blocks;
+    size_t from = at_most(job->i / BLOCK * each, lines);
+    return (bf16_ahead){bf16_right(walk, then, 0, parts)->rows + from,
+                        bf16_right(walk, then, UNIT, parts)->rows + from,
+                        at_most(lines - from, each)};
+}
+
+SV_INLINE void bf16_fetch_some(bf16_ahead *ahead, size_t lines)
+{
+    for (; lines > 0 && ahead->lines > 0; lines--, ahead->lines--) {
+        _mm_prefetch(ahead->first++, _MM_HINT_T1);
+        _mm_prefetch(ahead->second++, _MM_HINT_T1);
+    }
+}
+
+/* One row block: c[job's rows, job's columns] of the job's part of k, while `next` is made and the
+ * chunk `then` fetched. */
+SV_INLINE void bf16_multiply_rows(const bf16_walk *walk, const bf16_job *job, bf16_job *next,
+                                  const bf16_job *then, bf16_sums *sums, const size_t parts)
+{
+    const sv_output *c = walk->c;
     int accumulate = c->accumulate || job->s > 0;
     bf16_block block = {.ldc = c->ldc,
                         .left = job->to,
                         .steps = job->steps,
                         .start_row = accumulate ? c->ldc : 0,
                         .next = next};
-    for (size_t j = first; j < end; j += BLOCK) {
+    bf16_ahead ahead = bf16_ahead_of(walk, job, then, parts);
+    size_t j = walk->first + job->before, stride = walk->all * parts * BLOCK;
+    for (size_t past = 0; past < job->columns; past += BLOCK, j += BLOCK) {
         block.c = c->c + job->i * c->ldc + j;
         block.start = accumulate ? block.c : c->bias ? c->bias + j : NULL;
-        block.right[0] = packed + (j / UNIT * all + job->s) * parts;
-        block.right[1] = block.right[0] + all * parts;
-        bf16_add_block(&block, job->rows, end - j < BLOCK ? end - j : BLOCK, sums);
+        block.right[0] = bf16_right(walk, job, past, parts);
+        block.right[1] = bf16_right(walk, job, past + UNIT, parts);
+        block.ahead = past < then->columns ? ahead : (bf16_ahead){0};
+        bf16_add_block(&block, job->rows, at_most(job->columns - past, BLOCK), sums);
+        ahead.first += stride;
+        ahead.second += stride;
     }
     bf16_make_rest(next, parts);
 }
@@ -155,14 +235,16 @@ SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_oper
                              size_t first, size_t count, bf16_sums *sums, const size_t parts)
 {
     unit_rows left[2][2 * UNITS_AT_ONCE];
-    size_t at_once = UNITS_AT_ONCE / parts, number = 0;
-    bf16_job job = bf16_job_of(a, b->k, m, number, at_once);
+    bf16_walk walk = {c, a, b, m, first, count, bf16_steps(b->k), UNITS_AT_ONCE / parts};
+    bf16_job job = bf16_job_at(&walk, 0, 0, 0), then = {0};
     job.to = left[0];
     bf16_make_rest(&job, parts);
-    while (job.steps > 0) {
-        bf16_job next = bf16_job_of(a, b->k, m, ++number, at_once);
+    for (size_t number = 1; job.steps > 0; number++) {
+        bf16_job next = bf16_next_job(&walk, &job);
         next.to = left[parts > 1 ? number % 2 : 0];
-        bf16_multiply_rows(c, b, &job, &next, first, count, sums, parts);
+        if (job.i == 0)
+            then = bf16_next_chunk(&walk, &job);
+        bf16_multiply_rows(&walk, &job, &next, &then, sums, parts);
         job = next;
     }
 }
