@@ -23,8 +23,11 @@ enum {
     ROWS_OF_1 = 4,
 #endif
     MOST_ROWS = 8,
-    AHEAD = 8,  /* columns of a that lie far apart are fetched so many before their turn */
-    DEPTH = 192 /* rows of a panel used at once: at most 48 KiB, so that they stay near */
+    AHEAD = 8,    /* columns of a that lie far apart are fetched so many before their turn, */
+    FETCH = 4096, /* and panels so many bytes: by then the third cache has answered */
+    LINE = 64,
+    DEPTH = 192, /* rows of a panel used at once: at most 48 KiB, so that they stay near */
+    FEW = 64     /* rows so few that the time goes into reading the panels */
 };
 
 typedef struct tile_sides {
@@ -81,6 +84,13 @@ SV_INLINE void store_row(real *c, const vreal *sum, const tile_sides *sides, con
     }
 }
 
+SV_INLINE void fetch_row(const char *from, size_t bytes)
+{
+    SV_REGISTERS
+    for (size_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch(from + i);
+}
+
 /* c[rows, width] = bias + or += a[rows, depth] panel[depth, width] */
 SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, const tile_form form,
                               size_t width, int accumulate)
@@ -101,6 +111,8 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     for (size_t p = 0; p < sides->depth; p++, a += column, panel += form.vectors * vector) {
         if (form.far)
             __builtin_prefetch(a + AHEAD * column);
+        else
+            fetch_row(panel + FETCH, form.vectors * vector);
         vreal b[WIDEST];
         SV_REGISTERS
         for (size_t v = 0; v < form.vectors; v++)
@@ -185,11 +197,9 @@ static multiply_function *const MULTIPLIES[NUMBER_TYPES][WIDEST + 1] = {PANELS(m
 #endif
 };
 
-/* c[m, first..first+count-1] = bias + a[m,k] b[k, the same columns], or += with `accumulate`; b
- * packed, element (i, p) of a at a[i * row + p * column]. Every element of c is summed in the order
- * of p, whatever m is. */
-void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type type, size_t m,
-                              size_t first, size_t count)
+/* c[m, first..first+count-1] = bias + a[m,k] b[k, the same columns], or += with `accumulate`. */
+static void multiply_panels(const sv_tile_product *product, sv_number_type type, size_t m,
+                            size_t first, size_t count)
 {
     size_t k = product->k, factors = panel_bytes(type, 0, 1);
     for (size_t p = 0; p < k; p += DEPTH) {
@@ -209,5 +219,17 @@ void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type typ
             MULTIPLIES[type][vectors](product->c + first + j, product->ldc, &sides, m, width,
                                       product->accumulate || p > 0);
         }
+    }
+}
+
+/* The same, whose b is packed, element (i, p) of a at a[i * row + p * column]. Every element of c
+ * is summed in the order of p, whatever m is. Few rows meet a whole panel before the next one, so
+ * that b is read as it lies; many meet a part of each, which stays near. */
+void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type type, size_t m,
+                              size_t first, size_t count)
+{
+    for (size_t end = first + count, lanes; first < end; first += lanes) {
+        lanes = m > FEW ? end - first : vectors_of(end - first) * LANES;
+        multiply_panels(product, type, m, first, lanes < end - first ? lanes : end - first);
     }
 }
