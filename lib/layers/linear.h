@@ -93,11 +93,16 @@ static inline size_t sv_column_parts(size_t columns)
     return columns < SV_COLUMNS_AT_LEAST ? 1 : columns / SV_COLUMNS_AT_LEAST;
 }
 
+/* The panels are shared out alike: the parts' ends differ by one of them, so that no worker waits
+ * long for another's last part. */
 static inline sv_columns sv_column_part(size_t columns, size_t parts, size_t part)
 {
-    size_t width = columns / parts / SV_GEMM_COLUMNS * SV_GEMM_COLUMNS;
-    sv_columns found = {part * width, part + 1 < parts ? width : columns - part * width};
-    return found;
+    size_t panels = columns / SV_GEMM_COLUMNS, wide = panels % parts;
+    size_t first = part * (panels / parts) + (part < wide ? part : wide);
+    size_t end = first + panels / parts + (part < wide);
+    first *= SV_GEMM_COLUMNS;
+    end = part + 1 < parts ? end * SV_GEMM_COLUMNS : columns;
+    return (sv_columns){first, end - first};
 }
 
 /* How a product [tokens, columns] with a weight [in, out] is cut into tasks: tiles of rows; of a

@@ -20,6 +20,20 @@ sv_run sv_session_run(const svit_session *session, size_t n, int training)
                     .worker_bytes = session->worker_bytes};
 }
 
+/* Products of so many rows at the most are few: SV_FEW_TOKENS of linear.h is the same question
+ * about one call. */
+enum { FEW_ROWS = 64 };
+
+/* By the largest batch, so that a picture's bits do not depend on how many come with it. */
+sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer)
+{
+    sv_run own = *run;
+    size_t tokens = sv_map_tokens(layer->out);
+    if (tokens <= FEW_ROWS / session->config.max_batch)
+        own.gemm = session->few_gemm;
+    return own;
+}
+
 typedef struct pack_call {
     svit_session *session;
     sv_run run;
@@ -33,9 +47,9 @@ static void pack_task(void *argument, size_t task, uint32_t worker)
     pack_call *call = argument;
     size_t place = call->session->layers.count - 1 - task;
     sv_layer *layer = call->session->layers.layers[place];
-    if (!layer->class->pack)
-        return;
-    layer->class->pack(layer, &call->run, call->session->packed[place]);
+    sv_run run = sv_session_layer_run(call->session, &call->run, layer);
+    if (layer->class->pack)
+        layer->class->pack(layer, &run, call->session->packed[place]);
 }
 
 static void forget_weight(const void *model, size_t weight)
@@ -72,14 +86,16 @@ static void run_layers(svit_session *session, const sv_run *run, const real *inp
     if (run->training && session->picture)
         x = keep_picture(session, input, run->n);
     for (size_t i = 0; i <= last; i++) {
-        if (!run->training && session->layers.layers[i]->class->training_only)
+        const sv_layer *layer = session->layers.layers[i];
+        if (!run->training && layer->class->training_only)
             continue;
+        sv_run own = sv_session_layer_run(session, run, layer);
         real *y = i == last                              ? logits
                   : run->training && session->outputs[i] ? session->outputs[i]
                   : x == session->buffers[0]             ? session->buffers[1]
                                                          : session->buffers[0];
-        sv_tape_forward(&session->tape, session->layers.layers[i], run,
-                        run->training ? session->saved[i] : NULL, y, x);
+        sv_tape_forward(&session->tape, layer, &own, run->training ? session->saved[i] : NULL, y,
+                        x);
         x = y;
     }
 }

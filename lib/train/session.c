@@ -78,14 +78,9 @@ static svit_status find_layers(svit_session *session, svit_error *err)
     return SVIT_OK;
 }
 
-/* A session that infers this many images at the most has few rows in each product. */
+/* Images so few that the late layers' products have few rows. A session for more has the bits of
+ * one that trains. */
 enum { FEW_IMAGES = 8 };
-
-static const struct sv_gemm *find_gemm(const svit_session *session)
-{
-    int few = !session->trains && session->config.max_batch <= FEW_IMAGES;
-    return sv_gemm_for(session->model->context, session->config.compute, few);
-}
 
 /* A session without its memory. */
 static svit_status prepare(svit_session **out, svit_model *model, const svit_session_config *config,
@@ -105,7 +100,9 @@ static svit_status prepare(svit_session **out, svit_model *model, const svit_ses
     session->config = own;
     session->trains = own.mode == SVIT_MODE_TRAIN;
     session->mode = own.mode;
-    session->gemm = find_gemm(session);
+    int few = !session->trains && own.max_batch <= FEW_IMAGES;
+    session->gemm = sv_gemm_for(model->context, own.compute, 0);
+    session->few_gemm = sv_gemm_for(model->context, own.compute, few);
     svit_status status = find_layers(session, err);
     if (status == SVIT_OK)
         status = sv_session_choose_segments(session, err);

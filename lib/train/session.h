@@ -17,7 +17,8 @@ struct svit_session {
     uint64_t counter; /* of training forwards */
     sv_map input;
     size_t classes;
-    const struct sv_gemm *gemm; /* of all products */
+    const struct sv_gemm *gemm;     /* of products, */
+    const struct sv_gemm *few_gemm; /* and of those of few rows */
     sv_layer_list layers;
     sv_segments segments;
     sv_tape tape;
@@ -53,6 +54,9 @@ uint64_t sv_session_seed(const svit_session *session);
 
 /* What layers see of a pass over n images, in training or not. */
 sv_run sv_session_run(const svit_session *session, size_t n, int training);
+
+/* The same for one layer, whose products may have another provider. */
+sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer);
 
 /* The bodies of svit_forward and svit_backward: arguments are checked, numbers are real. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);

@@ -12,7 +12,8 @@ static sv_layer_memory measure_layer(const svit_session *session, size_t i, int 
 {
     const sv_layer *layer = session->layers.layers[i];
     sv_layer_memory memory = {0};
-    sv_run run = sv_session_run(session, session->config.max_batch, training);
+    sv_run all = sv_session_run(session, session->config.max_batch, training);
+    sv_run run = sv_session_layer_run(session, &all, layer);
     if (layer->class->measure)
         layer->class->measure(layer, &run, &memory);
     return memory;
@@ -130,7 +131,8 @@ static void lay_packed(svit_session *session, sv_arena *arena)
 {
     for (size_t i = 0; i < session->layers.count; i++) {
         const sv_layer *layer = session->layers.layers[i];
-        sv_run run = sv_session_run(session, session->config.max_batch, session->trains);
+        sv_run all = sv_session_run(session, session->config.max_batch, session->trains);
+        sv_run run = sv_session_layer_run(session, &all, layer);
         size_t bytes = layer->class->pack_bytes ? layer->class->pack_bytes(layer, &run) : 0;
         char *packed = sv_arena_take(arena, bytes, 1, 1);
         if (arena->base)
