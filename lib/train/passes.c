@@ -20,8 +20,7 @@ sv_run sv_session_run(const svit_session *session, size_t n, int training)
                     .worker_bytes = session->worker_bytes};
 }
 
-/* Products of so many rows at the most are few: SV_FEW_TOKENS of linear.h is the same question
- * about one call. */
+/* Rows of a layer's products that are few. */
 enum { FEW_ROWS = 64 };
 
 /* By the largest batch, so that a picture's bits do not depend on how many come with it. */
