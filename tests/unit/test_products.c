@@ -86,11 +86,11 @@ static const sv_kernels *kernels_of(const subject *of)
     return
 
 /* m, n, k: every number of vectors and units, full and not, along each side. */
-static const size_t SHAPES[][3] = {{1, 1, 1},     {7, 10, 3},    {8, 48, 192}, {9, 49, 193},
-                                   {33, 17, 50},  {5, 130, 400}, {16, 96, 96}, {12, 64, 70},
-                                   {11, 80, 33},  {13, 112, 40}, {6, 128, 64}, {19, 174, 37},
-                                   {32, 32, 32},  {64, 64, 97},  {31, 31, 31}, {40, 16, 320},
-                                   {17, 33, 289}, {100, 9, 16},  {1, 333, 65}, {13, 40, 2100}};
+static const size_t SHAPES[][3] = {
+    {1, 1, 1},    {7, 10, 3},     {8, 48, 192},  {9, 49, 193},  {33, 17, 50},  {5, 130, 400},
+    {16, 96, 96}, {12, 64, 70},   {11, 80, 33},  {13, 112, 40}, {6, 128, 64},  {19, 174, 37},
+    {32, 32, 32}, {64, 64, 97},   {31, 31, 31},  {40, 16, 320}, {17, 33, 289}, {100, 9, 16},
+    {1, 333, 65}, {13, 40, 2100}, {45, 803, 410}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES, MARGIN = 5 };
 
 /* A matrix [rows, columns], along rows of memory or along columns, each line with a margin. */
