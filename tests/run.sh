@@ -144,15 +144,11 @@ names() {
         sed 's/.* [/:] //' | grep -E "$2"
 }
 
-# Those that took less than a third of a second without valgrind.
-short_names() {
-    awk '/^test: / { name = $NF; inside = !/:(structure|install) / }
-         /^duration: / && inside && $2 + 0 < 0.3 { print name }' \
-        "$builds"/gcc/meson-logs/testlog.txt
-}
+# Seconds long without valgrind, and minutes with it.
+long='gradients|determinism|products|products_double|data_pipeline|parameters|model_golden|memory'
+long="$long|fit_memory|model_map_files|fault_allocations"
 
 full() {
-    short=$(short_names)
     # The second compiler, the second CBLAS and no oneDNN in one go.
     if step 'clang builds without a warning, over BLIS' build clang clang -Dblas=blis \
         -Donednn=disabled; then
@@ -184,6 +180,7 @@ full() {
             CK_FORK=no tests ThreadSanitizer thread -t 10 $threaded
         fi
     fi
+    short=$(names gcc . | grep -vxE "$long")
     # shellcheck disable=SC2086
     CK_FORK=no tests valgrind gcc -t 20 \
         --wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \

@@ -179,12 +179,13 @@ static const unit_rows *bf16_right(const bf16_walk *walk, const bf16_job *chunk,
 }
 
 /* What the job's row block fetches of chunk `then`: its share of the lines of the first 32 columns;
- * the next ones' lie as far on as their units. A line past the last column is fetched in vain. */
+ * the next ones' lie as far on as their units. A line past the last column is fetched in vain.
+ * A single row block leaves no time: its sums wait for the present chunk. */
 static bf16_ahead bf16_ahead_of(const bf16_walk *walk, const bf16_job *job, const bf16_job *then,
                                 size_t parts)
 {
     size_t lines = then->steps * parts * UNIT;
-    if (lines == 0)
+    if (lines == 0 || walk->m <= BLOCK)
         return (bf16_ahead){walk->b->packed, walk->b->packed, 0};
     size_t blocks = (walk->m + BLOCK - 1) / BLOCK, each = (lines + blocks - 1) / blocks;
     size_t from = at_most(job->i / BLOCK * each, lines);
