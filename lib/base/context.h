@@ -21,7 +21,7 @@ struct svit_context {
     sv_isa isa;
     const struct sv_kernels *kernels;
     const struct sv_gemm *gemm;     /* of products in float32 */
-    const struct sv_gemm *few_gemm; /* where a session infers a few images only */
+    const struct sv_gemm *few_gemm; /* of few rows, where a session infers */
 };
 
 /* Reads a caller's configuration (NULL: defaults) and makes a context of it, without kernels. */

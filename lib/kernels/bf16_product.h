@@ -134,11 +134,6 @@ SV_INLINE void bf16_add_block(const bf16_block *block, size_t rows, size_t colum
     copy_block(block->c, block->ldc, whole, BLOCK, rows, columns);
 }
 
-static size_t at_most(size_t count, size_t most)
-{
-    return count < most ? count : most;
-}
-
 /* The job of the rows from i on, in the chunk of columns `before` the first and of k from step s
  * on; of no steps past the last column. */
 static bf16_job bf16_job_at(const bf16_walk *walk, size_t before, size_t s, size_t i)
@@ -146,9 +141,9 @@ static bf16_job bf16_job_at(const bf16_walk *walk, size_t before, size_t s, size
     bf16_job job = {.a = walk->a, .k = walk->b->k, .i = i, .s = s, .before = before};
     if (before >= walk->count || walk->all == 0)
         return job;
-    job.columns = at_most(walk->count - before, COLUMNS_AT_ONCE);
-    job.steps = at_most(walk->all - s, walk->at_once);
-    job.rows = at_most(walk->m - i, BLOCK);
+    job.columns = sv_at_most(walk->count - before, COLUMNS_AT_ONCE);
+    job.steps = sv_at_most(walk->all - s, walk->at_once);
+    job.rows = sv_at_most(walk->m - i, BLOCK);
     return job;
 }
 
@@ -188,10 +183,10 @@ static bf16_ahead bf16_ahead_of(const bf16_walk *walk, const bf16_job *job, cons
     if (lines == 0 || walk->m <= BLOCK)
         return (bf16_ahead){walk->b->packed, walk->b->packed, 0};
     size_t blocks = (walk->m + BLOCK - 1) / BLOCK, each = (lines + blocks - 1) / blocks;
-    size_t from = at_most(job->i / BLOCK * each, lines);
+    size_t from = sv_at_most(job->i / BLOCK * each, lines);
     return (bf16_ahead){bf16_right(walk, then, 0, parts)->rows + from,
                         bf16_right(walk, then, UNIT, parts)->rows + from,
-                        at_most(lines - from, each)};
+                        sv_at_most(lines - from, each)};
 }
 
 SV_INLINE void bf16_fetch_some(bf16_ahead *ahead, size_t lines)
@@ -222,7 +217,7 @@ SV_INLINE void bf16_multiply_rows(const bf16_walk *walk, const bf16_job *job, bf
         block.right[0] = bf16_right(walk, job, past, parts);
         block.right[1] = bf16_right(walk, job, past + UNIT, parts);
         block.ahead = past < then->columns ? ahead : (bf16_ahead){0};
-        bf16_add_block(&block, job->rows, at_most(job->columns - past, BLOCK), sums);
+        bf16_add_block(&block, job->rows, sv_at_most(job->columns - past, BLOCK), sums);
         ahead.first += stride;
         ahead.second += stride;
     }

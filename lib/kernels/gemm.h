@@ -64,6 +64,11 @@ void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels,
                                  size_t ldc, const real *a, size_t lda, const real *b, size_t ldb,
                                  size_t m, size_t n, size_t k, void *scratch);
 
+static inline size_t sv_at_most(size_t count, size_t most)
+{
+    return count < most ? count : most;
+}
+
 /* packed_bytes and pack of a provider that reads b in place. */
 size_t sv_gemm_no_bytes(const sv_kernels *kernels, size_t k, size_t n);
 void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand);

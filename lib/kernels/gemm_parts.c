@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static size_t at_most(size_t count, size_t most)
-{
-    return count < most ? count : most;
-}
-
 void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels, real *c,
                                  size_t ldc, const real *a, size_t lda, const real *b, size_t ldb,
                                  size_t m, size_t n, size_t k, void *scratch)
@@ -19,8 +14,8 @@ void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels,
     for (size_t p = 0; p < k; p += tokens)
         for (size_t j = 0; j < n; j += width) {
             sv_operand right = {.b = b + p * ldb + j,
-                                .k = at_most(k - p, tokens),
-                                .n = at_most(n - j, width),
+                                .k = sv_at_most(k - p, tokens),
+                                .n = sv_at_most(n - j, width),
                                 .row = ldb,
                                 .column = 1,
                                 .packed = scratch};

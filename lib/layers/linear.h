@@ -93,7 +93,7 @@ static inline size_t sv_column_parts(size_t columns)
     return columns < SV_COLUMNS_AT_LEAST ? 1 : columns / SV_COLUMNS_AT_LEAST;
 }
 
-/* The panels are shared out alike: the parts' ends differ by one of them, so that no worker waits
+/* The panels are shared out alike: parts differ by one of them at the most, so that no worker waits
  * long for another's last part. */
 static inline sv_columns sv_column_part(size_t columns, size_t parts, size_t part)
 {
