@@ -1,10 +1,11 @@
 /* The worker pool: tasks are claimed by number, so that a slow worker delays no other. Workers look
- * for work for a few microseconds before they sleep, since a layer follows a layer at once. */
+ * for work for some tens of microseconds before they sleep: a layer follows a layer at once or, where
+ * one between them is for a single thread, soon. */
 #include "base/pool.h"
 
 #include <stdatomic.h>
 
-enum { SPIN_ROUNDS = 2000 };
+enum { SPIN_ROUNDS = 5000 };
 
 typedef struct pool_worker {
     sv_pool *pool;

@@ -103,6 +103,25 @@ SV_INLINE void bf16_make_rest(bf16_job *job, const size_t parts)
         bf16_make_some(job, UNIT, parts);
 }
 
+static size_t bf16_left_bytes(size_t m, size_t k, size_t parts)
+{
+    return (m + BLOCK - 1) / BLOCK * bf16_steps(k) * 2 * parts * sizeof(unit_rows);
+}
+
+/* made[m / 32, k / 32, parts, 2] */
+SV_INLINE void bf16_make_left(const sv_left *a, size_t m, size_t k, unit_rows *made,
+                              const size_t parts)
+{
+    bf16_job job = {.a = a, .k = k, .steps = bf16_steps(k)};
+    for (size_t i = 0; i < m; i += BLOCK) {
+        job.to = made + i / BLOCK * job.steps * 2 * parts;
+        job.i = i;
+        job.rows = sv_at_most(m - i, BLOCK);
+        job.made = 0;
+        bf16_make_rest(&job, parts);
+    }
+}
+
 static void copy_block(float *to, size_t ld_to, const float *from, size_t ld_from, size_t rows,
                        size_t columns)
 {
@@ -224,6 +243,15 @@ SV_INLINE void bf16_multiply_rows(const bf16_walk *walk, const bf16_job *job, bf
     bf16_make_rest(next, parts);
 }
 
+/* Where the job's units are, if they were made beforehand; else where they are to be made. */
+SV_INLINE void bf16_place(const bf16_walk *walk, bf16_job *job, unit_rows *place,
+                          const size_t parts)
+{
+    unit_rows *made = walk->a->made;
+    job->to = made ? made + (job->i / BLOCK * walk->all + job->s) * 2 * parts : place;
+    job->made = made ? 2 * job->steps : 0;
+}
+
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Units of one part are not made
  * beside sums, and take turns in one place. Every element is summed in the order of k, whatever m,
  * first and count are. */
@@ -233,11 +261,11 @@ SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_oper
     unit_rows left[2][2 * UNITS_AT_ONCE];
     bf16_walk walk = {c, a, b, m, first, count, bf16_steps(b->k), UNITS_AT_ONCE / parts};
     bf16_job job = bf16_job_at(&walk, 0, 0, 0), then = {0};
-    job.to = left[0];
+    bf16_place(&walk, &job, left[0], parts);
     bf16_make_rest(&job, parts);
     for (size_t number = 1; job.steps > 0; number++) {
         bf16_job next = bf16_next_job(&walk, &job);
-        next.to = left[parts > 1 ? number % 2 : 0];
+        bf16_place(&walk, &next, left[parts > 1 ? number % 2 : 0], parts);
         if (job.i == 0)
             then = bf16_next_chunk(&walk, &job);
         bf16_multiply_rows(&walk, &job, &next, &then, sums, parts);
@@ -257,6 +285,14 @@ SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_oper
         (void)kernels;                                                                             \
         bf16_pack(operand, parts);                                                                 \
     }                                                                                              \
+    static size_t symbol##_left_bytes(size_t m, size_t k)                                          \
+    {                                                                                              \
+        return bf16_left_bytes(m, k, parts);                                                       \
+    }                                                                                              \
+    static void symbol##_make_left(const sv_left *a, size_t m, size_t k, void *made)               \
+    {                                                                                              \
+        bf16_make_left(a, m, k, made, parts);                                                      \
+    }                                                                                              \
     static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
                                   const sv_operand *b, size_t m, size_t first, size_t count)       \
     {                                                                                              \
@@ -265,6 +301,7 @@ SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_oper
         bf16_multiply(c, a, b, m, first, count, sums, parts);                                      \
         end();                                                                                     \
     }                                                                                              \
-    const sv_gemm symbol = {text, symbol##_bytes, symbol##_pack, symbol##_multiply, &symbol}
+    const sv_gemm symbol = {text,    symbol##_bytes,      symbol##_pack,     symbol##_multiply,    \
+                            &symbol, symbol##_left_bytes, symbol##_make_left}
 
 #endif

@@ -13,12 +13,15 @@ typedef struct sv_operand {
     const real *b;
     size_t k, n, row, column;
     void *packed; /* what the provider made of b; unused where it needs nothing */
+    size_t group; /* products may be cut between groups of so many columns; a multiple of
+                     SV_GEMM_GROUP that divides n; 0: none */
 } sv_operand;
 
 /* A left-hand side: element (i, p) at a[i * row + p * column], one of row and column being 1. */
 typedef struct sv_left {
     const real *a;
     size_t row, column;
+    void *made; /* what the provider made of it, for several products; NULL: nothing */
 } sv_left;
 
 /* Where a product goes: c[i, j] = bias[j] + it, or += it. */
@@ -37,18 +40,24 @@ typedef struct sv_gemm {
     void (*pack)(const sv_kernels *kernels, const sv_operand *operand);
 
     /* c[m, first..first+count-1] of a[m,k] b[k, the same columns], and of the bias, whose element 0
-     * belongs to column 0 of c. first is a multiple of SV_GEMM_COLUMNS that leaves at least
-     * SV_GEMM_REST columns, and so is the part's end where it is not n. */
+     * belongs to column 0 of c. first is a multiple of b's group or, where it has none, of
+     * SV_GEMM_COLUMNS, and then leaves at least SV_GEMM_REST columns unless n is a multiple too;
+     * and so is the part's end where it is not n. */
     void (*multiply)(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
                      const sv_operand *b, size_t m, size_t first, size_t count);
 
     /* The provider for products of two matrices that both are made anew for each. */
     const struct sv_gemm *activations;
+
+    /* Bytes of what `multiply` makes of a left-hand side [m, k], and the making of it beforehand;
+     * both NULL where it takes it as it is. */
+    size_t (*left_bytes)(size_t m, size_t k);
+    void (*make_left)(const sv_left *a, size_t m, size_t k, void *made);
 } sv_gemm;
 
 /* Where a product may be cut into columns: whole panels of every instruction set, and not within
  * the last few, whose widths depend on how many are left. */
-enum { SV_GEMM_COLUMNS = 48, SV_GEMM_REST = 144 };
+enum { SV_GEMM_COLUMNS = 48, SV_GEMM_REST = 144, SV_GEMM_GROUP = 16 };
 
 /* Of the right-hand side of a weight gradient, so much is packed at once that it stays in the
  * second cache; and the bytes that it takes, at most six for a number. */

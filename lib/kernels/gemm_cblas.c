@@ -50,5 +50,5 @@ static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_lef
          (int)(right ? b->row : b->column), beta, c->c + first, (int)c->ldc);
 }
 
-const sv_gemm sv_gemm_cblas = {"cblas", sv_gemm_no_bytes, sv_gemm_no_packing, multiply,
-                               &sv_gemm_cblas};
+const sv_gemm sv_gemm_cblas = {
+    "cblas", sv_gemm_no_bytes, sv_gemm_no_packing, multiply, &sv_gemm_cblas, NULL, NULL};

@@ -172,8 +172,8 @@ static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_lef
         sv_gemm_cblas.multiply(kernels, c, a, b, m, first, count);
 }
 
-const sv_gemm sv_gemm_onednn = {"onednn", sv_gemm_no_bytes, sv_gemm_no_packing, multiply,
-                                &sv_gemm_onednn};
+const sv_gemm sv_gemm_onednn = {
+    "onednn", sv_gemm_no_bytes, sv_gemm_no_packing, multiply, &sv_gemm_onednn, NULL, NULL};
 
 #else
 

@@ -2,12 +2,40 @@
  * narrower. */
 #include "kernels/gemm.h"
 
+/* Columns whose panels are cut without regard to the others'. */
+static size_t group_of(const sv_operand *b)
+{
+    return b->group ? b->group : b->n;
+}
+
+/* Where the panels of the group from column `first` on lie. */
+static char *group_panels(sv_number_type type, const sv_kernels *kernels, const sv_operand *b,
+                          size_t first)
+{
+    return (char *)b->packed + kernels->tile_packed_bytes(type, b->k, first);
+}
+
+static void pack_as(sv_number_type type, const sv_kernels *kernels, const sv_operand *b)
+{
+    size_t group = group_of(b);
+    for (size_t j = 0; j < b->n; j += group)
+        kernels->tile_pack(group_panels(type, kernels, b, j), type, b->b + j * b->column, b->row,
+                           b->column, b->k, group);
+}
+
 static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv_output *c,
                         const sv_left *a, const sv_operand *b, size_t m, size_t first, size_t count)
 {
-    sv_tile_product product = {c->c,   c->ldc,    c->accumulate, c->bias, a->a,
-                               a->row, a->column, b->packed,     b->k};
-    kernels->tile_multiply(&product, type, m, first, count);
+    size_t group = group_of(b);
+    for (size_t end = first + count, here; first < end; first += here) {
+        size_t past = first % group, start = first - past;
+        here = sv_at_most(end - first, group - past);
+        sv_tile_product product = {
+            c->c + start, c->ldc, c->accumulate, c->bias ? c->bias + start : NULL,
+            a->a,         a->row, a->column,     group_panels(type, kernels, b, start),
+            b->k};
+        kernels->tile_multiply(&product, type, m, past, here);
+    }
 }
 
 #define TILE_PROVIDER(symbol, text, type)                                                          \
@@ -17,14 +45,15 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
     }                                                                                              \
     static void symbol##_pack(const sv_kernels *kernels, const sv_operand *b)                      \
     {                                                                                              \
-        kernels->tile_pack(b->packed, type, b->b, b->row, b->column, b->k, b->n);                  \
+        pack_as(type, kernels, b);                                                                 \
     }                                                                                              \
     static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
                                   const sv_operand *b, size_t m, size_t first, size_t count)       \
     {                                                                                              \
         multiply_as(type, kernels, c, a, b, m, first, count);                                      \
     }                                                                                              \
-    const sv_gemm symbol = {text, symbol##_bytes, symbol##_pack, symbol##_multiply, &sv_gemm_tile}
+    const sv_gemm symbol = {text,          symbol##_bytes, symbol##_pack, symbol##_multiply,       \
+                            &sv_gemm_tile, NULL,           NULL}
 
 TILE_PROVIDER(sv_gemm_tile, "tile", SV_NUMBER_REAL);
 #ifndef SV_DOUBLE

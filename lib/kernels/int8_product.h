@@ -86,6 +86,20 @@ static void int8_make_left(int8_left *left, const sv_left *a, size_t i, size_t r
     int8_make(left->units + 1, 2, left->factors + UNIT, &from, 0x80);
 }
 
+static size_t int8_left_bytes(size_t m, size_t k)
+{
+    return (m + BLOCK - 1) / BLOCK * ((k + CUT - 1) / CUT) * sizeof(int8_left);
+}
+
+/* made[k / 1024, m / 32] */
+static void int8_make_lefts(const sv_left *a, size_t m, size_t k, void *made)
+{
+    int8_left *to = made;
+    for (size_t p = 0; p < k; p += CUT)
+        for (size_t i = 0; i < m; i += BLOCK)
+            int8_make_left(to++, a, i, sv_at_most(m - i, BLOCK), p, k);
+}
+
 /* c[rows, j..] = bias + or += (sums - offsets) * the panel's factors * the rows' factors; at most
  * 16 columns */
 SV_INLINE void int8_put(const sv_output *c, size_t j, const int32_t *sums, const int8_panel *panel,
@@ -128,15 +142,18 @@ SV_INLINE void int8_add_rows(const sv_output *c, size_t rows, const int8_left *l
 SV_INLINE void int8_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,
                              size_t first, size_t count, int8_sums *sums)
 {
-    int8_left left;
+    int8_left own;
+    const int8_left *made = a->made;
     const char *panels = b->packed;
     for (size_t p = 0; p < b->k; p += CUT) {
         size_t depth = int8_cut(b->k, p);
         for (size_t i = 0; i < m; i += BLOCK) {
             sv_output rows_of_c = {c->c + i * c->ldc, c->ldc, c->accumulate || p > 0, c->bias};
             size_t rows = m - i < BLOCK ? m - i : BLOCK;
-            int8_make_left(&left, a, i, rows, p, b->k);
-            int8_add_rows(&rows_of_c, rows, &left, panels, depth, first, first + count, sums);
+            if (!made)
+                int8_make_left(&own, a, i, rows, p, b->k);
+            int8_add_rows(&rows_of_c, rows, made ? made++ : &own, panels, depth, first,
+                          first + count, sums);
         }
         panels += int8_panels(b->n) * int8_panel_bytes(depth);
     }
@@ -162,6 +179,7 @@ SV_INLINE void int8_multiply(const sv_output *c, const sv_left *a, const sv_oper
         int8_multiply(c, a, b, m, first, count, sums);                                             \
         end();                                                                                     \
     }                                                                                              \
-    const sv_gemm symbol = {text, symbol##_bytes, symbol##_pack, symbol##_multiply, activations}
+    const sv_gemm symbol = {text,        symbol##_bytes,  symbol##_pack,  symbol##_multiply,       \
+                            activations, int8_left_bytes, int8_make_lefts}
 
 #endif

@@ -69,6 +69,7 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.values = packed(arena, run, tokens, d);
     if (!run->training) {
         work.o = sv_arena_reals(arena, tokens, block->inner);
+        work.left = sv_arena_take(arena, sv_left_bytes(run, tokens, c), 1, 1);
         return work;
     }
     work.dbranch = sv_arena_reals(arena, tokens, c);
@@ -187,6 +188,8 @@ static void find_parameters(attention_block *block, const sv_parameter_table *ta
     sv_linear_init(&block->qkv, 3 * block->inner, c,
                    sv_layer_parameter(table, names->qkv, ".weight"),
                    sv_layer_parameter_if(table, names->qkv, ".bias"));
+    if (block->head_dim % SV_GEMM_GROUP == 0)
+        block->qkv.forward.group = block->head_dim;
     size_t proj = sv_layer_parameter_if(table, names->proj, ".weight");
     block->identity = proj == SV_NO_PARAMETER;
     sv_linear_init(&block->proj, c, block->inner, proj,

@@ -51,6 +51,7 @@ typedef struct attention_work {
     sv_operand keys_t, values_t;  /* [d, T] */
     sv_operand keys, values;      /* [T, d] */
     sv_operand queries, doutputs; /* [queries, d] */
+    void *left;                   /* what is made of xn, in inference */
     void *weight_scratch;         /* of a weight gradient */
 } attention_work;
 

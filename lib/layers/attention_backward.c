@@ -28,8 +28,9 @@ static real attend_backward(const attention_call *call, attention_work *work, co
     sv_output scores = {work->scores, tokens, 0, NULL}, dp = {work->dp, tokens, 0, NULL};
     sv_output dv = {head->dv, row, first > 0, NULL}, dk = {head->dk, row, first > 0, NULL};
     sv_output dq = {head->dq + first * row, row, 0, NULL};
-    sv_left left_q = {q, row, 1}, left_doutput = {doutput, block->inner, 1};
-    sv_left left_ds = {ds, tokens, 1}, ds_t = {ds, 1, tokens}, kept_t = {kept, 1, tokens};
+    sv_left left_q = {q, row, 1, NULL}, left_doutput = {doutput, block->inner, 1, NULL};
+    sv_left left_ds = {ds, tokens, 1, NULL}, ds_t = {ds, 1, tokens, NULL},
+            kept_t = {kept, 1, tokens, NULL};
     sv_multiply(run, &scores, &left_q, &work->keys_t, here);
     kernels->attention_softmax(work->p, kept, work->scores, rows);
     sv_operand_pack(run, &work->doutputs, doutput, block->inner, 1, here, d);

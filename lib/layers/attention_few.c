@@ -1,43 +1,47 @@
-/* The attention block in inference on few images: each image's rows, then its heads, then its rows
- * again are shared out among the workers. The bits are those of an image a task. */
+/* The attention block in inference on few images: each image's heads and then its rows are shared
+ * out among the workers. A worker makes the queries, keys and values of its heads itself, since
+ * fetching what another one has made takes longer. The bits are those of an image a task. */
 #include "layers/attention.h"
 
 /* Rows of one task. */
-enum { ROWS = 48 };
+enum { ROWS = 32 };
 
 typedef struct few_call {
     const attention_call *call;
-    attention_work work; /* the first worker's, which all write to: xn, qkv, o */
-    real *mean, *rstd;
+    real *o;       /* of the image at work, in the first worker's scratch: all write to it */
+    size_t shares; /* of the heads */
     size_t image;
 } few_call;
 
-/* qkv of some rows. */
-static void project_task(void *argument, size_t task, uint32_t worker)
+/* norm(x) of the whole image, ready for the products of several heads. */
+static sv_left normalise(const few_call *few, attention_work *work)
 {
-    (void)worker;
-    const few_call *few = argument;
     const attention_call *call = few->call;
     const attention_block *block = call->block;
     const real *weights = call->run->weights;
-    size_t c = block->base.in.channels, first = task * ROWS;
-    size_t rows = sv_tile_here(call->tokens, first, ROWS);
-    real *xn = few->work.xn + first * c;
-    call->run->context->kernels->layer_norm(xn, few->mean + first, few->rstd + first,
-                                            call->in + (few->image * call->tokens + first) * c,
-                                            weights + block->norm_weight,
-                                            weights + block->norm_bias, rows, c, block->eps);
-    sv_linear_forward(&block->qkv, call->run, few->work.qkv + first * 3 * block->inner, xn, rows);
+    size_t c = block->base.in.channels, tokens = call->tokens;
+    /* Scores come after the statistics, which nobody reads again. */
+    call->run->context->kernels->layer_norm(
+        work->xn, work->scores, work->scores + tokens, call->in + few->image * tokens * c,
+        weights + block->norm_weight, weights + block->norm_bias, tokens, c, block->eps);
+    return sv_left_make(call->run, work->xn, tokens, c, work->left);
 }
 
-static void head_task(void *argument, size_t head, uint32_t worker)
+static void heads_task(void *argument, size_t share, uint32_t worker)
 {
     const few_call *few = argument;
     const attention_call *call = few->call;
+    const attention_block *block = call->block;
+    size_t d = block->head_dim, wide = 3 * block->inner;
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
-    attention_work work = sv_attention_work(&arena, call->block, call->run);
-    work.qkv = few->work.qkv;
-    sv_attention_head(call, &work, few->work.o, few->image, head);
+    attention_work work = sv_attention_work(&arena, block, call->run);
+    sv_left xn = normalise(few, &work);
+    for (size_t head = share * block->heads / few->shares;
+         head < (share + 1) * block->heads / few->shares; head++) {
+        for (size_t first = head * d; first < wide; first += block->inner)
+            sv_linear_forward_part(&block->qkv, call->run, work.qkv, &xn, call->tokens, first, d);
+        sv_attention_head(call, &work, few->o, few->image, head);
+    }
 }
 
 static void finish_task(void *argument, size_t task, uint32_t worker)
@@ -46,7 +50,7 @@ static void finish_task(void *argument, size_t task, uint32_t worker)
     const few_call *few = argument;
     const attention_call *call = few->call;
     size_t first = task * ROWS;
-    sv_attention_finish(call, few->work.o + first * call->block->inner,
+    sv_attention_finish(call, few->o + first * call->block->inner,
                         few->image * call->tokens + first, sv_tile_here(call->tokens, first, ROWS));
 }
 
@@ -54,15 +58,13 @@ void sv_attention_few(const attention_call *call)
 {
     const sv_run *run = call->run;
     sv_pool *pool = run->context->pool;
-    size_t tiles = sv_tile_count(call->tokens, ROWS);
+    size_t heads = call->block->heads, threads = sv_pool_threads(pool);
     sv_arena arena = {.base = sv_worker_scratch(run, 0)};
-    few_call few = {.call = call, .work = sv_attention_work(&arena, call->block, run)};
-    /* Scores come after the statistics, which nobody reads again. */
-    few.mean = few.work.scores;
-    few.rstd = few.work.scores + call->tokens;
+    few_call few = {.call = call,
+                    .o = sv_attention_work(&arena, call->block, run).o,
+                    .shares = heads < threads ? heads : threads};
     for (; few.image < run->n; few.image++) {
-        sv_pool_run(pool, project_task, &few, tiles);
-        sv_pool_run(pool, head_task, &few, call->block->heads);
-        sv_pool_run(pool, finish_task, &few, tiles);
+        sv_pool_run(pool, heads_task, &few, few.shares);
+        sv_pool_run(pool, finish_task, &few, sv_tile_count(call->tokens, ROWS));
     }
 }

@@ -36,7 +36,8 @@ static void attend(const attention_call *call, const attention_work *work, real 
     real *p = work->scores;
     sv_output scores = {p, tokens, 0, NULL},
               output = {o + first * block->inner + head * d, block->inner, 0, NULL};
-    sv_left queries = {work->qkv + first * row + head * d, row, 1}, kept = {p, tokens, 1};
+    sv_left queries = {work->qkv + first * row + head * d, row, 1, NULL},
+            kept = {p, tokens, 1, NULL};
     sv_multiply(run, &scores, &queries, &work->keys_t, rows.rows);
     kernels->attention_softmax(p, p, p, &rows);
     if (run->attention && run->attention_layer == block->base.number)
@@ -104,7 +105,7 @@ void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved,
     call.in = x;
     if (call.saved.path)
         sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
-    if (!run->training && run->n <= FEW_IMAGES)
+    if (!run->training && run->n <= FEW_IMAGES && call.block->qkv.forward.group)
         sv_attention_few(&call);
     else
         sv_pool_run(run->context->pool, image_task, &call, run->n);

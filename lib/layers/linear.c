@@ -58,7 +58,7 @@ size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory)
 void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,
                      size_t column, size_t k, size_t n)
 {
-    *operand = (sv_operand){b, k, n, row, column, operand->packed};
+    *operand = (sv_operand){b, k, n, row, column, operand->packed, 0};
     run->gemm->activations->pack(run->context->kernels, operand);
 }
 
@@ -68,23 +68,22 @@ void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const 
     run->gemm->activations->multiply(run->context->kernels, c, a, b, m, 0, b->n);
 }
 
-static void multiply_part(const sv_run *run, real *c, const real *bias, const real *a,
+static void multiply_part(const sv_run *run, real *c, const real *bias, const sv_left *a,
                           const sv_operand *b, size_t tokens, size_t first, size_t count)
 {
     sv_output out = {c, b->n, 0, bias};
-    sv_left left = {a, b->k, 1};
-    run->gemm->multiply(run->context->kernels, &out, &left, b, tokens, first, count);
+    run->gemm->multiply(run->context->kernels, &out, a, b, tokens, first, count);
 }
 
-void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const real *x,
+void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
                             size_t tokens, size_t first, size_t count)
 {
     const real *bias = linear->bias == SV_NO_PARAMETER ? NULL : run->weights + linear->bias;
     multiply_part(run, y, bias, x, &linear->forward, tokens, first, count);
 }
 
-void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
-                             size_t tokens, size_t first, size_t count)
+void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx,
+                             const sv_left *dy, size_t tokens, size_t first, size_t count)
 {
     multiply_part(run, dx, NULL, dy, &linear->backward, tokens, first, count);
 }
@@ -92,21 +91,39 @@ void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *d
 void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, const real *x,
                        size_t tokens)
 {
-    sv_linear_forward_part(linear, run, y, x, tokens, 0, linear->out);
+    sv_left left = {x, linear->in, 1, NULL};
+    sv_linear_forward_part(linear, run, y, &left, tokens, 0, linear->out);
 }
 
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                         size_t tokens)
 {
-    sv_linear_backward_part(linear, run, dx, dy, tokens, 0, linear->in);
+    sv_left left = {dy, linear->out, 1, NULL};
+    sv_linear_backward_part(linear, run, dx, &left, tokens, 0, linear->in);
 }
 
-sv_linear_cut sv_linear_cut_of(size_t tokens, size_t columns, size_t in, size_t out)
+size_t sv_left_bytes(const sv_run *run, size_t tokens, size_t width)
+{
+    return run->gemm->left_bytes ? run->gemm->left_bytes(tokens, width) : 0;
+}
+
+sv_left sv_left_make(const sv_run *run, const real *x, size_t tokens, size_t width, void *memory)
+{
+    sv_left left = {x, width, 1, NULL};
+    if (!run->gemm->make_left)
+        return left;
+    run->gemm->make_left(&left, tokens, width, memory);
+    left.made = memory;
+    return left;
+}
+
+sv_linear_cut sv_linear_cut_of(const sv_gemm *gemm, size_t tokens, size_t columns, size_t in,
+                               size_t out)
 {
     sv_linear_cut cut = {tokens, columns, sv_tile_tokens(tokens, in > out ? in : out), 1};
     if (in * out > LARGE_WEIGHT) {
         cut.tile = ROWS_OF_LARGE;
-        cut.parts = sv_column_parts(columns);
+        cut.parts = sv_column_parts(columns, sv_part_columns(gemm, tokens));
     }
     return cut;
 }

@@ -38,10 +38,15 @@ void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size
                      size_t column, size_t k, size_t n);
 
 /* The same for `count` columns of y, or of dx, from column `first`: where gemm.h allows a cut. */
-void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const real *x,
+void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
                             size_t tokens, size_t first, size_t count);
-void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
-                             size_t tokens, size_t first, size_t count);
+void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx,
+                             const sv_left *dy, size_t tokens, size_t first, size_t count);
+
+/* x[tokens, width] as the left-hand side of several products: what the provider makes of it is made
+ * here, in `memory` of sv_left_bytes. */
+size_t sv_left_bytes(const sv_run *run, size_t tokens, size_t width);
+sv_left sv_left_make(const sv_run *run, const real *x, size_t tokens, size_t width, void *memory);
 
 /* A weight gradient to be computed: dweight[out, in] += dy[tokens, out]^T x[tokens, in]. */
 typedef struct sv_weight_job {
@@ -81,23 +86,30 @@ static inline size_t sv_tile_count_most(size_t tokens, size_t tile)
     return count > 16 ? count : 16;
 }
 
-/* A product cut into parts of its columns where gemm.h allows a cut: as many as there are times
- * SV_COLUMNS_AT_LEAST of them. */
-enum { SV_COLUMNS_AT_LEAST = 192 };
+/* A product cut into parts of its columns where gemm.h allows a cut. */
 typedef struct sv_columns {
     size_t first, count;
 } sv_columns;
 
-static inline size_t sv_column_parts(size_t columns)
+/* Panels that are shared out; of columns that are no whole number of them the last part has one
+ * more, and the rest. */
+static inline size_t sv_column_panels(size_t columns)
 {
-    return columns < SV_COLUMNS_AT_LEAST ? 1 : columns / SV_COLUMNS_AT_LEAST;
+    size_t panels = columns / SV_GEMM_COLUMNS;
+    return columns % SV_GEMM_COLUMNS && panels > 0 ? panels - 1 : panels;
 }
 
-/* The panels are shared out alike: parts differ by one of them at the most, so that no worker waits
- * long for another's last part. */
+/* As many parts of some columns as there are times `least` of them. */
+static inline size_t sv_column_parts(size_t columns, size_t least)
+{
+    size_t parts = sv_column_panels(columns) * SV_GEMM_COLUMNS / least;
+    return parts < 1 ? 1 : parts;
+}
+
+/* The panels are shared out alike, so that no worker waits long for another's last part. */
 static inline sv_columns sv_column_part(size_t columns, size_t parts, size_t part)
 {
-    size_t panels = columns / SV_GEMM_COLUMNS, wide = panels % parts;
+    size_t panels = sv_column_panels(columns), wide = panels % parts;
     size_t first = part * (panels / parts) + (part < wide ? part : wide);
     size_t end = first + panels / parts + (part < wide);
     first *= SV_GEMM_COLUMNS;
@@ -105,9 +117,21 @@ static inline sv_columns sv_column_part(size_t columns, size_t parts, size_t par
     return (sv_columns){first, end - first};
 }
 
+/* Tokens so few that the time goes into reading the weights: then inference shares out the columns
+ * among the workers and not the tokens. */
+enum { SV_FEW_TOKENS = 64 };
+
+/* The columns that a part should have at least, of a product over some tokens. Small parts are
+ * shared out better, but each makes of its left-hand side what its provider needs. */
+static inline size_t sv_part_columns(const sv_gemm *gemm, size_t tokens)
+{
+    enum { SMALL = 96, LARGE = 192 };
+    return tokens <= SV_FEW_TOKENS && !gemm->make_left ? SMALL : LARGE;
+}
+
 /* How a product [tokens, columns] with a weight [in, out] is cut into tasks: tiles of rows; of a
  * weight too large for the second cache also parts of the columns, so that each part is read once.
- * A function of the shapes alone. */
+ * A function of the shapes and the provider alone. */
 typedef struct sv_linear_cut {
     size_t tokens, columns; /* of the product */
     size_t tile, parts;     /* rows of a tile, parts of the columns */
@@ -119,13 +143,10 @@ typedef struct sv_linear_part {
     sv_columns columns;
 } sv_linear_part;
 
-sv_linear_cut sv_linear_cut_of(size_t tokens, size_t columns, size_t in, size_t out);
+sv_linear_cut sv_linear_cut_of(const sv_gemm *gemm, size_t tokens, size_t columns, size_t in,
+                               size_t out);
 size_t sv_linear_cut_tasks(const sv_linear_cut *cut);
 sv_linear_part sv_linear_part_of(const sv_linear_cut *cut, size_t task);
-
-/* Tokens so few that the time goes into reading the weights: then inference shares out the columns
- * among the workers and not the tokens. */
-enum { SV_FEW_TOKENS = 64 };
 
 static inline int sv_are_few(const sv_run *run, size_t tokens)
 {

@@ -16,6 +16,7 @@ typedef struct patch_call {
     real *patches; /* of all tokens, or NULL */
     real *out;
     const real *in;
+    sv_left few; /* the patches of few tokens */
     size_t tokens, tile, parts;
 } patch_call;
 
@@ -36,6 +37,8 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
         sv_arena_reals(&saved, n * tokens, patch->linear.in);
     size_t tile = tile_of(patch, n * tokens);
     sv_arena_reals(&worker, tile < SV_FEW_TOKENS ? SV_FEW_TOKENS : tile, patch->linear.in);
+    if (!training)
+        sv_arena_take(&shared, sv_left_bytes(run, SV_FEW_TOKENS, patch->linear.in), 1, 1);
     if (training && worker.bytes < SV_GEMM_SCRATCH)
         worker.bytes = SV_GEMM_SCRATCH;
     sv_layer_memory_set(memory, &saved, &shared, &worker);
@@ -46,8 +49,15 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
 {
     const patch_layer *patch = (const patch_layer *)layer;
     size_t tokens = run->n * sv_map_tokens(layer->out);
-    size_t parts = sv_column_parts(patch->linear.out);
-    return (patch_call){patch, run, saved, out, in, tokens, tile_of(patch, tokens), parts};
+    size_t parts = sv_column_parts(patch->linear.out, sv_part_columns(run->gemm, SV_FEW_TOKENS));
+    return (patch_call){.layer = patch,
+                        .run = run,
+                        .patches = saved,
+                        .out = out,
+                        .in = in,
+                        .tokens = tokens,
+                        .tile = tile_of(patch, tokens),
+                        .parts = parts};
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
@@ -62,15 +72,14 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens);
 }
 
-/* Some columns of few tokens, whose patches lie in the first worker's scratch. */
+/* Some columns of few tokens. */
 static void few_task(void *argument, size_t part, uint32_t worker)
 {
     (void)worker;
     const patch_call *call = argument;
     const sv_linear *linear = &call->layer->linear;
-    const real *rows = (real *)(void *)sv_worker_scratch(call->run, 0);
     sv_columns columns = sv_column_part(linear->out, call->parts, part);
-    sv_linear_forward_part(linear, call->run, call->out, rows, call->tokens, columns.first,
+    sv_linear_forward_part(linear, call->run, call->out, &call->few, call->tokens, columns.first,
                            columns.count);
 }
 
@@ -80,6 +89,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     if (sv_are_few(run, call.tokens)) {
         real *rows = (real *)(void *)sv_worker_scratch(run, 0);
         run->context->kernels->patch_gather(rows, x, &call.layer->map, 0, call.tokens);
+        call.few = sv_left_make(run, rows, call.tokens, call.layer->linear.in, run->shared);
         sv_pool_run(run->context->pool, few_task, &call, call.parts);
         return;
     }

@@ -62,10 +62,11 @@ shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, size_t n)
     return panel;
 }
 
-size_t sv_shift_worker_bytes(const shift_block *block, size_t n, int training, bool *overflow)
+size_t sv_shift_worker_bytes(const shift_block *block, const sv_run *run, bool *overflow)
 {
     sv_arena arena = {0};
-    size_t tile = sv_shift_tile(block, n), c = block->map.channels;
+    size_t tile = sv_shift_tile(block, run->n), c = block->map.channels;
+    int training = run->training;
     if (!training && tile < SV_FEW_TOKENS)
         tile = SV_FEW_TOKENS;
     sv_arena_reals(&arena, tile, c);
@@ -73,6 +74,7 @@ size_t sv_shift_worker_bytes(const shift_block *block, size_t n, int training, b
     if (!training) {
         sv_arena_reals(&arena, tile, c);
         sv_arena_reals(&arena, tile, 2);
+        sv_arena_take(&arena, sv_left_bytes(run, SV_FEW_TOKENS, c), 1, 1);
     }
     *overflow = arena.overflow;
     return training && arena.bytes < SV_GEMM_SCRATCH ? SV_GEMM_SCRATCH : arena.bytes;
@@ -85,7 +87,7 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     const shift_block *block = (const shift_block *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     sv_shift_saved(training ? &saved : &shared, block, n, training);
-    worker.bytes = sv_shift_worker_bytes(block, n, training, &worker.overflow);
+    worker.bytes = sv_shift_worker_bytes(block, run, &worker.overflow);
     sv_arena groups = {0};
     if (training && sv_shift_has_groups(block))
         sv_shift_groups_memory(block, n, &shared, &groups);

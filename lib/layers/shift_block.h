@@ -66,7 +66,7 @@ size_t sv_shift_panel_tokens(const shift_block *block, size_t n);
 size_t sv_shift_tile(const shift_block *block, size_t n);
 
 /* Bytes of one worker's scratch. */
-size_t sv_shift_worker_bytes(const shift_block *block, size_t n, int training, bool *overflow);
+size_t sv_shift_worker_bytes(const shift_block *block, const sv_run *run, bool *overflow);
 
 shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved);
 

@@ -6,7 +6,8 @@
 typedef struct few_call {
     const shift_call *call;
     size_t parts1, parts2;
-    real *xs, *xn, *a; /* [tokens, c], [tokens, c], [tokens, hidden] */
+    real *xs, *a; /* [tokens, c], [tokens, hidden] */
+    sv_left left; /* of the product at work: xn [tokens, c], or a */
 } few_call;
 
 /* a[:, part] = gelu(xn W1^T + b1) */
@@ -18,7 +19,7 @@ static void up_task(void *argument, size_t part, uint32_t worker)
     const shift_block *block = call->block;
     const sv_run *run = call->run;
     sv_columns columns = sv_column_part(block->hidden, few->parts1, part);
-    sv_linear_forward_part(&block->fc1, run, few->a, few->xn, call->tokens, columns.first,
+    sv_linear_forward_part(&block->fc1, run, few->a, &few->left, call->tokens, columns.first,
                            columns.count);
     for (size_t t = 0; t < call->tokens; t++) {
         real *row = few->a + t * block->hidden + columns.first;
@@ -37,7 +38,7 @@ static void down_task(void *argument, size_t part, uint32_t worker)
     const sv_kernels *kernels = run->context->kernels;
     size_t c = block->map.channels;
     sv_columns columns = sv_column_part(c, few->parts2, part);
-    sv_linear_forward_part(&block->fc2, run, call->out, few->a, call->tokens, columns.first,
+    sv_linear_forward_part(&block->fc2, run, call->out, &few->left, call->tokens, columns.first,
                            columns.count);
     for (size_t t = 0; t < call->tokens; t++) {
         real *y = call->out + t * c + columns.first;
@@ -53,17 +54,23 @@ void sv_shift_block_few(const shift_call *call)
     const shift_block *block = call->block;
     const sv_run *run = call->run;
     const sv_kernels *kernels = run->context->kernels;
-    size_t c = block->map.channels;
     sv_arena arena = {.base = sv_worker_scratch(run, 0)};
-    few_call few = {
-        .call = call, .parts1 = sv_column_parts(block->hidden), .parts2 = sv_column_parts(c)};
-    few.xn = sv_arena_reals(&arena, SV_FEW_TOKENS, c);
-    few.a = sv_arena_reals(&arena, SV_FEW_TOKENS, block->hidden);
+    size_t c = block->map.channels, hidden = block->hidden;
+    size_t least = sv_part_columns(run->gemm, call->tokens);
+    few_call few = {.call = call,
+                    .parts1 = sv_column_parts(hidden, least),
+                    .parts2 = sv_column_parts(c, least)};
+    real *xn = sv_arena_reals(&arena, SV_FEW_TOKENS, c);
+    few.a = sv_arena_reals(&arena, SV_FEW_TOKENS, hidden);
     few.xs = sv_arena_reals(&arena, SV_FEW_TOKENS, c);
     real *mean = sv_arena_reals(&arena, SV_FEW_TOKENS, 2), *rstd = mean + SV_FEW_TOKENS;
+    char *made = sv_arena_take(&arena, sv_left_bytes(run, SV_FEW_TOKENS, c), 1, 1);
     kernels->shift(few.xs, call->in, &block->map, 0, call->tokens);
-    kernels->layer_norm(few.xn, mean, rstd, few.xs, run->weights + block->norm_weight,
+    kernels->layer_norm(xn, mean, rstd, few.xs, run->weights + block->norm_weight,
                         run->weights + block->norm_bias, call->tokens, c, block->eps);
+    few.left = sv_left_make(run, xn, call->tokens, c, made);
     sv_pool_run(run->context->pool, up_task, &few, few.parts1);
+    /* Its few parts each make it ready for themselves sooner than one worker for all of them. */
+    few.left = (sv_left){few.a, hidden, 1, NULL};
     sv_pool_run(run->context->pool, down_task, &few, few.parts2);
 }

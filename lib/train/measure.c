@@ -149,7 +149,7 @@ static void prepare_linear(measurement *self)
     sv_arena arena = {.base = self->memory};
     self->shared = take_operands(&arena, self);
     draw_operands(product, &self->shared);
-    self->cut = sv_linear_cut_of(product->m, product->n, product->k, product->n);
+    self->cut = sv_linear_cut_of(self->gemm, product->m, product->n, product->k, product->n);
     self->weight = right_side(product, &self->shared);
     if (!sums_rows(product))
         self->gemm->pack(self->context->kernels, &self->weight);
@@ -162,7 +162,7 @@ static void linear_task(void *argument, size_t task, uint32_t worker)
     const operands *of = &self->shared;
     sv_linear_part part = sv_linear_part_of(&self->cut, task);
     size_t k = self->product.k, n = self->product.n;
-    sv_left left = {of->a + part.first * k, k, 1};
+    sv_left left = {of->a + part.first * k, k, 1, NULL};
     sv_output out = {of->c + part.first * n, n, 0, NULL};
     self->gemm->multiply(self->context->kernels, &out, &left, &self->weight, part.tokens,
                          part.columns.first, part.columns.count);
@@ -184,7 +184,7 @@ static void head_task(void *argument, size_t task, uint32_t worker)
     }
     sv_operand right = right_side(product, &of);
     gemm->pack(kernels, &right);
-    sv_left left = {of.a, product->k, 1};
+    sv_left left = {of.a, product->k, 1, NULL};
     sv_output out = {of.c, n, 0, NULL};
     gemm->multiply(kernels, &out, &left, &right, m, 0, n);
 }

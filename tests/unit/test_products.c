@@ -4,6 +4,7 @@
 #include "isa.h"
 #include "suite.h"
 
+#include "base/memory.h"
 #include "kernels/gemm.h"
 
 #include <float.h>
@@ -198,8 +199,8 @@ static void multiply_all_ways(const subject *of, const sv_kernels *k, const size
     matrix a = make(m, depth, left_turned, 1), b = make(depth, n, right_turned, 2);
     matrix before = make(m, n, false, 3), c = make(m, n, false, 3);
     guarded_bias bias = make_bias(n, 9);
-    sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n)};
-    sv_left left = {a.x, a.row, a.column};
+    sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
+    sv_left left = {a.x, a.row, a.column, NULL};
     sv_output sum = {c.x, c.row, 1, NULL}, product = {c.x, c.row, 0, NULL};
     sv_output biased = {c.x, c.row, 0, bias.x};
     of->gemm->pack(k, &right);
@@ -262,24 +263,69 @@ static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, 
     size_t bytes = PART_ROWS * n * sizeof *whole;
     matrix a = make(PART_ROWS, depth, false, 7), b = make(depth, n, false, 8);
     guarded_bias bias = make_bias(n, 10);
-    sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n)};
-    sv_left left = {a.x, a.row, 1};
+    sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
+    sv_left left = {a.x, a.row, 1, NULL};
     sv_output all = {whole, n, 0, bias.x}, some = {parts, n, 0, bias.x};
     of->gemm->pack(k, &right);
     of->gemm->multiply(k, &all, &left, &right, PART_ROWS, 0, n);
-    for (size_t cut = SV_GEMM_COLUMNS; cut + SV_GEMM_REST <= n; cut += SV_GEMM_COLUMNS) {
+    size_t rest = n % SV_GEMM_COLUMNS ? SV_GEMM_REST : SV_GEMM_COLUMNS;
+    for (size_t cut = SV_GEMM_COLUMNS; cut + rest <= n; cut += SV_GEMM_COLUMNS) {
         memset(parts, 0, sizeof parts);
         of->gemm->multiply(k, &some, &left, &right, PART_ROWS, 0, cut);
         of->gemm->multiply(k, &some, &left, &right, PART_ROWS, cut, n - cut);
         ck_assert_mem_eq(parts, whole, bytes);
     }
     for (size_t row = 0; row < PART_ROWS; row++) {
-        sv_left one = {a.x + row * a.row, a.row, 1};
+        sv_left one = {a.x + row * a.row, a.row, 1, NULL};
         sv_output alone = {parts + row * n, n, 0, bias.x};
         of->gemm->multiply(k, &alone, &one, &right, 1, 0, n);
     }
     ck_assert_mem_eq(parts, whole, bytes);
     munmap(bias.memory, bias.bytes);
+    free(right.packed);
+    free(a.x);
+    free(b.x);
+}
+
+/* What a provider makes of a left-hand side beforehand; NULL where it takes it as it is. */
+static void *make_left(const sv_gemm *gemm, const sv_left *left, size_t m, size_t depth)
+{
+    if (!gemm->left_bytes)
+        return NULL;
+    size_t bytes = gemm->left_bytes(m, depth);
+    void *made =
+        aligned_alloc(SV_ALIGNMENT, (bytes + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT);
+    ck_assert_ptr_nonnull(made);
+    gemm->make_left(left, m, depth, made);
+    return made;
+}
+
+enum { GROUPED_ROWS = 75, GROUPED_COLUMNS = 192 };
+
+/* Group by group, from the last one on, from a left-hand side that was made once. */
+static void multiply_in_groups(const subject *of, const sv_kernels *k, size_t group, size_t depth)
+{
+    static real whole[GROUPED_ROWS * GROUPED_COLUMNS], parts[GROUPED_ROWS * GROUPED_COLUMNS];
+    const size_t m = GROUPED_ROWS, n = GROUPED_COLUMNS;
+    matrix a = make(m, depth, false, 7), b = make(depth, n, true, 8);
+    guarded_bias bias = make_bias(n, 10);
+    sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
+    sv_left left = {a.x, a.row, 1, NULL}, once = left;
+    sv_output all = {whole, n, 0, bias.x}, some = {parts, n, 0, bias.x};
+    of->gemm->pack(k, &right);
+    of->gemm->multiply(k, &all, &left, &right, m, 0, n);
+    right.group = group;
+    of->gemm->pack(k, &right);
+    once.made = make_left(of->gemm, &left, m, depth);
+    for (size_t first = n; first > 0; first -= group)
+        of->gemm->multiply(k, &some, &once, &right, m, first - group, group);
+    ck_assert_mem_eq(parts, whole, sizeof whole);
+    memset(parts, 0, sizeof parts);
+    of->gemm->multiply(k, &some, &left, &right, m, 0, group);
+    of->gemm->multiply(k, &some, &once, &right, m, group, n - group);
+    ck_assert_mem_eq(parts, whole, sizeof whole);
+    munmap(bias.memory, bias.bytes);
+    free(once.made);
     free(right.packed);
     free(a.x);
     free(b.x);
@@ -295,7 +341,7 @@ static void multiply_nearly_in_parts(const subject *of, const sv_kernels *k)
     matrix before = make(PART_ROWS, PART_COLUMNS, false, 3);
     guarded_bias bias = make_bias(PART_COLUMNS, 10);
     sv_operand right = {.b = b.x, .k = DEPTH, .n = PART_COLUMNS, .row = b.row, .column = b.column};
-    sv_left left = {a.x, a.row, 1};
+    sv_left left = {a.x, a.row, 1, NULL};
     sv_output out = {c.x, c.row, 0, bias.x};
     of->gemm->multiply(k, &out, &left, &right, PART_ROWS, 0, CUT);
     of->gemm->multiply(k, &out, &left, &right, PART_ROWS, CUT, PART_COLUMNS - CUT);
@@ -320,6 +366,10 @@ START_TEST(test_parts_of_a_product)
     for (size_t n = SV_GEMM_COLUMNS + SV_GEMM_REST; n <= PART_COLUMNS; n++)
         multiply_in_parts(of, k, n, 20);
     multiply_in_parts(of, k, PART_COLUMNS, 2100);
+    for (size_t group = SV_GEMM_GROUP; group <= GROUPED_COLUMNS / 2; group *= 2) {
+        multiply_in_groups(of, k, group, 20);
+        multiply_in_groups(of, k, group, 2100);
+    }
 }
 END_TEST
 
@@ -336,8 +386,8 @@ START_TEST(test_numbers_of_parts)
     for (size_t i = 0; i < COUNT; i++)
         for (size_t j = 0; j < COUNT; j++) {
             real c = 0;
-            sv_operand right = {&RIGHT[j], 1, 1, 1, 1, packed_memory(of, k, 1, 1)};
-            sv_left left = {&LEFT[i], 1, 1};
+            sv_operand right = {&RIGHT[j], 1, 1, 1, 1, packed_memory(of, k, 1, 1), 0};
+            sv_left left = {&LEFT[i], 1, 1, NULL};
             sv_output out = {&c, 1, 0, NULL};
             of->gemm->pack(k, &right);
             of->gemm->multiply(k, &out, &left, &right, 1, 0, 1);
@@ -352,8 +402,8 @@ END_TEST
 static real one_product(const subject *of, const sv_kernels *k, real a, real b)
 {
     real c = 5;
-    sv_operand right = {&b, 1, 1, 1, 1, packed_memory(of, k, 1, 1)};
-    sv_left left = {&a, 1, 1};
+    sv_operand right = {&b, 1, 1, 1, 1, packed_memory(of, k, 1, 1), 0};
+    sv_left left = {&a, 1, 1, NULL};
     sv_output out = {&c, 1, 0, NULL};
     of->gemm->pack(k, &right);
     of->gemm->multiply(k, &out, &left, &right, 1, 0, 1);
@@ -394,8 +444,9 @@ START_TEST(test_bytes_have_the_same_bits_on_both_units)
     matrix c[] = {make(m, n, false, 3), make(m, n, false, 3)};
     for (int i = 0; i < 2 && kernels_of(&units[1]); i++) {
         const sv_kernels *k = kernels_of(&units[i]);
-        sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(&units[i], k, depth, n)};
-        sv_left left = {a.x, a.row, a.column};
+        sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(&units[i], k, depth, n),
+                            0};
+        sv_left left = {a.x, a.row, a.column, NULL};
         sv_output biased = {c[i].x, c[i].row, 0, b.x}, sum = {c[i].x, c[i].row, 1, NULL};
         units[i].gemm->pack(k, &right);
         units[i].gemm->multiply(k, &biased, &left, &right, m, 0, n);
