@@ -71,10 +71,19 @@ svit_status sv_attention_create(sv_layer **out, svit_context *context,
 /* Heads and tokens of an attention block; false for any other layer. */
 bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens);
 
-/* Patches of the image and of its four diagonally shifted copies, [tokens, size * size * 5
- * channels]: only as the first layer, for it has no backward. paper_order: as SVIT_SPT_PAPER. */
-svit_status sv_shifted_patches_create(sv_layer **out, svit_context *context, sv_map in, size_t size,
-                                      int paper_order, svit_error *err);
+/* Shifted patch tokenization: y = norm(patches) W^T + b, of patches [tokens, size * size * 5
+ * channels] of the image and of its four diagonally shifted copies: only as the first layer, for
+ * the image gets no gradient. `norm`, `projection`: prefixes of .weight and .bias. */
+typedef struct sv_shifted_options {
+    sv_map in;
+    size_t size, channels_out;
+    int paper_order; /* as SVIT_SPT_PAPER */
+    double eps;
+    const char *norm, *projection;
+} sv_shifted_options;
+svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
+                                     const sv_parameter_table *table,
+                                     const sv_shifted_options *options, svit_error *err);
 
 /* y[n, T, c] = x + `position`[T, c]; with `class_token` y[n, T + 1, c] begins with that token. */
 svit_status sv_position_create(sv_layer **out, svit_context *context,

@@ -6,10 +6,11 @@
 
 #include <stdio.h>
 
-/* Tokens take 3 layers, position 1, a layer 2, norm and pooling 2, a head layer 3. */
+/* Tokens and position take a layer each, a layer 2, norm and pooling 2, the head 2 and 3 more for
+ * each hidden layer. */
 size_t sv_vit_layer_count(const svit_model_config *config)
 {
-    return 8 + 2 * (size_t)config->depth + 3 * (size_t)config->head_layers;
+    return 6 + 2 * (size_t)config->depth + 3 * (size_t)config->head_layers;
 }
 
 static svit_status add_norm(sv_builder *build, const char *name)
@@ -38,11 +39,16 @@ static svit_status add_tokens(sv_builder *build)
                                          build->err));
         return SVIT_OK;
     }
-    SV_APPEND(build,
-              sv_shifted_patches_create(&layer, model->context, build->map, config->patch_size,
-                                        config->spt_order == SVIT_SPT_PAPER, build->err));
-    SVIT_TRY(add_norm(build, names->patch_norm));
-    return add_dense(build, config->dim, names->patch);
+    sv_shifted_options options = {.in = build->map,
+                                  .size = config->patch_size,
+                                  .channels_out = config->dim,
+                                  .paper_order = config->spt_order == SVIT_SPT_PAPER,
+                                  .eps = config->norm_eps,
+                                  .norm = names->patch_norm,
+                                  .projection = names->patch};
+    SV_APPEND(build, sv_shifted_tokens_create(&layer, model->context, &model->parameters, &options,
+                                              build->err));
+    return SVIT_OK;
 }
 
 static svit_status add_position(sv_builder *build)

@@ -91,11 +91,12 @@ static void lay_segment(svit_session *session, sv_arena *arena, const sv_segment
     }
 }
 
-/* The map that a segment begins with. The first one reads the caller's array. */
+/* The map that a segment begins with. The first one reads the caller's array, unless a backward
+ * needs it too. */
 static void lay_input(svit_session *session, sv_arena *arena, const sv_segment *segment)
 {
     size_t first = segment->first;
-    if (!segment->again && (first == 0 || !keeps_input(session, first)))
+    if (!segment->again && !keeps_input(session, first))
         return;
     real *input = take_map(arena, session, session->layers.layers[first]->in);
     if (first == 0)

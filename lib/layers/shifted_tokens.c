@@ -1,0 +1,244 @@
+/* Shifted patch tokenization (Lee, Lee, Song 2021): patches of an image and of four shifted copies
+ * of it, a norm, a product. The patches are five times the image, so they are gathered a tile at a
+ * time, once more in the backward, and kept nowhere. */
+#include "layers/shares.h"
+
+#include <assert.h>
+
+typedef struct shifted_layer {
+    sv_layer base;
+    sv_patch_map map;
+    int paper_order;
+    size_t norm_weight, norm_bias; /* offsets */
+    real eps;
+    sv_linear linear;
+} shifted_layer;
+
+typedef struct shifted_saved {
+    real *mean, *rstd; /* [tokens] */
+} shifted_saved;
+
+/* Gradients that are sums over images. */
+enum { WEIGHT, BIAS, NORM_WEIGHT, NORM_BIAS, SHARES };
+
+/* A worker's scratch for one tile; what only the backward needs. */
+typedef struct shifted_work {
+    real *patches, *xn; /* [tile, in] */
+    real *dxn;          /* [tile, in] */
+    void *weight_scratch;
+} shifted_work;
+
+typedef struct shifted_call {
+    const shifted_layer *layer;
+    const sv_run *run;
+    shifted_saved saved;
+    sv_share shares[SHARES];
+    real *out;
+    const real *in;      /* of the backward dy */
+    const real *picture; /* [n, height, width, channels] */
+    size_t tokens, tile;
+    size_t group_images;
+} shifted_call;
+
+static size_t tile_of(const shifted_layer *layer, size_t n)
+{
+    return sv_tile_tokens(n * sv_map_tokens(layer->base.out), layer->linear.in);
+}
+
+static size_t weight_bytes(const shifted_layer *layer)
+{
+    return layer->linear.out * layer->linear.in * sizeof(real);
+}
+
+static shifted_saved lay_saved(sv_arena *arena, const shifted_layer *layer, size_t n)
+{
+    shifted_saved saved;
+    saved.mean = sv_arena_reals(arena, n, sv_map_tokens(layer->base.out));
+    saved.rstd = sv_arena_reals(arena, n, sv_map_tokens(layer->base.out));
+    return saved;
+}
+
+static void take_shares(sv_share list[SHARES], sv_arena *arena, const shifted_layer *layer,
+                        size_t groups)
+{
+    const sv_linear *linear = &layer->linear;
+    list[WEIGHT] = (sv_share){linear->weight, linear->out * linear->in, NULL};
+    list[BIAS] = (sv_share){linear->bias, linear->out, NULL};
+    list[NORM_WEIGHT] = (sv_share){layer->norm_weight, linear->in, NULL};
+    list[NORM_BIAS] = (sv_share){layer->norm_bias, linear->in, NULL};
+    sv_shares_take(arena, list, SHARES, groups);
+}
+
+static shifted_work take_work(sv_arena *arena, const shifted_layer *layer, size_t tile,
+                              int training)
+{
+    shifted_work work = {0};
+    work.patches = sv_arena_reals(arena, tile, layer->linear.in);
+    work.xn = sv_arena_reals(arena, tile, layer->linear.in);
+    if (!training)
+        return work;
+    work.dxn = sv_arena_reals(arena, tile, layer->linear.in);
+    work.weight_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
+    return work;
+}
+
+static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
+{
+    const shifted_layer *shifted = (const shifted_layer *)layer;
+    sv_arena saved = {0}, shared = {0}, worker = {0};
+    lay_saved(run->training ? &saved : &shared, shifted, run->n);
+    if (run->training) {
+        sv_share shares[SHARES];
+        take_shares(shares, &shared, shifted, sv_share_groups_most(run->n, weight_bytes(shifted)));
+    }
+    take_work(&worker, shifted, tile_of(shifted, run->n), run->training);
+    sv_layer_memory_set(memory, &saved, &shared, &worker);
+}
+
+static shifted_call start_call(const sv_layer *layer, const sv_run *run, void *saved)
+{
+    const shifted_layer *shifted = (const shifted_layer *)layer;
+    shifted_call call = {.layer = shifted, .run = run};
+    sv_arena arena = {.base = saved ? saved : run->shared};
+    call.saved = lay_saved(&arena, shifted, run->n);
+    call.tokens = run->n * sv_map_tokens(layer->out);
+    call.tile = tile_of(shifted, run->n);
+    call.group_images = sv_share_images(run->n, weight_bytes(shifted));
+    return call;
+}
+
+static shifted_work find_work(const shifted_call *call, uint32_t worker)
+{
+    sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
+    return take_work(&arena, call->layer, call->tile, call->run->training);
+}
+
+static void gather(const shifted_call *call, real *patches, size_t first, size_t tokens)
+{
+    const shifted_layer *layer = call->layer;
+    call->run->context->kernels->shifted_patches(patches, call->picture, &layer->map,
+                                                 layer->paper_order, first, tokens);
+}
+
+/* y = norm(patches) W^T + b */
+static void forward_task(void *argument, size_t task, uint32_t worker)
+{
+    const shifted_call *call = argument;
+    const shifted_layer *layer = call->layer;
+    const real *weights = call->run->weights;
+    shifted_work work = find_work(call, worker);
+    size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
+    gather(call, work.patches, first, tokens);
+    call->run->context->kernels->layer_norm(
+        work.xn, call->saved.mean + first, call->saved.rstd + first, work.patches,
+        weights + layer->norm_weight, weights + layer->norm_bias, tokens, layer->linear.in,
+        layer->eps);
+    sv_linear_forward(&layer->linear, call->run, call->out + first * layer->linear.out, work.xn,
+                      tokens);
+}
+
+static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
+{
+    shifted_call call = start_call(layer, run, saved);
+    call.out = y;
+    call.picture = x;
+    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+}
+
+/* The shares of `tokens` tokens:  dW += dy^T xn;  dxn = dy W;  those of the norm */
+static void add_to_shares(const shifted_call *call, real *const shares[SHARES],
+                          const shifted_work *work, size_t first, size_t tokens)
+{
+    const shifted_layer *layer = call->layer;
+    const sv_linear *linear = &layer->linear;
+    const sv_run *run = call->run;
+    const sv_kernels *kernels = run->context->kernels;
+    const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
+    const real *dy = call->in + first * linear->out;
+    gather(call, work->patches, first, tokens);
+    kernels->norm_apply(work->xn, work->patches, mean, rstd, run->weights + layer->norm_weight,
+                        run->weights + layer->norm_bias, tokens, linear->in);
+    sv_gemm_multiply_transposed(run->gemm, kernels, shares[WEIGHT], linear->in, dy, linear->out,
+                                work->xn, linear->in, linear->out, linear->in, tokens,
+                                work->weight_scratch);
+    kernels->add_rows(shares[BIAS], dy, tokens, linear->out);
+    sv_linear_backward(linear, run, work->dxn, dy, tokens);
+    kernels->norm_backward_parameters(shares[NORM_WEIGHT], shares[NORM_BIAS], work->dxn,
+                                      work->patches, mean, rstd, tokens, linear->in);
+}
+
+static void group_task(void *argument, size_t group, uint32_t worker)
+{
+    const shifted_call *call = argument;
+    shifted_work work = find_work(call, worker);
+    size_t image = sv_map_tokens(call->layer->base.out), each = call->group_images * image;
+    size_t first = group * each, end = first + sv_tile_here(call->tokens, first, each);
+    real *shares[SHARES];
+    sv_shares_clear(call->shares, SHARES, group);
+    for (size_t i = 0; i < SHARES; i++)
+        shares[i] = sv_share_of(&call->shares[i], group);
+    for (; first < end; first += call->tile)
+        add_to_shares(call, shares, &work, first, sv_tile_here(end, first, call->tile));
+}
+
+/* The picture has no gradient. */
+static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                     const real *dy, const real *x)
+{
+    assert(dx == NULL);
+    (void)dx;
+    shifted_call call = start_call(layer, run, saved);
+    size_t groups = sv_tile_count(run->n, call.group_images);
+    sv_arena arena = {.base = run->shared};
+    take_shares(call.shares, &arena, call.layer, groups);
+    call.in = dy;
+    call.picture = x;
+    sv_pool_run(run->context->pool, group_task, &call, groups);
+    sv_shares_add(run, call.shares, SHARES, groups);
+}
+
+static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
+{
+    return sv_linear_pack_bytes(&((const shifted_layer *)layer)->linear, run);
+}
+
+static void pack(sv_layer *layer, const sv_run *run, char *memory)
+{
+    sv_linear_pack(&((shifted_layer *)layer)->linear, run, memory);
+}
+
+static const sv_layer_class SHIFTED_CLASS = {.name = "shifted patch tokens",
+                                             .keeps_input = 1,
+                                             .measure = measure,
+                                             .forward = forward,
+                                             .backward = backward,
+                                             .pack_bytes = pack_bytes,
+                                             .pack = pack};
+
+svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
+                                     const sv_parameter_table *table,
+                                     const sv_shifted_options *options, svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(shifted_layer), &SHIFTED_CLASS, err));
+    shifted_layer *layer = memory;
+    sv_map in = options->in;
+    size_t size = options->size;
+    layer->map = (sv_patch_map){.height = in.height,
+                                .width = in.width,
+                                .channels = in.channels,
+                                .rows = in.height / size,
+                                .columns = in.width / size,
+                                .size = size};
+    layer->paper_order = options->paper_order;
+    layer->eps = (real)options->eps;
+    layer->norm_weight = sv_layer_parameter(table, options->norm, ".weight");
+    layer->norm_bias = sv_layer_parameter(table, options->norm, ".bias");
+    layer->base.in = in;
+    layer->base.out = (sv_map){layer->map.rows, layer->map.columns, options->channels_out};
+    sv_linear_init(&layer->linear, options->channels_out, size * size * in.channels * 5,
+                   sv_layer_parameter(table, options->projection, ".weight"),
+                   sv_layer_parameter(table, options->projection, ".bias"));
+    *out = &layer->base;
+    return SVIT_OK;
+}
