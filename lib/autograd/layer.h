@@ -56,10 +56,11 @@ typedef struct sv_layer_class {
     void (*backward)(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x);
 
-    /* Makes packed copies of the weights in `memory` of pack_bytes, for inference or for training
-     * too; both NULL where the layer has no weights to pack. */
+    /* Packed copies of the weights, in `memory` of pack_bytes: those that the forward reads, or
+     * those that the backward of a run that trains reads; different workers may make them. Both
+     * NULL where the layer has no weights to pack. */
     size_t (*pack_bytes)(const sv_layer *layer, const sv_run *run);
-    void (*pack)(sv_layer *layer, const sv_run *run, char *memory);
+    void (*pack)(sv_layer *layer, const sv_run *run, char *memory, int backward);
 } sv_layer_class;
 
 /* The head of every layer's own struct. */

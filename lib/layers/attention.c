@@ -153,12 +153,12 @@ static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
     return block->identity ? bytes : bytes + sv_linear_pack_bytes(&block->proj, run);
 }
 
-static void pack(sv_layer *layer, const sv_run *run, char *memory)
+static void pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
 {
     attention_block *block = (attention_block *)layer;
-    memory += sv_linear_pack(&block->qkv, run, memory);
+    memory += sv_linear_pack(&block->qkv, run, memory, backward);
     if (!block->identity)
-        sv_linear_pack(&block->proj, run, memory);
+        sv_linear_pack(&block->proj, run, memory, backward);
 }
 
 static const sv_layer_class ATTENTION_CLASS = {.name = "attention block",

@@ -36,23 +36,23 @@ size_t sv_linear_pack_bytes(const sv_linear *linear, const sv_run *run)
            (run->training ? operand_bytes(&linear->backward, run) : 0);
 }
 
-static size_t operand_pack(sv_operand *operand, const sv_run *run, const real *weight, char *memory)
+static void operand_pack(sv_operand *operand, const sv_run *run, const real *weight, char *memory)
 {
     operand->b = weight;
     operand->packed = memory;
     run->gemm->pack(run->context->kernels, operand);
-    return operand_bytes(operand, run);
 }
 
-size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory)
+size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory, int backward)
 {
     const real *weight = run->weights + linear->weight;
-    size_t bytes = operand_pack(&linear->forward, run, weight, memory);
-    if (run->training)
-        bytes += operand_pack(&linear->backward, run, weight, memory + bytes);
-    if (run->packed)
+    if (backward)
+        operand_pack(&linear->backward, run, weight, memory + operand_bytes(&linear->forward, run));
+    else
+        operand_pack(&linear->forward, run, weight, memory);
+    if (run->packed && backward == run->training)
         run->packed(run->packed_argument, linear->weight);
-    return bytes;
+    return sv_linear_pack_bytes(linear, run);
 }
 
 void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,

@@ -19,8 +19,9 @@ void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight, siz
 /* Bytes for its packed copies. */
 size_t sv_linear_pack_bytes(const sv_linear *linear, const sv_run *run);
 
-/* Packs into `memory`; returns the bytes used. */
-size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory);
+/* Packs the forward's copy, or the backward's, into its place in `memory` of sv_linear_pack_bytes,
+ * which it returns. */
+size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory, int backward);
 
 /* y[tokens, out] = x[tokens, in] W^T + b, and dx[tokens, in] = dy[tokens, out] W: on this thread
  * alone. */

@@ -117,11 +117,11 @@ static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
     return sv_linear_pack_bytes(&block->fc1, run) + sv_linear_pack_bytes(&block->fc2, run);
 }
 
-static void pack(sv_layer *layer, const sv_run *run, char *memory)
+static void pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
 {
     shift_block *block = (shift_block *)layer;
-    memory += sv_linear_pack(&block->fc1, run, memory);
-    sv_linear_pack(&block->fc2, run, memory);
+    memory += sv_linear_pack(&block->fc1, run, memory, backward);
+    sv_linear_pack(&block->fc2, run, memory, backward);
 }
 
 static const sv_layer_class SHIFT_BLOCK_CLASS = {.name = "shift block",

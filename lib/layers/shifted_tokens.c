@@ -202,9 +202,9 @@ static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
     return sv_linear_pack_bytes(&((const shifted_layer *)layer)->linear, run);
 }
 
-static void pack(sv_layer *layer, const sv_run *run, char *memory)
+static void pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
 {
-    sv_linear_pack(&((shifted_layer *)layer)->linear, run, memory);
+    sv_linear_pack(&((shifted_layer *)layer)->linear, run, memory, backward);
 }
 
 static const sv_layer_class SHIFTED_CLASS = {.name = "shifted patch tokens",

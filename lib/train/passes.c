@@ -36,6 +36,7 @@ sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, cons
 typedef struct pack_call {
     svit_session *session;
     sv_run run;
+    size_t copies; /* of each layer's weights */
 } pack_call;
 
 /* The last layers come first: they are the largest, and of a mapped model the pages that they have
@@ -44,11 +45,11 @@ static void pack_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     pack_call *call = argument;
-    size_t place = call->session->layers.count - 1 - task;
+    size_t place = call->session->layers.count - 1 - task / call->copies;
     sv_layer *layer = call->session->layers.layers[place];
     sv_run run = sv_session_layer_run(call->session, &call->run, layer);
     if (layer->class->pack)
-        layer->class->pack(layer, &run, call->session->packed[place]);
+        layer->class->pack(layer, &run, call->session->packed[place], (int)(task % call->copies));
 }
 
 static void forget_weight(const void *model, size_t weight)
@@ -63,10 +64,12 @@ static void pack_weights(svit_session *session)
     if (session->packed_version == version)
         return;
     assert(!session->model->packed_once || session->packed_version == 0);
-    pack_call call = {session, sv_session_run(session, 0, session->trains)};
+    pack_call call = {session, sv_session_run(session, 0, session->trains),
+                      session->trains ? 2 : 1};
     call.run.packed = forget_weight;
     call.run.packed_argument = session->model;
-    sv_pool_run(session->model->context->pool, pack_task, &call, session->layers.count);
+    sv_pool_run(session->model->context->pool, pack_task, &call,
+                session->layers.count * call.copies);
     session->packed_version = version;
 }
 
