@@ -74,7 +74,7 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     }
     work.dbranch = sv_arena_reals(arena, tokens, c);
     work.dxn = sv_arena_reals(arena, tokens, c);
-    work.doutput = sv_arena_reals(arena, tokens, block->inner);
+    work.o = work.doutput = sv_arena_reals(arena, tokens, block->inner);
     work.dqkv = sv_arena_reals(arena, tokens, 3 * block->inner);
     work.p = sv_arena_reals(arena, queries, tokens);
     work.kept = sv_arena_reals(arena, queries, tokens);

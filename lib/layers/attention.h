@@ -44,7 +44,7 @@ enum {
  * in cache: memory is linear in the tokens. */
 typedef struct attention_work {
     real *xn, *qkv;               /* [T, c], [T, 3 inner] */
-    real *o;                      /* [T, inner], where nothing is saved */
+    real *o;                      /* [T, inner]: of the forward */
     real *dbranch, *dxn;          /* [T, c] */
     real *doutput, *dqkv;         /* [T, inner], [T, 3 inner] */
     real *scores, *p, *kept, *dp; /* [queries, T] */

@@ -8,20 +8,19 @@
 /* In inference, so few images that there may be more workers. */
 enum { FEW_IMAGES = 3 };
 
-/* One image at work. */
+/* One image's statistics. */
 typedef struct image_rows {
-    real *mean, *rstd, *o;
+    real *mean, *rstd;
 } image_rows;
 
 static image_rows find_rows(const attention_call *call, const attention_work *work, size_t image)
 {
     const attention_saved *saved = &call->saved;
     size_t token = image * call->tokens;
-    if (saved->o)
-        return (image_rows){saved->mean + token, saved->rstd + token,
-                            saved->o + token * call->block->inner};
+    if (saved->mean)
+        return (image_rows){saved->mean + token, saved->rstd + token};
     /* Scores come after the statistics, which nobody reads again. */
-    return (image_rows){work->scores, work->scores + call->tokens, work->o};
+    return (image_rows){work->scores, work->scores + call->tokens};
 }
 
 /* Queries first.. of one head: o = dropout(softmax(scale q k^T)) v */
@@ -93,8 +92,12 @@ static void image_task(void *argument, size_t image, uint32_t worker)
                                       tokens, c, block->eps);
     sv_linear_forward(&block->qkv, run, work.qkv, work.xn, tokens);
     for (size_t head = 0; head < block->heads; head++)
-        sv_attention_head(call, &work, rows.o, image, head);
-    sv_attention_finish(call, rows.o, image * tokens, tokens);
+        sv_attention_head(call, &work, work.o, image, head);
+    sv_attention_finish(call, work.o, image * tokens, tokens);
+    /* What is kept is far away: one copy of it costs less than products that write there. */
+    if (call->saved.o)
+        memcpy(call->saved.o + image * tokens * block->inner, work.o,
+               tokens * block->inner * sizeof(real));
 }
 
 void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
