@@ -2,6 +2,8 @@
  *   xs = shift(x);  y = xs + path * keep2 * (W2 (keep1 * gelu(W1 norm(xs) + b1)) + b2)          */
 #include "layers/shift_block.h"
 
+#include <string.h>
+
 #include "layers/chance.h"
 
 /* A tile's rows: in what is saved for the backward, or in the worker's scratch. */
@@ -88,9 +90,12 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     tile_rows rows = find_rows(call, first, worker);
     real *y = call->out + first * c;
     normalize(call, &rows, first, tokens);
-    sv_linear_forward(&block->fc1, run, rows.u, rows.xn, tokens);
+    sv_linear_forward(&block->fc1, run, rows.a, rows.xn, tokens);
+    /* What is kept is far away: one copy of it costs less than a product that writes there. */
+    if (rows.u != rows.a)
+        memcpy(rows.u, rows.a, tokens * block->hidden * sizeof(real));
     uint32_t *mask1 = draw_mask(call, call->saved.mask1, 0, first, tokens, block->hidden);
-    kernels->gelu(rows.a, rows.u, mask1, block->scale, first, tokens, block->hidden);
+    kernels->gelu(rows.a, rows.a, mask1, block->scale, first, tokens, block->hidden);
     finish_tile(call, &rows, y, first, tokens);
 }
 
