@@ -27,19 +27,39 @@ static sv_left normalise(const few_call *few, attention_work *work)
     return sv_left_make(call->run, work->xn, tokens, c, work->left);
 }
 
+/* Asks for the weights of one head, which what has run since the last image has driven out of the
+ * second cache. */
+static void fetch_head(const attention_block *block, const sv_run *run, size_t head)
+{
+    enum { LINE = 64 };
+    const sv_operand *b = &block->qkv.forward;
+    const sv_kernels *kernels = run->context->kernels;
+    size_t d = block->head_dim;
+    for (size_t first = head * d; first < b->n; first += block->inner) {
+        size_t from = run->gemm->packed_bytes(kernels, b->k, first);
+        size_t end = run->gemm->packed_bytes(kernels, b->k, first + d);
+        for (; from < end; from += LINE)
+            __builtin_prefetch((const char *)b->packed + from, 0, 2);
+    }
+}
+
 static void heads_task(void *argument, size_t share, uint32_t worker)
 {
     const few_call *few = argument;
     const attention_call *call = few->call;
     const attention_block *block = call->block;
     size_t d = block->head_dim, wide = 3 * block->inner;
+    size_t head = share * block->heads / few->shares;
+    size_t end = (share + 1) * block->heads / few->shares;
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
     attention_work work = sv_attention_work(&arena, block, call->run);
+    fetch_head(block, call->run, head);
     sv_left xn = normalise(few, &work);
-    for (size_t head = share * block->heads / few->shares;
-         head < (share + 1) * block->heads / few->shares; head++) {
+    for (; head < end; head++) {
         for (size_t first = head * d; first < wide; first += block->inner)
             sv_linear_forward_part(&block->qkv, call->run, work.qkv, &xn, call->tokens, first, d);
+        if (head + 1 < end)
+            fetch_head(block, call->run, head + 1);
         sv_attention_head(call, &work, few->o, few->image, head);
     }
 }
