@@ -1,0 +1,44 @@
+/* How products are cut into parts of their columns: every column once, where gemm.h allows it. */
+#include "suite.h"
+
+#include "layers/linear.h"
+
+enum { COLUMNS = 2500 };
+
+static int may_begin_at(size_t first, size_t columns)
+{
+    return first % SV_GEMM_COLUMNS == 0 &&
+           (first == 0 || columns % SV_GEMM_COLUMNS == 0 || columns - first >= SV_GEMM_REST);
+}
+
+START_TEST(test_parts_of_columns)
+{
+    static const size_t LEAST[] = {96, 192};
+    size_t least = LEAST[_i];
+    for (size_t columns = 1; columns <= COLUMNS; columns++) {
+        size_t parts = sv_column_parts(columns, least), next = 0;
+        for (size_t part = 0; part < parts; part++) {
+            sv_columns here = sv_column_part(columns, parts, part);
+            ck_assert_uint_eq(here.first, next);
+            ck_assert_msg(may_begin_at(here.first, columns), "a part of %zu columns begins at %zu",
+                          columns, here.first);
+            ck_assert_msg(parts == 1 || here.count >= least, "%zu of %zu columns", here.count,
+                          columns);
+            ck_assert_uint_lt(here.count, 2 * least + 2 * SV_GEMM_COLUMNS);
+            next += here.count;
+        }
+        ck_assert_uint_eq(next, columns);
+    }
+}
+END_TEST
+
+static Suite *cuts_suite(void)
+{
+    Suite *suite = suite_create("cuts");
+    TCase *all = tcase_create("columns");
+    tcase_add_loop_test(all, test_parts_of_columns, 0, 2);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(cuts_suite)
