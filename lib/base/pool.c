@@ -1,6 +1,6 @@
 /* The worker pool: tasks are claimed by number, so that a slow worker delays no other. Workers look
- * for work for some tens of microseconds before they sleep: a layer follows a layer at once or, where
- * one between them is for a single thread, soon. */
+ * for work for some tens of microseconds before they sleep: a layer follows a layer at once, or
+ * soon where one between them is for a single thread. */
 #include "base/pool.h"
 
 #include <stdatomic.h>

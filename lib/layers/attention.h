@@ -82,6 +82,9 @@ sv_attention_rows sv_attention_rows_of(const attention_call *call, size_t image,
 /* The first mask word of an image's head; NULL without dropout. */
 uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t head);
 
+/* work's xn = norm(x) of an image. */
+void sv_attention_normalise(const attention_call *call, const attention_work *work, size_t image);
+
 /* One head of one image, from work's qkv to its columns of o[T, inner]. */
 void sv_attention_head(const attention_call *call, attention_work *work, real *o, size_t image,
                        size_t head);

@@ -13,20 +13,6 @@ typedef struct few_call {
     size_t image;
 } few_call;
 
-/* norm(x) of the whole image, ready for the products of several heads. */
-static sv_left normalise(const few_call *few, attention_work *work)
-{
-    const attention_call *call = few->call;
-    const attention_block *block = call->block;
-    const real *weights = call->run->weights;
-    size_t c = block->base.in.channels, tokens = call->tokens;
-    /* Scores come after the statistics, which nobody reads again. */
-    call->run->context->kernels->layer_norm(
-        work->xn, work->scores, work->scores + tokens, call->in + few->image * tokens * c,
-        weights + block->norm_weight, weights + block->norm_bias, tokens, c, block->eps);
-    return sv_left_make(call->run, work->xn, tokens, c, work->left);
-}
-
 /* Asks for the weights of one head, which what has run since the last image has driven out of the
  * second cache. */
 static void fetch_head(const attention_block *block, const sv_run *run, size_t head)
@@ -54,7 +40,9 @@ static void heads_task(void *argument, size_t share, uint32_t worker)
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
     attention_work work = sv_attention_work(&arena, block, call->run);
     fetch_head(block, call->run, head);
-    sv_left xn = normalise(few, &work);
+    sv_attention_normalise(call, &work, few->image);
+    /* Made ready once, for the products of several heads. */
+    sv_left xn = sv_left_make(call->run, work.xn, call->tokens, block->base.in.channels, work.left);
     for (; head < end; head++) {
         for (size_t first = head * d; first < wide; first += block->inner)
             sv_linear_forward_part(&block->qkv, call->run, work.qkv, &xn, call->tokens, first, d);

@@ -8,19 +8,18 @@
 /* In inference, so few images that there may be more workers. */
 enum { FEW_IMAGES = 3 };
 
-/* One image's statistics. */
-typedef struct image_rows {
-    real *mean, *rstd;
-} image_rows;
-
-static image_rows find_rows(const attention_call *call, const attention_work *work, size_t image)
+void sv_attention_normalise(const attention_call *call, const attention_work *work, size_t image)
 {
+    const attention_block *block = call->block;
     const attention_saved *saved = &call->saved;
-    size_t token = image * call->tokens;
-    if (saved->mean)
-        return (image_rows){saved->mean + token, saved->rstd + token};
-    /* Scores come after the statistics, which nobody reads again. */
-    return (image_rows){work->scores, work->scores + call->tokens};
+    const real *weights = call->run->weights;
+    size_t tokens = call->tokens, token = image * tokens, c = block->base.in.channels;
+    /* Where nothing is kept, scores come after the statistics, which nobody reads again. */
+    real *mean = saved->mean ? saved->mean + token : work->scores;
+    real *rstd = saved->rstd ? saved->rstd + token : work->scores + tokens;
+    call->run->context->kernels->layer_norm(work->xn, mean, rstd, call->in + token * c,
+                                            weights + block->norm_weight,
+                                            weights + block->norm_bias, tokens, c, block->eps);
 }
 
 /* Queries first.. of one head: o = dropout(softmax(scale q k^T)) v */
@@ -82,14 +81,10 @@ static void image_task(void *argument, size_t image, uint32_t worker)
     const attention_call *call = argument;
     const attention_block *block = call->block;
     const sv_run *run = call->run;
-    const real *weights = run->weights;
-    size_t tokens = call->tokens, c = block->base.in.channels;
+    size_t tokens = call->tokens;
     sv_arena arena = {.base = sv_worker_scratch(run, worker)};
     attention_work work = sv_attention_work(&arena, block, run);
-    image_rows rows = find_rows(call, &work, image);
-    run->context->kernels->layer_norm(work.xn, rows.mean, rows.rstd, call->in + image * tokens * c,
-                                      weights + block->norm_weight, weights + block->norm_bias,
-                                      tokens, c, block->eps);
+    sv_attention_normalise(call, &work, image);
     sv_linear_forward(&block->qkv, run, work.qkv, work.xn, tokens);
     for (size_t head = 0; head < block->heads; head++)
         sv_attention_head(call, &work, work.o, image, head);

@@ -2,11 +2,12 @@
  *   xs = shift(x);  y = xs + path * keep2 * (W2 (keep1 * gelu(W1 norm(xs) + b1)) + b2)          */
 #include "layers/shift_block.h"
 
-#include <string.h>
-
 #include "layers/chance.h"
 
-/* A tile's rows: in what is saved for the backward, or in the worker's scratch. */
+#include <string.h>
+
+/* A tile's rows: in what is saved for the backward, or in the worker's scratch. u, GELU's input, is
+ * NULL where it is not kept. */
 typedef struct tile_rows {
     real *xs, *mean, *rstd, *u, *a, *xn;
 } tile_rows;
@@ -18,7 +19,8 @@ static tile_rows find_rows(const shift_call *call, size_t first, uint32_t worker
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
     tile_rows rows = {.xn = sv_arena_reals(&arena, call->tile, c)};
     rows.a = sv_arena_reals(&arena, call->tile, block->hidden);
-    rows.u = call->run->training ? call->saved.u + first * block->hidden : rows.a;
+    if (call->run->training)
+        rows.u = call->saved.u + first * block->hidden;
     if (call->saved.xs) {
         rows.xs = call->saved.xs + first * c;
         rows.mean = call->saved.mean + first;
@@ -92,7 +94,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     normalize(call, &rows, first, tokens);
     sv_linear_forward(&block->fc1, run, rows.a, rows.xn, tokens);
     /* What is kept is far away: one copy of it costs less than a product that writes there. */
-    if (rows.u != rows.a)
+    if (rows.u)
         memcpy(rows.u, rows.a, tokens * block->hidden * sizeof(real));
     uint32_t *mask1 = draw_mask(call, call->saved.mask1, 0, first, tokens, block->hidden);
     kernels->gelu(rows.a, rows.a, mask1, block->scale, first, tokens, block->hidden);
