@@ -56,6 +56,13 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 #define SV_UNROLLED(count) SV_PRAGMA(GCC unroll count)
 #endif
 
+/* Before a loop of any number of rounds, of which `count` are to be written out. */
+#if defined(__clang__)
+#define SV_UNROLLED_BY(count) SV_PRAGMA(clang loop unroll_count(count))
+#else
+#define SV_UNROLLED_BY(count) SV_PRAGMA(GCC unroll count)
+#endif
+
 /* LANES, where the preprocessor asks. */
 #ifdef SV_DOUBLE
 #define SV_LANES (SV_VECTOR_BYTES / 8)
@@ -156,20 +163,61 @@ SV_INLINE sv_lanes_mask v_first_mask(size_t count)
 }
 #endif
 
+/* The first `count` lanes, or all where count >= LANES, in the form in which loads and stores take
+ * them: where these stand in a loop it is made once, before it. */
+#if defined(__AVX512F__)
+typedef sv_lanes_mask vsome;
+#else
+typedef size_t vsome;
+#endif
+
+SV_INLINE vsome v_some(size_t count)
+{
+#if defined(__AVX512F__)
+    return v_first_mask(count);
+#else
+    return count;
+#endif
+}
+
+/* These lanes of memory, the others 0. */
+SV_INLINE vreal v_load_lanes(const real *from, vsome some)
+{
+#if defined(__AVX512F__)
+    return SV_X86(maskz_loadu)(some, from);
+#else
+    if (some >= LANES)
+        return v_load(from);
+#if defined(__AVX2__)
+    return SV_X86(maskload)(from, (__m256i)v_first(some));
+#else
+    vreal value = {0};
+    memcpy(&value, from, some * sizeof(real));
+    return value;
+#endif
+#endif
+}
+
+SV_INLINE void v_store_lanes(real *to, vreal value, vsome some)
+{
+#if defined(__AVX512F__)
+    SV_X86(mask_storeu)(to, some, value);
+#else
+    if (some >= LANES)
+        v_store(to, value);
+    else
+#if defined(__AVX2__)
+        SV_X86(maskstore)(to, (__m256i)v_first(some), value);
+#else
+        memcpy(to, &value, some * sizeof(real));
+#endif
+#endif
+}
+
 /* The first `count` lanes of memory, the others 0; all lanes where count >= LANES. */
 SV_INLINE vreal v_load_some(const real *from, size_t count)
 {
-    if (count >= LANES)
-        return v_load(from);
-#if defined(__AVX512F__)
-    return SV_X86(maskz_loadu)(v_first_mask(count), from);
-#elif defined(__AVX2__)
-    return SV_X86(maskload)(from, (__m256i)v_first(count));
-#else
-    vreal value = {0};
-    memcpy(&value, from, count * sizeof(real));
-    return value;
-#endif
+    return count >= LANES ? v_load(from) : v_load_lanes(from, v_some(count));
 }
 
 SV_INLINE void v_store_some(real *to, vreal value, size_t count)
@@ -177,13 +225,7 @@ SV_INLINE void v_store_some(real *to, vreal value, size_t count)
     if (count >= LANES)
         v_store(to, value);
     else
-#if defined(__AVX512F__)
-        SV_X86(mask_storeu)(to, v_first_mask(count), value);
-#elif defined(__AVX2__)
-        SV_X86(maskstore)(to, (__m256i)v_first(count), value);
-#else
-        memcpy(to, &value, count * sizeof(real));
-#endif
+        v_store_lanes(to, value, v_some(count));
 }
 
 #ifndef SV_DOUBLE
