@@ -198,7 +198,7 @@ const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few
     if (!few && context->isa >= SV_ISA_AVX512_BF16 && sv_cpu_has_fast_bf16_dots())
         return &sv_gemm_dot_bf16;
 #endif
-    return &sv_gemm_tile_bf16;
+    return few ? &sv_gemm_tile_bf16 : &sv_gemm_tile_rounded;
 #endif
 }
 

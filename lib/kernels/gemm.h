@@ -92,8 +92,9 @@ extern const sv_gemm sv_gemm_cblas;
 extern const sv_gemm sv_gemm_onednn;
 #endif
 #ifndef SV_DOUBLE
-extern const sv_gemm sv_gemm_tile_bf16; /* right-hand sides in bfloat16 */
-extern const sv_gemm sv_gemm_tile_int8; /* in bytes, for inference */
+extern const sv_gemm sv_gemm_tile_bf16;    /* right-hand sides in bfloat16, for a few images */
+extern const sv_gemm sv_gemm_tile_rounded; /* the same bits, sooner where they are used often */
+extern const sv_gemm sv_gemm_tile_int8;    /* in bytes, for inference */
 #endif
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
 extern const sv_gemm sv_gemm_dot_bf16;     /* bfloat16 on the vector units */

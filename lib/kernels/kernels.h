@@ -45,11 +45,13 @@ typedef struct sv_attention_rows {
 } sv_attention_rows;
 
 /* How the numbers of a packed right-hand side are kept: as they are; in bfloat16; in a byte, each
- * column with a factor of its own. */
+ * column with a factor of its own; rounded to bfloat16, but at their full width, which multiplies
+ * sooner than two bytes that are widened at each turn. */
 typedef enum sv_number_type {
     SV_NUMBER_REAL,
     SV_NUMBER_BF16,
     SV_NUMBER_INT8,
+    SV_NUMBER_ROUNDED,
     SV_NUMBER_TYPES
 } sv_number_type;
 

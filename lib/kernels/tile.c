@@ -66,7 +66,7 @@ MULTIPLY(multiply_int8, SV_NUMBER_INT8)
 static multiply_function *const MULTIPLIES[NUMBER_TYPES][FETCHES_COUNT][WIDEST + 1] = {
     FETCHES(multiply_real),
 #ifndef SV_DOUBLE
-    FETCHES(multiply_bf16), FETCHES(multiply_int8)
+    FETCHES(multiply_bf16), FETCHES(multiply_int8), FETCHES(multiply_real)
 #endif
 };
 

@@ -22,7 +22,7 @@ enum {
 /* Bytes of a number in a panel. */
 SV_INLINE size_t number_bytes(sv_number_type type)
 {
-    return type == SV_NUMBER_REAL ? sizeof(real) : type == SV_NUMBER_BF16 ? 2 : 1;
+    return type == SV_NUMBER_BF16 ? 2 : type == SV_NUMBER_INT8 ? 1 : sizeof(real);
 }
 
 /* The vectors of the next panel where `columns` are left: threes, and at the end what avoids a

@@ -85,6 +85,18 @@ static void round_to_bf16(char *to, const real *from, size_t elements)
         v_store_bf16(to + 2 * i, v_load(from + i));
 }
 
+/* A panel of numbers at their full width, rounded. */
+static void pack_rounded(real *packed, const real *b, size_t row, size_t column, size_t k,
+                         size_t width, size_t lanes)
+{
+    pack_panel(packed, b, row, column, k, width, lanes);
+    for (size_t i = 0; i < k * lanes; i += LANES) {
+        uint16_t halves[LANES];
+        v_store_bf16(halves, v_load(packed + i));
+        v_store(packed + i, v_load_bf16(halves));
+    }
+}
+
 /* A panel in numbers of two bytes, or one. */
 static void pack_narrow(char *packed, sv_number_type type, const real *b, size_t row, size_t column,
                         size_t k, size_t width, size_t lanes)
@@ -118,6 +130,10 @@ void SV_ISA(sv_tile_pack)(void *packed, sv_number_type type, const real *b, size
         size_t width = n - j < lanes ? n - j : lanes;
         const real *from = b + j * column;
 #ifndef SV_DOUBLE
+        if (type == SV_NUMBER_ROUNDED) {
+            pack_rounded((real *)(void *)to, from, row, column, k, width, lanes);
+            continue;
+        }
         if (type != SV_NUMBER_REAL) {
             pack_narrow(to, type, from, row, column, k, width, lanes);
             continue;

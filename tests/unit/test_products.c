@@ -44,6 +44,9 @@ static const subject SUBJECTS[] = {
     {&sv_gemm_tile_bf16, SV_ISA_BASELINE, 0, 0x1p-8},
     {&sv_gemm_tile_bf16, SV_ISA_AVX2, 0, 0x1p-8},
     {&sv_gemm_tile_bf16, SV_ISA_AVX512, 0, 0x1p-8},
+    {&sv_gemm_tile_rounded, SV_ISA_BASELINE, 0, 0x1p-8},
+    {&sv_gemm_tile_rounded, SV_ISA_AVX2, 0, 0x1p-8},
+    {&sv_gemm_tile_rounded, SV_ISA_AVX512, 0, 0x1p-8},
     {&sv_gemm_tile_int8, SV_ISA_BASELINE, 0, BYTE},
     {&sv_gemm_tile_int8, SV_ISA_AVX2, 0, BYTE},
     {&sv_gemm_tile_int8, SV_ISA_AVX512, 0, BYTE},
@@ -432,25 +435,22 @@ START_TEST(test_not_finite_and_zeros)
 }
 END_TEST
 
-/* Sums of bytes are exact, so it does not matter who makes them. */
-#if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI) && !defined(SV_DOUBLE)
-START_TEST(test_bytes_have_the_same_bits_on_both_units)
+#ifndef SV_DOUBLE
+/* Two providers' products of a shape, the second of which must run here. */
+static void check_same_bits(const subject pair[2], const size_t shape[3], int turned)
 {
-    static const subject units[] = {{&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, 0, 0},
-                                    {&sv_gemm_amx_int8, SV_ISA_AMX, 0, 0}};
-    const size_t *shape = SHAPES[_i];
     size_t m = shape[0], n = shape[1], depth = shape[2];
-    matrix a = make(m, depth, _i & 1, 1), b = make(depth, n, _i & 2, 2);
+    matrix a = make(m, depth, turned & 1, 1), b = make(depth, n, turned & 2, 2);
     matrix c[] = {make(m, n, false, 3), make(m, n, false, 3)};
-    for (int i = 0; i < 2 && kernels_of(&units[1]); i++) {
-        const sv_kernels *k = kernels_of(&units[i]);
-        sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(&units[i], k, depth, n),
+    for (int i = 0; i < 2 && kernels_of(&pair[1]); i++) {
+        const sv_kernels *k = kernels_of(&pair[i]);
+        sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(&pair[i], k, depth, n),
                             0};
         sv_left left = {a.x, a.row, a.column, NULL};
         sv_output biased = {c[i].x, c[i].row, 0, b.x}, sum = {c[i].x, c[i].row, 1, NULL};
-        units[i].gemm->pack(k, &right);
-        units[i].gemm->multiply(k, &biased, &left, &right, m, 0, n);
-        units[i].gemm->multiply(k, &sum, &left, &right, m, 0, n);
+        pair[i].gemm->pack(k, &right);
+        pair[i].gemm->multiply(k, &biased, &left, &right, m, 0, n);
+        pair[i].gemm->multiply(k, &sum, &left, &right, m, 0, n);
         free(right.packed);
     }
     ck_assert_mem_eq(c[0].x, c[1].x, c[0].elements * sizeof(float));
@@ -459,7 +459,27 @@ START_TEST(test_bytes_have_the_same_bits_on_both_units)
     free(c[0].x);
     free(c[1].x);
 }
+
+/* Numbers of two bytes are the same numbers at their full width. */
+START_TEST(test_rounded_numbers_have_the_same_bits_in_both_widths)
+{
+    static const sv_isa ISAS[] = {SV_ISA_BASELINE, SV_ISA_AVX2, SV_ISA_AVX512};
+    const subject widths[] = {{&sv_gemm_tile_bf16, ISAS[_i % 3], 0, 0},
+                              {&sv_gemm_tile_rounded, ISAS[_i % 3], 0, 0}};
+    check_same_bits(widths, SHAPES[_i / 3], _i);
+}
 END_TEST
+
+#if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI)
+/* Sums of bytes are exact, so it does not matter who makes them. */
+START_TEST(test_bytes_have_the_same_bits_on_both_units)
+{
+    static const subject units[] = {{&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, 0, 0},
+                                    {&sv_gemm_amx_int8, SV_ISA_AMX, 0, 0}};
+    check_same_bits(units, SHAPES[_i], _i);
+}
+END_TEST
+#endif
 #endif
 
 static Suite *products_suite(void)
@@ -472,8 +492,12 @@ static Suite *products_suite(void)
     tcase_add_loop_test(all, test_parts_of_a_product, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_numbers_of_parts, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_not_finite_and_zeros, 0, SUBJECT_COUNT);
-#if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI) && !defined(SV_DOUBLE)
+#ifndef SV_DOUBLE
+    tcase_add_loop_test(all, test_rounded_numbers_have_the_same_bits_in_both_widths, 0,
+                        3 * SHAPE_COUNT);
+#if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI)
     tcase_add_loop_test(all, test_bytes_have_the_same_bits_on_both_units, 0, SHAPE_COUNT);
+#endif
 #endif
     suite_add_tcase(suite, all);
     return suite;
