@@ -48,25 +48,27 @@ typedef void multiply_function(real *c, size_t ldc, const tile_sides *sides, siz
     MULTIPLY_PANEL(prefix##_three, 3, fetch == FETCH_PANEL ? FEW_OF_3 : ROWS_OF_3, fetch, type)    \
     MULTIPLY_FOUR(prefix, fetch, type)
 #define MULTIPLY(prefix, type)                                                                     \
-    MULTIPLY_PANELS(prefix##_near, FETCH_NOTHING, type)                                            \
     MULTIPLY_PANELS(prefix##_far, FETCH_LEFT, type)                                                \
     MULTIPLY_PANELS(prefix##_few, FETCH_PANEL, type)
-#define FETCHES(prefix)                                                                            \
+#define FETCHES(near, prefix)                                                                      \
     {                                                                                              \
-        PANELS(prefix##_near), PANELS(prefix##_far), PANELS(prefix##_few)                          \
+        PANELS(near), PANELS(prefix##_far), PANELS(prefix##_few)                                   \
     }
 
+MULTIPLY_PANELS(multiply_real_near, FETCH_NOTHING, SV_NUMBER_REAL)
 MULTIPLY(multiply_real, SV_NUMBER_REAL)
 #ifndef SV_DOUBLE
 MULTIPLY(multiply_bf16, SV_NUMBER_BF16)
 MULTIPLY(multiply_int8, SV_NUMBER_INT8)
 #endif
 
-/* By type of the panel's numbers, what is fetched, and number of vectors. */
+/* By type of the panel's numbers, what is fetched, and number of vectors. Narrow numbers, which few
+ * rows meet as a rule, have no functions of their own for many. */
 static multiply_function *const MULTIPLIES[NUMBER_TYPES][FETCHES_COUNT][WIDEST + 1] = {
-    FETCHES(multiply_real),
+    FETCHES(multiply_real_near, multiply_real),
 #ifndef SV_DOUBLE
-    FETCHES(multiply_bf16), FETCHES(multiply_int8), FETCHES(multiply_real)
+    FETCHES(multiply_bf16_far, multiply_bf16), FETCHES(multiply_int8_far, multiply_int8),
+    FETCHES(multiply_real_near, multiply_real)
 #endif
 };
 

@@ -58,7 +58,7 @@ SV_INLINE vreal load_numbers(const char *from, const sv_number_type type)
 /* What is fetched ahead while a block is computed. */
 typedef enum tile_fetch {
     FETCH_NOTHING, /* many rows meet the part of a panel that is near */
-    FETCH_LEFT,    /* a's columns lie far apart */
+    FETCH_LEFT,    /* a's columns may lie far apart */
     FETCH_PANEL,   /* few rows: the panel comes from afar */
     FETCHES_COUNT
 } tile_fetch;
@@ -137,7 +137,7 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
             sum[r][v] = (vreal){0};
     }
     const size_t round = form.vectors * LANES * number_bytes(form.type);
-    const size_t row = form.fetch == FETCH_LEFT ? 1 : sides->row;
+    const size_t row = form.fetch == FETCH_LEFT && form.type == SV_NUMBER_REAL ? 1 : sides->row;
     const size_t column = form.fetch == FETCH_LEFT ? sides->column : 1;
     const real *a = sides->a;
     const char *panel = sides->panel;
@@ -155,7 +155,7 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
             }
         }
     }
-    SV_UNROLLED_BY(4)
+    SV_UNROLLED_BY(2)
     for (; p < sides->depth; p++) {
         if (form.fetch == FETCH_LEFT)
             __builtin_prefetch(a + AHEAD * column);
