@@ -137,6 +137,8 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
             sum[r][v] = (vreal){0};
     }
     const size_t round = form.vectors * LANES * number_bytes(form.type);
+    /* Where whole numbers' columns lie apart, the rows lie side by side; narrow numbers come here
+     * in both ways. */
     const size_t row = form.fetch == FETCH_LEFT && form.type == SV_NUMBER_REAL ? 1 : sides->row;
     const size_t column = form.fetch == FETCH_LEFT ? sides->column : 1;
     const real *a = sides->a;
