@@ -157,7 +157,7 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
             }
         }
     }
-    SV_UNROLLED_BY(2)
+    SV_UNROLLED_BY(4)
     for (; p < sides->depth; p++) {
         if (form.fetch == FETCH_LEFT)
             __builtin_prefetch(a + AHEAD * column);
