@@ -1,16 +1,19 @@
-/* The worker pool: tasks are claimed by number, so that a slow worker delays no other. Workers look
- * for work for some tens of microseconds before they sleep: a layer follows a layer at once, or
- * soon where one between them is for a single thread. */
+/* The worker pool: each worker claims the tasks of its own share, which lie side by side, so that
+ * what it read for one is near for the next; then what is left of the others', so that a slow
+ * worker delays no other. Workers look for work for some tens of microseconds before they sleep: a
+ * layer follows a layer at once, or soon where one between them is for a single thread. */
 #include "base/pool.h"
 
 #include <stdatomic.h>
 
-enum { SPIN_ROUNDS = 5000 };
+enum { SPIN_ROUNDS = 5000, LINE = 64 };
 
 typedef struct pool_worker {
     sv_pool *pool;
     sv_thread *thread;
     uint32_t number;
+    size_t end;                        /* of its share of the tasks, */
+    _Alignas(LINE) atomic_size_t next; /* and the first that is not claimed */
 } pool_worker;
 
 struct sv_pool {
@@ -23,8 +26,6 @@ struct sv_pool {
     uint32_t started;
     sv_task task;
     void *argument;
-    size_t count;
-    atomic_size_t next;     /* the next task to be claimed */
     atomic_uint generation; /* counts calls of sv_pool_run, and the end */
     atomic_uint active;     /* workers that have not finished this generation */
     atomic_bool ending;
@@ -37,13 +38,27 @@ static inline void spin_pause(void)
 #endif
 }
 
+static void share_out(sv_pool *pool, size_t count)
+{
+    size_t next = 0;
+    for (uint32_t i = 0; i < pool->threads; i++) {
+        pool_worker *worker = &pool->workers[i];
+        atomic_store_explicit(&worker->next, next, memory_order_relaxed);
+        next += count / pool->threads + (i < count % pool->threads);
+        worker->end = next;
+    }
+}
+
 static void claim_tasks(sv_pool *pool, uint32_t worker)
 {
-    for (;;) {
-        size_t task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (task >= pool->count)
-            return;
-        pool->task(pool->argument, task, worker);
+    for (uint32_t i = 0; i < pool->threads; i++) {
+        pool_worker *from = &pool->workers[(worker + i) % pool->threads];
+        for (;;) {
+            size_t task = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed);
+            if (task >= from->end)
+                break;
+            pool->task(pool->argument, task, worker);
+        }
     }
 }
 
@@ -112,8 +127,7 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
     sv_mutex_lock(pool->turn);
     pool->task = task;
     pool->argument = argument;
-    pool->count = count;
-    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    share_out(pool, count);
     if (pool->started == 0 || count == 1) {
         claim_tasks(pool, 0);
     } else {
@@ -138,7 +152,7 @@ static svit_status start_workers(sv_pool *pool, const sv_allocator *allocator, s
 {
     for (uint32_t i = 1; i < pool->threads; i++) {
         pool_worker *worker = &pool->workers[i];
-        *worker = (pool_worker){pool, NULL, i};
+        *worker = (pool_worker){.pool = pool, .number = i};
         worker->thread = sv_thread_start(allocator, worker_main, worker);
         if (!worker->thread)
             return sv_fail(err, SVIT_E_MEMORY, "worker %u of %u could not be started", i,
