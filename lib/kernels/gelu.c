@@ -2,10 +2,11 @@
 #include "kernels/local.h"
 #include "kernels/normal.h"
 
-/* a[t,c] = gelu(u) * keep * scale,  gelu(u) = u * Phi(u).
- * keep is 1 or 0 by the mask's bit; without a mask keep * scale is 1. a may be u. */
-void SV_ISA(sv_gelu)(real *a, const real *u, const uint32_t *mask, real scale, size_t first_token,
-                     size_t tokens, size_t c)
+/* a[t,c] = gelu(u) * keep * scale,  gelu(u) = u * Phi(u);  kept[t,c] = u, unless kept is NULL.
+ * keep is 1 or 0 by the mask's bit; without a mask keep * scale is 1. a may be u. Memory that is
+ * far away takes what is kept while GELU is computed. */
+void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, const uint32_t *mask, real scale,
+                     size_t first_token, size_t tokens, size_t c)
 {
     for (size_t t = 0; t < tokens; t++, u += c, a += c) {
         size_t token = first_token + t;
@@ -13,6 +14,8 @@ void SV_ISA(sv_gelu)(real *a, const real *u, const uint32_t *mask, real scale, s
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
             vreal v = v_load_some(u + i, some);
+            if (kept)
+                v_store_some(kept + t * c + i, v, some);
             vreal y = v * normal_cdf(v, NULL);
             if (words)
                 y = v_keep(v_mask_some(words + i, 1u << token % 32, some), y * v_set(scale));

@@ -84,10 +84,10 @@ typedef struct sv_kernels {
     void (*group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                 const real *rstd, const real *weight, size_t tokens, size_t c);
 
-    /* gelu.c. mask NULL: no dropout; gelu_backward's a NULL: not wanted. first_token numbers the
-     * first row for the mask. */
-    void (*gelu)(real *a, const real *u, const uint32_t *mask, real scale, size_t first_token,
-                 size_t tokens, size_t c);
+    /* gelu.c. mask NULL: no dropout; kept, and gelu_backward's a, NULL: not wanted. first_token
+     * numbers the first row for the mask. */
+    void (*gelu)(real *a, real *kept, const real *u, const uint32_t *mask, real scale,
+                 size_t first_token, size_t tokens, size_t c);
     void (*gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
                           size_t first_token, size_t tokens, size_t c);
 

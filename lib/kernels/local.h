@@ -19,8 +19,8 @@ void SV_ISA(sv_layer_norm_backward)(real *dx, const real *dy, const real *x, con
                                     const real *rstd, const real *weight, size_t tokens, size_t c);
 void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                     const real *rstd, const real *weight, size_t tokens, size_t c);
-void SV_ISA(sv_gelu)(real *a, const real *u, const uint32_t *mask, real scale, size_t first_token,
-                     size_t tokens, size_t c);
+void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, const uint32_t *mask, real scale,
+                     size_t first_token, size_t tokens, size_t c);
 void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
                               size_t first_token, size_t tokens, size_t c);
 void SV_ISA(sv_attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);

@@ -3,25 +3,42 @@
 
 #include <math.h>
 
-/* mean and 1 / sqrt(variance + eps) of `elements` numbers, variance biased; two passes, so that an
- * offset costs no digits. */
-static void moments(real *mean, real *rstd, const real *x, size_t elements, real eps)
+enum { ROWS = 4 }; /* whose moments are found at once: one's sums do not wait for another's */
+
+/* mean[r] and rstd[r] = 1 / sqrt(variance + eps) of the rows x[rows, elements], rows <= ROWS;
+ * variance biased; two passes, so that an offset costs no digits. */
+SV_INLINE void moments(real *mean, real *rstd, const real *x, const size_t rows, size_t elements,
+                       real eps)
 {
-    vreal sum = {0};
-    for (size_t i = 0; i < elements; i += LANES)
-        sum += v_load_some(x + i, elements - i);
-    real m = v_sum(sum) / (real)elements;
-    vreal square = {0};
+    vreal sum[ROWS], square[ROWS];
+    real m[ROWS];
     size_t whole = elements - elements % LANES;
-    for (size_t i = 0; i < whole; i += LANES) {
-        vreal d = v_load(x + i) - v_set(m);
-        square += d * d;
+    SV_UNROLLED(ROWS)
+    for (size_t r = 0; r < rows; r++)
+        sum[r] = square[r] = (vreal){0};
+    for (size_t i = 0; i < elements; i += LANES) {
+        SV_UNROLLED(ROWS)
+        for (size_t r = 0; r < rows; r++)
+            sum[r] += v_load_some(x + r * elements + i, elements - i);
     }
-    real rest = 0;
-    for (size_t i = whole; i < elements; i++)
-        rest += (x[i] - m) * (x[i] - m);
-    *mean = m;
-    *rstd = 1 / (real)sqrt((v_sum(square) + rest) / (real)elements + eps);
+    SV_UNROLLED(ROWS)
+    for (size_t r = 0; r < rows; r++)
+        m[r] = v_sum(sum[r]) / (real)elements;
+    for (size_t i = 0; i < whole; i += LANES) {
+        SV_UNROLLED(ROWS)
+        for (size_t r = 0; r < rows; r++) {
+            vreal d = v_load(x + r * elements + i) - v_set(m[r]);
+            square[r] += d * d;
+        }
+    }
+    SV_UNROLLED(ROWS)
+    for (size_t r = 0; r < rows; r++) {
+        real rest = 0;
+        for (size_t i = whole; i < elements; i++)
+            rest += (x[r * elements + i] - m[r]) * (x[r * elements + i] - m[r]);
+        mean[r] = m[r];
+        rstd[r] = 1 / (real)sqrt((v_sum(square[r]) + rest) / (real)elements + eps);
+    }
 }
 
 /* y[c] = weight[c] * (x - mean) * rstd + bias[c] */
@@ -41,9 +58,15 @@ static void apply_row(real *y, const real *x, real mean, real rstd, const real *
 void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
                            const real *bias, size_t tokens, size_t c, real eps)
 {
-    for (size_t t = 0; t < tokens; t++, x += c, y += c) {
-        moments(&mean[t], &rstd[t], x, c, eps);
-        apply_row(y, x, mean[t], rstd[t], weight, bias, c);
+    size_t t = 0;
+    for (; t + ROWS <= tokens; t += ROWS) {
+        moments(mean + t, rstd + t, x + t * c, ROWS, c, eps);
+        for (size_t r = t; r < t + ROWS; r++)
+            apply_row(y + r * c, x + r * c, mean[r], rstd[r], weight, bias, c);
+    }
+    for (; t < tokens; t++) {
+        moments(mean + t, rstd + t, x + t * c, 1, c, eps);
+        apply_row(y + t * c, x + t * c, mean[t], rstd[t], weight, bias, c);
     }
 }
 
@@ -52,7 +75,7 @@ void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const
 void SV_ISA(sv_norm_moments)(real *mean, real *rstd, const real *x, size_t tokens, size_t c,
                              real eps)
 {
-    moments(&mean[0], &rstd[0], x, tokens * c, eps);
+    moments(mean, rstd, x, 1, tokens * c, eps);
     for (size_t t = 1; t < tokens; t++) {
         mean[t] = mean[0];
         rstd[t] = rstd[0];

@@ -45,7 +45,7 @@ static void gelu_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const element_call *call = argument;
     size_t first = task * ROWS, at = first * call->width;
-    call->run->context->kernels->gelu(call->out + at, call->in + at, NULL, 1, 0, 1,
+    call->run->context->kernels->gelu(call->out + at, NULL, call->in + at, NULL, 1, 0, 1,
                                       rows_of(call, first) * call->width);
 }
 

@@ -23,7 +23,7 @@ static void up_task(void *argument, size_t part, uint32_t worker)
                            columns.count);
     for (size_t t = 0; t < call->tokens; t++) {
         real *row = few->a + t * block->hidden + columns.first;
-        run->context->kernels->gelu(row, row, NULL, 1, 0, 1, columns.count);
+        run->context->kernels->gelu(row, NULL, row, NULL, 1, 0, 1, columns.count);
     }
 }
 
@@ -43,7 +43,7 @@ static void down_task(void *argument, size_t part, uint32_t worker)
     for (size_t t = 0; t < call->tokens; t++) {
         real *y = call->out + t * c + columns.first;
         if (block->last_gelu)
-            kernels->gelu(y, y, NULL, 1, 0, 1, columns.count);
+            kernels->gelu(y, NULL, y, NULL, 1, 0, 1, columns.count);
         kernels->residual(y, few->xs + t * c + columns.first, y, NULL, 1, NULL, call->image_tokens,
                           t, 1, columns.count);
     }

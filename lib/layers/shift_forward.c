@@ -4,8 +4,6 @@
 
 #include "layers/chance.h"
 
-#include <string.h>
-
 /* A tile's rows: in what is saved for the backward, or in the worker's scratch. u, GELU's input, is
  * NULL where it is not kept. */
 typedef struct tile_rows {
@@ -72,7 +70,7 @@ static void finish_tile(const shift_call *call, const tile_rows *rows, real *y, 
     if (block->last_gelu) {
         real *u2 = call->saved.u2 ? call->saved.u2 + first * c : y;
         sv_linear_forward(&block->fc2, run, u2, rows->a, tokens);
-        kernels->gelu(y, u2, mask, block->scale, first, tokens, c);
+        kernels->gelu(y, NULL, u2, mask, block->scale, first, tokens, c);
         mask = NULL;
     } else {
         sv_linear_forward(&block->fc2, run, y, rows->a, tokens);
@@ -93,11 +91,8 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     real *y = call->out + first * c;
     normalize(call, &rows, first, tokens);
     sv_linear_forward(&block->fc1, run, rows.a, rows.xn, tokens);
-    /* What is kept is far away: one copy of it costs less than a product that writes there. */
-    if (rows.u)
-        memcpy(rows.u, rows.a, tokens * block->hidden * sizeof(real));
     uint32_t *mask1 = draw_mask(call, call->saved.mask1, 0, first, tokens, block->hidden);
-    kernels->gelu(rows.a, rows.a, mask1, block->scale, first, tokens, block->hidden);
+    kernels->gelu(rows.a, rows.u, rows.a, mask1, block->scale, first, tokens, block->hidden);
     finish_tile(call, &rows, y, first, tokens);
 }
 

@@ -297,6 +297,31 @@ START_TEST(test_a_row_of_softmax_does_not_know_its_neighbours)
 }
 END_TEST
 
+/* Layer norm takes several rows at once. */
+START_TEST(test_a_row_of_layer_norm_does_not_know_its_neighbours)
+{
+    KERNELS(k);
+    enum { TOKENS = 11, WIDTH = 53 };
+    float x[TOKENS * WIDTH], y[TOKENS * WIDTH], weight[WIDTH], bias[WIDTH];
+    fill(x, TOKENS * WIDTH, 1);
+    fill(weight, WIDTH, 2);
+    fill(bias, WIDTH, 3);
+    for (size_t tokens = 1; tokens <= TOKENS; tokens++) {
+        float mean[TOKENS], rstd[TOKENS];
+        memset(y, 0, sizeof y);
+        k->layer_norm(y, mean, rstd, x, weight, bias, tokens, WIDTH, 1e-5f);
+        for (size_t t = 0; t < tokens; t++) {
+            float row[WIDTH], m, s;
+            k->layer_norm(row, &m, &s, x + t * WIDTH, weight, bias, 1, WIDTH, 1e-5f);
+            ck_assert_mem_eq(y + t * WIDTH, row, sizeof row);
+            ck_assert(m == mean[t] && s == rstd[t]);
+        }
+        for (size_t i = tokens * WIDTH; i < TOKENS * WIDTH; i++)
+            ck_assert(y[i] == 0);
+    }
+}
+END_TEST
+
 static Suite *kernels_suite(void)
 {
     Suite *suite = suite_create("kernels");
@@ -309,6 +334,7 @@ static Suite *kernels_suite(void)
     tcase_add_loop_test(all, test_dropout_keeps_its_share, 0, 3);
     tcase_add_loop_test(all, test_softmax_and_its_backward_follow_their_formulas, 0, 3);
     tcase_add_loop_test(all, test_a_row_of_softmax_does_not_know_its_neighbours, 0, 3);
+    tcase_add_loop_test(all, test_a_row_of_layer_norm_does_not_know_its_neighbours, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
 }
