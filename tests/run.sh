@@ -146,7 +146,7 @@ names() {
 
 # Seconds long without valgrind, and minutes with it.
 long='gradients|determinism|products|products_double|data_pipeline|parameters|model_golden|memory'
-long="$long|fit_memory|model_map_files|fault_allocations|compute|measure"
+long="$long|initial_weights|fit_memory|model_map_files|fault_allocations|compute|measure"
 
 full() {
     # The second compiler, the second CBLAS and no oneDNN in one go.

@@ -1,0 +1,208 @@
+/* Files of a model: what is saved loads, what does not fit is refused by name. */
+#include "test_parameters_support.h"
+
+#include "interop/safetensors.h"
+
+START_TEST(test_a_saved_vit_loads)
+{
+    svit_model *model = small_vit(variants[_i].fields, 5), *back = NULL;
+    WORKS(svit_model_save(model, path, err));
+    WORKS(svit_model_load(&back, context, path, err));
+    ck_assert(fit_same(model, back));
+    svit_model_config a, b;
+    WORKS(svit_model_get_config(model, &a, sizeof a, err));
+    WORKS(svit_model_get_config(back, &b, sizeof b, err));
+    ck_assert(fit_same_config(&a, &b));
+    svit_model_free(model);
+    svit_model_free(back);
+}
+END_TEST
+
+START_TEST(test_a_saved_model_loads_with_all_that_it_had)
+{
+    svit_model *model = fit_model(context, 3, 9), *back = NULL;
+    const char *names[] = {"cat", "d\xc3\xb6g", "\"quoted\""};
+    svit_pipeline_config pipeline, pipeline_back;
+    svit_pipeline_config_init(&pipeline, sizeof pipeline);
+    pipeline.mean[1] = 0.4821;
+    WORKS(svit_model_set_classes(model, names, 3, err));
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    WORKS(svit_model_save(model, path, err));
+    WORKS(svit_model_load(&back, context, path, err));
+    ck_assert(fit_same(model, back));
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_str_eq(svit_model_class_name(back, i), names[i]);
+    ck_assert_ptr_null(svit_model_class_name(back, 3));
+    WORKS(svit_model_get_pipeline(back, &pipeline_back, sizeof pipeline_back, err));
+    ck_assert(fit_same_pipeline(&pipeline, &pipeline_back));
+    svit_model_config a, b;
+    WORKS(svit_model_get_config(model, &a, sizeof a, err));
+    WORKS(svit_model_get_config(back, &b, sizeof b, err));
+    ck_assert(fit_same_config(&a, &b));
+    svit_model_free(model);
+    svit_model_free(back);
+}
+END_TEST
+
+/* What a file is made of in the next test: the tiny model's tensors, changed as a case says. */
+typedef struct change {
+    const char *tensor; /* which is changed */
+    int64_t shape[4];
+    size_t rank;       /* 0: the tensor is left out */
+    const char *extra; /* a tensor more */
+    const char *version, *config, *classes;
+    svit_status status;
+    const char *part;
+} change;
+
+static const change changes[] = {
+    {.status = SVIT_OK},
+    {"layers.0.blocks.0.mlp.fc1.weight", {16, 8}, 2, .status = SVIT_OK},
+    {.extra = "optimizer.m.head.bias", .status = SVIT_OK},
+    {.extra = "ema.head.bias", .status = SVIT_OK},
+    {"head.bias", {0}, 0, .status = SVIT_E_FORMAT, .part = "'head.bias' is missing"},
+    {"head.bias", {3, 1}, 2, .status = SVIT_E_FORMAT, .part = "[3, 1]"},
+    {"head.weight", {16, 3}, 2, .status = SVIT_E_FORMAT, .part = "[3, 16]"},
+    {.extra = "head.scale", .status = SVIT_E_FORMAT, .part = "'head.scale'"},
+    {.version = "2", .status = SVIT_E_VERSION, .part = "format_version is 2"},
+    {.version = "new", .status = SVIT_E_FORMAT, .part = "format_version"},
+    {.config = "{\"dim\":-8}", .status = SVIT_E_FORMAT, .part = "dim is -8"},
+    {.config = "8", .status = SVIT_E_FORMAT, .part = "model.safetensors"},
+    {.config = "", .status = SVIT_E_ARGUMENT, .part = "svit_model_load_as"},
+    {.classes = "[\"a\",\"b\"]", .status = SVIT_E_FORMAT, .part = "array of 3"},
+    {.classes = "[\"a\",\"b\",3]", .status = SVIT_E_FORMAT, .part = "class 2"},
+    {.classes = "nonsense", .status = SVIT_E_FORMAT, .part = "array of 3"},
+};
+
+static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
+{
+    (void)user;
+    for (size_t i = 0; i < tensor->elements; i++)
+        out[i] = (float)i;
+}
+
+static void write_changed(const svit_model *model, const change *wanted)
+{
+    sv_safetensors_tensor tensors[64];
+    int64_t shapes[64][8];
+    size_t count = 0;
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
+        size_t rank;
+        WORKS(svit_model_parameter_shape(model, name, shapes[count], &rank, err));
+        if (wanted->tensor && strcmp(name, wanted->tensor) == 0) {
+            if (wanted->rank == 0)
+                continue;
+            rank = wanted->rank;
+            memcpy(shapes[count], wanted->shape, sizeof wanted->shape);
+        }
+        tensors[count] =
+            (sv_safetensors_tensor){name, shapes[count], rank, fit_elements(model, name), NULL};
+        count++;
+    }
+    static const int64_t three[] = {3};
+    if (wanted->extra)
+        tensors[count++] = (sv_safetensors_tensor){wanted->extra, three, 1, 3, NULL};
+    json_t *metadata = json_object();
+    char config[1024];
+    svit_model_config of_model;
+    WORKS(svit_model_get_config(model, &of_model, sizeof of_model, err));
+    WORKS(svit_model_config_to_json(&of_model, config, sizeof config, NULL, err));
+    json_object_set_new(metadata, "format_version",
+                        json_string(wanted->version ? wanted->version : "1"));
+    const char *text = wanted->config ? wanted->config : config;
+    if (*text)
+        json_object_set_new(metadata, "config", json_string(text));
+    if (wanted->classes)
+        json_object_set_new(metadata, "classes", json_string(wanted->classes));
+    sv_allocator allocator = sv_allocator_default();
+    WORKS(sv_safetensors_write(&allocator, path, metadata, tensors, count, fill, NULL, err));
+    json_decref(metadata);
+}
+
+START_TEST(test_files_that_do_not_fit_are_refused_by_name)
+{
+    const change *wanted = &changes[_i];
+    svit_model *model = fit_model(context, 3, 1), *back = NULL;
+    write_changed(model, wanted);
+    if (wanted->status == SVIT_OK) {
+        WORKS(svit_model_load(&back, context, path, err));
+        float bias[3];
+        WORKS(svit_model_get_parameter(back, "head.bias", bias, 3, err));
+        ck_assert_float_eq(bias[2], 2);
+    } else {
+        FAILS(svit_model_load(&back, context, path, err), wanted->status, wanted->part);
+        ck_assert_ptr_null(back);
+    }
+    svit_model_free(model);
+    svit_model_free(back);
+}
+END_TEST
+
+START_TEST(test_a_file_without_configuration_loads_with_the_callers)
+{
+    svit_model *model = fit_model(context, 3, 1), *back = NULL;
+    write_changed(model, &(change){.config = ""});
+    svit_model_config config = fit_model_config(3);
+    WORKS(svit_model_load_as(&back, context, &config, path, err));
+    svit_model_free(back);
+    config.blocks[1] = 2;
+    back = NULL;
+    FAILS(svit_model_load_as(&back, context, &config, path, err), SVIT_E_FORMAT,
+          "layers.1.blocks.1.norm2.weight");
+    ck_assert_ptr_null(back);
+    svit_model_free(model);
+}
+END_TEST
+
+static const char paper[] =
+    "{\"names\":\"paper\",\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"qkv_bias\":false,"
+    "\"temperature\":\"multiply\",\"pool\":\"class_token\"}";
+
+START_TEST(test_a_file_of_the_papers_code_loads_with_the_callers_configuration)
+{
+    svit_model *model = small_vit(paper, 1), *back = NULL;
+    write_changed(model, &(change){.config = ""});
+    FAILS(svit_model_load(&back, context, path, err), SVIT_E_ARGUMENT, "svit_model_load_as");
+    svit_model_config config;
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    WORKS(svit_model_load_as(&back, context, &config, path, err));
+    float scale[2];
+    WORKS(svit_model_get_parameter(back, "transformer.layers.0.0.fn.scale", scale, 2, err));
+    ck_assert_float_eq(scale[1], 1);
+    svit_model_free(model);
+    svit_model_free(back);
+}
+END_TEST
+
+START_TEST(test_a_position_embedding_of_another_length_is_refused)
+{
+    svit_model *model = small_vit(paper, 1), *back = NULL;
+    WORKS(svit_model_save(model, path, err));
+    svit_model_config config;
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    config.input_width = 16;
+    FAILS(svit_model_load_as(&back, context, &config, path, err), SVIT_E_FORMAT,
+          "'pos_embedding' is [1, 10, 6]; the model has [1, 13, 6]");
+    ck_assert_ptr_null(back);
+    svit_model_free(model);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("model_file");
+    TCase *c = tcase_create("model_file");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, test_a_saved_vit_loads, 0, VARIANTS);
+    tcase_add_test(c, test_a_saved_model_loads_with_all_that_it_had);
+    tcase_add_loop_test(c, test_files_that_do_not_fit_are_refused_by_name, 0,
+                        sizeof changes / sizeof *changes);
+    tcase_add_test(c, test_a_file_without_configuration_loads_with_the_callers);
+    tcase_add_test(c, test_a_file_of_the_papers_code_loads_with_the_callers_configuration);
+    tcase_add_test(c, test_a_position_embedding_of_another_length_is_refused);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

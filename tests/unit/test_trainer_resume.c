@@ -1,0 +1,184 @@
+/* The trainer: what it resumes from, and what it does where its files cannot be written. */
+#include "test_trainer_support.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+START_TEST(test_another_configuration_is_refused_at_resume_by_field)
+{
+    plan p = plan_make(2);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_trainer_free(trainer);
+    for (int i = 0; i < 8; i++) {
+        plan other = p;
+        static const char *const fields[] = {"epochs is 2",      "batch is 8",      "seed is 3",
+                                             "patience",         "optimizer.beta1", "pipeline",
+                                             "validation_count", "optimizer.kind"};
+        other.trainer.epochs += i == 0;
+        other.trainer.batch += i == 1;
+        other.trainer.seed += i == 2;
+        other.trainer.patience += i == 3;
+        other.optimizer.beta1 = i == 4 ? 0.5 : other.optimizer.beta1;
+        other.pipeline.flip_probability = i == 5 ? 0.25 : 0.5;
+        other.optimizer.kind = i == 7;
+        trainer = open_trainer(model, &other, i == 6 ? NULL : validation);
+        float *before = fit_weights(model, NULL);
+        FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, fields[i]);
+        float *after = fit_weights(model, NULL);
+        ck_assert_mem_eq(before, after, svit_model_parameter_elements(model) * sizeof *after);
+        free(before);
+        free(after);
+        svit_trainer_free(trainer);
+    }
+    svit_model_free(model);
+}
+END_TEST
+
+/* Overwrites each `part` of the checkpoint with spaces; returns how many there were. */
+static size_t checkpoint_blank(const char *part)
+{
+    static char bytes[1 << 22];
+    char path[256];
+    snprintf(path, sizeof path, "%s/checkpoint.safetensors", folder.path);
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    size_t length = fread(bytes, 1, sizeof bytes, file);
+    ck_assert_uint_lt(length, sizeof bytes);
+    size_t found = 0;
+    for (char *at = bytes; (at = memmem(at, length - (size_t)(at - bytes), part, strlen(part)));) {
+        memset(at, ' ', strlen(part));
+        found++;
+    }
+    rewind(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, length, file), length);
+    ck_assert_int_eq(fclose(file), 0);
+    return found;
+}
+
+/* A checkpoint's text of the pipeline was compared as it stood, so that none from before rotation
+ * and zoom could be resumed. */
+START_TEST(test_a_checkpoint_from_before_a_field_of_the_pipeline_is_resumed)
+{
+    plan p = plan_make(2);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    ck_assert_uint_gt(checkpoint_blank(",\\\"rotation\\\":0.0,\\\"zoom\\\":0.0"), 0);
+    WORKS(svit_trainer_resume(trainer, err));
+    svit_trainer_free(trainer);
+    p.pipeline.zoom = 0.1;
+    trainer = open_trainer(model, &p, validation);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "pipeline");
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
+START_TEST(test_without_a_checkpoint_or_folder_there_is_nothing_to_resume)
+{
+    plan p = plan_make(1);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, NULL);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_IO, "checkpoint.safetensors");
+    svit_trainer_free(trainer);
+    p.trainer.folder = NULL;
+    trainer = open_trainer(model, &p, NULL);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_STATE, "folder");
+    FAILS(svit_trainer_checkpoint(trainer, err), SVIT_E_STATE, "folder");
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
+START_TEST(test_weights_that_blow_up_are_an_error_and_the_checkpoint_stays)
+{
+    plan p = plan_make(30);
+    p.optimizer.kind = SVIT_OPTIMIZER_SGD;
+    p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+    p.optimizer.learning_rate = 1e30;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, NULL);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    size_t bytes, bytes_after;
+    char *before = fit_read(fit_path(&folder, "checkpoint.safetensors"), &bytes);
+    FAILS(svit_trainer_run(trainer, NULL, NULL, err), SVIT_E_NUMERIC, "");
+    char *after = fit_read(fit_path(&folder, "checkpoint.safetensors"), &bytes_after);
+    ck_assert_uint_eq(bytes, bytes_after);
+    ck_assert_mem_eq(before, after, bytes);
+    free(before);
+    free(after);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
+START_TEST(test_an_epoch_whose_files_cannot_be_written_is_done_again)
+{
+    plan p = plan_make(2);
+    svit_model *unbroken = fit_model(context, CLASSES, 1), *model = fit_model(context, CLASSES, 1);
+    svit_trainer *whole = open_trainer(unbroken, &p, validation);
+    WORKS(svit_trainer_run(whole, NULL, NULL, err));
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    svit_trainer_event event;
+    for (int step = 0; step < STEPS; step++)
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    fit_folder_remove(&folder);
+    for (int again = 0; again < 2; again++) {
+        FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_IO, folder.path);
+        ck_assert_uint_eq(svit_trainer_history_count(trainer), 0);
+    }
+    ck_assert_int_eq(mkdir(folder.path, 0700), 0);
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    ck_assert_int_eq(event.kind, SVIT_EVENT_EPOCH);
+    ck_assert_uint_eq(event.epoch, 1);
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    ck_assert(fit_same(model, unbroken));
+    svit_trainer_free(trainer);
+    svit_trainer_free(whole);
+    svit_model_free(model);
+    svit_model_free(unbroken);
+}
+END_TEST
+
+START_TEST(test_a_history_that_cannot_be_written_undoes_the_epochs_end)
+{
+    plan p = plan_make(1);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    svit_trainer_event event;
+    for (int step = 0; step < STEPS; step++)
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    /* best.safetensors can be written, history.csv cannot: a folder has its name. */
+    ck_assert_int_eq(mkdir(fit_path(&folder, "history.csv"), 0700), 0);
+    FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_IO, "history.csv");
+    ck_assert_uint_eq(svit_trainer_history_count(trainer), 0);
+    ck_assert_int_eq(rmdir(fit_path(&folder, "history.csv")), 0);
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    ck_assert_int_eq(event.kind, SVIT_EVENT_EPOCH);
+    ck_assert_uint_eq(event.epoch, 1);
+    ck_assert_uint_eq(event.best_epoch, 1);
+    ck_assert_uint_eq(svit_trainer_history_count(trainer), 1);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("trainer_resume");
+    TCase *c = tcase_create("trainer_resume");
+    tcase_set_timeout(c, 240);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_another_configuration_is_refused_at_resume_by_field);
+    tcase_add_test(c, test_a_checkpoint_from_before_a_field_of_the_pipeline_is_resumed);
+    tcase_add_test(c, test_without_a_checkpoint_or_folder_there_is_nothing_to_resume);
+    tcase_add_test(c, test_weights_that_blow_up_are_an_error_and_the_checkpoint_stays);
+    tcase_add_test(c, test_an_epoch_whose_files_cannot_be_written_is_done_again);
+    tcase_add_test(c, test_a_history_that_cannot_be_written_undoes_the_epochs_end);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

@@ -1,0 +1,82 @@
+/* What the tests of the trainer have in common: a small set of pictures, and a plan to train on it.
+ */
+#ifndef TEST_TRAINER_SUPPORT_H
+#define TEST_TRAINER_SUPPORT_H
+
+#include "fit.h"
+
+enum { SAMPLES = 22, VALIDATION = 10, SIDE = 8, CLASSES = 3, BATCH = 8, STEPS = 3 };
+
+static svit_context *context;
+static fit_folder folder;
+static uint8_t pictures[SAMPLES * SIDE * SIDE * 3];
+static int32_t labels[SAMPLES];
+static svit_dataset *training, *validation;
+
+/* Pictures of noise; class c is brighter in channel c. */
+static inline void setup(void)
+{
+    context = fit_context(2);
+    folder = fit_folder_make();
+    uint32_t state = 1;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        labels[i] = (int32_t)(i % CLASSES);
+        for (size_t k = 0; k < SIDE * SIDE * 3; k++) {
+            state = state * 1664525u + 1013904223u;
+            uint32_t bright = k % 3 == i % CLASSES ? 90 : 0;
+            pictures[i * SIDE * SIDE * 3 + k] = (uint8_t)((state >> 24) % 120 + bright);
+        }
+    }
+    WORKS(svit_dataset_memory(&training, context, pictures, labels, SAMPLES, SIDE, SIDE, CLASSES,
+                              err));
+    WORKS(svit_dataset_slice(&validation, training, 0, VALIDATION, err));
+}
+
+static inline void teardown(void)
+{
+    svit_dataset_free(validation);
+    svit_dataset_free(training);
+    svit_context_free(context);
+    fit_folder_remove(&folder);
+}
+
+typedef struct plan {
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline;
+} plan;
+
+static inline plan plan_make(uint32_t epochs)
+{
+    plan p;
+    WORKS(svit_training_preset("shiftvit-cifar10", &p.trainer, sizeof p.trainer, &p.optimizer,
+                               sizeof p.optimizer, &p.pipeline, sizeof p.pipeline, err));
+    p.trainer.epochs = epochs;
+    p.trainer.batch = BATCH;
+    p.trainer.patience = 0;
+    p.trainer.seed = 3;
+    p.trainer.folder = folder.path;
+    p.optimizer.learning_rate = 0.01;
+    p.pipeline.source_height = p.pipeline.source_width = SIDE;
+    p.pipeline.resize_height = p.pipeline.resize_width = SIDE + 2;
+    p.pipeline.output_height = p.pipeline.output_width = SIDE;
+    return p;
+}
+
+static inline svit_trainer *open_trainer(svit_model *model, const plan *p, svit_dataset *with)
+{
+    svit_trainer *trainer = NULL;
+    WORKS(svit_trainer_create(&trainer, context, model, training, with, &p->trainer, &p->optimizer,
+                              &p->pipeline, err));
+    return trainer;
+}
+
+/* Stops at event number `left`, counted down to 0; never where it is below 0. */
+static inline int32_t stop_after(const svit_trainer_event *event, void *user)
+{
+    (void)event;
+    int *left = user;
+    return --*left == 0 ? 77 : 0;
+}
+
+#endif
