@@ -6,14 +6,14 @@
 
 #include <stdatomic.h>
 
-enum { SPIN_ROUNDS = 5000, LINE = 64 };
+enum { SPIN_ROUNDS = 5000 };
 
 typedef struct pool_worker {
     sv_pool *pool;
     sv_thread *thread;
     uint32_t number;
-    size_t end;                        /* of its share of the tasks, */
-    _Alignas(LINE) atomic_size_t next; /* and the first that is not claimed */
+    size_t end;                                /* of its share of the tasks, */
+    _Alignas(SV_ALIGNMENT) atomic_size_t next; /* and the first that is not claimed */
 } pool_worker;
 
 struct sv_pool {
@@ -40,24 +40,25 @@ static inline void spin_pause(void)
 
 static void share_out(sv_pool *pool, size_t count)
 {
-    size_t next = 0;
+    size_t next = 0, each = count / pool->threads, more = count % pool->threads;
     for (uint32_t i = 0; i < pool->threads; i++) {
         pool_worker *worker = &pool->workers[i];
         atomic_store_explicit(&worker->next, next, memory_order_relaxed);
-        next += count / pool->threads + (i < count % pool->threads);
+        next += each + (i < more);
         worker->end = next;
     }
 }
 
+/* A share that has nothing left is looked at only: with many workers, counting on in each other's
+ * would take longer than small tasks do. */
 static void claim_tasks(sv_pool *pool, uint32_t worker)
 {
     for (uint32_t i = 0; i < pool->threads; i++) {
         pool_worker *from = &pool->workers[(worker + i) % pool->threads];
-        for (;;) {
+        while (atomic_load_explicit(&from->next, memory_order_relaxed) < from->end) {
             size_t task = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed);
-            if (task >= from->end)
-                break;
-            pool->task(pool->argument, task, worker);
+            if (task < from->end)
+                pool->task(pool->argument, task, worker);
         }
     }
 }
