@@ -48,24 +48,19 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 #endif
 
 /* Before a loop of `count` rounds that is to be written out, since it is too long for the compiler
- * to do so by itself. Under a sanitizer loops stay loops: each load and store is checked by code of
- * its own, which takes minutes to compile where it is written out. */
+ * to do so by itself; and before one of any number of rounds, of which `count` are. Under
+ * AddressSanitizer loops stay loops: each load and store is checked by code of its own, which takes
+ * minutes to compile where it is written out. */
 #define SV_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define SV_UNROLLED(count) SV_REGISTERS
-#elif defined(__SANITIZE_ADDRESS__)
-#define SV_UNROLLED(count)
-#else
-#define SV_UNROLLED(count) SV_PRAGMA(GCC unroll count)
-#endif
-
-/* Before a loop of any number of rounds, of which `count` are to be written out. */
-#if defined(__clang__)
 #define SV_UNROLLED_BY(count) SV_PRAGMA(clang loop unroll_count(count))
 #elif defined(__SANITIZE_ADDRESS__)
+#define SV_UNROLLED(count)
 #define SV_UNROLLED_BY(count)
 #else
-#define SV_UNROLLED_BY(count) SV_PRAGMA(GCC unroll count)
+#define SV_UNROLLED(count) SV_PRAGMA(GCC unroll count)
+#define SV_UNROLLED_BY(count) SV_UNROLLED(count)
 #endif
 
 /* LANES, where the preprocessor asks. */
