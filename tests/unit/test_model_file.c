@@ -3,16 +3,21 @@
 
 #include "interop/safetensors.h"
 
+static void check_same_config(const svit_model *model, const svit_model *back)
+{
+    svit_model_config a, b;
+    WORKS(svit_model_get_config(model, &a, sizeof a, err));
+    WORKS(svit_model_get_config(back, &b, sizeof b, err));
+    ck_assert(fit_same_config(&a, &b));
+}
+
 START_TEST(test_a_saved_vit_loads)
 {
     svit_model *model = small_vit(variants[_i].fields, 5), *back = NULL;
     WORKS(svit_model_save(model, path, err));
     WORKS(svit_model_load(&back, context, path, err));
     ck_assert(fit_same(model, back));
-    svit_model_config a, b;
-    WORKS(svit_model_get_config(model, &a, sizeof a, err));
-    WORKS(svit_model_get_config(back, &b, sizeof b, err));
-    ck_assert(fit_same_config(&a, &b));
+    check_same_config(model, back);
     svit_model_free(model);
     svit_model_free(back);
 }
@@ -35,10 +40,7 @@ START_TEST(test_a_saved_model_loads_with_all_that_it_had)
     ck_assert_ptr_null(svit_model_class_name(back, 3));
     WORKS(svit_model_get_pipeline(back, &pipeline_back, sizeof pipeline_back, err));
     ck_assert(fit_same_pipeline(&pipeline, &pipeline_back));
-    svit_model_config a, b;
-    WORKS(svit_model_get_config(model, &a, sizeof a, err));
-    WORKS(svit_model_get_config(back, &b, sizeof b, err));
-    ck_assert(fit_same_config(&a, &b));
+    check_same_config(model, back);
     svit_model_free(model);
     svit_model_free(back);
 }

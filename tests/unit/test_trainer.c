@@ -4,6 +4,14 @@
 #include <math.h>
 #include <stddef.h>
 
+/* Stops at event number `left`, counted down to 0; never where it is below 0. */
+static int32_t stop_after(const svit_trainer_event *event, void *user)
+{
+    (void)event;
+    int *left = user;
+    return --*left == 0 ? 77 : 0;
+}
+
 START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
 {
     enum { EPOCHS = 2, EVENTS = EPOCHS * (STEPS + 1) + 1 };

@@ -2,7 +2,6 @@
 #include "test_trainer_support.h"
 
 #include <math.h>
-#include <sys/stat.h>
 
 START_TEST(test_patience_ends_a_run_that_does_not_get_better)
 {

@@ -1,7 +1,6 @@
 /* The trainer: what it resumes from, and what it does where its files cannot be written. */
 #include "test_trainer_support.h"
 
-#include <math.h>
 #include <sys/stat.h>
 
 START_TEST(test_another_configuration_is_refused_at_resume_by_field)

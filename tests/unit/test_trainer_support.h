@@ -71,12 +71,4 @@ static inline svit_trainer *open_trainer(svit_model *model, const plan *p, svit_
     return trainer;
 }
 
-/* Stops at event number `left`, counted down to 0; never where it is below 0. */
-static inline int32_t stop_after(const svit_trainer_event *event, void *user)
-{
-    (void)event;
-    int *left = user;
-    return --*left == 0 ? 77 : 0;
-}
-
 #endif
