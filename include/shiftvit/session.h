@@ -80,8 +80,9 @@ SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t co
                                               svit_error *err);
 
 /* logits[n, classes] of images nhwc[n, height, width, channels], row-major. In training mode the
- * dropout masks are new at each call and what backward needs is kept. n is 1..max_batch.
- * SVIT_E_NUMERIC names the first input that is not finite. */
+ * dropout masks are new at each call and what backward needs is kept. n is 1..max_batch. The
+ * calling thread's rounding mode is neither used nor changed; see docs/numerics.md. SVIT_E_NUMERIC
+ * names the first input that is not finite. */
 SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
                                   svit_error *err);
 

@@ -4,6 +4,8 @@
  * layer follows a layer at once, or soon where one between them is for a single thread. */
 #include "base/pool.h"
 
+#include "base/floating.h"
+
 #include <stdatomic.h>
 
 enum { SPIN_ROUNDS = 5000 };
@@ -90,6 +92,7 @@ static void worker_main(void *argument)
     pool_worker *worker = argument;
     sv_pool *pool = worker->pool;
     unsigned seen = 0;
+    sv_floating_begin();
     for (;;) {
         wait_for_generation(pool, seen);
         seen++;
@@ -129,6 +132,7 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
     pool->task = task;
     pool->argument = argument;
     share_out(pool, count);
+    sv_floating before = sv_floating_begin();
     if (pool->started == 0 || count == 1) {
         claim_tasks(pool, 0);
     } else {
@@ -137,6 +141,7 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
         claim_tasks(pool, 0);
         wait_until_idle(pool);
     }
+    sv_floating_end(before);
     sv_mutex_unlock(pool->turn);
 }
 

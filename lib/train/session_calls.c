@@ -1,5 +1,6 @@
 /* The public calls that carry numbers in and out of a session: checks, then the passes. */
 #include "base/finite.h"
+#include "base/floating.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "train/session.h"
@@ -34,7 +35,9 @@ SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size
     SV_REQUIRE(nhwc);
     SV_REQUIRE(logits);
     SVIT_TRY(check_forward(session, nhwc, n, err));
+    sv_floating before = sv_floating_begin();
     sv_session_forward(session, nhwc, n, logits);
+    sv_floating_end(before);
     return SVIT_OK;
 }
 
@@ -63,7 +66,9 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
     if (!sv_size_product(&needed, (size_t[]){n, heads, tokens, tokens}, 4) || elements != needed)
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %zu x %zu x %zu x %zu are needed",
                        elements, n, heads, tokens, tokens);
+    sv_floating before = sv_floating_begin();
     sv_session_attend(session, nhwc, n, logits, attention);
+    sv_floating_end(before);
     return SVIT_OK;
 }
 
@@ -82,7 +87,9 @@ SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, 
         return sv_fail(err, SVIT_E_ARGUMENT, "n is %zu; the last forward had %zu images", n,
                        session->tape.n);
     SVIT_TRY(check_finite(dlogits, n * session->classes, "dlogits", err));
+    sv_floating before = sv_floating_begin();
     sv_session_backward(session, dlogits, n);
+    sv_floating_end(before);
     return SVIT_OK;
 }
 

@@ -3,7 +3,10 @@
 
 #include <shiftvit/shiftvit.h>
 
+#include <fenv.h>
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { CLASSES = 10 };
@@ -88,6 +91,72 @@ START_TEST(test_black_pictures_train)
 }
 END_TEST
 
+enum { GRADIENTS_MOST = 20000 };
+
+/* All gradients, of pictures and of `scale` times some dlogits, all of which any rounding leaves as
+ * they are. */
+static size_t find_gradients(float all[GRADIENTS_MOST], float scale)
+{
+    static float images[2 * 8 * 8 * 3], logits[2 * CLASSES], dlogits[2 * CLASSES];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+        images[i] = (float)(i * 37 % 101) / 128;
+    for (size_t i = 0; i < 2 * CLASSES; i++)
+        dlogits[i] = scale * ((float)i - 9.5f);
+    OK(svit_forward(session, images, 2, logits, &err));
+    OK(svit_backward(session, dlogits, 2, &err));
+    for (size_t i = 0; i < svit_model_parameter_count(model); i++) {
+        const char *name = svit_model_parameter_name(model, i);
+        int64_t shape[8];
+        size_t rank, elements = 1;
+        OK(svit_model_parameter_shape(model, name, shape, &rank, &err));
+        for (size_t d = 0; d < rank; d++)
+            elements *= (size_t)shape[d];
+        ck_assert_uint_le(count + elements, GRADIENTS_MOST);
+        OK(svit_session_get_gradient(session, name, all + count, elements, &err));
+        count += elements;
+    }
+    return count;
+}
+
+/* Gradients that vanish are zero or normal numbers: others would slow every later sum. The
+ * program's own arithmetic knows them still. */
+START_TEST(test_no_gradient_is_below_the_smallest_normal_number)
+{
+#if !defined(__SSE2__) && !defined(__aarch64__)
+    printf("skipped: how this CPU treats such numbers is left as it is\n");
+    return;
+#endif
+    static float gradients[GRADIENTS_MOST];
+    size_t count = find_gradients(gradients, 0x1p-125f), normal = 0;
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_msg(gradients[i] == 0 || fabsf(gradients[i]) >= FLT_MIN, "gradient %zu is %g", i,
+                      (double)gradients[i]);
+        normal += gradients[i] != 0;
+    }
+    ck_assert_uint_gt(normal, 0);
+    volatile float least = FLT_MIN;
+    ck_assert(least / 2 > 0);
+}
+END_TEST
+
+/* The program's rounding is neither used, or workers would round in another way than the calling
+ * thread, nor changed. */
+START_TEST(test_rounding_of_the_program_does_not_matter)
+{
+    static float nearest[GRADIENTS_MOST], gradients[GRADIENTS_MOST];
+    size_t count = find_gradients(nearest, 1);
+    teardown();
+    setup();
+    ck_assert_int_eq(fesetround(FE_UPWARD), 0);
+    find_gradients(gradients, 1);
+    int rounding = fegetround();
+    fesetround(FE_TONEAREST);
+    ck_assert_int_eq(rounding, FE_UPWARD);
+    ck_assert_mem_eq(gradients, nearest, count * sizeof *nearest);
+}
+END_TEST
+
 static Suite *extremes_suite(void)
 {
     Suite *suite = suite_create("extremes");
@@ -95,6 +164,8 @@ static Suite *extremes_suite(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, test_adam_steps_by_the_learning_rate_at_any_gradient);
     tcase_add_test(all, test_black_pictures_train);
+    tcase_add_test(all, test_no_gradient_is_below_the_smallest_normal_number);
+    tcase_add_test(all, test_rounding_of_the_program_does_not_matter);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -1,0 +1,76 @@
+/* How a thread's arithmetic rounds while it works for the library: to nearest, whatever the program
+ * has set, and with numbers below the smallest normal one taken for zero. A sum of such numbers may
+ * take a hundred times as long as another, and a training whose loss nears zero is full of them. */
+#ifndef SV_FLOATING_H
+#define SV_FLOATING_H
+
+#include <stdint.h>
+
+#if defined(__SSE2__)
+
+typedef uint32_t sv_floating;
+
+static inline sv_floating sv_floating_read(void)
+{
+    return __builtin_ia32_stmxcsr();
+}
+
+static inline void sv_floating_write(sv_floating state)
+{
+    __builtin_ia32_ldmxcsr(state);
+}
+
+/* No exception traps; results below the smallest normal number become zero, and so do operands. */
+enum { SV_FLOATING_OURS = 0x1F80 | 0x8000 | 0x0040 };
+
+#elif defined(__aarch64__)
+
+typedef uint64_t sv_floating;
+
+static inline sv_floating sv_floating_read(void)
+{
+    sv_floating state;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(state));
+    return state;
+}
+
+static inline void sv_floating_write(sv_floating state)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(state));
+}
+
+/* No exception traps; operands and results below the smallest normal number become zero. */
+enum { SV_FLOATING_OURS = 1 << 24 };
+
+#else
+
+typedef int sv_floating;
+
+static inline sv_floating sv_floating_read(void)
+{
+    return 0;
+}
+
+static inline void sv_floating_write(sv_floating state)
+{
+    (void)state;
+}
+
+enum { SV_FLOATING_OURS = 0 };
+
+#endif
+
+/* Sets it for the calling thread; the end gives back what was set before. */
+static inline sv_floating sv_floating_begin(void)
+{
+    sv_floating before = sv_floating_read();
+    sv_floating_write(SV_FLOATING_OURS);
+    return before;
+}
+
+static inline void sv_floating_end(sv_floating before)
+{
+    sv_floating_write(before);
+}
+
+#endif
