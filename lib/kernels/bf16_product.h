@@ -18,6 +18,7 @@ enum { COLUMNS_AT_ONCE = 384 };
 
 /* A product, of which columns first.. are computed. */
 typedef struct bf16_walk {
+    const sv_kernels *kernels; /* for its epilogue */
     const sv_output *c;
     const sv_left *a;
     const sv_operand *b;
@@ -241,6 +242,9 @@ SV_INLINE void bf16_multiply_rows(const bf16_walk *walk, const bf16_job *job, bf
         ahead.second += stride;
     }
     bf16_make_rest(next, parts);
+    if (job->s + job->steps == walk->all)
+        sv_gemm_finish(walk->kernels, c, job->i, job->rows, walk->first + job->before,
+                       job->columns);
 }
 
 /* Where the job's units are, if they were made beforehand; else where they are to be made. */
@@ -255,11 +259,12 @@ SV_INLINE void bf16_place(const bf16_walk *walk, bf16_job *job, unit_rows *place
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Units of one part are not made
  * beside sums, and take turns in one place. Every element is summed in the order of k, whatever m,
  * first and count are. */
-SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,
-                             size_t first, size_t count, bf16_sums *sums, const size_t parts)
+SV_INLINE void bf16_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
+                             const sv_operand *b, size_t m, size_t first, size_t count,
+                             bf16_sums *sums, const size_t parts)
 {
     unit_rows left[2][2 * UNITS_AT_ONCE];
-    bf16_walk walk = {c, a, b, m, first, count, bf16_steps(b->k), UNITS_AT_ONCE / parts};
+    bf16_walk walk = {kernels, c, a, b, m, first, count, bf16_steps(b->k), UNITS_AT_ONCE / parts};
     bf16_job job = bf16_job_at(&walk, 0, 0, 0), then = {0};
     bf16_place(&walk, &job, left[0], parts);
     bf16_make_rest(&job, parts);
@@ -296,9 +301,8 @@ SV_INLINE void bf16_multiply(const sv_output *c, const sv_left *a, const sv_oper
     static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
                                   const sv_operand *b, size_t m, size_t first, size_t count)       \
     {                                                                                              \
-        (void)kernels;                                                                             \
         begin();                                                                                   \
-        bf16_multiply(c, a, b, m, first, count, sums, parts);                                      \
+        bf16_multiply(kernels, c, a, b, m, first, count, sums, parts);                             \
         end();                                                                                     \
     }                                                                                              \
     const sv_gemm symbol = {text,    symbol##_bytes,      symbol##_pack,     symbol##_multiply,    \

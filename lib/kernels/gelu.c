@@ -3,22 +3,22 @@
 #include "kernels/normal.h"
 
 /* a[t,c] = gelu(u) * keep * scale,  gelu(u) = u * Phi(u);  kept[t,c] = u, unless kept is NULL.
- * keep is 1 or 0 by the mask's bit; without a mask keep * scale is 1. a may be u. Memory that is
- * far away takes what is kept while GELU is computed. */
-void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, const uint32_t *mask, real scale,
-                     size_t first_token, size_t tokens, size_t c)
+ * a may be u. Memory that is far away takes what is kept while GELU is computed. */
+void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, sv_dropped dropped, sv_rows rows)
 {
-    for (size_t t = 0; t < tokens; t++, u += c, a += c) {
-        size_t token = first_token + t;
-        const uint32_t *words = mask ? mask + token / 32 * c : NULL;
+    const size_t c = rows.columns, stride = rows.stride;
+    const vreal scale = v_set(dropped.scale);
+    for (size_t t = 0; t < rows.tokens; t++, u += stride, a += stride) {
+        size_t token = rows.first_token + t;
+        const uint32_t *words = dropped.mask ? dropped.mask + token / 32 * stride : NULL;
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
             vreal v = v_load_some(u + i, some);
             if (kept)
-                v_store_some(kept + t * c + i, v, some);
+                v_store_some(kept + t * stride + i, v, some);
             vreal y = v * normal_cdf(v, NULL);
             if (words)
-                y = v_keep(v_mask_some(words + i, 1u << token % 32, some), y * v_set(scale));
+                y = v_keep(v_mask_some(words + i, 1u << token % 32, some), y * scale);
             v_store_some(a + i, y, some);
         }
     }
@@ -26,12 +26,13 @@ void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, const uint32_t *mask, r
 
 /* du[t,c] = du * keep * scale * (Phi(u) + u * phi(u)),  du coming in as the gradient of a;
  * a[t,c] = gelu(u) * keep * scale once more, which the next product's weight gradient reads. */
-void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
-                              size_t first_token, size_t tokens, size_t c)
+void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, sv_dropped dropped, sv_rows rows)
 {
-    for (size_t t = 0; t < tokens; t++, u += c, du += c) {
-        size_t token = first_token + t;
-        const uint32_t *words = mask ? mask + token / 32 * c : NULL;
+    const size_t c = rows.columns, stride = rows.stride;
+    const vreal scale = v_set(dropped.scale);
+    for (size_t t = 0; t < rows.tokens; t++, u += stride, du += stride) {
+        size_t token = rows.first_token + t;
+        const uint32_t *words = dropped.mask ? dropped.mask + token / 32 * stride : NULL;
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
             vreal v = v_load_some(u + i, some), g = v_load_some(du + i, some), density;
@@ -40,11 +41,11 @@ void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *
             vreal dy = g * (cdf + v * density);
             if (words) {
                 vlane keep = v_mask_some(words + i, 1u << token % 32, some);
-                y = v_keep(keep, y * v_set(scale));
-                dy = v_keep(keep, dy * v_set(scale));
+                y = v_keep(keep, y * scale);
+                dy = v_keep(keep, dy * scale);
             }
             if (a)
-                v_store_some(a + t * c + i, y, some);
+                v_store_some(a + t * stride + i, y, some);
             v_store_some(du + i, dy, some);
         }
     }

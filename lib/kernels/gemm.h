@@ -24,12 +24,13 @@ typedef struct sv_left {
     void *made; /* what the provider made of it, for several products; NULL: nothing */
 } sv_left;
 
-/* Where a product goes: c[i, j] = bias[j] + it, or += it. */
+/* Where a product goes: c[i, j] = bias[j] + it, or += it; and then through the epilogue. */
 typedef struct sv_output {
     real *c;
     size_t ldc;
     int accumulate;
-    const real *bias; /* [n], NULL: none; only where not accumulate */
+    const real *bias;            /* [n], NULL: none; only where not accumulate */
+    const sv_epilogue *epilogue; /* NULL: none; of the whole c */
 } sv_output;
 
 typedef struct sv_gemm {
@@ -81,6 +82,15 @@ static inline size_t sv_at_most(size_t count, size_t most)
 /* packed_bytes and pack of a provider that reads b in place. */
 size_t sv_gemm_no_bytes(const sv_kernels *kernels, size_t k, size_t n);
 void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand);
+
+/* Sends c[row..row+rows-1, first..first+count-1], whose sums are complete, through its epilogue
+ * where it has one. */
+static inline void sv_gemm_finish(const sv_kernels *kernels, const sv_output *c, size_t row,
+                                  size_t rows, size_t first, size_t count)
+{
+    if (c->epilogue)
+        kernels->finish(c->c, c->ldc, c->epilogue, row, rows, first, count);
+}
 
 /* For a provider that knows no bias: writes it to `count` columns of c[m, n] from number `first`,
  * where there is one. Whether the product is to be added to what c then holds. */

@@ -42,12 +42,12 @@ void sv_blas_use_one_thread(void)
 static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
                      const sv_operand *b, size_t m, size_t first, size_t count)
 {
-    (void)kernels;
     int left = a->column == 1, right = b->column == 1;
     real beta = (real)sv_gemm_put_bias(c, m, first, count);
     GEMM(CblasRowMajor, left ? CblasNoTrans : CblasTrans, right ? CblasNoTrans : CblasTrans, (int)m,
          (int)count, (int)b->k, 1, a->a, (int)(left ? a->row : a->column), b->b + first * b->column,
          (int)(right ? b->row : b->column), beta, c->c + first, (int)c->ldc);
+    sv_gemm_finish(kernels, c, 0, m, first, count);
 }
 
 const sv_gemm sv_gemm_cblas = {

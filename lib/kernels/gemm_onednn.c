@@ -168,7 +168,9 @@ static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_lef
         a->a, (dnnl_dim_t)(left ? a->row : a->column), b->b + first * b->column,
         (dnnl_dim_t)(right ? b->row : b->column), beta, c->c + first, (dnnl_dim_t)c->ldc);
     release_threads(threads);
-    if (status != dnnl_success)
+    if (status == dnnl_success)
+        sv_gemm_finish(kernels, c, 0, m, first, count);
+    else
         sv_gemm_cblas.multiply(kernels, c, a, b, m, first, count);
 }
 

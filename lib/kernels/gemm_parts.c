@@ -20,7 +20,7 @@ void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels,
                                 .column = 1,
                                 .packed = scratch};
             sv_left left = {a + p * lda, 1, lda, NULL};
-            sv_output sum = {c + j, ldc, 1, NULL};
+            sv_output sum = {c + j, ldc, 1, NULL, NULL};
             by->pack(kernels, &right);
             by->multiply(kernels, &sum, &left, &right, m, 0, right.n);
         }

@@ -23,6 +23,18 @@ static void pack_as(sv_number_type type, const sv_kernels *kernels, const sv_ope
                            b->column, b->k, group);
 }
 
+/* The epilogue of columns from number `first` on. */
+static sv_epilogue epilogue_from(const sv_epilogue *all, size_t first)
+{
+    sv_epilogue moved = *all;
+    moved.dropped.mask = all->dropped.mask ? all->dropped.mask + first : NULL;
+    moved.kept = all->kept ? all->kept + first : NULL;
+    moved.shortcut = all->shortcut ? all->shortcut + first : NULL;
+    moved.u = all->u ? all->u + first : NULL;
+    moved.a = all->a ? all->a + first : NULL;
+    return moved;
+}
+
 static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv_output *c,
                         const sv_left *a, const sv_operand *b, size_t m, size_t first, size_t count)
 {
@@ -30,10 +42,14 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
     for (size_t end = first + count, here; first < end; first += here) {
         size_t past = first % group, start = first - past;
         here = sv_at_most(end - first, group - past);
-        sv_tile_product product = {
-            c->c + start, c->ldc, c->accumulate, c->bias ? c->bias + start : NULL,
-            a->a,         a->row, a->column,     group_panels(type, kernels, b, start),
-            b->k};
+        sv_epilogue epilogue = {0};
+        if (c->epilogue)
+            epilogue = epilogue_from(c->epilogue, start);
+        sv_tile_product product = {c->c + start,  c->ldc,
+                                   c->accumulate, c->bias ? c->bias + start : NULL,
+                                   a->a,          a->row,
+                                   a->column,     group_panels(type, kernels, b, start),
+                                   b->k,          c->epilogue ? &epilogue : NULL};
         kernels->tile_multiply(&product, type, m, past, here);
     }
 }

@@ -139,8 +139,9 @@ SV_INLINE void int8_add_rows(const sv_output *c, size_t rows, const int8_left *l
 
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Every element is summed in the
  * order of k, whatever m, first and count are. */
-SV_INLINE void int8_multiply(const sv_output *c, const sv_left *a, const sv_operand *b, size_t m,
-                             size_t first, size_t count, int8_sums *sums)
+SV_INLINE void int8_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
+                             const sv_operand *b, size_t m, size_t first, size_t count,
+                             int8_sums *sums)
 {
     int8_left own;
     const int8_left *made = a->made;
@@ -148,12 +149,15 @@ SV_INLINE void int8_multiply(const sv_output *c, const sv_left *a, const sv_oper
     for (size_t p = 0; p < b->k; p += CUT) {
         size_t depth = int8_cut(b->k, p);
         for (size_t i = 0; i < m; i += BLOCK) {
-            sv_output rows_of_c = {c->c + i * c->ldc, c->ldc, c->accumulate || p > 0, c->bias};
+            sv_output rows_of_c = {c->c + i * c->ldc, c->ldc, c->accumulate || p > 0, c->bias,
+                                   NULL};
             size_t rows = m - i < BLOCK ? m - i : BLOCK;
             if (!made)
                 int8_make_left(&own, a, i, rows, p, b->k);
             int8_add_rows(&rows_of_c, rows, made ? made++ : &own, panels, depth, first,
                           first + count, sums);
+            if (p + depth == b->k)
+                sv_gemm_finish(kernels, c, i, rows, first, count);
         }
         panels += int8_panels(b->n) * int8_panel_bytes(depth);
     }
@@ -174,9 +178,8 @@ SV_INLINE void int8_multiply(const sv_output *c, const sv_left *a, const sv_oper
     static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
                                   const sv_operand *b, size_t m, size_t first, size_t count)       \
     {                                                                                              \
-        (void)kernels;                                                                             \
         begin();                                                                                   \
-        int8_multiply(c, a, b, m, first, count, sums);                                             \
+        int8_multiply(kernels, c, a, b, m, first, count, sums);                                    \
         end();                                                                                     \
     }                                                                                              \
     const sv_gemm symbol = {text,        symbol##_bytes,  symbol##_pack,  symbol##_multiply,       \

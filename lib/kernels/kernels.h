@@ -34,6 +34,37 @@ typedef struct sv_mask_source {
     uint32_t threshold;  /* 0 to 65535; a 16-bit number below it drops: rate = threshold / 65536 */
 } sv_mask_source;
 
+/* Some columns of some rows of matrices that all lie alike, `stride` numbers from row to row. Row 0
+ * is token first_token of the batch. */
+typedef struct sv_rows {
+    size_t first_token, tokens, columns, stride;
+} sv_rows;
+
+/* What becomes of such rows in dropout: keep * scale of each number, keep being bit token % 32 of
+ * mask[token / 32 * stride + column]. mask NULL: nothing. */
+typedef struct sv_dropped {
+    const uint32_t *mask;
+    real scale;
+} sv_dropped;
+
+/* What a product's numbers c go through once their sums are complete, while they are near: GELU,
+ * dropout and the shortcut, each where it is asked for,
+ *   kept = c;  c = gelu(c);  c = keep * scale * c;  c = shortcut + path[image] * c
+ * or, with u, GELU's derivative, which the other fields leave alone but for dropout,
+ *   c = keep * scale * gelu'(u) * c;  a = keep * scale * gelu(u)
+ * kept, shortcut, u and a lie as c does: row i, column j of c belongs to theirs. */
+typedef struct sv_epilogue {
+    sv_dropped dropped;
+    size_t first_token; /* of row 0 */
+    bool gelu;
+    real *kept;           /* NULL: not wanted */
+    const real *shortcut; /* NULL: none */
+    const real *path;     /* NULL: 1 */
+    size_t image_tokens;
+    const real *u; /* NULL: no derivative */
+    real *a;       /* NULL: not wanted */
+} sv_epilogue;
+
 /* Some rows of one head's attention scores, a row a query, and what stands around their softmax. */
 typedef struct sv_attention_rows {
     size_t rows, columns; /* queries, keys */
@@ -65,6 +96,7 @@ typedef struct sv_tile_product {
     size_t row, column;
     const void *packed; /* b */
     size_t k;
+    const sv_epilogue *epilogue; /* NULL: none */
 } sv_tile_product;
 
 typedef struct sv_kernels {
@@ -84,12 +116,9 @@ typedef struct sv_kernels {
     void (*group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                 const real *rstd, const real *weight, size_t tokens, size_t c);
 
-    /* gelu.c. mask NULL: no dropout; kept, and gelu_backward's a, NULL: not wanted. first_token
-     * numbers the first row for the mask. */
-    void (*gelu)(real *a, real *kept, const real *u, const uint32_t *mask, real scale,
-                 size_t first_token, size_t tokens, size_t c);
-    void (*gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
-                          size_t first_token, size_t tokens, size_t c);
+    /* gelu.c. kept, and gelu_backward's a, NULL: not wanted. */
+    void (*gelu)(real *a, real *kept, const real *u, sv_dropped dropped, sv_rows rows);
+    void (*gelu_backward)(real *a, real *du, const real *u, sv_dropped dropped, sv_rows rows);
 
     /* softmax.c. kept is p where there is no mask. */
     void (*attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);
@@ -97,12 +126,10 @@ typedef struct sv_kernels {
                                        const sv_attention_rows *call);
 
     /* residual.c */
-    void (*residual)(real *y, const real *x, const real *branch, const uint32_t *mask, real scale,
-                     const real *path, size_t image_tokens, size_t first_token, size_t tokens,
-                     size_t c);
-    void (*residual_backward)(real *dbranch, const real *dy, const uint32_t *mask, real scale,
-                              const real *path, size_t image_tokens, size_t first_token,
-                              size_t tokens, size_t c);
+    void (*residual)(real *y, const real *x, const real *branch, sv_dropped dropped,
+                     const real *path, size_t image_tokens, sv_rows rows);
+    void (*residual_backward)(real *dbranch, const real *dy, sv_dropped dropped, const real *path,
+                              size_t image_tokens, sv_rows rows);
     void (*add_rows)(real *sum, const real *x, size_t rows, size_t c);
     void (*add)(real *y, const real *x, size_t elements);
 
@@ -128,6 +155,10 @@ typedef struct sv_kernels {
     /* dropout.c */
     void (*dropout_mask)(uint32_t *words, const sv_mask_source *source, size_t first_block,
                          size_t blocks, size_t c);
+
+    /* epilogue.c: rows row.. and columns column.. of c[m, ldc]. */
+    void (*finish)(real *c, size_t ldc, const sv_epilogue *epilogue, size_t row, size_t rows,
+                   size_t column, size_t columns);
 
     /* tile.c: products by register-blocked tiles over a packed right-hand side. */
     size_t (*tile_packed_bytes)(sv_number_type type, size_t k, size_t n);

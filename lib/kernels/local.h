@@ -19,19 +19,15 @@ void SV_ISA(sv_layer_norm_backward)(real *dx, const real *dy, const real *x, con
                                     const real *rstd, const real *weight, size_t tokens, size_t c);
 void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                     const real *rstd, const real *weight, size_t tokens, size_t c);
-void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, const uint32_t *mask, real scale,
-                     size_t first_token, size_t tokens, size_t c);
-void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, const uint32_t *mask, real scale,
-                              size_t first_token, size_t tokens, size_t c);
+void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, sv_dropped dropped, sv_rows rows);
+void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, sv_dropped dropped, sv_rows rows);
 void SV_ISA(sv_attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);
 real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *dp,
                                            const real *scores, const sv_attention_rows *call);
-void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const uint32_t *mask,
-                         real scale, const real *path, size_t image_tokens, size_t first_token,
-                         size_t tokens, size_t c);
-void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, const uint32_t *mask, real scale,
-                                  const real *path, size_t image_tokens, size_t first_token,
-                                  size_t tokens, size_t c);
+void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, sv_dropped dropped,
+                         const real *path, size_t image_tokens, sv_rows rows);
+void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, sv_dropped dropped,
+                                  const real *path, size_t image_tokens, sv_rows rows);
 void SV_ISA(sv_add_rows)(real *sum, const real *x, size_t rows, size_t c);
 void SV_ISA(sv_add)(real *y, const real *x, size_t elements);
 void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_map *map, size_t first_token,
@@ -49,6 +45,8 @@ void SV_ISA(sv_mean_tokens_backward)(real *dx, const real *dy, size_t images, si
                                      size_t c);
 void SV_ISA(sv_dropout_mask)(uint32_t *words, const sv_mask_source *source, size_t first_block,
                              size_t blocks, size_t c);
+void SV_ISA(sv_finish)(real *c, size_t ldc, const sv_epilogue *epilogue, size_t row, size_t rows,
+                       size_t column, size_t columns);
 size_t SV_ISA(sv_tile_packed_bytes)(sv_number_type type, size_t k, size_t n);
 void SV_ISA(sv_tile_pack)(void *packed, sv_number_type type, const real *b, size_t row,
                           size_t column, size_t k, size_t n);

@@ -3,14 +3,14 @@
 
 /* y[t,c] = x[t,c] + path[image] * keep * scale * branch[t,c].
  * path NULL: 1. y may be branch. Huang, Sun, Liu, Sedra, Weinberger 2016 (stochastic depth). */
-void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const uint32_t *mask,
-                         real scale, const real *path, size_t image_tokens, size_t first_token,
-                         size_t tokens, size_t c)
+void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, sv_dropped dropped,
+                         const real *path, size_t image_tokens, sv_rows rows)
 {
-    for (size_t t = 0; t < tokens; t++, x += c, y += c, branch += c) {
-        size_t token = first_token + t;
-        const uint32_t *words = mask ? mask + token / 32 * c : NULL;
-        real factor = (path ? path[token / image_tokens] : 1) * (words ? scale : 1);
+    const size_t c = rows.columns, stride = rows.stride;
+    for (size_t t = 0; t < rows.tokens; t++, x += stride, y += stride, branch += stride) {
+        size_t token = rows.first_token + t;
+        const uint32_t *words = dropped.mask ? dropped.mask + token / 32 * stride : NULL;
+        real factor = (path ? path[token / image_tokens] : 1) * (words ? dropped.scale : 1);
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
             vreal b = v_load_some(branch + i, some);
@@ -22,14 +22,14 @@ void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, const uint3
 }
 
 /* dbranch[t,c] = path[image] * keep * scale * dy[t,c]; the shortcut's gradient is dy itself. */
-void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, const uint32_t *mask, real scale,
-                                  const real *path, size_t image_tokens, size_t first_token,
-                                  size_t tokens, size_t c)
+void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, sv_dropped dropped,
+                                  const real *path, size_t image_tokens, sv_rows rows)
 {
-    for (size_t t = 0; t < tokens; t++, dy += c, dbranch += c) {
-        size_t token = first_token + t;
-        const uint32_t *words = mask ? mask + token / 32 * c : NULL;
-        real factor = (path ? path[token / image_tokens] : 1) * (words ? scale : 1);
+    const size_t c = rows.columns, stride = rows.stride;
+    for (size_t t = 0; t < rows.tokens; t++, dy += stride, dbranch += stride) {
+        size_t token = rows.first_token + t;
+        const uint32_t *words = dropped.mask ? dropped.mask + token / 32 * stride : NULL;
+        real factor = (path ? path[token / image_tokens] : 1) * (words ? dropped.scale : 1);
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
             vreal g = v_set(factor) * v_load_some(dy + i, some);

@@ -33,6 +33,7 @@ const sv_kernels SV_ISA(sv_kernels) = {
     .mean_tokens = SV_ISA(sv_mean_tokens),
     .mean_tokens_backward = SV_ISA(sv_mean_tokens_backward),
     .dropout_mask = SV_ISA(sv_dropout_mask),
+    .finish = SV_ISA(sv_finish),
     .tile_packed_bytes = SV_ISA(sv_tile_packed_bytes),
     .tile_pack = SV_ISA(sv_tile_pack),
     .tile_multiply = SV_ISA(sv_tile_multiply),

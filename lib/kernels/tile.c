@@ -6,9 +6,10 @@
 #include "kernels/tile_block.h"
 
 enum {
-    DEPTH = 192, /* rows of a panel used at once: at most 48 KiB, so that they stay near */
-    FEW = 64,    /* rows so few that the time goes into reading the panels, */
-    NEAR = 65536 /* unless these are so few bytes */
+    DEPTH = 192,       /* rows of a panel used at once: at most 48 KiB, so that they stay near */
+    FEW = 64,          /* rows so few that the time goes into reading the panels, */
+    NEAR = 65536,      /* unless these are so few bytes */
+    ROWS_FINISHED = 72 /* whole blocks of every panel; their part of c stays near */
 };
 
 #ifdef SV_DOUBLE
@@ -88,6 +89,31 @@ typedef struct tile_columns {
     const char *end; /* of what is to be fetched: of these and the columns that follow */
 } tile_columns;
 
+/* Whether a strip of c goes through the epilogue by itself, while it is near. What is kept for, or
+ * from, another pass lies far away, and memory likes whole rows. */
+static int finishes_strips(const sv_epilogue *epilogue)
+{
+    return epilogue && !epilogue->kept && !epilogue->u;
+}
+
+/* Columns first.. of c, from row p of the panel on; with its last one, some rows at a time also go
+ * through the epilogue. */
+static void multiply_strip(const sv_tile_product *product, multiply_function *multiply,
+                           const tile_sides *sides, size_t m, size_t first, size_t width, size_t p)
+{
+    const int accumulate = product->accumulate || p > 0;
+    const int finish = p + sides->depth == product->k && finishes_strips(product->epilogue);
+    const size_t most = finish ? ROWS_FINISHED : m;
+    tile_sides here = *sides;
+    for (size_t i = 0, rows; i < m; i += rows, here.a += rows * sides->row, here.apart = 0) {
+        rows = m - i < most ? m - i : most;
+        multiply(product->c + i * product->ldc + first, product->ldc, &here, rows, width,
+                 accumulate);
+        if (finish)
+            SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, i, rows, first, width);
+    }
+}
+
 /* c[m, columns] = bias + a[m,k] b[k, columns], or += with `accumulate`. */
 static void multiply_panels(const sv_tile_product *product, sv_number_type type, size_t m,
                             const tile_columns *columns)
@@ -111,8 +137,8 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
             if (columns->fetch == FETCH_PANEL)
                 sides.apart =
                     streams_apart(sides.next, columns->end, vectors, lanes * DEPTH * bytes);
-            MULTIPLIES[type][columns->fetch][vectors](product->c + first, product->ldc, &sides, m,
-                                                      width, product->accumulate || p > 0);
+            multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, m, first,
+                           width, p);
             panel += panel_bytes(type, k, lanes);
         }
     }
@@ -126,13 +152,29 @@ static void fetch_first(const char *from, const char *end)
         fetch_lines(from + at, apart, STREAMS * WIDEST);
 }
 
+/* The same for few rows: they meet a whole panel before the next one, so that b is read as it
+ * lies. */
+static void multiply_in_turn(const sv_tile_product *product, sv_number_type type, size_t m,
+                             const tile_columns *columns)
+{
+    tile_columns here = *columns;
+    const size_t end = columns->first + columns->count;
+    fetch_first((const char *)product->packed + panel_bytes(type, product->k, here.first),
+                columns->end);
+    for (; here.first < end; here.first += here.count) {
+        size_t lanes = vectors_of(end - here.first) * LANES;
+        here.count = lanes < end - here.first ? lanes : end - here.first;
+        multiply_panels(product, type, m, &here);
+    }
+}
+
 /* The same, whose b is packed, element (i, p) of a at a[i * row + p * column]. Every element of c
- * is summed in the order of p, whatever m is. Few rows meet a whole panel before the next one, so
- * that b is read as it lies; many meet a part of each, which stays near. */
+ * is summed in the order of p, whatever m is. Many rows meet a part of each panel, which stays
+ * near. */
 void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type type, size_t m,
                               size_t first, size_t count)
 {
-    const size_t end = first + count, past = (end + LANES - 1) / LANES * LANES;
+    const size_t past = (first + count + LANES - 1) / LANES * LANES;
     const char *from = (const char *)product->packed + panel_bytes(type, product->k, first);
     tile_columns columns = {first, count, FETCH_NOTHING,
                             (const char *)product->packed + panel_bytes(type, product->k, past)};
@@ -140,14 +182,10 @@ void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type typ
         columns.fetch = FETCH_LEFT;
     else if (m <= FEW && (size_t)(columns.end - from) > NEAR)
         columns.fetch = FETCH_PANEL;
-    if (columns.fetch != FETCH_PANEL) {
+    if (columns.fetch == FETCH_PANEL)
+        multiply_in_turn(product, type, m, &columns);
+    else
         multiply_panels(product, type, m, &columns);
-        return;
-    }
-    fetch_first(from, columns.end);
-    for (; columns.first < end; columns.first += columns.count) {
-        size_t lanes = vectors_of(end - columns.first) * LANES;
-        columns.count = lanes < end - columns.first ? lanes : end - columns.first;
-        multiply_panels(product, type, m, &columns);
-    }
+    if (product->epilogue && !finishes_strips(product->epilogue))
+        SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, 0, m, first, count);
 }

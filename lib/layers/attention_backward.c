@@ -25,9 +25,11 @@ static real attend_backward(const attention_call *call, attention_work *work, co
     const real *q = head->q + first * row, *doutput = head->doutput + first * block->inner;
     real *kept = rows->mask ? work->kept : work->p, *ds = work->dp;
     const sv_run *run = call->run;
-    sv_output scores = {work->scores, tokens, 0, NULL}, dp = {work->dp, tokens, 0, NULL};
-    sv_output dv = {head->dv, row, first > 0, NULL}, dk = {head->dk, row, first > 0, NULL};
-    sv_output dq = {head->dq + first * row, row, 0, NULL};
+    sv_output scores = {work->scores, tokens, 0, NULL, NULL},
+              dp = {work->dp, tokens, 0, NULL, NULL};
+    sv_output dv = {head->dv, row, first > 0, NULL, NULL},
+              dk = {head->dk, row, first > 0, NULL, NULL};
+    sv_output dq = {head->dq + first * row, row, 0, NULL, NULL};
     sv_left left_q = {q, row, 1, NULL}, left_doutput = {doutput, block->inner, 1, NULL};
     sv_left left_ds = {ds, tokens, 1, NULL}, ds_t = {ds, 1, tokens, NULL},
             kept_t = {kept, 1, tokens, NULL};
@@ -106,16 +108,17 @@ static void image_backward(const attention_call *call, attention_work *work, siz
     const real *mean = saved->mean + token, *rstd = saved->rstd + token;
     kernels->norm_apply(work->xn, x, mean, rstd, weight, run->weights + block->norm_bias, tokens,
                         c);
-    sv_linear_forward(&block->qkv, run, work->qkv, work->xn, tokens);
-    kernels->residual_backward(work->dbranch, dy, NULL, 1, saved->path, tokens, token, tokens, c);
+    sv_linear_forward(&block->qkv, run, work->qkv, work->xn, tokens, NULL);
+    kernels->residual_backward(work->dbranch, dy, (sv_dropped){NULL, 1}, saved->path, tokens,
+                               (sv_rows){token, tokens, c, c});
     if (block->identity)
         memcpy(work->doutput, work->dbranch, tokens * c * sizeof(real));
     else
-        sv_linear_backward(&block->proj, run, work->doutput, work->dbranch, tokens);
+        sv_linear_backward(&block->proj, run, work->doutput, work->dbranch, tokens, NULL);
     for (size_t head = 0; head < block->heads; head++)
         share_of(call, SHARE_SCALE, image)[head] += head_backward(call, work, image, head);
     add_weights(call, work, image);
-    sv_linear_backward(&block->qkv, run, work->dxn, work->dqkv, tokens);
+    sv_linear_backward(&block->qkv, run, work->dxn, work->dqkv, tokens, NULL);
     kernels->norm_backward_parameters(share_of(call, SHARE_NORM_WEIGHT, image),
                                       share_of(call, SHARE_NORM_BIAS, image), work->dxn, x, mean,
                                       rstd, tokens, c);

@@ -45,7 +45,8 @@ static void heads_task(void *argument, size_t share, uint32_t worker)
     sv_left xn = sv_left_make(call->run, work.xn, call->tokens, block->base.in.channels, work.left);
     for (; head < end; head++) {
         for (size_t first = head * d; first < wide; first += block->inner)
-            sv_linear_forward_part(&block->qkv, call->run, work.qkv, &xn, call->tokens, first, d);
+            sv_linear_forward_part(&block->qkv, call->run, work.qkv, &xn, call->tokens,
+                                   (sv_columns){first, d}, NULL);
         if (head + 1 < end)
             fetch_head(block, call->run, head + 1);
         sv_attention_head(call, &work, few->o, few->image, head);

@@ -32,8 +32,8 @@ static void attend(const attention_call *call, const attention_work *work, real 
     size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
     sv_attention_rows rows = sv_attention_rows_of(call, image, head, first);
     real *p = work->scores;
-    sv_output scores = {p, tokens, 0, NULL},
-              output = {o + first * block->inner + head * d, block->inner, 0, NULL};
+    sv_output scores = {p, tokens, 0, NULL, NULL},
+              output = {o + first * block->inner + head * d, block->inner, 0, NULL, NULL};
     sv_left queries = {work->qkv + first * row + head * d, row, 1, NULL},
             kept = {p, tokens, 1, NULL};
     sv_multiply(run, &scores, &queries, &work->keys_t, rows.rows);
@@ -67,13 +67,15 @@ void sv_attention_finish(const attention_call *call, const real *o, size_t first
     const sv_run *run = call->run;
     size_t c = block->base.in.channels;
     real *y = call->out + first * c;
-    const real *branch = o;
-    if (!block->identity) {
-        sv_linear_forward(&block->proj, run, y, o, rows);
-        branch = y;
-    }
-    run->context->kernels->residual(y, call->in + first * c, branch, NULL, 1, call->saved.path,
-                                    call->tokens, first, rows, c);
+    const sv_epilogue epilogue = {.first_token = first,
+                                  .shortcut = call->in + first * c,
+                                  .path = call->saved.path,
+                                  .image_tokens = call->tokens};
+    if (block->identity)
+        run->context->kernels->residual(y, epilogue.shortcut, o, epilogue.dropped, epilogue.path,
+                                        call->tokens, (sv_rows){first, rows, c, c});
+    else
+        sv_linear_forward(&block->proj, run, y, o, rows, &epilogue);
 }
 
 static void image_task(void *argument, size_t image, uint32_t worker)
@@ -85,7 +87,7 @@ static void image_task(void *argument, size_t image, uint32_t worker)
     sv_arena arena = {.base = sv_worker_scratch(run, worker)};
     attention_work work = sv_attention_work(&arena, block, run);
     sv_attention_normalise(call, &work, image);
-    sv_linear_forward(&block->qkv, run, work.qkv, work.xn, tokens);
+    sv_linear_forward(&block->qkv, run, work.qkv, work.xn, tokens, NULL);
     for (size_t head = 0; head < block->heads; head++)
         sv_attention_head(call, &work, work.o, image, head);
     sv_attention_finish(call, work.o, image * tokens, tokens);

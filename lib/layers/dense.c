@@ -60,7 +60,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     sv_linear_part part = sv_linear_part_of(&call->cut, task);
     sv_left rows = rows_from(call, part.first);
     sv_linear_forward_part(linear, call->run, call->out + part.first * linear->out, &rows,
-                           part.tokens, part.columns.first, part.columns.count);
+                           part.tokens, part.columns, NULL);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
@@ -79,7 +79,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     sv_linear_part part = sv_linear_part_of(&call->cut, task);
     sv_left rows = rows_from(call, part.first);
     sv_linear_backward_part(linear, call->run, call->out + part.first * linear->in, &rows,
-                            part.tokens, part.columns.first, part.columns.count);
+                            part.tokens, part.columns);
 }
 
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,

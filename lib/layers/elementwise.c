@@ -35,18 +35,22 @@ static void run_tasks(sv_task task, const sv_layer *layer, const sv_run *run, vo
     sv_pool_run(run->context->pool, task, &call, sv_tile_count(run->n, ROWS));
 }
 
-static size_t rows_of(const element_call *call, size_t first)
+/* No dropout. */
+static const sv_dropped WHOLE = {NULL, 1};
+
+static sv_rows rows_of(const element_call *call, size_t task)
 {
-    return sv_tile_here(call->run->n, first, ROWS);
+    size_t first = task * ROWS;
+    return (sv_rows){first, sv_tile_here(call->run->n, first, ROWS), call->width, call->width};
 }
 
 static void gelu_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     const element_call *call = argument;
-    size_t first = task * ROWS, at = first * call->width;
-    call->run->context->kernels->gelu(call->out + at, NULL, call->in + at, NULL, 1, 0, 1,
-                                      rows_of(call, first) * call->width);
+    sv_rows rows = rows_of(call, task);
+    size_t at = rows.first_token * call->width;
+    call->run->context->kernels->gelu(call->out + at, NULL, call->in + at, WHOLE, rows);
 }
 
 static void gelu_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
@@ -59,11 +63,10 @@ static void gelu_backward_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     const element_call *call = argument;
-    size_t first = task * ROWS, at = first * call->width;
-    size_t elements = rows_of(call, first) * call->width;
-    memcpy(call->out + at, call->in + at, elements * sizeof(real));
-    call->run->context->kernels->gelu_backward(NULL, call->out + at, call->x + at, NULL, 1, 0, 1,
-                                               elements);
+    sv_rows rows = rows_of(call, task);
+    size_t at = rows.first_token * call->width;
+    memcpy(call->out + at, call->in + at, rows.tokens * call->width * sizeof(real));
+    call->run->context->kernels->gelu_backward(NULL, call->out + at, call->x + at, WHOLE, rows);
 }
 
 static void gelu_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -86,10 +89,11 @@ static void measure_dropout(const sv_layer *layer, const sv_run *run, sv_layer_m
 /* The same kernel forward and backward: y = keep * scale * x, dx = keep * scale * dy. */
 static void mask_rows(const element_call *call, size_t task)
 {
-    size_t first = task * ROWS, at = first * call->width;
-    call->run->context->kernels->residual_backward(call->out + at, call->in + at, call->mask,
-                                                   call->layer->scale, NULL, 1, first,
-                                                   rows_of(call, first), call->width);
+    sv_rows rows = rows_of(call, task);
+    size_t at = rows.first_token * call->width;
+    sv_dropped dropped = {call->mask, call->layer->scale};
+    call->run->context->kernels->residual_backward(call->out + at, call->in + at, dropped, NULL, 1,
+                                                   rows);
 }
 
 static void dropout_task(void *argument, size_t task, uint32_t worker)

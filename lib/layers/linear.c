@@ -68,38 +68,40 @@ void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const 
     run->gemm->activations->multiply(run->context->kernels, c, a, b, m, 0, b->n);
 }
 
-static void multiply_part(const sv_run *run, real *c, const real *bias, const sv_left *a,
-                          const sv_operand *b, size_t tokens, size_t first, size_t count)
+static void multiply(const sv_run *run, const sv_output *c, const sv_left *a, const sv_operand *b,
+                     size_t tokens, sv_columns columns)
 {
-    sv_output out = {c, b->n, 0, bias};
-    run->gemm->multiply(run->context->kernels, &out, a, b, tokens, first, count);
+    run->gemm->multiply(run->context->kernels, c, a, b, tokens, columns.first, columns.count);
 }
 
 void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
-                            size_t tokens, size_t first, size_t count)
+                            size_t tokens, sv_columns columns, const sv_epilogue *epilogue)
 {
     const real *bias = linear->bias == SV_NO_PARAMETER ? NULL : run->weights + linear->bias;
-    multiply_part(run, y, bias, x, &linear->forward, tokens, first, count);
+    sv_output out = {y, linear->out, 0, bias, epilogue};
+    multiply(run, &out, x, &linear->forward, tokens, columns);
 }
 
 void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx,
-                             const sv_left *dy, size_t tokens, size_t first, size_t count)
+                             const sv_left *dy, size_t tokens, sv_columns columns)
 {
-    multiply_part(run, dx, NULL, dy, &linear->backward, tokens, first, count);
+    sv_output out = {dx, linear->in, 0, NULL, NULL};
+    multiply(run, &out, dy, &linear->backward, tokens, columns);
 }
 
 void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, const real *x,
-                       size_t tokens)
+                       size_t tokens, const sv_epilogue *epilogue)
 {
     sv_left left = {x, linear->in, 1, NULL};
-    sv_linear_forward_part(linear, run, y, &left, tokens, 0, linear->out);
+    sv_linear_forward_part(linear, run, y, &left, tokens, (sv_columns){0, linear->out}, epilogue);
 }
 
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
-                        size_t tokens)
+                        size_t tokens, const sv_epilogue *epilogue)
 {
     sv_left left = {dy, linear->out, 1, NULL};
-    sv_linear_backward_part(linear, run, dx, &left, tokens, 0, linear->in);
+    sv_output out = {dx, linear->in, 0, NULL, epilogue};
+    multiply(run, &out, &left, &linear->backward, tokens, (sv_columns){0, linear->in});
 }
 
 size_t sv_left_bytes(const sv_run *run, size_t tokens, size_t width)

@@ -24,11 +24,11 @@ size_t sv_linear_pack_bytes(const sv_linear *linear, const sv_run *run);
 size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory, int backward);
 
 /* y[tokens, out] = x[tokens, in] W^T + b, and dx[tokens, in] = dy[tokens, out] W: on this thread
- * alone. */
+ * alone. y and dx then go through the epilogue; NULL: none. */
 void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, const real *x,
-                       size_t tokens);
+                       size_t tokens, const sv_epilogue *epilogue);
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
-                        size_t tokens);
+                        size_t tokens, const sv_epilogue *epilogue);
 
 /* c[m, n] = or += a b of two matrices of activations, on this thread. */
 void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const sv_operand *b,
@@ -38,11 +38,16 @@ void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const 
 void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,
                      size_t column, size_t k, size_t n);
 
-/* The same for `count` columns of y, or of dx, from column `first`: where gemm.h allows a cut. */
+/* A part of columns, where gemm.h allows a cut. */
+typedef struct sv_columns {
+    size_t first, count;
+} sv_columns;
+
+/* The same for some columns of y, or of dx. */
 void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
-                            size_t tokens, size_t first, size_t count);
+                            size_t tokens, sv_columns columns, const sv_epilogue *epilogue);
 void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx,
-                             const sv_left *dy, size_t tokens, size_t first, size_t count);
+                             const sv_left *dy, size_t tokens, sv_columns columns);
 
 /* x[tokens, width] as the left-hand side of several products: what the provider makes of it is made
  * here, in `memory` of sv_left_bytes. */
@@ -86,11 +91,6 @@ static inline size_t sv_tile_count_most(size_t tokens, size_t tile)
     size_t count = sv_tile_count(tokens, tile);
     return count > 16 ? count : 16;
 }
-
-/* A product cut into parts of its columns where gemm.h allows a cut. */
-typedef struct sv_columns {
-    size_t first, count;
-} sv_columns;
 
 /* Panels that are shared out; of columns that are no whole number of them the last part has one
  * more, and the rest. */

@@ -69,7 +69,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     real *rows = call->patches ? call->patches + first * linear->in
                                : (real *)(void *)sv_worker_scratch(call->run, worker);
     call->run->context->kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
-    sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens);
+    sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, NULL);
 }
 
 /* Some columns of few tokens. */
@@ -78,9 +78,8 @@ static void few_task(void *argument, size_t part, uint32_t worker)
     (void)worker;
     const patch_call *call = argument;
     const sv_linear *linear = &call->layer->linear;
-    sv_columns columns = sv_column_part(linear->out, call->parts, part);
-    sv_linear_forward_part(linear, call->run, call->out, &call->few, call->tokens, columns.first,
-                           columns.count);
+    sv_linear_forward_part(linear, call->run, call->out, &call->few, call->tokens,
+                           sv_column_part(linear->out, call->parts, part), NULL);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
@@ -111,7 +110,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     const sv_linear *linear = &call->layer->linear;
     size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
     real *rows = (real *)(void *)sv_worker_scratch(call->run, worker);
-    sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens);
+    sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens, NULL);
     call->run->context->kernels->patch_scatter(call->out, rows, &call->layer->map, first, tokens);
 }
 

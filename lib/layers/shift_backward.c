@@ -42,15 +42,17 @@ void sv_shift_branch_backward(const shift_call *call, real *dbranch, real *dhidd
     const shift_saved *saved = &call->saved;
     const sv_kernels *kernels = call->run->context->kernels;
     size_t c = block->map.channels, hidden = block->hidden;
-    kernels->residual_backward(dbranch, call->in + token * c,
-                               block->last_gelu ? NULL : saved->mask2, block->scale, saved->path,
-                               call->image_tokens, token, tokens, c);
+    const sv_rows rows = {token, tokens, c, c};
+    const sv_dropped dropped = {saved->mask2, block->scale}, whole = {NULL, 1};
+    kernels->residual_backward(dbranch, call->in + token * c, block->last_gelu ? whole : dropped,
+                               saved->path, call->image_tokens, rows);
     if (block->last_gelu)
-        kernels->gelu_backward(NULL, dbranch, saved->u2 + token * c, saved->mask2, block->scale,
-                               token, tokens, c);
-    sv_linear_backward(&block->fc2, call->run, dhidden, dbranch, tokens);
-    kernels->gelu_backward(a, dhidden, saved->u + token * hidden, saved->mask1, block->scale, token,
-                           tokens, hidden);
+        kernels->gelu_backward(NULL, dbranch, saved->u2 + token * c, dropped, rows);
+    const sv_epilogue epilogue = {.dropped = {saved->mask1, block->scale},
+                                  .first_token = token,
+                                  .u = saved->u + token * hidden,
+                                  .a = a};
+    sv_linear_backward(&block->fc2, call->run, dhidden, dbranch, tokens, &epilogue);
 }
 
 /* The branch;  dxn = dhidden W1;  dxs = dy + norm'(dxn), which group norm leaves to image_task. */
@@ -69,7 +71,7 @@ static void tile_task(void *argument, size_t task, uint32_t worker)
     real *dxn = block->group_norm ? dxs : (real *)(void *)sv_worker_scratch(run, worker);
     sv_shift_branch_backward(call, panel->dbranch + first * c, dhidden, panel->a + first * hidden,
                              token, tokens);
-    sv_linear_backward(&block->fc1, run, dxn, dhidden, tokens);
+    sv_linear_backward(&block->fc1, run, dxn, dhidden, tokens, NULL);
     kernels->norm_apply(panel->xn + first * c, xs, saved->mean + token, saved->rstd + token, weight,
                         run->weights + block->norm_bias, tokens, c);
     tile_sums(call, task, first, tokens, dxn);

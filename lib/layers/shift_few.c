@@ -17,14 +17,9 @@ static void up_task(void *argument, size_t part, uint32_t worker)
     const few_call *few = argument;
     const shift_call *call = few->call;
     const shift_block *block = call->block;
-    const sv_run *run = call->run;
-    sv_columns columns = sv_column_part(block->hidden, few->parts1, part);
-    sv_linear_forward_part(&block->fc1, run, few->a, &few->left, call->tokens, columns.first,
-                           columns.count);
-    for (size_t t = 0; t < call->tokens; t++) {
-        real *row = few->a + t * block->hidden + columns.first;
-        run->context->kernels->gelu(row, NULL, row, NULL, 1, 0, 1, columns.count);
-    }
+    const sv_epilogue epilogue = {.gelu = true};
+    sv_linear_forward_part(&block->fc1, call->run, few->a, &few->left, call->tokens,
+                           sv_column_part(block->hidden, few->parts1, part), &epilogue);
 }
 
 /* y[:, part] = xs + a W2^T + b2, or xs + gelu(a W2^T + b2) */
@@ -34,19 +29,9 @@ static void down_task(void *argument, size_t part, uint32_t worker)
     const few_call *few = argument;
     const shift_call *call = few->call;
     const shift_block *block = call->block;
-    const sv_run *run = call->run;
-    const sv_kernels *kernels = run->context->kernels;
-    size_t c = block->map.channels;
-    sv_columns columns = sv_column_part(c, few->parts2, part);
-    sv_linear_forward_part(&block->fc2, run, call->out, &few->left, call->tokens, columns.first,
-                           columns.count);
-    for (size_t t = 0; t < call->tokens; t++) {
-        real *y = call->out + t * c + columns.first;
-        if (block->last_gelu)
-            kernels->gelu(y, NULL, y, NULL, 1, 0, 1, columns.count);
-        kernels->residual(y, few->xs + t * c + columns.first, y, NULL, 1, NULL, call->image_tokens,
-                          t, 1, columns.count);
-    }
+    const sv_epilogue epilogue = {.gelu = block->last_gelu, .shortcut = few->xs};
+    sv_linear_forward_part(&block->fc2, call->run, call->out, &few->left, call->tokens,
+                           sv_column_part(block->map.channels, few->parts2, part), &epilogue);
 }
 
 void sv_shift_block_few(const shift_call *call)

@@ -48,52 +48,53 @@ static void normalize(const shift_call *call, const tile_rows *rows, size_t firs
 }
 
 /* Mask number `which` of this block for the 32-token blocks of a tile, which begins at one. */
-static uint32_t *draw_mask(const shift_call *call, uint32_t *words, uint32_t which, size_t first,
-                           size_t tokens, size_t c)
+static sv_dropped draw_mask(const shift_call *call, uint32_t *words, uint32_t which, size_t first,
+                            size_t tokens, size_t c)
 {
-    if (!words)
-        return NULL;
-    sv_dropout_mask(call->run, call->block->base.number, which, call->block->threshold,
-                    words + first / 32 * c, first / 32, (tokens + 31) / 32, c);
-    return words;
+    if (words)
+        sv_dropout_mask(call->run, call->block->base.number, which, call->block->threshold,
+                        words + first / 32 * c, first / 32, (tokens + 31) / 32, c);
+    return (sv_dropped){words, call->block->scale};
+}
+
+/* a = keep1 * gelu(W1 xn + b1) */
+static void multiply_up(const shift_call *call, const tile_rows *rows, size_t first, size_t tokens)
+{
+    const shift_block *block = call->block;
+    const sv_epilogue epilogue = {
+        .dropped = draw_mask(call, call->saved.mask1, 0, first, tokens, block->hidden),
+        .first_token = first,
+        .gelu = true,
+        .kept = rows->u};
+    sv_linear_forward(&block->fc1, call->run, rows->a, rows->xn, tokens, &epilogue);
 }
 
 /* y = xs + path * keep2 * h, or xs + path * keep2 * gelu(h);  h = W2 a + b2. */
-static void finish_tile(const shift_call *call, const tile_rows *rows, real *y, size_t first,
-                        size_t tokens)
+static void multiply_down(const shift_call *call, const tile_rows *rows, size_t first,
+                          size_t tokens)
 {
     const shift_block *block = call->block;
-    const sv_run *run = call->run;
-    const sv_kernels *kernels = run->context->kernels;
     size_t c = block->map.channels;
-    uint32_t *mask = draw_mask(call, call->saved.mask2, 1, first, tokens, c);
-    if (block->last_gelu) {
-        real *u2 = call->saved.u2 ? call->saved.u2 + first * c : y;
-        sv_linear_forward(&block->fc2, run, u2, rows->a, tokens);
-        kernels->gelu(y, NULL, u2, mask, block->scale, first, tokens, c);
-        mask = NULL;
-    } else {
-        sv_linear_forward(&block->fc2, run, y, rows->a, tokens);
-    }
-    kernels->residual(y, rows->xs, y, mask, block->scale, call->saved.path, call->image_tokens,
-                      first, tokens, c);
+    const sv_epilogue epilogue = {.dropped =
+                                      draw_mask(call, call->saved.mask2, 1, first, tokens, c),
+                                  .first_token = first,
+                                  .gelu = block->last_gelu,
+                                  .kept = call->saved.u2 ? call->saved.u2 + first * c : NULL,
+                                  .shortcut = rows->xs,
+                                  .path = call->saved.path,
+                                  .image_tokens = call->image_tokens};
+    sv_linear_forward(&block->fc2, call->run, call->out + first * c, rows->a, tokens, &epilogue);
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
 {
     const shift_call *call = argument;
-    const shift_block *block = call->block;
-    const sv_run *run = call->run;
-    const sv_kernels *kernels = run->context->kernels;
-    size_t c = block->map.channels, first = task * call->tile;
+    size_t first = task * call->tile;
     size_t tokens = sv_tile_here(call->tokens, first, call->tile);
     tile_rows rows = find_rows(call, first, worker);
-    real *y = call->out + first * c;
     normalize(call, &rows, first, tokens);
-    sv_linear_forward(&block->fc1, run, rows.a, rows.xn, tokens);
-    uint32_t *mask1 = draw_mask(call, call->saved.mask1, 0, first, tokens, block->hidden);
-    kernels->gelu(rows.a, rows.u, rows.a, mask1, block->scale, first, tokens, block->hidden);
-    finish_tile(call, &rows, y, first, tokens);
+    multiply_up(call, &rows, first, tokens);
+    multiply_down(call, &rows, first, tokens);
 }
 
 /* Group norm needs a whole image's statistics before any of its tiles. */

@@ -129,7 +129,7 @@ static void images_backward(const group_call *groups, size_t group, const group_
     const sv_run *run = call->run;
     size_t c = block->map.channels;
     sv_shift_branch_backward(call, work->dbranch, work->dhidden, work->a, token, tokens);
-    sv_linear_backward(&block->fc1, run, work->dxn, work->dhidden, tokens);
+    sv_linear_backward(&block->fc1, run, work->dxn, work->dhidden, tokens, NULL);
     run->context->kernels->norm_apply(work->xn, saved->xs + token * c, saved->mean + token,
                                       saved->rstd + token, run->weights + block->norm_weight,
                                       run->weights + block->norm_bias, tokens, c);

@@ -134,7 +134,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
         weights + layer->norm_weight, weights + layer->norm_bias, tokens, layer->linear.in,
         layer->eps);
     sv_linear_forward(&layer->linear, call->run, call->out + first * layer->linear.out, work.xn,
-                      tokens);
+                      tokens, NULL);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
@@ -162,7 +162,7 @@ static void add_to_shares(const shifted_call *call, real *const shares[SHARES],
                                 work->xn, linear->in, linear->out, linear->in, tokens,
                                 work->weight_scratch);
     kernels->add_rows(shares[BIAS], dy, tokens, linear->out);
-    sv_linear_backward(linear, run, work->dxn, dy, tokens);
+    sv_linear_backward(linear, run, work->dxn, dy, tokens, NULL);
     kernels->norm_backward_parameters(shares[NORM_WEIGHT], shares[NORM_BIAS], work->dxn,
                                       work->patches, mean, rstd, tokens, linear->in);
 }

@@ -163,7 +163,7 @@ static void linear_task(void *argument, size_t task, uint32_t worker)
     sv_linear_part part = sv_linear_part_of(&self->cut, task);
     size_t k = self->product.k, n = self->product.n;
     sv_left left = {of->a + part.first * k, k, 1, NULL};
-    sv_output out = {of->c + part.first * n, n, 0, NULL};
+    sv_output out = {of->c + part.first * n, n, 0, NULL, NULL};
     self->gemm->multiply(self->context->kernels, &out, &left, &self->weight, part.tokens,
                          part.columns.first, part.columns.count);
 }
@@ -185,7 +185,7 @@ static void head_task(void *argument, size_t task, uint32_t worker)
     sv_operand right = right_side(product, &of);
     gemm->pack(kernels, &right);
     sv_left left = {of.a, product->k, 1, NULL};
-    sv_output out = {of.c, n, 0, NULL};
+    sv_output out = {of.c, n, 0, NULL, NULL};
     gemm->multiply(kernels, &out, &left, &right, m, 0, n);
 }
 

@@ -18,16 +18,18 @@ START_TEST(test_gelu_equals_keras)
     float *x = golden_floats(file, "gelu.x", &count);
     float *y = golden_floats(file, "gelu.y", NULL), *dy = golden_floats(file, "gelu.dy", NULL);
     float a[64], du[64], kept[64];
+    const sv_dropped whole = {NULL, 1};
+    const sv_rows line = {0, 1, 64, 64};
     ck_assert_uint_eq(count, 64);
-    k->gelu(a, NULL, x, NULL, 1, 0, 1, count);
+    k->gelu(a, NULL, x, whole, line);
     ck_assert_double_le(golden_difference(a, y, count), 1e-6);
     memcpy(a, x, sizeof a);
-    k->gelu(a, kept, a, NULL, 1, 0, 4, count / 4);
+    k->gelu(a, kept, a, whole, (sv_rows){0, 4, count / 4, count / 4});
     ck_assert_double_le(golden_difference(a, y, count), 1e-6);
     ck_assert_mem_eq(kept, x, sizeof kept);
     for (size_t i = 0; i < count; i++)
         du[i] = 1;
-    k->gelu_backward(a, du, x, NULL, 1, 0, 1, count);
+    k->gelu_backward(a, du, x, whole, line);
     ck_assert_double_le(golden_difference(a, y, count), 1e-6);
     ck_assert_double_le(golden_difference(du, dy, count), 1e-6);
     golden_free(x);

@@ -1,29 +1,14 @@
 /* Matrix products by every provider, on every instruction set that it runs on, against sums of more
  * digits: shapes that leave rest rows, columns and depth; sides that lie either way; biases; parts.
  * Compiled once more in double, for the providers that there are. */
-#include "isa.h"
-#include "suite.h"
+#include "test_products_support.h"
 
 #include "base/memory.h"
-#include "kernels/gemm.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-/* Errors are measured against the sum of the terms' sizes: `side` is what one rounding of either
- * side's numbers gives, 0 where they are kept as they are. */
-typedef struct subject {
-    const sv_gemm *gemm;
-    sv_isa isa; /* the kernels', or what the provider takes */
-    double left, right;
-} subject;
-
-#define BYTE (0.5 / 127)
 
 /* A little more than what `real` rounds by. */
 #ifdef SV_DOUBLE
@@ -32,93 +17,13 @@ typedef struct subject {
 #define ROUNDING 1.2e-7
 #endif
 
-static const subject SUBJECTS[] = {
-    {&sv_gemm_cblas, SV_ISA_BASELINE, 0, 0},
-#if defined(SV_HAVE_ONEDNN) && !defined(SV_DOUBLE)
-    {&sv_gemm_onednn, SV_ISA_BASELINE, 0, 0},
-#endif
-    {&sv_gemm_tile, SV_ISA_BASELINE, 0, 0},
-    {&sv_gemm_tile, SV_ISA_AVX2, 0, 0},
-    {&sv_gemm_tile, SV_ISA_AVX512, 0, 0},
-#ifndef SV_DOUBLE
-    {&sv_gemm_tile_bf16, SV_ISA_BASELINE, 0, 0x1p-8},
-    {&sv_gemm_tile_bf16, SV_ISA_AVX2, 0, 0x1p-8},
-    {&sv_gemm_tile_bf16, SV_ISA_AVX512, 0, 0x1p-8},
-    {&sv_gemm_tile_rounded, SV_ISA_BASELINE, 0, 0x1p-8},
-    {&sv_gemm_tile_rounded, SV_ISA_AVX2, 0, 0x1p-8},
-    {&sv_gemm_tile_rounded, SV_ISA_AVX512, 0, 0x1p-8},
-    {&sv_gemm_tile_int8, SV_ISA_BASELINE, 0, BYTE},
-    {&sv_gemm_tile_int8, SV_ISA_AVX2, 0, BYTE},
-    {&sv_gemm_tile_int8, SV_ISA_AVX512, 0, BYTE},
-#ifdef SV_HAVE_AMX
-    {&sv_gemm_dot_bf16, SV_ISA_AVX512_BF16, 0x1p-8, 0x1p-8},
-    {&sv_gemm_amx, SV_ISA_AMX, 0, 0},
-    {&sv_gemm_amx_bf16, SV_ISA_AMX, 0x1p-8, 0x1p-8},
-    {&sv_gemm_amx_int8, SV_ISA_AMX, BYTE, BYTE},
-#endif
-#ifdef SV_HAVE_VNNI
-    {&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, BYTE, BYTE},
-#endif
-#endif
-};
-enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
-
-static bool can_be_loaded(const subject *of)
-{
-    svit_error err = {.struct_size = sizeof err};
-    if (strcmp(of->gemm->name, "onednn") != 0 || sv_onednn_load(&err) == SVIT_OK)
-        return true;
-    printf("skipped: %s\n", err.message);
-    return false;
-}
-
-static const sv_kernels *kernels_of(const subject *of)
-{
-    if (!can_be_loaded(of))
-        return NULL;
-    if (of->isa <= sv_cpu_isa() && (of->isa < SV_ISA_AMX || sv_cpu_permit_amx()))
-        return sv_kernels_for(of->isa);
-    printf("skipped: this machine has no %s\n", sv_isa_name(of->isa));
-    return NULL;
-}
-
-/* The subject of a loop test's round and its kernels, or the end of the test. */
-#define SUBJECT(name, k)                                                                           \
-    const subject *name = &SUBJECTS[_i];                                                           \
-    const sv_kernels *k = kernels_of(name);                                                        \
-    if (!k)                                                                                        \
-    return
-
 /* m, n, k: every number of vectors and units, full and not, along each side. */
 static const size_t SHAPES[][3] = {
     {1, 1, 1},    {7, 10, 3},     {8, 48, 192},  {9, 49, 193},  {33, 17, 50},  {5, 130, 400},
     {16, 96, 96}, {12, 64, 70},   {11, 80, 33},  {13, 112, 40}, {6, 128, 64},  {19, 174, 37},
     {32, 32, 32}, {64, 64, 97},   {31, 31, 31},  {40, 16, 320}, {17, 33, 289}, {100, 9, 16},
     {1, 333, 65}, {13, 40, 2100}, {45, 803, 410}};
-enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES, MARGIN = 5 };
-
-/* A matrix [rows, columns], along rows of memory or along columns, each line with a margin. */
-typedef struct matrix {
-    real *x;
-    size_t row, column, elements;
-} matrix;
-
-static matrix make(size_t rows, size_t columns, bool turned, uint32_t seed)
-{
-    matrix made = {.row = turned ? 1 : columns + MARGIN, .column = turned ? rows + MARGIN : 1};
-    made.elements = turned ? columns * made.column : rows * made.row;
-    made.x = malloc(made.elements * sizeof *made.x);
-    for (size_t i = 0; i < made.elements; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        made.x[i] = (real)(seed >> 8) / (1 << 23) - 1;
-    }
-    return made;
-}
-
-static real at(const matrix *of, size_t row, size_t column)
-{
-    return of->x[row * of->row + column * of->column];
-}
+enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
 /* A bias of n numbers, and no memory behind them. */
 typedef struct guarded_bias {
@@ -139,15 +44,6 @@ static guarded_bias make_bias(size_t n, uint32_t seed)
     memcpy(made.x, random.x, n * sizeof(real));
     free(random.x);
     return made;
-}
-
-static void *packed_memory(const subject *of, const sv_kernels *k, size_t depth, size_t n)
-{
-    void *memory = NULL;
-    size_t bytes = of->gemm->packed_bytes(k, depth, n);
-    ck_assert_int_eq(posix_memalign(&memory, 64, bytes ? bytes : 64), 0);
-    memset(memory, 0x55, bytes);
-    return memory;
 }
 
 /* Errors of both sides' numbers, and of the sums. In a row or column of bytes a number is
@@ -204,8 +100,8 @@ static void multiply_all_ways(const subject *of, const sv_kernels *k, const size
     guarded_bias bias = make_bias(n, 9);
     sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
     sv_left left = {a.x, a.row, a.column, NULL};
-    sv_output sum = {c.x, c.row, 1, NULL}, product = {c.x, c.row, 0, NULL};
-    sv_output biased = {c.x, c.row, 0, bias.x};
+    sv_output sum = {c.x, c.row, 1, NULL, NULL}, product = {c.x, c.row, 0, NULL, NULL};
+    sv_output biased = {c.x, c.row, 0, bias.x, NULL};
     of->gemm->pack(k, &right);
     of->gemm->multiply(k, &sum, &left, &right, m, 0, n);
     check(of, c.x, c.row, &before, &a, &b, shape);
@@ -268,7 +164,7 @@ static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, 
     guarded_bias bias = make_bias(n, 10);
     sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
     sv_left left = {a.x, a.row, 1, NULL};
-    sv_output all = {whole, n, 0, bias.x}, some = {parts, n, 0, bias.x};
+    sv_output all = {whole, n, 0, bias.x, NULL}, some = {parts, n, 0, bias.x, NULL};
     of->gemm->pack(k, &right);
     of->gemm->multiply(k, &all, &left, &right, PART_ROWS, 0, n);
     size_t rest = n % SV_GEMM_COLUMNS ? SV_GEMM_REST : SV_GEMM_COLUMNS;
@@ -280,7 +176,7 @@ static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, 
     }
     for (size_t row = 0; row < PART_ROWS; row++) {
         sv_left one = {a.x + row * a.row, a.row, 1, NULL};
-        sv_output alone = {parts + row * n, n, 0, bias.x};
+        sv_output alone = {parts + row * n, n, 0, bias.x, NULL};
         of->gemm->multiply(k, &alone, &one, &right, 1, 0, n);
     }
     ck_assert_mem_eq(parts, whole, bytes);
@@ -314,7 +210,7 @@ static void multiply_in_groups(const subject *of, const sv_kernels *k, size_t gr
     guarded_bias bias = make_bias(n, 10);
     sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
     sv_left left = {a.x, a.row, 1, NULL}, once = left;
-    sv_output all = {whole, n, 0, bias.x}, some = {parts, n, 0, bias.x};
+    sv_output all = {whole, n, 0, bias.x, NULL}, some = {parts, n, 0, bias.x, NULL};
     of->gemm->pack(k, &right);
     of->gemm->multiply(k, &all, &left, &right, m, 0, n);
     right.group = group;
@@ -345,7 +241,7 @@ static void multiply_nearly_in_parts(const subject *of, const sv_kernels *k)
     guarded_bias bias = make_bias(PART_COLUMNS, 10);
     sv_operand right = {.b = b.x, .k = DEPTH, .n = PART_COLUMNS, .row = b.row, .column = b.column};
     sv_left left = {a.x, a.row, 1, NULL};
-    sv_output out = {c.x, c.row, 0, bias.x};
+    sv_output out = {c.x, c.row, 0, bias.x, NULL};
     of->gemm->multiply(k, &out, &left, &right, PART_ROWS, 0, CUT);
     of->gemm->multiply(k, &out, &left, &right, PART_ROWS, CUT, PART_COLUMNS - CUT);
     set_rows(&before, bias.x, PART_ROWS, PART_COLUMNS);
@@ -391,7 +287,7 @@ START_TEST(test_numbers_of_parts)
             real c = 0;
             sv_operand right = {&RIGHT[j], 1, 1, 1, 1, packed_memory(of, k, 1, 1), 0};
             sv_left left = {&LEFT[i], 1, 1, NULL};
-            sv_output out = {&c, 1, 0, NULL};
+            sv_output out = {&c, 1, 0, NULL, NULL};
             of->gemm->pack(k, &right);
             of->gemm->multiply(k, &out, &left, &right, 1, 0, 1);
             double wanted = (double)LEFT[i] * RIGHT[j];
@@ -407,7 +303,7 @@ static real one_product(const subject *of, const sv_kernels *k, real a, real b)
     real c = 5;
     sv_operand right = {&b, 1, 1, 1, 1, packed_memory(of, k, 1, 1), 0};
     sv_left left = {&a, 1, 1, NULL};
-    sv_output out = {&c, 1, 0, NULL};
+    sv_output out = {&c, 1, 0, NULL, NULL};
     of->gemm->pack(k, &right);
     of->gemm->multiply(k, &out, &left, &right, 1, 0, 1);
     free(right.packed);
@@ -447,7 +343,8 @@ static void check_same_bits(const subject pair[2], const size_t shape[3], int tu
         sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(&pair[i], k, depth, n),
                             0};
         sv_left left = {a.x, a.row, a.column, NULL};
-        sv_output biased = {c[i].x, c[i].row, 0, b.x}, sum = {c[i].x, c[i].row, 1, NULL};
+        sv_output biased = {c[i].x, c[i].row, 0, b.x, NULL},
+                  sum = {c[i].x, c[i].row, 1, NULL, NULL};
         pair[i].gemm->pack(k, &right);
         pair[i].gemm->multiply(k, &biased, &left, &right, m, 0, n);
         pair[i].gemm->multiply(k, &sum, &left, &right, m, 0, n);

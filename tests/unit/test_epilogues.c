@@ -1,0 +1,190 @@
+/* What a product's numbers go through while they are near, by every provider, on every instruction
+ * set that it runs on: the same bits as the product first and then each operation by itself over
+ * the whole of it. Compiled once more in double, for the providers that there are. */
+#include "test_products_support.h"
+
+/* More rows, columns and depth than go through an epilogue, a chunk or a cut of bytes at once. */
+enum { ROWS = 83, COLUMNS = 400, DEPTH = 1100, TOKEN = 64, IMAGE_TOKENS = 7 };
+enum {
+    MASK_WORDS = ((TOKEN + ROWS) / 32 + 1) * COLUMNS,
+    IMAGES = (TOKEN + ROWS) / IMAGE_TOKENS + 1
+};
+
+/* All that an epilogue may read and write. */
+typedef struct operands {
+    matrix x, u;     /* a shortcut and GELU's input, [ROWS, COLUMNS] */
+    uint32_t *words; /* [.., COLUMNS] */
+    real path[IMAGES];
+    real *c, *extra; /* the product, what is kept or a, of the epilogue */
+    real *wanted, *wanted_extra;
+} operands;
+
+static matrix whole_matrix(uint32_t seed)
+{
+    matrix made = make(ROWS, COLUMNS - MARGIN, false, seed);
+    ck_assert_uint_eq(made.row, COLUMNS);
+    return made;
+}
+
+static operands make_operands(void)
+{
+    operands made = {.x = whole_matrix(3), .u = whole_matrix(4)};
+    made.words = malloc(MASK_WORDS * sizeof *made.words);
+    for (uint32_t i = 0; i < MASK_WORDS; i++)
+        made.words[i] = i * 2654435761u ^ i << 7;
+    for (size_t i = 0; i < IMAGES; i++)
+        made.path[i] = i % 3 ? (real)1.25 : 0;
+    real **const results[] = {&made.c, &made.extra, &made.wanted, &made.wanted_extra};
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+        *results[i] = calloc(ROWS * COLUMNS, sizeof(real));
+    return made;
+}
+
+static void free_operands(operands *made)
+{
+    free(made->x.x);
+    free(made->u.x);
+    free(made->words);
+    free(made->c);
+    free(made->extra);
+    free(made->wanted);
+    free(made->wanted_extra);
+}
+
+/* The epilogues that layers ask for. */
+typedef enum form {
+    UP,
+    UP_INFERRING,
+    DOWN,
+    DOWN_GELU,
+    DOWN_INFERRING,
+    PROJECTION,
+    BACKWARD,
+    FORMS
+} form;
+
+static sv_epilogue epilogue_of(const operands *o, form which)
+{
+    const sv_dropped dropped = {o->words, (real)1.5};
+    switch (which) {
+    case UP:
+        return (sv_epilogue){
+            .dropped = dropped, .first_token = TOKEN, .gelu = true, .kept = o->extra};
+    case UP_INFERRING:
+        return (sv_epilogue){.gelu = true};
+    case DOWN:
+        return (sv_epilogue){.dropped = dropped,
+                             .first_token = TOKEN,
+                             .shortcut = o->x.x,
+                             .path = o->path,
+                             .image_tokens = IMAGE_TOKENS};
+    case DOWN_GELU:
+        return (sv_epilogue){.dropped = dropped,
+                             .first_token = TOKEN,
+                             .gelu = true,
+                             .kept = o->extra,
+                             .shortcut = o->x.x,
+                             .path = o->path,
+                             .image_tokens = IMAGE_TOKENS};
+    case DOWN_INFERRING:
+        return (sv_epilogue){.shortcut = o->x.x};
+    case PROJECTION:
+        return (sv_epilogue){.first_token = TOKEN,
+                             .shortcut = o->x.x,
+                             .path = o->path,
+                             .image_tokens = IMAGE_TOKENS};
+    default:
+        return (sv_epilogue){.dropped = dropped, .first_token = TOKEN, .u = o->u.x, .a = o->extra};
+    }
+}
+
+/* The operations of a form by themselves, each over all of `wanted`. */
+static void finish_by_hand(const sv_kernels *k, operands *o, form which)
+{
+    const sv_dropped dropped = {o->words, (real)1.5}, whole = {NULL, 1};
+    const sv_rows rows = {TOKEN, ROWS, COLUMNS, COLUMNS};
+    real *y = o->wanted;
+    if (which == UP || which == DOWN_GELU)
+        k->gelu(y, o->wanted_extra, y, dropped, rows);
+    if (which == UP_INFERRING)
+        k->gelu(y, NULL, y, whole, rows);
+    if (which == DOWN)
+        k->residual(y, o->x.x, y, dropped, o->path, IMAGE_TOKENS, rows);
+    if (which == DOWN_GELU || which == PROJECTION)
+        k->residual(y, o->x.x, y, whole, o->path, IMAGE_TOKENS, rows);
+    if (which == DOWN_INFERRING)
+        k->residual(y, o->x.x, y, whole, NULL, 0, rows);
+    if (which == BACKWARD)
+        k->gelu_backward(o->wanted_extra, y, o->u.x, dropped, rows);
+}
+
+/* Two products of one right-hand side, of `m` rows and in two parts of its columns. */
+static void multiply(const subject *of, const sv_kernels *k, const sv_output *c, const sv_left *a,
+                     const sv_operand *b, size_t m)
+{
+    const size_t cut = b->group ? b->group : 2 * SV_GEMM_COLUMNS;
+    of->gemm->multiply(k, c, a, b, m, 0, cut);
+    of->gemm->multiply(k, c, a, b, m, cut, b->n - cut);
+}
+
+static void check_forms(const subject *of, const sv_kernels *k, size_t m, size_t depth,
+                        size_t group)
+{
+    operands o = make_operands();
+    matrix a = make(ROWS, depth, false, 1), b = make(depth, COLUMNS, true, 2);
+    sv_operand right = {b.x,  depth, COLUMNS, b.row, b.column, packed_memory(of, k, depth, COLUMNS),
+                        group};
+    sv_left left = {a.x, a.row, 1, NULL};
+    of->gemm->pack(k, &right);
+    for (form which = 0; which < FORMS; which++) {
+        const sv_epilogue epilogue = epilogue_of(&o, which);
+        const sv_output plain = {o.wanted, COLUMNS, 0, o.x.x, NULL},
+                        finished = {o.c, COLUMNS, 0, o.x.x, &epilogue};
+        const size_t bytes = m * COLUMNS * sizeof(real);
+        memset(o.c, 0, ROWS * COLUMNS * sizeof(real));
+        multiply(of, k, &plain, &left, &right, m);
+        finish_by_hand(k, &o, which);
+        multiply(of, k, &finished, &left, &right, m);
+        ck_assert_msg(memcmp(o.c, o.wanted, bytes) == 0, "%s, form %d, %zu rows: c differs",
+                      of->gemm->name, which, m);
+        ck_assert_msg(memcmp(o.extra, o.wanted_extra, bytes) == 0,
+                      "%s, form %d, %zu rows: what is kept, or a, differs", of->gemm->name, which,
+                      m);
+        for (size_t i = m * COLUMNS; i < ROWS * COLUMNS; i++)
+            ck_assert_msg(o.c[i] == 0, "a row past the product was written");
+    }
+    free(right.packed);
+    free(a.x);
+    free(b.x);
+    free_operands(&o);
+}
+
+START_TEST(test_epilogues_have_the_bits_of_single_operations)
+{
+    SUBJECT(of, k);
+    check_forms(of, k, ROWS, 40, 0);
+    check_forms(of, k, ROWS, DEPTH, 0);
+    check_forms(of, k, 9, DEPTH, 0);
+}
+END_TEST
+
+/* A right-hand side whose columns are packed in groups. */
+START_TEST(test_epilogues_of_groups)
+{
+    SUBJECT(of, k);
+    check_forms(of, k, ROWS, 40, COLUMNS / 5);
+}
+END_TEST
+
+static Suite *epilogues_suite(void)
+{
+    Suite *suite = suite_create("epilogues");
+    TCase *all = tcase_create("providers");
+    tcase_set_timeout(all, 120);
+    tcase_add_loop_test(all, test_epilogues_have_the_bits_of_single_operations, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_epilogues_of_groups, 0, SUBJECT_COUNT);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(epilogues_suite)

@@ -1,0 +1,115 @@
+/* Every provider of products on every instruction set that it runs on, and matrices for them. */
+#ifndef TEST_PRODUCTS_SUPPORT_H
+#define TEST_PRODUCTS_SUPPORT_H
+
+#include "suite.h"
+
+#include "kernels/gemm.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Errors are measured against the sum of the terms' sizes: `side` is what one rounding of either
+ * side's numbers gives, 0 where they are kept as they are. */
+typedef struct subject {
+    const sv_gemm *gemm;
+    sv_isa isa; /* the kernels', or what the provider takes */
+    double left, right;
+} subject;
+
+#define BYTE (0.5 / 127)
+
+static const subject SUBJECTS[] = {
+    {&sv_gemm_cblas, SV_ISA_BASELINE, 0, 0},
+#if defined(SV_HAVE_ONEDNN) && !defined(SV_DOUBLE)
+    {&sv_gemm_onednn, SV_ISA_BASELINE, 0, 0},
+#endif
+    {&sv_gemm_tile, SV_ISA_BASELINE, 0, 0},
+    {&sv_gemm_tile, SV_ISA_AVX2, 0, 0},
+    {&sv_gemm_tile, SV_ISA_AVX512, 0, 0},
+#ifndef SV_DOUBLE
+    {&sv_gemm_tile_bf16, SV_ISA_BASELINE, 0, 0x1p-8},
+    {&sv_gemm_tile_bf16, SV_ISA_AVX2, 0, 0x1p-8},
+    {&sv_gemm_tile_bf16, SV_ISA_AVX512, 0, 0x1p-8},
+    {&sv_gemm_tile_rounded, SV_ISA_BASELINE, 0, 0x1p-8},
+    {&sv_gemm_tile_rounded, SV_ISA_AVX2, 0, 0x1p-8},
+    {&sv_gemm_tile_rounded, SV_ISA_AVX512, 0, 0x1p-8},
+    {&sv_gemm_tile_int8, SV_ISA_BASELINE, 0, BYTE},
+    {&sv_gemm_tile_int8, SV_ISA_AVX2, 0, BYTE},
+    {&sv_gemm_tile_int8, SV_ISA_AVX512, 0, BYTE},
+#ifdef SV_HAVE_AMX
+    {&sv_gemm_dot_bf16, SV_ISA_AVX512_BF16, 0x1p-8, 0x1p-8},
+    {&sv_gemm_amx, SV_ISA_AMX, 0, 0},
+    {&sv_gemm_amx_bf16, SV_ISA_AMX, 0x1p-8, 0x1p-8},
+    {&sv_gemm_amx_int8, SV_ISA_AMX, BYTE, BYTE},
+#endif
+#ifdef SV_HAVE_VNNI
+    {&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, BYTE, BYTE},
+#endif
+#endif
+};
+enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
+
+static inline bool can_be_loaded(const subject *of)
+{
+    svit_error err = {.struct_size = sizeof err};
+    if (strcmp(of->gemm->name, "onednn") != 0 || sv_onednn_load(&err) == SVIT_OK)
+        return true;
+    printf("skipped: %s\n", err.message);
+    return false;
+}
+
+static inline const sv_kernels *kernels_of(const subject *of)
+{
+    if (!can_be_loaded(of))
+        return NULL;
+    if (of->isa <= sv_cpu_isa() && (of->isa < SV_ISA_AMX || sv_cpu_permit_amx()))
+        return sv_kernels_for(of->isa);
+    printf("skipped: this machine has no %s\n", sv_isa_name(of->isa));
+    return NULL;
+}
+
+/* The subject of a loop test's round and its kernels, or the end of the test. */
+#define SUBJECT(name, k)                                                                           \
+    const subject *name = &SUBJECTS[_i];                                                           \
+    const sv_kernels *k = kernels_of(name);                                                        \
+    if (!k)                                                                                        \
+    return
+
+enum { MARGIN = 5 };
+
+/* A matrix [rows, columns], along rows of memory or along columns, each line with a margin. */
+typedef struct matrix {
+    real *x;
+    size_t row, column, elements;
+} matrix;
+
+static inline matrix make(size_t rows, size_t columns, bool turned, uint32_t seed)
+{
+    matrix made = {.row = turned ? 1 : columns + MARGIN, .column = turned ? rows + MARGIN : 1};
+    made.elements = turned ? columns * made.column : rows * made.row;
+    made.x = malloc(made.elements * sizeof *made.x);
+    for (size_t i = 0; i < made.elements; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        made.x[i] = (real)(seed >> 8) / (1 << 23) - 1;
+    }
+    return made;
+}
+
+static inline real at(const matrix *of, size_t row, size_t column)
+{
+    return of->x[row * of->row + column * of->column];
+}
+
+static inline void *packed_memory(const subject *of, const sv_kernels *k, size_t depth, size_t n)
+{
+    void *memory = NULL;
+    size_t bytes = of->gemm->packed_bytes(k, depth, n);
+    ck_assert_int_eq(posix_memalign(&memory, 64, bytes ? bytes : 64), 0);
+    memset(memory, 0x55, bytes);
+    return memory;
+}
+
+#endif
