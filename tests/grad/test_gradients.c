@@ -60,7 +60,7 @@ static const char *const CONFIGS[] = {
 enum { CONFIG_COUNT = sizeof CONFIGS / sizeof *CONFIGS, BATCH = 3 };
 
 /* Elements probed of each parameter: fewer where a pass takes long. */
-enum { PROBES = 24, PROBES_LONG = 3, LONG = 1000 /* tokens */ };
+enum { PROBES = 24, PROBES_LONG = 4, LONG = 256 /* tokens */ };
 
 typedef struct bed {
     svit_context *context;

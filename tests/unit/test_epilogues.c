@@ -151,7 +151,8 @@ static void check_forms(const subject *of, const sv_kernels *k, size_t m, size_t
                       "%s, form %d, %zu rows: what is kept, or a, differs", of->gemm->name, which,
                       m);
         for (size_t i = m * COLUMNS; i < ROWS * COLUMNS; i++)
-            ck_assert_msg(o.c[i] == 0, "a row past the product was written");
+            if (o.c[i] != 0)
+                ck_abort_msg("a row past the product was written");
     }
     free(right.packed);
     free(a.x);
