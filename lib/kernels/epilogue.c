@@ -2,25 +2,23 @@
 #include "kernels/local.h"
 
 /* c[rows, columns] of c[m, ldc], from row `row` and column `column` on, as sv_epilogue says. */
-void SV_ISA(sv_finish)(real *c, size_t ldc, const sv_epilogue *epilogue, size_t row, size_t rows,
+void SV_ISA(sv_finish)(real *c, size_t ldc, const sv_epilogue *e, size_t row, size_t rows,
                        size_t column, size_t columns)
 {
     const size_t at = row * ldc + column;
-    const sv_rows here = {epilogue->first_token + row, rows, columns, ldc};
-    sv_dropped dropped = epilogue->dropped;
+    const sv_rows here = {e->first_token + row, rows, columns, ldc};
+    sv_dropped dropped = e->dropped;
     c += at;
     if (dropped.mask)
         dropped.mask += column;
-    if (epilogue->u) {
-        SV_ISA(sv_gelu_backward)
-        (epilogue->a ? epilogue->a + at : NULL, c, epilogue->u + at, dropped, here);
+    if (e->u) {
+        SV_ISA(sv_gelu_backward)(e->a ? e->a + at : NULL, c, e->u + at, dropped, here);
         return;
     }
-    if (epilogue->gelu) {
-        SV_ISA(sv_gelu)(c, epilogue->kept ? epilogue->kept + at : NULL, c, dropped, here);
+    if (e->gelu) {
+        SV_ISA(sv_gelu)(c, e->kept ? e->kept + at : NULL, c, dropped, here);
         dropped.mask = NULL;
     }
-    if (epilogue->shortcut)
-        SV_ISA(sv_residual)
-    (c, epilogue->shortcut + at, c, dropped, epilogue->path, epilogue->image_tokens, here);
+    if (e->shortcut)
+        SV_ISA(sv_residual)(c, e->shortcut + at, c, dropped, e->path, e->image_tokens, here);
 }
