@@ -145,8 +145,9 @@ names() {
 }
 
 # Seconds long without valgrind, and minutes with it.
-long='gradients|determinism|products|products_double|data_pipeline|parameters|model_golden|memory'
-long="$long|initial_weights|fit_memory|model_map_files|fault_allocations|compute|measure"
+long='gradients|determinism|products|products_double|epilogues|epilogues_double|data_pipeline'
+long="$long|parameters|model_golden|memory|initial_weights|fit_memory|model_map_files"
+long="$long|fault_allocations|compute|measure"
 
 full() {
     # The second compiler, the second CBLAS and no oneDNN in one go.
