@@ -10,7 +10,7 @@ void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, sv_dropped dropped, sv_
     const vreal scale = v_set(dropped.scale);
     for (size_t t = 0; t < rows.tokens; t++, u += stride, a += stride) {
         size_t token = rows.first_token + t;
-        const uint32_t *words = dropped.mask ? dropped.mask + token / 32 * stride : NULL;
+        const uint32_t *words = mask_words(dropped, token, stride);
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
             vreal v = v_load_some(u + i, some);
@@ -32,7 +32,7 @@ void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, sv_dropped dropp
     const vreal scale = v_set(dropped.scale);
     for (size_t t = 0; t < rows.tokens; t++, u += stride, du += stride) {
         size_t token = rows.first_token + t;
-        const uint32_t *words = dropped.mask ? dropped.mask + token / 32 * stride : NULL;
+        const uint32_t *words = mask_words(dropped, token, stride);
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
             vreal v = v_load_some(u + i, some), g = v_load_some(du + i, some), density;

@@ -6,6 +6,12 @@
 #include "kernels/kernels.h"
 #include "kernels/vector.h"
 
+/* The words of a token's row, a bit of each of which is its own; NULL without dropout. */
+SV_INLINE const uint32_t *mask_words(sv_dropped dropped, size_t token, size_t stride)
+{
+    return dropped.mask ? dropped.mask + token / 32 * stride : NULL;
+}
+
 void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
                            const real *bias, size_t tokens, size_t c, real eps);
 void SV_ISA(sv_norm_moments)(real *mean, real *rstd, const real *x, size_t tokens, size_t c,

@@ -9,7 +9,7 @@ void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, sv_dropped 
     const size_t c = rows.columns, stride = rows.stride;
     for (size_t t = 0; t < rows.tokens; t++, x += stride, y += stride, branch += stride) {
         size_t token = rows.first_token + t;
-        const uint32_t *words = dropped.mask ? dropped.mask + token / 32 * stride : NULL;
+        const uint32_t *words = mask_words(dropped, token, stride);
         real factor = (path ? path[token / image_tokens] : 1) * (words ? dropped.scale : 1);
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
@@ -28,7 +28,7 @@ void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, sv_dropped drop
     const size_t c = rows.columns, stride = rows.stride;
     for (size_t t = 0; t < rows.tokens; t++, dy += stride, dbranch += stride) {
         size_t token = rows.first_token + t;
-        const uint32_t *words = dropped.mask ? dropped.mask + token / 32 * stride : NULL;
+        const uint32_t *words = mask_words(dropped, token, stride);
         real factor = (path ? path[token / image_tokens] : 1) * (words ? dropped.scale : 1);
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
