@@ -1,6 +1,6 @@
 /* Sessions whose products compute in bfloat16: near float32, and the same bits on any number of
  * threads. */
-#include "suite.h"
+#include "fit.h"
 
 #include <shiftvit/shiftvit.h>
 
@@ -34,20 +34,9 @@ typedef struct result {
 
 static void read_gradients(result *of, const svit_model *model, const svit_session *session)
 {
-    svit_error err = {.struct_size = sizeof err};
     of->count = (size_t)svit_model_parameter_elements(model);
     of->gradients = malloc(of->count * sizeof(float));
-    float *to = of->gradients;
-    for (size_t i = 0; i < svit_model_parameter_count(model); i++) {
-        const char *name = svit_model_parameter_name(model, i);
-        int64_t shape[8];
-        size_t rank, elements = 1;
-        OK(svit_model_parameter_shape(model, name, shape, &rank, &err));
-        for (size_t d = 0; d < rank; d++)
-            elements *= (size_t)shape[d];
-        OK(svit_session_get_gradient(session, name, to, elements, &err));
-        to += elements;
-    }
+    fit_copy_gradients(model, session, of->gradients);
 }
 
 static svit_session *open_session(svit_model *model, int32_t compute, int32_t mode)

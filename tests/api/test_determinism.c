@@ -1,7 +1,7 @@
 /* The same bits on any number of threads, after twenty training steps with dropout and DropPath;
  * and a batch gives what its pictures give one by one. */
+#include "fit.h"
 #include "gemms.h"
-#include "suite.h"
 
 #include <shiftvit/shiftvit.h>
 
@@ -92,17 +92,8 @@ static void undress(outfit *o)
 static float *weights_of(const svit_model *model, size_t *count)
 {
     *count = (size_t)svit_model_parameter_elements(model);
-    float *all = malloc(*count * sizeof *all), *to = all;
-    for (size_t i = 0; i < svit_model_parameter_count(model); i++) {
-        const char *name = svit_model_parameter_name(model, i);
-        int64_t shape[8];
-        size_t rank, elements = 1;
-        svit_model_parameter_shape(model, name, shape, &rank, NULL);
-        for (size_t d = 0; d < rank; d++)
-            elements *= (size_t)shape[d];
-        ck_assert_int_eq(svit_model_get_parameter(model, name, to, elements, NULL), SVIT_OK);
-        to += elements;
-    }
+    float *all = malloc(*count * sizeof *all);
+    fit_copy_weights(model, all);
     return all;
 }
 

@@ -104,18 +104,6 @@ static void bench_close(bench *self)
     svit_context_free(self->context);
 }
 
-/* The gradients of all parameters, one after another; returns where they end. */
-static float *copy_gradients(const bench *self, float *to)
-{
-    const char *name;
-    for (size_t i = 0; (name = svit_model_parameter_name(self->model, i)) != NULL; i++) {
-        size_t elements = fit_elements(self->model, name);
-        WORKS(svit_session_get_gradient(self->session, name, to, elements, err));
-        to += elements;
-    }
-    return to;
-}
-
 /* One pass over n pictures with all that a caller may do in between: the pictures change, and the
  * number of the next masks. `to` gets logits and gradients. */
 static float *pass(bench *self, size_t n, float *to)
@@ -131,7 +119,7 @@ static float *pass(bench *self, size_t n, float *to)
     WORKS(svit_backward(self->session, dlogits, n, err));
     WORKS(svit_session_set_counter(self->session, counter + 1, err));
     ck_assert_uint_eq(self->requests, requests);
-    return copy_gradients(self, to + n * CLASSES);
+    return fit_copy_gradients(self->model, self->session, to + n * CLASSES);
 }
 
 static size_t numbers(const bench *self)

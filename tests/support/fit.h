@@ -134,6 +134,30 @@ static inline size_t fit_elements(const svit_model *model, const char *name)
     return elements;
 }
 
+/* The gradients of all parameters, or their weights, one after another; returns where they end. */
+static inline float *fit_copy_gradients(const svit_model *model, const svit_session *session,
+                                        float *to)
+{
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
+        size_t elements = fit_elements(model, name);
+        WORKS(svit_session_get_gradient(session, name, to, elements, err));
+        to += elements;
+    }
+    return to;
+}
+
+static inline float *fit_copy_weights(const svit_model *model, float *to)
+{
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
+        size_t elements = fit_elements(model, name);
+        WORKS(svit_model_get_parameter(model, name, to, elements, err));
+        to += elements;
+    }
+    return to;
+}
+
 /* By what they say: structs have padding, which says nothing. */
 static inline int fit_same_config(const svit_model_config *a, const svit_model_config *b)
 {
