@@ -1,6 +1,7 @@
-/* How a thread's arithmetic rounds while it works for the library: to nearest, whatever the program
- * has set, and with numbers below the smallest normal one taken for zero. A sum of such numbers may
- * take a hundred times as long as another, and a training whose loss nears zero is full of them. */
+/* How a thread's arithmetic rounds in a forward, a backward, a step or a task of the pool: to
+ * nearest, whatever the program has set, and with numbers below the smallest normal one taken for
+ * zero. A sum of such numbers may take a hundred times as long as another, and a training whose
+ * loss nears zero is full of them. */
 #ifndef SV_FLOATING_H
 #define SV_FLOATING_H
 

@@ -1,6 +1,7 @@
 /* The public optimiser: a model and the optimiser of its parameters. */
 #include "train/optimizer_handle.h"
 
+#include "base/floating.h"
 #include "train/session.h"
 
 #include <string.h>
@@ -49,9 +50,13 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
         return sv_fail(err, SVIT_E_STATE,
                        "session was created with mode SVIT_MODE_INFER and has no gradients; "
                        "SVIT_MODE_TRAIN is needed");
-    SVIT_TRY(sv_optim_update(optimizer->core, optimizer->model->weights, gradients, err));
-    sv_model_touch(optimizer->model);
-    return SVIT_OK;
+    sv_floating before = sv_floating_begin();
+    svit_status status =
+        sv_optim_update(optimizer->core, optimizer->model->weights, gradients, err);
+    sv_floating_end(before);
+    if (status == SVIT_OK)
+        sv_model_touch(optimizer->model);
+    return status;
 }
 
 SVIT_API svit_status svit_learning_rate(const svit_optimizer_config *config, uint64_t step,

@@ -1,5 +1,5 @@
 /* Numbers at the edge of float32: what a step makes of them. */
-#include "suite.h"
+#include "fit.h"
 
 #include <shiftvit/shiftvit.h>
 
@@ -94,32 +94,21 @@ START_TEST(test_black_pictures_train)
 }
 END_TEST
 
-enum { GRADIENTS_MOST = 20000 };
+enum { NUMBERS_MOST = 20000 };
 
 /* All gradients, of pictures and of `scale` times some dlogits, all of which any rounding leaves as
  * they are. */
-static size_t find_gradients(float all[GRADIENTS_MOST], float scale)
+static size_t find_gradients(float all[NUMBERS_MOST], float scale)
 {
     static float images[2 * 8 * 8 * 3], logits[2 * CLASSES], dlogits[2 * CLASSES];
-    size_t count = 0;
     for (size_t i = 0; i < sizeof images / sizeof *images; i++)
         images[i] = (float)(i * 37 % 101) / 128;
     for (size_t i = 0; i < 2 * CLASSES; i++)
         dlogits[i] = scale * ((float)i - 9.5f);
     OK(svit_forward(session, images, 2, logits, &err));
     OK(svit_backward(session, dlogits, 2, &err));
-    for (size_t i = 0; i < svit_model_parameter_count(model); i++) {
-        const char *name = svit_model_parameter_name(model, i);
-        int64_t shape[8];
-        size_t rank, elements = 1;
-        OK(svit_model_parameter_shape(model, name, shape, &rank, &err));
-        for (size_t d = 0; d < rank; d++)
-            elements *= (size_t)shape[d];
-        ck_assert_uint_le(count + elements, GRADIENTS_MOST);
-        OK(svit_session_get_gradient(session, name, all + count, elements, &err));
-        count += elements;
-    }
-    return count;
+    ck_assert_uint_le(svit_model_parameter_elements(model), NUMBERS_MOST);
+    return (size_t)(fit_copy_gradients(model, session, all) - all);
 }
 
 /* valgrind, for one, cannot. */
@@ -140,7 +129,7 @@ START_TEST(test_no_gradient_is_below_the_smallest_normal_number)
         printf("skipped: this CPU, or what runs its programs, keeps such numbers\n");
         return;
     }
-    static float gradients[GRADIENTS_MOST];
+    static float gradients[NUMBERS_MOST];
     size_t count = find_gradients(gradients, 0x1p-125f), normal = 0;
     for (size_t i = 0; i < count; i++) {
         ck_assert_msg(gradients[i] == 0 || fabsf(gradients[i]) >= FLT_MIN, "gradient %zu is %g", i,
@@ -157,16 +146,21 @@ END_TEST
  * thread, nor changed. */
 START_TEST(test_rounding_of_the_program_does_not_matter)
 {
-    static float nearest[GRADIENTS_MOST], gradients[GRADIENTS_MOST];
-    size_t count = find_gradients(nearest, 1);
+    static float nearest[2][NUMBERS_MOST], upward[2][NUMBERS_MOST];
+    size_t count = find_gradients(nearest[0], 1);
+    OK(svit_step(optimizer, session, &err));
+    fit_copy_weights(model, nearest[1]);
     teardown();
     setup();
     ck_assert_int_eq(fesetround(FE_UPWARD), 0);
-    find_gradients(gradients, 1);
+    find_gradients(upward[0], 1);
+    OK(svit_step(optimizer, session, &err));
     int rounding = fegetround();
     fesetround(FE_TONEAREST);
+    fit_copy_weights(model, upward[1]);
     ck_assert_int_eq(rounding, FE_UPWARD);
-    ck_assert_mem_eq(gradients, nearest, count * sizeof *nearest);
+    ck_assert_mem_eq(upward[0], nearest[0], count * sizeof **nearest);
+    ck_assert_mem_eq(upward[1], nearest[1], count * sizeof **nearest);
 }
 END_TEST
 
