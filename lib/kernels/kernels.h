@@ -47,6 +47,8 @@ typedef struct sv_dropped {
     real scale;
 } sv_dropped;
 
+#define SV_NOT_DROPPED ((sv_dropped){NULL, 1})
+
 /* What a product's numbers c go through once their sums are complete, while they are near: GELU,
  * dropout and the shortcut, each where it is asked for,
  *   kept = c;  c = gelu(c);  c = keep * scale * c;  c = shortcut + path[image] * c

@@ -109,7 +109,7 @@ static void image_backward(const attention_call *call, attention_work *work, siz
     kernels->norm_apply(work->xn, x, mean, rstd, weight, run->weights + block->norm_bias, tokens,
                         c);
     sv_linear_forward(&block->qkv, run, work->qkv, work->xn, tokens, NULL);
-    kernels->residual_backward(work->dbranch, dy, (sv_dropped){NULL, 1}, saved->path, tokens,
+    kernels->residual_backward(work->dbranch, dy, SV_NOT_DROPPED, saved->path, tokens,
                                (sv_rows){token, tokens, c, c});
     if (block->identity)
         memcpy(work->doutput, work->dbranch, tokens * c * sizeof(real));

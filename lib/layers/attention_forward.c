@@ -72,7 +72,7 @@ void sv_attention_finish(const attention_call *call, const real *o, size_t first
                                   .path = call->saved.path,
                                   .image_tokens = call->tokens};
     if (block->identity)
-        run->context->kernels->residual(y, epilogue.shortcut, o, epilogue.dropped, epilogue.path,
+        run->context->kernels->residual(y, epilogue.shortcut, o, SV_NOT_DROPPED, epilogue.path,
                                         call->tokens, (sv_rows){first, rows, c, c});
     else
         sv_linear_forward(&block->proj, run, y, o, rows, &epilogue);

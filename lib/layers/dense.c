@@ -79,7 +79,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     sv_linear_part part = sv_linear_part_of(&call->cut, task);
     sv_left rows = rows_from(call, part.first);
     sv_linear_backward_part(linear, call->run, call->out + part.first * linear->in, &rows,
-                            part.tokens, part.columns);
+                            part.tokens, part.columns, NULL);
 }
 
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,

@@ -35,9 +35,6 @@ static void run_tasks(sv_task task, const sv_layer *layer, const sv_run *run, vo
     sv_pool_run(run->context->pool, task, &call, sv_tile_count(run->n, ROWS));
 }
 
-/* No dropout. */
-static const sv_dropped WHOLE = {NULL, 1};
-
 static sv_rows rows_of(const element_call *call, size_t task)
 {
     size_t first = task * ROWS;
@@ -50,7 +47,7 @@ static void gelu_task(void *argument, size_t task, uint32_t worker)
     const element_call *call = argument;
     sv_rows rows = rows_of(call, task);
     size_t at = rows.first_token * call->width;
-    call->run->context->kernels->gelu(call->out + at, NULL, call->in + at, WHOLE, rows);
+    call->run->context->kernels->gelu(call->out + at, NULL, call->in + at, SV_NOT_DROPPED, rows);
 }
 
 static void gelu_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
@@ -66,7 +63,8 @@ static void gelu_backward_task(void *argument, size_t task, uint32_t worker)
     sv_rows rows = rows_of(call, task);
     size_t at = rows.first_token * call->width;
     memcpy(call->out + at, call->in + at, rows.tokens * call->width * sizeof(real));
-    call->run->context->kernels->gelu_backward(NULL, call->out + at, call->x + at, WHOLE, rows);
+    call->run->context->kernels->gelu_backward(NULL, call->out + at, call->x + at, SV_NOT_DROPPED,
+                                               rows);
 }
 
 static void gelu_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,

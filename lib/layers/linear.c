@@ -83,9 +83,10 @@ void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y,
 }
 
 void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx,
-                             const sv_left *dy, size_t tokens, sv_columns columns)
+                             const sv_left *dy, size_t tokens, sv_columns columns,
+                             const sv_epilogue *epilogue)
 {
-    sv_output out = {dx, linear->in, 0, NULL, NULL};
+    sv_output out = {dx, linear->in, 0, NULL, epilogue};
     multiply(run, &out, dy, &linear->backward, tokens, columns);
 }
 
@@ -100,8 +101,7 @@ void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, co
                         size_t tokens, const sv_epilogue *epilogue)
 {
     sv_left left = {dy, linear->out, 1, NULL};
-    sv_output out = {dx, linear->in, 0, NULL, epilogue};
-    multiply(run, &out, &left, &linear->backward, tokens, (sv_columns){0, linear->in});
+    sv_linear_backward_part(linear, run, dx, &left, tokens, (sv_columns){0, linear->in}, epilogue);
 }
 
 size_t sv_left_bytes(const sv_run *run, size_t tokens, size_t width)

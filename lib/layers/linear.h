@@ -30,14 +30,6 @@ void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, cons
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                         size_t tokens, const sv_epilogue *epilogue);
 
-/* c[m, n] = or += a b of two matrices of activations, on this thread. */
-void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const sv_operand *b,
-                 size_t m);
-
-/* Makes `operand` of b[k,n], into the memory at operand->packed. */
-void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,
-                     size_t column, size_t k, size_t n);
-
 /* A part of columns, where gemm.h allows a cut. */
 typedef struct sv_columns {
     size_t first, count;
@@ -47,7 +39,16 @@ typedef struct sv_columns {
 void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
                             size_t tokens, sv_columns columns, const sv_epilogue *epilogue);
 void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx,
-                             const sv_left *dy, size_t tokens, sv_columns columns);
+                             const sv_left *dy, size_t tokens, sv_columns columns,
+                             const sv_epilogue *epilogue);
+
+/* c[m, n] = or += a b of two matrices of activations, on this thread. */
+void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const sv_operand *b,
+                 size_t m);
+
+/* Makes `operand` of b[k,n], into the memory at operand->packed. */
+void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,
+                     size_t column, size_t k, size_t n);
 
 /* x[tokens, width] as the left-hand side of several products: what the provider makes of it is made
  * here, in `memory` of sv_left_bytes. */

@@ -43,9 +43,10 @@ void sv_shift_branch_backward(const shift_call *call, real *dbranch, real *dhidd
     const sv_kernels *kernels = call->run->context->kernels;
     size_t c = block->map.channels, hidden = block->hidden;
     const sv_rows rows = {token, tokens, c, c};
-    const sv_dropped dropped = {saved->mask2, block->scale}, whole = {NULL, 1};
-    kernels->residual_backward(dbranch, call->in + token * c, block->last_gelu ? whole : dropped,
-                               saved->path, call->image_tokens, rows);
+    const sv_dropped dropped = {saved->mask2, block->scale};
+    kernels->residual_backward(dbranch, call->in + token * c,
+                               block->last_gelu ? SV_NOT_DROPPED : dropped, saved->path,
+                               call->image_tokens, rows);
     if (block->last_gelu)
         kernels->gelu_backward(NULL, dbranch, saved->u2 + token * c, dropped, rows);
     const sv_epilogue epilogue = {.dropped = {saved->mask1, block->scale},
