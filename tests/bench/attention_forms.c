@@ -3,6 +3,7 @@
  * and sum (the online softmax; Milakov, Gimelshein 2018; Dao et al. 2022). Both are checked against
  * each other before they are timed.  usage: attention_forms [SECONDS] */
 #include "kernels/kernels.h"
+#include "worst.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -205,7 +206,7 @@ static int measure(size_t tokens, double seconds)
     memcpy(b.wanted, b.o, tokens * D * sizeof(float));
     tile_by_tile(&b);
     for (size_t i = 0; i < tokens * D; i++)
-        most = fmax(most, fabs(b.o[i] - b.wanted[i]));
+        most = worst_of(most, fabs(b.o[i] - b.wanted[i]));
     if (!(most < 1e-5)) {
         fprintf(stderr, "%zu tokens: the forms differ by %g\n", tokens, most);
         return 1;

@@ -3,6 +3,7 @@
  * DropPath are on: their masks are those of a fixed counter. */
 #include "suite.h"
 #include "train/session.h"
+#include "worst.h"
 
 #include "base/random.h"
 
@@ -156,7 +157,7 @@ static void check_parameter(bed *b, const sv_parameter *parameter, const double 
 {
     double largest = 0;
     for (size_t i = 0; i < parameter->elements; i++)
-        largest = fmax(largest, fabs(gradients[parameter->offset + i]));
+        largest = worst_of(largest, fabs(gradients[parameter->offset + i]));
     ck_assert_msg(isfinite(largest) && largest > 0, "%s has no gradient", parameter->name);
     size_t heads, tokens = 0;
     sv_session_last_attention(b->session, &heads, &tokens);

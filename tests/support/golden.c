@@ -1,6 +1,8 @@
 /* Golden files for tests. */
 #include "golden.h"
 
+#include "worst.h"
+
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -88,11 +90,8 @@ void golden_formula(float *out, const char *name, size_t elements, size_t rank, 
 double golden_difference(const float *a, const float *b, size_t elements)
 {
     double most = 0;
-    for (size_t i = 0; i < elements; i++) {
-        double difference = fabs((double)a[i] - b[i]);
-        if (!(difference <= most))
-            most = difference;
-    }
+    for (size_t i = 0; i < elements; i++)
+        most = worst_of(most, fabs((double)a[i] - b[i]));
     return most;
 }
 
@@ -100,7 +99,6 @@ double golden_largest(const float *a, size_t elements)
 {
     double most = 0;
     for (size_t i = 0; i < elements; i++)
-        if (!(fabs((double)a[i]) <= most))
-            most = fabs((double)a[i]);
+        most = worst_of(most, fabs((double)a[i]));
     return most;
 }

@@ -18,10 +18,10 @@ void golden_free(void *memory);
 /* The golden files' formula: `elements` values of the tensor `name`; head_dim is that of a ViT. */
 void golden_formula(float *out, const char *name, size_t elements, size_t rank, size_t head_dim);
 
-/* The largest |a - b|. */
+/* The largest |a - b|; not a number where one is not. */
 double golden_difference(const float *a, const float *b, size_t elements);
 
-/* The largest |a|. */
+/* The largest |a|, likewise. */
 double golden_largest(const float *a, size_t elements);
 
 #endif

@@ -1,5 +1,6 @@
 /* What the weights of a new model are. */
 #include "test_parameters_support.h"
+#include "worst.h"
 
 #include <math.h>
 
@@ -26,7 +27,7 @@ static void moments(const svit_model *model, const char *name, double *square, d
     *square = *most = 0;
     for (size_t i = 0; i < elements; i++) {
         *square += (double)values[i] * values[i] / (double)elements;
-        *most = fmax(*most, fabs((double)values[i]));
+        *most = worst_of(*most, fabs((double)values[i]));
     }
     free(values);
 }
