@@ -1,5 +1,6 @@
 /* How the right-hand side of a product by tiles is packed: panels of a few vectors, one after
- * another, each [k, its width], zeros where the last vector is not full. */
+ * another, each [k, its width], zeros where the last vector is not full. Numbers in bfloat16 lie in
+ * pairs, those of two rows in one lane: to widen them takes one operation each. */
 #ifndef SV_TILE_H
 #define SV_TILE_H
 
@@ -35,10 +36,17 @@ SV_INLINE size_t vectors_of(size_t columns)
     return vectors == 4 ? 2 : vectors < 3 ? vectors : 3;
 }
 
+/* Rows of a panel that lie in one, number beside number; the last one alone is with zeros. */
+SV_INLINE size_t rows_together(sv_number_type type)
+{
+    return type == SV_NUMBER_BF16 ? 2 : 1;
+}
+
 /* Bytes of `columns` columns of panels: numbers, and before them a factor a column. */
 SV_INLINE size_t panel_bytes(sv_number_type type, size_t k, size_t columns)
 {
-    return columns * (k * number_bytes(type) + (type == SV_NUMBER_INT8 ? sizeof(real) : 0));
+    const size_t together = rows_together(type), rows = (k + together - 1) / together * together;
+    return columns * (rows * number_bytes(type) + (type == SV_NUMBER_INT8 ? sizeof(real) : 0));
 }
 
 #endif

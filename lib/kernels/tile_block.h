@@ -42,16 +42,17 @@ typedef struct tile_sides {
     size_t apart;     /* in streams that begin so many bytes apart */
 } tile_sides;
 
-/* LANES numbers of a panel. */
-SV_INLINE vreal load_numbers(const char *from, const sv_number_type type)
+/* LANES numbers of a panel; of a pair of rows the first or the second. */
+SV_INLINE vreal load_numbers(const char *from, const sv_number_type type, const int second)
 {
 #ifndef SV_DOUBLE
     if (type == SV_NUMBER_BF16)
-        return v_load_bf16(from);
+        return second ? v_load_second(from) : v_load_first(from);
     if (type == SV_NUMBER_INT8)
         return v_load_int8(from);
 #endif
     (void)type;
+    (void)second;
     return *(const vreal *)from;
 }
 
@@ -71,16 +72,21 @@ typedef struct tile_form {
     sv_number_type type;
 } tile_form;
 
-/* sum[rows, vectors] += a[rows, 1] panel[1, vectors]. Besides the multiply-adds there is little
- * that a round may do: where two threads share a core they share its instructions' decoding too. */
-SV_INLINE void add_round(vreal sum[MOST_ROWS][WIDEST], const real *a, size_t row, const char *panel,
-                         const tile_form form)
+/* Bytes from one vector of a panel to the next, which may be of two rows. */
+SV_INLINE size_t vector_bytes(const sv_number_type type)
 {
-    const size_t vector = LANES * number_bytes(form.type);
+    return LANES * number_bytes(type) * rows_together(type);
+}
+
+/* sum[rows, vectors] += a[rows, 1] panel[1, vectors]. Besides the multiply-adds there is little
+ * that it may do: where two threads share a core they share its instructions' decoding too. */
+SV_INLINE void add_row(vreal sum[MOST_ROWS][WIDEST], const real *a, size_t row, const char *panel,
+                       const tile_form form, const int second)
+{
     vreal b[WIDEST];
     SV_REGISTERS
     for (size_t v = 0; v < form.vectors; v++)
-        b[v] = load_numbers(panel + v * vector, form.type);
+        b[v] = load_numbers(panel + v * vector_bytes(form.type), form.type, second);
     SV_REGISTERS
     for (size_t r = 0; r < form.rows; r++) {
         vreal left = v_set(a[r * row]);
@@ -88,6 +94,15 @@ SV_INLINE void add_round(vreal sum[MOST_ROWS][WIDEST], const real *a, size_t row
         for (size_t v = 0; v < form.vectors; v++)
             sum[r][v] += left * b[v];
     }
+}
+
+/* The same for all rows of a panel that lie together. */
+SV_INLINE void add_round(vreal sum[MOST_ROWS][WIDEST], const real *a, size_t row, size_t column,
+                         const char *panel, const tile_form form)
+{
+    add_row(sum, a, row, panel, form, 0);
+    if (rows_together(form.type) > 1)
+        add_row(sum, a + column, row, panel, form, 1);
 }
 
 /* A line of each of the streams that a part of a panel is fetched in. Memory answers a reader of
@@ -136,7 +151,8 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
         for (size_t v = 0; v < form.vectors; v++)
             sum[r][v] = (vreal){0};
     }
-    const size_t round = form.vectors * LANES * number_bytes(form.type);
+    const size_t together = rows_together(form.type),
+                 bytes = form.vectors * vector_bytes(form.type);
     /* Where whole numbers' columns lie apart, the rows lie side by side; narrow numbers come here
      * in both ways. */
     const size_t row = form.fetch == FETCH_LEFT && form.type == SV_NUMBER_REAL ? 1 : sides->row;
@@ -145,26 +161,27 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     const char *panel = sides->panel;
     size_t p = 0;
     if (form.fetch == FETCH_PANEL) {
-        const size_t narrower = sizeof(real) / number_bytes(form.type);
-        const size_t rounds = STREAMS * narrower;
-        for (size_t at = 0; at < sides->apart && p + rounds <= sides->depth; at += LINE) {
+        const size_t rounds = STREAMS * sizeof(real) / number_bytes(form.type) / together;
+        const size_t rows = rounds * together;
+        for (size_t at = 0; at < sides->apart && p + rows <= sides->depth; at += LINE, p += rows) {
             fetch_lines(sides->next + at, sides->apart, STREAMS * form.vectors);
-            p += rounds;
-            for (size_t i = 0; i < narrower; i++) {
+            for (size_t i = 0; i < rounds; i += STREAMS) {
                 SV_UNROLLED(STREAMS)
-                for (size_t u = 0; u < STREAMS; u++, a += column, panel += round)
-                    add_round(sum, a, row, panel, form);
+                for (size_t u = 0; u < STREAMS; u++, a += together * column, panel += bytes)
+                    add_round(sum, a, row, column, panel, form);
             }
         }
     }
     SV_UNROLLED_BY(4)
-    for (; p < sides->depth; p++) {
+    for (; p + together <= sides->depth; p += together) {
         if (form.fetch == FETCH_LEFT)
             __builtin_prefetch(a + AHEAD * column);
-        add_round(sum, a, row, panel, form);
-        a += column;
-        panel += round;
+        add_round(sum, a, row, column, panel, form);
+        a += together * column;
+        panel += bytes;
     }
+    if (p < sides->depth)
+        add_row(sum, a, row, panel, form, 0);
     store_block(c, ldc, sum, sides, form, width, accumulate);
 }
 

@@ -79,10 +79,14 @@ static void round_to_int8(int8_t *to, const real *from, const real *factors, siz
                 (int8_t)(factors[j] > 0 ? rintf(from[p * lanes + j] / factors[j]) : 0);
 }
 
-static void round_to_bf16(char *to, const real *from, size_t elements)
+/* Rows in pairs; the last one of an odd number with zeros. */
+static void round_to_pairs(char *to, const real *from, size_t rows, size_t lanes)
 {
-    for (size_t i = 0; i < elements; i += LANES)
-        v_store_bf16(to + 2 * i, v_load(from + i));
+    for (size_t p = 0; p < rows; p += 2, from += 2 * lanes)
+        for (size_t j = 0; j < lanes; j += LANES, to += SV_VECTOR_BYTES) {
+            vreal second = p + 1 < rows ? v_load(from + lanes + j) : (vreal){0};
+            v_store_pair(to, v_load(from + j), second);
+        }
 }
 
 /* A panel of numbers at their full width, rounded. */
@@ -90,11 +94,8 @@ static void pack_rounded(real *packed, const real *b, size_t row, size_t column,
                          size_t width, size_t lanes)
 {
     pack_panel(packed, b, row, column, k, width, lanes);
-    for (size_t i = 0; i < k * lanes; i += LANES) {
-        uint16_t halves[LANES];
-        v_store_bf16(halves, v_load(packed + i));
-        v_store(packed + i, v_load_bf16(halves));
-    }
+    for (size_t i = 0; i < k * lanes; i += LANES)
+        v_store(packed + i, v_round_bf16(v_load(packed + i)));
 }
 
 /* A panel in numbers of two bytes, or one. */
@@ -114,7 +115,7 @@ static void pack_narrow(char *packed, sv_number_type type, const real *b, size_t
         if (type == SV_NUMBER_INT8)
             round_to_int8((int8_t *)to, rows, factors, here, lanes);
         else
-            round_to_bf16(to, rows, here * lanes);
+            round_to_pairs(to, rows, here, lanes);
     }
 }
 #endif

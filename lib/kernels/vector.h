@@ -229,32 +229,52 @@ SV_INLINE void v_store_some(real *to, vreal value, size_t count)
 }
 
 #ifndef SV_DOUBLE
-typedef uint16_t vhalf_loose
-    __attribute__((vector_size(SV_VECTOR_BYTES / 2), aligned(1), may_alias));
-typedef int16_t vshort __attribute__((vector_size(SV_VECTOR_BYTES / 2)));
-typedef int8_t vbyte_loose __attribute__((vector_size(SV_VECTOR_BYTES / 4), aligned(1), may_alias));
-
-/* LANES numbers in bfloat16: the upper halves of float32. */
-SV_INLINE vreal v_load_bf16(const void *from)
-{
-    return (vreal)(__builtin_convertvector(*(const vhalf_loose *)from, vbits) << 16);
-}
-
-/* Rounded to nearest even; what is not a number stays so. */
-SV_INLINE void v_store_bf16(void *to, vreal value)
+/* Rounded to bfloat16, the upper half of float32, to nearest even; the lower half is 0. What is not
+ * a number stays so. */
+SV_INLINE vreal v_round_bf16(vreal value)
 {
     vbits bits = (vbits)value, odd = bits >> 16 & 1;
     vbits rounded = bits + (0x7FFF + odd), quiet = bits | 0x400000;
     vbits nan = (vbits)(value != value);
-    vbits kept = (rounded & ~nan) | (quiet & nan);
-    *(vhalf_loose *)to = __builtin_convertvector(kept >> 16, vhalf_loose);
+    return (vreal)(((rounded & ~nan) | (quiet & nan)) & 0xFFFF0000);
 }
 
-/* One width at a time: compilers take a longer step apart into single numbers. */
+/* Two vectors in bfloat16 as one: the first in the lower halves of its lanes. */
+SV_INLINE void v_store_pair(void *to, vreal first, vreal second)
+{
+    *(vbits_loose *)to = (vbits)v_round_bf16(first) >> 16 | (vbits)v_round_bf16(second);
+}
+
+/* The first and the second of a pair. Both come from memory: kept between, they would take a
+ * register each that sums need. */
+SV_INLINE vreal v_load_first(const void *pair)
+{
+    return (vreal)(*(const vbits_loose *)pair << 16);
+}
+
+SV_INLINE vreal v_load_second(const void *pair)
+{
+#if defined(__AVX512BW__)
+    return (vreal)_mm512_maskz_loadu_epi16(0xAAAAAAAA, pair);
+#else
+    return (vreal)(*(const vbits_loose *)pair & 0xFFFF0000);
+#endif
+}
+
+/* Compilers that convert vectors in one step take it apart into halves or single numbers. */
 SV_INLINE vreal v_load_int8(const void *from)
 {
+#if defined(__AVX512F__)
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(from)));
+#elif defined(__AVX2__)
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadu_si64(from)));
+#else
+    typedef int8_t vbyte_loose
+        __attribute__((vector_size(SV_VECTOR_BYTES / 4), aligned(1), may_alias));
+    typedef int16_t vshort __attribute__((vector_size(SV_VECTOR_BYTES / 2)));
     vshort words = __builtin_convertvector(*(const vbyte_loose *)from, vshort);
     return __builtin_convertvector(__builtin_convertvector(words, vlane), vreal);
+#endif
 }
 #endif
 
