@@ -58,14 +58,17 @@ static void pack_panel(real *packed, const real *b, size_t row, size_t column, s
 /* As many rows as are packed before they are rounded. */
 enum { ROUNDED_AT_ONCE = 4 * LANES };
 
-/* What the numbers of each column are divided by: its largest becomes 127. */
+/* What the numbers of each column are divided by: its largest becomes 127. Not finite where one of
+ * them is not, and then the sums are not either. */
 static void find_factors(real *factors, const real *b, size_t row, size_t column, size_t k,
                          size_t width, size_t lanes)
 {
     for (size_t j = 0; j < lanes; j++) {
         real largest = 0;
-        for (size_t p = 0; j < width && p < k; p++)
-            largest = fmaxf(largest, fabsf(b[p * row + j * column]));
+        for (size_t p = 0; j < width && p < k; p++) {
+            real size = fabsf(b[p * row + j * column]);
+            largest = size > largest || isnan(size) ? size : largest;
+        }
         factors[j] = largest / 127;
     }
 }
@@ -74,9 +77,10 @@ static void round_to_int8(int8_t *to, const real *from, const real *factors, siz
                           size_t lanes)
 {
     for (size_t p = 0; p < rows; p++)
-        for (size_t j = 0; j < lanes; j++)
-            to[p * lanes + j] =
-                (int8_t)(factors[j] > 0 ? rintf(from[p * lanes + j] / factors[j]) : 0);
+        for (size_t j = 0; j < lanes; j++) {
+            int divides = factors[j] > 0 && isfinite(factors[j]);
+            to[p * lanes + j] = (int8_t)(divides ? rintf(from[p * lanes + j] / factors[j]) : 0);
+        }
 }
 
 /* Rows in pairs; the last one of an odd number with zeros. */
