@@ -9,6 +9,7 @@
 
 typedef struct sv_layer sv_layer;
 struct sv_gemm;
+struct sv_linear;
 
 /* One pass over a batch, as all layers see it. */
 typedef struct sv_run {
@@ -55,20 +56,18 @@ typedef struct sv_layer_class {
      * forward got where the class keeps it, else NULL. */
     void (*backward)(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x);
-
-    /* Packed copies of the weights, in `memory` of pack_bytes: those that the forward reads, or
-     * those that the backward of a run that trains reads; different workers may make them. Both
-     * NULL where the layer has no weights to pack. */
-    size_t (*pack_bytes)(const sv_layer *layer, const sv_run *run);
-    void (*pack)(sv_layer *layer, const sv_run *run, char *memory, int backward);
 } sv_layer_class;
+
+enum { SV_LAYER_LINEARS = 2 };
 
 /* The head of every layer's own struct. */
 struct sv_layer {
     const sv_layer_class *class;
     sv_map in, out;
-    size_t bytes;    /* of the whole struct, to release it */
-    uint32_t number; /* in its model: its random numbers are its own */
+    size_t bytes;                                /* of the whole struct, to release it */
+    uint32_t number;                             /* in its model: its random numbers are its own */
+    struct sv_linear *linears[SV_LAYER_LINEARS]; /* its products with weights, in its own struct;
+                                                    NULL past the last */
 };
 
 #endif

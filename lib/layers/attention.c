@@ -146,28 +146,11 @@ uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t hea
            (image * call->block->heads + head) * call->mask_blocks * call->tokens;
 }
 
-static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
-{
-    const attention_block *block = (const attention_block *)layer;
-    size_t bytes = sv_linear_pack_bytes(&block->qkv, run);
-    return block->identity ? bytes : bytes + sv_linear_pack_bytes(&block->proj, run);
-}
-
-static void pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
-{
-    attention_block *block = (attention_block *)layer;
-    memory += sv_linear_pack(&block->qkv, run, memory, backward);
-    if (!block->identity)
-        sv_linear_pack(&block->proj, run, memory, backward);
-}
-
 static const sv_layer_class ATTENTION_CLASS = {.name = "attention block",
                                                .keeps_input = 1,
                                                .measure = measure,
                                                .forward = sv_attention_forward,
-                                               .backward = sv_attention_backward,
-                                               .pack_bytes = pack_bytes,
-                                               .pack = pack};
+                                               .backward = sv_attention_backward};
 
 bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)
 {
@@ -185,14 +168,14 @@ static void find_parameters(attention_block *block, const sv_parameter_table *ta
     size_t c = options->map.channels;
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
-    sv_linear_init(&block->qkv, 3 * block->inner, c,
+    sv_linear_init(&block->qkv, &block->base, 3 * block->inner, c,
                    sv_layer_parameter(table, names->qkv, ".weight"),
                    sv_layer_parameter_if(table, names->qkv, ".bias"));
     if (block->head_dim % SV_GEMM_GROUP == 0)
         block->qkv.forward.group = block->head_dim;
     size_t proj = sv_layer_parameter_if(table, names->proj, ".weight");
     block->identity = proj == SV_NO_PARAMETER;
-    sv_linear_init(&block->proj, c, block->inner, proj,
+    sv_linear_init(&block->proj, &block->base, c, block->inner, proj,
                    sv_layer_parameter_if(table, names->proj, ".bias"));
     block->temperature = sv_layer_parameter_if(table, names->temperature, "");
 }

@@ -98,23 +98,11 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
         run_call(&call, backward_task);
 }
 
-static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
-{
-    return sv_linear_pack_bytes(&((const dense_layer *)layer)->linear, run);
-}
-
-static void pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
-{
-    sv_linear_pack(&((dense_layer *)layer)->linear, run, memory, backward);
-}
-
 static const sv_layer_class DENSE_CLASS = {.name = "dense",
                                            .keeps_input = 1,
                                            .measure = measure,
                                            .forward = forward,
-                                           .backward = backward,
-                                           .pack_bytes = pack_bytes,
-                                           .pack = pack};
+                                           .backward = backward};
 
 svit_status sv_dense_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             sv_map in, size_t channels_out, const char *name, svit_error *err)
@@ -124,7 +112,7 @@ svit_status sv_dense_create(sv_layer **out, svit_context *context, const sv_para
     dense_layer *dense = memory;
     dense->base.in = in;
     dense->base.out = (sv_map){in.height, in.width, channels_out};
-    sv_linear_init(&dense->linear, channels_out, in.channels,
+    sv_linear_init(&dense->linear, &dense->base, channels_out, in.channels,
                    sv_layer_parameter(table, name, ".weight"),
                    sv_layer_parameter(table, name, ".bias"));
     *out = &dense->base;

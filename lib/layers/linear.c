@@ -1,6 +1,8 @@
 /* Products with weights, shared by all layers. */
 #include "layers/linear.h"
 
+#include <assert.h>
+
 /* A piece of a weight gradient: so many rows that what they are made of stays in the second cache;
  * whole panels of columns, several where there are pieces enough for many workers, because they
  * share those rows. */
@@ -15,44 +17,17 @@ enum {
 /* How products with a weight too large for the second cache are cut. */
 enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256 };
 
-void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight, size_t bias)
+void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, size_t weight,
+                    size_t bias)
 {
+    size_t place = 0;
+    while (layer->linears[place])
+        place++;
+    assert(place < SV_LAYER_LINEARS);
+    layer->linears[place] = linear;
     *linear = (sv_linear){.out = out, .in = in, .weight = weight, .bias = bias};
     linear->forward = (sv_operand){.k = in, .n = out, .row = 1, .column = in};
     linear->backward = (sv_operand){.k = out, .n = in, .row = in, .column = 1};
-}
-
-static size_t operand_bytes(const sv_operand *operand, const sv_run *run)
-{
-    sv_arena arena = {0};
-    sv_arena_take(&arena, run->gemm->packed_bytes(run->context->kernels, operand->k, operand->n), 1,
-                  1);
-    return arena.bytes;
-}
-
-size_t sv_linear_pack_bytes(const sv_linear *linear, const sv_run *run)
-{
-    return operand_bytes(&linear->forward, run) +
-           (run->training ? operand_bytes(&linear->backward, run) : 0);
-}
-
-static void operand_pack(sv_operand *operand, const sv_run *run, const real *weight, char *memory)
-{
-    operand->b = weight;
-    operand->packed = memory;
-    run->gemm->pack(run->context->kernels, operand);
-}
-
-size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory, int backward)
-{
-    const real *weight = run->weights + linear->weight;
-    if (backward)
-        operand_pack(&linear->backward, run, weight, memory + operand_bytes(&linear->forward, run));
-    else
-        operand_pack(&linear->forward, run, weight, memory);
-    if (run->packed && backward == run->training)
-        run->packed(run->packed_argument, linear->weight);
-    return sv_linear_pack_bytes(linear, run);
 }
 
 void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,

@@ -14,14 +14,14 @@ typedef struct sv_linear {
     sv_operand backward; /* dx = dy W: [out, in] */
 } sv_linear;
 
-void sv_linear_init(sv_linear *linear, size_t out, size_t in, size_t weight, size_t bias);
+/* Makes it one of the layer's. */
+void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, size_t weight,
+                    size_t bias);
 
-/* Bytes for its packed copies. */
-size_t sv_linear_pack_bytes(const sv_linear *linear, const sv_run *run);
-
-/* Packs the forward's copy, or the backward's, into its place in `memory` of sv_linear_pack_bytes,
- * which it returns. */
-size_t sv_linear_pack(sv_linear *linear, const sv_run *run, char *memory, int backward);
+/* Packed copies of a layer's weights, in `memory` of sv_pack_bytes: those that the forward reads,
+ * or those that the backward of a run that trains reads; different workers may make them. */
+size_t sv_pack_bytes(const sv_layer *layer, const sv_run *run);
+void sv_pack(sv_layer *layer, const sv_run *run, char *memory, int backward);
 
 /* y[tokens, out] = x[tokens, in] W^T + b, and dx[tokens, in] = dy[tokens, out] W: on this thread
  * alone. y and dx then go through the epilogue; NULL: none. */

@@ -136,22 +136,8 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     sv_pool_run(run->context->pool, backward_task, &call, sv_tile_count(call.tokens, call.tile));
 }
 
-static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
-{
-    return sv_linear_pack_bytes(&((const patch_layer *)layer)->linear, run);
-}
-
-static void pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
-{
-    sv_linear_pack(&((patch_layer *)layer)->linear, run, memory, backward);
-}
-
-static const sv_layer_class PATCH_CLASS = {.name = "patches",
-                                           .measure = measure,
-                                           .forward = forward,
-                                           .backward = backward,
-                                           .pack_bytes = pack_bytes,
-                                           .pack = pack};
+static const sv_layer_class PATCH_CLASS = {
+    .name = "patches", .measure = measure, .forward = forward, .backward = backward};
 
 /* Lines of output, and lines of zeros before the map: SAME pads (total - map) / 2 before. */
 static size_t padded(size_t *before, size_t lines, size_t size, int same)
@@ -179,7 +165,7 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
     map->columns = padded(&map->left, in.width, options->size, options->same_padding);
     patch->base.in = in;
     patch->base.out = (sv_map){map->rows, map->columns, options->channels_out};
-    sv_linear_init(&patch->linear, options->channels_out,
+    sv_linear_init(&patch->linear, &patch->base, options->channels_out,
                    options->size * options->size * in.channels,
                    sv_layer_parameter(table, options->name, ".weight"),
                    sv_layer_parameter_if(table, options->name, ".bias"));

@@ -111,25 +111,10 @@ shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved)
     return call;
 }
 
-static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
-{
-    const shift_block *block = (const shift_block *)layer;
-    return sv_linear_pack_bytes(&block->fc1, run) + sv_linear_pack_bytes(&block->fc2, run);
-}
-
-static void pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
-{
-    shift_block *block = (shift_block *)layer;
-    memory += sv_linear_pack(&block->fc1, run, memory, backward);
-    sv_linear_pack(&block->fc2, run, memory, backward);
-}
-
 static const sv_layer_class SHIFT_BLOCK_CLASS = {.name = "shift block",
                                                  .measure = measure,
                                                  .forward = sv_shift_block_forward,
-                                                 .backward = sv_shift_block_backward,
-                                                 .pack_bytes = pack_bytes,
-                                                 .pack = pack};
+                                                 .backward = sv_shift_block_backward};
 
 svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
                                   const sv_parameter_table *table, const sv_shift_options *options,
@@ -149,10 +134,10 @@ svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
     block->eps = (real)options->eps;
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->threshold, &block->scale, options->dropout);
-    sv_linear_init(&block->fc1, block->hidden, map.channels,
+    sv_linear_init(&block->fc1, &block->base, block->hidden, map.channels,
                    sv_layer_parameter(table, names->fc1, ".weight"),
                    sv_layer_parameter(table, names->fc1, ".bias"));
-    sv_linear_init(&block->fc2, map.channels, block->hidden,
+    sv_linear_init(&block->fc2, &block->base, map.channels, block->hidden,
                    sv_layer_parameter(table, names->fc2, ".weight"),
                    sv_layer_parameter(table, names->fc2, ".bias"));
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");

@@ -197,23 +197,11 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     sv_shares_add(run, call.shares, SHARES, groups);
 }
 
-static size_t pack_bytes(const sv_layer *layer, const sv_run *run)
-{
-    return sv_linear_pack_bytes(&((const shifted_layer *)layer)->linear, run);
-}
-
-static void pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
-{
-    sv_linear_pack(&((shifted_layer *)layer)->linear, run, memory, backward);
-}
-
 static const sv_layer_class SHIFTED_CLASS = {.name = "shifted patch tokens",
                                              .keeps_input = 1,
                                              .measure = measure,
                                              .forward = forward,
-                                             .backward = backward,
-                                             .pack_bytes = pack_bytes,
-                                             .pack = pack};
+                                             .backward = backward};
 
 svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
                                      const sv_parameter_table *table,
@@ -236,7 +224,8 @@ svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
     layer->norm_bias = sv_layer_parameter(table, options->norm, ".bias");
     layer->base.in = in;
     layer->base.out = (sv_map){layer->map.rows, layer->map.columns, options->channels_out};
-    sv_linear_init(&layer->linear, options->channels_out, size * size * in.channels * 5,
+    sv_linear_init(&layer->linear, &layer->base, options->channels_out,
+                   size * size * in.channels * 5,
                    sv_layer_parameter(table, options->projection, ".weight"),
                    sv_layer_parameter(table, options->projection, ".bias"));
     *out = &layer->base;

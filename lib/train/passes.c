@@ -1,4 +1,5 @@
 /* Forward and backward over a session's layers. */
+#include "layers/linear.h"
 #include "models/model_map.h"
 #include "train/session.h"
 
@@ -48,8 +49,7 @@ static void pack_task(void *argument, size_t task, uint32_t worker)
     size_t place = call->session->layers.count - 1 - task / call->copies;
     sv_layer *layer = call->session->layers.layers[place];
     sv_run run = sv_session_layer_run(call->session, &call->run, layer);
-    if (layer->class->pack)
-        layer->class->pack(layer, &run, call->session->packed[place], (int)(task % call->copies));
+    sv_pack(layer, &run, call->session->packed[place], (int)(task % call->copies));
 }
 
 static void forget_weight(const void *model, size_t weight)

@@ -1,5 +1,6 @@
 /* A session's memory, laid out twice by the same functions: to measure it and to use it. */
 #include "base/size.h"
+#include "layers/linear.h"
 #include "train/session.h"
 
 static void grow(size_t *most, size_t bytes)
@@ -8,12 +9,18 @@ static void grow(size_t *most, size_t bytes)
         *most = bytes;
 }
 
+/* A run of the largest batch, as the layer sees it. */
+static sv_run largest_run(const svit_session *session, const sv_layer *layer, int training)
+{
+    sv_run run = sv_session_run(session, session->config.max_batch, training);
+    return sv_session_layer_run(session, &run, layer);
+}
+
 static sv_layer_memory measure_layer(const svit_session *session, size_t i, int training)
 {
     const sv_layer *layer = session->layers.layers[i];
     sv_layer_memory memory = {0};
-    sv_run all = sv_session_run(session, session->config.max_batch, training);
-    sv_run run = sv_session_layer_run(session, &all, layer);
+    sv_run run = largest_run(session, layer, training);
     if (layer->class->measure)
         layer->class->measure(layer, &run, &memory);
     return memory;
@@ -132,10 +139,8 @@ static void lay_packed(svit_session *session, sv_arena *arena)
 {
     for (size_t i = 0; i < session->layers.count; i++) {
         const sv_layer *layer = session->layers.layers[i];
-        sv_run all = sv_session_run(session, session->config.max_batch, session->trains);
-        sv_run run = sv_session_layer_run(session, &all, layer);
-        size_t bytes = layer->class->pack_bytes ? layer->class->pack_bytes(layer, &run) : 0;
-        char *packed = sv_arena_take(arena, bytes, 1, 1);
+        sv_run run = largest_run(session, layer, session->trains);
+        char *packed = sv_arena_take(arena, sv_pack_bytes(layer, &run), 1, 1);
         if (arena->base)
             session->packed[i] = packed;
     }

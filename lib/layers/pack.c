@@ -1,0 +1,51 @@
+/* The packed copies of a layer's weights: of each product what the forward reads, and behind it, to
+ * train, what the backward reads. */
+#include "layers/linear.h"
+
+static size_t operand_bytes(const sv_operand *operand, const sv_run *run)
+{
+    sv_arena arena = {0};
+    sv_arena_take(&arena, run->gemm->packed_bytes(run->context->kernels, operand->k, operand->n), 1,
+                  1);
+    return arena.bytes;
+}
+
+static size_t linear_bytes(const sv_linear *linear, const sv_run *run)
+{
+    return operand_bytes(&linear->forward, run) +
+           (run->training ? operand_bytes(&linear->backward, run) : 0);
+}
+
+static void pack_operand(sv_operand *operand, const sv_run *run, const real *weight, char *memory)
+{
+    operand->b = weight;
+    operand->packed = memory;
+    run->gemm->pack(run->context->kernels, operand);
+}
+
+static void pack_linear(sv_linear *linear, const sv_run *run, char *memory, int backward)
+{
+    const real *weight = run->weights + linear->weight;
+    if (backward)
+        pack_operand(&linear->backward, run, weight, memory + operand_bytes(&linear->forward, run));
+    else
+        pack_operand(&linear->forward, run, weight, memory);
+    if (run->packed && backward == run->training)
+        run->packed(run->packed_argument, linear->weight);
+}
+
+size_t sv_pack_bytes(const sv_layer *layer, const sv_run *run)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < SV_LAYER_LINEARS && layer->linears[i]; i++)
+        bytes += linear_bytes(layer->linears[i], run);
+    return bytes;
+}
+
+void sv_pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
+{
+    for (size_t i = 0; i < SV_LAYER_LINEARS && layer->linears[i]; i++) {
+        pack_linear(layer->linears[i], run, memory, backward);
+        memory += linear_bytes(layer->linears[i], run);
+    }
+}
