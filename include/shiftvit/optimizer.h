@@ -64,9 +64,9 @@ SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *mod
 SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
 
 /* One update of the model from the session's gradients, which are zero afterwards. The first
- * update uses step 0 of the schedule. SVIT_E_ARGUMENT: the session is of another model;
- * SVIT_E_STATE: it was created to infer; SVIT_E_NUMERIC: a gradient is not finite (the message
- * names the parameter), weights, slots and gradients are then unchanged. */
+ * update uses step 0 of the schedule. The rounding mode is as in svit_forward. SVIT_E_ARGUMENT: the
+ * session is of another model; SVIT_E_STATE: it was created to infer; SVIT_E_NUMERIC: a gradient is
+ * not finite (the message names the parameter), weights, slots and gradients are then unchanged. */
 SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session, svit_error *err);
 
 /* The learning rate of the update number `step`, from 0. WarmUpCosine of the Keras examples: linear

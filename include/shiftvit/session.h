@@ -100,7 +100,8 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
 
 /* Adds the gradients of sum(dlogits * logits) of the last training forward to the session's;
  * dlogits[n, classes], the n of that forward. The weights are those of that forward: change none in
- * between. SVIT_E_STATE: no training forward since the last backward. */
+ * between. The rounding mode is as in svit_forward. SVIT_E_STATE: no training forward since the
+ * last backward. */
 SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
                                    svit_error *err);
 
