@@ -6,8 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { OFFSET_STEP = 16 };
-
 void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator)
 {
     memset(table, 0, sizeof *table);
@@ -19,7 +17,7 @@ void sv_parameter_table_free(sv_parameter_table *table)
     if (table->list)
         sv_release(&table->allocator, table->list, table->capacity * sizeof *table->list);
     table->list = NULL;
-    table->count = table->capacity = table->total = table->elements = 0;
+    table->count = table->capacity = table->elements = 0;
 }
 
 static svit_status table_grow(sv_parameter_table *table, svit_error *err)
@@ -53,7 +51,7 @@ svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const cha
                              sv_parameter_role role, const int64_t *shape, size_t rank,
                              svit_error *err)
 {
-    sv_parameter parameter = {.rank = rank, .elements = 1, .offset = table->total, .role = role};
+    sv_parameter parameter = {.rank = rank, .elements = 1, .offset = table->elements, .role = role};
     assert(strlen(name) < sizeof parameter.name && rank >= 1 && rank <= 8);
     strcpy(parameter.name, name);
     for (size_t i = 0; i < rank; i++) {
@@ -65,15 +63,13 @@ svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const cha
     set_fans(&parameter);
 
     size_t end;
-    if (!sv_size_add(&end, table->total, parameter.elements) ||
-        !sv_size_add(&end, end, OFFSET_STEP - 1))
+    if (!sv_size_add(&end, table->elements, parameter.elements))
         return sv_fail(err, SVIT_E_MEMORY,
                        "parameters up to '%s' have more elements than fit memory", name);
     SVIT_TRY(table_grow(table, err));
     *index = table->count;
     table->list[table->count++] = parameter;
-    table->total = end / OFFSET_STEP * OFFSET_STEP;
-    table->elements += parameter.elements;
+    table->elements = end;
     return SVIT_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Named parameters: one table of names and shapes over flat arrays of numbers. Weights, gradients
- * and optimiser slots are arrays of the table's `total` elements with the same offsets. */
+ * and optimiser slots are arrays of the table's `elements` with the same offsets: one parameter
+ * after another as in files, so that a file's pages may be such an array. */
 #ifndef SV_PARAMETER_H
 #define SV_PARAMETER_H
 
@@ -24,7 +25,7 @@ typedef struct sv_parameter {
     int64_t shape[8]; /* as files have it */
     size_t rank;
     size_t elements;
-    size_t offset; /* of its first element in the flat arrays; a multiple of 16 */
+    size_t offset; /* of its first element in the flat arrays */
     sv_parameter_role role;
     double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule; whoever adds one may
                                set others */
@@ -35,8 +36,7 @@ typedef struct sv_parameter_table {
     sv_parameter *list; /* in file order */
     size_t count;
     size_t capacity;
-    size_t total;    /* elements of a flat array, padding between parameters included (kept 0) */
-    size_t elements; /* without padding */
+    size_t elements; /* of a flat array */
 } sv_parameter_table;
 
 void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator);

@@ -1,13 +1,9 @@
 /* The one file that maps files into memory. */
 #include "base/pages.h"
 
-#include "base/size.h"
-
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-enum { ACCESS = PROT_READ | PROT_WRITE, KIND = MAP_PRIVATE | MAP_NORESERVE };
 
 static uintptr_t page_bytes(void)
 {
@@ -22,25 +18,21 @@ static svit_status fail_map(svit_error *err, uint64_t bytes)
                    sv_errno_text(code, reason, sizeof reason));
 }
 
-/* Memory first, the file over all but its end: so the bytes behind the file are there even where
- * it fills its last page. */
 svit_status sv_pages_map(sv_pages *out, const sv_file *file, svit_error *err)
 {
     uint64_t size = sv_file_size(file);
-    size_t bytes;
-    if (size == 0 || size > SIZE_MAX || !sv_size_add(&bytes, (size_t)size, SV_PAGES_MARGIN))
+    if (size == 0 || size > SIZE_MAX)
         return sv_fail(err, SVIT_E_IO, "a file of %llu bytes cannot be mapped",
                        (unsigned long long)size);
-    char *base = mmap(NULL, bytes, ACCESS, KIND | MAP_ANONYMOUS, -1, 0);
+    char *base = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                      sv_file_descriptor(file), 0);
     if (base == MAP_FAILED)
         return fail_map(err, size);
-    int descriptor = sv_file_descriptor(file);
-    if (mmap(base, (size_t)size, ACCESS, KIND | MAP_FIXED, descriptor, 0) == MAP_FAILED) {
-        svit_status status = fail_map(err, size);
-        munmap(base, bytes);
-        return status;
-    }
-    *out = (sv_pages){base, bytes};
+#ifdef MADV_NOHUGEPAGE
+    /* Or a touch brings in 2 MiB, most of which may have been given back before. */
+    madvise(base, (size_t)size, MADV_NOHUGEPAGE);
+#endif
+    *out = (sv_pages){base, (size_t)size};
     return SVIT_OK;
 }
 

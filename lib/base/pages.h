@@ -10,10 +10,9 @@ typedef struct sv_pages {
     size_t bytes;
 } sv_pages;
 
-/* Maps a whole file and SV_PAGES_MARGIN or more zero bytes behind its end; the file may be closed
- * then. What is only read stays the system's and is shared with other processes; a write copies
- * the page, for this mapping alone, and never reaches the file. SVIT_E_IO. */
-enum { SV_PAGES_MARGIN = 4096 };
+/* Maps a whole file, which may be closed then. What is only read stays the system's and is shared
+ * with other processes; a write copies the page, for this mapping alone, and never reaches the
+ * file. SVIT_E_IO. */
 svit_status sv_pages_map(sv_pages *out, const sv_file *file, svit_error *err);
 
 /* Ends a mapping; does nothing where there is none. */

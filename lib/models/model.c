@@ -26,7 +26,7 @@ static void destroy(svit_model *model)
     release_classes(model);
     if (model->weights && !model->pages.base)
         sv_release(&context->allocator, model->weights,
-                   model->parameters.total * sizeof *model->weights);
+                   model->parameters.elements * sizeof *model->weights);
     sv_pages_unmap(&model->pages);
     sv_parameter_table_free(&model->parameters);
     sv_release(&context->allocator, model, sizeof *model);
@@ -55,7 +55,7 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
 svit_status sv_model_take_weights(svit_model *model, svit_error *err)
 {
     return sv_allocate_array(&model->context->allocator, (void **)&model->weights,
-                             model->parameters.total, sizeof *model->weights,
+                             model->parameters.elements, sizeof *model->weights,
                              "the weights of a model", err);
 }
 

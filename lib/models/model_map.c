@@ -16,11 +16,10 @@ static bool is_file_format(void)
     return sizeof(real) == sizeof(float) && memcmp(&one, stored, sizeof stored) == 0;
 }
 
-/* Whether the parameters lie in the file as they would in the flat array, from byte *start, and
- * without padding between them, which would not be zero. */
+/* Whether the parameters lie in the file as they would in the flat array, from byte *start. */
 static bool lie_flat(uint64_t *start, const sv_parameter_table *table, const sv_safetensors *file)
 {
-    for (size_t i = 0, end = 0; i < table->count; i++) {
+    for (size_t i = 0; i < table->count; i++) {
         const sv_parameter *parameter = &table->list[i];
         const sv_safetensors_entry *entry = sv_safetensors_find(file, parameter->name);
         if (!entry || entry->type != SV_TAG_F32 ||
@@ -28,9 +27,8 @@ static bool lie_flat(uint64_t *start, const sv_parameter_table *table, const sv_
             return false;
         if (i == 0)
             *start = entry->offset;
-        if (parameter->offset != end || entry->offset != *start + end * sizeof(real))
+        if (entry->offset != *start + parameter->offset * sizeof(real))
             return false;
-        end += parameter->elements;
     }
     return table->count > 0 && *start % sizeof(real) == 0;
 }
@@ -56,15 +54,9 @@ static void check_task(void *argument, size_t task, uint32_t worker)
     sv_pages_forget(values, elements * sizeof *values);
 }
 
-static size_t end_of_parameters(const sv_parameter_table *table)
-{
-    const sv_parameter *last = &table->list[table->count - 1];
-    return last->offset + last->elements;
-}
-
 static bool all_finite(const svit_model *model)
 {
-    checking job = {.weights = model->weights, .elements = end_of_parameters(&model->parameters)};
+    checking job = {.weights = model->weights, .elements = model->parameters.elements};
     atomic_init(&job.refused, false);
     sv_pool_run(model->context->pool, check_task, &job, (job.elements + PIECE - 1) / PIECE);
     return !atomic_load(&job.refused);
@@ -116,14 +108,6 @@ static svit_status copy_others(const svit_model *model, svit_error *err)
     return SVIT_OK;
 }
 
-/* Behind the last parameter the file may go on with something else; flat arrays end with zeros. */
-static void clear_end(svit_model *model)
-{
-    size_t end = end_of_parameters(&model->parameters), total = model->parameters.total;
-    if (end < total)
-        memset(model->weights + end, 0, (total - end) * sizeof *model->weights);
-}
-
 static void let_go(svit_model *model)
 {
     model->weights = NULL;
@@ -142,9 +126,7 @@ svit_status sv_model_map_weights(svit_model *model, const sv_safetensors *file, 
         return SVIT_OK;
     }
     svit_status status = copy_others(model, err);
-    if (status == SVIT_OK)
-        clear_end(model);
-    else
+    if (status != SVIT_OK)
         let_go(model);
     return status;
 }

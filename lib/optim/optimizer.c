@@ -26,12 +26,6 @@ static int32_t decays(const sv_parameter *parameter, uint32_t exclude)
     return 1;
 }
 
-/* Where the parameter after number `index` begins. */
-static size_t end_of(const sv_parameter_table *table, size_t index)
-{
-    return index + 1 < table->count ? table->list[index + 1].offset : table->total;
-}
-
 /* Cuts the flat arrays where the decay changes and every CHUNK elements; returns how many parts.
  * `chunks` may be NULL, to count. */
 static size_t cut(sv_chunk *chunks, const sv_parameter_table *table, uint32_t exclude)
@@ -42,7 +36,7 @@ static size_t cut(sv_chunk *chunks, const sv_parameter_table *table, uint32_t ex
         for (next = first + 1; next < table->count; next++)
             if (decays(&table->list[next], exclude) != decay)
                 break;
-        size_t end = end_of(table, next - 1);
+        size_t end = table->list[next - 1].offset + table->list[next - 1].elements;
         for (size_t begin = table->list[first].offset; begin < end; begin += CHUNK, count++)
             if (chunks)
                 chunks[count] = (sv_chunk){.begin = begin,
@@ -56,7 +50,7 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
 {
     sv_slot *slot = &optim->slots[optim->slot_count];
     SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&slot->values,
-                               optim->table->total, sizeof *slot->values, "an optimiser slot",
+                               optim->table->elements, sizeof *slot->values, "an optimiser slot",
                                err));
     slot->name = name;
     optim->slot_count++;
@@ -78,7 +72,7 @@ static svit_status create_steps(sv_optim *optim, const real *weights, svit_error
     if (optim->config.ema == SVIT_EMA_NONE)
         return SVIT_OK;
     SVIT_TRY(add_slot(optim, "ema", err));
-    memcpy(sv_optim_average(optim), weights, optim->table->total * sizeof *weights);
+    memcpy(sv_optim_average(optim), weights, optim->table->elements * sizeof *weights);
     return SVIT_OK;
 }
 
@@ -107,7 +101,7 @@ void sv_optim_free(sv_optim *optim)
     svit_context *context = optim->context;
     for (size_t i = 0; i < optim->slot_count; i++)
         sv_release(&context->allocator, optim->slots[i].values,
-                   optim->table->total * sizeof *optim->slots[i].values);
+                   optim->table->elements * sizeof *optim->slots[i].values);
     sv_release(&context->allocator, optim->chunks, optim->chunk_count * sizeof *optim->chunks);
     sv_release(&context->allocator, optim, sizeof *optim);
     svit_context_free(context);
@@ -207,7 +201,7 @@ svit_status sv_optim_swap_ema(sv_optim *optim, real *weights, svit_error *err)
         return sv_fail(err, SVIT_E_STATE, "the optimiser keeps no average; ema is SVIT_EMA_NONE");
     if (optim->steps == 0)
         return sv_fail(err, SVIT_E_STATE, "there was no step yet, so there is no average");
-    for (size_t i = 0; i < optim->table->total; i++) {
+    for (size_t i = 0; i < optim->table->elements; i++) {
         real weight = weights[i];
         weights[i] = average[i];
         average[i] = weight;

@@ -126,7 +126,7 @@ static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
 {
     staged->table = table;
     SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&staged->read[staged->count],
-                               table->total, sizeof(real), "an array of a checkpoint", err));
+                               table->elements, sizeof(real), "an array of a checkpoint", err));
     staged->target[staged->count] = target;
     return sv_parameter_array_read(table, staged->read[staged->count++], checkpoint->file,
                                    checkpoint->path, prefix, err);
@@ -149,13 +149,14 @@ static svit_status stage_all(staging *staged, const svit_checkpoint *checkpoint,
 static void commit(const staging *staged)
 {
     for (size_t i = 0; i < staged->count; i++)
-        memcpy(staged->target[i], staged->read[i], staged->table->total * sizeof(real));
+        memcpy(staged->target[i], staged->read[i], staged->table->elements * sizeof(real));
 }
 
 static void release(staging *staged)
 {
     for (size_t i = 0; i < staged->count; i++)
-        sv_release(&staged->table->allocator, staged->read[i], staged->table->total * sizeof(real));
+        sv_release(&staged->table->allocator, staged->read[i],
+                   staged->table->elements * sizeof(real));
 }
 
 static void restore_optimizer(const svit_checkpoint *checkpoint, svit_optimizer *optimizer)

@@ -60,7 +60,7 @@ static svit_status take_memory(svit_session *session, svit_error *err)
     session->memory_bytes = bytes;
     sv_session_place(session);
     if (session->trains)
-        memset(session->gradients, 0, session->model->parameters.total * sizeof(real));
+        memset(session->gradients, 0, session->model->parameters.elements * sizeof(real));
     return SVIT_OK;
 }
 

@@ -139,6 +139,6 @@ SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_err
     SV_REQUIRE(session);
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE, "the session was created to infer: it has no gradients");
-    memset(session->gradients, 0, session->model->parameters.total * sizeof(real));
+    memset(session->gradients, 0, session->model->parameters.elements * sizeof(real));
     return SVIT_OK;
 }

@@ -187,7 +187,7 @@ static void lay_all(svit_session *session, sv_arena *arena)
     lay_packed(session, arena);
     if (session->trains) {
         session->gradients =
-            sv_arena_take(arena, session->model->parameters.total, 1, sizeof(real));
+            sv_arena_take(arena, session->model->parameters.elements, 1, sizeof(real));
         lay_segments(session, arena);
     }
     lay_buffers(session, arena);

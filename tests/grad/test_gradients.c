@@ -180,7 +180,7 @@ START_TEST(test_gradients_equal_difference_quotients)
     bed b = open_bed(CONFIGS[_i % CONFIG_COUNT], _i < CONFIG_COUNT ? "tile" : "cblas");
     projected(&b);
     sv_session_backward(b.session, b.projection, BATCH);
-    size_t bytes = b.model->parameters.total * sizeof(double);
+    size_t bytes = b.model->parameters.elements * sizeof(double);
     double *gradients = malloc(bytes);
     memcpy(gradients, b.session->gradients, bytes);
     for (size_t i = 0; i < b.model->parameters.count; i++)
@@ -193,7 +193,7 @@ END_TEST
 START_TEST(test_gradients_accumulate)
 {
     bed b = open_bed(CONFIGS[0], "tile");
-    size_t total = b.model->parameters.total;
+    size_t total = b.model->parameters.elements;
     projected(&b);
     sv_session_backward(b.session, b.projection, BATCH);
     double *once = malloc(total * sizeof(double));

@@ -56,7 +56,6 @@ START_TEST(test_a_file_may_end_with_its_page)
     widen_header(page - bytes % page);
     svit_model *mapped = load(1);
     ck_assert(is_mapped(mapped) && fit_same(mapped, origin));
-    ck_assert_float_eq(mapped->weights[mapped->parameters.total - 1], 0);
     assert_equal(ask_model(mapped), ask_model(origin));
     svit_model_free(mapped);
 }
@@ -73,13 +72,14 @@ START_TEST(test_numbers_that_do_not_lie_aligned_are_read)
 }
 END_TEST
 
-/* Parameters whose size is no multiple of 16 lie elsewhere in memory than in the file. */
-START_TEST(test_another_layout_is_read)
+/* Parameters whose size is no multiple of a vector are followed by the next at once. */
+START_TEST(test_parameters_of_any_size_are_mapped)
 {
-    svit_model *odd = create(20, 1);
+    svit_model *odd = create(21, 1);
     WORKS(svit_model_save(odd, path, err));
     svit_model *model = load(1);
-    ck_assert(!is_mapped(model) && fit_same(model, odd));
+    ck_assert(is_mapped(model) && fit_same(model, odd));
+    assert_equal(ask_model(model), ask_model(odd));
     svit_model_free(model);
     svit_model_free(odd);
 }
@@ -256,10 +256,10 @@ static Suite *suite(void)
     tcase_set_timeout(cases, 120);
     tcase_add_test(cases, test_a_file_may_end_with_its_page);
     tcase_add_loop_test(cases, test_numbers_that_do_not_lie_aligned_are_read, 1, 9);
-    tcase_add_test(cases, test_another_layout_is_read);
+    tcase_add_test(cases, test_parameters_of_any_size_are_mapped);
     tcase_add_test(cases, test_another_order_is_read);
     tcase_add_test(cases, test_half_precision_is_read);
-    tcase_add_loop_test(cases, test_where_nothing_can_be_mapped_the_file_is_read, 1, 3);
+    tcase_add_loop_test(cases, test_where_nothing_can_be_mapped_the_file_is_read, 1, 2);
     tcase_add_test(cases, test_every_cut_of_a_file_is_refused);
     tcase_add_loop_test(cases, test_numbers_that_are_not_finite_are_refused, 0,
                         sizeof bad_numbers / sizeof *bad_numbers);
