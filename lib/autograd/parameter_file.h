@@ -8,7 +8,7 @@
 
 typedef struct sv_parameter_array {
     const char *prefix; /* "" for the weights; at most 63 bytes */
-    const real *values; /* table->elements elements */
+    const real *values; /* [table->elements] */
 } sv_parameter_array;
 
 /* Writes the arrays one after another, each in the table's order, with `metadata`. Atomic. */
@@ -22,11 +22,9 @@ svit_status sv_parameter_check_shape(const sv_parameter *parameter,
                                      const sv_safetensors_entry *entry, const char *path,
                                      svit_error *err);
 
-/* Reads prefix + name for every parameter into values[table->elements], whose padding is left
- * alone. A weight [out, in, 1, 1] may be [out, in] in the file. SVIT_E_FORMAT names `path` and a
- * tensor that is missing, of another shape, or holds a number that is not finite; `values` are then
- * undefined.
- */
+/* Reads prefix + name for every parameter into values[table->elements]. A weight [out, in, 1, 1]
+ * may be [out, in] in the file. SVIT_E_FORMAT names `path` and a tensor that is missing, of another
+ * shape, or holds a number that is not finite; `values` are then undefined. */
 svit_status sv_parameter_array_read(const sv_parameter_table *table, real *values,
                                     const sv_safetensors *file, const char *path,
                                     const char *prefix, svit_error *err);

@@ -180,7 +180,7 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
         a += together * column;
         panel += bytes;
     }
-    if (p < sides->depth)
+    if (together > 1 && p < sides->depth)
         add_row(sum, a, row, panel, form, 0);
     store_block(c, ldc, sum, sides, form, width, accumulate);
 }

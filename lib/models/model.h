@@ -14,7 +14,7 @@ struct svit_model {
     svit_context *context;
     svit_model_config config;
     sv_parameter_table parameters;
-    real *weights;         /* parameters.elements elements: its own memory, or in `pages` */
+    real *weights;         /* [parameters.elements]: its own memory, or in `pages` */
     sv_pages pages;        /* the file of a mapped model */
     atomic_ullong version; /* from SV_FIRST_VERSION, counts changes of the weights, so that
                               sessions pack them anew */

@@ -11,7 +11,7 @@ enum { SV_MAX_SLOTS = 3 };
 
 typedef struct sv_slot {
     const char *name; /* "m" and "v", or "momentum"; "ema" for the average */
-    real *values;     /* table->elements elements */
+    real *values;     /* [table->elements] */
 } sv_slot;
 
 /* A part of the flat arrays that one worker updates at a time. */
