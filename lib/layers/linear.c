@@ -17,17 +17,23 @@ enum {
 /* How products with a weight too large for the second cache are cut. */
 enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256 };
 
-void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, size_t weight,
-                    size_t bias)
+static void take_linear(sv_layer *layer, sv_linear *linear)
 {
     size_t place = 0;
     while (layer->linears[place])
         place++;
     assert(place < SV_LAYER_LINEARS);
     layer->linears[place] = linear;
+}
+
+void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, size_t weight,
+                    size_t bias)
+{
     *linear = (sv_linear){.out = out, .in = in, .weight = weight, .bias = bias};
     linear->forward = (sv_operand){.k = in, .n = out, .row = 1, .column = in};
     linear->backward = (sv_operand){.k = out, .n = in, .row = in, .column = 1};
+    if (weight != SV_NO_PARAMETER)
+        take_linear(layer, linear);
 }
 
 void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,

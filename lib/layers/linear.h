@@ -14,7 +14,7 @@ typedef struct sv_linear {
     sv_operand backward; /* dx = dy W: [out, in] */
 } sv_linear;
 
-/* Makes it one of the layer's. */
+/* Makes it one of the layer's, unless its weight is SV_NO_PARAMETER. */
 void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, size_t weight,
                     size_t bias);
 
