@@ -157,13 +157,12 @@ SVIT_API svit_status svit_model_load(svit_model **out, svit_context *context, co
  * sessions do not pack is copied, the system shares the pages between all who map the file, and a
  * session that has packed the weights gives them back. Every check of svit_model_load is made here
  * too. A file that cannot be used in place (F16 or BF16, tensors in another order than
- * svit_model_save's, parameters other than the last whose number of elements is no multiple of 16)
- * is loaded as svit_model_load does. Writing to the model (svit_model_set_parameter, training)
- * copies the pages that are written to: the file never changes. `*out` as svit_model_create; the
- * file may be renamed, replaced by rename, as svit_model_save does, or removed while the model
- * lives. It must not be written to or cut short in place: the model may take on the new bytes, and
- * pages beyond the end raise SIGBUS, which ends the process, as with every mapped file. Any
- * thread. */
+ * svit_model_save's) is loaded as svit_model_load does. Writing to the model
+ * (svit_model_set_parameter, training) copies the pages that are written to: the file never
+ * changes. `*out` as svit_model_create; the file may be renamed, replaced by rename, as
+ * svit_model_save does, or removed while the model lives. It must not be written to or cut short in
+ * place: the model may take on the new bytes, and pages beyond the end raise SIGBUS, which ends the
+ * process, as with every mapped file. Any thread. */
 SVIT_API svit_status svit_model_map(svit_model **out, svit_context *context, const char *path,
                                     svit_error *err);
 
