@@ -102,10 +102,10 @@ const char *sv_cpu_name(char *buffer, size_t capacity)
 const char *sv_isa_name(sv_isa isa)
 {
 #if defined(__aarch64__)
-    static const char *const NAMES[] = {"neon"};
+    static const char *const vectors = "neon";
 #else
-    static const char *const NAMES[] = {"baseline",    "avx2",        "avx512",
-                                        "avx512-vnni", "avx512-bf16", "amx"};
+    static const char *const vectors = "baseline";
 #endif
-    return NAMES[isa];
+    static const char *const beyond[] = {"avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx"};
+    return isa == SV_ISA_BASELINE ? vectors : beyond[isa - 1];
 }
