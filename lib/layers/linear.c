@@ -20,7 +20,7 @@ enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256 };
 static void take_linear(sv_layer *layer, sv_linear *linear)
 {
     size_t place = 0;
-    while (layer->linears[place])
+    while (place < SV_LAYER_LINEARS && layer->linears[place])
         place++;
     assert(place < SV_LAYER_LINEARS);
     layer->linears[place] = linear;

@@ -14,7 +14,8 @@ typedef struct sv_linear {
     sv_operand backward; /* dx = dy W: [out, in] */
 } sv_linear;
 
-/* Makes it one of the layer's, unless its weight is SV_NO_PARAMETER. */
+/* Sets `linear`, and makes it one of the layer's products; not where `weight` is SV_NO_PARAMETER: a
+ * product that the model has not. At most SV_LAYER_LINEARS of a layer. */
 void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, size_t weight,
                     size_t bias);
 
