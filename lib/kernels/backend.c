@@ -195,7 +195,7 @@ const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few
 #ifdef SV_HAVE_AMX
     if (has_amx(context->isa))
         return &sv_gemm_amx_bf16;
-    if (!few && context->isa >= SV_ISA_AVX512_BF16 && sv_cpu_has_fast_bf16_dots())
+    if (context->isa >= SV_ISA_AVX512_BF16 && sv_cpu_has_fast_bf16_dots())
         return &sv_gemm_dot_bf16;
 #endif
     return few ? &sv_gemm_tile_bf16 : &sv_gemm_tile_rounded;

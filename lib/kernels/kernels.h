@@ -85,7 +85,8 @@ typedef enum sv_number_type {
     SV_NUMBER_BF16,
     SV_NUMBER_INT8,
     SV_NUMBER_ROUNDED,
-    SV_NUMBER_TYPES
+    SV_NUMBER_TYPES,
+    SV_NUMBER_PAIR = SV_NUMBER_TYPES /* two of bfloat16 a lane, for dot products: bf16_dot.c */
 } sv_number_type;
 
 /* c[m, ...] = bias + or += a[m,k] b[k, ...]; element (i, p) of a at a[i * row + p * column]. */

@@ -56,6 +56,17 @@ SV_INLINE vreal load_numbers(const char *from, const sv_number_type type, const 
     return *(const vreal *)from;
 }
 
+/* sum + left * right; of pairs, both products of each. */
+SV_INLINE vreal add_product(vreal sum, vreal left, vreal right, const sv_number_type type)
+{
+#if defined(__AVX512BF16__) && !defined(SV_DOUBLE)
+    if (type == SV_NUMBER_PAIR)
+        return _mm512_dpbf16_ps(sum, (__m512bh)left, (__m512bh)right);
+#endif
+    (void)type;
+    return sum + left * right;
+}
+
 /* What is fetched ahead while a block is computed. */
 typedef enum tile_fetch {
     FETCH_NOTHING, /* many rows meet the part of a panel that is near */
@@ -92,7 +103,7 @@ SV_INLINE void add_row(vreal sum[MOST_ROWS][WIDEST], const real *a, size_t row, 
         vreal left = v_set(a[r * row]);
         SV_REGISTERS
         for (size_t v = 0; v < form.vectors; v++)
-            sum[r][v] += left * b[v];
+            sum[r][v] = add_product(sum[r][v], left, b[v], form.type);
     }
 }
 
@@ -155,7 +166,8 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
                  bytes = form.vectors * vector_bytes(form.type);
     /* Where whole numbers' columns lie apart, the rows lie side by side; narrow numbers come here
      * in both ways. */
-    const size_t row = form.fetch == FETCH_LEFT && form.type == SV_NUMBER_REAL ? 1 : sides->row;
+    const int side_by_side = form.fetch == FETCH_LEFT && number_bytes(form.type) == sizeof(real);
+    const size_t row = side_by_side ? 1 : sides->row;
     const size_t column = form.fetch == FETCH_LEFT ? sides->column : 1;
     const real *a = sides->a;
     const char *panel = sides->panel;
