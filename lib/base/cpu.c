@@ -49,6 +49,12 @@ bool sv_cpu_has_fast_bf16_dots(void)
     return sv_cpu_isa() >= SV_ISA_AVX512_BF16 && __builtin_cpu_is("amd");
 }
 
+bool sv_cpu_foresees_reads(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd");
+}
+
 bool sv_cpu_permit_amx(void)
 {
 #if defined(__linux__)
@@ -83,6 +89,11 @@ sv_isa sv_cpu_isa(void)
 }
 
 bool sv_cpu_has_fast_bf16_dots(void)
+{
+    return false;
+}
+
+bool sv_cpu_foresees_reads(void)
 {
     return false;
 }

@@ -24,6 +24,10 @@ sv_isa sv_cpu_isa(void);
  */
 bool sv_cpu_has_fast_bf16_dots(void);
 
+/* Whether the CPU foresees what is read in turn so well that streams fetched beside it are in its
+ * way: AMD's. Costs nothing to ask. */
+bool sv_cpu_foresees_reads(void);
+
 /* Asks the operating system for the matrix unit's registers, for the whole process and once for
  * all; whether it grants them. Signal frames of threads that use them grow by 8 KiB. */
 bool sv_cpu_permit_amx(void);

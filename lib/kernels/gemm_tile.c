@@ -45,11 +45,17 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
         sv_epilogue epilogue = {0};
         if (c->epilogue)
             epilogue = epilogue_from(c->epilogue, start);
-        sv_tile_product product = {c->c + start,  c->ldc,
-                                   c->accumulate, c->bias ? c->bias + start : NULL,
-                                   a->a,          a->row,
-                                   a->column,     group_panels(type, kernels, b, start),
-                                   b->k,          c->epilogue ? &epilogue : NULL};
+        sv_tile_product product = {c->c + start,
+                                   c->ldc,
+                                   c->accumulate,
+                                   c->bias ? c->bias + start : NULL,
+                                   a->a,
+                                   a->row,
+                                   a->column,
+                                   group_panels(type, kernels, b, start),
+                                   b->k,
+                                   c->epilogue ? &epilogue : NULL,
+                                   !sv_cpu_foresees_reads()};
         kernels->tile_multiply(&product, type, m, past, here);
     }
 }

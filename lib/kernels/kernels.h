@@ -100,6 +100,7 @@ typedef struct sv_tile_product {
     const void *packed; /* b */
     size_t k;
     const sv_epilogue *epilogue; /* NULL: none */
+    bool fetch;                  /* what few rows will meet of b is fetched ahead */
 } sv_tile_product;
 
 typedef struct sv_kernels {

@@ -134,7 +134,7 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
                                 .bias = product->bias ? product->bias + first : NULL,
                                 .depth = depth};
             sides.next = sides.panel + lanes * depth * bytes;
-            if (columns->fetch == FETCH_PANEL)
+            if (columns->fetch == FETCH_PANEL && product->fetch)
                 sides.apart =
                     streams_apart(sides.next, columns->end, vectors, lanes * DEPTH * bytes);
             multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, m, first,
@@ -159,8 +159,9 @@ static void multiply_in_turn(const sv_tile_product *product, sv_number_type type
 {
     tile_columns here = *columns;
     const size_t end = columns->first + columns->count;
-    fetch_first((const char *)product->packed + panel_bytes(type, product->k, here.first),
-                columns->end);
+    if (product->fetch)
+        fetch_first((const char *)product->packed + panel_bytes(type, product->k, here.first),
+                    columns->end);
     for (; here.first < end; here.first += here.count) {
         size_t lanes = vectors_of(end - here.first) * LANES;
         here.count = lanes < end - here.first ? lanes : end - here.first;

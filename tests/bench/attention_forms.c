@@ -81,7 +81,7 @@ static size_t here(size_t all, size_t first, size_t most)
 static void multiply(const sv_kernels *k, float *c, size_t ldc, const float *a, size_t lda,
                      size_t column, const float *packed, size_t m, size_t n, size_t depth)
 {
-    sv_tile_product product = {c, ldc, 0, NULL, a, lda, column, packed, depth, NULL};
+    sv_tile_product product = {c, ldc, 0, NULL, a, lda, column, packed, depth, NULL, false};
     k->tile_multiply(&product, SV_NUMBER_REAL, m, 0, n);
 }
 
