@@ -99,10 +99,16 @@ SV_INLINE __m512i round_line(const __m512 x[4], float inverse)
                               _mm512_packs_epi32(words[2], words[3]));
 }
 
-/* units[s * step] = 16 lines of one cut, and the lines' factors; zeros past the source's end.
- * `flip`: the bits that are turned over in each byte. */
-SV_INLINE void int8_make(unit_rows *units, size_t step, float factors[UNIT],
-                         const unit_source *from, const int flip)
+/* Where 16 lines of bytes are made: 64 of k at to[line * line_step + their number * step]. */
+typedef struct int8_place {
+    char *to;
+    size_t line_step, step;
+} int8_place;
+
+/* 16 lines of one cut, and the lines' factors; zeros past the source's end. `flip`: the bits that
+ * are turned over in each byte. */
+SV_INLINE void int8_make(int8_place place, float factors[UNIT], const unit_source *from,
+                         const int flip)
 {
     float space[UNIT * UNIT_BYTES] __attribute__((aligned(64)));
     float inverses[UNIT];
@@ -115,17 +121,24 @@ SV_INLINE void int8_make(unit_rows *units, size_t step, float factors[UNIT],
         inverses[i] = inverse_of(most[i]);
         factors[i] = 1 / inverses[i];
     }
-    for (size_t s = 0; s < count; s++, units += step) {
+    for (size_t s = 0; s < count; s++, place.to += place.step) {
         int8_lines here = lines_of(space, from, s);
         for (size_t i = 0; i < lines; i++) {
             __m512 x[4];
             load_line(x, here.x + i * here.step, depth - s * UNIT_BYTES);
-            units->rows[i] =
-                _mm512_xor_si512(round_line(x, inverses[i]), _mm512_set1_epi8((char)flip));
+            _mm512_storeu_si512(
+                place.to + i * place.line_step,
+                _mm512_xor_si512(round_line(x, inverses[i]), _mm512_set1_epi8((char)flip)));
         }
         for (size_t i = lines; i < UNIT; i++)
-            units->rows[i] = _mm512_setzero_si512();
+            _mm512_storeu_si512(place.to + i * place.line_step, _mm512_setzero_si512());
     }
+}
+
+/* Every `every`th of some units. */
+SV_INLINE int8_place int8_units(unit_rows *units, size_t every)
+{
+    return (int8_place){(char *)units, sizeof *units->rows, every * sizeof *units};
 }
 
 /* 128 times the sums of 16 columns of a right-hand side's units. */
@@ -138,6 +151,18 @@ SV_INLINE __m512i int8_offsets(const unit_rows *units, size_t count)
             sum = _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
         }
     return _mm512_slli_epi32(sum, 7);
+}
+
+/* 16 columns of one cut of a right-hand side as units, and what comes with them. */
+SV_INLINE void int8_make_columns(unit_rows *units, float factors[UNIT], int32_t offsets[UNIT],
+                                 const unit_source *from)
+{
+    size_t depth = from->depth < CUT ? from->depth : CUT;
+    size_t count = (depth + UNIT_BYTES - 1) / UNIT_BYTES;
+    int8_make(int8_units(units, 1), factors, from, 0);
+    for (size_t s = 0; s < count; s++)
+        transpose_unit(&units[s]);
+    _mm512_storeu_si512(offsets, int8_offsets(units, count));
 }
 
 #endif

@@ -52,15 +52,6 @@ static size_t int8_packed_bytes(size_t k, size_t n)
     return bytes;
 }
 
-static void int8_pack_panel(int8_panel *panel, const unit_source *from)
-{
-    size_t steps = int8_steps(int8_cut(from->depth, 0));
-    int8_make(panel->units, 1, panel->factors, from, 0);
-    for (size_t s = 0; s < steps; s++)
-        transpose_unit(&panel->units[s]);
-    _mm512_storeu_si512(panel->offsets, int8_offsets(panel->units, steps));
-}
-
 /* packed[k / 1024, n / 16] of panels */
 static void int8_pack(const sv_operand *b)
 {
@@ -69,7 +60,8 @@ static void int8_pack(const sv_operand *b)
         for (size_t j = 0; j < b->n; j += UNIT) {
             unit_source from = {b->b + j * b->column + p * b->row, b->column, b->row, b->n - j,
                                 b->k - p};
-            int8_pack_panel((int8_panel *)(void *)to, &from);
+            int8_panel *panel = (int8_panel *)(void *)to;
+            int8_make_columns(panel->units, panel->factors, panel->offsets, &from);
             to += int8_panel_bytes(int8_cut(b->k, p));
         }
 }
@@ -78,12 +70,12 @@ static void int8_make_left(int8_left *left, const sv_left *a, size_t i, size_t r
                            size_t k)
 {
     unit_source from = {a->a + i * a->row + p * a->column, a->row, a->column, rows, k - p};
-    int8_make(left->units, 2, left->factors, &from, 0x80);
+    int8_make(int8_units(left->units, 2), left->factors, &from, 0x80);
     if (rows <= UNIT)
         return;
     from.x += UNIT * a->row;
     from.lines -= UNIT;
-    int8_make(left->units + 1, 2, left->factors + UNIT, &from, 0x80);
+    int8_make(int8_units(left->units + 1, 2), left->factors + UNIT, &from, 0x80);
 }
 
 static size_t int8_left_bytes(size_t m, size_t k)

@@ -85,8 +85,10 @@ typedef enum sv_number_type {
     SV_NUMBER_BF16,
     SV_NUMBER_INT8,
     SV_NUMBER_ROUNDED,
-    SV_NUMBER_TYPES,
-    SV_NUMBER_PAIR = SV_NUMBER_TYPES /* two of bfloat16 a lane, for dot products: bf16_dot.c */
+    SV_NUMBER_TYPES, /* those of tile.c */
+    /* For dot products (dot_product.h): */
+    SV_NUMBER_PAIR, /* two in bfloat16 a lane */
+    SV_NUMBER_QUAD  /* four bytes a lane, the left-hand side's unsigned */
 } sv_number_type;
 
 /* c[m, ...] = bias + or += a[m,k] b[k, ...]; element (i, p) of a at a[i * row + p * column]. */

@@ -34,9 +34,12 @@ enum {
 typedef struct tile_sides {
     const real *a; /* element (i, p) at a[i * row + p * column] */
     size_t row, column;
-    const char *panel;   /* panel[p, vectors * LANES] */
-    const real *factors; /* [vectors * LANES], one for each column */
-    const real *bias;    /* [width], likewise; NULL: 0 */
+    const char *panel;       /* panel[p, vectors * LANES] */
+    const real *factors;     /* [vectors * LANES], one for each column */
+    const int32_t *offsets;  /* likewise; of quads what is more in a sum, */
+    const real *row_factors; /* and a factor for each row, from number `first` on */
+    size_t first;
+    const real *bias; /* [width], likewise; NULL: 0 */
     size_t depth;
     const char *next; /* what is read after these rows of the panel, */
     size_t apart;     /* in streams that begin so many bytes apart */
@@ -56,15 +59,28 @@ SV_INLINE vreal load_numbers(const char *from, const sv_number_type type, const 
     return *(const vreal *)from;
 }
 
-/* sum + left * right; of pairs, both products of each. */
-SV_INLINE vreal add_product(vreal sum, vreal left, vreal right, const sv_number_type type)
+/* Sums of a lane: whole numbers, where the file that includes this asks for them. A type of their
+ * own keeps them in registers: gcc copies what it sees as both. */
+#ifdef SV_WHOLE_SUMS
+typedef vlane vsums;
+#else
+typedef vreal vsums;
+#endif
+
+/* sum + left * right; of pairs and quads, all products of each lane. */
+SV_INLINE vsums add_product(vsums sum, vreal left, vreal right, const sv_number_type type)
 {
+#ifdef SV_WHOLE_SUMS
+    (void)type;
+    return (vsums)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)left, (__m512i)right);
+#else
 #if defined(__AVX512BF16__) && !defined(SV_DOUBLE)
     if (type == SV_NUMBER_PAIR)
         return _mm512_dpbf16_ps(sum, (__m512bh)left, (__m512bh)right);
 #endif
     (void)type;
     return sum + left * right;
+#endif
 }
 
 /* What is fetched ahead while a block is computed. */
@@ -91,7 +107,7 @@ SV_INLINE size_t vector_bytes(const sv_number_type type)
 
 /* sum[rows, vectors] += a[rows, 1] panel[1, vectors]. Besides the multiply-adds there is little
  * that it may do: where two threads share a core they share its instructions' decoding too. */
-SV_INLINE void add_row(vreal sum[MOST_ROWS][WIDEST], const real *a, size_t row, const char *panel,
+SV_INLINE void add_row(vsums sum[MOST_ROWS][WIDEST], const real *a, size_t row, const char *panel,
                        const tile_form form, const int second)
 {
     vreal b[WIDEST];
@@ -108,7 +124,7 @@ SV_INLINE void add_row(vreal sum[MOST_ROWS][WIDEST], const real *a, size_t row, 
 }
 
 /* The same for all rows of a panel that lie together. */
-SV_INLINE void add_round(vreal sum[MOST_ROWS][WIDEST], const real *a, size_t row, size_t column,
+SV_INLINE void add_round(vsums sum[MOST_ROWS][WIDEST], const real *a, size_t row, size_t column,
                          const char *panel, const tile_form form)
 {
     add_row(sum, a, row, panel, form, 0);
@@ -126,8 +142,25 @@ SV_INLINE void fetch_lines(const char *from, size_t apart, size_t streams)
 
 static const real ZEROS[WIDEST * LANES];
 
+/* before + what the sums of row r and vector v stand for. */
+SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_sides *sides, const tile_form form,
+                         size_t r, size_t v)
+{
+#ifdef SV_WHOLE_SUMS
+    (void)form;
+    vlane whole = sum - *(const vlane *)(const void *)(sides->offsets + v * LANES);
+    vreal value = __builtin_convertvector(whole, vreal) * v_load(sides->factors + v * LANES);
+    return v_multiply_add(value, v_set(sides->row_factors[sides->first + r]), before);
+#else
+    (void)r;
+    if (form.type == SV_NUMBER_INT8)
+        return v_multiply_add(sum, v_load(sides->factors + v * LANES), before);
+    return before + sum;
+#endif
+}
+
 /* c[rows, width] = bias + or += sum[rows, width] */
-SV_INLINE void store_block(real *c, size_t ldc, vreal sum[MOST_ROWS][WIDEST],
+SV_INLINE void store_block(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
                            const tile_sides *sides, const tile_form form, size_t width,
                            int accumulate)
 {
@@ -142,10 +175,7 @@ SV_INLINE void store_block(real *c, size_t ldc, vreal sum[MOST_ROWS][WIDEST],
         SV_UNROLLED(WIDEST)
         for (size_t v = 0; v < form.vectors; v++) {
             vreal value = v_load_lanes(before + v * LANES, some[v]);
-            if (form.type == SV_NUMBER_INT8)
-                value = v_multiply_add(sum[r][v], v_load(sides->factors + v * LANES), value);
-            else
-                value += sum[r][v];
+            value = add_sums(value, sum[r][v], sides, form, r, v);
             v_store_lanes(c + v * LANES, value, some[v]);
         }
     }
@@ -155,12 +185,12 @@ SV_INLINE void store_block(real *c, size_t ldc, vreal sum[MOST_ROWS][WIDEST],
 SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, const tile_form form,
                               size_t width, int accumulate)
 {
-    vreal sum[MOST_ROWS][WIDEST];
+    vsums sum[MOST_ROWS][WIDEST];
     SV_UNROLLED(MOST_ROWS)
     for (size_t r = 0; r < form.rows; r++) {
         SV_UNROLLED(WIDEST)
         for (size_t v = 0; v < form.vectors; v++)
-            sum[r][v] = (vreal){0};
+            sum[r][v] = (vsums){0};
     }
     const size_t together = rows_together(form.type),
                  bytes = form.vectors * vector_bytes(form.type);
@@ -197,8 +227,15 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     store_block(c, ldc, sum, sides, form, width, accumulate);
 }
 
-/* All m rows against one panel: `rows` at once, then half of them, then one by one. The first ones
- * fetch what comes next. */
+/* Past some rows, the first of which fetched what comes next. */
+SV_INLINE void pass_rows(tile_sides *sides, size_t rows)
+{
+    sides->a += rows * sides->row;
+    sides->first += rows;
+    sides->apart = 0;
+}
+
+/* All m rows against one panel: `rows` at once, then half of them, then one by one. */
 SV_INLINE void multiply_rows(real *c, size_t ldc, const tile_sides *sides, size_t m,
                              const tile_form form, size_t width, int accumulate)
 {
@@ -206,11 +243,11 @@ SV_INLINE void multiply_rows(real *c, size_t ldc, const tile_sides *sides, size_
     const tile_form half = {form.rows / 2, form.vectors, form.fetch, form.type};
     const tile_form single = {1, form.vectors, form.fetch, form.type};
     size_t i = 0;
-    for (; i + form.rows <= m; i += form.rows, here.a += form.rows * sides->row, here.apart = 0)
+    for (; i + form.rows <= m; i += form.rows, pass_rows(&here, form.rows))
         multiply_block(c + i * ldc, ldc, &here, form, width, accumulate);
-    for (; i + half.rows <= m; i += half.rows, here.a += half.rows * sides->row, here.apart = 0)
+    for (; i + half.rows <= m; i += half.rows, pass_rows(&here, half.rows))
         multiply_block(c + i * ldc, ldc, &here, half, width, accumulate);
-    for (; i < m; i++, here.a += sides->row, here.apart = 0)
+    for (; i < m; i++, pass_rows(&here, 1))
         multiply_block(c + i * ldc, ldc, &here, single, width, accumulate);
 }
 

@@ -24,15 +24,6 @@ typedef struct unit_source {
     size_t lines, depth; /* how many there are, from here on */
 } unit_source;
 
-/* Lane `lane` of row `row` of two units of a left-hand side, in every lane. */
-SV_INLINE __m512i spread_lane(const unit_rows *units, size_t row, size_t lane)
-{
-    int32_t numbers;
-    const char *from = (const char *)&units[row / UNIT].rows[row % UNIT];
-    memcpy(&numbers, from + lane * sizeof numbers, sizeof numbers);
-    return _mm512_set1_epi32(numbers);
-}
-
 SV_INLINE void transpose_unit(unit_rows *unit)
 {
     vreal rows[UNIT];

@@ -1,47 +1,78 @@
-/* Products of units of bytes by the vector unit's dot products of four: some rows of a block, both
- * its panels at once. */
-#include "kernels/int8_product.h"
+/* Products of bytes by the vector unit's dot products of four. The sums are exact, so their bits
+ * are those of the matrix unit. */
+#define SV_WHOLE_SUMS
+#include "kernels/dot_product.h"
+#include "kernels/int8.h"
 
-enum { ROWS_AT_ONCE = 12 };
+enum { QUAD = 4 };
 
-/* sums[row..row+rows-1, 32] */
-SV_INLINE void sum_rows(int32_t *sums, const unit_rows *left, const unit_rows *first,
-                        const unit_rows *second, size_t steps, size_t row, const size_t rows)
+DOT_MULTIPLIES(by_rows, FETCH_NOTHING, SV_NUMBER_QUAD)
+
+/* 16 columns from number `first` of a panel. */
+static void put_columns(const dot_panel *panel, size_t first, const unit_rows *units, size_t count,
+                        const float factors[UNIT], const int32_t offsets[UNIT])
 {
-    __m512i sum[ROWS_AT_ONCE][2];
-    SV_REGISTERS
-    for (size_t r = 0; r < rows; r++)
-        sum[r][0] = sum[r][1] = _mm512_setzero_si512();
-    for (size_t s = 0; s < steps; s++, left += 2)
-        for (size_t p = 0; p < UNIT; p++) {
-            __m512i one = first[s].rows[p], two = second[s].rows[p];
-            SV_REGISTERS
-            for (size_t r = 0; r < rows; r++) {
-                __m512i four = spread_lane(left, row + r, p);
-                sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], four, one);
-                sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], four, two);
-            }
+    float *to = panel->words + first;
+    memcpy(to, factors, UNIT * sizeof *factors);
+    memcpy(to + panel->lanes, offsets, UNIT * sizeof *offsets);
+    for (size_t s = 0; s < count; s++)
+        for (size_t q = 0; q < UNIT; q++)
+            _mm512_storeu_si512(to + (2 + s * UNIT + q) * panel->lanes, units[s].rows[q]);
+}
+
+static void pack_quads(const dot_panel *panel, const sv_operand *b, size_t first, size_t p)
+{
+    unit_rows units[CUT_UNITS];
+    float factors[UNIT];
+    int32_t offsets[UNIT];
+    size_t depth = sv_at_most(b->k - p, CUT), count = (depth + UNIT_BYTES - 1) / UNIT_BYTES;
+    for (size_t j = 0; j < panel->lanes; j += UNIT) {
+        size_t width = j < panel->width ? panel->width - j : 0;
+        unit_source from = {b->b + (first + j) * b->column + p * b->row, b->column, b->row, width,
+                            depth};
+        int8_make_columns(units, factors, offsets, &from);
+        put_columns(panel, j, units, count, factors, offsets);
+    }
+}
+
+/* The bytes of a row side by side, whole units of k. */
+static dot_left make_quads(float *lanes, float *factors, const sv_left *a, const dot_part *part,
+                           size_t k)
+{
+    dot_left left = {lanes, factors, dot_rounded(part->depth, UNIT_BYTES) / QUAD, 1, part->rows};
+    for (size_t p = 0; p < part->depth; p += CUT, factors += part->rows)
+        for (size_t i = 0; i < part->rows; i += UNIT) {
+            size_t at = part->p + p, count = sv_at_most(part->rows - i, UNIT);
+            unit_source from = {a->a + (part->i + i) * a->row + at * a->column, a->row, a->column,
+                                count, k - at};
+            int8_place place = {(char *)(lanes + i * left.row) + p, left.row * QUAD, UNIT_BYTES};
+            float made[UNIT];
+            int8_make(place, made, &from, 0x80);
+            memcpy(factors + i, made, count * sizeof *made);
         }
-    SV_REGISTERS
-    for (size_t r = 0; r < rows; r++)
-        for (size_t v = 0; v < 2; v++)
-            _mm512_storeu_si512(sums + (row + r) * BLOCK + v * UNIT, sum[r][v]);
+    return left;
 }
 
-static void sums(int32_t *sums, const unit_rows *left, const unit_rows *first,
-                 const unit_rows *second, size_t steps, size_t rows)
+static const dot_kind QUADS = {.numbers = QUAD,
+                               .whole = UNIT,
+                               .cut = CUT / QUAD,
+                               .header = 2,
+                               .pack = pack_quads,
+                               .make = make_quads,
+                               .multiplies = {by_rows, NULL}};
+
+SV_DOT_PROVIDER_FUNCTIONS(vnni_int8, QUADS)
+
+static size_t left_bytes(size_t m, size_t k)
 {
-    size_t row = 0;
-    for (; row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE)
-        sum_rows(sums, left, first, second, steps, row, ROWS_AT_ONCE);
-    for (; row + 4 <= rows; row += 4)
-        sum_rows(sums, left, first, second, steps, row, 4);
-    for (; row < rows; row++)
-        sum_rows(sums, left, first, second, steps, row, 1);
+    return dot_left_bytes(&QUADS, m, k);
 }
 
-static void nothing(void)
+static void make_left(const sv_left *a, size_t m, size_t k, void *made)
 {
+    dot_make_left(&QUADS, a, m, k, made);
 }
 
-SV_INT8_PROVIDER(sv_gemm_vnni_int8, "vnni-int8", sums, nothing, nothing, &sv_gemm_tile);
+const sv_gemm sv_gemm_vnni_int8 = {"vnni-int8",        vnni_int8_bytes, vnni_int8_pack,
+                                   vnni_int8_multiply, &sv_gemm_tile,   left_bytes,
+                                   make_left};

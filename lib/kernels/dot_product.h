@@ -1,0 +1,243 @@
+/* Products by the vector unit's dot products of narrow numbers: register tiles as tile.c's, each of
+ * whose lanes holds some numbers of k, side by side. The right-hand side is packed so; the
+ * left-hand side is made so, some rows and some of k at a time. A file that includes this says how
+ * its kind of number is made, and defines a provider by SV_DOT_PROVIDER_FUNCTIONS. For instruction
+ * sets that have AVX-512.
+ */
+#ifndef SV_DOT_PRODUCT_H
+#define SV_DOT_PRODUCT_H
+
+#include "kernels/gemm.h"
+#include "kernels/tile_block.h"
+
+/* Lanes of a left-hand side that are made at once, in 72 KiB: so few that they stay in the second
+ * cache beside a part of a panel. And their factors. */
+enum { DOT_SPACE = 18432, DOT_FACTORS = 128 };
+
+typedef void dot_multiply_function(real *c, size_t ldc, const tile_sides *sides, size_t m,
+                                   size_t width, int accumulate);
+
+/* The functions of a number type, by number of vectors. */
+#define DOT_MULTIPLY(name, vectors, rows, fetch, type)                                             \
+    static void name(real *c, size_t ldc, const tile_sides *sides, size_t m, size_t width,         \
+                     int accumulate)                                                               \
+    {                                                                                              \
+        multiply_rows(c, ldc, sides, m, (tile_form){rows, vectors, fetch, type}, width,            \
+                      accumulate);                                                                 \
+    }
+#define DOT_MULTIPLIES(name, fetch, type)                                                          \
+    DOT_MULTIPLY(name##_one, 1, ROWS_OF_1, fetch, type)                                            \
+    DOT_MULTIPLY(name##_two, 2, ROWS_OF_2, fetch, type)                                            \
+    DOT_MULTIPLY(name##_three, 3, ROWS_OF_3, fetch, type)                                          \
+    DOT_MULTIPLY(name##_four, 4, ROWS_OF_4, fetch, type)                                           \
+    static dot_multiply_function *const name[WIDEST + 1] = {NULL, name##_one, name##_two,          \
+                                                            name##_three, name##_four};
+
+/* Rows i.. of a left-hand side, and numbers p.. of k. */
+typedef struct dot_part {
+    size_t i, rows, p, depth;
+} dot_part;
+
+/* What was made of them: lane q of row i at lanes[i * row + q * column]; of cut t the row's factor
+ * at factors[t * factor_cut + i]. */
+typedef struct dot_left {
+    const float *lanes, *factors;
+    size_t row, column, factor_cut;
+} dot_left;
+
+/* A panel's lanes of one cut: column j's header word h at words[h * lanes + j], and behind the
+ * header lane q at words[(header + q) * lanes + j]. */
+typedef struct dot_panel {
+    float *words;
+    size_t vectors, width, lanes;
+} dot_panel;
+
+/* A kind of number. Its products are cut along k, the sums of each cut added to what c holds. */
+typedef struct dot_kind {
+    size_t numbers; /* of k in a lane */
+    size_t whole;   /* a cut's lanes are a multiple of this */
+    size_t cut;     /* lanes of a cut, at most */
+    size_t header;  /* words */
+
+    /* Makes columns first.. and a cut from p on. */
+    void (*pack)(const dot_panel *panel, const sv_operand *b, size_t first, size_t p);
+
+    /* Makes a part of a[.., k] in `lanes` and, where the kind has any, `factors`. */
+    dot_left (*make)(float *lanes, float *factors, const sv_left *a, const dot_part *part,
+                     size_t k);
+
+    /* Where a left-hand side's lanes of a row lie side by side, and where those of a lane do. */
+    dot_multiply_function *const *multiplies[2];
+} dot_kind;
+
+static size_t dot_rounded(size_t count, size_t to)
+{
+    return (count + to - 1) / to * to;
+}
+
+SV_INLINE size_t dot_lanes(const dot_kind *kind, size_t k)
+{
+    return dot_rounded((k + kind->numbers - 1) / kind->numbers, kind->whole);
+}
+
+SV_INLINE size_t dot_cuts(const dot_kind *kind, size_t k)
+{
+    return (k + kind->numbers * kind->cut - 1) / (kind->numbers * kind->cut);
+}
+
+/* Of one column. */
+SV_INLINE size_t dot_words(const dot_kind *kind, size_t k)
+{
+    return dot_lanes(kind, k) + dot_cuts(kind, k) * kind->header;
+}
+
+/* The first cut of the panel that begins with column `first`. Those of a group of columns are cut
+ * without regard to the others'. */
+SV_INLINE dot_panel dot_panel_at(const dot_kind *kind, const sv_operand *b, size_t first)
+{
+    const size_t group = b->group ? b->group : b->n, left = group - first % group;
+    const size_t vectors = vectors_of(left), lanes = vectors * LANES;
+    return (dot_panel){(float *)b->packed + first * dot_words(kind, b->k), vectors,
+                       sv_at_most(left, lanes), lanes};
+}
+
+SV_INLINE void dot_next_cut(const dot_kind *kind, dot_panel *panel)
+{
+    panel->words += (kind->header + kind->cut) * panel->lanes;
+}
+
+SV_INLINE size_t dot_packed_bytes(const dot_kind *kind, size_t k, size_t n)
+{
+    return dot_rounded(n, LANES) * dot_words(kind, k) * sizeof(float);
+}
+
+SV_INLINE void dot_pack(const dot_kind *kind, const sv_operand *b)
+{
+    for (size_t j = 0; j < b->n;) {
+        dot_panel panel = dot_panel_at(kind, b, j);
+        for (size_t p = 0; p < b->k; p += kind->cut * kind->numbers, dot_next_cut(kind, &panel))
+            kind->pack(&panel, b, j, p);
+        j += panel.width;
+    }
+}
+
+/* A product, of which columns first.. are computed. */
+typedef struct dot_product {
+    const sv_output *c;
+    const sv_operand *b;
+    size_t first, count;
+} dot_product;
+
+/* The part's rows of a panel, cut by cut, so that what they meet of the panel stays near. */
+SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *product,
+                                  const dot_left *left, const dot_part *part, size_t j,
+                                  dot_panel panel)
+{
+    const sv_output *c = product->c;
+    const size_t cut = kind->cut * kind->numbers;
+    dot_multiply_function *multiply = kind->multiplies[left->column != 1][panel.vectors];
+    panel.words += part->p / cut * (kind->header + kind->cut) * panel.lanes;
+    for (size_t q = 0; q < part->depth; q += cut, dot_next_cut(kind, &panel)) {
+        tile_sides sides = {.a = left->lanes + q / kind->numbers * left->column,
+                            .row = left->row,
+                            .column = left->column,
+                            .panel = (const char *)(panel.words + kind->header * panel.lanes),
+                            .factors = panel.words,
+                            .offsets = (const int32_t *)(const void *)(panel.words + panel.lanes),
+                            .row_factors = left->factors + q / cut * left->factor_cut,
+                            .bias = c->bias ? c->bias + j : NULL,
+                            .depth = dot_lanes(kind, sv_at_most(part->depth - q, cut))};
+        multiply(c->c + part->i * c->ldc + j, c->ldc, &sides, part->rows, panel.width,
+                 c->accumulate || part->p + q > 0);
+    }
+}
+
+SV_INLINE void dot_multiply_part(const dot_kind *kind, const dot_product *product,
+                                 const dot_left *left, const dot_part *part)
+{
+    const size_t end = product->first + product->count;
+    for (size_t j = product->first; j < end;) {
+        dot_panel panel = dot_panel_at(kind, product->b, j);
+        panel.width = sv_at_most(panel.width, end - j);
+        dot_multiply_panel(kind, product, left, part, j, panel);
+        j += panel.width;
+    }
+}
+
+/* Rows of a left-hand side that are made at once: whole blocks of every panel; and numbers of k of
+ * so many rows, whole cuts: few rows have all of theirs, and then a panel is read as it lies. */
+SV_INLINE size_t dot_rows(const dot_kind *kind)
+{
+    return DOT_SPACE / kind->cut / LANES * LANES;
+}
+
+SV_INLINE size_t dot_depth(const dot_kind *kind, size_t rows)
+{
+    return DOT_SPACE / dot_rounded(rows, LANES) / kind->cut * kind->cut * kind->numbers;
+}
+
+/* A whole left-hand side [m, k] that is made beforehand: where it lies, its lanes, its factors. */
+SV_INLINE size_t dot_left_bytes(const dot_kind *kind, size_t m, size_t k)
+{
+    const size_t lanes = dot_rounded(dot_lanes(kind, k), LANES) + dot_cuts(kind, k);
+    return sizeof(dot_left) + dot_rounded(m, LANES) * lanes * sizeof(float);
+}
+
+SV_INLINE void dot_make_left(const dot_kind *kind, const sv_left *a, size_t m, size_t k, void *made)
+{
+    const dot_part all = {0, m, 0, k};
+    dot_left *left = made;
+    float *lanes = (float *)(void *)(left + 1);
+    float *factors = lanes + dot_rounded(m, LANES) * dot_rounded(dot_lanes(kind, k), LANES);
+    *left = kind->make(lanes, factors, a, &all, k);
+}
+
+SV_INLINE dot_left dot_made(const dot_kind *kind, const dot_left *all, const dot_part *part)
+{
+    dot_left left = *all;
+    left.lanes += part->i * left.row + part->p / kind->numbers * left.column;
+    left.factors += part->p / (kind->cut * kind->numbers) * left.factor_cut + part->i;
+    return left;
+}
+
+/* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Every element is summed in the order
+ * of k, whatever m, first and count are. */
+SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, const sv_output *c,
+                            const sv_left *a, const sv_operand *b, size_t m, size_t first,
+                            size_t count)
+{
+    float lanes[DOT_SPACE] __attribute__((aligned(64))), factors[DOT_FACTORS];
+    const dot_product product = {c, b, first, count};
+    const size_t depth = dot_depth(kind, sv_at_most(m, dot_rows(kind)));
+    for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
+        part.depth = sv_at_most(b->k - part.p, depth);
+        for (part.i = 0; part.i < m; part.i += part.rows) {
+            part.rows = sv_at_most(m - part.i, dot_rows(kind));
+            dot_left left = a->made ? dot_made(kind, a->made, &part)
+                                    : kind->make(lanes, factors, a, &part, b->k);
+            dot_multiply_part(kind, &product, &left, &part);
+            if (part.p + part.depth == b->k)
+                sv_gemm_finish(kernels, c, part.i, part.rows, first, count);
+        }
+    }
+}
+
+/* What a provider of a kind calls. */
+#define SV_DOT_PROVIDER_FUNCTIONS(symbol, kind)                                                    \
+    static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
+    {                                                                                              \
+        (void)kernels;                                                                             \
+        return dot_packed_bytes(&kind, k, n);                                                      \
+    }                                                                                              \
+    static void symbol##_pack(const sv_kernels *kernels, const sv_operand *operand)                \
+    {                                                                                              \
+        (void)kernels;                                                                             \
+        dot_pack(&kind, operand);                                                                  \
+    }                                                                                              \
+    static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
+                                  const sv_operand *b, size_t m, size_t first, size_t count)       \
+    {                                                                                              \
+        dot_multiply(&kind, kernels, c, a, b, m, first, count);                                    \
+    }
+
+#endif
