@@ -9,13 +9,13 @@ DOT_MULTIPLIES(by_rows, FETCH_NOTHING, SV_NUMBER_PAIR)
 DOT_MULTIPLIES(by_lines, FETCH_LEFT, SV_NUMBER_PAIR)
 
 /* Two numbers in each lane, rounded to nearest even: all lanes of two vectors in turn. */
-SV_INLINE __m512i round_in_turn(__m512 first, __m512 second)
+SV_INLINE __m512i round_in_turn(vreal first, vreal second)
 {
     return (__m512i)_mm512_cvtne2ps_pbh(second, first);
 }
 
 /* The same with first's number below second's. */
-SV_INLINE __m512i round_side_by_side(__m512 first, __m512 second)
+SV_INLINE __m512i round_side_by_side(vreal first, vreal second)
 {
     const __m512i lanes =
         _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
@@ -23,26 +23,20 @@ SV_INLINE __m512i round_side_by_side(__m512 first, __m512 second)
     return _mm512_permutexvar_epi16(lanes, round_in_turn(first, second));
 }
 
-/* The first `count` numbers of memory, the others 0; nothing is read where count is 0. */
-SV_INLINE __m512 load_first(const float *from, size_t count)
-{
-    return _mm512_maskz_loadu_ps(v_first_mask(count), from);
-}
-
 /* Up to 16 pairs of numbers that lie along memory. */
 SV_INLINE __m512i load_pairs(const float *from, size_t count)
 {
     size_t second = count > LANES ? count - LANES : 0;
-    return round_in_turn(load_first(from, count), load_first(from + LANES, second));
+    return round_in_turn(v_load_some(from, count), v_load_some(from + LANES, second));
 }
 
 /* A pair of each of up to 16 lines, whose numbers lie `step` apart; with `count` 1 the second one
  * is 0. */
 SV_INLINE __m512i load_lines(const float *from, size_t step, size_t lines, size_t count)
 {
-    __m512 first = load_first(from, lines);
+    vreal first = v_load_some(from, lines);
     return round_side_by_side(first,
-                              count > 1 ? load_first(from + step, lines) : _mm512_setzero_ps());
+                              count > 1 ? v_load_some(from + step, lines) : (vreal){0});
 }
 
 /* Pairs of a panel, of b's columns along memory. */
