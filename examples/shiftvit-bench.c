@@ -159,17 +159,18 @@ static double operations(const bench_options *options, const svit_model_config *
     return options->work == WORK_TRAIN ? work_count_training(config) : work_count_forward(config);
 }
 
-/* "gemm" is the library's own word. */
+/* "gemm" is the library's own word: what multiplies in the type that is computed in. */
 static json_t *new_line(const bench_options *options)
 {
+    static const char *const gemms[] = {"gemm", "gemm_bf16", "gemm_int8"};
     svit_context *context = options->program.context;
     json_t *build = bench_build(context);
     json_t *line = bench_line_new(context, works[options->work], svit_context_threads(context));
-    json_t *facts =
-        json_pack("{s:s, s:I, s:s, s:s, s:O*, s:s}", "preset", options->config.preset, "batch",
-                  (json_int_t)options->batch, "compute", compute_names[options->compute], "memory",
-                  memories[options->memory], "gemm", json_object_get(build, "gemm"), "peak_vectors",
-                  machine_peak_vectors(0));
+    json_t *facts = json_pack("{s:s, s:I, s:s, s:s, s:O*, s:s}", "preset", options->config.preset,
+                              "batch", (json_int_t)options->batch, "compute",
+                              compute_names[options->compute], "memory", memories[options->memory],
+                              "gemm", json_object_get(build, gemms[options->compute]),
+                              "peak_vectors", machine_peak_vectors(0));
     json_object_update(line, facts);
     json_decref(facts);
     json_decref(build);

@@ -63,11 +63,11 @@ SVIT_API void svit_context_free(svit_context *context);
 SVIT_API uint32_t svit_context_threads(const svit_context *context);
 
 /* Describes how this build runs here, as one JSON object: "version", "cpu", "instruction_set"
- * (of the kernels in use), "gemm", "gemms" (an array of those that run here), "gemm_bf16" (what
- * multiplies where a session computes in bfloat16), "blas" (its own description), "blas_core",
- * "onednn" (its version) and "onednn_isa" (what it takes the CPU for), "" in a build without it or
- * where it cannot be loaded, "threads", "warnings" (an array of texts, a BLAS below the CPU's
- * instruction set say). Loads oneDNN, to ask it.
+ * (of the kernels in use), "gemm", "gemms" (an array of those that run here), "gemm_bf16" and
+ * "gemm_int8" (what multiplies where a session computes in bfloat16, or in bytes), "blas" (its own
+ * description), "blas_core", "onednn" (its version) and "onednn_isa" (what it takes the CPU for),
+ * "" in a build without it or where it cannot be loaded, "threads", "warnings" (an array of texts,
+ * a BLAS below the CPU's instruction set say). Loads oneDNN, to ask it.
  * Writes at most `capacity` bytes, NUL included, into `buffer` (NULL allowed with capacity 0) and
  * the size needed into `*needed` (NULL allowed). SVIT_E_ARGUMENT where it does not fit. */
 SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,

@@ -234,11 +234,12 @@ static json_t *describe(const svit_context *context)
 {
     char cpu[64], onednn[32];
     sv_onednn_load(NULL); /* so that it can be asked; where it is missing, it has no version */
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "version",
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "version",
                      svit_version_string(), "cpu", sv_cpu_name(cpu, sizeof cpu), "instruction_set",
                      sv_isa_name(context->kernels->isa), "gemm", context->gemm->name, "gemms",
                      gemms_here(context), "gemm_bf16",
-                     sv_gemm_for(context, SVIT_COMPUTE_BF16, 0)->name, "blas",
+                     sv_gemm_for(context, SVIT_COMPUTE_BF16, 0)->name, "gemm_int8",
+                     sv_gemm_for(context, SVIT_COMPUTE_INT8, 0)->name, "blas",
                      sv_blas_description(), "blas_core", sv_blas_core(), "onednn",
                      sv_onednn_version(onednn, sizeof onednn), "onednn_isa", sv_onednn_isa(),
                      "threads", (int)svit_context_threads(context), "warnings", warnings_here());

@@ -271,6 +271,8 @@ START_TEST(test_context_create)
     OK(svit_context_describe(context, text, sizeof text, &needed, &err));
     ck_assert_uint_eq(strlen(text) + 1, needed);
     ck_assert_ptr_nonnull(strstr(text, "\"gemms\":[\"tile\",\"cblas\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"gemm_bf16\":\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"gemm_int8\":\""));
     FAILS(SVIT_E_ARGUMENT, "capacity is 1", svit_context_describe(context, one, 1, NULL, &err));
     still_works();
 }
