@@ -14,24 +14,14 @@
  * cache beside a part of a panel. And their factors. */
 enum { DOT_SPACE = 18432, DOT_FACTORS = 128 };
 
-typedef void dot_multiply_function(real *c, size_t ldc, const tile_sides *sides, size_t m,
-                                   size_t width, int accumulate);
-
 /* The functions of a number type, by number of vectors. */
-#define DOT_MULTIPLY(name, vectors, rows, fetch, type)                                             \
-    static void name(real *c, size_t ldc, const tile_sides *sides, size_t m, size_t width,         \
-                     int accumulate)                                                               \
-    {                                                                                              \
-        multiply_rows(c, ldc, sides, m, (tile_form){rows, vectors, fetch, type}, width,            \
-                      accumulate);                                                                 \
-    }
 #define DOT_MULTIPLIES(name, fetch, type)                                                          \
-    DOT_MULTIPLY(name##_one, 1, ROWS_OF_1, fetch, type)                                            \
-    DOT_MULTIPLY(name##_two, 2, ROWS_OF_2, fetch, type)                                            \
-    DOT_MULTIPLY(name##_three, 3, ROWS_OF_3, fetch, type)                                          \
-    DOT_MULTIPLY(name##_four, 4, ROWS_OF_4, fetch, type)                                           \
-    static dot_multiply_function *const name[WIDEST + 1] = {NULL, name##_one, name##_two,          \
-                                                            name##_three, name##_four};
+    MULTIPLY_PANEL(name##_one, 1, ROWS_OF_1, fetch, type)                                          \
+    MULTIPLY_PANEL(name##_two, 2, ROWS_OF_2, fetch, type)                                          \
+    MULTIPLY_PANEL(name##_three, 3, ROWS_OF_3, fetch, type)                                        \
+    MULTIPLY_PANEL(name##_four, 4, ROWS_OF_4, fetch, type)                                         \
+    static multiply_function *const name[WIDEST + 1] = {NULL, name##_one, name##_two,              \
+                                                        name##_three, name##_four};
 
 /* Rows i.. of a left-hand side, and numbers p.. of k. */
 typedef struct dot_part {
@@ -67,7 +57,7 @@ typedef struct dot_kind {
                      size_t k);
 
     /* Where a left-hand side's lanes of a row lie side by side, and where those of a lane do. */
-    dot_multiply_function *const *multiplies[2];
+    multiply_function *const *multiplies[2];
 } dot_kind;
 
 static size_t dot_rounded(size_t count, size_t to)
@@ -135,7 +125,7 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
 {
     const sv_output *c = product->c;
     const size_t cut = kind->cut * kind->numbers;
-    dot_multiply_function *multiply = kind->multiplies[left->column != 1][panel.vectors];
+    multiply_function *multiply = kind->multiplies[left->column != 1][panel.vectors];
     panel.words += part->p / cut * (kind->header + kind->cut) * panel.lanes;
     for (size_t q = 0; q < part->depth; q += cut, dot_next_cut(kind, &panel)) {
         tile_sides sides = {.a = left->lanes + q / kind->numbers * left->column,

@@ -18,18 +18,6 @@ enum { NUMBER_TYPES = 1 };
 enum { NUMBER_TYPES = SV_NUMBER_TYPES };
 #endif
 
-typedef void multiply_function(real *c, size_t ldc, const tile_sides *sides, size_t m, size_t width,
-                               int accumulate);
-
-/* A function for each form: compilers find registers for all of it where it stands alone. */
-#define MULTIPLY_PANEL(name, vectors, rows, fetch, type)                                           \
-    static void name(real *c, size_t ldc, const tile_sides *sides, size_t m, size_t width,         \
-                     int accumulate)                                                               \
-    {                                                                                              \
-        multiply_rows(c, ldc, sides, m, (tile_form){rows, vectors, fetch, type}, width,            \
-                      accumulate);                                                                 \
-    }
-
 #if defined(FOUR_VECTORS)
 #define MULTIPLY_FOUR(prefix, fetch, type) MULTIPLY_PANEL(prefix##_four, 4, ROWS_OF_4, fetch, type)
 #define PANELS(prefix)                                                                             \

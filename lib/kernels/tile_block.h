@@ -251,4 +251,16 @@ SV_INLINE void multiply_rows(real *c, size_t ldc, const tile_sides *sides, size_
         multiply_block(c + i * ldc, ldc, &here, single, width, accumulate);
 }
 
+typedef void multiply_function(real *c, size_t ldc, const tile_sides *sides, size_t m, size_t width,
+                               int accumulate);
+
+/* A function for each form: compilers find registers for all of it where it stands alone. */
+#define MULTIPLY_PANEL(name, vectors, rows, fetch, type)                                           \
+    static void name(real *c, size_t ldc, const tile_sides *sides, size_t m, size_t width,         \
+                     int accumulate)                                                               \
+    {                                                                                              \
+        multiply_rows(c, ldc, sides, m, (tile_form){rows, vectors, fetch, type}, width,            \
+                      accumulate);                                                                 \
+    }
+
 #endif
