@@ -1,42 +1,27 @@
 /* Products in bfloat16 by the vector unit's dot products of pairs. Where the rows of a side lie
  * along memory, no number changes its lane. */
+#include "kernels/bf16.h"
 #include "kernels/dot_product.h"
-#include "kernels/transpose.h"
 
-enum { PAIR = 2 };
+enum { PAIR = 2, CUT_PAIRS = 192 };
 
 DOT_MULTIPLIES(by_rows, FETCH_NOTHING, SV_NUMBER_PAIR)
 DOT_MULTIPLIES(by_lines, FETCH_LEFT, SV_NUMBER_PAIR)
-
-/* Two numbers in each lane, rounded to nearest even: all lanes of two vectors in turn. */
-SV_INLINE __m512i round_in_turn(vreal first, vreal second)
-{
-    return (__m512i)_mm512_cvtne2ps_pbh(second, first);
-}
-
-/* The same with first's number below second's. */
-SV_INLINE __m512i round_side_by_side(vreal first, vreal second)
-{
-    const __m512i lanes =
-        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
-                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    return _mm512_permutexvar_epi16(lanes, round_in_turn(first, second));
-}
 
 /* Up to 16 pairs of numbers that lie along memory. */
 SV_INLINE __m512i load_pairs(const float *from, size_t count)
 {
     size_t second = count > LANES ? count - LANES : 0;
-    return round_in_turn(v_load_some(from, count), v_load_some(from + LANES, second));
+    return (__m512i)_mm512_cvtne2ps_pbh(v_load_some(from + LANES, second),
+                                        v_load_some(from, count));
 }
 
 /* A pair of each of up to 16 lines, whose numbers lie `step` apart; with `count` 1 the second one
  * is 0. */
 SV_INLINE __m512i load_lines(const float *from, size_t step, size_t lines, size_t count)
 {
-    vreal first = v_load_some(from, lines);
-    return round_side_by_side(first,
-                              count > 1 ? v_load_some(from + step, lines) : (vreal){0});
+    return round_pairs(v_load_some(from, lines),
+                       count > 1 ? v_load_some(from + step, lines) : (vreal){0});
 }
 
 /* Pairs of a panel, of b's columns along memory. */
@@ -67,23 +52,10 @@ static void pack_columns(const dot_panel *panel, size_t first, const float *b, s
     }
 }
 
-static void pack_pairs(const dot_panel *panel, const sv_operand *b, size_t first, size_t p);
-
-static dot_left make_pairs(float *lanes, float *factors, const sv_left *a, const dot_part *part,
-                           size_t k);
-
-static const dot_kind PAIRS = {.numbers = PAIR,
-                               .whole = 1,
-                               .cut = 192,
-                               .header = 0,
-                               .pack = pack_pairs,
-                               .make = make_pairs,
-                               .multiplies = {by_rows, by_lines}};
-
 static void pack_pairs(const dot_panel *panel, const sv_operand *b, size_t first, size_t p)
 {
     const float *from = b->b + first * b->column + p * b->row;
-    const size_t k = sv_at_most(b->k - p, PAIRS.cut * PAIR);
+    const size_t k = sv_at_most(b->k - p, CUT_PAIRS * PAIR);
     if (b->column == 1)
         pack_rows(panel, from, b->row, k);
     else
@@ -96,7 +68,7 @@ static dot_left make_pairs(float *lanes, float *factors, const sv_left *a, const
                            size_t k)
 {
     const float *from = a->a + part->i * a->row + part->p * a->column;
-    const size_t pairs = dot_lanes(&PAIRS, part->depth), here = k - part->p;
+    const size_t pairs = (part->depth + 1) / PAIR, here = k - part->p;
     if (a->column == 1) {
         dot_left left = {lanes, factors, dot_rounded(pairs, LANES), 1, 0};
         for (size_t r = 0; r < part->rows; r++, lanes += left.row, from += a->row)
@@ -111,6 +83,14 @@ static dot_left make_pairs(float *lanes, float *factors, const sv_left *a, const
                                 load_lines(from + r, a->column, part->rows - r, here - PAIR * q));
     return left;
 }
+
+static const dot_kind PAIRS = {.numbers = PAIR,
+                               .whole = 1,
+                               .cut = CUT_PAIRS,
+                               .header = 0,
+                               .pack = pack_pairs,
+                               .make = make_pairs,
+                               .multiplies = {by_rows, by_lines}};
 
 SV_DOT_PROVIDER_FUNCTIONS(dot_bf16, PAIRS)
 

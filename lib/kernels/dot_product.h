@@ -85,7 +85,7 @@ SV_INLINE size_t dot_words(const dot_kind *kind, size_t k)
  * without regard to the others'. */
 SV_INLINE dot_panel dot_panel_at(const dot_kind *kind, const sv_operand *b, size_t first)
 {
-    const size_t group = b->group ? b->group : b->n, left = group - first % group;
+    const size_t group = sv_gemm_group(b), left = group - first % group;
     const size_t vectors = vectors_of(left), lanes = vectors * LANES;
     return (dot_panel){(float *)b->packed + first * dot_words(kind, b->k), vectors,
                        sv_at_most(left, lanes), lanes};

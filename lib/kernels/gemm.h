@@ -74,6 +74,12 @@ void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels,
                                  size_t ldc, const real *a, size_t lda, const real *b, size_t ldb,
                                  size_t m, size_t n, size_t k, void *scratch);
 
+/* Columns of b that are cut without regard to the others. */
+static inline size_t sv_gemm_group(const sv_operand *b)
+{
+    return b->group ? b->group : b->n;
+}
+
 static inline size_t sv_at_most(size_t count, size_t most)
 {
     return count < most ? count : most;

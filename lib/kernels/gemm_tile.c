@@ -2,12 +2,6 @@
  * narrower. */
 #include "kernels/gemm.h"
 
-/* Columns whose panels are cut without regard to the others'. */
-static size_t group_of(const sv_operand *b)
-{
-    return b->group ? b->group : b->n;
-}
-
 /* Where the panels of the group from column `first` on lie. */
 static char *group_panels(sv_number_type type, const sv_kernels *kernels, const sv_operand *b,
                           size_t first)
@@ -17,7 +11,7 @@ static char *group_panels(sv_number_type type, const sv_kernels *kernels, const 
 
 static void pack_as(sv_number_type type, const sv_kernels *kernels, const sv_operand *b)
 {
-    size_t group = group_of(b);
+    size_t group = sv_gemm_group(b);
     for (size_t j = 0; j < b->n; j += group)
         kernels->tile_pack(group_panels(type, kernels, b, j), type, b->b + j * b->column, b->row,
                            b->column, b->k, group);
@@ -38,7 +32,7 @@ static sv_epilogue epilogue_from(const sv_epilogue *all, size_t first)
 static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv_output *c,
                         const sv_left *a, const sv_operand *b, size_t m, size_t first, size_t count)
 {
-    size_t group = group_of(b);
+    size_t group = sv_gemm_group(b);
     for (size_t end = first + count, here; first < end; first += here) {
         size_t past = first % group, start = first - past;
         here = sv_at_most(end - first, group - past);
