@@ -100,12 +100,30 @@ static void list_shiftvit(product_list *list, const svit_model_config *config, s
     add_head(list, config, batch, channels);
 }
 
+static int is_one_head_as_wide(const svit_model_config *config)
+{
+    return config->heads == 1 && config->head_dim == config->dim;
+}
+
+static int has_projection(const svit_model_config *config)
+{
+    return config->names != SVIT_NAMES_PAPER || !is_one_head_as_wide(config);
+}
+
+/* Where wide heads make the products fewer, the library merges the weights of queries and keys, and
+ * those of values and projection; queries and values are then as wide as a token. */
+static int merges_heads(const svit_model_config *config, double tokens)
+{
+    double c = config->dim;
+    double d = config->head_dim;
+    return has_projection(config) && c * (c + tokens) < d * (2 * c + tokens);
+}
+
 /* One head's products: scores s = q k^T, output o = p v, and their gradients dp = do v^T,
  * dv = p^T do, dq = ds k, dk = ds^T q. */
 static void add_heads(product_list *list, const svit_model_config *config, size_t batch,
-                      uint32_t tokens)
+                      uint32_t tokens, uint32_t d)
 {
-    uint32_t d = config->head_dim;
     uint32_t heads = fit((uint64_t)batch * config->heads);
     uint64_t count = (uint64_t)heads * config->depth;
     svit_product scores = {
@@ -125,13 +143,15 @@ static void add_heads(product_list *list, const svit_model_config *config, size_
 static void add_vit_layers(product_list *list, const svit_model_config *config, size_t batch,
                            uint32_t tokens)
 {
-    uint32_t inner = config->heads * config->head_dim;
     uint64_t all = (uint64_t)batch * tokens;
-    int one_head_as_wide = config->heads == 1 && inner == config->dim;
-    add_linear(list, (linear_layer){"attention qkv", all, config->dim, 3 * inner, config->depth},
-               1);
-    add_heads(list, config, batch, tokens);
-    if (config->names != SVIT_NAMES_PAPER || !one_head_as_wide)
+    int merged = merges_heads(config, tokens);
+    uint32_t width = merged ? config->dim : config->head_dim;
+    uint32_t inner = config->heads * width;
+    const char *name = merged ? "attention qv" : "attention qkv";
+    add_linear(list,
+               (linear_layer){name, all, config->dim, (merged ? 2 : 3) * inner, config->depth}, 1);
+    add_heads(list, config, batch, tokens, width);
+    if (!merged && has_projection(config))
         add_linear(list,
                    (linear_layer){"attention projection", all, inner, config->dim, config->depth},
                    1);

@@ -46,6 +46,12 @@ typedef struct sv_layer_class {
     int keeps_input;   /* backward reads x: nobody writes over it before */
     int training_only; /* y = x in inference, where the layer is left out */
 
+    /* Numbers of the weights that the layer makes of the model's before they are packed, 0 for
+     * none; and the making of them, on this thread with a worker's scratch, in `memory` that stays.
+     * Tells run->packed of what it has read. Both NULL: all its weights are the model's. */
+    size_t (*made_elements)(const sv_layer *layer);
+    void (*make_weights)(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
+
     /* For run->n images at the most; NULL: the layer needs no memory. */
     void (*measure)(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
@@ -57,6 +63,7 @@ typedef struct sv_layer_class {
     void (*backward)(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x);
 } sv_layer_class;
+
 
 /* The most products with weights that a layer has. */
 enum { SV_LAYER_LINEARS = 2 };

@@ -75,7 +75,21 @@ typedef struct sv_attention_rows {
     int masked;           /* a query does not see the key of its own number */
     const uint32_t *mask; /* dropout: words[query / 32, columns], bit query % 32; NULL: none */
     real keep;            /* the factor of what dropout keeps */
+
+    /* By query number: p = share 2^(scale log2(e) score - most). Written by the softmax where they
+     * are not NULL, and read when it is made again. */
+    real *most, *share;
+    int unscaled; /* the softmax leaves share out of p; only without dropout */
 } sv_attention_rows;
+
+/* The end of a merged attention block (layers/attention_merge.c): the heads' outputs, summed. */
+typedef struct sv_head_sum {
+    const real *o;     /* [rows, heads, c] */
+    const real *bias;  /* [c]; NULL: none */
+    const real *share; /* a factor of head h and row r: share[h * tokens + r]; NULL: 1 */
+    real path;         /* a factor of the sum */
+    size_t heads, tokens, rows, c;
+} sv_head_sum;
 
 /* How the numbers of a packed right-hand side are kept: as they are; in bfloat16; in a byte, each
  * column with a factor of its own; rounded to bfloat16, but at their full width, which multiplies
@@ -128,8 +142,11 @@ typedef struct sv_kernels {
 
     /* softmax.c. kept is p where there is no mask. */
     void (*attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);
-    real (*attention_softmax_backward)(real *ds, const real *p, const real *dp, const real *scores,
-                                       const sv_attention_rows *call);
+    void (*attention_softmax_again)(real *p, real *kept, const real *scores,
+                                    const sv_attention_rows *call);
+    real (*attention_softmax_backward)(real *ds, const real *p, const real *kept, const real *dp,
+                                       const real *scores, const sv_attention_rows *call);
+    void (*attention_sum)(real *y, const real *x, const sv_head_sum *sum);
 
     /* residual.c */
     void (*residual)(real *y, const real *x, const real *branch, sv_dropped dropped,

@@ -12,6 +12,16 @@ SV_INLINE const uint32_t *mask_words(sv_dropped dropped, size_t token, size_t st
     return dropped.mask ? dropped.mask + token / 32 * stride : NULL;
 }
 
+/* Channels that are a vector or two, or a part of one: a call of memcpy for each would take longer
+ * than the copy. */
+SV_INLINE void copy_or_clear(real *y, const real *x, int keep, size_t channels)
+{
+    for (size_t i = 0; i < channels; i += LANES) {
+        size_t some = channels - i;
+        v_store_some(y + i, keep ? v_load_some(x + i, some) : (vreal){0}, some);
+    }
+}
+
 void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
                            const real *bias, size_t tokens, size_t c, real eps);
 void SV_ISA(sv_norm_moments)(real *mean, real *rstd, const real *x, size_t tokens, size_t c,
@@ -28,8 +38,12 @@ void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, con
 void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, sv_dropped dropped, sv_rows rows);
 void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, sv_dropped dropped, sv_rows rows);
 void SV_ISA(sv_attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);
-real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *dp,
-                                           const real *scores, const sv_attention_rows *call);
+void SV_ISA(sv_attention_softmax_again)(real *p, real *kept, const real *scores,
+                                        const sv_attention_rows *call);
+real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *kept,
+                                           const real *dp, const real *scores,
+                                           const sv_attention_rows *call);
+void SV_ISA(sv_attention_sum)(real *y, const real *x, const sv_head_sum *sum);
 void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, sv_dropped dropped,
                          const real *path, size_t image_tokens, sv_rows rows);
 void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, sv_dropped dropped,

@@ -68,10 +68,10 @@ static void copy_pixel(real *y, const real *image, const sv_patch_map *map, ptrd
                        ptrdiff_t column)
 {
     if (row < 0 || row >= (ptrdiff_t)map->height || column < 0 || column >= (ptrdiff_t)map->width)
-        memset(y, 0, map->channels * sizeof(real));
+        copy_or_clear(y, NULL, 0, map->channels);
     else
-        memcpy(y, image + ((size_t)row * map->width + (size_t)column) * map->channels,
-               map->channels * sizeof(real));
+        copy_or_clear(y, image + ((size_t)row * map->width + (size_t)column) * map->channels, 1,
+                      map->channels);
 }
 
 /* y[token, (line, column, copy, channel)] of x[n, h, w, c] and its four shifted copies; tokens

@@ -1,15 +1,6 @@
 /* The shift of ShiftViT and its adjoint. Wang, Zhao, Tang, Luo, Zeng 2022. */
 #include "kernels/local.h"
 
-/* Groups are a vector or two: a call of memcpy for each would take longer than the copy. */
-SV_INLINE void copy_or_clear(real *y, const real *x, int keep, size_t channels)
-{
-    for (size_t i = 0; i < channels; i += LANES) {
-        size_t some = channels - i;
-        v_store_some(y + i, keep ? v_load_some(x + i, some) : (vreal){0}, some);
-    }
-}
-
 /* One token of a map: group k of y is group k of x at the token that lies `pixels` in the direction
  * of group k (left, right, up, down), zero where there is none. sign is 1 for the shift and -1 for
  * its adjoint, which moves the other way. */

@@ -104,8 +104,12 @@ SV_INLINE void some_rows(real *p, real *kept, const real *scores, const sv_atten
     for (size_t r = 0; r < rows; r++)
         share[r] = row_exponentials(p + at + r * columns, scores + at + r * columns, factor,
                                     most[r], columns, masked ? own + r : NONE);
-    for (size_t r = 0; r < rows; r++)
+    for (size_t r = 0; r < rows && !call->unscaled; r++)
         row_finish(p + at + r * columns, kept + at + r * columns, share[r], call, first + r);
+    for (size_t r = 0; r < rows && call->share; r++) {
+        call->most[own + r] = most[r];
+        call->share[own + r] = share[r];
+    }
 }
 
 /* p[r,:] = softmax(scale scores[r,:]), and with a mask kept[r,:] = dropout(p[r,:]), which may be p;
@@ -122,71 +126,121 @@ void SV_ISA(sv_attention_softmax)(real *p, real *kept, real *scores, const sv_at
     }
 }
 
-/* ds = keep dp where the mask has the bit; its share of the sum with p comes back. */
-SV_INLINE vreal dropped(real *ds, const real *p, const real *dp, const uint32_t *words,
-                        uint32_t bit, real keep, size_t i, size_t some)
+SV_INLINE void weights_again(real *p, real *kept, const real *scores, const uint32_t *words,
+                             uint32_t bit, const sv_attention_rows *call, size_t query, size_t own,
+                             size_t i, size_t some)
 {
-    vreal g = v_load_some(dp + i, some);
+    vreal score = v_load_some(scores + i, some) * v_set(call->scale * LOG2_E);
+    vreal e = v_exp2_negative(score - v_set(call->most[query]));
+    vreal v = v_keep(seen(i, some, own), e) * v_set(call->share[query]);
+    v_store_some(p + i, v, some);
     if (words)
-        g = v_keep(v_mask_some(words + i, bit, some), g * v_set(keep));
-    v_store_some(ds + i, g, some);
-    return g * v_load_some(p + i, some);
+        v_store_some(kept + i, v_keep(v_mask_some(words + i, bit, some), v * v_set(call->keep)),
+                     some);
 }
 
-/* ds = dropout(dp); sum(ds p) comes back. */
-static real row_dropped(real *ds, const real *p, const real *dp, const sv_attention_rows *call,
-                        size_t r)
+SV_INLINE void row_again(real *p, real *kept, const real *scores, const sv_attention_rows *call,
+                         size_t r, size_t own)
 {
     uint32_t bit;
     const uint32_t *words = row_mask(call, r, &bit);
-    vreal sum = {0};
-    size_t i = 0, columns = call->columns;
+    size_t i = 0, columns = call->columns, query = call->first_row + r;
     for (; i + LANES <= columns; i += LANES)
-        sum += dropped(ds, p, dp, words, bit, call->keep, i, LANES);
+        weights_again(p, kept, scores, words, bit, call, query, own, i, LANES);
     if (i < columns)
-        sum += dropped(ds, p, dp, words, bit, call->keep, i, columns - i);
-    return v_sum(sum);
+        weights_again(p, kept, scores, words, bit, call, query, own, i, columns - i);
 }
 
-SV_INLINE vreal gradients(real *ds, const real *p, const real *scores, real mean, real scale,
-                          size_t i, size_t some)
+/* What sv_attention_softmax has made of the same scores, not unscaled, by the most and share that
+ * it has left: one walk through each row. p is not scores. */
+void SV_ISA(sv_attention_softmax_again)(real *p, real *kept, const real *scores,
+                                        const sv_attention_rows *call)
 {
-    vreal d = v_load_some(p + i, some) * (v_load_some(ds + i, some) - v_set(mean));
-    v_store_some(ds + i, d * v_set(scale), some);
-    return d * v_load_some(scores + i, some);
+    for (size_t r = 0; r < call->rows; r++) {
+        size_t at = r * call->columns;
+        if (call->masked)
+            row_again(p + at, kept + at, scores + at, call, r, call->first_row + r);
+        else
+            row_again(p + at, kept + at, scores + at, call, r, NONE);
+    }
 }
 
-/* ds = scale p (ds - mean); the lanes of sum(ds / scale * scores) come back. */
-SV_INLINE vreal row_gradients(real *ds, const real *p, const real *scores, real mean, real scale,
-                              size_t columns)
+/* sum(kept dp) */
+static real row_mean(const real *kept, const real *dp, size_t columns)
 {
     vreal sum = {0};
     size_t i = 0;
     for (; i + LANES <= columns; i += LANES)
-        sum += gradients(ds, p, scores, mean, scale, i, LANES);
+        sum += v_load(kept + i) * v_load(dp + i);
     if (i < columns)
-        sum += gradients(ds, p, scores, mean, scale, i, columns - i);
+        sum += v_load_some(kept + i, columns - i) * v_load_some(dp + i, columns - i);
+    return v_sum(sum);
+}
+
+SV_INLINE vreal gradients(real *ds, const real *p, const real *kept, const real *dp,
+                          const real *scores, real mean, real scale, size_t i, size_t some)
+{
+    vreal d = v_load_some(kept + i, some) * v_load_some(dp + i, some) -
+              v_load_some(p + i, some) * v_set(mean);
+    v_store_some(ds + i, d * v_set(scale), some);
+    return scores ? d * v_load_some(scores + i, some) : d;
+}
+
+/* ds = scale (kept dp - p mean); the lanes of sum(ds / scale * scores) come back. */
+SV_INLINE vreal row_gradients(real *ds, const real *p, const real *kept, const real *dp,
+                              const real *scores, real mean, real scale, size_t columns)
+{
+    vreal sum = {0};
+    size_t i = 0;
+    for (; i + LANES <= columns; i += LANES)
+        sum += gradients(ds, p, kept, dp, scores, mean, scale, i, LANES);
+    if (i < columns)
+        sum += gradients(ds, p, kept, dp, scores, mean, scale, i, columns - i);
     return sum;
 }
 
-/* ds[r,:] = scale p (dropout(dp) - sum(dropout(dp) p)), which may be dp; the sum of ds / scale *
- * scores, the gradient of scale, comes back. A column that is left out needs no care: p is 0. */
-real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *dp,
-                                           const real *scores, const sv_attention_rows *call)
+/* ds[r,:] = scale (kept dp - p sum(kept dp)), which may be dp; the sum of ds / scale * scores, the
+ * gradient of scale, comes back; scores NULL: nobody wants it. kept is p where there is no dropout.
+ * A column that is left out needs no care: p is 0. */
+real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *kept,
+                                           const real *dp, const real *scores,
+                                           const sv_attention_rows *call)
 {
     size_t columns = call->columns;
     vreal dscale = {0};
     for (size_t first = 0; first < call->rows; first += ROWS) {
         size_t rows = call->rows - first < ROWS ? call->rows - first : ROWS;
         real mean[ROWS];
+        for (size_t r = 0; r < rows; r++)
+            mean[r] = row_mean(kept + (first + r) * columns, dp + (first + r) * columns, columns);
         for (size_t r = 0; r < rows; r++) {
             size_t at = (first + r) * columns;
-            mean[r] = row_dropped(ds + at, p + at, dp + at, call, first + r);
-        }
-        for (size_t r = 0; r < rows; r++) {
-            size_t at = (first + r) * columns;
-            dscale += row_gradients(ds + at, p + at, scores + at, mean[r], call->scale, columns);
+            dscale += row_gradients(ds + at, p + at, kept + at, dp + at,
+                                    scores ? scores + at : NULL, mean[r], call->scale, columns);
         }
     }
     return v_sum(dscale);
+}
+
+/* The weighted sum of the heads' outputs of one row, from channel i on. */
+SV_INLINE vreal heads_sum(const sv_head_sum *sum, const real *o, size_t r, size_t i, size_t some)
+{
+    vreal total = sum->bias ? v_load_some(sum->bias + i, some) : (vreal){0};
+    for (size_t head = 0; head < sum->heads; head++) {
+        real share = sum->share ? sum->share[head * sum->tokens + r] : 1;
+        total += v_set(share) * v_load_some(o + head * sum->c + i, some);
+    }
+    return total;
+}
+
+/* y[r,c] = x[r,c] + path (bias[c] + sum_h share[h,r] o[r,h,c]), heads in order. */
+void SV_ISA(sv_attention_sum)(real *y, const real *x, const sv_head_sum *sum)
+{
+    const real *o = sum->o;
+    for (size_t r = 0; r < sum->rows; r++, o += sum->heads * sum->c, x += sum->c, y += sum->c)
+        for (size_t i = 0; i < sum->c; i += LANES) {
+            size_t some = sum->c - i;
+            vreal branch = v_set(sum->path) * heads_sum(sum, o, r, i, some);
+            v_store_some(y + i, v_load_some(x + i, some) + branch, some);
+        }
 }

@@ -24,7 +24,10 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
     size_t tokens = sv_map_tokens(block->base.in), blocks = sv_tile_count(tokens, MASK_BITS);
     saved.mean = sv_arena_reals(arena, n, tokens);
     saved.rstd = sv_arena_reals(arena, n, tokens);
-    saved.o = sv_arena_reals(arena, n * tokens, block->inner);
+    if (!block->merged)
+        saved.o = sv_arena_reals(arena, n * tokens, block->inner);
+    saved.most = sv_arena_reals(arena, n * block->heads, tokens);
+    saved.share = sv_arena_reals(arena, n * block->heads, tokens);
     if (block->threshold)
         saved.mask = sv_arena_take(arena, n * block->heads * blocks, tokens, sizeof(uint32_t));
     if (block->drop_path > 0)
@@ -34,16 +37,18 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
 
 static size_t weight_bytes(const attention_block *block)
 {
-    return 4 * block->inner * block->base.in.channels * sizeof(real);
+    size_t rows = block->row + (block->merged ? 0 : block->inner);
+    return rows * block->base.in.channels * sizeof(real);
 }
 
 void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
                          const attention_block *block, size_t groups)
 {
-    size_t c = block->base.in.channels, wide = 3 * block->inner;
-    list[SHARE_QKV_WEIGHT] = (sv_share){block->qkv.weight, wide * c, NULL};
-    list[SHARE_PROJ_WEIGHT] = (sv_share){block->proj.weight, c * block->inner, NULL};
-    list[SHARE_QKV_BIAS] = (sv_share){block->qkv.bias, wide, NULL};
+    size_t c = block->base.in.channels, row = block->row;
+    list[SHARE_QKV_WEIGHT] = (sv_share){block->qkv.weight, row * c, NULL};
+    list[SHARE_PROJ_WEIGHT] =
+        (sv_share){block->proj.weight, block->merged ? 0 : c * block->inner, NULL};
+    list[SHARE_QKV_BIAS] = (sv_share){block->qkv.bias, row, NULL};
     list[SHARE_PROJ_BIAS] = (sv_share){block->proj.bias, c, NULL};
     list[SHARE_NORM_WEIGHT] = (sv_share){block->norm_weight, c, NULL};
     list[SHARE_NORM_BIAS] = (sv_share){block->norm_bias, c, NULL};
@@ -51,38 +56,50 @@ void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
     sv_shares_take(arena, list, ATTENTION_SHARES, groups);
 }
 
+static size_t packed_bytes(const sv_run *run, size_t k, size_t n)
+{
+    sv_arena arena = {0};
+    sv_arena_take(&arena, run->gemm->activations->packed_bytes(run->context->kernels, k, n), 1, 1);
+    return arena.bytes;
+}
+
 static sv_operand packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
 {
-    size_t bytes = run->gemm->activations->packed_bytes(run->context->kernels, k, n);
-    return (sv_operand){.packed = sv_arena_take(arena, bytes, 1, 1)};
+    return (sv_operand){.packed = sv_arena_take(arena, packed_bytes(run, k, n), 1, 1)};
 }
 
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run)
 {
     attention_work work = {0};
     size_t tokens = sv_map_tokens(block->base.in), c = block->base.in.channels;
-    size_t d = block->head_dim, queries = queries_at_once(tokens);
+    size_t w = block->width, queries = queries_at_once(tokens);
     work.xn = sv_arena_reals(arena, tokens, c);
-    work.qkv = sv_arena_reals(arena, tokens, 3 * block->inner);
+    work.qkv = sv_arena_reals(arena, tokens, block->row);
     work.scores = sv_arena_reals(arena, queries, tokens);
-    work.keys_t = packed(arena, run, d, tokens);
-    work.values = packed(arena, run, tokens, d);
+    work.keys_t = packed(arena, run, w, tokens);
+    work.values = packed(arena, run, tokens, w);
+    work.heads.o = sv_arena_reals(arena, tokens, block->inner);
     if (!run->training) {
-        work.o = sv_arena_reals(arena, tokens, block->inner);
+        work.heads.most = sv_arena_reals(arena, block->heads, tokens);
+        work.heads.share = sv_arena_reals(arena, block->heads, tokens);
         work.left = sv_arena_take(arena, sv_left_bytes(run, tokens, c), 1, 1);
         return work;
     }
     work.dbranch = sv_arena_reals(arena, tokens, c);
     work.dxn = sv_arena_reals(arena, tokens, c);
-    work.o = work.doutput = sv_arena_reals(arena, tokens, block->inner);
-    work.dqkv = sv_arena_reals(arena, tokens, 3 * block->inner);
+    work.doutput = block->merged ? work.dbranch : work.heads.o;
+    if (block->merged)
+        work.dkeys = sv_arena_reals(arena, tokens, c);
+    work.dqkv = sv_arena_reals(arena, tokens, block->row);
     work.p = sv_arena_reals(arena, queries, tokens);
     work.kept = sv_arena_reals(arena, queries, tokens);
     work.dp = sv_arena_reals(arena, queries, tokens);
-    work.values_t = packed(arena, run, d, tokens);
+    work.values_t = packed(arena, run, w, tokens);
     work.keys = work.values;
-    work.queries = packed(arena, run, queries, d);
-    work.doutputs = packed(arena, run, queries, d);
+    work.queries = packed(arena, run, queries, w);
+    work.doutputs_bytes = packed_bytes(run, queries, w);
+    work.doutputs.packed = sv_arena_take(arena, block->merged ? sv_tile_count(tokens, queries) : 1,
+                                         work.doutputs_bytes, 1);
     work.weight_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
     return work;
 }
@@ -98,6 +115,8 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
                             sv_share_groups_most(run->n, weight_bytes(block)));
     }
     sv_attention_work(&worker, block, run);
+    if (block->merged)
+        sv_arena_take(&worker, sv_attention_make_bytes(block, run), 1, 1);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -124,8 +143,20 @@ static real scale_of(const attention_block *block, const real *weights, size_t h
     return block->per_head ? temperature[head] : 1 / temperature[0];
 }
 
-sv_attention_rows sv_attention_rows_of(const attention_call *call, size_t image, size_t head,
-                                       size_t first)
+attention_heads sv_attention_heads(const attention_call *call, const attention_work *work,
+                                   size_t image)
+{
+    attention_heads heads = work->heads;
+    size_t scores = image * call->block->heads * call->tokens;
+    if (call->saved.most) {
+        heads.most = call->saved.most + scores;
+        heads.share = call->saved.share + scores;
+    }
+    return heads;
+}
+
+sv_attention_rows sv_attention_rows_of(const attention_call *call, const attention_heads *heads,
+                                       size_t image, size_t head, size_t first)
 {
     const attention_block *block = call->block;
     sv_attention_rows rows = {.rows = sv_tile_here(call->tokens, first, call->queries),
@@ -134,7 +165,9 @@ sv_attention_rows sv_attention_rows_of(const attention_call *call, size_t image,
                               .scale = scale_of(block, call->run->weights, head),
                               .masked = block->masked,
                               .mask = sv_attention_mask(call, image, head),
-                              .keep = block->scale};
+                              .keep = block->scale,
+                              .most = heads->most + head * call->tokens,
+                              .share = heads->share + head * call->tokens};
     return rows;
 }
 
@@ -148,6 +181,8 @@ uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t hea
 
 static const sv_layer_class ATTENTION_CLASS = {.name = "attention block",
                                                .keeps_input = 1,
+                                               .made_elements = sv_attention_made_elements,
+                                               .make_weights = sv_attention_make_weights,
                                                .measure = measure,
                                                .forward = sv_attention_forward,
                                                .backward = sv_attention_backward};
@@ -162,22 +197,34 @@ bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)
 }
 
 static void find_parameters(attention_block *block, const sv_parameter_table *table,
-                            const sv_attention_options *options)
+                            const sv_attention_names *names)
 {
-    const sv_attention_names *names = &options->names;
-    size_t c = options->map.channels;
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
-    sv_linear_init(&block->qkv, &block->base, 3 * block->inner, c,
-                   sv_layer_parameter(table, names->qkv, ".weight"),
-                   sv_layer_parameter_if(table, names->qkv, ".bias"));
-    if (block->head_dim % SV_GEMM_GROUP == 0)
-        block->qkv.forward.group = block->head_dim;
-    size_t proj = sv_layer_parameter_if(table, names->proj, ".weight");
-    block->identity = proj == SV_NO_PARAMETER;
-    sv_linear_init(&block->proj, &block->base, c, block->inner, proj,
-                   sv_layer_parameter_if(table, names->proj, ".bias"));
+    block->weight = sv_layer_parameter(table, names->qkv, ".weight");
+    block->bias = sv_layer_parameter_if(table, names->qkv, ".bias");
+    block->proj.weight = sv_layer_parameter_if(table, names->proj, ".weight");
+    block->proj.bias = sv_layer_parameter_if(table, names->proj, ".bias");
+    block->identity = block->proj.weight == SV_NO_PARAMETER;
     block->temperature = sv_layer_parameter_if(table, names->temperature, "");
+}
+
+static void make_products(attention_block *block)
+{
+    size_t c = block->base.in.channels;
+    block->merged = sv_attention_merges(block);
+    block->width = block->merged ? c : block->head_dim;
+    block->inner = block->heads * block->width;
+    block->row = (block->merged ? 2 : 3) * block->inner;
+    if (block->merged) {
+        sv_linear_init_made(&block->qkv, &block->base, block->row, c);
+    } else {
+        sv_linear_init(&block->qkv, &block->base, block->row, c, block->weight, block->bias);
+        sv_linear_init(&block->proj, &block->base, c, block->inner, block->proj.weight,
+                       block->proj.bias);
+    }
+    if (block->width % SV_GEMM_GROUP == 0)
+        block->qkv.forward.group = block->width;
 }
 
 svit_status sv_attention_create(sv_layer **out, svit_context *context,
@@ -190,13 +237,13 @@ svit_status sv_attention_create(sv_layer **out, svit_context *context,
     block->base.in = block->base.out = options->map;
     block->heads = options->heads;
     block->head_dim = options->head_dim;
-    block->inner = options->heads * options->head_dim;
     block->per_head = options->per_head;
     block->masked = options->masked;
     block->eps = (real)options->eps;
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->threshold, &block->scale, options->dropout);
-    find_parameters(block, table, options);
+    find_parameters(block, table, &options->names);
+    make_products(block);
     *out = &block->base;
     return SVIT_OK;
 }

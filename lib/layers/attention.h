@@ -5,11 +5,19 @@
 #include "layers/create.h"
 #include "layers/shares.h"
 
+/* What a head's products are made of. In the merged form (attention_merge.c) they are as wide as a
+ * token: the normalised tokens themselves are the keys, of all heads, and a head's values are its
+ * share of the branch. */
 typedef struct attention_block {
     sv_layer base;
-    size_t heads, head_dim, inner; /* inner = heads * head_dim */
-    sv_linear qkv, proj;
-    int identity;                  /* no projection: inner is the width */
+    size_t heads, head_dim;
+    int merged;
+    size_t width, inner;           /* of a query and a value; inner = heads * width */
+    size_t row;                    /* of all that qkv makes of a token: 3 inner, merged 2 inner */
+    sv_linear qkv;                 /* queries, keys and values; merged: queries and values */
+    sv_linear proj;                /* merged: its bias alone is used */
+    size_t weight, bias;           /* offsets: of queries, keys and values in the model */
+    int identity;                  /* no projection: inner is the channels */
     size_t norm_weight, norm_bias; /* offsets */
     size_t temperature;            /* offset; SV_NO_PARAMETER: 1 / sqrt(d) */
     int per_head;                  /* a factor for each head; else one divisor */
@@ -22,10 +30,11 @@ typedef struct attention_block {
 
 /* What stays from forward to backward; queries, keys and values are made once more. */
 typedef struct attention_saved {
-    real *mean, *rstd; /* [tokens] */
-    real *o;           /* [tokens, inner]: the heads' outputs */
-    uint32_t *mask;    /* [n * heads * blocks, T] bits of 32 queries, NULL without dropout */
-    real *path;        /* [n], NULL without DropPath */
+    real *mean, *rstd;  /* [tokens] */
+    real *o;            /* [tokens, inner]: the heads' outputs; merged: NULL, nothing needs them */
+    real *most, *share; /* [n, heads, T]: of the softmax (sv_attention_rows) */
+    uint32_t *mask;     /* [n * heads * blocks, T] bits of 32 queries, NULL without dropout */
+    real *path;         /* [n], NULL without DropPath */
 } attention_saved;
 
 /* Gradients that are sums over images. */
@@ -40,17 +49,25 @@ enum {
     ATTENTION_SHARES
 };
 
-/* A worker's scratch, for one image. Scores are made for so many queries at a time that they stay
- * in cache: memory is linear in the tokens. */
+/* What the heads of an image leave. */
+typedef struct attention_heads {
+    real *o;            /* [T, inner] */
+    real *most, *share; /* [heads, T] */
+} attention_heads;
+
+/* A worker's scratch, for one image; w is the block's width. Scores are made for so many queries at
+ * a time that they stay in cache: memory is linear in the tokens. */
 typedef struct attention_work {
-    real *xn, *qkv;               /* [T, c], [T, 3 inner] */
-    real *o;                      /* [T, inner]: of the forward */
+    real *xn, *qkv;               /* [T, c], [T, row] */
+    attention_heads heads;        /* of the forward; most and share in inference */
     real *dbranch, *dxn;          /* [T, c] */
-    real *doutput, *dqkv;         /* [T, inner], [T, 3 inner] */
+    real *dkeys;                  /* [T, c]: merged, of the tokens as keys */
+    real *doutput, *dqkv;         /* [T, inner], merged: dbranch; [T, row] */
     real *scores, *p, *kept, *dp; /* [queries, T] */
-    sv_operand keys_t, values_t;  /* [d, T] */
-    sv_operand keys, values;      /* [T, d] */
-    sv_operand queries, doutputs; /* [queries, d] */
+    sv_operand keys_t, values_t;  /* [w, T] */
+    sv_operand keys, values;      /* [T, w] */
+    sv_operand queries, doutputs; /* [queries, w]; doutputs merged: of every block of queries */
+    size_t doutputs_bytes;        /* of one block's */
     void *left;                   /* what is made of xn, in inference */
     void *weight_scratch;         /* of a weight gradient */
 } attention_work;
@@ -76,24 +93,45 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
 attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved);
 
 /* A block of scores of one head of an image, from query `first`. */
-sv_attention_rows sv_attention_rows_of(const attention_call *call, size_t image, size_t head,
-                                       size_t first);
+sv_attention_rows sv_attention_rows_of(const attention_call *call, const attention_heads *heads,
+                                       size_t image, size_t head, size_t first);
+
+/* Where the heads of an image write: to what is kept, or to a worker's scratch. */
+attention_heads sv_attention_heads(const attention_call *call, const attention_work *work,
+                                   size_t image);
 
 /* The first mask word of an image's head; NULL without dropout. */
 uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t head);
 
-/* work's xn = norm(x) of an image. */
-void sv_attention_normalise(const attention_call *call, const attention_work *work, size_t image);
+/* work's xn = norm(x) of an image; merged: as keys too. */
+void sv_attention_normalise(const attention_call *call, attention_work *work, size_t image);
 
-/* One head of one image, from work's qkv to its columns of o[T, inner]. */
-void sv_attention_head(const attention_call *call, attention_work *work, real *o, size_t image,
-                       size_t head);
+/* One head of one image, from work's qkv to its columns of o. */
+void sv_attention_head(const attention_call *call, attention_work *work,
+                       const attention_heads *heads, size_t image, size_t head);
 
-/* y = x + path (o Wproj^T + b) for `rows` rows from token `first` of the batch. */
-void sv_attention_finish(const attention_call *call, const real *o, size_t first, size_t rows);
+/* y = x + path (o Wproj^T + b), merged y = x + path (sum of the heads' o + b), for `rows` rows of
+ * an image from number `row`. */
+void sv_attention_finish(const attention_call *call, const attention_heads *heads, size_t image,
+                         size_t row, size_t rows);
 
 /* The forward of a call, in inference, on few images. */
 void sv_attention_few(const attention_call *call);
+
+/* Whether heads of `head_dim` are cheaper merged, over so many tokens. */
+bool sv_attention_merges(const attention_block *block);
+
+/* sv_layer_class.made_elements and make_weights of the merged form. */
+size_t sv_attention_made_elements(const sv_layer *layer);
+void sv_attention_make_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
+
+/* What that needs of a worker's scratch. */
+size_t sv_attention_make_bytes(const attention_block *block, const sv_run *run);
+
+/* Adds to the model's gradients what those of the merged weight dw[2 inner, c] and bias
+ * dbias[2 inner] come to, by the pool. */
+void sv_attention_add_made(const attention_block *block, const sv_run *run, const real *dw,
+                           const real *dbias);
 
 void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
                           const real *x);

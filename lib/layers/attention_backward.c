@@ -7,10 +7,31 @@
 
 /* One head of one image at work. */
 typedef struct head_rows {
-    const real *q, *k, *v; /* [T, d] in rows of 3 inner */
+    const real *q, *k, *v; /* [T, w] in rows of block->row, k of key_row */
     real *dq, *dk, *dv;    /* likewise */
-    const real *doutput;   /* [T, d] in rows of inner */
+    const real *doutput;   /* [T, w] in rows of output_row */
+    size_t key_row, output_row;
+    int shares; /* merged, and not the first head: dk and what is packed of keys and doutput are
+                   there */
 } head_rows;
+
+/* doutput of a block of queries as a right-hand side, made by the first of the heads that share it.
+ */
+static sv_operand block_doutputs(const attention_call *call, const attention_work *work,
+                                 const head_rows *head, const sv_attention_rows *rows)
+{
+    const sv_run *run = call->run;
+    size_t number = call->block->merged ? rows->first_row / call->queries : 0;
+    sv_operand operand = {.b = head->doutput + rows->first_row * head->output_row,
+                          .k = rows->rows,
+                          .n = call->block->width,
+                          .row = head->output_row,
+                          .column = 1,
+                          .packed = (char *)work->doutputs.packed + number * work->doutputs_bytes};
+    if (!head->shares)
+        run->gemm->activations->pack(run->context->kernels, &operand);
+    return operand;
+}
 
 /* A block of queries: scores = q k^T, p = softmax(scale scores), and the gradients of all that they
  * touch.  dv += (keep p)^T do;  dp = do v^T;  ds = scale p (keep dp - sum(keep dp p));  dq = ds k;
@@ -20,51 +41,77 @@ static real attend_backward(const attention_call *call, attention_work *work, co
 {
     const attention_block *block = call->block;
     const sv_kernels *kernels = call->run->context->kernels;
-    size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
+    size_t tokens = call->tokens, w = block->width, row = block->row;
     size_t first = rows->first_row, here = rows->rows;
-    const real *q = head->q + first * row, *doutput = head->doutput + first * block->inner;
+    const real *q = head->q + first * row, *doutput = head->doutput + first * head->output_row;
     real *kept = rows->mask ? work->kept : work->p, *ds = work->dp;
     const sv_run *run = call->run;
     sv_output scores = {work->scores, tokens, 0, NULL, NULL},
               dp = {work->dp, tokens, 0, NULL, NULL};
     sv_output dv = {head->dv, row, first > 0, NULL, NULL},
-              dk = {head->dk, row, first > 0, NULL, NULL};
+              dk = {head->dk, head->key_row, first > 0 || head->shares, NULL, NULL};
     sv_output dq = {head->dq + first * row, row, 0, NULL, NULL};
-    sv_left left_q = {q, row, 1, NULL}, left_doutput = {doutput, block->inner, 1, NULL};
+    sv_left left_q = {q, row, 1, NULL}, left_doutput = {doutput, head->output_row, 1, NULL};
     sv_left left_ds = {ds, tokens, 1, NULL}, ds_t = {ds, 1, tokens, NULL},
             kept_t = {kept, 1, tokens, NULL};
     sv_multiply(run, &scores, &left_q, &work->keys_t, here);
-    kernels->attention_softmax(work->p, kept, work->scores, rows);
-    sv_operand_pack(run, &work->doutputs, doutput, block->inner, 1, here, d);
-    sv_multiply(run, &dv, &kept_t, &work->doutputs, tokens);
+    kernels->attention_softmax_again(work->p, kept, work->scores, rows);
+    sv_operand doutputs = block_doutputs(call, work, head, rows);
+    sv_multiply(run, &dv, &kept_t, &doutputs, tokens);
 
     sv_multiply(run, &dp, &left_doutput, &work->values_t, here);
-    real dscale = kernels->attention_softmax_backward(ds, work->p, work->dp, work->scores, rows);
+    real dscale = kernels->attention_softmax_backward(
+        ds, work->p, kept, work->dp, block->temperature == SV_NO_PARAMETER ? NULL : work->scores,
+        rows);
     sv_multiply(run, &dq, &left_ds, &work->keys, here);
-    sv_operand_pack(run, &work->queries, q, row, 1, here, d);
+    sv_operand_pack(run, &work->queries, q, row, 1, here, w);
     sv_multiply(run, &dk, &ds_t, &work->queries, tokens);
     return dscale;
+}
+
+static head_rows head_of(const attention_block *block, const attention_work *work, size_t number)
+{
+    size_t row = block->row, inner = block->inner, c = block->base.in.channels;
+    size_t at = number * block->width;
+    const real *qkv = work->qkv + at;
+    real *dqkv = work->dqkv + at;
+    head_rows head = {.q = qkv, .v = qkv + row - inner, .dq = dqkv, .dv = dqkv + row - inner};
+    if (block->merged) {
+        head.k = work->xn;
+        head.dk = work->dkeys;
+        head.doutput = work->doutput;
+        head.key_row = head.output_row = c;
+        head.shares = number > 0;
+    } else {
+        head.k = qkv + inner;
+        head.dk = dqkv + inner;
+        head.doutput = work->doutput + at;
+        head.key_row = row;
+        head.output_row = inner;
+    }
+    return head;
+}
+
+static void pack_keys(const attention_call *call, attention_work *work, const real *k, size_t row)
+{
+    size_t w = call->block->width;
+    sv_operand_pack(call->run, &work->keys_t, k, 1, row, w, call->tokens);
+    sv_operand_pack(call->run, &work->keys, k, row, 1, call->tokens, w);
 }
 
 static real head_backward(const attention_call *call, attention_work *work, size_t image,
                           size_t number)
 {
     const attention_block *block = call->block;
-    size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner, at = number * d;
-    const real *qkv = work->qkv + at;
-    real *dqkv = work->dqkv + at, dscale = 0;
-    head_rows head = {.q = qkv,
-                      .k = qkv + block->inner,
-                      .v = qkv + 2 * block->inner,
-                      .dq = dqkv,
-                      .dk = dqkv + block->inner,
-                      .dv = dqkv + 2 * block->inner,
-                      .doutput = work->doutput + at};
-    sv_operand_pack(call->run, &work->keys_t, head.k, 1, row, d, tokens);
-    sv_operand_pack(call->run, &work->values_t, head.v, 1, row, d, tokens);
-    sv_operand_pack(call->run, &work->keys, head.k, row, 1, tokens, d);
+    size_t tokens = call->tokens;
+    attention_heads heads = sv_attention_heads(call, work, image);
+    head_rows head = head_of(block, work, number);
+    real dscale = 0;
+    if (!head.shares)
+        pack_keys(call, work, head.k, head.key_row);
+    sv_operand_pack(call->run, &work->values_t, head.v, 1, block->row, block->width, tokens);
     for (size_t first = 0; first < tokens; first += call->queries) {
-        sv_attention_rows rows = sv_attention_rows_of(call, image, number, first);
+        sv_attention_rows rows = sv_attention_rows_of(call, &heads, image, number, first);
         dscale += attend_backward(call, work, &head, &rows);
     }
     return dscale;
@@ -81,21 +128,20 @@ static void add_weights(const attention_call *call, const attention_work *work, 
     const attention_block *block = call->block;
     const svit_context *context = call->run->context;
     const sv_gemm *gemm = call->run->gemm;
-    size_t tokens = call->tokens, c = block->base.in.channels, wide = 3 * block->inner;
-    const real *o = call->saved.o + image * tokens * block->inner;
+    size_t tokens = call->tokens, c = block->base.in.channels, row = block->row;
     sv_gemm_multiply_transposed(gemm, context->kernels, share_of(call, SHARE_QKV_WEIGHT, image), c,
-                                work->dqkv, wide, work->xn, c, wide, c, tokens,
-                                work->weight_scratch);
-    context->kernels->add_rows(share_of(call, SHARE_QKV_BIAS, image), work->dqkv, tokens, wide);
-    if (!block->identity)
-        sv_gemm_multiply_transposed(
-            gemm, context->kernels, share_of(call, SHARE_PROJ_WEIGHT, image), block->inner,
-            work->dbranch, c, o, block->inner, c, block->inner, tokens, work->weight_scratch);
+                                work->dqkv, row, work->xn, c, row, c, tokens, work->weight_scratch);
+    context->kernels->add_rows(share_of(call, SHARE_QKV_BIAS, image), work->dqkv, tokens, row);
+    if (call->saved.o && !block->identity)
+        sv_gemm_multiply_transposed(gemm, context->kernels,
+                                    share_of(call, SHARE_PROJ_WEIGHT, image), block->inner,
+                                    work->dbranch, c, call->saved.o + image * tokens * block->inner,
+                                    block->inner, c, block->inner, tokens, work->weight_scratch);
     context->kernels->add_rows(share_of(call, SHARE_PROJ_BIAS, image), work->dbranch, tokens, c);
 }
 
-/* xn and qkv once more;  dbranch = path dy;  do = dbranch Wproj;  dqkv by heads;
- * dxn = dqkv Wqkv;  dx = dy + norm'(dxn) */
+/* xn and qkv once more;  dbranch = path dy;  do = dbranch Wproj, merged dbranch;  dqkv by heads;
+ * dxn = dqkv Wqkv, merged + dkeys;  dx = dy + norm'(dxn) */
 static void image_backward(const attention_call *call, attention_work *work, size_t image)
 {
     const attention_block *block = call->block;
@@ -113,12 +159,14 @@ static void image_backward(const attention_call *call, attention_work *work, siz
                                (sv_rows){token, tokens, c, c});
     if (block->identity)
         memcpy(work->doutput, work->dbranch, tokens * c * sizeof(real));
-    else
+    else if (!block->merged)
         sv_linear_backward(&block->proj, run, work->doutput, work->dbranch, tokens, NULL);
     for (size_t head = 0; head < block->heads; head++)
         share_of(call, SHARE_SCALE, image)[head] += head_backward(call, work, image, head);
     add_weights(call, work, image);
     sv_linear_backward(&block->qkv, run, work->dxn, work->dqkv, tokens, NULL);
+    if (block->merged)
+        kernels->add(work->dxn, work->dkeys, tokens * c);
     kernels->norm_backward_parameters(share_of(call, SHARE_NORM_WEIGHT, image),
                                       share_of(call, SHARE_NORM_BIAS, image), work->dxn, x, mean,
                                       rstd, tokens, c);
@@ -157,6 +205,17 @@ static void add_scale(const attention_call *call, size_t groups)
             gradient[0] -= dscale[i] / (tau * tau);
 }
 
+/* Of the weights that the model has not the groups' shares are added up here. */
+static void add_made(const attention_call *call, size_t groups)
+{
+    const sv_share *weight = &call->shares[SHARE_QKV_WEIGHT];
+    const sv_share *bias = &call->shares[SHARE_QKV_BIAS];
+    const sv_kernels *kernels = call->run->context->kernels;
+    kernels->add_rows(weight->shares, sv_share_of(weight, 1), groups - 1, weight->elements);
+    kernels->add_rows(bias->shares, sv_share_of(bias, 1), groups - 1, bias->elements);
+    sv_attention_add_made(call->block, call->run, weight->shares, bias->shares);
+}
+
 void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                            const real *dy, const real *x)
 {
@@ -170,4 +229,6 @@ void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved
     sv_pool_run(run->context->pool, group_task, &call, groups);
     sv_shares_add(run, call.shares, ATTENTION_SHARES, groups);
     add_scale(&call, groups);
+    if (call.block->merged)
+        add_made(&call, groups);
 }

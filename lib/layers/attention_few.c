@@ -8,7 +8,8 @@ enum { ROWS = 32 };
 
 typedef struct few_call {
     const attention_call *call;
-    real *o;       /* of the image at work, in the first worker's scratch: all write to it */
+    attention_heads
+        heads;     /* of the image at work, in the first worker's scratch: all write there */
     size_t shares; /* of the heads */
     size_t image;
 } few_call;
@@ -20,10 +21,10 @@ static void fetch_head(const attention_block *block, const sv_run *run, size_t h
     enum { LINE = 64 };
     const sv_operand *b = &block->qkv.forward;
     const sv_kernels *kernels = run->context->kernels;
-    size_t d = block->head_dim;
-    for (size_t first = head * d; first < b->n; first += block->inner) {
+    size_t w = block->width;
+    for (size_t first = head * w; first < b->n; first += block->inner) {
         size_t from = run->gemm->packed_bytes(kernels, b->k, first);
-        size_t end = run->gemm->packed_bytes(kernels, b->k, first + d);
+        size_t end = run->gemm->packed_bytes(kernels, b->k, first + w);
         for (; from < end; from += LINE)
             __builtin_prefetch((const char *)b->packed + from, 0, 2);
     }
@@ -34,7 +35,7 @@ static void heads_task(void *argument, size_t share, uint32_t worker)
     const few_call *few = argument;
     const attention_call *call = few->call;
     const attention_block *block = call->block;
-    size_t d = block->head_dim, wide = 3 * block->inner;
+    size_t w = block->width;
     size_t head = share * block->heads / few->shares;
     size_t end = (share + 1) * block->heads / few->shares;
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
@@ -44,12 +45,12 @@ static void heads_task(void *argument, size_t share, uint32_t worker)
     /* Made ready once, for the products of several heads. */
     sv_left xn = sv_left_make(call->run, work.xn, call->tokens, block->base.in.channels, work.left);
     for (; head < end; head++) {
-        for (size_t first = head * d; first < wide; first += block->inner)
+        for (size_t first = head * w; first < block->row; first += block->inner)
             sv_linear_forward_part(&block->qkv, call->run, work.qkv, &xn, call->tokens,
-                                   (sv_columns){first, d}, NULL);
+                                   (sv_columns){first, w}, NULL);
         if (head + 1 < end)
             fetch_head(block, call->run, head + 1);
-        sv_attention_head(call, &work, few->o, few->image, head);
+        sv_attention_head(call, &work, &few->heads, few->image, head);
     }
 }
 
@@ -58,9 +59,8 @@ static void finish_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const few_call *few = argument;
     const attention_call *call = few->call;
-    size_t first = task * ROWS;
-    sv_attention_finish(call, few->o + first * call->block->inner,
-                        few->image * call->tokens + first, sv_tile_here(call->tokens, first, ROWS));
+    size_t row = task * ROWS;
+    sv_attention_finish(call, &few->heads, few->image, row, sv_tile_here(call->tokens, row, ROWS));
 }
 
 void sv_attention_few(const attention_call *call)
@@ -70,7 +70,7 @@ void sv_attention_few(const attention_call *call)
     size_t heads = call->block->heads, threads = sv_pool_threads(pool);
     sv_arena arena = {.base = sv_worker_scratch(run, 0)};
     few_call few = {.call = call,
-                    .o = sv_attention_work(&arena, call->block, run).o,
+                    .heads = sv_attention_work(&arena, call->block, run).heads,
                     .shares = heads < threads ? heads : threads};
     for (; few.image < run->n; few.image++) {
         sv_pool_run(pool, heads_task, &few, few.shares);

@@ -8,7 +8,7 @@
 /* In inference, so few images that there may be more workers. */
 enum { FEW_IMAGES = 3 };
 
-void sv_attention_normalise(const attention_call *call, const attention_work *work, size_t image)
+void sv_attention_normalise(const attention_call *call, attention_work *work, size_t image)
 {
     const attention_block *block = call->block;
     const attention_saved *saved = &call->saved;
@@ -20,58 +20,95 @@ void sv_attention_normalise(const attention_call *call, const attention_work *wo
     call->run->context->kernels->layer_norm(work->xn, mean, rstd, call->in + token * c,
                                             weights + block->norm_weight,
                                             weights + block->norm_bias, tokens, c, block->eps);
+    if (block->merged)
+        sv_operand_pack(call->run, &work->keys_t, work->xn, 1, c, c, tokens);
+}
+
+/* Whether the caller asks for this layer's attention weights. */
+static int is_shown(const attention_call *call)
+{
+    return call->run->attention && call->run->attention_layer == call->block->base.number;
+}
+
+/* Whether the softmax leaves the weights' last factor to the sum over the heads, which is shorter.
+ */
+static int is_unscaled(const attention_call *call)
+{
+    return call->block->merged && !call->saved.mask && !is_shown(call);
 }
 
 /* Queries first.. of one head: o = dropout(softmax(scale q k^T)) v */
-static void attend(const attention_call *call, const attention_work *work, real *o, size_t image,
-                   size_t head, size_t first)
+static void attend(const attention_call *call, const attention_work *work,
+                   const attention_heads *heads, size_t image, size_t head, size_t first)
 {
     const attention_block *block = call->block;
     const sv_run *run = call->run;
     const sv_kernels *kernels = run->context->kernels;
-    size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
-    sv_attention_rows rows = sv_attention_rows_of(call, image, head, first);
+    size_t tokens = call->tokens, w = block->width, row = block->row;
+    sv_attention_rows rows = sv_attention_rows_of(call, heads, image, head, first);
     real *p = work->scores;
     sv_output scores = {p, tokens, 0, NULL, NULL},
-              output = {o + first * block->inner + head * d, block->inner, 0, NULL, NULL};
-    sv_left queries = {work->qkv + first * row + head * d, row, 1, NULL},
+              output = {heads->o + first * block->inner + head * w, block->inner, 0, NULL, NULL};
+    sv_left queries = {work->qkv + first * row + head * w, row, 1, NULL},
             kept = {p, tokens, 1, NULL};
     sv_multiply(run, &scores, &queries, &work->keys_t, rows.rows);
+    rows.unscaled = is_unscaled(call);
     kernels->attention_softmax(p, p, p, &rows);
-    if (run->attention && run->attention_layer == block->base.number)
+    if (is_shown(call))
         memcpy(run->attention + ((image * block->heads + head) * tokens + first) * tokens, p,
                rows.rows * tokens * sizeof(real));
     sv_multiply(run, &output, &kept, &work->values, rows.rows);
 }
 
-void sv_attention_head(const attention_call *call, attention_work *work, real *o, size_t image,
-                       size_t head)
+void sv_attention_head(const attention_call *call, attention_work *work,
+                       const attention_heads *heads, size_t image, size_t head)
 {
     const attention_block *block = call->block;
-    size_t tokens = call->tokens, d = block->head_dim, row = 3 * block->inner;
-    const real *keys = work->qkv + block->inner + head * d, *values = keys + block->inner;
+    size_t tokens = call->tokens, w = block->width, row = block->row;
+    const real *values = work->qkv + row - block->inner + head * w;
     uint32_t *mask = sv_attention_mask(call, image, head);
-    sv_operand_pack(call->run, &work->keys_t, keys, 1, row, d, tokens);
-    sv_operand_pack(call->run, &work->values, values, row, 1, tokens, d);
+    if (!block->merged)
+        sv_operand_pack(call->run, &work->keys_t, values - block->inner, 1, row, w, tokens);
+    sv_operand_pack(call->run, &work->values, values, row, 1, tokens, w);
     if (mask)
         sv_dropout_mask(call->run, block->base.number, 0, block->threshold, mask,
                         (image * block->heads + head) * call->mask_blocks, call->mask_blocks,
                         tokens);
     for (size_t first = 0; first < tokens; first += call->queries)
-        attend(call, work, o, image, head, first);
+        attend(call, work, heads, image, head, first);
 }
 
-void sv_attention_finish(const attention_call *call, const real *o, size_t first, size_t rows)
+static void sum_heads(const attention_call *call, const attention_heads *heads, size_t image,
+                      size_t row, size_t rows)
+{
+    const attention_block *block = call->block;
+    size_t first = image * call->tokens + row, c = block->base.in.channels;
+    const sv_head_sum sum = {.o = heads->o + row * block->inner,
+                             .bias = sv_linear_bias(&block->proj, call->run),
+                             .share = is_unscaled(call) ? heads->share + row : NULL,
+                             .path = call->saved.path ? call->saved.path[image] : 1,
+                             .heads = block->heads,
+                             .tokens = call->tokens,
+                             .rows = rows,
+                             .c = c};
+    call->run->context->kernels->attention_sum(call->out + first * c, call->in + first * c, &sum);
+}
+
+void sv_attention_finish(const attention_call *call, const attention_heads *heads, size_t image,
+                         size_t row, size_t rows)
 {
     const attention_block *block = call->block;
     const sv_run *run = call->run;
-    size_t c = block->base.in.channels;
+    size_t first = image * call->tokens + row, c = block->base.in.channels;
+    const real *o = heads->o + row * block->inner;
     real *y = call->out + first * c;
     const sv_epilogue epilogue = {.first_token = first,
                                   .shortcut = call->in + first * c,
                                   .path = call->saved.path,
                                   .image_tokens = call->tokens};
-    if (block->identity)
+    if (block->merged)
+        sum_heads(call, heads, image, row, rows);
+    else if (block->identity)
         run->context->kernels->residual(y, epilogue.shortcut, o, SV_NOT_DROPPED, epilogue.path,
                                         call->tokens, (sv_rows){first, rows, c, c});
     else
@@ -86,14 +123,15 @@ static void image_task(void *argument, size_t image, uint32_t worker)
     size_t tokens = call->tokens;
     sv_arena arena = {.base = sv_worker_scratch(run, worker)};
     attention_work work = sv_attention_work(&arena, block, run);
+    attention_heads heads = sv_attention_heads(call, &work, image);
     sv_attention_normalise(call, &work, image);
     sv_linear_forward(&block->qkv, run, work.qkv, work.xn, tokens, NULL);
     for (size_t head = 0; head < block->heads; head++)
-        sv_attention_head(call, &work, work.o, image, head);
-    sv_attention_finish(call, work.o, image * tokens, tokens);
+        sv_attention_head(call, &work, &heads, image, head);
+    sv_attention_finish(call, &heads, image, 0, tokens);
     /* What is kept is far away: one copy of it costs less than products that write there. */
     if (call->saved.o)
-        memcpy(call->saved.o + image * tokens * block->inner, work.o,
+        memcpy(call->saved.o + image * tokens * block->inner, heads.o,
                tokens * block->inner * sizeof(real));
 }
 

@@ -36,6 +36,17 @@ void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, s
         take_linear(layer, linear);
 }
 
+void sv_linear_init_made(sv_linear *linear, sv_layer *layer, size_t out, size_t in)
+{
+    sv_linear_init(linear, layer, out, in, SV_NO_PARAMETER, SV_NO_PARAMETER);
+    take_linear(layer, linear);
+}
+
+const real *sv_linear_bias(const sv_linear *linear, const sv_run *run)
+{
+    return linear->bias == SV_NO_PARAMETER ? linear->made_bias : run->weights + linear->bias;
+}
+
 void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,
                      size_t column, size_t k, size_t n)
 {
@@ -58,8 +69,7 @@ static void multiply(const sv_run *run, const sv_output *c, const sv_left *a, co
 void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
                             size_t tokens, sv_columns columns, const sv_epilogue *epilogue)
 {
-    const real *bias = linear->bias == SV_NO_PARAMETER ? NULL : run->weights + linear->bias;
-    sv_output out = {y, linear->out, 0, bias, epilogue};
+    sv_output out = {y, linear->out, 0, sv_linear_bias(linear, run), epilogue};
     multiply(run, &out, x, &linear->forward, tokens, columns);
 }
 

@@ -7,11 +7,12 @@
 #include "kernels/gemm.h"
 
 /* A weight [out, in] and a bias [out], at `weight` and `bias` in the flat arrays; bias
- * SV_NO_PARAMETER: none. */
+ * SV_NO_PARAMETER: none. Or of the layer's own making, wherever that has put them. */
 typedef struct sv_linear {
     size_t out, in, weight, bias;
-    sv_operand forward;  /* y = x W^T + b: [in, out] */
-    sv_operand backward; /* dx = dy W: [out, in] */
+    const real *made, *made_bias; /* NULL: those of the model */
+    sv_operand forward;           /* y = x W^T + b: [in, out] */
+    sv_operand backward;          /* dx = dy W: [out, in] */
 } sv_linear;
 
 /* Sets `linear`, and makes it one of the layer's products; not where `weight` is SV_NO_PARAMETER: a
@@ -19,10 +20,17 @@ typedef struct sv_linear {
 void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, size_t weight,
                     size_t bias);
 
+/* A product whose weight and bias the layer makes of others (sv_layer_class.make_weights). */
+void sv_linear_init_made(sv_linear *linear, sv_layer *layer, size_t out, size_t in);
+
 /* Packed copies of a layer's weights, in `memory` of sv_pack_bytes: those that the forward reads,
- * or those that the backward of a run that trains reads; different workers may make them. */
+ * or those that the backward of a run that trains reads; different workers may make them, of which
+ * `worker` is one. */
 size_t sv_pack_bytes(const sv_layer *layer, const sv_run *run);
-void sv_pack(sv_layer *layer, const sv_run *run, char *memory, int backward);
+void sv_pack(sv_layer *layer, const sv_run *run, char *memory, int backward, uint32_t worker);
+
+/* NULL: none. */
+const real *sv_linear_bias(const sv_linear *linear, const sv_run *run);
 
 /* y[tokens, out] = x[tokens, in] W^T + b, and dx[tokens, in] = dy[tokens, out] W: on this thread
  * alone. y and dx then go through the epilogue; NULL: none. */

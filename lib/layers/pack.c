@@ -1,5 +1,5 @@
 /* The packed copies of a layer's weights: of each product what the forward reads, and behind it, to
- * train, what the backward reads. */
+ * train, what the backward reads. Before them the weights that the layer makes itself. */
 #include "layers/linear.h"
 
 static size_t operand_bytes(const sv_operand *operand, const sv_run *run)
@@ -16,6 +16,14 @@ static size_t linear_bytes(const sv_linear *linear, const sv_run *run)
            (run->training ? operand_bytes(&linear->backward, run) : 0);
 }
 
+static size_t made_bytes(const sv_layer *layer)
+{
+    sv_arena arena = {0};
+    if (layer->class->made_elements)
+        sv_arena_reals(&arena, layer->class->made_elements(layer), 1);
+    return arena.bytes;
+}
+
 static void pack_operand(sv_operand *operand, const sv_run *run, const real *weight, char *memory)
 {
     operand->b = weight;
@@ -25,27 +33,44 @@ static void pack_operand(sv_operand *operand, const sv_run *run, const real *wei
 
 static void pack_linear(sv_linear *linear, const sv_run *run, char *memory, int backward)
 {
-    const real *weight = run->weights + linear->weight;
+    const real *weight = linear->made ? linear->made : run->weights + linear->weight;
     if (backward)
         pack_operand(&linear->backward, run, weight, memory + operand_bytes(&linear->forward, run));
     else
         pack_operand(&linear->forward, run, weight, memory);
-    if (run->packed && backward == run->training)
+    if (run->packed && !linear->made && backward == run->training)
         run->packed(run->packed_argument, linear->weight);
 }
 
 size_t sv_pack_bytes(const sv_layer *layer, const sv_run *run)
 {
-    size_t bytes = 0;
+    size_t bytes = made_bytes(layer);
     for (size_t i = 0; i < SV_LAYER_LINEARS && layer->linears[i]; i++)
         bytes += linear_bytes(layer->linears[i], run);
     return bytes;
 }
 
-void sv_pack(sv_layer *layer, const sv_run *run, char *memory, int backward)
+static void pack_linears(const sv_layer *layer, const sv_run *run, char *memory, int backward)
 {
     for (size_t i = 0; i < SV_LAYER_LINEARS && layer->linears[i]; i++) {
         pack_linear(layer->linears[i], run, memory, backward);
         memory += linear_bytes(layer->linears[i], run);
     }
+}
+
+/* One worker makes the weights of a layer and packs them both ways. */
+static void pack_made(sv_layer *layer, const sv_run *run, char *memory, uint32_t worker)
+{
+    char *packed = memory + made_bytes(layer);
+    layer->class->make_weights(layer, run, (real *)memory, sv_worker_scratch(run, worker));
+    for (int backward = 0; backward <= run->training; backward++)
+        pack_linears(layer, run, packed, backward);
+}
+
+void sv_pack(sv_layer *layer, const sv_run *run, char *memory, int backward, uint32_t worker)
+{
+    if (made_bytes(layer) == 0)
+        pack_linears(layer, run, memory, backward);
+    else if (!backward)
+        pack_made(layer, run, memory, worker);
 }

@@ -5,9 +5,10 @@
 #include "layers/chance.h"
 
 /* A tile's rows: in what is saved for the backward, or in the worker's scratch. u, GELU's input, is
- * NULL where it is not kept. */
+ * NULL where it is not kept; moved, where xs is made, where it is the block's input itself. */
 typedef struct tile_rows {
-    real *xs, *mean, *rstd, *u, *a, *xn;
+    const real *xs;
+    real *moved, *mean, *rstd, *u, *a, *xn;
 } tile_rows;
 
 static tile_rows find_rows(const shift_call *call, size_t first, uint32_t worker)
@@ -20,14 +21,16 @@ static tile_rows find_rows(const shift_call *call, size_t first, uint32_t worker
     if (call->run->training)
         rows.u = call->saved.u + first * block->hidden;
     if (call->saved.xs) {
-        rows.xs = call->saved.xs + first * c;
+        rows.moved = call->saved.xs + first * c;
         rows.mean = call->saved.mean + first;
         rows.rstd = call->saved.rstd + first;
     } else {
-        rows.xs = sv_arena_reals(&arena, call->tile, c);
+        real *moved = sv_arena_reals(&arena, call->tile, c);
+        rows.moved = block->map.group > 0 ? moved : NULL;
         rows.mean = sv_arena_reals(&arena, call->tile, 2);
         rows.rstd = rows.mean + call->tile;
     }
+    rows.xs = rows.moved ? rows.moved : call->in + first * c;
     return rows;
 }
 
@@ -42,7 +45,8 @@ static void normalize(const shift_call *call, const tile_rows *rows, size_t firs
         kernels->norm_apply(rows->xn, rows->xs, rows->mean, rows->rstd, weight, bias, tokens, c);
         return;
     }
-    kernels->shift(rows->xs, call->in, &block->map, first, tokens);
+    if (rows->moved)
+        kernels->shift(rows->moved, call->in, &block->map, first, tokens);
     kernels->layer_norm(rows->xn, rows->mean, rows->rstd, rows->xs, weight, bias, tokens, c,
                         block->eps);
 }

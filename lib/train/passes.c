@@ -44,12 +44,11 @@ typedef struct pack_call {
  * read are gone before the packed copies are many. */
 static void pack_task(void *argument, size_t task, uint32_t worker)
 {
-    (void)worker;
     pack_call *call = argument;
     size_t place = call->session->layers.count - 1 - task / call->copies;
     sv_layer *layer = call->session->layers.layers[place];
     sv_run run = sv_session_layer_run(call->session, &call->run, layer);
-    sv_pack(layer, &run, call->session->packed[place], (int)(task % call->copies));
+    sv_pack(layer, &run, call->session->packed[place], (int)(task % call->copies), worker);
 }
 
 static void forget_weight(const void *model, size_t weight)

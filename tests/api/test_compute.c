@@ -15,6 +15,10 @@ static const char *const MODELS[] = {
     "\"depth\":2,\"heads\":2,\"head_dim\":24,\"mlp_dim\":64,\"head_units\":[32],"
     "\"num_classes\":10,\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"dropout\":0.1,"
     "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.1}",
+    /* Heads as wide as a token: their weights are merged. */
+    "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":48,"
+    "\"depth\":2,\"heads\":2,\"head_dim\":48,\"mlp_dim\":64,\"head_units\":[32],"
+    "\"num_classes\":10,\"dropout\":0.1,\"attention_dropout\":0.1,\"head_dropout\":0.1}",
 };
 enum {
     MODEL_COUNT = sizeof MODELS / sizeof *MODELS,

@@ -27,6 +27,13 @@ static const subject SUBJECTS[] = {
      "\"num_classes\":10,\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"dropout\":0.1,"
      "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.1}",
      20, 20},
+    /* Heads as wide as a token: their weights are merged. One picture has several blocks of rows.
+     */
+    {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":16,"
+     "\"depth\":2,\"heads\":2,\"head_dim\":16,\"mlp_dim\":32,\"head_units\":[32],"
+     "\"num_classes\":10,\"attention\":\"lsa\",\"dropout\":0.1,"
+     "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.1}",
+     20, 20},
 };
 static const uint32_t THREADS[] = {1, 2, 3, 8};
 
@@ -169,6 +176,8 @@ static const char *const WIDE[] = {
     "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":48,"
     "\"depth\":2,\"heads\":3,\"head_dim\":16,\"mlp_dim\":400,\"head_units\":[601],"
     "\"num_classes\":10,\"attention\":\"lsa\",\"mlp_last_gelu\":false}",
+    "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":48,"
+    "\"depth\":2,\"heads\":3,\"head_dim\":48,\"mlp_dim\":64,\"head_units\":[],\"num_classes\":10}",
 };
 enum { WIDE_COUNT = sizeof WIDE / sizeof *WIDE };
 

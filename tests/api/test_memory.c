@@ -12,7 +12,7 @@ static const char *const SUBJECTS[] = {
     "\"norm\":\"group\",\"patch_padding\":\"valid\",\"merge_padding\":\"valid\",\"dropout\":0.1,"
     "\"drop_path\":0.2}",
     "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":24,"
-    "\"depth\":5,\"heads\":2,\"head_dim\":12,\"mlp_dim\":48,\"head_units\":[32,16],"
+    "\"depth\":5,\"heads\":2,\"head_dim\":24,\"mlp_dim\":48,\"head_units\":[32,16],"
     "\"num_classes\":10,\"dropout\":0.1,\"attention_dropout\":0.1,\"head_dropout\":0.5,"
     "\"drop_path\":0.2}",
     "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":24,"
@@ -200,8 +200,8 @@ START_TEST(test_presets_spare_a_good_part_of_their_sessions)
         const char *name;
         double blocks, stages; /* of all that STORE takes, at most */
     } rows[] = {{"shiftvit-cifar10", 0.75, 0.6},
-                {"vit-cifar100", 0.55, 0.5},
-                {"slvit-cifar100", 0.65, 0.55}};
+                {"vit-cifar100", 0.75, 0.6},
+                {"slvit-cifar100", 0.75, 0.6}};
     svit_context *context = fit_context(1);
     svit_model_config model;
     svit_model *made = NULL;

@@ -16,6 +16,8 @@
     "{\"architecture\":\"vit\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,"           \
     "\"dim\":12,\"depth\":2,\"mlp_dim\":14,\"num_classes\":4"
 #define TWO_HEADS ",\"heads\":2,\"head_dim\":5"
+/* So wide that their weights are merged. */
+#define WIDE_HEADS ",\"heads\":2,\"head_dim\":15"
 
 static const char *const CONFIGS[] = {
     "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[2,1],\"num_classes\":5}",
@@ -45,11 +47,25 @@ static const char *const CONFIGS[] = {
                   "\"head_dropout\":0}",
     VIT ",\"heads\":1,\"head_dim\":12,\"head_units\":[],\"names\":\"paper\",\"qkv_bias\":false,"
         "\"pool\":\"class_token\",\"attention\":\"lsa\"}",
+    VIT WIDE_HEADS ",\"head_units\":[10,7]}",
+    VIT WIDE_HEADS ",\"head_units\":[10,7],\"tokenizer\":\"spt\",\"attention\":\"lsa\","
+                   "\"drop_path\":0.2}",
+    VIT WIDE_HEADS ",\"head_units\":[],\"attention\":\"lsa\",\"temperature\":\"multiply\","
+                   "\"qkv_bias\":false,\"names\":\"paper\",\"pool\":\"class_token\","
+                   "\"drop_path\":0.1,\"drop_path_rule\":\"constant\"}",
+    VIT WIDE_HEADS ",\"head_units\":[9],\"pool\":\"mean\",\"dropout\":0,"
+                   "\"attention_dropout\":0,\"head_dropout\":0}",
     /* 462 tokens: several blocks of queries. */
     "{\"architecture\":\"vit\",\"input_height\":88,\"input_width\":84,\"patch_size\":4,"
     "\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":3,\"mlp_dim\":5,\"head_units\":[],"
     "\"num_classes\":3,\"pool\":\"mean\",\"attention\":\"lsa\"}",
+    "{\"architecture\":\"vit\",\"input_height\":88,\"input_width\":84,\"patch_size\":4,"
+    "\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":7,\"mlp_dim\":5,\"head_units\":[],"
+    "\"num_classes\":3,\"pool\":\"mean\",\"attention\":\"lsa\"}",
     /* One token; and 1,025 with the class token. */
+    "{\"architecture\":\"vit\",\"input_height\":4,\"input_width\":4,\"patch_size\":4,"
+    "\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":7,\"mlp_dim\":5,\"head_units\":[],"
+    "\"num_classes\":3}",
     "{\"architecture\":\"vit\",\"input_height\":4,\"input_width\":4,\"patch_size\":4,"
     "\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":3,\"mlp_dim\":5,\"head_units\":[],"
     "\"num_classes\":3}",

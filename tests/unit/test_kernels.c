@@ -246,7 +246,9 @@ START_TEST(test_softmax_and_its_backward_follow_their_formulas)
         fill(dp, QUERIES * columns, 9);
         k->dropout_mask(mask, &source, 0, 2, columns);
         k->attention_softmax(p, call.mask ? kept : p, scores, &call);
-        double dscale = k->attention_softmax_backward(ds, p, dp, scores, &call), wanted_dscale = 0;
+        double wanted_dscale = 0;
+        double dscale =
+            k->attention_softmax_backward(ds, p, call.mask ? kept : p, dp, scores, &call);
         for (size_t r = 0; r < QUERIES; r++) {
             const float *s = scores + r * columns;
             double mean = 0;
@@ -268,6 +270,63 @@ START_TEST(test_softmax_and_its_backward_follow_their_formulas)
 }
 END_TEST
 
+/* By what the softmax leaves it is made again, to the same bits, and finished by others. */
+START_TEST(test_softmax_is_made_again)
+{
+    KERNELS(k);
+    static float scores[QUERIES * MOST_KEYS], p[QUERIES * MOST_KEYS], kept[QUERIES * MOST_KEYS];
+    static float p2[QUERIES * MOST_KEYS], kept2[QUERIES * MOST_KEYS];
+    float most[27 + QUERIES], share[27 + QUERIES];
+    uint32_t mask[2 * MOST_KEYS];
+    memset(mask, 0xA7, sizeof mask);
+    for (size_t at = 0; at < sizeof SOFTMAX / sizeof *SOFTMAX; at++) {
+        size_t columns = SOFTMAX[at].columns, bytes = QUERIES * columns * sizeof(float);
+        sv_attention_rows call = softmax_rows(&SOFTMAX[at], mask);
+        call.most = most;
+        call.share = share;
+        fill(scores, QUERIES * columns, 12);
+        k->attention_softmax(p, call.mask ? kept : p, scores, &call);
+        k->attention_softmax_again(p2, call.mask ? kept2 : p2, scores, &call);
+        ck_assert_mem_eq(p2, p, bytes);
+        if (call.mask)
+            ck_assert_mem_eq(kept2, kept, bytes);
+        call.mask = NULL;
+        call.unscaled = 1;
+        k->attention_softmax(p2, p2, scores, &call);
+        for (size_t i = 0; i < QUERIES * columns; i++)
+            ck_assert_float_eq(p2[i] * share[27 + i / columns], p[i]);
+    }
+}
+END_TEST
+
+/* y = x + path (bias + sum of the heads' rows by their shares), each with and without. */
+START_TEST(test_sum_of_heads_follows_its_formula)
+{
+    KERNELS(k);
+    enum { HEADS = 3, TOKENS = 9, ROWS = 5, MOST = 21 };
+    static const size_t widths[] = {1, 16, 21};
+    float o[ROWS * HEADS * MOST], x[ROWS * MOST], y[ROWS * MOST], bias[MOST], share[HEADS * TOKENS];
+    for (size_t at = 0; at < 4 * sizeof widths / sizeof *widths; at++) {
+        size_t c = widths[at / 4];
+        fill(o, ROWS * HEADS * c, 13);
+        fill(x, ROWS * c, 14);
+        fill(bias, c, 15);
+        fill(share, HEADS * TOKENS, 16);
+        sv_head_sum sum = {
+            o, at & 1 ? bias : NULL, at & 2 ? share : NULL, 1.5f, HEADS, TOKENS, ROWS, c};
+        k->attention_sum(y, x, &sum);
+        for (size_t i = 0; i < ROWS * c; i++) {
+            double wanted = sum.bias ? bias[i % c] : 0;
+            for (size_t head = 0; head < HEADS; head++)
+                wanted += (sum.share ? (double)share[head * TOKENS + i / c] : 1) *
+                          o[(i / c * HEADS + head) * c + i % c];
+            wanted = x[i] + (double)sum.path * wanted;
+            ck_assert_double_le(fabs(y[i] - wanted), 2e-6);
+        }
+    }
+}
+END_TEST
+
 /* A row has the same bits alone, among others, and in place. */
 START_TEST(test_a_row_of_softmax_does_not_know_its_neighbours)
 {
@@ -283,14 +342,14 @@ START_TEST(test_a_row_of_softmax_does_not_know_its_neighbours)
         fill(dp, QUERIES * columns, 11);
         k->attention_softmax(together, together, scores, &call);
         float ds[QUERIES * MOST_KEYS];
-        k->attention_softmax_backward(ds, together, dp, scores, &call);
+        k->attention_softmax_backward(ds, together, together, dp, scores, &call);
         call.rows = 1;
         for (size_t r = 0; r < QUERIES; r++, call.first_row++) {
             memcpy(alone, scores + r * columns, bytes);
             k->attention_softmax(alone, alone, alone, &call);
             ck_assert_mem_eq(alone, together + r * columns, bytes);
             memcpy(own, dp + r * columns, bytes);
-            k->attention_softmax_backward(own, alone, own, scores + r * columns, &call);
+            k->attention_softmax_backward(own, alone, alone, own, scores + r * columns, &call);
             ck_assert_mem_eq(own, ds + r * columns, bytes);
         }
     }
@@ -333,6 +392,8 @@ static Suite *kernels_suite(void)
     tcase_add_loop_test(all, test_dropout_bits_are_philox_by_place, 0, 3);
     tcase_add_loop_test(all, test_dropout_keeps_its_share, 0, 3);
     tcase_add_loop_test(all, test_softmax_and_its_backward_follow_their_formulas, 0, 3);
+    tcase_add_loop_test(all, test_softmax_is_made_again, 0, 3);
+    tcase_add_loop_test(all, test_sum_of_heads_follows_its_formula, 0, 3);
     tcase_add_loop_test(all, test_a_row_of_softmax_does_not_know_its_neighbours, 0, 3);
     tcase_add_loop_test(all, test_a_row_of_layer_norm_does_not_know_its_neighbours, 0, 3);
     suite_add_tcase(suite, all);

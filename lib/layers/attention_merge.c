@@ -1,0 +1,186 @@
+/* The merged form of attention: the weights of queries and keys as one, and those of values and
+ * projection. With x a normalised token, Q, K, V the weights of a head [d, c], a, b, v their biases
+ * and P its columns of the projection's weight [c, d],
+ *
+ *     (Q x_i + a) . (K x_j + b) = (K^T Q x_i + K^T a) . x_j + what is the same for all j,
+ *
+ * and what is the same for all j leaves the softmax as it is, so the keys' bias has no effect and
+ * no gradient. And P (V x_j + v) = P V x_j + P v: a head's weighted values are its share of the
+ * branch. So K^T Q and P V [c, c] make queries and values, and the tokens are the keys. Where c is
+ * small beside d that is less arithmetic, and fewer numbers to keep. */
+#include "layers/attention.h"
+
+#include <shiftvit/session.h>
+
+#include <string.h>
+
+/* Multiply-adds of a head and token: four products with weights and two with as many keys as
+ * tokens, against two and two that are c wide. */
+bool sv_attention_merges(const attention_block *block)
+{
+    size_t c = block->base.in.channels, d = block->head_dim, tokens = sv_map_tokens(block->base.in);
+    return !block->identity && c * (c + tokens) < d * (2 * c + tokens);
+}
+
+/* One head's weights and biases in the model, NULL where it has no biases. */
+typedef struct head_weights {
+    const real *q, *k, *v; /* [d, c] */
+    const real *p;         /* [c, d] in rows of `inner` */
+    const real *q_bias, *v_bias;
+    size_t inner; /* heads * d */
+} head_weights;
+
+static head_weights weights_of(const attention_block *block, const sv_run *run, size_t head)
+{
+    size_t c = block->base.in.channels, d = block->head_dim, inner = block->heads * d;
+    const real *q = run->weights + block->weight + head * d * c;
+    const real *bias =
+        block->bias == SV_NO_PARAMETER ? NULL : run->weights + block->bias + head * d;
+    return (head_weights){.q = q,
+                          .k = q + inner * c,
+                          .v = q + 2 * inner * c,
+                          .p = run->weights + block->proj.weight + head * d,
+                          .q_bias = bias,
+                          .v_bias = bias ? bias + 2 * inner : NULL,
+                          .inner = inner};
+}
+
+/* The products here are float32's, whatever the run computes in: what they make is rounded once. */
+static const sv_gemm *gemm_of(const sv_run *run)
+{
+    return sv_gemm_for(run->context, SVIT_COMPUTE_F32, 0)->activations;
+}
+
+/* A matrix read by rows, or turned over. */
+typedef struct matrix {
+    const real *x;
+    size_t row, column;
+} matrix;
+
+/* c[m,n] += a[m,k] b[k,n] */
+typedef struct small_product {
+    real *c;
+    size_t ldc;
+    matrix a, b;
+    size_t m, k, n;
+} small_product;
+
+static void add_product(const sv_run *run, const small_product *of, void *scratch)
+{
+    const sv_gemm *gemm = gemm_of(run);
+    sv_operand b = {of->b.x, of->k, of->n, of->b.row, of->b.column, scratch, 0};
+    sv_left a = {of->a.x, of->a.row, of->a.column, NULL};
+    sv_output c = {of->c, of->ldc, 1, NULL, NULL};
+    gemm->pack(run->context->kernels, &b);
+    gemm->multiply(run->context->kernels, &c, &a, &b, of->m, 0, of->n);
+}
+
+size_t sv_attention_make_bytes(const attention_block *block, const sv_run *run)
+{
+    size_t c = block->base.in.channels, most = block->head_dim > c ? block->head_dim : c;
+    return gemm_of(run)->packed_bytes(run->context->kernels, most, most);
+}
+
+size_t sv_attention_made_elements(const sv_layer *layer)
+{
+    const attention_block *block = (const attention_block *)layer;
+    return block->merged ? block->row * (block->base.in.channels + 1) : 0;
+}
+
+/* w[0] = K^T Q, w[1] = P V; bias[0] = K^T a, bias[1] = P v. */
+static void make_head(const attention_block *block, const sv_run *run, size_t head, real *w,
+                      real *bias, void *scratch)
+{
+    size_t c = block->base.in.channels, d = block->head_dim, inner = block->inner;
+    head_weights of = weights_of(block, run, head);
+    real *queries = w + head * c * c, *values = queries + inner * c;
+    real *query_bias = bias + head * c, *value_bias = query_bias + inner;
+    matrix q = {of.q, c, 1}, k = {of.k, c, 1}, k_t = {of.k, 1, c}, v = {of.v, c, 1};
+    matrix p = {of.p, of.inner, 1}, p_t = {of.p, 1, of.inner};
+    add_product(run, &(small_product){queries, c, k_t, q, c, d, c}, scratch);
+    add_product(run, &(small_product){values, c, p, v, c, d, c}, scratch);
+    if (!of.q_bias)
+        return;
+    matrix a = {of.q_bias, d, 1}, v_bias = {of.v_bias, d, 1};
+    add_product(run, &(small_product){query_bias, c, a, k, 1, d, c}, scratch);
+    add_product(run, &(small_product){value_bias, c, v_bias, p_t, 1, d, c}, scratch);
+}
+
+void sv_attention_make_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+{
+    attention_block *block = (attention_block *)layer;
+    real *bias = memory + block->row * block->base.in.channels;
+    memset(memory, 0, sv_attention_made_elements(layer) * sizeof(real));
+    for (size_t head = 0; head < block->heads; head++)
+        make_head(block, run, head, memory, bias, scratch);
+    block->qkv.made = memory;
+    block->qkv.made_bias = bias;
+    if (run->packed) {
+        run->packed(run->packed_argument, block->weight);
+        run->packed(run->packed_argument, block->proj.weight);
+    }
+}
+
+typedef struct gradient_call {
+    const attention_block *block;
+    const sv_run *run;
+    const real *dw, *dbias;
+} gradient_call;
+
+/* Of w[0] = K^T Q:  dQ += K dw[0];  dK += Q dw[0]^T.  Of w[1] = P V:  dV += P^T dw[1];
+ * dP += dw[1] V^T. */
+static void add_weights(const gradient_call *call, size_t head, void *scratch)
+{
+    const attention_block *block = call->block;
+    const sv_run *run = call->run;
+    size_t c = block->base.in.channels, d = block->head_dim;
+    head_weights of = weights_of(block, run, head);
+    const real *dqueries = call->dw + head * c * c, *dvalues = dqueries + block->inner * c;
+    real *dq = run->gradients + block->weight + head * d * c;
+    real *dk = dq + of.inner * c, *dv = dk + of.inner * c;
+    real *dp = run->gradients + block->proj.weight + head * d;
+    matrix q = {of.q, c, 1}, k = {of.k, c, 1}, v_t = {of.v, 1, c}, p_t = {of.p, 1, of.inner};
+    matrix dw_q = {dqueries, c, 1}, dw_q_t = {dqueries, 1, c}, dw_v = {dvalues, c, 1};
+    add_product(run, &(small_product){dq, c, k, dw_q, d, c, c}, scratch);
+    add_product(run, &(small_product){dk, c, q, dw_q_t, d, c, c}, scratch);
+    add_product(run, &(small_product){dv, c, p_t, dw_v, d, c, c}, scratch);
+    add_product(run, &(small_product){dp, of.inner, dw_v, v_t, c, c, d}, scratch);
+}
+
+/* Of bias[0] = K^T a:  da += K dbias[0];  dK += a dbias[0]^T.  Of bias[1] = P v:
+ * dv += P^T dbias[1];  dP += dbias[1] v^T. */
+static void add_biases(const gradient_call *call, size_t head, void *scratch)
+{
+    const attention_block *block = call->block;
+    const sv_run *run = call->run;
+    size_t c = block->base.in.channels, d = block->head_dim;
+    head_weights of = weights_of(block, run, head);
+    const real *dquery_bias = call->dbias + head * c, *dvalue_bias = dquery_bias + block->inner;
+    real *da = run->gradients + block->bias + head * d, *dv = da + 2 * of.inner;
+    real *dk = run->gradients + block->weight + (of.inner + head * d) * c;
+    real *dp = run->gradients + block->proj.weight + head * d;
+    matrix k_t = {of.k, 1, c}, p = {of.p, of.inner, 1};
+    matrix a = {of.q_bias, 1, 1}, v = {of.v_bias, d, 1};
+    matrix da_row = {dquery_bias, c, 1}, dv_row = {dvalue_bias, c, 1},
+           dv_column = {dvalue_bias, 1, 1};
+    add_product(run, &(small_product){da, d, da_row, k_t, 1, c, d}, scratch);
+    add_product(run, &(small_product){dk, c, a, da_row, d, 1, c}, scratch);
+    add_product(run, &(small_product){dv, d, dv_row, p, 1, c, d}, scratch);
+    add_product(run, &(small_product){dp, of.inner, dv_column, v, c, 1, d}, scratch);
+}
+
+static void gradient_task(void *argument, size_t head, uint32_t worker)
+{
+    const gradient_call *call = argument;
+    char *scratch = sv_worker_scratch(call->run, worker);
+    add_weights(call, head, scratch);
+    if (call->block->bias != SV_NO_PARAMETER)
+        add_biases(call, head, scratch);
+}
+
+void sv_attention_add_made(const attention_block *block, const sv_run *run, const real *dw,
+                           const real *dbias)
+{
+    gradient_call call = {block, run, dw, dbias};
+    sv_pool_run(run->context->pool, gradient_task, &call, block->heads);
+}
