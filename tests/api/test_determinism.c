@@ -177,7 +177,8 @@ static const char *const WIDE[] = {
     "\"depth\":2,\"heads\":3,\"head_dim\":16,\"mlp_dim\":400,\"head_units\":[601],"
     "\"num_classes\":10,\"attention\":\"lsa\",\"mlp_last_gelu\":false}",
     "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":48,"
-    "\"depth\":2,\"heads\":3,\"head_dim\":48,\"mlp_dim\":64,\"head_units\":[],\"num_classes\":10}",
+    "\"depth\":2,\"heads\":3,\"head_dim\":48,\"mlp_dim\":64,\"head_units\":[],"
+    "\"num_classes\":10}",
 };
 enum { WIDE_COUNT = sizeof WIDE / sizeof *WIDE };
 
