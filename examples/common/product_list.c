@@ -1,6 +1,8 @@
 /* The matrix products of a model's training step, counted from its configuration. */
 #include "product_list.h"
 
+#include "work_count.h"
+
 #include <assert.h>
 #include <stdio.h>
 
@@ -100,23 +102,13 @@ static void list_shiftvit(product_list *list, const svit_model_config *config, s
     add_head(list, config, batch, channels);
 }
 
-static int is_one_head_as_wide(const svit_model_config *config)
-{
-    return config->heads == 1 && config->head_dim == config->dim;
-}
-
-static int has_projection(const svit_model_config *config)
-{
-    return config->names != SVIT_NAMES_PAPER || !is_one_head_as_wide(config);
-}
-
 /* Where wide heads make the products fewer, the library merges the weights of queries and keys, and
  * those of values and projection; queries and values are then as wide as a token. */
 static int merges_heads(const svit_model_config *config, double tokens)
 {
     double c = config->dim;
     double d = config->head_dim;
-    return has_projection(config) && c * (c + tokens) < d * (2 * c + tokens);
+    return work_count_projects(config) && c * (c + tokens) < d * (2 * c + tokens);
 }
 
 /* One head's products: scores s = q k^T, output o = p v, and their gradients dp = do v^T,
@@ -151,7 +143,7 @@ static void add_vit_layers(product_list *list, const svit_model_config *config, 
     add_linear(list,
                (linear_layer){name, all, config->dim, (merged ? 2 : 3) * inner, config->depth}, 1);
     add_heads(list, config, batch, tokens, width);
-    if (!merged && has_projection(config))
+    if (!merged && work_count_projects(config))
         add_linear(list,
                    (linear_layer){"attention projection", all, inner, config->dim, config->depth},
                    1);

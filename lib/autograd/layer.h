@@ -64,7 +64,6 @@ typedef struct sv_layer_class {
                      const real *dy, const real *x);
 } sv_layer_class;
 
-
 /* The most products with weights that a layer has. */
 enum { SV_LAYER_LINEARS = 2 };
 

@@ -56,16 +56,10 @@ void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
     sv_shares_take(arena, list, ATTENTION_SHARES, groups);
 }
 
-static size_t packed_bytes(const sv_run *run, size_t k, size_t n)
-{
-    sv_arena arena = {0};
-    sv_arena_take(&arena, run->gemm->activations->packed_bytes(run->context->kernels, k, n), 1, 1);
-    return arena.bytes;
-}
-
 static sv_operand packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
 {
-    return (sv_operand){.packed = sv_arena_take(arena, packed_bytes(run, k, n), 1, 1)};
+    size_t bytes = sv_packed_bytes(run->gemm->activations, run, k, n);
+    return (sv_operand){.packed = sv_arena_take(arena, bytes, 1, 1)};
 }
 
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run)
@@ -97,7 +91,7 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.values_t = packed(arena, run, w, tokens);
     work.keys = work.values;
     work.queries = packed(arena, run, queries, w);
-    work.doutputs_bytes = packed_bytes(run, queries, w);
+    work.doutputs_bytes = sv_packed_bytes(run->gemm->activations, run, queries, w);
     work.doutputs.packed = sv_arena_take(arena, block->merged ? sv_tile_count(tokens, queries) : 1,
                                          work.doutputs_bytes, 1);
     work.weight_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);

@@ -15,7 +15,7 @@ typedef struct attention_block {
     size_t width, inner;           /* of a query and a value; inner = heads * width */
     size_t row;                    /* of all that qkv makes of a token: 3 inner, merged 2 inner */
     sv_linear qkv;                 /* queries, keys and values; merged: queries and values */
-    sv_linear proj;                /* merged: its bias alone is used */
+    sv_linear proj;                /* merged: multiplies nothing, but names weight and bias */
     size_t weight, bias;           /* offsets: of queries, keys and values in the model */
     int identity;                  /* no projection: inner is the channels */
     size_t norm_weight, norm_bias; /* offsets */

@@ -78,7 +78,7 @@ static void add_product(const sv_run *run, const small_product *of, void *scratc
 size_t sv_attention_make_bytes(const attention_block *block, const sv_run *run)
 {
     size_t c = block->base.in.channels, most = block->head_dim > c ? block->head_dim : c;
-    return gemm_of(run)->packed_bytes(run->context->kernels, most, most);
+    return sv_packed_bytes(gemm_of(run), run, most, most);
 }
 
 size_t sv_attention_made_elements(const sv_layer *layer)

@@ -29,6 +29,9 @@ void sv_linear_init_made(sv_linear *linear, sv_layer *layer, size_t out, size_t 
 size_t sv_pack_bytes(const sv_layer *layer, const sv_run *run);
 void sv_pack(sv_layer *layer, const sv_run *run, char *memory, int backward, uint32_t worker);
 
+/* Bytes of what a provider packs of a right-hand side [k, n], in whole lines of memory. */
+size_t sv_packed_bytes(const sv_gemm *gemm, const sv_run *run, size_t k, size_t n);
+
 /* NULL: none. */
 const real *sv_linear_bias(const sv_linear *linear, const sv_run *run);
 

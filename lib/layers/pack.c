@@ -2,12 +2,16 @@
  * train, what the backward reads. Before them the weights that the layer makes itself. */
 #include "layers/linear.h"
 
-static size_t operand_bytes(const sv_operand *operand, const sv_run *run)
+size_t sv_packed_bytes(const sv_gemm *gemm, const sv_run *run, size_t k, size_t n)
 {
     sv_arena arena = {0};
-    sv_arena_take(&arena, run->gemm->packed_bytes(run->context->kernels, operand->k, operand->n), 1,
-                  1);
+    sv_arena_take(&arena, gemm->packed_bytes(run->context->kernels, k, n), 1, 1);
     return arena.bytes;
+}
+
+static size_t operand_bytes(const sv_operand *operand, const sv_run *run)
+{
+    return sv_packed_bytes(run->gemm, run, operand->k, operand->n);
 }
 
 static size_t linear_bytes(const sv_linear *linear, const sv_run *run)
