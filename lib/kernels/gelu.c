@@ -16,7 +16,7 @@ void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, sv_dropped dropped, sv_
             vreal v = v_load_some(u + i, some);
             if (kept)
                 v_store_some(kept + t * stride + i, v, some);
-            vreal y = v * normal_cdf(v, NULL);
+            vreal density, y = gelu_by_tail(v, upper_tail(tail_magnitude(v), &density));
             if (words)
                 y = v_keep(v_mask_some(words + i, 1u << token % 32, some), y * scale);
             v_store_some(a + i, y, some);
@@ -36,9 +36,9 @@ void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, sv_dropped dropp
         for (size_t i = 0; i < c; i += LANES) {
             size_t some = c - i;
             vreal v = v_load_some(u + i, some), g = v_load_some(du + i, some), density;
-            vreal cdf = normal_cdf(v, &density);
-            vreal y = v * cdf;
-            vreal dy = g * (cdf + v * density);
+            vreal tail = upper_tail(tail_magnitude(v), &density);
+            vreal y = gelu_by_tail(v, tail);
+            vreal dy = g * (cdf_by_tail(v, tail) + v * density);
             if (words) {
                 vlane keep = v_mask_some(words + i, 1u << token % 32, some);
                 y = v_keep(keep, y * scale);

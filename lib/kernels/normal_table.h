@@ -1,13 +1,15 @@
-/* Mills' ratio R(x) = Q(x) / phi(x) of the normal distribution as a polynomial in
- * t = 1 / (1 + MILLS_A x), highest power first: a minimax fit of the relative error over
- * 0 <= x <= 76, 8.1e-08 at most before rounding to float32. */
+/* Mills' ratio R(m) = Q(m) / phi(m) of the normal distribution as a polynomial in
+ * t = 1 / (1 + MILLS_A m), highest power first: a minimax fit of the relative error over
+ * 0 <= m <= 13.25, 3.3e-08 at most before the rounding of float32's operations. */
 #ifndef SV_NORMAL_TABLE_H
 #define SV_NORMAL_TABLE_H
 
-#define MILLS_A 0.36f
+#define MILLS_A 0.294999987f
 
-static const float MILLS[] = {-0.077018875f,   0.354967215f,   -0.570043125f, 0.278644964f,
-                              -0.00663818244f, 0.242812514f,   0.310379341f,  0.360218188f,
-                              0.359991893f,    1.15449991e-07f};
+static const float MILLS[] = {0.09956765f, -0.46313536f, 0.6858535f,  -0.3003374f,  0.42120555f,
+                              0.21070735f, 0.30545872f,  0.29394874f, 4.544461e-05f};
+
+/* 2^r 2 / sqrt(2 pi) for |r| <= 1/2, highest power first: v_exp2_negative's, times a factor. */
+static const float PHI[] = {0.00105930923f, 0.00771996565f, 0.0442882814f, 0.191668794f, 0.553051233f, 0.797884643f};
 
 #endif

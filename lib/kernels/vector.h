@@ -325,6 +325,23 @@ SV_INLINE vreal v_larger(vreal a, vreal b)
 #endif
 }
 
+/* Lanes of a where they are smaller than b's, else b's: b's where a or b is not a number. */
+SV_INLINE vreal v_smaller(vreal a, vreal b)
+{
+#if defined(__x86_64__)
+    return SV_X86(min)(a, b);
+#else
+    vlane smaller = a < b;
+    return (vreal)(((vlane)a & smaller) | ((vlane)b & ~smaller));
+#endif
+}
+
+SV_INLINE vreal v_magnitude(vreal value)
+{
+    const sv_lane sign = (sv_lane)((uint64_t)1 << (sizeof(sv_lane) * 8 - 1));
+    return (vreal)((vlane)value & ~sign);
+}
+
 /* Lanes j and j ^ h change places. */
 #define SV_ACROSS(j, h) ((j) ^ (h))
 #define SV_SWAPPED(value, h) SV_SHUFFLE(value, value, SV_NUMBERS(SV_ACROSS, h))
@@ -394,6 +411,18 @@ SV_INLINE vreal v_select(vlane mask, vreal a, vreal b)
     return _mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)mask), b, a);
 #else
     return (vreal)(((vlane)a & mask) | ((vlane)b & ~mask));
+#endif
+}
+
+/* Lanes of a where x > 0, else of b. */
+SV_INLINE vreal v_where_positive(vreal x, vreal a, vreal b)
+{
+#if defined(__AVX512F__) && defined(SV_DOUBLE)
+    return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(x, (vreal){0}, _CMP_GT_OQ), b, a);
+#elif defined(__AVX512F__)
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, (vreal){0}, _CMP_GT_OQ), b, a);
+#else
+    return v_select(x > (vreal){0}, a, b);
 #endif
 }
 
