@@ -65,6 +65,7 @@ typedef struct sv_epilogue {
     size_t image_tokens;
     const real *u; /* NULL: no derivative */
     real *a;       /* NULL: not wanted */
+    bool far;      /* a hint: c lies far away, nobody has touched it lately */
 } sv_epilogue;
 
 /* Some rows of one head's attention scores, a row a query, and what stands around their softmax. */

@@ -77,23 +77,29 @@ typedef struct tile_columns {
     const char *end; /* of what is to be fetched: of these and the columns that follow */
 } tile_columns;
 
+/* The shortcut, where it is all of an epilogue: it is added while the sums are in registers. */
+static const real *bare_shortcut(const sv_epilogue *e)
+{
+    return !e || e->gelu || e->u || e->dropped.mask || e->path ? NULL : e->shortcut;
+}
+
 /* Whether a strip of c goes through the epilogue by itself, while it is near. What is kept for, or
  * from, another pass lies far away, and memory likes whole rows. */
-static int finishes_strips(const sv_epilogue *epilogue)
+static int finishes_strips(const sv_epilogue *e)
 {
-    return epilogue && !epilogue->kept && !epilogue->u;
+    return !e->kept && !e->u;
 }
 
 /* Columns first.. of c, from row p of the panel on; with its last one, some rows at a time also go
  * through the epilogue. */
 static void multiply_strip(const sv_tile_product *product, multiply_function *multiply,
-                           const tile_sides *sides, size_t m, size_t first, size_t width, size_t p)
+                           const tile_sides *sides, size_t m, size_t first, size_t width, size_t p,
+                           int finish)
 {
     const int accumulate = product->accumulate || p > 0;
-    const int finish = p + sides->depth == product->k && finishes_strips(product->epilogue);
     const size_t most = finish ? ROWS_FINISHED : m;
     tile_sides here = *sides;
-    for (size_t i = 0, rows; i < m; i += rows, here.a += rows * sides->row, here.apart = 0) {
+    for (size_t i = 0, rows; i < m; i += rows, pass_rows(&here, rows, product->ldc)) {
         rows = m - i < most ? m - i : most;
         multiply(product->c + i * product->ldc + first, product->ldc, &here, rows, width,
                  accumulate);
@@ -107,8 +113,12 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
                             const tile_columns *columns)
 {
     const size_t k = product->k, factors = panel_bytes(type, 0, 1), bytes = number_bytes(type);
+    const sv_epilogue *e = product->epilogue;
+    const real *shortcut = bare_shortcut(e);
+    const int strips = e && !shortcut && finishes_strips(e);
     for (size_t p = 0; p < k; p += DEPTH) {
         size_t depth = k - p < DEPTH ? k - p : DEPTH;
+        const int last = p + depth == k;
         const char *panel = (const char *)product->packed + panel_bytes(type, k, columns->first);
         for (size_t j = 0, lanes; j < columns->count; j += lanes) {
             size_t left = columns->count - j, vectors = vectors_of(left);
@@ -120,13 +130,15 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
                                 .panel = panel + lanes * (factors + p * bytes),
                                 .factors = (const real *)(const void *)panel,
                                 .bias = product->bias ? product->bias + first : NULL,
-                                .depth = depth};
+                                .depth = depth,
+                                .shortcut = shortcut && last ? shortcut + first : NULL,
+                                .far = e && e->far && p == 0};
             sides.next = sides.panel + lanes * depth * bytes;
             if (columns->fetch == FETCH_PANEL && product->fetch)
                 sides.apart =
                     streams_apart(sides.next, columns->end, vectors, lanes * DEPTH * bytes);
             multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, m, first,
-                           width, p);
+                           width, p, strips && last);
             panel += panel_bytes(type, k, lanes);
         }
     }
@@ -175,6 +187,6 @@ void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type typ
         multiply_in_turn(product, type, m, &columns);
     else
         multiply_panels(product, type, m, &columns);
-    if (product->epilogue && !finishes_strips(product->epilogue))
+    if (product->epilogue && !bare_shortcut(product->epilogue) && !finishes_strips(product->epilogue))
         SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, 0, m, first, count);
 }

@@ -41,8 +41,10 @@ typedef struct tile_sides {
     size_t first;
     const real *bias; /* [width], likewise; NULL: 0 */
     size_t depth;
-    const char *next; /* what is read after these rows of the panel, */
-    size_t apart;     /* in streams that begin so many bytes apart */
+    const real *shortcut; /* lies as c does; NULL: none */
+    int far;              /* c does: it is fetched while the sums are made */
+    const char *next;     /* what is read after these rows of the panel, */
+    size_t apart;         /* in streams that begin so many bytes apart */
 } tile_sides;
 
 /* LANES numbers of a panel; of a pair of rows the first or the second. */
@@ -159,13 +161,29 @@ SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_sides *sides, const
 #endif
 }
 
-/* c[rows, width] = bias + or += sum[rows, width] */
-SV_INLINE void store_block(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
-                           const tile_sides *sides, const tile_form form, size_t width,
+/* Whether a column's sum is what its lanes hold, so that it can begin with the bias. */
+SV_INLINE int are_sums(const sv_number_type type)
+{
+#ifdef SV_WHOLE_SUMS
+    return 0;
+#endif
+    return type != SV_NUMBER_INT8;
+}
+
+/* What the sums of vector v begin with. */
+SV_INLINE vsums first_sums(const tile_sides *sides, const tile_form form, size_t width, size_t v,
                            int accumulate)
 {
-    const real *before = accumulate ? c : sides->bias ? sides->bias : ZEROS;
-    const size_t row = accumulate ? ldc : 0;
+    if (accumulate || !sides->bias || !are_sums(form.type))
+        return (vsums){0};
+    return (vsums)v_load_lanes(sides->bias + v * LANES, v_some(width - v * LANES));
+}
+
+/* c[rows, vectors] = before[rows at `row`, vectors] + the sums, and then += shortcut. */
+SV_INLINE void store_rows(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
+                          const tile_sides *sides, const tile_form form, size_t width,
+                          const real *before, size_t row, const real *shortcut)
+{
     vsome some[WIDEST];
     SV_REGISTERS
     for (size_t v = 0; v < form.vectors; v++)
@@ -176,22 +194,53 @@ SV_INLINE void store_block(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
         for (size_t v = 0; v < form.vectors; v++) {
             vreal value = v_load_lanes(before + v * LANES, some[v]);
             value = add_sums(value, sum[r][v], sides, form, r, v);
+            if (shortcut)
+                value += v_load_lanes(shortcut + r * ldc + v * LANES, some[v]);
             v_store_lanes(c + v * LANES, value, some[v]);
         }
     }
 }
 
-/* c[rows, width] = bias + or += a[rows, depth] panel[depth, width] */
+/* c[rows, width] = bias + or += sum[rows, width], and then += shortcut */
+SV_INLINE void store_block(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
+                           const tile_sides *sides, const tile_form form, size_t width,
+                           int accumulate)
+{
+    const real *bias = are_sums(form.type) ? NULL : sides->bias;
+    const real *before = accumulate ? c : bias ? bias : ZEROS;
+    const size_t row = accumulate ? ldc : 0;
+    if (sides->shortcut)
+        store_rows(c, ldc, sum, sides, form, width, before, row, sides->shortcut);
+    else
+        store_rows(c, ldc, sum, sides, form, width, before, row, NULL);
+}
+
+/* c[rows, columns], whose stores would wait for one line after another. A function of its own leaves
+ * the registers of those who call it to their sums. */
+static __attribute__((noinline)) void fetch_block(const real *c, size_t ldc, size_t rows,
+                                                  size_t columns)
+{
+    for (size_t r = 0; r < rows; r++, c += ldc)
+        for (size_t j = 0; j < columns; j += LINE / sizeof(real))
+            __builtin_prefetch(c + j, 1);
+}
+
+/* c[rows, width] = bias + or += a[rows, depth] panel[depth, width], and then += shortcut */
 SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, const tile_form form,
                               size_t width, int accumulate)
 {
-    vsums sum[MOST_ROWS][WIDEST];
+    vsums sum[MOST_ROWS][WIDEST], first[WIDEST];
+    SV_REGISTERS
+    for (size_t v = 0; v < form.vectors; v++)
+        first[v] = first_sums(sides, form, width, v, accumulate);
     SV_UNROLLED(MOST_ROWS)
     for (size_t r = 0; r < form.rows; r++) {
         SV_UNROLLED(WIDEST)
         for (size_t v = 0; v < form.vectors; v++)
-            sum[r][v] = (vsums){0};
+            sum[r][v] = first[v];
     }
+    if (sides->far)
+        fetch_block(c, ldc, form.rows, width);
     const size_t together = rows_together(form.type),
                  bytes = form.vectors * vector_bytes(form.type);
     /* Where whole numbers' columns lie apart, the rows lie side by side; narrow numbers come here
@@ -227,10 +276,11 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     store_block(c, ldc, sum, sides, form, width, accumulate);
 }
 
-/* Past some rows, the first of which fetched what comes next. */
-SV_INLINE void pass_rows(tile_sides *sides, size_t rows)
+/* Past some rows of c, the first of which fetched what comes next. */
+SV_INLINE void pass_rows(tile_sides *sides, size_t rows, size_t ldc)
 {
     sides->a += rows * sides->row;
+    sides->shortcut += sides->shortcut ? rows * ldc : 0;
     sides->first += rows;
     sides->apart = 0;
 }
@@ -243,11 +293,11 @@ SV_INLINE void multiply_rows(real *c, size_t ldc, const tile_sides *sides, size_
     const tile_form half = {form.rows / 2, form.vectors, form.fetch, form.type};
     const tile_form single = {1, form.vectors, form.fetch, form.type};
     size_t i = 0;
-    for (; i + form.rows <= m; i += form.rows, pass_rows(&here, form.rows))
+    for (; i + form.rows <= m; i += form.rows, pass_rows(&here, form.rows, ldc))
         multiply_block(c + i * ldc, ldc, &here, form, width, accumulate);
-    for (; i + half.rows <= m; i += half.rows, pass_rows(&here, half.rows))
+    for (; i + half.rows <= m; i += half.rows, pass_rows(&here, half.rows, ldc))
         multiply_block(c + i * ldc, ldc, &here, half, width, accumulate);
-    for (; i < m; i++, pass_rows(&here, 1))
+    for (; i < m; i++, pass_rows(&here, 1, ldc))
         multiply_block(c + i * ldc, ldc, &here, single, width, accumulate);
 }
 

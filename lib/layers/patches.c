@@ -69,7 +69,8 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     real *rows = call->patches ? call->patches + first * linear->in
                                : (real *)(void *)sv_worker_scratch(call->run, worker);
     call->run->context->kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
-    sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, NULL);
+    const sv_epilogue epilogue = {.far = true};
+    sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, &epilogue);
 }
 
 /* Some columns of few tokens. */

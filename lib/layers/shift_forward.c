@@ -86,7 +86,8 @@ static void multiply_down(const shift_call *call, const tile_rows *rows, size_t 
                                   .kept = call->saved.u2 ? call->saved.u2 + first * c : NULL,
                                   .shortcut = rows->xs,
                                   .path = call->saved.path,
-                                  .image_tokens = call->image_tokens};
+                                  .image_tokens = call->image_tokens,
+                                  .far = true};
     sv_linear_forward(&block->fc2, call->run, call->out + first * c, rows->a, tokens, &epilogue);
 }
 
