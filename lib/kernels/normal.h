@@ -56,7 +56,8 @@ SV_INLINE vreal v_exp2_negative(vreal x)
 #include "kernels/normal_table.h"
 
 /* phi(m) = 2^y / sqrt(2 pi), y = -m^2 log2(e) / 2, for 0 <= m <= FAR_OUT; 0 where y < -125.5. The
- * factor is in the polynomial of v_exp2_negative; what y is off its whole number is rounded once. */
+ * factor is in the polynomial of v_exp2_negative; what y is off its whole number is rounded once.
+ */
 SV_INLINE vreal normal_density(vreal m)
 {
     const vreal factor = v_set(-0.721347520f);

@@ -10,6 +10,7 @@ static const float MILLS[] = {0.09956765f, -0.46313536f, 0.6858535f,  -0.3003374
                               0.21070735f, 0.30545872f,  0.29394874f, 4.544461e-05f};
 
 /* 2^r 2 / sqrt(2 pi) for |r| <= 1/2, highest power first: v_exp2_negative's, times a factor. */
-static const float PHI[] = {0.00105930923f, 0.00771996565f, 0.0442882814f, 0.191668794f, 0.553051233f, 0.797884643f};
+static const float PHI[] = {0.00105930923f, 0.00771996565f, 0.0442882814f,
+                            0.191668794f,   0.553051233f,   0.797884643f};
 
 #endif

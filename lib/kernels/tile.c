@@ -187,6 +187,7 @@ void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type typ
         multiply_in_turn(product, type, m, &columns);
     else
         multiply_panels(product, type, m, &columns);
-    if (product->epilogue && !bare_shortcut(product->epilogue) && !finishes_strips(product->epilogue))
+    if (product->epilogue && !bare_shortcut(product->epilogue) &&
+        !finishes_strips(product->epilogue))
         SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, 0, m, first, count);
 }

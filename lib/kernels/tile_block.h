@@ -215,8 +215,8 @@ SV_INLINE void store_block(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
         store_rows(c, ldc, sum, sides, form, width, before, row, NULL);
 }
 
-/* c[rows, columns], whose stores would wait for one line after another. A function of its own leaves
- * the registers of those who call it to their sums. */
+/* c[rows, columns], whose stores would wait for one line after another. A function of its own
+ * leaves the registers of those who call it to their sums. */
 static __attribute__((noinline)) void fetch_block(const real *c, size_t ldc, size_t rows,
                                                   size_t columns)
 {
