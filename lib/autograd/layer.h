@@ -21,6 +21,7 @@ typedef struct sv_run {
     int training;
     uint64_t seed;    /* of dropout and DropPath */
     uint64_t counter; /* of training forwards */
+    int alone;        /* one worker takes these images through by itself: tasks are done in turn */
     char *shared;     /* scratch of the layer that is running */
     char *worker;     /* scratch of worker w at worker + w * worker_bytes */
     size_t worker_bytes;
@@ -32,6 +33,9 @@ typedef struct sv_run {
     void (*packed)(const void *argument, size_t weight);
     const void *packed_argument;
 } sv_run;
+
+/* Does tasks 0..count-1, on the context's pool or, alone, on this thread as worker 0. */
+void sv_run_tasks(const sv_run *run, sv_task task, void *argument, size_t count);
 
 /* What a layer needs for n images, in bytes. */
 typedef struct sv_layer_memory {

@@ -226,7 +226,7 @@ void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved
     call.out = dx;
     call.in = dy;
     call.x = x;
-    sv_pool_run(run->context->pool, group_task, &call, groups);
+    sv_run_tasks(run, group_task, &call, groups);
     sv_shares_add(run, call.shares, ATTENTION_SHARES, groups);
     add_scale(&call, groups);
     if (call.block->merged)

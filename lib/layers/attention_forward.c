@@ -143,8 +143,8 @@ void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved,
     call.in = x;
     if (call.saved.path)
         sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
-    if (!run->training && run->n <= FEW_IMAGES && call.block->qkv.forward.group)
+    if (!run->training && !run->alone && run->n <= FEW_IMAGES && call.block->qkv.forward.group)
         sv_attention_few(&call);
     else
-        sv_pool_run(run->context->pool, image_task, &call, run->n);
+        sv_run_tasks(run, image_task, &call, run->n);
 }

@@ -182,5 +182,5 @@ void sv_attention_add_made(const attention_block *block, const sv_run *run, cons
                            const real *dbias)
 {
     gradient_call call = {block, run, dw, dbias};
-    sv_pool_run(run->context->pool, gradient_task, &call, block->heads);
+    sv_run_tasks(run, gradient_task, &call, block->heads);
 }

@@ -49,7 +49,7 @@ static sv_left rows_from(const dense_call *call, size_t first)
 
 static void run_call(dense_call *call, sv_task task)
 {
-    sv_pool_run(call->run->context->pool, task, call, sv_linear_cut_tasks(&call->cut));
+    sv_run_tasks(call->run, task, call, sv_linear_cut_tasks(&call->cut));
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)

@@ -32,7 +32,7 @@ static void run_tasks(sv_task task, const sv_layer *layer, const sv_run *run, vo
                       real *out, const real *in, const real *x)
 {
     element_call call = {(const element_layer *)layer, run, saved, out, in, x, width_of(layer)};
-    sv_pool_run(run->context->pool, task, &call, sv_tile_count(run->n, ROWS));
+    sv_run_tasks(run, task, &call, sv_tile_count(run->n, ROWS));
 }
 
 static sv_rows rows_of(const element_call *call, size_t task)

@@ -110,10 +110,28 @@ sv_left sv_left_make(const sv_run *run, const real *x, size_t tokens, size_t wid
     return left;
 }
 
+/* Of tokens that are shared out, and of those that a worker has for itself. */
+enum { TILE_MOST = 256, TILE_MOST_WIDE = 128, WIDE = 512, TILE_LEAST = 32, TILES_WANTED = 8 };
+
+static size_t shared_tile(size_t tokens, size_t width)
+{
+    size_t tile = width <= WIDE ? TILE_MOST : TILE_MOST_WIDE;
+    while (tile > TILE_LEAST && tokens < TILES_WANTED * tile)
+        tile /= 2;
+    return tile;
+}
+
+size_t sv_tile_tokens(const sv_run *run, size_t tokens, size_t width)
+{
+    if (run->alone)
+        return tokens < TILE_MOST ? tokens : TILE_MOST;
+    return shared_tile(tokens, width);
+}
+
 sv_linear_cut sv_linear_cut_of(const sv_gemm *gemm, size_t tokens, size_t columns, size_t in,
                                size_t out)
 {
-    sv_linear_cut cut = {tokens, columns, sv_tile_tokens(tokens, in > out ? in : out), 1};
+    sv_linear_cut cut = {tokens, columns, shared_tile(tokens, in > out ? in : out), 1};
     if (in * out > LARGE_WEIGHT) {
         cut.tile = ROWS_OF_LARGE;
         cut.parts = sv_column_parts(columns, sv_part_columns(gemm, tokens));
@@ -179,13 +197,5 @@ void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t co
     size_t tasks = 0;
     for (size_t i = 0; i < count; i++)
         tasks += sv_weight_pieces(&jobs[i]);
-    sv_pool_run(run->context->pool, weight_task, &all, tasks);
-}
-
-size_t sv_tile_tokens(size_t tokens, size_t width)
-{
-    size_t tile = width <= 512 ? 256 : 128;
-    while (tile > 32 && tokens < 8 * tile)
-        tile /= 2;
-    return tile;
+    sv_run_tasks(run, weight_task, &all, tasks);
 }

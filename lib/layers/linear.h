@@ -83,8 +83,9 @@ void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, 
 void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t count);
 
 /* Tokens that one task takes, so that its activations stay in the second cache; a multiple of 32,
- * a function of the shapes alone. `width` is the widest row. */
-size_t sv_tile_tokens(size_t tokens, size_t width);
+ * a function of the shapes alone; alone, as many as there are, up to a limit. `width` is the widest
+ * row. */
+size_t sv_tile_tokens(const sv_run *run, size_t tokens, size_t width);
 
 static inline size_t sv_tile_count(size_t tokens, size_t tile)
 {
@@ -164,7 +165,7 @@ sv_linear_part sv_linear_part_of(const sv_linear_cut *cut, size_t task);
 
 static inline int sv_are_few(const sv_run *run, size_t tokens)
 {
-    return !run->training && tokens <= SV_FEW_TOKENS;
+    return !run->training && !run->alone && tokens <= SV_FEW_TOKENS;
 }
 
 /* The scratch of worker number `worker`. */

@@ -23,10 +23,10 @@ typedef struct norm_call {
     size_t tokens, tile;
 } norm_call;
 
-static size_t tile_of(const norm_layer *norm, size_t n)
+static size_t tile_of(const norm_layer *norm, const sv_run *run)
 {
     size_t tokens = sv_map_tokens(norm->base.in);
-    return norm->group ? tokens : sv_tile_tokens(n * tokens, norm->base.in.channels);
+    return norm->group ? tokens : sv_tile_tokens(run, run->n * tokens, norm->base.in.channels);
 }
 
 static norm_saved layout_saved(sv_arena *arena, const norm_layer *norm, size_t n)
@@ -38,9 +38,9 @@ static norm_saved layout_saved(sv_arena *arena, const norm_layer *norm, size_t n
 }
 
 /* Each task's share of dweight and dbias, [tasks, 2, c]. */
-static real *layout_shared(sv_arena *arena, const norm_layer *norm, size_t n)
+static real *layout_shared(sv_arena *arena, const norm_layer *norm, const sv_run *run)
 {
-    size_t tasks = sv_tile_count_most(n * sv_map_tokens(norm->base.in), tile_of(norm, n));
+    size_t tasks = sv_tile_count_most(run->n * sv_map_tokens(norm->base.in), tile_of(norm, run));
     return sv_arena_reals(arena, 2 * tasks, norm->base.in.channels);
 }
 
@@ -52,7 +52,7 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     sv_arena saved = {0}, shared = {0}, worker = {0};
     layout_saved(training ? &saved : &shared, norm, n);
     if (training)
-        layout_shared(&shared, norm, n);
+        layout_shared(&shared, norm, run);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -62,7 +62,7 @@ static norm_call start_call(const norm_layer *norm, const sv_run *run, void *sav
     sv_arena arena = {.base = saved ? saved : run->shared};
     call.saved = layout_saved(&arena, norm, run->n);
     call.tokens = run->n * sv_map_tokens(norm->base.in);
-    call.tile = tile_of(norm, run->n);
+    call.tile = tile_of(norm, run);
     return call;
 }
 
@@ -91,7 +91,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     norm_call call = start_call((const norm_layer *)layer, run, saved);
     call.out = y;
     call.x = x;
-    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+    sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
 }
 
 static void backward_task(void *argument, size_t task, uint32_t worker)
@@ -119,12 +119,12 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     const sv_kernels *kernels = run->context->kernels;
     norm_call call = start_call(norm, run, saved);
     sv_arena shared = {.base = run->shared};
-    call.partials = layout_shared(&shared, norm, run->n);
+    call.partials = layout_shared(&shared, norm, run);
     call.out = dx;
     call.dy = dy;
     call.x = x;
     size_t tasks = sv_tile_count(call.tokens, call.tile), c = norm->base.in.channels;
-    sv_pool_run(run->context->pool, backward_task, &call, tasks);
+    sv_run_tasks(run, backward_task, &call, tasks);
     for (size_t task = 0; task < tasks; task++) {
         kernels->add(run->gradients + norm->weight, call.partials + 2 * task * c, c);
         kernels->add(run->gradients + norm->bias, call.partials + (2 * task + 1) * c, c);

@@ -20,10 +20,10 @@ typedef struct patch_call {
     size_t tokens, tile, parts;
 } patch_call;
 
-static size_t tile_of(const patch_layer *patch, size_t tokens)
+static size_t tile_of(const patch_layer *patch, const sv_run *run, size_t tokens)
 {
-    return sv_tile_tokens(tokens, patch->linear.in > patch->linear.out ? patch->linear.in
-                                                                       : patch->linear.out);
+    return sv_tile_tokens(
+        run, tokens, patch->linear.in > patch->linear.out ? patch->linear.in : patch->linear.out);
 }
 
 static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
@@ -35,7 +35,7 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     size_t tokens = sv_map_tokens(layer->out);
     if (training)
         sv_arena_reals(&saved, n * tokens, patch->linear.in);
-    size_t tile = tile_of(patch, n * tokens);
+    size_t tile = tile_of(patch, run, n * tokens);
     sv_arena_reals(&worker, tile < SV_FEW_TOKENS ? SV_FEW_TOKENS : tile, patch->linear.in);
     if (!training)
         sv_arena_take(&shared, sv_left_bytes(run, SV_FEW_TOKENS, patch->linear.in), 1, 1);
@@ -56,7 +56,7 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
                         .out = out,
                         .in = in,
                         .tokens = tokens,
-                        .tile = tile_of(patch, tokens),
+                        .tile = tile_of(patch, run, tokens),
                         .parts = parts};
 }
 
@@ -90,10 +90,10 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
         real *rows = (real *)(void *)sv_worker_scratch(run, 0);
         run->context->kernels->patch_gather(rows, x, &call.layer->map, 0, call.tokens);
         call.few = sv_left_make(run, rows, call.tokens, call.layer->linear.in, run->shared);
-        sv_pool_run(run->context->pool, few_task, &call, call.parts);
+        sv_run_tasks(run, few_task, &call, call.parts);
         return;
     }
-    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+    sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
 }
 
 static void clear_task(void *argument, size_t image, uint32_t worker)
@@ -133,8 +133,8 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
         return;
     if (patch->map.rows * patch->map.size < patch->map.height + patch->map.top ||
         patch->map.columns * patch->map.size < patch->map.width + patch->map.left)
-        sv_pool_run(run->context->pool, clear_task, &call, run->n);
-    sv_pool_run(run->context->pool, backward_task, &call, sv_tile_count(call.tokens, call.tile));
+        sv_run_tasks(run, clear_task, &call, run->n);
+    sv_run_tasks(run, backward_task, &call, sv_tile_count(call.tokens, call.tile));
 }
 
 static const sv_layer_class PATCH_CLASS = {

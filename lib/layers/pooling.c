@@ -30,7 +30,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
 {
     (void)saved;
     pool_call call = {layer, run, y, x};
-    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(run->n, IMAGES_A_TASK));
+    sv_run_tasks(run, forward_task, &call, sv_tile_count(run->n, IMAGES_A_TASK));
 }
 
 static void backward_task(void *argument, size_t task, uint32_t worker)
@@ -49,7 +49,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     (void)saved;
     (void)x;
     pool_call call = {layer, run, dx, dy};
-    sv_pool_run(run->context->pool, backward_task, &call, sv_tile_count(run->n, IMAGES_A_TASK));
+    sv_run_tasks(run, backward_task, &call, sv_tile_count(run->n, IMAGES_A_TASK));
 }
 
 static const sv_layer_class MEAN_CLASS = {

@@ -49,5 +49,5 @@ static void share_task(void *argument, size_t task, uint32_t worker)
 void sv_shares_add(const sv_run *run, const sv_share *list, size_t count, size_t groups)
 {
     share_call call = {run, groups, list};
-    sv_pool_run(run->context->pool, share_task, &call, count);
+    sv_run_tasks(run, share_task, &call, count);
 }

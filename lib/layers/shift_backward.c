@@ -135,11 +135,10 @@ static void run_panel(shift_call *call)
 {
     const shift_block *block = call->block;
     const sv_run *run = call->run;
-    sv_pool *pool = run->context->pool;
     size_t c = block->map.channels, tiles = sv_tile_count(call->here, call->tile);
-    sv_pool_run(pool, tile_task, call, tiles);
+    sv_run_tasks(run, tile_task, call, tiles);
     if (block->group_norm)
-        sv_pool_run(pool, image_task, call, call->here / call->image_tokens);
+        sv_run_tasks(run, image_task, call, call->here / call->image_tokens);
     call->jobs[0] = (sv_weight_job){run->gradients + block->fc1.weight,
                                     call->panel.dhidden,
                                     call->panel.xn,
@@ -153,7 +152,7 @@ static void run_panel(shift_call *call)
                                     block->hidden,
                                     call->here};
     call->pieces = sv_weight_pieces(&call->jobs[0]) + sv_weight_pieces(&call->jobs[1]);
-    sv_pool_run(pool, panel_task, call, call->pieces + (call->out ? tiles : 0));
+    sv_run_tasks(run, panel_task, call, call->pieces + (call->out ? tiles : 0));
     add_sums(call, tiles);
 }
 
@@ -169,7 +168,7 @@ void sv_shift_block_backward(const sv_layer *layer, const sv_run *run, void *sav
         return;
     }
     sv_arena arena = {.base = run->shared};
-    call.panel = sv_shift_panel(&arena, call.block, run->n);
+    call.panel = sv_shift_panel(&arena, call.block, run);
     for (; call.first < call.tokens; call.first += call.panel_tokens) {
         call.here = sv_tile_here(call.tokens, call.first, call.panel_tokens);
         run_panel(&call);

@@ -5,9 +5,9 @@
 
 enum { PANEL_BYTES = 8 << 20, PANEL_TOKENS_LEAST = 1024 };
 
-size_t sv_shift_tile(const shift_block *block, size_t n)
+size_t sv_shift_tile(const shift_block *block, const sv_run *run)
 {
-    return sv_tile_tokens(n * sv_map_tokens(block->base.in), block->hidden);
+    return sv_tile_tokens(run, run->n * sv_map_tokens(block->base.in), block->hidden);
 }
 
 size_t sv_shift_panel_tokens(const shift_block *block, size_t n)
@@ -45,11 +45,11 @@ shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, 
     return saved;
 }
 
-shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, size_t n)
+shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, const sv_run *run)
 {
     shift_panel panel;
-    size_t tokens = sv_shift_panel_tokens(block, n), c = block->map.channels;
-    size_t tiles = sv_tile_count_most(tokens, sv_shift_tile(block, n));
+    size_t tokens = sv_shift_panel_tokens(block, run->n), c = block->map.channels;
+    size_t tiles = sv_tile_count_most(tokens, sv_shift_tile(block, run));
     panel.a = sv_arena_reals(arena, tokens, block->hidden);
     panel.dhidden = sv_arena_reals(arena, tokens, block->hidden);
     panel.dbranch = sv_arena_reals(arena, tokens, c);
@@ -65,7 +65,7 @@ shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, size_t n)
 size_t sv_shift_worker_bytes(const shift_block *block, const sv_run *run, bool *overflow)
 {
     sv_arena arena = {0};
-    size_t tile = sv_shift_tile(block, run->n), c = block->map.channels;
+    size_t tile = sv_shift_tile(block, run), c = block->map.channels;
     int training = run->training;
     if (!training && tile < SV_FEW_TOKENS)
         tile = SV_FEW_TOKENS;
@@ -92,7 +92,7 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     if (training && sv_shift_has_groups(block))
         sv_shift_groups_memory(block, n, &shared, &groups);
     else if (training)
-        sv_shift_panel(&shared, block, n);
+        sv_shift_panel(&shared, block, run);
     if (groups.bytes > worker.bytes)
         worker = groups;
     sv_layer_memory_set(memory, &saved, &shared, &worker);
@@ -106,7 +106,7 @@ shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved)
     call.saved = sv_shift_saved(&arena, block, run->n, run->training);
     call.image_tokens = sv_map_tokens(layer->in);
     call.tokens = run->n * call.image_tokens;
-    call.tile = sv_shift_tile(block, run->n);
+    call.tile = sv_shift_tile(block, run);
     call.panel_tokens = sv_shift_panel_tokens(block, run->n);
     return call;
 }

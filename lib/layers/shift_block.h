@@ -58,12 +58,12 @@ typedef struct shift_call {
  * inference: the statistics of an image come before its tiles). */
 shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, int training);
 
-shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, size_t n);
+shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, const sv_run *run);
 
 /* Tokens of one panel: whole images, as many as keep its scratch near 8 MiB. */
 size_t sv_shift_panel_tokens(const shift_block *block, size_t n);
 
-size_t sv_shift_tile(const shift_block *block, size_t n);
+size_t sv_shift_tile(const shift_block *block, const sv_run *run);
 
 /* Bytes of one worker's scratch. */
 size_t sv_shift_worker_bytes(const shift_block *block, const sv_run *run, bool *overflow);

@@ -54,8 +54,8 @@ void sv_shift_block_few(const shift_call *call)
     kernels->layer_norm(xn, mean, rstd, few.xs, run->weights + block->norm_weight,
                         run->weights + block->norm_bias, call->tokens, c, block->eps);
     few.left = sv_left_make(run, xn, call->tokens, c, made);
-    sv_pool_run(run->context->pool, up_task, &few, few.parts1);
+    sv_run_tasks(run, up_task, &few, few.parts1);
     /* Its few parts each make it ready for themselves sooner than one worker for all of them. */
     few.left = (sv_left){few.a, hidden, 1, NULL};
-    sv_pool_run(run->context->pool, down_task, &few, few.parts2);
+    sv_run_tasks(run, down_task, &few, few.parts2);
 }

@@ -129,6 +129,6 @@ void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *save
         return;
     }
     if (call.block->group_norm)
-        sv_pool_run(run->context->pool, statistics_task, &call, run->n);
-    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+        sv_run_tasks(run, statistics_task, &call, run->n);
+    sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
 }

@@ -163,6 +163,6 @@ void sv_shift_groups_backward(const shift_call *call)
     size_t groups = sv_tile_count(run->n, all.images);
     sv_arena arena = {.base = run->shared};
     take_shares(all.shares, &arena, block, groups);
-    sv_pool_run(run->context->pool, group_task, &all, groups);
+    sv_run_tasks(run, group_task, &all, groups);
     sv_shares_add(run, all.shares, SHARES, groups);
 }

@@ -40,9 +40,9 @@ typedef struct shifted_call {
     size_t group_images;
 } shifted_call;
 
-static size_t tile_of(const shifted_layer *layer, size_t n)
+static size_t tile_of(const shifted_layer *layer, const sv_run *run)
 {
-    return sv_tile_tokens(n * sv_map_tokens(layer->base.out), layer->linear.in);
+    return sv_tile_tokens(run, run->n * sv_map_tokens(layer->base.out), layer->linear.in);
 }
 
 static size_t weight_bytes(const shifted_layer *layer)
@@ -91,7 +91,7 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
         sv_share shares[SHARES];
         take_shares(shares, &shared, shifted, sv_share_groups_most(run->n, weight_bytes(shifted)));
     }
-    take_work(&worker, shifted, tile_of(shifted, run->n), run->training);
+    take_work(&worker, shifted, tile_of(shifted, run), run->training);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -102,7 +102,7 @@ static shifted_call start_call(const sv_layer *layer, const sv_run *run, void *s
     sv_arena arena = {.base = saved ? saved : run->shared};
     call.saved = lay_saved(&arena, shifted, run->n);
     call.tokens = run->n * sv_map_tokens(layer->out);
-    call.tile = tile_of(shifted, run->n);
+    call.tile = tile_of(shifted, run);
     call.group_images = sv_share_images(run->n, weight_bytes(shifted));
     return call;
 }
@@ -142,7 +142,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     shifted_call call = start_call(layer, run, saved);
     call.out = y;
     call.picture = x;
-    sv_pool_run(run->context->pool, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+    sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
 }
 
 /* The shares of `tokens` tokens:  dW += dy^T xn;  dxn = dy W;  those of the norm */
@@ -193,7 +193,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     take_shares(call.shares, &arena, call.layer, groups);
     call.in = dy;
     call.picture = x;
-    sv_pool_run(run->context->pool, group_task, &call, groups);
+    sv_run_tasks(run, group_task, &call, groups);
     sv_shares_add(run, call.shares, SHARES, groups);
 }
 

@@ -42,7 +42,7 @@ static void position_forward(const sv_layer *layer, const sv_run *run, void *sav
 {
     (void)saved;
     token_call call = {(const token_layer *)layer, run, y, x};
-    sv_pool_run(run->context->pool, position_task, &call, run->n);
+    sv_run_tasks(run, position_task, &call, run->n);
 }
 
 enum { SUM_ELEMENTS = 512 };
@@ -69,7 +69,7 @@ static void position_backward(const sv_layer *layer, const sv_run *run, void *sa
     size_t c = layer->in.channels, tokens = sv_map_tokens(layer->in);
     size_t extra = extra_tokens(position), all = (tokens + extra) * c;
     token_call call = {position, run, NULL, dy};
-    sv_pool_run(run->context->pool, position_sum_task, &call, sv_tile_count(all, SUM_ELEMENTS));
+    sv_run_tasks(run, position_sum_task, &call, sv_tile_count(all, SUM_ELEMENTS));
     for (size_t image = 0; image < run->n; image++) {
         if (extra)
             run->context->kernels->add(run->gradients + position->class_token, dy + image * all, c);

@@ -1,7 +1,7 @@
 /* Forward and backward over a session's layers. */
 #include "layers/linear.h"
 #include "models/model_map.h"
-#include "train/session.h"
+#include "train/stretch.h"
 
 #include <assert.h>
 #include <string.h>
@@ -79,24 +79,42 @@ static const real *keep_picture(svit_session *session, const real *input, size_t
     return memcpy(session->picture, input, elements * sizeof(real));
 }
 
+/* One layer, with all images. */
+static void run_layer(svit_session *session, const sv_run *run, size_t i, real *y, const real *x)
+{
+    const sv_layer *layer = session->layers.layers[i];
+    sv_run own = sv_session_layer_run(session, run, layer);
+    sv_tape_forward(&session->tape, layer, &own, run->training ? session->saved[i] : NULL, y, x);
+}
+
+/* Whoever wants to see attention weights wants them of all images, of one layer. */
+static sv_stretch stretch_from(const svit_session *session, const sv_run *run, size_t first)
+{
+    if (run->training || run->attention)
+        return (sv_stretch){first, first + 1, 0};
+    return sv_stretch_from(session, first, run->n);
+}
+
 static void run_layers(svit_session *session, const sv_run *run, const real *input, real *logits)
 {
-    size_t last = session->layers.count - 1;
+    const size_t count = session->layers.count;
     const real *x = input;
     sv_tape_clear(&session->tape);
     if (run->training && session->picture)
         x = keep_picture(session, input, run->n);
-    for (size_t i = 0; i <= last; i++) {
-        const sv_layer *layer = session->layers.layers[i];
-        if (!run->training && layer->class->training_only)
+    for (size_t i = 0, end; i < count; i = end) {
+        sv_stretch stretch = stretch_from(session, run, i);
+        end = stretch.end;
+        if (!run->training && session->layers.layers[i]->class->training_only)
             continue;
-        sv_run own = sv_session_layer_run(session, run, layer);
-        real *y = i == last                              ? logits
-                  : run->training && session->outputs[i] ? session->outputs[i]
-                  : x == session->buffers[0]             ? session->buffers[1]
-                                                         : session->buffers[0];
-        sv_tape_forward(&session->tape, layer, &own, run->training ? session->saved[i] : NULL, y,
-                        x);
+        real *y = end == count                                 ? logits
+                  : run->training && session->outputs[end - 1] ? session->outputs[end - 1]
+                  : x == session->buffers[0]                   ? session->buffers[1]
+                                                               : session->buffers[0];
+        if (stretch.images)
+            sv_stretch_forward(session, run, &stretch, y, x);
+        else
+            run_layer(session, run, i, y, x);
         x = y;
     }
 }

@@ -1,7 +1,7 @@
 /* A session's memory, laid out twice by the same functions: to measure it and to use it. */
 #include "base/size.h"
 #include "layers/linear.h"
-#include "train/session.h"
+#include "train/stretch.h"
 
 static void grow(size_t *most, size_t bytes)
 {
@@ -74,6 +74,12 @@ static void measure_scratch(const svit_session *session, size_t *shared, size_t 
             grow(worker, memory.worker);
             *overflow = *overflow || memory.overflow;
         }
+    for (size_t i = 0; i < session->layers.count;) {
+        sv_stretch stretch = sv_stretch_from(session, i, session->config.max_batch);
+        if (stretch.images)
+            grow(worker, sv_stretch_bytes(session, &stretch, overflow));
+        i = stretch.end;
+    }
 }
 
 static int keeps_input(const svit_session *session, size_t i)

@@ -146,13 +146,20 @@ START_TEST(test_training_gives_the_same_bits_on_any_number_of_threads)
 }
 END_TEST
 
+/* Our own products give the same bits however many rows they have; a BLAS rounds as it likes. */
+static void check_close(const float *a, const float *b, size_t count, const char *gemm)
+{
+    int own = strcmp(gemm, "cblas") != 0 && strcmp(gemm, "onednn") != 0;
+    for (size_t k = 0; k < count; k++)
+        ck_assert_double_le(fabs((double)a[k] - b[k]), own ? 0 : 5e-6);
+}
+
 START_TEST(test_a_batch_gives_what_its_pictures_give_alone)
 {
     draw_data();
     svit_error err = {.struct_size = sizeof err};
     const subject *chosen = &SUBJECTS[_i / GEMM_COUNT];
     GEMM(gemm, _i % GEMM_COUNT);
-    int own = strcmp(gemm, "cblas") != 0 && strcmp(gemm, "onednn") != 0;
     outfit o = dress(chosen->json, gemm, 2, SVIT_MODE_INFER);
     static float batch[BATCH * CLASSES];
     float alone[CLASSES];
@@ -160,10 +167,7 @@ START_TEST(test_a_batch_gives_what_its_pictures_give_alone)
     OK(svit_forward(o.session, pixels, BATCH, batch, &err));
     for (size_t i = 0; i < BATCH; i++) {
         OK(svit_forward(o.session, pixels + i * picture, 1, alone, &err));
-        for (size_t k = 0; k < CLASSES; k++) {
-            double difference = fabs((double)alone[k] - batch[i * CLASSES + k]);
-            ck_assert_double_le(difference, own ? 0 : 5e-6); /* our own products: to the bit */
-        }
+        check_close(alone, batch + i * CLASSES, CLASSES, gemm);
     }
     undress(&o);
 }
@@ -211,7 +215,7 @@ START_TEST(test_training_without_dropout_forwards_like_inference)
     OK(svit_forward(o.session, pixels, BATCH, trained, &err));
     OK(svit_session_set_mode(o.session, SVIT_MODE_INFER, &err));
     OK(svit_forward(o.session, pixels, BATCH, inferred, &err));
-    ck_assert_mem_eq(trained, inferred, sizeof trained);
+    check_close(trained, inferred, BATCH * CLASSES, gemm);
     undress(&o);
 }
 END_TEST

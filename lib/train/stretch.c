@@ -1,0 +1,146 @@
+/* Stretches of layers, and inference through them. */
+#include "train/stretch.h"
+
+#include "layers/linear.h"
+
+enum {
+    TOKENS = 144,          /* at a time, or an image: whole blocks of every panel */
+    MAP_BYTES = 256 << 10, /* at most: two maps and a layer's own rows fill a second cache */
+    GROUPS_LEAST = 8       /* for as many workers */
+};
+
+/* Images of a layer's outputs that are taken at a time; 0: all of them. */
+static size_t images_of(const sv_layer *layer, size_t n)
+{
+    size_t tokens = sv_map_tokens(layer->out);
+    size_t images = tokens < TOKENS ? TOKENS / tokens : 1;
+    if (n / images < GROUPS_LEAST)
+        return 0;
+    return images * tokens * layer->out.channels * sizeof(real) <= MAP_BYTES ? images : 0;
+}
+
+sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n)
+{
+    sv_layer *const *layers = session->layers.layers;
+    sv_stretch stretch = {first, first + 1, images_of(layers[first], n)};
+    if (layers[first]->class->training_only)
+        stretch.images = 0;
+    for (size_t i = first + 1; stretch.images && i < session->layers.count; i++) {
+        if (layers[i]->class->training_only)
+            continue;
+        if (images_of(layers[i], n) != stretch.images)
+            break;
+        stretch.end = i + 1;
+    }
+    if (stretch.end == first + 1)
+        stretch.images = 0;
+    return stretch;
+}
+
+/* What a worker's scratch has to hold: two maps in passing, and what any of the layers needs. */
+typedef struct stretch_sizes {
+    size_t map, shared, worker; /* numbers, bytes, bytes */
+    bool overflow;
+} stretch_sizes;
+
+typedef struct stretch_scratch {
+    real *maps[2];
+    char *shared, *worker;
+} stretch_scratch;
+
+static size_t elements_of(sv_map map)
+{
+    return sv_map_tokens(map) * map.channels;
+}
+
+static void grow(size_t *most, size_t bytes)
+{
+    if (bytes > *most)
+        *most = bytes;
+}
+
+static sv_run layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer,
+                        size_t images)
+{
+    sv_run own = sv_session_layer_run(session, run, layer);
+    own.n = images;
+    own.alone = 1;
+    return own;
+}
+
+static stretch_sizes measure(const svit_session *session, const sv_stretch *stretch)
+{
+    const sv_run run = sv_session_run(session, 0, 0);
+    stretch_sizes sizes = {0};
+    for (size_t i = stretch->first; i < stretch->end; i++) {
+        const sv_layer *layer = session->layers.layers[i];
+        sv_run own = layer_run(session, &run, layer, stretch->images);
+        sv_layer_memory memory = {0};
+        if (layer->class->measure)
+            layer->class->measure(layer, &own, &memory);
+        grow(&sizes.map, elements_of(layer->out) * stretch->images);
+        grow(&sizes.shared, memory.shared);
+        grow(&sizes.worker, memory.worker);
+        sizes.overflow = sizes.overflow || memory.overflow;
+    }
+    return sizes;
+}
+
+static stretch_scratch lay_scratch(sv_arena *arena, const stretch_sizes *sizes)
+{
+    stretch_scratch scratch;
+    for (int i = 0; i < 2; i++)
+        scratch.maps[i] = sv_arena_take(arena, sizes->map, 1, sizeof(real));
+    scratch.shared = sv_arena_take(arena, sizes->shared, 1, 1);
+    scratch.worker = sv_arena_take(arena, sizes->worker, 1, 1);
+    return scratch;
+}
+
+size_t sv_stretch_bytes(const svit_session *session, const sv_stretch *stretch, bool *overflow)
+{
+    sv_arena arena = {0};
+    stretch_sizes sizes = measure(session, stretch);
+    lay_scratch(&arena, &sizes);
+    *overflow = *overflow || sizes.overflow || arena.overflow;
+    return arena.bytes;
+}
+
+typedef struct stretch_call {
+    const svit_session *session;
+    const sv_run *run;
+    const sv_stretch *stretch;
+    stretch_sizes sizes;
+    real *y;
+    const real *x;
+} stretch_call;
+
+static void images_task(void *argument, size_t task, uint32_t worker)
+{
+    const stretch_call *call = argument;
+    const sv_stretch *stretch = call->stretch;
+    sv_layer *const *layers = call->session->layers.layers;
+    sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
+    stretch_scratch scratch = lay_scratch(&arena, &call->sizes);
+    size_t image = task * stretch->images, left = call->run->n - image;
+    const real *x = call->x + image * elements_of(layers[stretch->first]->in);
+    for (size_t i = stretch->first; i < stretch->end; i++) {
+        const sv_layer *layer = layers[i];
+        if (layer->class->training_only)
+            continue;
+        sv_run own = layer_run(call->session, call->run, layer,
+                               left < stretch->images ? left : stretch->images);
+        own.shared = scratch.shared;
+        own.worker = scratch.worker;
+        real *y = i + 1 == stretch->end ? call->y + image * elements_of(layer->out)
+                                        : scratch.maps[x == scratch.maps[0]];
+        layer->class->forward(layer, &own, NULL, y, x);
+        x = y;
+    }
+}
+
+void sv_stretch_forward(const svit_session *session, const sv_run *run, const sv_stretch *stretch,
+                        real *y, const real *x)
+{
+    stretch_call call = {session, run, stretch, measure(session, stretch), y, x};
+    sv_pool_run(run->context->pool, images_task, &call, sv_tile_count(run->n, stretch->images));
+}

@@ -1,0 +1,24 @@
+/* Layers in a row that infer a few images at a time: one worker takes these through all of them,
+ * so that their maps stay in its second cache and nobody waits between two layers. */
+#ifndef SV_STRETCH_H
+#define SV_STRETCH_H
+
+#include "train/session.h"
+
+/* Layers first..end-1, with so many images at a time; 0: one layer, with all of them. */
+typedef struct sv_stretch {
+    size_t first, end, images;
+} sv_stretch;
+
+/* The stretch that begins with a layer, where n images infer: a function of the shapes and of n
+ * alone. Layers that only train have no part in it, neither first nor last. */
+sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n);
+
+/* Scratch that a worker needs for it, in bytes; sets *overflow where they are too many. */
+size_t sv_stretch_bytes(const svit_session *session, const sv_stretch *stretch, bool *overflow);
+
+/* y[n, out] of x[n, in], two places: from the first layer's input to the last one's output. */
+void sv_stretch_forward(const svit_session *session, const sv_run *run, const sv_stretch *stretch,
+                        real *y, const real *x);
+
+#endif

@@ -1,0 +1,78 @@
+/* Which layers infer some images at a time. That it changes no bit is seen where a batch gives what
+ * its pictures give alone (api/test_determinism.c). */
+#include "fit.h"
+
+#include "train/stretch.h"
+
+#include <shiftvit/shiftvit.h>
+
+enum { MOST = 8 };
+
+typedef struct shape {
+    const char *json;
+    size_t n;
+    sv_stretch stretches[MOST]; /* up to one with no layers */
+} shape;
+
+/* ShiftViT: patches, blocks, norm, patches, ... A patch layer goes with the stage that it begins.
+ * ViT: patches and position, attention and MLP in turn, norm. */
+static const shape SHAPES[] = {
+    {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}",
+     256,
+     {{0, 4, 1}, {4, 10, 4}, {10, 20, 16}}},
+    {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}",
+     127,
+     {{0, 4, 1}, {4, 10, 4}}},
+    {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}", 7, {{0, 0, 0}}},
+    {"{\"input_height\":224,\"input_width\":224,\"dim\":96,\"blocks\":[1,1]}", 64, {{0, 0, 0}}},
+    {"{\"architecture\":\"vit\",\"input_height\":72,\"input_width\":72,\"patch_size\":6,"
+     "\"dim\":64,\"depth\":3,\"heads\":4,\"head_dim\":64,\"mlp_dim\":128,\"head_units\":[64]}",
+     64,
+     {{0, 9, 1}}},
+};
+
+START_TEST(test_layers_in_a_row_take_images_that_fit_a_cache)
+{
+    const shape *of = &SHAPES[_i];
+    svit_context *context = fit_context(1);
+    svit_model_config config;
+    svit_model *model;
+    svit_session *session;
+    svit_session_config session_config;
+    WORKS(svit_model_config_from_json(&config, sizeof config, of->json, err));
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    WORKS(svit_session_config_init(&session_config, sizeof session_config));
+    session_config.max_batch = (uint32_t)of->n;
+    WORKS(svit_session_create(&session, model, &session_config, err));
+    size_t wanted = 0;
+    for (size_t i = 0; i < session->layers.count;) {
+        sv_stretch got = sv_stretch_from(session, i, of->n);
+        const sv_stretch *want = &of->stretches[wanted];
+        if (want->end > 0 && want->first == i) {
+            ck_assert_uint_eq(got.end, want->end);
+            ck_assert_uint_eq(got.images, want->images);
+            wanted++;
+        } else {
+            ck_assert_msg(got.images == 0 && got.end == i + 1, "layer %zu begins a stretch to %zu",
+                          i, got.end);
+        }
+        i = got.end;
+    }
+    ck_assert_uint_eq(of->stretches[wanted].end, 0);
+    svit_session_free(session);
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
+static Suite *stretches_suite(void)
+{
+    Suite *suite = suite_create("stretches");
+    TCase *all = tcase_create("shapes");
+    tcase_add_loop_test(all, test_layers_in_a_row_take_images_that_fit_a_cache, 0,
+                        sizeof SHAPES / sizeof *SHAPES);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(stretches_suite)
