@@ -280,7 +280,8 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
 SV_INLINE void pass_rows(tile_sides *sides, size_t rows, size_t ldc)
 {
     sides->a += rows * sides->row;
-    sides->shortcut += sides->shortcut ? rows * ldc : 0;
+    if (sides->shortcut)
+        sides->shortcut += rows * ldc;
     sides->first += rows;
     sides->apart = 0;
 }
