@@ -68,6 +68,11 @@ typedef struct sv_layer_class {
                      const real *dy, const real *x);
 } sv_layer_class;
 
+/* What the layer needs for run->n images; and into *most the most of shared and of worker scratch
+ * that any of several layers needs. */
+sv_layer_memory sv_layer_measure(const sv_layer *layer, const sv_run *run);
+void sv_layer_memory_most(sv_layer_memory *most, const sv_layer_memory *memory);
+
 /* The most products with weights that a layer has. */
 enum { SV_LAYER_LINEARS = 2 };
 

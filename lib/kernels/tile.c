@@ -77,17 +77,18 @@ typedef struct tile_columns {
     const char *end; /* of what is to be fetched: of these and the columns that follow */
 } tile_columns;
 
-/* The shortcut, where it is all of an epilogue: it is added while the sums are in registers. */
-static const real *bare_shortcut(const sv_epilogue *e)
-{
-    return !e || e->gelu || e->u || e->dropped.mask || e->path ? NULL : e->shortcut;
-}
-
-/* Whether a strip of c goes through the epilogue by itself, while it is near. What is kept for, or
+/* How c goes through its epilogue: a shortcut that is all of it, or nothing, while the sums are in
+ * registers; a strip of c by itself, while it is near; or c as a whole, since what is kept for, or
  * from, another pass lies far away, and memory likes whole rows. */
-static int finishes_strips(const sv_epilogue *e)
+typedef enum tile_finish { IN_REGISTERS, BY_STRIPS, AS_A_WHOLE } tile_finish;
+
+static tile_finish finish_of(const sv_epilogue *e)
 {
-    return !e->kept && !e->u;
+    if (!e)
+        return IN_REGISTERS;
+    if (e->kept || e->u)
+        return AS_A_WHOLE;
+    return e->gelu || e->dropped.mask || e->path ? BY_STRIPS : IN_REGISTERS;
 }
 
 /* Columns first.. of c, from row p of the panel on; with its last one, some rows at a time also go
@@ -114,8 +115,8 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
 {
     const size_t k = product->k, factors = panel_bytes(type, 0, 1), bytes = number_bytes(type);
     const sv_epilogue *e = product->epilogue;
-    const real *shortcut = bare_shortcut(e);
-    const int strips = e && !shortcut && finishes_strips(e);
+    const tile_finish finish = finish_of(e);
+    const real *shortcut = e && finish == IN_REGISTERS ? e->shortcut : NULL;
     for (size_t p = 0; p < k; p += DEPTH) {
         size_t depth = k - p < DEPTH ? k - p : DEPTH;
         const int last = p + depth == k;
@@ -138,7 +139,7 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
                 sides.apart =
                     streams_apart(sides.next, columns->end, vectors, lanes * DEPTH * bytes);
             multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, m, first,
-                           width, p, strips && last);
+                           width, p, finish == BY_STRIPS && last);
             panel += panel_bytes(type, k, lanes);
         }
     }
@@ -187,7 +188,6 @@ void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type typ
         multiply_in_turn(product, type, m, &columns);
     else
         multiply_panels(product, type, m, &columns);
-    if (product->epilogue && !bare_shortcut(product->epilogue) &&
-        !finishes_strips(product->epilogue))
+    if (finish_of(product->epilogue) == AS_A_WHOLE)
         SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, 0, m, first, count);
 }

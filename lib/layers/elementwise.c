@@ -25,7 +25,7 @@ typedef struct element_call {
 
 static size_t width_of(const sv_layer *layer)
 {
-    return sv_map_tokens(layer->in) * layer->in.channels;
+    return sv_map_elements(layer->in);
 }
 
 static void run_tasks(sv_task task, const sv_layer *layer, const sv_run *run, void *saved,

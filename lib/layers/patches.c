@@ -101,7 +101,7 @@ static void clear_task(void *argument, size_t image, uint32_t worker)
     (void)worker;
     const patch_call *call = argument;
     sv_map in = call->layer->base.in;
-    size_t elements = sv_map_tokens(in) * in.channels;
+    size_t elements = sv_map_elements(in);
     memset(call->out + image * elements, 0, elements * sizeof(real));
 }
 

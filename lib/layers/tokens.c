@@ -52,7 +52,7 @@ static void position_sum_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     const token_call *call = argument;
-    size_t all = sv_map_tokens(call->layer->base.out) * call->layer->base.out.channels;
+    size_t all = sv_map_elements(call->layer->base.out);
     size_t first = task * SUM_ELEMENTS;
     size_t here = all - first < SUM_ELEMENTS ? all - first : SUM_ELEMENTS;
     real *sum = call->run->gradients + call->layer->position + first;

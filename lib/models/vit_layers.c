@@ -131,7 +131,7 @@ static svit_status add_pooling(sv_builder *build)
         return SVIT_OK;
     default:
         SVIT_TRY(add_norm(build, norm));
-        build->map = (sv_map){1, 1, sv_map_tokens(build->map) * build->map.channels};
+        build->map = (sv_map){1, 1, sv_map_elements(build->map)};
         return SVIT_OK;
     }
 }

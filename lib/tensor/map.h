@@ -13,4 +13,10 @@ static inline size_t sv_map_tokens(sv_map map)
     return map.height * map.width;
 }
 
+/* Numbers of one image's map. */
+static inline size_t sv_map_elements(sv_map map)
+{
+    return sv_map_tokens(map) * map.channels;
+}
+
 #endif

@@ -75,7 +75,7 @@ static void pack_weights(svit_session *session)
 /* The caller's array may change before the backward. */
 static const real *keep_picture(svit_session *session, const real *input, size_t n)
 {
-    size_t elements = n * sv_map_tokens(session->input) * session->input.channels;
+    size_t elements = n * sv_map_elements(session->input);
     return memcpy(session->picture, input, elements * sizeof(real));
 }
 

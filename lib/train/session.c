@@ -74,7 +74,7 @@ static svit_status find_layers(svit_session *session, svit_error *err)
     SVIT_TRY(sv_model_layers(&session->layers, session->model, session->input.height,
                              session->input.width, err));
     sv_map out = session->layers.layers[session->layers.count - 1]->out;
-    session->classes = sv_map_tokens(out) * out.channels;
+    session->classes = sv_map_elements(out);
     return SVIT_OK;
 }
 

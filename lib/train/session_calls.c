@@ -24,8 +24,7 @@ static svit_status check_forward(const svit_session *session, const float *nhwc,
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "n is %zu; 1 to %u images, the session's max_batch, are accepted", n,
                        session->config.max_batch);
-    return check_finite(nhwc, n * sv_map_tokens(session->input) * session->input.channels, "nhwc",
-                        err);
+    return check_finite(nhwc, n * sv_map_elements(session->input), "nhwc", err);
 }
 
 SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,

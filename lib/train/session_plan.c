@@ -19,11 +19,8 @@ static sv_run largest_run(const svit_session *session, const sv_layer *layer, in
 static sv_layer_memory measure_layer(const svit_session *session, size_t i, int training)
 {
     const sv_layer *layer = session->layers.layers[i];
-    sv_layer_memory memory = {0};
     sv_run run = largest_run(session, layer, training);
-    if (layer->class->measure)
-        layer->class->measure(layer, &run, &memory);
-    return memory;
+    return sv_layer_measure(layer, &run);
 }
 
 /* The map of a whole batch. */
@@ -62,24 +59,24 @@ svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 }
 
 /* What all layers need: of shared and worker scratch the most of any. A session that trains also
- * infers, so both count. */
-static void measure_scratch(const svit_session *session, size_t *shared, size_t *worker,
-                            bool *overflow)
+ * infers, so both count, and stretches of layers do. */
+static sv_layer_memory measure_scratch(const svit_session *session)
 {
-    *shared = *worker = 0;
+    sv_layer_memory most = {0};
     for (size_t i = 0; i < session->layers.count; i++)
         for (int training = 0; training <= session->trains; training++) {
             sv_layer_memory memory = measure_layer(session, i, training);
-            grow(shared, memory.shared);
-            grow(worker, memory.worker);
-            *overflow = *overflow || memory.overflow;
+            sv_layer_memory_most(&most, &memory);
         }
     for (size_t i = 0; i < session->layers.count;) {
         sv_stretch stretch = sv_stretch_from(session, i, session->config.max_batch);
-        if (stretch.images)
-            grow(worker, sv_stretch_bytes(session, &stretch, overflow));
+        if (stretch.images) {
+            sv_layer_memory memory = sv_stretch_measure(session, &stretch);
+            sv_layer_memory_most(&most, &memory);
+        }
         i = stretch.end;
     }
+    return most;
 }
 
 static int keeps_input(const svit_session *session, size_t i)
@@ -168,10 +165,10 @@ static void lay_buffers(svit_session *session, sv_arena *arena)
 
 static void lay_scratch(svit_session *session, sv_arena *arena)
 {
-    size_t shared, worker;
-    measure_scratch(session, &shared, &worker, &arena->overflow);
-    session->shared = sv_arena_take(arena, shared, 1, 1);
-    session->worker_bytes = (worker + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
+    sv_layer_memory most = measure_scratch(session);
+    arena->overflow = arena->overflow || most.overflow;
+    session->shared = sv_arena_take(arena, most.shared, 1, 1);
+    session->worker_bytes = (most.worker + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
     session->worker = sv_arena_take(arena, svit_context_threads(session->model->context),
                                     session->worker_bytes, 1);
 }

@@ -16,7 +16,7 @@ static size_t images_of(const sv_layer *layer, size_t n)
     size_t images = tokens < TOKENS ? TOKENS / tokens : 1;
     if (n / images < GROUPS_LEAST)
         return 0;
-    return images * tokens * layer->out.channels * sizeof(real) <= MAP_BYTES ? images : 0;
+    return images * sv_map_elements(layer->out) * sizeof(real) <= MAP_BYTES ? images : 0;
 }
 
 sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n)
@@ -39,25 +39,14 @@ sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n)
 
 /* What a worker's scratch has to hold: two maps in passing, and what any of the layers needs. */
 typedef struct stretch_sizes {
-    size_t map, shared, worker; /* numbers, bytes, bytes */
-    bool overflow;
+    size_t map; /* numbers */
+    sv_layer_memory layer;
 } stretch_sizes;
 
 typedef struct stretch_scratch {
     real *maps[2];
     char *shared, *worker;
 } stretch_scratch;
-
-static size_t elements_of(sv_map map)
-{
-    return sv_map_tokens(map) * map.channels;
-}
-
-static void grow(size_t *most, size_t bytes)
-{
-    if (bytes > *most)
-        *most = bytes;
-}
 
 static sv_run layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer,
                         size_t images)
@@ -68,20 +57,17 @@ static sv_run layer_run(const svit_session *session, const sv_run *run, const sv
     return own;
 }
 
-static stretch_sizes measure(const svit_session *session, const sv_stretch *stretch)
+static stretch_sizes sizes_of(const svit_session *session, const sv_stretch *stretch)
 {
     const sv_run run = sv_session_run(session, 0, 0);
     stretch_sizes sizes = {0};
     for (size_t i = stretch->first; i < stretch->end; i++) {
         const sv_layer *layer = session->layers.layers[i];
         sv_run own = layer_run(session, &run, layer, stretch->images);
-        sv_layer_memory memory = {0};
-        if (layer->class->measure)
-            layer->class->measure(layer, &own, &memory);
-        grow(&sizes.map, elements_of(layer->out) * stretch->images);
-        grow(&sizes.shared, memory.shared);
-        grow(&sizes.worker, memory.worker);
-        sizes.overflow = sizes.overflow || memory.overflow;
+        sv_layer_memory memory = sv_layer_measure(layer, &own);
+        sv_layer_memory_most(&sizes.layer, &memory);
+        size_t map = sv_map_elements(layer->out) * stretch->images;
+        sizes.map = map > sizes.map ? map : sizes.map;
     }
     return sizes;
 }
@@ -91,18 +77,18 @@ static stretch_scratch lay_scratch(sv_arena *arena, const stretch_sizes *sizes)
     stretch_scratch scratch;
     for (int i = 0; i < 2; i++)
         scratch.maps[i] = sv_arena_take(arena, sizes->map, 1, sizeof(real));
-    scratch.shared = sv_arena_take(arena, sizes->shared, 1, 1);
-    scratch.worker = sv_arena_take(arena, sizes->worker, 1, 1);
+    scratch.shared = sv_arena_take(arena, sizes->layer.shared, 1, 1);
+    scratch.worker = sv_arena_take(arena, sizes->layer.worker, 1, 1);
     return scratch;
 }
 
-size_t sv_stretch_bytes(const svit_session *session, const sv_stretch *stretch, bool *overflow)
+sv_layer_memory sv_stretch_measure(const svit_session *session, const sv_stretch *stretch)
 {
     sv_arena arena = {0};
-    stretch_sizes sizes = measure(session, stretch);
+    stretch_sizes sizes = sizes_of(session, stretch);
     lay_scratch(&arena, &sizes);
-    *overflow = *overflow || sizes.overflow || arena.overflow;
-    return arena.bytes;
+    return (sv_layer_memory){.worker = arena.bytes,
+                             .overflow = sizes.layer.overflow || arena.overflow};
 }
 
 typedef struct stretch_call {
@@ -122,7 +108,7 @@ static void images_task(void *argument, size_t task, uint32_t worker)
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
     stretch_scratch scratch = lay_scratch(&arena, &call->sizes);
     size_t image = task * stretch->images, left = call->run->n - image;
-    const real *x = call->x + image * elements_of(layers[stretch->first]->in);
+    const real *x = call->x + image * sv_map_elements(layers[stretch->first]->in);
     for (size_t i = stretch->first; i < stretch->end; i++) {
         const sv_layer *layer = layers[i];
         if (layer->class->training_only)
@@ -131,7 +117,7 @@ static void images_task(void *argument, size_t task, uint32_t worker)
                                left < stretch->images ? left : stretch->images);
         own.shared = scratch.shared;
         own.worker = scratch.worker;
-        real *y = i + 1 == stretch->end ? call->y + image * elements_of(layer->out)
+        real *y = i + 1 == stretch->end ? call->y + image * sv_map_elements(layer->out)
                                         : scratch.maps[x == scratch.maps[0]];
         layer->class->forward(layer, &own, NULL, y, x);
         x = y;
@@ -141,6 +127,6 @@ static void images_task(void *argument, size_t task, uint32_t worker)
 void sv_stretch_forward(const svit_session *session, const sv_run *run, const sv_stretch *stretch,
                         real *y, const real *x)
 {
-    stretch_call call = {session, run, stretch, measure(session, stretch), y, x};
+    stretch_call call = {session, run, stretch, sizes_of(session, stretch), y, x};
     sv_pool_run(run->context->pool, images_task, &call, sv_tile_count(run->n, stretch->images));
 }

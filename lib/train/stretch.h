@@ -14,8 +14,8 @@ typedef struct sv_stretch {
  * alone. Layers that only train have no part in it, neither first nor last. */
 sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n);
 
-/* Scratch that a worker needs for it, in bytes; sets *overflow where they are too many. */
-size_t sv_stretch_bytes(const svit_session *session, const sv_stretch *stretch, bool *overflow);
+/* What it needs: a worker's scratch alone. */
+sv_layer_memory sv_stretch_measure(const svit_session *session, const sv_stretch *stretch);
 
 /* y[n, out] of x[n, in], two places: from the first layer's input to the last one's output. */
 void sv_stretch_forward(const svit_session *session, const sv_run *run, const sv_stretch *stretch,
