@@ -2,7 +2,7 @@
  * dropout of the weights, so that a row is walked through while it is in the first cache. Vaswani
  * et al. 2017; Lee, Lee, Song 2021 (the diagonal left out). */
 #include "kernels/local.h"
-#include "kernels/normal.h"
+#include "kernels/power.h"
 
 #include <float.h>
 
