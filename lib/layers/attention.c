@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { SCORES_AT_ONCE = 16384, MASK_BITS = 32 };
+enum { SCORES_AT_ONCE = 32768, MASK_BITS = 32 };
 
 /* A multiple of 32, so that a block of scores is whole words of its mask. */
 static size_t queries_at_once(size_t tokens)
