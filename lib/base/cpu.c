@@ -49,10 +49,10 @@ bool sv_cpu_has_fast_bf16_dots(void)
     return sv_cpu_isa() >= SV_ISA_AVX512_BF16 && __builtin_cpu_is("amd");
 }
 
-bool sv_cpu_foresees_reads(void)
+bool sv_cpu_reads_in_streams(void)
 {
     __builtin_cpu_init();
-    return __builtin_cpu_is("amd");
+    return !__builtin_cpu_is("amd");
 }
 
 bool sv_cpu_permit_amx(void)
@@ -93,9 +93,9 @@ bool sv_cpu_has_fast_bf16_dots(void)
     return false;
 }
 
-bool sv_cpu_foresees_reads(void)
+bool sv_cpu_reads_in_streams(void)
 {
-    return false;
+    return true;
 }
 
 bool sv_cpu_permit_amx(void)

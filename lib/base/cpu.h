@@ -24,9 +24,9 @@ sv_isa sv_cpu_isa(void);
  */
 bool sv_cpu_has_fast_bf16_dots(void);
 
-/* Whether the CPU foresees what is read in turn so well that streams fetched beside it are in its
- * way: AMD's. Costs nothing to ask. */
-bool sv_cpu_foresees_reads(void);
+/* Whether memory answers a reader of several streams sooner than one who asks for what comes next:
+ * not AMD's CPUs, which foresee what is read in turn. Costs nothing to ask. */
+bool sv_cpu_reads_in_streams(void);
 
 /* Asks the operating system for the matrix unit's registers, for the whole process and once for
  * all; whether it grants them. Signal frames of threads that use them grow by 8 KiB. */

@@ -49,7 +49,7 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
                                    group_panels(type, kernels, b, start),
                                    b->k,
                                    c->epilogue ? &epilogue : NULL,
-                                   !sv_cpu_foresees_reads()};
+                                   sv_cpu_reads_in_streams()};
         kernels->tile_multiply(&product, type, m, past, here);
     }
 }

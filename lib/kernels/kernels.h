@@ -117,7 +117,7 @@ typedef struct sv_tile_product {
     const void *packed; /* b */
     size_t k;
     const sv_epilogue *epilogue; /* NULL: none */
-    bool fetch;                  /* what few rows will meet of b is fetched ahead */
+    bool streams;                /* of b, what few rows will meet is fetched in streams */
 } sv_tile_product;
 
 typedef struct sv_kernels {

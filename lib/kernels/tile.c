@@ -135,9 +135,10 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
                                 .shortcut = shortcut && last ? shortcut + first : NULL,
                                 .far = e && e->far && p == 0};
             sides.next = sides.panel + lanes * depth * bytes;
-            if (columns->fetch == FETCH_PANEL && product->fetch)
+            if (columns->fetch == FETCH_PANEL && product->streams)
                 sides.apart =
                     streams_apart(sides.next, columns->end, vectors, lanes * DEPTH * bytes);
+            sides.in_turn = columns->fetch == FETCH_PANEL && !product->streams;
             multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, m, first,
                            width, p, finish == BY_STRIPS && last);
             panel += panel_bytes(type, k, lanes);
@@ -160,7 +161,7 @@ static void multiply_in_turn(const sv_tile_product *product, sv_number_type type
 {
     tile_columns here = *columns;
     const size_t end = columns->first + columns->count;
-    if (product->fetch)
+    if (product->streams)
         fetch_first((const char *)product->packed + panel_bytes(type, product->k, here.first),
                     columns->end);
     for (; here.first < end; here.first += here.count) {

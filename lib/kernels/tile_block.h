@@ -28,6 +28,7 @@ enum {
     MOST_ROWS = 9,
     AHEAD = 8,   /* columns of a that lie far apart are fetched so many before their turn */
     STREAMS = 3, /* for each vector, in which the next rows of a panel are fetched */
+    TURN = 8192, /* or bytes that these are fetched before their turn */
     LINE = 64
 };
 
@@ -43,8 +44,10 @@ typedef struct tile_sides {
     size_t depth;
     const real *shortcut; /* lies as c does; NULL: none */
     int far;              /* c does: it is fetched while the sums are made */
-    const char *next;     /* what is read after these rows of the panel, */
-    size_t apart;         /* in streams that begin so many bytes apart */
+    /* Of FETCH_PANEL: */
+    const char *next; /* what is read after these rows of the panel, */
+    size_t apart;     /* in streams that begin so many bytes apart; */
+    int in_turn;      /* or these rows themselves, before their turn */
 } tile_sides;
 
 /* LANES numbers of a panel; of a pair of rows the first or the second. */
@@ -140,6 +143,14 @@ SV_INLINE void fetch_lines(const char *from, size_t apart, size_t streams)
 {
     for (size_t i = 0; i < streams; i++, from += apart)
         __builtin_prefetch(from);
+}
+
+/* Lines of a panel long before their turn, for the second cache: the first has no room for so
+ * many, and the CPU's own foresight does not look so far. */
+SV_INLINE void fetch_in_turn(const char *panel, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch(panel + TURN + at, 0, 2);
 }
 
 static const real ZEROS[WIDEST * LANES];
@@ -254,8 +265,12 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     if (form.fetch == FETCH_PANEL) {
         const size_t rounds = STREAMS * sizeof(real) / number_bytes(form.type) / together;
         const size_t rows = rounds * together;
-        for (size_t at = 0; at < sides->apart && p + rows <= sides->depth; at += LINE, p += rows) {
-            fetch_lines(sides->next + at, sides->apart, STREAMS * form.vectors);
+        const size_t end = sides->in_turn ? sides->depth * LINE : sides->apart;
+        for (size_t at = 0; at < end && p + rows <= sides->depth; at += LINE, p += rows) {
+            if (sides->in_turn)
+                fetch_in_turn(panel, rounds * bytes);
+            else
+                fetch_lines(sides->next + at, sides->apart, STREAMS * form.vectors);
             for (size_t i = 0; i < rounds; i += STREAMS) {
                 SV_UNROLLED(STREAMS)
                 for (size_t u = 0; u < STREAMS; u++, a += together * column, panel += bytes)
@@ -284,6 +299,7 @@ SV_INLINE void pass_rows(tile_sides *sides, size_t rows, size_t ldc)
         sides->shortcut += rows * ldc;
     sides->first += rows;
     sides->apart = 0;
+    sides->in_turn = 0;
 }
 
 /* All m rows against one panel: `rows` at once, then half of them, then one by one. */
