@@ -7,6 +7,7 @@ enum { PAIR = 2, CUT_PAIRS = 192 };
 
 DOT_MULTIPLIES(by_rows, FETCH_NOTHING, SV_NUMBER_PAIR)
 DOT_MULTIPLIES(by_lines, FETCH_LEFT, SV_NUMBER_PAIR)
+DOT_MULTIPLIES(few_rows, FETCH_PANEL, SV_NUMBER_PAIR)
 
 /* Up to 16 pairs of numbers that lie along memory. */
 SV_INLINE __m512i load_pairs(const float *from, size_t count)
@@ -90,7 +91,9 @@ static const dot_kind PAIRS = {.numbers = PAIR,
                                .header = 0,
                                .pack = pack_pairs,
                                .make = make_pairs,
-                               .multiplies = {by_rows, by_lines}};
+                               .by_rows = by_rows,
+                               .by_lines = by_lines,
+                               .few_rows = few_rows};
 
 SV_DOT_PROVIDER_FUNCTIONS(dot_bf16, PAIRS)
 

@@ -18,7 +18,7 @@ enum { DOT_SPACE = 18432, DOT_FACTORS = 128 };
 #define DOT_MULTIPLIES(name, fetch, type)                                                          \
     MULTIPLY_PANEL(name##_one, 1, ROWS_OF_1, fetch, type)                                          \
     MULTIPLY_PANEL(name##_two, 2, ROWS_OF_2, fetch, type)                                          \
-    MULTIPLY_PANEL(name##_three, 3, ROWS_OF_3, fetch, type)                                        \
+    MULTIPLY_PANEL(name##_three, 3, fetch == FETCH_PANEL ? FEW_OF_3 : ROWS_OF_3, fetch, type)      \
     MULTIPLY_PANEL(name##_four, 4, ROWS_OF_4, fetch, type)                                         \
     static multiply_function *const name[WIDEST + 1] = {NULL, name##_one, name##_two,              \
                                                         name##_three, name##_four};
@@ -56,8 +56,9 @@ typedef struct dot_kind {
     dot_left (*make)(float *lanes, float *factors, const sv_left *a, const dot_part *part,
                      size_t k);
 
-    /* Where a left-hand side's lanes of a row lie side by side, and where those of a lane do. */
-    multiply_function *const *multiplies[2];
+    /* Where a left-hand side's lanes of a row lie side by side, where those of a lane do, and where
+     * few rows are read past a panel. */
+    multiply_function *const *by_rows, *const *by_lines, *const *few_rows;
 } dot_kind;
 
 static size_t dot_rounded(size_t count, size_t to)
@@ -116,7 +117,17 @@ typedef struct dot_product {
     const sv_output *c;
     const sv_operand *b;
     size_t first, count;
+    int few;     /* rows, */
+    int in_turn; /* past which panels are fetched before their turn */
 } dot_product;
+
+SV_INLINE multiply_function *const *dot_functions(const dot_kind *kind, const dot_product *product,
+                                                  const dot_left *left)
+{
+    if (left->column != 1)
+        return kind->by_lines;
+    return product->few ? kind->few_rows : kind->by_rows;
+}
 
 /* The part's rows of a panel, cut by cut, so that what they meet of the panel stays near. */
 SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *product,
@@ -125,7 +136,7 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
 {
     const sv_output *c = product->c;
     const size_t cut = kind->cut * kind->numbers;
-    multiply_function *multiply = kind->multiplies[left->column != 1][panel.vectors];
+    multiply_function *multiply = dot_functions(kind, product, left)[panel.vectors];
     panel.words += part->p / cut * (kind->header + kind->cut) * panel.lanes;
     for (size_t q = 0; q < part->depth; q += cut, dot_next_cut(kind, &panel)) {
         tile_sides sides = {.a = left->lanes + q / kind->numbers * left->column,
@@ -136,7 +147,8 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
                             .offsets = (const int32_t *)(const void *)(panel.words + panel.lanes),
                             .row_factors = left->factors + q / cut * left->factor_cut,
                             .bias = c->bias ? c->bias + j : NULL,
-                            .depth = dot_lanes(kind, sv_at_most(part->depth - q, cut))};
+                            .depth = dot_lanes(kind, sv_at_most(part->depth - q, cut)),
+                            .in_turn = product->in_turn};
         multiply(c->c + part->i * c->ldc + j, c->ldc, &sides, part->rows, panel.width,
                  c->accumulate || part->p + q > 0);
     }
@@ -197,7 +209,12 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
                             size_t count)
 {
     float lanes[DOT_SPACE] __attribute__((aligned(64))), factors[DOT_FACTORS];
-    const dot_product product = {c, b, first, count};
+    const dot_product product = {c,
+                                 b,
+                                 first,
+                                 count,
+                                 .few = m <= FEW_ROWS,
+                                 .in_turn = are_fetched_in_turn(m, sv_cpu_reads_in_streams())};
     const size_t depth = dot_depth(kind, sv_at_most(m, dot_rows(kind)));
     for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
         part.depth = sv_at_most(b->k - part.p, depth);

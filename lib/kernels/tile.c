@@ -7,8 +7,7 @@
 
 enum {
     DEPTH = 192,       /* rows of a panel used at once: at most 48 KiB, so that they stay near */
-    FEW = 64,          /* rows so few that the time goes into reading the panels, */
-    NEAR = 65536,      /* unless these are so few bytes */
+    NEAR = 65536,      /* bytes of panels that come to few rows soon enough */
     ROWS_FINISHED = 72 /* whole blocks of every panel; their part of c stays near */
 };
 
@@ -138,7 +137,8 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
             if (columns->fetch == FETCH_PANEL && product->streams)
                 sides.apart =
                     streams_apart(sides.next, columns->end, vectors, lanes * DEPTH * bytes);
-            sides.in_turn = columns->fetch == FETCH_PANEL && !product->streams;
+            sides.in_turn =
+                columns->fetch == FETCH_PANEL && are_fetched_in_turn(m, product->streams);
             multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, m, first,
                            width, p, finish == BY_STRIPS && last);
             panel += panel_bytes(type, k, lanes);
@@ -183,7 +183,7 @@ void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type typ
                             (const char *)product->packed + panel_bytes(type, product->k, past)};
     if (product->column != 1)
         columns.fetch = FETCH_LEFT;
-    else if (m <= FEW && (size_t)(columns.end - from) > NEAR)
+    else if (m <= FEW_ROWS && (size_t)(columns.end - from) > NEAR)
         columns.fetch = FETCH_PANEL;
     if (columns.fetch == FETCH_PANEL)
         multiply_in_turn(product, type, m, &columns);

@@ -29,7 +29,8 @@ enum {
     AHEAD = 8,   /* columns of a that lie far apart are fetched so many before their turn */
     STREAMS = 3, /* for each vector, in which the next rows of a panel are fetched */
     TURN = 8192, /* or bytes that these are fetched before their turn */
-    LINE = 64
+    LINE = 64,
+    FEW_ROWS = 64 /* rows so few that the time goes into reading the panels */
 };
 
 typedef struct tile_sides {
@@ -143,6 +144,13 @@ SV_INLINE void fetch_lines(const char *from, size_t apart, size_t streams)
 {
     for (size_t i = 0; i < streams; i++, from += apart)
         __builtin_prefetch(from);
+}
+
+/* Whether for few rows lines of a panel are fetched before their turn, on a CPU that had better not
+ * fetch them in streams. One row, which does little but read, has enough of the CPU's foresight. */
+SV_INLINE int are_fetched_in_turn(size_t rows, bool streams)
+{
+    return !streams && rows > 1 && rows <= FEW_ROWS;
 }
 
 /* Lines of a panel long before their turn, for the second cache: the first has no room for so
