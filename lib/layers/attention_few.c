@@ -3,14 +3,12 @@
  * fetching what another one has made takes longer. The bits are those of an image a task. */
 #include "layers/attention.h"
 
-/* Rows of one task. */
-enum { ROWS = 32 };
-
 typedef struct few_call {
     const attention_call *call;
     attention_heads
         heads;     /* of the image at work, in the first worker's scratch: all write there */
     size_t shares; /* of the heads */
+    size_t tile;   /* rows of one task */
     size_t image;
 } few_call;
 
@@ -59,8 +57,9 @@ static void finish_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const few_call *few = argument;
     const attention_call *call = few->call;
-    size_t row = task * ROWS;
-    sv_attention_finish(call, &few->heads, few->image, row, sv_tile_here(call->tokens, row, ROWS));
+    size_t row = task * few->tile;
+    sv_attention_finish(call, &few->heads, few->image, row,
+                        sv_tile_here(call->tokens, row, few->tile));
 }
 
 void sv_attention_few(const attention_call *call)
@@ -71,9 +70,10 @@ void sv_attention_few(const attention_call *call)
     sv_arena arena = {.base = sv_worker_scratch(run, 0)};
     few_call few = {.call = call,
                     .heads = sv_attention_work(&arena, call->block, run).heads,
-                    .shares = heads < threads ? heads : threads};
+                    .shares = heads < threads ? heads : threads,
+                    .tile = sv_tile_tokens(run, call->tokens, call->block->inner)};
     for (; few.image < run->n; few.image++) {
         sv_pool_run(pool, heads_task, &few, few.shares);
-        sv_pool_run(pool, finish_task, &few, sv_tile_count(call->tokens, ROWS));
+        sv_pool_run(pool, finish_task, &few, sv_tile_count(call->tokens, few.tile));
     }
 }

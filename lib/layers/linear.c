@@ -121,11 +121,27 @@ static size_t shared_tile(size_t tokens, size_t width)
     return tile;
 }
 
+/* Tokens too few for full tiles, in as many alike as two and four workers share without a rest. */
+static size_t even_tile(size_t tokens)
+{
+    enum { ALIKE = 4 };
+    size_t tiles = sv_tile_count(sv_tile_count(tokens, TILE_LEAST), ALIKE) * ALIKE;
+    return sv_tile_count(tokens, tiles);
+}
+
 size_t sv_tile_tokens(const sv_run *run, size_t tokens, size_t width)
 {
     if (run->alone)
         return tokens < TILE_MOST ? tokens : TILE_MOST;
+    if (!run->training && tokens > SV_FEW_TOKENS && tokens < TILES_WANTED * TILE_LEAST)
+        return even_tile(tokens);
     return shared_tile(tokens, width);
+}
+
+size_t sv_tile_tokens_most(const sv_run *run, size_t tokens, size_t width)
+{
+    size_t tile = sv_tile_tokens(run, tokens, width);
+    return run->training || tile > SV_FEW_TOKENS ? tile : SV_FEW_TOKENS;
 }
 
 sv_linear_cut sv_linear_cut_of(const sv_gemm *gemm, size_t tokens, size_t columns, size_t in,

@@ -82,10 +82,13 @@ void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, 
 /* All pieces of `count` jobs on the pool; each worker's scratch at the start of its own. */
 void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t count);
 
-/* Tokens that one task takes, so that its activations stay in the second cache; a multiple of 32,
- * a function of the shapes alone; alone, as many as there are, up to a limit. `width` is the widest
- * row. */
+/* Tokens that one task takes, so that its activations stay in the second cache; in training a
+ * multiple of 32, a function of the shapes alone; alone, as many as there are, up to a limit.
+ * `width` is the widest row. */
 size_t sv_tile_tokens(const sv_run *run, size_t tokens, size_t width);
+
+/* The most that a task takes of `tokens` or fewer, few tokens that it takes whole included. */
+size_t sv_tile_tokens_most(const sv_run *run, size_t tokens, size_t width);
 
 static inline size_t sv_tile_count(size_t tokens, size_t tile)
 {

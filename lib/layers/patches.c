@@ -20,10 +20,9 @@ typedef struct patch_call {
     size_t tokens, tile, parts;
 } patch_call;
 
-static size_t tile_of(const patch_layer *patch, const sv_run *run, size_t tokens)
+static size_t widest_row(const patch_layer *patch)
 {
-    return sv_tile_tokens(
-        run, tokens, patch->linear.in > patch->linear.out ? patch->linear.in : patch->linear.out);
+    return patch->linear.in > patch->linear.out ? patch->linear.in : patch->linear.out;
 }
 
 static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
@@ -35,8 +34,8 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     size_t tokens = sv_map_tokens(layer->out);
     if (training)
         sv_arena_reals(&saved, n * tokens, patch->linear.in);
-    size_t tile = tile_of(patch, run, n * tokens);
-    sv_arena_reals(&worker, tile < SV_FEW_TOKENS ? SV_FEW_TOKENS : tile, patch->linear.in);
+    size_t tile = sv_tile_tokens_most(run, n * tokens, widest_row(patch));
+    sv_arena_reals(&worker, tile, patch->linear.in);
     if (!training)
         sv_arena_take(&shared, sv_left_bytes(run, SV_FEW_TOKENS, patch->linear.in), 1, 1);
     if (training && worker.bytes < SV_GEMM_SCRATCH)
@@ -56,7 +55,7 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
                         .out = out,
                         .in = in,
                         .tokens = tokens,
-                        .tile = tile_of(patch, run, tokens),
+                        .tile = sv_tile_tokens(run, tokens, widest_row(patch)),
                         .parts = parts};
 }
 

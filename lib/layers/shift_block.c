@@ -65,10 +65,9 @@ shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, const sv_r
 size_t sv_shift_worker_bytes(const shift_block *block, const sv_run *run, bool *overflow)
 {
     sv_arena arena = {0};
-    size_t tile = sv_shift_tile(block, run), c = block->map.channels;
+    size_t tokens = run->n * sv_map_tokens(block->base.in), c = block->map.channels;
+    size_t tile = sv_tile_tokens_most(run, tokens, block->hidden);
     int training = run->training;
-    if (!training && tile < SV_FEW_TOKENS)
-        tile = SV_FEW_TOKENS;
     sv_arena_reals(&arena, tile, c);
     sv_arena_reals(&arena, tile, block->hidden);
     if (!training) {

@@ -40,9 +40,9 @@ typedef struct shifted_call {
     size_t group_images;
 } shifted_call;
 
-static size_t tile_of(const shifted_layer *layer, const sv_run *run)
+static size_t tokens_of(const shifted_layer *layer, const sv_run *run)
 {
-    return sv_tile_tokens(run, run->n * sv_map_tokens(layer->base.out), layer->linear.in);
+    return run->n * sv_map_tokens(layer->base.out);
 }
 
 static size_t weight_bytes(const shifted_layer *layer)
@@ -91,7 +91,8 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
         sv_share shares[SHARES];
         take_shares(shares, &shared, shifted, sv_share_groups_most(run->n, weight_bytes(shifted)));
     }
-    take_work(&worker, shifted, tile_of(shifted, run), run->training);
+    size_t tile = sv_tile_tokens_most(run, tokens_of(shifted, run), shifted->linear.in);
+    take_work(&worker, shifted, tile, run->training);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -101,8 +102,8 @@ static shifted_call start_call(const sv_layer *layer, const sv_run *run, void *s
     shifted_call call = {.layer = shifted, .run = run};
     sv_arena arena = {.base = saved ? saved : run->shared};
     call.saved = lay_saved(&arena, shifted, run->n);
-    call.tokens = run->n * sv_map_tokens(layer->out);
-    call.tile = tile_of(shifted, run);
+    call.tokens = tokens_of(shifted, run);
+    call.tile = sv_tile_tokens(run, call.tokens, shifted->linear.in);
     call.group_images = sv_share_images(run->n, weight_bytes(shifted));
     return call;
 }
