@@ -1,4 +1,5 @@
-/* How products are cut into parts of their columns: every column once, where gemm.h allows it. */
+/* How products are cut: into parts of their columns, every column once, where gemm.h allows it; and
+ * tokens into tiles. */
 #include "suite.h"
 
 #include "layers/linear.h"
@@ -32,11 +33,32 @@ START_TEST(test_parts_of_columns)
 }
 END_TEST
 
+/* A session's scratch is measured with its largest batch, and smaller ones must do with it. */
+START_TEST(test_tiles_of_tokens)
+{
+    const sv_run run = {.training = _i == 0, .alone = _i == 2};
+    for (size_t tokens = 1, largest = 0; tokens <= COLUMNS; tokens++) {
+        size_t tile = sv_tile_tokens(&run, tokens, 192), tiles = sv_tile_count(tokens, tile);
+        largest = tile > largest ? tile : largest;
+        ck_assert_uint_ge(tile, 1);
+        ck_assert_uint_ge(sv_tile_tokens_most(&run, tokens, 192), largest);
+        ck_assert_uint_le(tiles, sv_tile_count_most(tokens, tile));
+        if (run.training) /* masks are words of 32 tokens */
+            ck_assert_uint_eq(tile % 32, 0);
+        if (!run.training && !run.alone && tokens > SV_FEW_TOKENS && tokens < 256) {
+            ck_assert_msg(tiles % 4 == 0, "%zu tokens in %zu tiles", tokens, tiles);
+            ck_assert_uint_lt(tiles * tile - tokens, tiles);
+        }
+    }
+}
+END_TEST
+
 static Suite *cuts_suite(void)
 {
     Suite *suite = suite_create("cuts");
     TCase *all = tcase_create("columns");
     tcase_add_loop_test(all, test_parts_of_columns, 0, 2);
+    tcase_add_loop_test(all, test_tiles_of_tokens, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
 }
