@@ -117,8 +117,8 @@ typedef struct dot_product {
     const sv_output *c;
     const sv_operand *b;
     size_t first, count;
-    int few;     /* rows, */
-    int in_turn; /* past which panels are fetched before their turn */
+    int few;     /* rows */
+    int in_turn; /* panels are fetched before their turn */
 } dot_product;
 
 SV_INLINE multiply_function *const *dot_functions(const dot_kind *kind, const dot_product *product,
@@ -209,12 +209,14 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
                             size_t count)
 {
     float lanes[DOT_SPACE] __attribute__((aligned(64))), factors[DOT_FACTORS];
+    const size_t bytes = dot_packed_bytes(kind, b->k, count);
     const dot_product product = {c,
                                  b,
                                  first,
                                  count,
                                  .few = m <= FEW_ROWS,
-                                 .in_turn = are_fetched_in_turn(m, sv_cpu_reads_in_streams())};
+                                 .in_turn =
+                                     are_fetched_in_turn(m, bytes, sv_cpu_reads_in_streams())};
     const size_t depth = dot_depth(kind, sv_at_most(m, dot_rows(kind)));
     for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
         part.depth = sv_at_most(b->k - part.p, depth);

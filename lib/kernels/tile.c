@@ -7,7 +7,6 @@
 
 enum {
     DEPTH = 192,       /* rows of a panel used at once: at most 48 KiB, so that they stay near */
-    NEAR = 65536,      /* bytes of panels that come to few rows soon enough */
     ROWS_FINISHED = 72 /* whole blocks of every panel; their part of c stays near */
 };
 
@@ -74,6 +73,7 @@ typedef struct tile_columns {
     size_t first, count;
     tile_fetch fetch;
     const char *end; /* of what is to be fetched: of these and the columns that follow */
+    int in_turn;     /* are they fetched, as they lie */
 } tile_columns;
 
 /* How c goes through its epilogue: a shortcut that is all of it, or nothing, while the sums are in
@@ -137,8 +137,7 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
             if (columns->fetch == FETCH_PANEL && product->streams)
                 sides.apart =
                     streams_apart(sides.next, columns->end, vectors, lanes * DEPTH * bytes);
-            sides.in_turn =
-                columns->fetch == FETCH_PANEL && are_fetched_in_turn(m, product->streams);
+            sides.in_turn = columns->in_turn;
             multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, m, first,
                            width, p, finish == BY_STRIPS && last);
             panel += panel_bytes(type, k, lanes);
@@ -179,11 +178,13 @@ void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type typ
 {
     const size_t past = (first + count + LANES - 1) / LANES * LANES;
     const char *from = (const char *)product->packed + panel_bytes(type, product->k, first);
-    tile_columns columns = {first, count, FETCH_NOTHING,
-                            (const char *)product->packed + panel_bytes(type, product->k, past)};
+    const char *end = (const char *)product->packed + panel_bytes(type, product->k, past);
+    const size_t bytes = (size_t)(end - from);
+    tile_columns columns = {first, count, FETCH_NOTHING, end,
+                            are_fetched_in_turn(m, bytes, product->streams)};
     if (product->column != 1)
         columns.fetch = FETCH_LEFT;
-    else if (m <= FEW_ROWS && (size_t)(columns.end - from) > NEAR)
+    else if (m <= FEW_ROWS && bytes > NEAR)
         columns.fetch = FETCH_PANEL;
     if (columns.fetch == FETCH_PANEL)
         multiply_in_turn(product, type, m, &columns);

@@ -30,7 +30,8 @@ enum {
     STREAMS = 3, /* for each vector, in which the next rows of a panel are fetched */
     TURN = 8192, /* or bytes that these are fetched before their turn */
     LINE = 64,
-    FEW_ROWS = 64 /* rows so few that the time goes into reading the panels */
+    FEW_ROWS = 64, /* rows so few that the time goes into reading the panels */
+    NEAR = 65536   /* bytes of panels that come soon enough */
 };
 
 typedef struct tile_sides {
@@ -45,8 +46,8 @@ typedef struct tile_sides {
     size_t depth;
     const real *shortcut; /* lies as c does; NULL: none */
     int far;              /* c does: it is fetched while the sums are made */
-    /* Of FETCH_PANEL: */
-    const char *next; /* what is read after these rows of the panel, */
+    /* What the first rows of a fetch: */
+    const char *next; /* with FETCH_PANEL what is read after these rows of the panel, */
     size_t apart;     /* in streams that begin so many bytes apart; */
     int in_turn;      /* or these rows themselves, before their turn */
 } tile_sides;
@@ -146,11 +147,12 @@ SV_INLINE void fetch_lines(const char *from, size_t apart, size_t streams)
         __builtin_prefetch(from);
 }
 
-/* Whether for few rows lines of a panel are fetched before their turn, on a CPU that had better not
- * fetch them in streams. One row, which does little but read, has enough of the CPU's foresight. */
-SV_INLINE int are_fetched_in_turn(size_t rows, bool streams)
+/* Whether lines of panels of so many bytes are fetched before their turn, on a CPU that had better
+ * not fetch them in streams. One row, which does little but read, has enough of the CPU's
+ * foresight. */
+SV_INLINE int are_fetched_in_turn(size_t rows, size_t bytes, bool streams)
 {
-    return !streams && rows > 1 && rows <= FEW_ROWS;
+    return !streams && rows > 1 && bytes > NEAR;
 }
 
 /* Lines of a panel long before their turn, for the second cache: the first has no room for so
@@ -273,8 +275,8 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     if (form.fetch == FETCH_PANEL) {
         const size_t rounds = STREAMS * sizeof(real) / number_bytes(form.type) / together;
         const size_t rows = rounds * together;
-        const size_t end = sides->in_turn ? sides->depth * LINE : sides->apart;
-        for (size_t at = 0; at < end && p + rows <= sides->depth; at += LINE, p += rows) {
+        for (size_t at = 0; (sides->in_turn || at < sides->apart) && p + rows <= sides->depth;
+             at += LINE, p += rows) {
             if (sides->in_turn)
                 fetch_in_turn(panel, rounds * bytes);
             else
@@ -310,14 +312,21 @@ SV_INLINE void pass_rows(tile_sides *sides, size_t rows, size_t ldc)
     sides->in_turn = 0;
 }
 
-/* All m rows against one panel: `rows` at once, then half of them, then one by one. */
+/* All m rows against one panel: `rows` at once, then half of them, then one by one. Where many do,
+ * the first of them are written out once more, so that the others have nothing else to do. */
 SV_INLINE void multiply_rows(real *c, size_t ldc, const tile_sides *sides, size_t m,
                              const tile_form form, size_t width, int accumulate)
 {
     tile_sides here = *sides;
     const tile_form half = {form.rows / 2, form.vectors, form.fetch, form.type};
     const tile_form single = {1, form.vectors, form.fetch, form.type};
+    const tile_form fetching = {form.rows, form.vectors, FETCH_PANEL, form.type};
     size_t i = 0;
+    if (form.fetch == FETCH_NOTHING && here.in_turn && form.rows <= m) {
+        multiply_block(c, ldc, &here, fetching, width, accumulate);
+        pass_rows(&here, form.rows, ldc);
+        i = form.rows;
+    }
     for (; i + form.rows <= m; i += form.rows, pass_rows(&here, form.rows, ldc))
         multiply_block(c + i * ldc, ldc, &here, form, width, accumulate);
     for (; i + half.rows <= m; i += half.rows, pass_rows(&here, half.rows, ldc))
