@@ -13,8 +13,6 @@ void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, vo
                      const real *x)
 {
     layer->class->forward(layer, run, saved, y, x);
-    if (!run->training)
-        return;
     assert(tape->count < tape->capacity);
     tape->records[tape->count++] = (sv_record){layer, layer->class->keeps_input ? x : NULL, saved};
     tape->n = run->n;

@@ -20,7 +20,7 @@ typedef struct sv_tape {
 /* Forgets everything. */
 void sv_tape_clear(sv_tape *tape);
 
-/* Runs a layer forward and, in training, records it. The capacity is planned: it always suffices.
+/* Runs a layer forward, in training, and records it. The capacity is planned: it always suffices.
  */
 void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, void *saved, real *y,
                      const real *x);

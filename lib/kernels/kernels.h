@@ -156,6 +156,7 @@ typedef struct sv_kernels {
                               size_t image_tokens, sv_rows rows);
     void (*add_rows)(real *sum, const real *x, size_t rows, size_t c);
     void (*add)(real *y, const real *x, size_t elements);
+    void (*scale)(real *y, real factor, size_t elements);
 
     /* shift.c */
     void (*shift)(real *y, const real *x, const sv_shift_map *map, size_t first_token,

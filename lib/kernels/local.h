@@ -50,6 +50,7 @@ void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, sv_dropped drop
                                   const real *path, size_t image_tokens, sv_rows rows);
 void SV_ISA(sv_add_rows)(real *sum, const real *x, size_t rows, size_t c);
 void SV_ISA(sv_add)(real *y, const real *x, size_t elements);
+void SV_ISA(sv_scale)(real *y, real factor, size_t elements);
 void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_map *map, size_t first_token,
                       size_t tokens);
 void SV_ISA(sv_shift_backward)(real *dx, const real *dy, const sv_shift_map *map,

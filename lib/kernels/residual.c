@@ -1,4 +1,5 @@
-/* The end of a block: dropout, DropPath and shortcut in one pass; and sums over rows. */
+/* The end of a block: dropout, DropPath and shortcut in one pass; sums over rows, sums and
+ * multiples of whole arrays. */
 #include "kernels/local.h"
 
 /* y[t,c] = x[t,c] + path[image] * keep * scale * branch[t,c].
@@ -58,4 +59,11 @@ void SV_ISA(sv_add)(real *y, const real *x, size_t elements)
     for (size_t i = 0; i < elements; i += LANES)
         v_store_some(y + i, v_load_some(y + i, elements - i) + v_load_some(x + i, elements - i),
                      elements - i);
+}
+
+/* y[i] *= factor */
+void SV_ISA(sv_scale)(real *y, real factor, size_t elements)
+{
+    for (size_t i = 0; i < elements; i += LANES)
+        v_store_some(y + i, v_load_some(y + i, elements - i) * v_set(factor), elements - i);
 }

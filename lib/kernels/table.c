@@ -27,6 +27,7 @@ const sv_kernels SV_ISA(sv_kernels) = {
     .residual_backward = SV_ISA(sv_residual_backward),
     .add_rows = SV_ISA(sv_add_rows),
     .add = SV_ISA(sv_add),
+    .scale = SV_ISA(sv_scale),
     .shift = SV_ISA(sv_shift),
     .shift_backward = SV_ISA(sv_shift_backward),
     .patch_gather = SV_ISA(sv_patch_gather),

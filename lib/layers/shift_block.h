@@ -38,6 +38,20 @@ typedef struct shift_panel {
     real *dbias2, *dweight, *dbias;
 } shift_panel;
 
+/* Where the sums over an image's tokens lie, and what the product after them needs. */
+typedef struct shift_means {
+    real *a;  /* [n, hidden] */
+    real *xs; /* [n, c] */
+    char *made;
+} shift_means;
+
+/* A tile's rows: in what is saved for the backward, or in the worker's scratch. u, GELU's input, is
+ * NULL where it is not kept; moved, where xs is made, where it is the block's input itself. */
+typedef struct shift_rows {
+    const real *xs;
+    real *moved, *mean, *rstd, *u, *a, *xn;
+} shift_rows;
+
 typedef struct shift_call {
     const shift_block *block;
     const sv_run *run;
@@ -60,6 +74,9 @@ shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, 
 
 shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, const sv_run *run);
 
+/* What sv_shift_block_forward_mean needs of the shared scratch, behind what sv_shift_saved does. */
+shift_means sv_shift_means(sv_arena *arena, const shift_block *block, const sv_run *run);
+
 /* Tokens of one panel: whole images, as many as keep its scratch near 8 MiB. */
 size_t sv_shift_panel_tokens(const shift_block *block, size_t n);
 
@@ -72,8 +89,18 @@ shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved);
 
 void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
                             const real *x);
-/* The forward of a call of at most SV_FEW_TOKENS tokens, in inference, without group norm. */
+void sv_shift_block_forward_mean(const sv_layer *layer, const sv_run *run, real *y, const real *x);
+
+/* The forward's parts. Before any tile: what it needs of whole images. Of a tile: its xs, and
+ * a = keep1 * gelu(W1 norm(xs) + b1). */
+void sv_shift_prepare(shift_call *call);
+shift_rows sv_shift_hidden(const shift_call *call, size_t first, size_t tokens, uint32_t worker);
+
+/* Whether a call has so few tokens that its products are shared out by columns; the forward of such
+ * a call; and all its xs and a, in the first worker's scratch. */
+bool sv_shift_are_few(const shift_call *call);
 void sv_shift_block_few(const shift_call *call);
+shift_rows sv_shift_few_hidden(const shift_call *call);
 /* The backward's first half, for `tokens` tokens of the batch from number `token`:
  * dbranch = path * keep2 * dy;  dhidden = (dbranch W2) * keep1 * gelu'(u);  a = keep1 * gelu(u). */
 void sv_shift_branch_backward(const shift_call *call, real *dbranch, real *dhidden, real *a,

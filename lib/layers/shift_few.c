@@ -34,7 +34,13 @@ static void down_task(void *argument, size_t part, uint32_t worker)
                            sv_column_part(block->map.channels, few->parts2, part), &epilogue);
 }
 
-void sv_shift_block_few(const shift_call *call)
+bool sv_shift_are_few(const shift_call *call)
+{
+    return !call->block->group_norm && sv_are_few(call->run, call->tokens);
+}
+
+/* The first half: few->xs and few->a. */
+static few_call start_few(const shift_call *call)
 {
     const shift_block *block = call->block;
     const sv_run *run = call->run;
@@ -55,7 +61,19 @@ void sv_shift_block_few(const shift_call *call)
                         run->weights + block->norm_bias, call->tokens, c, block->eps);
     few.left = sv_left_make(run, xn, call->tokens, c, made);
     sv_run_tasks(run, up_task, &few, few.parts1);
+    return few;
+}
+
+void sv_shift_block_few(const shift_call *call)
+{
+    few_call few = start_few(call);
     /* Its few parts each make it ready for themselves sooner than one worker for all of them. */
-    few.left = (sv_left){few.a, hidden, 1, NULL};
-    sv_run_tasks(run, down_task, &few, few.parts2);
+    few.left = (sv_left){few.a, call->block->hidden, 1, NULL};
+    sv_run_tasks(call->run, down_task, &few, few.parts2);
+}
+
+shift_rows sv_shift_few_hidden(const shift_call *call)
+{
+    few_call few = start_few(call);
+    return (shift_rows){.xs = few.xs, .a = few.a};
 }

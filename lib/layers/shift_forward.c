@@ -4,19 +4,12 @@
 
 #include "layers/chance.h"
 
-/* A tile's rows: in what is saved for the backward, or in the worker's scratch. u, GELU's input, is
- * NULL where it is not kept; moved, where xs is made, where it is the block's input itself. */
-typedef struct tile_rows {
-    const real *xs;
-    real *moved, *mean, *rstd, *u, *a, *xn;
-} tile_rows;
-
-static tile_rows find_rows(const shift_call *call, size_t first, uint32_t worker)
+static shift_rows find_rows(const shift_call *call, size_t first, uint32_t worker)
 {
     const shift_block *block = call->block;
     size_t c = block->map.channels;
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
-    tile_rows rows = {.xn = sv_arena_reals(&arena, call->tile, c)};
+    shift_rows rows = {.xn = sv_arena_reals(&arena, call->tile, c)};
     rows.a = sv_arena_reals(&arena, call->tile, block->hidden);
     if (call->run->training)
         rows.u = call->saved.u + first * block->hidden;
@@ -34,7 +27,7 @@ static tile_rows find_rows(const shift_call *call, size_t first, uint32_t worker
     return rows;
 }
 
-static void normalize(const shift_call *call, const tile_rows *rows, size_t first, size_t tokens)
+static void normalize(const shift_call *call, const shift_rows *rows, size_t first, size_t tokens)
 {
     const shift_block *block = call->block;
     const sv_kernels *kernels = call->run->context->kernels;
@@ -62,7 +55,7 @@ static sv_dropped draw_mask(const shift_call *call, uint32_t *words, uint32_t wh
 }
 
 /* a = keep1 * gelu(W1 xn + b1) */
-static void multiply_up(const shift_call *call, const tile_rows *rows, size_t first, size_t tokens)
+static void multiply_up(const shift_call *call, const shift_rows *rows, size_t first, size_t tokens)
 {
     const shift_block *block = call->block;
     const sv_epilogue epilogue = {
@@ -74,7 +67,7 @@ static void multiply_up(const shift_call *call, const tile_rows *rows, size_t fi
 }
 
 /* y = xs + path * keep2 * h, or xs + path * keep2 * gelu(h);  h = W2 a + b2. */
-static void multiply_down(const shift_call *call, const tile_rows *rows, size_t first,
+static void multiply_down(const shift_call *call, const shift_rows *rows, size_t first,
                           size_t tokens)
 {
     const shift_block *block = call->block;
@@ -91,14 +84,20 @@ static void multiply_down(const shift_call *call, const tile_rows *rows, size_t 
     sv_linear_forward(&block->fc2, call->run, call->out + first * c, rows->a, tokens, &epilogue);
 }
 
+shift_rows sv_shift_hidden(const shift_call *call, size_t first, size_t tokens, uint32_t worker)
+{
+    shift_rows rows = find_rows(call, first, worker);
+    normalize(call, &rows, first, tokens);
+    multiply_up(call, &rows, first, tokens);
+    return rows;
+}
+
 static void forward_task(void *argument, size_t task, uint32_t worker)
 {
     const shift_call *call = argument;
     size_t first = task * call->tile;
     size_t tokens = sv_tile_here(call->tokens, first, call->tile);
-    tile_rows rows = find_rows(call, first, worker);
-    normalize(call, &rows, first, tokens);
-    multiply_up(call, &rows, first, tokens);
+    shift_rows rows = sv_shift_hidden(call, first, tokens, worker);
     multiply_down(call, &rows, first, tokens);
 }
 
@@ -116,6 +115,12 @@ static void statistics_task(void *argument, size_t image, uint32_t worker)
                           call->image_tokens, c, block->eps);
 }
 
+void sv_shift_prepare(shift_call *call)
+{
+    if (call->block->group_norm)
+        sv_run_tasks(call->run, statistics_task, call, call->run->n);
+}
+
 void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
                             const real *x)
 {
@@ -124,11 +129,10 @@ void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *save
     call.in = x;
     if (call.saved.path)
         sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
-    if (!call.block->group_norm && sv_are_few(run, call.tokens)) {
+    if (sv_shift_are_few(&call)) {
         sv_shift_block_few(&call);
         return;
     }
-    if (call.block->group_norm)
-        sv_run_tasks(run, statistics_task, &call, run->n);
+    sv_shift_prepare(&call);
     sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
 }

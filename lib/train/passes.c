@@ -6,34 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-sv_run sv_session_run(const svit_session *session, size_t n, int training)
-{
-    return (sv_run){.context = session->model->context,
-                    .gemm = session->gemm,
-                    .weights = session->model->weights,
-                    .gradients = session->gradients,
-                    .n = n,
-                    .training = training,
-                    .seed = session->config.seed,
-                    .counter = session->counter,
-                    .shared = session->shared,
-                    .worker = session->worker,
-                    .worker_bytes = session->worker_bytes};
-}
-
-/* Rows of a layer's products that are few. */
-enum { FEW_ROWS = 64 };
-
-/* By the largest batch, so that a picture's bits do not depend on how many come with it. */
-sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer)
-{
-    sv_run own = *run;
-    size_t tokens = sv_map_tokens(layer->out);
-    if (tokens <= FEW_ROWS / session->config.max_batch)
-        own.gemm = session->few_gemm;
-    return own;
-}
-
 typedef struct pack_call {
     svit_session *session;
     sv_run run;
@@ -79,42 +51,53 @@ static const real *keep_picture(svit_session *session, const real *input, size_t
     return memcpy(session->picture, input, elements * sizeof(real));
 }
 
-/* One layer, with all images. */
-static void run_layer(svit_session *session, const sv_run *run, size_t i, real *y, const real *x)
+/* A map in passing that nobody reads. */
+static real *other_buffer(const svit_session *session, const real *x)
 {
-    const sv_layer *layer = session->layers.layers[i];
-    sv_run own = sv_session_layer_run(session, run, layer);
-    sv_tape_forward(&session->tape, layer, &own, run->training ? session->saved[i] : NULL, y, x);
+    return x == session->buffers[0] ? session->buffers[1] : session->buffers[0];
+}
+
+static void train(svit_session *session, const sv_run *run, const real *input, real *logits)
+{
+    const size_t count = session->layers.count;
+    const real *x = session->picture ? keep_picture(session, input, run->n) : input;
+    sv_tape_clear(&session->tape);
+    for (size_t i = 0; i < count; i++) {
+        const sv_layer *layer = session->layers.layers[i];
+        sv_run own = sv_session_layer_run(session, run, layer);
+        real *y = i + 1 == count        ? logits
+                  : session->outputs[i] ? session->outputs[i]
+                                        : other_buffer(session, x);
+        sv_tape_forward(&session->tape, layer, &own, session->saved[i], y, x);
+        x = y;
+    }
 }
 
 /* Whoever wants to see attention weights wants them of all images, of one layer. */
 static sv_stretch stretch_from(const svit_session *session, const sv_run *run, size_t first)
 {
-    if (run->training || run->attention)
-        return (sv_stretch){first, first + 1, 0};
+    if (run->attention)
+        return (sv_stretch){first, sv_step_end(session, first), 0};
     return sv_stretch_from(session, first, run->n);
 }
 
-static void run_layers(svit_session *session, const sv_run *run, const real *input, real *logits)
+static void infer(svit_session *session, const sv_run *run, const real *input, real *logits)
 {
     const size_t count = session->layers.count;
     const real *x = input;
     sv_tape_clear(&session->tape);
-    if (run->training && session->picture)
-        x = keep_picture(session, input, run->n);
     for (size_t i = 0, end; i < count; i = end) {
         sv_stretch stretch = stretch_from(session, run, i);
         end = stretch.end;
-        if (!run->training && session->layers.layers[i]->class->training_only)
+        const sv_layer *layer = session->layers.layers[i];
+        if (layer->class->training_only)
             continue;
-        real *y = end == count                                 ? logits
-                  : run->training && session->outputs[end - 1] ? session->outputs[end - 1]
-                  : x == session->buffers[0]                   ? session->buffers[1]
-                                                               : session->buffers[0];
+        real *y = end == count ? logits : other_buffer(session, x);
+        sv_run own = sv_session_layer_run(session, run, layer);
         if (stretch.images)
             sv_stretch_forward(session, run, &stretch, y, x);
         else
-            run_layer(session, run, i, y, x);
+            sv_step_infer(session, &own, i, y, x);
         x = y;
     }
 }
@@ -124,9 +107,11 @@ void sv_session_forward(svit_session *session, const real *input, size_t n, real
     int training = session->mode == SVIT_MODE_TRAIN;
     sv_run run = sv_session_run(session, n, training);
     pack_weights(session);
-    run_layers(session, &run, input, logits);
     if (training)
-        session->counter++;
+        train(session, &run, input, logits);
+    else
+        infer(session, &run, input, logits);
+    session->counter += training != 0;
 }
 
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
@@ -146,7 +131,7 @@ void sv_session_attend(svit_session *session, const real *input, size_t n, real 
     run.attention = attention;
     run.attention_layer = sv_session_last_attention(session, &heads, &tokens)->number;
     pack_weights(session);
-    run_layers(session, &run, input, logits);
+    infer(session, &run, input, logits);
 }
 
 /* Runs a segment's forward again, so that the region holds what its layers keep: they write where

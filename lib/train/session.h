@@ -58,6 +58,13 @@ sv_run sv_session_run(const svit_session *session, size_t n, int training);
 /* The same for one layer, whose products may have another provider. */
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer);
 
+/* Inference goes in steps: a layer, or a layer that makes the mean of its tokens itself, with the
+ * mean pooling behind it. The number of the layer behind the step that begins with layer i; and the
+ * step, from the layer's input to what the next one reads. */
+size_t sv_step_end(const svit_session *session, size_t i);
+void sv_step_infer(const svit_session *session, const sv_run *run, size_t i, real *y,
+                   const real *x);
+
 /* The bodies of svit_forward and svit_backward: arguments are checked, numbers are real. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);
 

@@ -22,17 +22,19 @@ static size_t images_of(const sv_layer *layer, size_t n)
 sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n)
 {
     sv_layer *const *layers = session->layers.layers;
-    sv_stretch stretch = {first, first + 1, images_of(layers[first], n)};
+    sv_stretch stretch = {first, sv_step_end(session, first), images_of(layers[first], n)};
+    size_t step = stretch.end;
     if (layers[first]->class->training_only)
         stretch.images = 0;
-    for (size_t i = first + 1; stretch.images && i < session->layers.count; i++) {
+    for (size_t i = step; stretch.images && i < session->layers.count; i++) {
         if (layers[i]->class->training_only)
             continue;
         if (images_of(layers[i], n) != stretch.images)
             break;
-        stretch.end = i + 1;
+        stretch.end = sv_step_end(session, i);
+        i = stretch.end - 1;
     }
-    if (stretch.end == first + 1)
+    if (stretch.end == step)
         stretch.images = 0;
     return stretch;
 }
@@ -109,17 +111,18 @@ static void images_task(void *argument, size_t task, uint32_t worker)
     stretch_scratch scratch = lay_scratch(&arena, &call->sizes);
     size_t image = task * stretch->images, left = call->run->n - image;
     const real *x = call->x + image * sv_map_elements(layers[stretch->first]->in);
-    for (size_t i = stretch->first; i < stretch->end; i++) {
+    for (size_t i = stretch->first, end; i < stretch->end; i = end) {
         const sv_layer *layer = layers[i];
+        end = sv_step_end(call->session, i);
         if (layer->class->training_only)
             continue;
         sv_run own = layer_run(call->session, call->run, layer,
                                left < stretch->images ? left : stretch->images);
         own.shared = scratch.shared;
         own.worker = scratch.worker;
-        real *y = i + 1 == stretch->end ? call->y + image * sv_map_elements(layer->out)
-                                        : scratch.maps[x == scratch.maps[0]];
-        layer->class->forward(layer, &own, NULL, y, x);
+        real *y = end == stretch->end ? call->y + image * sv_map_elements(layers[end - 1]->out)
+                                      : scratch.maps[x == scratch.maps[0]];
+        sv_step_infer(call->session, &own, i, y, x);
         x = y;
     }
 }

@@ -53,7 +53,7 @@ START_TEST(test_layers_in_a_row_take_images_that_fit_a_cache)
             ck_assert_uint_eq(got.images, want->images);
             wanted++;
         } else {
-            ck_assert_msg(got.images == 0 && got.end == i + 1, "layer %zu begins a stretch to %zu",
+            ck_assert_msg(got.images == 0 && got.end == sv_step_end(session, i), "layer %zu begins a stretch to %zu",
                           i, got.end);
         }
         i = got.end;

@@ -1,0 +1,146 @@
+/* Inference is the training forward without dropout and DropPath, in double, whatever it leaves out
+ * and takes together: for few pictures and many, in stretches and alone. */
+#include "suite.h"
+#include "train/session.h"
+#include "worst.h"
+
+#include "base/random.h"
+
+#include <math.h>
+
+#define PLAIN ",\"num_classes\":5,\"dropout\":0,\"drop_path\":0"
+
+typedef struct subject {
+    const char *json;
+    int joined; /* the last block makes the mean of its tokens */
+} subject;
+
+static const subject SUBJECTS[] = {
+    {"{\"input_height\":12,\"input_width\":20,\"dim\":12,\"blocks\":[1,2]" PLAIN "}", 1},
+    {"{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1,1]" PLAIN "}", 1},
+    /* One token; and 400, more than a tile has. */
+    {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1]" PLAIN "}", 1},
+    {"{\"input_height\":80,\"input_width\":80,\"dim\":12,\"blocks\":[1]" PLAIN "}", 1},
+    {"{\"input_height\":20,\"input_width\":20,\"dim\":12,\"blocks\":[1],\"norm\":\"group\"" PLAIN
+     "}",
+     1},
+    {"{\"input_height\":20,\"input_width\":20,\"dim\":12,\"blocks\":[1],\"classifier\":false,"
+     "\"num_classes\":12,\"dropout\":0,\"drop_path\":0}",
+     1},
+    {"{\"input_height\":20,\"input_width\":20,\"dim\":12,\"blocks\":[1],\"final_norm\":true" PLAIN
+     "}",
+     0},
+    {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":12,"
+     "\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[9],\"pool\":\"mean\","
+     "\"attention_dropout\":0,\"head_dropout\":0" PLAIN "}",
+     0},
+};
+enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS, MOST = 70 };
+static const size_t BATCHES[] = {1, 3, MOST};
+
+typedef struct bed {
+    svit_context *context;
+    svit_model *model;
+    svit_session *session;
+    double *pixels, *trained, *inferred;
+} bed;
+
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        svit_error error = {.struct_size = sizeof error}, *err = &error;                           \
+        ck_assert_msg((call) == SVIT_OK, "%s", error.message);                                     \
+        (void)err;                                                                                 \
+    } while (0)
+
+/* As many numbers, of -1 to 1. */
+static double *drawn(size_t count)
+{
+    sv_random random;
+    sv_random_start(&random, 7, 99, 0, 0);
+    double *numbers = malloc(count * sizeof *numbers);
+    ck_assert_ptr_nonnull(numbers);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = 2 * sv_random_unit(&random) - 1;
+    return numbers;
+}
+
+static bed open_bed(const char *json)
+{
+    bed b = {0};
+    svit_context_config context;
+    svit_model_config config;
+    svit_session_config session;
+    OK(svit_context_config_init(&context, sizeof context));
+    context.threads = 2;
+    OK(svit_context_create(&b.context, &context, err));
+    OK(svit_model_config_from_json(&config, sizeof config, json, err));
+    OK(svit_model_create(&b.model, b.context, &config, 3, err));
+    OK(svit_session_config_init(&session, sizeof session));
+    session.max_batch = MOST;
+    session.mode = SVIT_MODE_TRAIN;
+    OK(svit_session_create(&b.session, b.model, &session, err));
+    b.pixels = drawn(MOST * sv_map_elements(b.session->input));
+    b.trained = drawn(MOST * b.session->classes);
+    b.inferred = drawn(MOST * b.session->classes);
+    return b;
+}
+
+static void close_bed(bed *b)
+{
+    free(b->pixels);
+    free(b->trained);
+    free(b->inferred);
+    svit_session_free(b->session);
+    svit_model_free(b->model);
+    svit_context_free(b->context);
+}
+
+static void forward(bed *b, int32_t mode, size_t n, double *logits)
+{
+    OK(svit_session_set_mode(b->session, mode, err));
+    sv_session_forward(b->session, b->pixels, n, logits);
+}
+
+/* Both forms add the same numbers, the mean's in another order. */
+START_TEST(test_inference_is_the_forward_without_dropout)
+{
+    bed b = open_bed(SUBJECTS[_i].json);
+    for (size_t k = 0; k < sizeof BATCHES / sizeof *BATCHES; k++) {
+        size_t n = BATCHES[k];
+        forward(&b, SVIT_MODE_TRAIN, n, b.trained);
+        forward(&b, SVIT_MODE_INFER, n, b.inferred);
+        double worst = 0, largest = 0;
+        for (size_t i = 0; i < n * b.session->classes; i++) {
+            worst = worst_of(worst, fabs(b.trained[i] - b.inferred[i]));
+            largest = worst_of(largest, fabs(b.trained[i]));
+        }
+        ck_assert_double_gt(largest, 1e-3);
+        ck_assert_msg(worst <= 1e-14 * fmax(1, largest), "%zu pictures: %.3g of %.3g", n, worst,
+                      largest);
+    }
+    close_bed(&b);
+}
+END_TEST
+
+START_TEST(test_a_block_before_the_mean_takes_it)
+{
+    bed b = open_bed(SUBJECTS[_i].json);
+    size_t joined = 0;
+    for (size_t i = 0; i < b.session->layers.count; i++)
+        joined += sv_step_end(b.session, i) > i + 1;
+    ck_assert_uint_eq(joined, (size_t)SUBJECTS[_i].joined);
+    close_bed(&b);
+}
+END_TEST
+
+static Suite *steps_suite(void)
+{
+    Suite *suite = suite_create("steps of inference");
+    TCase *all = tcase_create("models");
+    tcase_add_loop_test(all, test_inference_is_the_forward_without_dropout, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_a_block_before_the_mean_takes_it, 0, SUBJECT_COUNT);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(steps_suite)
