@@ -8,6 +8,11 @@ typedef struct patch_line {
     size_t count;
 } patch_line;
 
+static size_t at_most(size_t count, size_t most)
+{
+    return count < most ? count : most;
+}
+
 static patch_line find_line(const sv_patch_map *map, size_t token, size_t line)
 {
     size_t column = token % map->columns, row = token / map->columns % map->rows;
@@ -19,9 +24,7 @@ static patch_line find_line(const sv_patch_map *map, size_t token, size_t line)
     found.before = x < map->left ? map->left - x : 0;
     size_t start = x + found.before - map->left;
     size_t wanted = found.before < map->size ? map->size - found.before : 0;
-    found.count = start >= map->width           ? 0
-                  : map->width - start < wanted ? map->width - start
-                                                : wanted;
+    found.count = start < map->width ? at_most(map->width - start, wanted) : 0;
     found.pixel = (image * map->height + y - map->top) * map->width + start;
     return found;
 }
@@ -60,18 +63,83 @@ void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_map *map,
 /* Where each copy of shifted patch tokenization reads: in[y + down * half, x + right * half]. The
  * original, left-up, left-down, right-up, right-down; the paper's code has the last four reversed
  * by pairs: right-down, left-down, right-up, left-up. */
-static const int COPIES[2][5][2] = {{{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
-                                    {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};
+enum { COPY_COUNT = 5, RGB = 3 };
+static const int COPIES[2][COPY_COUNT][2] = {{{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
+                                             {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};
 
-/* One pixel of one copy; zeros outside the image. */
-static void copy_pixel(real *y, const real *image, const sv_patch_map *map, ptrdiff_t row,
-                       ptrdiff_t column)
+/* count pixels that lie side by side in x, each `apart` numbers from the last in y; x NULL: zeros.
+ */
+SV_INLINE void spread_pixels(real *y, const real *x, size_t count, size_t apart,
+                             const size_t channels)
 {
-    if (row < 0 || row >= (ptrdiff_t)map->height || column < 0 || column >= (ptrdiff_t)map->width)
-        copy_or_clear(y, NULL, 0, map->channels);
-    else
-        copy_or_clear(y, image + ((size_t)row * map->width + (size_t)column) * map->channels, 1,
-                      map->channels);
+    for (size_t i = 0; i < count; i++, y += apart)
+        if (x)
+            memcpy(y, x + i * channels, channels * sizeof(real));
+        else
+            memset(y, 0, channels * sizeof(real));
+}
+
+/* Those of `size` pixels, from number `column` of the line of `width` that x points to, that lie in
+ * it; the others are zeros. */
+SV_INLINE void spread_line(real *y, const real *x, ptrdiff_t column, size_t size, size_t width,
+                           size_t apart, const size_t channels)
+{
+    size_t before = column < 0 ? at_most((size_t)-column, size) : 0;
+    size_t start = column < 0 ? 0 : (size_t)column;
+    size_t here = start < width ? at_most(width - start, size - before) : 0;
+    spread_pixels(y, NULL, before, apart, channels);
+    spread_pixels(y + before * apart, here ? x + start * channels : NULL, here, apart, channels);
+    spread_pixels(y + (before + here) * apart, NULL, size - before - here, apart, channels);
+}
+
+/* y[column, copy, channel] of one line of a patch, which begins at pixel (row, column) of the
+ * image, where some copies leave the image. */
+SV_INLINE void edge_line(real *y, const real *image, const sv_patch_map *map, ptrdiff_t row,
+                         ptrdiff_t column, const int moves[COPY_COUNT][2], const size_t channels)
+{
+    const ptrdiff_t half = (ptrdiff_t)(map->size / 2);
+    const size_t apart = COPY_COUNT * channels;
+    for (size_t copy = 0; copy < COPY_COUNT; copy++, y += channels) {
+        ptrdiff_t from = row + moves[copy][0] * half;
+        if (from < 0 || from >= (ptrdiff_t)map->height)
+            spread_pixels(y, NULL, map->size, apart, channels);
+        else
+            spread_line(y, image + (size_t)from * map->width * channels,
+                        column + moves[copy][1] * half, map->size, map->width, apart, channels);
+    }
+}
+
+/* The same where none does. Four numbers are copied sooner than three: the fourth is the next
+ * pixel's, and is written over; the last pixel has no next. */
+SV_INLINE void whole_line(real *y, const real *image, const sv_patch_map *map, ptrdiff_t row,
+                          ptrdiff_t column, const int moves[COPY_COUNT][2], const size_t channels)
+{
+    const ptrdiff_t half = (ptrdiff_t)(map->size / 2), width = (ptrdiff_t)map->width;
+    const real *from[COPY_COUNT];
+    for (size_t copy = 0; copy < COPY_COUNT; copy++)
+        from[copy] =
+            image + ((row + moves[copy][0] * half) * width + column + moves[copy][1] * half) *
+                        (ptrdiff_t)channels;
+    size_t at = 0;
+    for (; at < (map->size - 1) * channels; at += channels)
+        for (size_t copy = 0; copy < COPY_COUNT; copy++, y += channels)
+            memcpy(y, from[copy] + at, (channels + 1) * sizeof(real));
+    for (size_t copy = 0; copy < COPY_COUNT; copy++, y += channels)
+        memcpy(y, from[copy] + at, channels * sizeof(real));
+}
+
+/* y[line, column, copy, channel] of one patch of one image; `channels` a constant where pixels
+ * are red, green and blue: a call of memcpy for each would take longer than the copy. */
+SV_INLINE void shifted_patch(real *y, const real *image, const sv_patch_map *map, ptrdiff_t top,
+                             ptrdiff_t left, int paper_order, const size_t channels)
+{
+    const ptrdiff_t size = (ptrdiff_t)map->size, half = size / 2;
+    const int across = left >= half && left + size + half <= (ptrdiff_t)map->width;
+    for (ptrdiff_t row = top; row < top + size; row++, y += map->size * COPY_COUNT * channels)
+        if (across && row >= half && row + half < (ptrdiff_t)map->height)
+            whole_line(y, image, map, row, left, COPIES[paper_order], channels);
+        else
+            edge_line(y, image, map, row, left, COPIES[paper_order], channels);
 }
 
 /* y[token, (line, column, copy, channel)] of x[n, h, w, c] and its four shifted copies; tokens
@@ -79,18 +147,15 @@ static void copy_pixel(real *y, const real *image, const sv_patch_map *map, ptrd
 void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_map *map, int paper_order,
                                 size_t first_token, size_t tokens)
 {
-    ptrdiff_t half = (ptrdiff_t)(map->size / 2);
-    for (size_t t = first_token; t < first_token + tokens; t++) {
-        size_t per_image = map->rows * map->columns;
-        const real *image = x + t / per_image * map->height * map->width * map->channels;
+    const size_t per_image = map->rows * map->columns, c = map->channels;
+    const size_t image = map->height * map->width * c, row = map->size * map->size * COPY_COUNT * c;
+    for (size_t t = first_token; t < first_token + tokens; t++, y += row) {
+        const real *from = x + t / per_image * image;
         ptrdiff_t top = (ptrdiff_t)(t % per_image / map->columns * map->size);
         ptrdiff_t left = (ptrdiff_t)(t % map->columns * map->size);
-        for (ptrdiff_t line = 0; line < (ptrdiff_t)map->size; line++)
-            for (ptrdiff_t column = 0; column < (ptrdiff_t)map->size; column++)
-                for (size_t copy = 0; copy < 5; copy++, y += map->channels) {
-                    const int *move = COPIES[paper_order][copy];
-                    copy_pixel(y, image, map, top + line + move[0] * half,
-                               left + column + move[1] * half);
-                }
+        if (c == RGB)
+            shifted_patch(y, from, map, top, left, paper_order, RGB);
+        else
+            shifted_patch(y, from, map, top, left, paper_order, c);
     }
 }
