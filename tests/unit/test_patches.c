@@ -67,6 +67,45 @@ START_TEST(test_colours_stay_together)
 }
 END_TEST
 
+/* By hand: pixel (row, column) of copy `copy`, 0 outside; a picture's numbers count from 1. */
+static float moved_pixel(ptrdiff_t row, ptrdiff_t column, size_t copy, ptrdiff_t half,
+                         size_t height, size_t width, size_t channels, size_t channel)
+{
+    static const int MOVES[5][2] = {{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}};
+    row += MOVES[copy][0] * half;
+    column += MOVES[copy][1] * half;
+    if (row < 0 || row >= (ptrdiff_t)height || column < 0 || column >= (ptrdiff_t)width)
+        return 0;
+    return (float)(((size_t)row * width + (size_t)column) * channels + channel + 1);
+}
+
+/* Every line of patches inside and at all edges, of pixels of one number to five. */
+START_TEST(test_copies_of_any_picture)
+{
+    const size_t channels = (size_t)_i / 2 + 1, patch = _i % 2 ? 4 : 2;
+    for (size_t across = 1; across <= 4; across++) {
+        const size_t height = 4 * patch, width = across * patch, pixels = height * width;
+        float *in = malloc(pixels * channels * sizeof *in);
+        float *got = malloc(5 * pixels * channels * sizeof *got), *next = got;
+        for (size_t i = 0; i < pixels * channels; i++)
+            in[i] = (float)(i + 1);
+        WORKS(svit_patches_f32(in, height, width, channels, patch, 1, SVIT_SPT_SEED, got, err));
+        for (size_t token = 0; token < pixels / patch / patch; token++)
+            for (size_t pixel = 0; pixel < patch * patch; pixel++)
+                for (size_t copy = 0; copy < 5; copy++)
+                    for (size_t channel = 0; channel < channels; channel++) {
+                        size_t row = token / across * patch + pixel / patch;
+                        size_t column = token % across * patch + pixel % patch;
+                        ck_assert_float_eq(*next++, moved_pixel((ptrdiff_t)row, (ptrdiff_t)column,
+                                                                copy, (ptrdiff_t)patch / 2, height,
+                                                                width, channels, channel));
+                    }
+        free(in);
+        free(got);
+    }
+}
+END_TEST
+
 START_TEST(test_wrong_arguments_of_patches_are_named)
 {
     float a[4] = {0};
@@ -96,6 +135,7 @@ static Suite *patches_suite(void)
     Suite *suite = suite_create("patches");
     TCase *cases = tcase_create("all");
     tcase_add_test(cases, test_shifted_patches_are_the_reference_ones);
+    tcase_add_loop_test(cases, test_copies_of_any_picture, 0, 10);
     tcase_add_test(cases, test_plain_patches_are_the_picture_in_another_order);
     tcase_add_test(cases, test_copies_come_in_the_order_asked_for);
     tcase_add_test(cases, test_colours_stay_together);
