@@ -5,6 +5,9 @@
 #include "base/random.h"
 #include "kernels/gemm.h"
 
+#include <shiftvit/image.h>
+#include <shiftvit/model.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -122,6 +125,45 @@ START_TEST(test_patch_gather_and_scatter_are_adjoint)
         free(y);
         free(ay);
     }
+}
+END_TEST
+
+/* Both orders of copies, of pixels of one to five numbers, of pictures one to four patches wide; in
+ * arrays of their very size, a few tokens at a time. */
+static const sv_patch_map SHIFTED[] = {
+    {8, 2, 1, 4, 1, 2, 0, 0},   {8, 4, 2, 4, 2, 2, 0, 0},    {8, 6, 3, 4, 3, 2, 0, 0},
+    {16, 12, 3, 4, 3, 4, 0, 0}, {24, 24, 3, 4, 4, 6, 0, 0},  {16, 16, 4, 4, 4, 4, 0, 0},
+    {4, 16, 3, 1, 4, 4, 0, 0},  {24, 18, 17, 4, 3, 6, 0, 0},
+};
+
+START_TEST(test_shifted_patches_are_those_of_the_picture)
+{
+    KERNELS(k);
+    enum { IMAGES = 2, SOME = 5 };
+    for (size_t i = 0; i < sizeof SHIFTED / sizeof *SHIFTED; i++)
+        for (int order = 0; order < 2; order++) {
+            const sv_patch_map *map = &SHIFTED[i];
+            size_t picture = map->height * map->width * map->channels;
+            size_t tokens = IMAGES * map->rows * map->columns;
+            size_t row = 5 * map->size * map->size * map->channels;
+            float *x = malloc(IMAGES * picture * 4), *wanted = malloc(tokens * row * 4);
+            fill(x, IMAGES * picture, 5);
+            for (size_t n = 0; n < IMAGES; n++)
+                ck_assert_int_eq(svit_patches_f32(x + n * picture, map->height, map->width,
+                                                  map->channels, (uint32_t)map->size, 1,
+                                                  order ? SVIT_SPT_PAPER : SVIT_SPT_SEED,
+                                                  wanted + n * 5 * picture, NULL),
+                                 SVIT_OK);
+            for (size_t first = 0; first < tokens; first += SOME) {
+                size_t here = tokens - first < SOME ? tokens - first : SOME;
+                float *y = malloc(here * row * 4);
+                k->shifted_patches(y, x, map, order, first, here);
+                ck_assert_mem_eq(y, wanted + first * row, here * row * 4);
+                free(y);
+            }
+            free(x);
+            free(wanted);
+        }
 }
 END_TEST
 
@@ -388,6 +430,7 @@ static Suite *kernels_suite(void)
     tcase_add_loop_test(all, test_shift_and_its_backward_are_adjoint, 0, 3);
     tcase_add_loop_test(all, test_shift_moves_each_group_its_way, 0, 3);
     tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, 3);
+    tcase_add_loop_test(all, test_shifted_patches_are_those_of_the_picture, 0, 3);
     tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, 3);
     tcase_add_loop_test(all, test_dropout_bits_are_philox_by_place, 0, 3);
     tcase_add_loop_test(all, test_dropout_keeps_its_share, 0, 3);
