@@ -48,8 +48,7 @@ typedef struct sv_layer_memory {
 typedef struct sv_layer_class {
     const char *name;
     int keeps_input;   /* backward reads x: nobody writes over it before */
-    int training_only; /* y = x in inference, where the layer is left out */
-    int takes_mean;    /* y[n, channels] is the mean of x over its tokens */
+    int training_only; /* y = x in inference */
 
     /* Numbers of the weights that the layer makes of the model's before they are packed, 0 for
      * none; and the making of them, on this thread with a worker's scratch, in `memory` that stays.
@@ -62,10 +61,6 @@ typedef struct sv_layer_class {
 
     /* y[n, out] of x[n, in]. `saved` is NULL where nothing is kept (inference). */
     void (*forward)(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);
-
-    /* y[n, channels] = the mean of what forward makes in inference over its tokens, in a way
-     * shorter than by forward itself; NULL: there is none. */
-    void (*forward_mean)(const sv_layer *layer, const sv_run *run, real *y, const real *x);
 
     /* dx[n, in] of dy[n, out], and += the parameters' gradients; dx NULL: not wanted. x is what
      * forward got where the class keeps it, else NULL. */
@@ -85,8 +80,9 @@ enum { SV_LAYER_LINEARS = 2 };
 struct sv_layer {
     const sv_layer_class *class;
     sv_map in, out;
-    size_t bytes;                                /* of the whole struct, to release it */
-    uint32_t number;                             /* in its model: its random numbers are its own */
+    size_t bytes;    /* of the whole struct, to release it */
+    uint32_t number; /* in its model: its random numbers are its own */
+    size_t rows;     /* of an image in its products, where they are more than in `out`; else 0 */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* its products with weights, in its own struct;
                                                     NULL past the last */
 };

@@ -9,8 +9,7 @@
  * branch. So K^T Q and P V [c, c] make queries and values, and the tokens are the keys. Where c is
  * small beside d that is less arithmetic, and fewer numbers to keep. */
 #include "layers/attention.h"
-
-#include <shiftvit/session.h>
+#include "layers/small_product.h"
 
 #include <string.h>
 
@@ -45,40 +44,10 @@ static head_weights weights_of(const attention_block *block, const sv_run *run, 
                           .inner = inner};
 }
 
-/* The products here are float32's, whatever the run computes in: what they make is rounded once. */
-static const sv_gemm *gemm_of(const sv_run *run)
-{
-    return sv_gemm_for(run->context, SVIT_COMPUTE_F32, 0)->activations;
-}
-
-/* A matrix read by rows, or turned over. */
-typedef struct matrix {
-    const real *x;
-    size_t row, column;
-} matrix;
-
-/* c[m,n] += a[m,k] b[k,n] */
-typedef struct small_product {
-    real *c;
-    size_t ldc;
-    matrix a, b;
-    size_t m, k, n;
-} small_product;
-
-static void add_product(const sv_run *run, const small_product *of, void *scratch)
-{
-    const sv_gemm *gemm = gemm_of(run);
-    sv_operand b = {of->b.x, of->k, of->n, of->b.row, of->b.column, scratch, 0};
-    sv_left a = {of->a.x, of->a.row, of->a.column, NULL};
-    sv_output c = {of->c, of->ldc, 1, NULL, NULL};
-    gemm->pack(run->context->kernels, &b);
-    gemm->multiply(run->context->kernels, &c, &a, &b, of->m, 0, of->n);
-}
-
 size_t sv_attention_make_bytes(const attention_block *block, const sv_run *run)
 {
     size_t c = block->base.in.channels, most = block->head_dim > c ? block->head_dim : c;
-    return sv_packed_bytes(gemm_of(run), run, most, most);
+    return sv_small_product_bytes(run, most, most);
 }
 
 size_t sv_attention_made_elements(const sv_layer *layer)
@@ -95,15 +64,15 @@ static void make_head(const attention_block *block, const sv_run *run, size_t he
     head_weights of = weights_of(block, run, head);
     real *queries = w + head * c * c, *values = queries + inner * c;
     real *query_bias = bias + head * c, *value_bias = query_bias + inner;
-    matrix q = {of.q, c, 1}, k = {of.k, c, 1}, k_t = {of.k, 1, c}, v = {of.v, c, 1};
-    matrix p = {of.p, of.inner, 1}, p_t = {of.p, 1, of.inner};
-    add_product(run, &(small_product){queries, c, k_t, q, c, d, c}, scratch);
-    add_product(run, &(small_product){values, c, p, v, c, d, c}, scratch);
+    sv_matrix q = {of.q, c, 1}, k = {of.k, c, 1}, k_t = {of.k, 1, c}, v = {of.v, c, 1};
+    sv_matrix p = {of.p, of.inner, 1}, p_t = {of.p, 1, of.inner};
+    sv_add_product(run, &(sv_small_product){queries, c, k_t, q, c, d, c}, scratch);
+    sv_add_product(run, &(sv_small_product){values, c, p, v, c, d, c}, scratch);
     if (!of.q_bias)
         return;
-    matrix a = {of.q_bias, d, 1}, v_bias = {of.v_bias, d, 1};
-    add_product(run, &(small_product){query_bias, c, a, k, 1, d, c}, scratch);
-    add_product(run, &(small_product){value_bias, c, v_bias, p_t, 1, d, c}, scratch);
+    sv_matrix a = {of.q_bias, d, 1}, v_bias = {of.v_bias, d, 1};
+    sv_add_product(run, &(sv_small_product){query_bias, c, a, k, 1, d, c}, scratch);
+    sv_add_product(run, &(sv_small_product){value_bias, c, v_bias, p_t, 1, d, c}, scratch);
 }
 
 void sv_attention_make_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
@@ -139,12 +108,12 @@ static void add_weights(const gradient_call *call, size_t head, void *scratch)
     real *dq = run->gradients + block->weight + head * d * c;
     real *dk = dq + of.inner * c, *dv = dk + of.inner * c;
     real *dp = run->gradients + block->proj.weight + head * d;
-    matrix q = {of.q, c, 1}, k = {of.k, c, 1}, v_t = {of.v, 1, c}, p_t = {of.p, 1, of.inner};
-    matrix dw_q = {dqueries, c, 1}, dw_q_t = {dqueries, 1, c}, dw_v = {dvalues, c, 1};
-    add_product(run, &(small_product){dq, c, k, dw_q, d, c, c}, scratch);
-    add_product(run, &(small_product){dk, c, q, dw_q_t, d, c, c}, scratch);
-    add_product(run, &(small_product){dv, c, p_t, dw_v, d, c, c}, scratch);
-    add_product(run, &(small_product){dp, of.inner, dw_v, v_t, c, c, d}, scratch);
+    sv_matrix q = {of.q, c, 1}, k = {of.k, c, 1}, v_t = {of.v, 1, c}, p_t = {of.p, 1, of.inner};
+    sv_matrix dw_q = {dqueries, c, 1}, dw_q_t = {dqueries, 1, c}, dw_v = {dvalues, c, 1};
+    sv_add_product(run, &(sv_small_product){dq, c, k, dw_q, d, c, c}, scratch);
+    sv_add_product(run, &(sv_small_product){dk, c, q, dw_q_t, d, c, c}, scratch);
+    sv_add_product(run, &(sv_small_product){dv, c, p_t, dw_v, d, c, c}, scratch);
+    sv_add_product(run, &(sv_small_product){dp, of.inner, dw_v, v_t, c, c, d}, scratch);
 }
 
 /* Of bias[0] = K^T a:  da += K dbias[0];  dK += a dbias[0]^T.  Of bias[1] = P v:
@@ -159,14 +128,14 @@ static void add_biases(const gradient_call *call, size_t head, void *scratch)
     real *da = run->gradients + block->bias + head * d, *dv = da + 2 * of.inner;
     real *dk = run->gradients + block->weight + (of.inner + head * d) * c;
     real *dp = run->gradients + block->proj.weight + head * d;
-    matrix k_t = {of.k, 1, c}, p = {of.p, of.inner, 1};
-    matrix a = {of.q_bias, 1, 1}, v = {of.v_bias, d, 1};
-    matrix da_row = {dquery_bias, c, 1}, dv_row = {dvalue_bias, c, 1},
-           dv_column = {dvalue_bias, 1, 1};
-    add_product(run, &(small_product){da, d, da_row, k_t, 1, c, d}, scratch);
-    add_product(run, &(small_product){dk, c, a, da_row, d, 1, c}, scratch);
-    add_product(run, &(small_product){dv, d, dv_row, p, 1, c, d}, scratch);
-    add_product(run, &(small_product){dp, of.inner, dv_column, v, c, 1, d}, scratch);
+    sv_matrix k_t = {of.k, 1, c}, p = {of.p, of.inner, 1};
+    sv_matrix a = {of.q_bias, 1, 1}, v = {of.v_bias, d, 1};
+    sv_matrix da_row = {dquery_bias, c, 1}, dv_row = {dvalue_bias, c, 1},
+              dv_column = {dvalue_bias, 1, 1};
+    sv_add_product(run, &(sv_small_product){da, d, da_row, k_t, 1, c, d}, scratch);
+    sv_add_product(run, &(sv_small_product){dk, c, a, da_row, d, 1, c}, scratch);
+    sv_add_product(run, &(sv_small_product){dv, d, dv_row, p, 1, c, d}, scratch);
+    sv_add_product(run, &(sv_small_product){dp, of.inner, dv_column, v, c, 1, d}, scratch);
 }
 
 static void gradient_task(void *argument, size_t head, uint32_t worker)

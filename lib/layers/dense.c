@@ -20,7 +20,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     (void)saved;
     const sv_linear *linear = &((const dense_layer *)layer)->linear;
     size_t tokens = run->n * sv_map_tokens(layer->in);
-    sv_linear_forward_spread(linear, run, y, x, tokens, NULL, run->shared);
+    sv_linear_forward_spread(linear, run, y, x, tokens, run->shared);
 }
 
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,

@@ -48,6 +48,12 @@ svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
                                   const sv_parameter_table *table, const sv_shift_options *options,
                                   svit_error *err);
 
+/* To infer, what a ShiftViT ends with, in one: a block without a last GELU, the mean over its
+ * tokens, and `head`.weight, .bias: y[n, classes] = mean(block(x)) H^T + h. */
+svit_status sv_shift_head_create(sv_layer **out, svit_context *context,
+                                 const sv_parameter_table *table, const sv_shift_options *block,
+                                 size_t classes, const char *head, svit_error *err);
+
 /* Where attention's parameters are; qkv's bias, proj and temperature only where the table has them.
  */
 typedef struct sv_attention_names {

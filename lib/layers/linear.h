@@ -54,11 +54,10 @@ void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *d
                              const sv_left *dy, size_t tokens, sv_columns columns,
                              const sv_epilogue *epilogue);
 
-/* The same for all columns, cut by sv_linear_cut into tasks of the pool; y = ... + shortcut
- * [tokens, out] where that is not NULL. `made` has sv_left_bytes of SV_FEW_TOKENS and the widest
- * row. */
+/* The same for all columns, without an epilogue, cut by sv_linear_cut into tasks of the pool.
+ * `made` has sv_left_bytes of SV_FEW_TOKENS and the widest row. */
 void sv_linear_forward_spread(const sv_linear *linear, const sv_run *run, real *y, const real *x,
-                              size_t tokens, const real *shortcut, void *made);
+                              size_t tokens, void *made);
 void sv_linear_backward_spread(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                                size_t tokens, void *made);
 

@@ -6,7 +6,6 @@ typedef struct spread_call {
     const sv_run *run;
     real *out;
     sv_left in;
-    const real *shortcut;
     sv_linear_cut cut;
 } spread_call;
 
@@ -43,17 +42,14 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const spread_call *call = argument;
     sv_linear_part part = sv_linear_part_of(&call->cut, task);
     sv_left rows = rows_from(call, part.first);
-    size_t first = part.first * call->linear->out;
-    const sv_epilogue epilogue = {.shortcut = call->shortcut ? call->shortcut + first : NULL};
-    sv_linear_forward_part(call->linear, call->run, call->out + first, &rows, part.tokens,
-                           part.columns, call->shortcut ? &epilogue : NULL);
+    sv_linear_forward_part(call->linear, call->run, call->out + part.first * call->linear->out,
+                           &rows, part.tokens, part.columns, NULL);
 }
 
 void sv_linear_forward_spread(const sv_linear *linear, const sv_run *run, real *y, const real *x,
-                              size_t tokens, const real *shortcut, void *made)
+                              size_t tokens, void *made)
 {
     spread_call call = start_call(linear, run, y, x, tokens, &linear->forward, made);
-    call.shortcut = shortcut;
     run_call(&call, forward_task);
 }
 

@@ -53,7 +53,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
 }
 
 static const sv_layer_class MEAN_CLASS = {
-    .name = "mean pooling", .takes_mean = 1, .forward = forward, .backward = backward};
+    .name = "mean pooling", .forward = forward, .backward = backward};
 
 svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_map in, svit_error *err)
 {

@@ -62,16 +62,6 @@ shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, const sv_r
     return panel;
 }
 
-shift_means sv_shift_means(sv_arena *arena, const shift_block *block, const sv_run *run)
-{
-    shift_means means;
-    size_t c = block->map.channels;
-    means.a = sv_arena_reals(arena, run->n, block->hidden);
-    means.xs = sv_arena_reals(arena, run->n, c);
-    means.made = sv_arena_take(arena, sv_left_bytes(run, SV_FEW_TOKENS, block->hidden), 1, 1);
-    return means;
-}
-
 size_t sv_shift_worker_bytes(const shift_block *block, const sv_run *run, bool *overflow)
 {
     sv_arena arena = {0};
@@ -97,8 +87,6 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     sv_arena saved = {0}, shared = {0}, worker = {0};
     sv_shift_saved(training ? &saved : &shared, block, n, training);
     worker.bytes = sv_shift_worker_bytes(block, run, &worker.overflow);
-    if (!training)
-        sv_shift_means(&shared, block, run);
     sv_arena groups = {0};
     if (training && sv_shift_has_groups(block))
         sv_shift_groups_memory(block, n, &shared, &groups);
@@ -125,23 +113,11 @@ shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved)
 static const sv_layer_class SHIFT_BLOCK_CLASS = {.name = "shift block",
                                                  .measure = measure,
                                                  .forward = sv_shift_block_forward,
-                                                 .forward_mean = sv_shift_block_forward_mean,
                                                  .backward = sv_shift_block_backward};
 
-/* The mean of what comes out of a GELU is not made of any sooner mean. */
-static const sv_layer_class LAST_GELU_CLASS = {.name = "shift block with a last GELU",
-                                               .measure = measure,
-                                               .forward = sv_shift_block_forward,
-                                               .backward = sv_shift_block_backward};
-
-svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
-                                  const sv_parameter_table *table, const sv_shift_options *options,
-                                  svit_error *err)
+void sv_shift_block_init(shift_block *block, const sv_parameter_table *table,
+                         const sv_shift_options *options)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(shift_block),
-                               options->last_gelu ? &LAST_GELU_CLASS : &SHIFT_BLOCK_CLASS, err));
-    shift_block *block = memory;
     sv_map map = options->map;
     const sv_mlp_names *names = &options->names;
     block->base.in = block->base.out = map;
@@ -161,6 +137,15 @@ svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
                    sv_layer_parameter(table, names->fc2, ".bias"));
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
-    *out = &block->base;
+}
+
+svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
+                                  const sv_parameter_table *table, const sv_shift_options *options,
+                                  svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(shift_block), &SHIFT_BLOCK_CLASS, err));
+    sv_shift_block_init(memory, table, options);
+    *out = memory;
     return SVIT_OK;
 }

@@ -38,13 +38,6 @@ typedef struct shift_panel {
     real *dbias2, *dweight, *dbias;
 } shift_panel;
 
-/* Where the sums over an image's tokens lie, and what the product after them needs. */
-typedef struct shift_means {
-    real *a;  /* [n, hidden] */
-    real *xs; /* [n, c] */
-    char *made;
-} shift_means;
-
 /* A tile's rows: in what is saved for the backward, or in the worker's scratch. u, GELU's input, is
  * NULL where it is not kept; moved, where xs is made, where it is the block's input itself. */
 typedef struct shift_rows {
@@ -74,9 +67,6 @@ shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, 
 
 shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, const sv_run *run);
 
-/* What sv_shift_block_forward_mean needs of the shared scratch, behind what sv_shift_saved does. */
-shift_means sv_shift_means(sv_arena *arena, const shift_block *block, const sv_run *run);
-
 /* Tokens of one panel: whole images, as many as keep its scratch near 8 MiB. */
 size_t sv_shift_panel_tokens(const shift_block *block, size_t n);
 
@@ -85,12 +75,14 @@ size_t sv_shift_tile(const shift_block *block, const sv_run *run);
 /* Bytes of one worker's scratch. */
 size_t sv_shift_worker_bytes(const shift_block *block, const sv_run *run, bool *overflow);
 
+/* Sets a cleared block, its name in the list of layers apart. */
+void sv_shift_block_init(shift_block *block, const sv_parameter_table *table,
+                         const sv_shift_options *options);
+
 shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved);
 
 void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
                             const real *x);
-void sv_shift_block_forward_mean(const sv_layer *layer, const sv_run *run, real *y, const real *x);
-
 /* The forward's parts. Before any tile: what it needs of whole images. Of a tile: its xs, and
  * a = keep1 * gelu(W1 norm(xs) + b1). */
 void sv_shift_prepare(shift_call *call);

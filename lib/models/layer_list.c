@@ -3,11 +3,33 @@
 
 #include "models/architecture.h"
 
+#include <assert.h>
+
+static void own(sv_layer_list *list, sv_layer *layer)
+{
+    assert(list->all < list->capacity);
+    layer->number = (uint32_t)list->all;
+    list->layers[list->all++] = layer;
+}
+
 void sv_builder_append(sv_builder *build, sv_layer *layer)
 {
-    layer->number = (uint32_t)build->list->count;
+    sv_layer_list *list = build->list;
+    assert(list->all == list->count);
+    own(list, layer);
+    list->count++;
     build->map = layer->out;
-    build->list->layers[build->list->count++] = layer;
+    if (!layer->class->training_only)
+        list->infer[list->infer_count++] = layer;
+}
+
+void sv_builder_replace(sv_builder *build, sv_layer *layer, size_t count)
+{
+    sv_layer_list *list = build->list;
+    own(list, layer);
+    list->infer_count -= count;
+    assert(layer->in.channels == list->infer[list->infer_count]->in.channels);
+    list->infer[list->infer_count++] = layer;
 }
 
 double sv_linspace(double rate, size_t index, size_t count)
@@ -22,8 +44,9 @@ svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t 
     sv_layer_list list = {.capacity = architecture->layer_count(&model->config)};
     void *memory;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, list.capacity,
-                               sizeof *list.layers, "a list of layers", err));
+                               2 * sizeof *list.layers, "a list of layers", err));
     list.layers = memory;
+    list.infer = list.layers + list.capacity;
     sv_builder build = {&list, model, {height, width, model->config.in_channels}, err};
     svit_status status = architecture->layers(&build);
     if (status != SVIT_OK) {
@@ -36,8 +59,8 @@ svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t 
 
 void sv_layer_list_free(svit_context *context, sv_layer_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->all; i++)
         sv_layer_free(context, list->layers[i]);
-    sv_release(&context->allocator, list->layers, list->capacity * sizeof *list->layers);
+    sv_release(&context->allocator, list->layers, list->capacity * 2 * sizeof *list->layers);
     *list = (sv_layer_list){0};
 }

@@ -5,9 +5,12 @@
 #include "layers/layers.h"
 #include "models/model.h"
 
+/* layers[0..count) train, in their order; those up to `all` infer only. infer[0..infer_count) are
+ * those of all that infer, in their order. */
 typedef struct sv_layer_list {
-    sv_layer **layers;
-    size_t count, capacity;
+    sv_layer **layers, **infer;
+    size_t count, all, infer_count;
+    size_t capacity; /* of either */
 } sv_layer_list;
 
 /* Makes the layers of `model` for inputs of height x width, from picture to logits. SVIT_E_ARGUMENT
@@ -32,6 +35,9 @@ void sv_builder_append(sv_builder *build, sv_layer *layer);
         SVIT_TRY(create);                                                                          \
         sv_builder_append(build, layer);                                                           \
     } while (0)
+
+/* Of a finished list: in inference `layer` does what the last `count` layers do. */
+void sv_builder_replace(sv_builder *build, sv_layer *layer, size_t count);
 
 /* What the table of architectures has of each. */
 size_t sv_shiftvit_layer_count(const svit_model_config *config);

@@ -5,10 +5,13 @@
 
 #include <stdio.h>
 
-/* Blocks of all stages, patches with their norm, a norm and a merge a stage, norm, mean, head. */
+#define HEAD "head"
+
+/* Blocks of all stages, patches with their norm, a norm and a merge a stage, norm, mean, head, and
+ * the last three as one. */
 size_t sv_shiftvit_layer_count(const svit_model_config *config)
 {
-    size_t count = 5;
+    size_t count = 6;
     for (size_t i = 0; i < config->stages; i++)
         count += config->blocks[i] + 2;
     return count;
@@ -55,10 +58,10 @@ static double drop_path_rate(const svit_model_config *config, size_t stage, size
     }
 }
 
-static svit_status add_block(sv_builder *build, size_t stage, size_t block)
+static sv_shift_options block_options(const svit_model_config *config, sv_map map, size_t stage,
+                                      size_t block)
 {
-    const svit_model_config *config = &build->model->config;
-    sv_shift_options options = {.map = build->map,
+    sv_shift_options options = {.map = map,
                                 .hidden = sv_stage_hidden(config, stage),
                                 .group = sv_stage_group(config, stage),
                                 .pixels = config->shift_pixel,
@@ -71,6 +74,12 @@ static svit_status add_block(sv_builder *build, size_t stage, size_t block)
     snprintf(names->norm, sizeof names->norm, "layers.%zu.blocks.%zu.norm2", stage, block);
     snprintf(names->fc1, sizeof names->fc1, "layers.%zu.blocks.%zu.mlp.fc1", stage, block);
     snprintf(names->fc2, sizeof names->fc2, "layers.%zu.blocks.%zu.mlp.fc2", stage, block);
+    return options;
+}
+
+static svit_status add_block(sv_builder *build, size_t stage, size_t block)
+{
+    sv_shift_options options = block_options(&build->model->config, build->map, stage, block);
     SV_APPEND(build, sv_shift_block_create(&layer, build->model->context, &build->model->parameters,
                                            &options, build->err));
     return SVIT_OK;
@@ -90,15 +99,32 @@ static svit_status add_stage(sv_builder *build, size_t stage)
     return add_patches(build, 2, sv_stage_channels(config, stage + 1), config->merge_padding, name);
 }
 
+/* In inference the last block, mean and classifier are one layer, where no norm is between them. */
+static svit_status join_head(sv_builder *build, sv_map map)
+{
+    const svit_model *model = build->model;
+    const svit_model_config *config = &model->config;
+    size_t stage = config->stages - 1;
+    if (config->final_norm || config->blocks[stage] == 0)
+        return SVIT_OK;
+    sv_shift_options block = block_options(config, map, stage, config->blocks[stage] - 1);
+    sv_layer *layer;
+    SVIT_TRY(sv_shift_head_create(&layer, model->context, &model->parameters, &block,
+                                  config->num_classes, HEAD, build->err));
+    sv_builder_replace(build, layer, 3);
+    return SVIT_OK;
+}
+
 static svit_status add_head(sv_builder *build)
 {
     const svit_model *model = build->model;
-    SV_APPEND(build, sv_mean_create(&layer, model->context, build->map, build->err));
+    const sv_map map = build->map;
+    SV_APPEND(build, sv_mean_create(&layer, model->context, map, build->err));
     if (!model->config.classifier)
         return SVIT_OK;
     SV_APPEND(build, sv_dense_create(&layer, model->context, &model->parameters, build->map,
-                                     model->config.num_classes, "head", build->err));
-    return SVIT_OK;
+                                     model->config.num_classes, HEAD, build->err));
+    return join_head(build, map);
 }
 
 svit_status sv_shiftvit_layers(sv_builder *build)

@@ -8,40 +8,40 @@
 
 typedef struct pack_call {
     svit_session *session;
-    sv_run run;
-    size_t copies; /* of each layer's weights */
+    sv_layer *const *layers;
+    size_t count, copies; /* of each layer's weights */
 } pack_call;
-
-/* The last layers come first: they are the largest, and of a mapped model the pages that they have
- * read are gone before the packed copies are many. */
-static void pack_task(void *argument, size_t task, uint32_t worker)
-{
-    pack_call *call = argument;
-    size_t place = call->session->layers.count - 1 - task / call->copies;
-    sv_layer *layer = call->session->layers.layers[place];
-    sv_run run = sv_session_layer_run(call->session, &call->run, layer);
-    sv_pack(layer, &run, call->session->packed[place], (int)(task % call->copies), worker);
-}
 
 static void forget_weight(const void *model, size_t weight)
 {
     sv_model_forget_weight(model, weight);
 }
 
-/* The weights are packed once after each change. */
-static void pack_weights(svit_session *session)
+/* The last layers come first: they are the largest, and of a mapped model the pages that they have
+ * read are gone before the packed copies are many. */
+static void pack_task(void *argument, size_t task, uint32_t worker)
 {
+    pack_call *call = argument;
+    sv_layer *layer = call->layers[call->count - 1 - task / call->copies];
+    sv_run run = sv_session_pack_run(call->session, layer);
+    run.packed = forget_weight;
+    run.packed_argument = call->session->model;
+    sv_pack(layer, &run, call->session->packed[layer->number], (int)(task % call->copies), worker);
+}
+
+/* The weights are packed once after each change: those of the layers that are to run. */
+static void pack_weights(svit_session *session, int32_t mode)
+{
+    const sv_layer_list *list = &session->layers;
     uint64_t version = atomic_load(&session->model->version) + 1;
-    if (session->packed_version == version)
+    if (session->packed_version[mode] == version)
         return;
-    assert(!session->model->packed_once || session->packed_version == 0);
-    pack_call call = {session, sv_session_run(session, 0, session->trains),
-                      session->trains ? 2 : 1};
-    call.run.packed = forget_weight;
-    call.run.packed_argument = session->model;
-    sv_pool_run(session->model->context->pool, pack_task, &call,
-                session->layers.count * call.copies);
-    session->packed_version = version;
+    assert(!session->model->packed_once || session->packed_version[mode] == 0);
+    pack_call call = {session, list->infer, list->infer_count, 1};
+    if (mode == SVIT_MODE_TRAIN)
+        call = (pack_call){session, list->layers, list->count, 2};
+    sv_pool_run(session->model->context->pool, pack_task, &call, call.count * call.copies);
+    session->packed_version[mode] = version;
 }
 
 /* The caller's array may change before the backward. */
@@ -77,27 +77,25 @@ static void train(svit_session *session, const sv_run *run, const real *input, r
 static sv_stretch stretch_from(const svit_session *session, const sv_run *run, size_t first)
 {
     if (run->attention)
-        return (sv_stretch){first, sv_step_end(session, first), 0};
+        return (sv_stretch){first, first + 1, 0};
     return sv_stretch_from(session, first, run->n);
 }
 
 static void infer(svit_session *session, const sv_run *run, const real *input, real *logits)
 {
-    const size_t count = session->layers.count;
+    const size_t count = session->layers.infer_count;
     const real *x = input;
     sv_tape_clear(&session->tape);
     for (size_t i = 0, end; i < count; i = end) {
+        const sv_layer *layer = session->layers.infer[i];
         sv_stretch stretch = stretch_from(session, run, i);
         end = stretch.end;
-        const sv_layer *layer = session->layers.layers[i];
-        if (layer->class->training_only)
-            continue;
         real *y = end == count ? logits : other_buffer(session, x);
         sv_run own = sv_session_layer_run(session, run, layer);
         if (stretch.images)
             sv_stretch_forward(session, run, &stretch, y, x);
         else
-            sv_step_infer(session, &own, i, y, x);
+            layer->class->forward(layer, &own, NULL, y, x);
         x = y;
     }
 }
@@ -106,7 +104,7 @@ void sv_session_forward(svit_session *session, const real *input, size_t n, real
 {
     int training = session->mode == SVIT_MODE_TRAIN;
     sv_run run = sv_session_run(session, n, training);
-    pack_weights(session);
+    pack_weights(session, session->mode);
     if (training)
         train(session, &run, input, logits);
     else
@@ -130,7 +128,7 @@ void sv_session_attend(svit_session *session, const real *input, size_t n, real 
     sv_run run = sv_session_run(session, n, 0);
     run.attention = attention;
     run.attention_layer = sv_session_last_attention(session, &heads, &tokens)->number;
-    pack_weights(session);
+    pack_weights(session, SVIT_MODE_INFER);
     infer(session, &run, input, logits);
 }
 

@@ -1,4 +1,4 @@
-/* What layers see of a pass, and what inference does with them one after another. */
+/* What layers see of a pass, and of the packing of their weights. */
 #include "train/session.h"
 
 sv_run sv_session_run(const svit_session *session, size_t n, int training)
@@ -23,28 +23,15 @@ enum { FEW_ROWS = 64 };
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer)
 {
     sv_run own = *run;
-    size_t tokens = sv_map_tokens(layer->out);
-    if (tokens <= FEW_ROWS / session->config.max_batch)
+    size_t rows = layer->rows ? layer->rows : sv_map_tokens(layer->out);
+    if (rows <= FEW_ROWS / session->config.max_batch)
         own.gemm = session->few_gemm;
     return own;
 }
 
-size_t sv_step_end(const svit_session *session, size_t i)
+sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer)
 {
-    sv_layer *const *layers = session->layers.layers;
-    size_t next = i + 1;
-    if (!layers[i]->class->forward_mean)
-        return next;
-    while (next < session->layers.count && layers[next]->class->training_only)
-        next++;
-    return next < session->layers.count && layers[next]->class->takes_mean ? next + 1 : i + 1;
-}
-
-void sv_step_infer(const svit_session *session, const sv_run *run, size_t i, real *y, const real *x)
-{
-    const sv_layer *layer = session->layers.layers[i];
-    if (sv_step_end(session, i) > i + 1)
-        layer->class->forward_mean(layer, run, y, x);
-    else
-        layer->class->forward(layer, run, NULL, y, x);
+    int trains = session->trains && layer->number < session->layers.count;
+    sv_run run = sv_session_run(session, session->config.max_batch, trains);
+    return sv_session_layer_run(session, &run, layer);
 }

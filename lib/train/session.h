@@ -28,14 +28,14 @@ struct svit_session {
     real *gradients;
     char **saved;     /* of each layer */
     real **outputs;   /* of each layer, where its map is kept for the backward; else NULL */
-    char **packed;    /* of each layer */
+    char **packed;    /* of each layer, by its number */
     real *picture;    /* the input, where the first layer is run again; else NULL */
     real *buffers[2]; /* maps in passing */
     real *passing;    /* one more, to run layers again in the backward */
     char *shared;
     char *worker;
     size_t worker_bytes;
-    uint64_t packed_version; /* the model's weights version + 1; 0: never */
+    uint64_t packed_version[2]; /* by mode: the model's weights version + 1; 0: never */
 };
 
 /* Decides which layers keep what, before the memory is measured. */
@@ -58,12 +58,10 @@ sv_run sv_session_run(const svit_session *session, size_t n, int training);
 /* The same for one layer, whose products may have another provider. */
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer);
 
-/* Inference goes in steps: a layer, or a layer that makes the mean of its tokens itself, with the
- * mean pooling behind it. The number of the layer behind the step that begins with layer i; and the
- * step, from the layer's input to what the next one reads. */
-size_t sv_step_end(const svit_session *session, size_t i);
-void sv_step_infer(const svit_session *session, const sv_run *run, size_t i, real *y,
-                   const real *x);
+/* As a layer's weights are packed: for the backward too where the session trains and the layer
+ * does.
+ */
+sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer);
 
 /* The bodies of svit_forward and svit_backward: arguments are checked, numbers are real. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);

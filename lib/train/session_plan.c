@@ -16,9 +16,9 @@ static sv_run largest_run(const svit_session *session, const sv_layer *layer, in
     return sv_session_layer_run(session, &run, layer);
 }
 
-static sv_layer_memory measure_layer(const svit_session *session, size_t i, int training)
+static sv_layer_memory measure_layer(const svit_session *session, const sv_layer *layer,
+                                     int training)
 {
-    const sv_layer *layer = session->layers.layers[i];
     sv_run run = largest_run(session, layer, training);
     return sv_layer_measure(layer, &run);
 }
@@ -48,7 +48,7 @@ svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
     sv_layer_cost *costs = memory;
     for (size_t i = 0; i < count && session->trains; i++) {
         const sv_layer *layer = session->layers.layers[i];
-        costs[i] = (sv_layer_cost){measure_layer(session, i, 1).saved,
+        costs[i] = (sv_layer_cost){measure_layer(session, layer, 1).saved,
                                    map_bytes(session, layer->in), layer->class->keeps_input};
     }
     svit_status status =
@@ -63,12 +63,16 @@ svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 static sv_layer_memory measure_scratch(const svit_session *session)
 {
     sv_layer_memory most = {0};
-    for (size_t i = 0; i < session->layers.count; i++)
-        for (int training = 0; training <= session->trains; training++) {
-            sv_layer_memory memory = measure_layer(session, i, training);
-            sv_layer_memory_most(&most, &memory);
-        }
-    for (size_t i = 0; i < session->layers.count;) {
+    const sv_layer_list *list = &session->layers;
+    for (size_t i = 0; session->trains && i < list->count; i++) {
+        sv_layer_memory memory = measure_layer(session, list->layers[i], 1);
+        sv_layer_memory_most(&most, &memory);
+    }
+    for (size_t i = 0; i < list->infer_count; i++) {
+        sv_layer_memory memory = measure_layer(session, list->infer[i], 0);
+        sv_layer_memory_most(&most, &memory);
+    }
+    for (size_t i = 0; i < list->infer_count;) {
         sv_stretch stretch = sv_stretch_from(session, i, session->config.max_batch);
         if (stretch.images) {
             sv_layer_memory memory = sv_stretch_measure(session, &stretch);
@@ -95,7 +99,8 @@ static void lay_segment(svit_session *session, sv_arena *arena, const sv_segment
             if (placed)
                 session->outputs[i - 1] = input;
         }
-        char *saved = sv_arena_take(arena, measure_layer(session, i, 1).saved, 1, 1);
+        char *saved =
+            sv_arena_take(arena, measure_layer(session, session->layers.layers[i], 1).saved, 1, 1);
         if (placed)
             session->saved[i] = saved;
     }
@@ -140,12 +145,13 @@ static void lay_segments(svit_session *session, sv_arena *arena)
 
 static void lay_packed(svit_session *session, sv_arena *arena)
 {
-    for (size_t i = 0; i < session->layers.count; i++) {
-        const sv_layer *layer = session->layers.layers[i];
-        sv_run run = largest_run(session, layer, session->trains);
-        char *packed = sv_arena_take(arena, sv_pack_bytes(layer, &run), 1, 1);
+    const sv_layer_list *list = &session->layers;
+    sv_layer *const *layers = session->trains ? list->layers : list->infer;
+    for (size_t i = 0; i < (session->trains ? list->all : list->infer_count); i++) {
+        sv_run run = sv_session_pack_run(session, layers[i]);
+        char *packed = sv_arena_take(arena, sv_pack_bytes(layers[i], &run), 1, 1);
         if (arena->base)
-            session->packed[i] = packed;
+            session->packed[layers[i]->number] = packed;
     }
 }
 
@@ -153,7 +159,7 @@ static void lay_packed(svit_session *session, sv_arena *arena)
 static void lay_buffers(svit_session *session, sv_arena *arena)
 {
     sv_arena none = {0}, largest = {0};
-    for (size_t i = 0; i < session->layers.count; i++) {
+    for (size_t i = 0; i < session->layers.all; i++) {
         sv_arena map = none;
         take_map(&map, session, session->layers.layers[i]->out);
         grow(&largest.bytes, map.bytes);
@@ -179,7 +185,7 @@ static void lay_all(svit_session *session, sv_arena *arena)
     size_t count = session->layers.count, trained = session->trains ? count : 0;
     session->saved = sv_arena_take(arena, count, 1, sizeof *session->saved);
     session->outputs = sv_arena_take(arena, count, 1, sizeof *session->outputs);
-    session->packed = sv_arena_take(arena, count, 1, sizeof *session->packed);
+    session->packed = sv_arena_take(arena, session->layers.all, 1, sizeof *session->packed);
     for (size_t i = 0; arena->base && i < count; i++) {
         session->saved[i] = NULL;
         session->outputs[i] = NULL;

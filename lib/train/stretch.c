@@ -21,20 +21,12 @@ static size_t images_of(const sv_layer *layer, size_t n)
 
 sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n)
 {
-    sv_layer *const *layers = session->layers.layers;
-    sv_stretch stretch = {first, sv_step_end(session, first), images_of(layers[first], n)};
-    size_t step = stretch.end;
-    if (layers[first]->class->training_only)
-        stretch.images = 0;
-    for (size_t i = step; stretch.images && i < session->layers.count; i++) {
-        if (layers[i]->class->training_only)
-            continue;
-        if (images_of(layers[i], n) != stretch.images)
-            break;
-        stretch.end = sv_step_end(session, i);
-        i = stretch.end - 1;
-    }
-    if (stretch.end == step)
+    sv_layer *const *layers = session->layers.infer;
+    sv_stretch stretch = {first, first + 1, images_of(layers[first], n)};
+    while (stretch.images && stretch.end < session->layers.infer_count &&
+           images_of(layers[stretch.end], n) == stretch.images)
+        stretch.end++;
+    if (stretch.end == first + 1)
         stretch.images = 0;
     return stretch;
 }
@@ -64,7 +56,7 @@ static stretch_sizes sizes_of(const svit_session *session, const sv_stretch *str
     const sv_run run = sv_session_run(session, 0, 0);
     stretch_sizes sizes = {0};
     for (size_t i = stretch->first; i < stretch->end; i++) {
-        const sv_layer *layer = session->layers.layers[i];
+        const sv_layer *layer = session->layers.infer[i];
         sv_run own = layer_run(session, &run, layer, stretch->images);
         sv_layer_memory memory = sv_layer_measure(layer, &own);
         sv_layer_memory_most(&sizes.layer, &memory);
@@ -106,23 +98,20 @@ static void images_task(void *argument, size_t task, uint32_t worker)
 {
     const stretch_call *call = argument;
     const sv_stretch *stretch = call->stretch;
-    sv_layer *const *layers = call->session->layers.layers;
+    sv_layer *const *layers = call->session->layers.infer;
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
     stretch_scratch scratch = lay_scratch(&arena, &call->sizes);
     size_t image = task * stretch->images, left = call->run->n - image;
     const real *x = call->x + image * sv_map_elements(layers[stretch->first]->in);
-    for (size_t i = stretch->first, end; i < stretch->end; i = end) {
+    for (size_t i = stretch->first; i < stretch->end; i++) {
         const sv_layer *layer = layers[i];
-        end = sv_step_end(call->session, i);
-        if (layer->class->training_only)
-            continue;
         sv_run own = layer_run(call->session, call->run, layer,
                                left < stretch->images ? left : stretch->images);
         own.shared = scratch.shared;
         own.worker = scratch.worker;
-        real *y = end == stretch->end ? call->y + image * sv_map_elements(layers[end - 1]->out)
-                                      : scratch.maps[x == scratch.maps[0]];
-        sv_step_infer(call->session, &own, i, y, x);
+        real *y = i + 1 == stretch->end ? call->y + image * sv_map_elements(layer->out)
+                                        : scratch.maps[x == scratch.maps[0]];
+        layer->class->forward(layer, &own, NULL, y, x);
         x = y;
     }
 }

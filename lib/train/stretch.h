@@ -5,13 +5,14 @@
 
 #include "train/session.h"
 
-/* Layers first..end-1, with so many images at a time; 0: one layer, with all of them. */
+/* Of the layers that infer numbers first..end-1, with so many images at a time; 0: one layer, with
+ * all of them. */
 typedef struct sv_stretch {
     size_t first, end, images;
 } sv_stretch;
 
 /* The stretch that begins with a layer, where n images infer: a function of the shapes and of n
- * alone. Layers that only train have no part in it, neither first nor last. */
+ * alone. */
 sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n);
 
 /* What it needs: a worker's scratch alone. */

@@ -28,8 +28,8 @@ static float *tokens_of(const svit_session *session, const float *input, size_t 
 {
     sv_run run = sv_session_run(session, n, 0);
     float *x = NULL;
-    for (size_t i = 0; i < session->layers.count; i++) {
-        const sv_layer *layer = session->layers.layers[i];
+    for (size_t i = 0; i < session->layers.infer_count; i++) {
+        const sv_layer *layer = session->layers.infer[i];
         if (strcmp(layer->class->name, "position embedding") == 0)
             break;
         *elements = n * sv_map_tokens(layer->out) * layer->out.channels;

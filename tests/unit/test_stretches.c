@@ -45,7 +45,7 @@ START_TEST(test_layers_in_a_row_take_images_that_fit_a_cache)
     session_config.max_batch = (uint32_t)of->n;
     WORKS(svit_session_create(&session, model, &session_config, err));
     size_t wanted = 0;
-    for (size_t i = 0; i < session->layers.count;) {
+    for (size_t i = 0; i < session->layers.infer_count;) {
         sv_stretch got = sv_stretch_from(session, i, of->n);
         const sv_stretch *want = &of->stretches[wanted];
         if (want->end > 0 && want->first == i) {
@@ -53,7 +53,7 @@ START_TEST(test_layers_in_a_row_take_images_that_fit_a_cache)
             ck_assert_uint_eq(got.images, want->images);
             wanted++;
         } else {
-            ck_assert_msg(got.images == 0 && got.end == sv_step_end(session, i), "layer %zu begins a stretch to %zu",
+            ck_assert_msg(got.images == 0 && got.end == i + 1, "layer %zu begins a stretch to %zu",
                           i, got.end);
         }
         i = got.end;

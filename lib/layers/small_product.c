@@ -1,0 +1,25 @@
+/* Products of weights. */
+#include "layers/small_product.h"
+
+#include <shiftvit/session.h>
+
+/* Float32's, whatever the run computes in: what they make is rounded once. */
+static const sv_gemm *gemm_of(const sv_run *run)
+{
+    return sv_gemm_for(run->context, SVIT_COMPUTE_F32, 0)->activations;
+}
+
+size_t sv_small_product_bytes(const sv_run *run, size_t k, size_t n)
+{
+    return sv_packed_bytes(gemm_of(run), run, k, n);
+}
+
+void sv_add_product(const sv_run *run, const sv_small_product *of, void *scratch)
+{
+    const sv_gemm *gemm = gemm_of(run);
+    sv_operand b = {of->b.x, of->k, of->n, of->b.row, of->b.column, scratch, 0};
+    sv_left a = {of->a.x, of->a.row, of->a.column, NULL};
+    sv_output c = {of->c, of->ldc, 1, NULL, NULL};
+    gemm->pack(run->context->kernels, &b);
+    gemm->multiply(run->context->kernels, &c, &a, &b, of->m, 0, of->n);
+}
