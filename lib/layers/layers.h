@@ -28,6 +28,13 @@ typedef struct sv_patch_options {
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err);
 
+/* To infer, patches of two lines of a map that is padded, of whose products some would be of zeros:
+ * whether as many that it is worth while, and the layer. */
+bool sv_merge_is_padded(const sv_patch_options *options);
+svit_status sv_merge_padded_create(sv_layer **out, svit_context *context,
+                                   const sv_parameter_table *table, const sv_patch_options *options,
+                                   svit_error *err);
+
 /* Where an MLP's parameters are: `norm`.weight, `fc1`.weight and so on. */
 typedef struct sv_mlp_names {
     char norm[64], fc1[64], fc2[64];

@@ -37,12 +37,14 @@ static void pack_operand(sv_operand *operand, const sv_run *run, const real *wei
 
 static void pack_linear(sv_linear *linear, const sv_run *run, char *memory, int backward)
 {
-    const real *weight = linear->made ? linear->made : run->weights + linear->weight;
+    const real *weight =
+        linear->made ? linear->made : run->weights + linear->weight + linear->first;
     if (backward)
         pack_operand(&linear->backward, run, weight, memory + operand_bytes(&linear->forward, run));
     else
         pack_operand(&linear->forward, run, weight, memory);
-    if (run->packed && !linear->made && backward == run->training)
+    const bool last = linear->first + linear->in == linear->width;
+    if (run->packed && !linear->made && last && backward == run->training)
         run->packed(run->packed_argument, linear->weight);
 }
 

@@ -10,7 +10,7 @@
 typedef struct sv_layer_list {
     sv_layer **layers, **infer;
     size_t count, all, infer_count;
-    size_t capacity; /* of either */
+    size_t capacity; /* of those that train */
 } sv_layer_list;
 
 /* Makes the layers of `model` for inputs of height x width, from picture to logits. SVIT_E_ARGUMENT
@@ -19,9 +19,10 @@ svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t 
                             size_t width, svit_error *err);
 void sv_layer_list_free(svit_context *context, sv_layer_list *list);
 
-/* A list in the making. */
+/* A list in the making: those that infer only lie behind room for all that train. */
 typedef struct sv_builder {
     sv_layer_list *list;
+    size_t replacements;
     const svit_model *model;
     sv_map map; /* what the next layer gets */
     svit_error *err;
@@ -36,8 +37,15 @@ void sv_builder_append(sv_builder *build, sv_layer *layer);
         sv_builder_append(build, layer);                                                           \
     } while (0)
 
-/* Of a finished list: in inference `layer` does what the last `count` layers do. */
-void sv_builder_replace(sv_builder *build, sv_layer *layer, size_t count);
+/* In inference what a creator made does the work of the last `count` layers that infer:
+ * SV_REPLACE(build, 3, sv_shift_head_create(&layer, ...)) */
+void sv_builder_replace(sv_builder *build, size_t count, sv_layer *layer);
+#define SV_REPLACE(build, count, create)                                                           \
+    do {                                                                                           \
+        sv_layer *layer = NULL;                                                                    \
+        SVIT_TRY(create);                                                                          \
+        sv_builder_replace(build, count, layer);                                                   \
+    } while (0)
 
 /* What the table of architectures has of each. */
 size_t sv_shiftvit_layer_count(const svit_model_config *config);

@@ -7,11 +7,10 @@
 
 #define HEAD "head"
 
-/* Blocks of all stages, patches with their norm, a norm and a merge a stage, norm, mean, head, and
- * the last three as one. */
+/* Blocks of all stages, patches with their norm, a norm and a merge a stage, norm, mean, head. */
 size_t sv_shiftvit_layer_count(const svit_model_config *config)
 {
-    size_t count = 6;
+    size_t count = 5;
     for (size_t i = 0; i < config->stages; i++)
         count += config->blocks[i] + 2;
     return count;
@@ -27,8 +26,13 @@ static svit_status add_patches(sv_builder *build, size_t size, size_t channels, 
                        "is needed",
                        name, in.height, in.width, size);
     sv_patch_options options = {in, size, channels, padding == SVIT_PADDING_SAME, name};
-    SV_APPEND(build, sv_patch_create(&layer, build->model->context, &build->model->parameters,
-                                     &options, build->err));
+    const svit_model *model = build->model;
+    SV_APPEND(build,
+              sv_patch_create(&layer, model->context, &model->parameters, &options, build->err));
+    if (sv_merge_is_padded(&options))
+        SV_REPLACE(build, 1,
+                   sv_merge_padded_create(&layer, model->context, &model->parameters, &options,
+                                          build->err));
     return SVIT_OK;
 }
 
@@ -108,10 +112,9 @@ static svit_status join_head(sv_builder *build, sv_map map)
     if (config->final_norm || config->blocks[stage] == 0)
         return SVIT_OK;
     sv_shift_options block = block_options(config, map, stage, config->blocks[stage] - 1);
-    sv_layer *layer;
-    SVIT_TRY(sv_shift_head_create(&layer, model->context, &model->parameters, &block,
-                                  config->num_classes, HEAD, build->err));
-    sv_builder_replace(build, layer, 3);
+    SV_REPLACE(build, 3,
+               sv_shift_head_create(&layer, model->context, &model->parameters, &block,
+                                    config->num_classes, HEAD, build->err));
     return SVIT_OK;
 }
 

@@ -18,6 +18,13 @@ typedef struct subject {
 static const subject SUBJECTS[] = {
     {"{\"input_height\":12,\"input_width\":20,\"dim\":12,\"blocks\":[1,2]" PLAIN "}", 1},
     {"{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1,1]" PLAIN "}", 1},
+    /* Maps that are merged with one side odd, as both are above; of a line, and of a pixel. */
+    {"{\"input_height\":16,\"input_width\":20,\"dim\":24,\"blocks\":[1,1]" PLAIN "}", 1},
+    {"{\"input_height\":20,\"input_width\":8,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1},
+    {"{\"input_height\":20,\"input_width\":12,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1},
+    {"{\"input_height\":8,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1},
+    {"{\"input_height\":4,\"input_width\":12,\"dim\":12,\"blocks\":[1,1,1]" PLAIN "}", 1},
+    {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1},
     /* One token; and 400, more than a tile has. */
     {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1]" PLAIN "}", 1},
     {"{\"input_height\":80,\"input_width\":80,\"dim\":12,\"blocks\":[1]" PLAIN "}", 1},
