@@ -1,184 +1,30 @@
-/* The attention block as a layer: y = x + path * proj(attention(norm(x))). Its memory and creation.
- */
+/* The attention block as a layer: y = x + path * proj(attention(norm(x))). */
 #include "layers/attention.h"
 
 #include "layers/chance.h"
 
-#include <math.h>
+/* In inference, so few images that there may be more workers. */
+enum { FEW_IMAGES = 3 };
 
-enum { SCORES_AT_ONCE = 32768, MASK_BITS = 32 };
-
-/* A multiple of 32, so that a block of scores is whole words of its mask. */
-static size_t queries_at_once(size_t tokens)
+static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
 {
-    size_t all = sv_tile_count(tokens, MASK_BITS) * MASK_BITS;
-    size_t wanted = SCORES_AT_ONCE / tokens / MASK_BITS * MASK_BITS;
-    if (wanted < MASK_BITS)
-        wanted = MASK_BITS;
-    return wanted < all ? wanted : all;
-}
-
-attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n)
-{
-    attention_saved saved = {0};
-    size_t tokens = sv_map_tokens(block->base.in), blocks = sv_tile_count(tokens, MASK_BITS);
-    saved.mean = sv_arena_reals(arena, n, tokens);
-    saved.rstd = sv_arena_reals(arena, n, tokens);
-    if (!block->merged)
-        saved.o = sv_arena_reals(arena, n * tokens, block->inner);
-    saved.most = sv_arena_reals(arena, n * block->heads, tokens);
-    saved.share = sv_arena_reals(arena, n * block->heads, tokens);
-    if (block->threshold)
-        saved.mask = sv_arena_take(arena, n * block->heads * blocks, tokens, sizeof(uint32_t));
-    if (block->drop_path > 0)
-        saved.path = sv_arena_reals(arena, n, 1);
-    return saved;
-}
-
-static size_t weight_bytes(const attention_block *block)
-{
-    size_t rows = block->row + (block->merged ? 0 : block->inner);
-    return rows * block->base.in.channels * sizeof(real);
-}
-
-void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
-                         const attention_block *block, size_t groups)
-{
-    size_t c = block->base.in.channels, row = block->row;
-    list[SHARE_QKV_WEIGHT] = (sv_share){block->qkv.weight, row * c, NULL};
-    list[SHARE_PROJ_WEIGHT] =
-        (sv_share){block->proj.weight, block->merged ? 0 : c * block->inner, NULL};
-    list[SHARE_QKV_BIAS] = (sv_share){block->qkv.bias, row, NULL};
-    list[SHARE_PROJ_BIAS] = (sv_share){block->proj.bias, c, NULL};
-    list[SHARE_NORM_WEIGHT] = (sv_share){block->norm_weight, c, NULL};
-    list[SHARE_NORM_BIAS] = (sv_share){block->norm_bias, c, NULL};
-    list[SHARE_SCALE] = (sv_share){SV_NO_PARAMETER, block->heads, NULL};
-    sv_shares_take(arena, list, ATTENTION_SHARES, groups);
-}
-
-static sv_operand packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
-{
-    size_t bytes = sv_packed_bytes(run->gemm->activations, run, k, n);
-    return (sv_operand){.packed = sv_arena_take(arena, bytes, 1, 1)};
-}
-
-attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run)
-{
-    attention_work work = {0};
-    size_t tokens = sv_map_tokens(block->base.in), c = block->base.in.channels;
-    size_t w = block->width, queries = queries_at_once(tokens);
-    work.xn = sv_arena_reals(arena, tokens, c);
-    work.qkv = sv_arena_reals(arena, tokens, block->row);
-    work.scores = sv_arena_reals(arena, queries, tokens);
-    work.keys_t = packed(arena, run, w, tokens);
-    work.values = packed(arena, run, tokens, w);
-    work.heads.o = sv_arena_reals(arena, tokens, block->inner);
-    if (!run->training) {
-        work.heads.most = sv_arena_reals(arena, block->heads, tokens);
-        work.heads.share = sv_arena_reals(arena, block->heads, tokens);
-        work.left = sv_arena_take(arena, sv_left_bytes(run, tokens, c), 1, 1);
-        return work;
-    }
-    work.dbranch = sv_arena_reals(arena, tokens, c);
-    work.dxn = sv_arena_reals(arena, tokens, c);
-    work.doutput = block->merged ? work.dbranch : work.heads.o;
-    if (block->merged)
-        work.dkeys = sv_arena_reals(arena, tokens, c);
-    work.dqkv = sv_arena_reals(arena, tokens, block->row);
-    work.p = sv_arena_reals(arena, queries, tokens);
-    work.kept = sv_arena_reals(arena, queries, tokens);
-    work.dp = sv_arena_reals(arena, queries, tokens);
-    work.values_t = packed(arena, run, w, tokens);
-    work.keys = work.values;
-    work.queries = packed(arena, run, queries, w);
-    work.doutputs_bytes = sv_packed_bytes(run->gemm->activations, run, queries, w);
-    work.doutputs.packed = sv_arena_take(arena, block->merged ? sv_tile_count(tokens, queries) : 1,
-                                         work.doutputs_bytes, 1);
-    work.weight_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
-    return work;
-}
-
-static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
-{
-    const attention_block *block = (const attention_block *)layer;
-    sv_arena saved = {0}, shared = {0}, worker = {0};
-    if (run->training) {
-        sv_share shares[ATTENTION_SHARES];
-        sv_attention_saved(&saved, block, run->n);
-        sv_attention_shares(shares, &shared, block,
-                            sv_share_groups_most(run->n, weight_bytes(block)));
-    }
-    sv_attention_work(&worker, block, run);
-    if (block->merged)
-        sv_arena_take(&worker, sv_attention_make_bytes(block, run), 1, 1);
-    sv_layer_memory_set(memory, &saved, &shared, &worker);
-}
-
-attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved)
-{
-    const attention_block *block = (const attention_block *)layer;
-    attention_call call = {.block = block, .run = run};
-    if (saved) {
-        sv_arena arena = {.base = saved};
-        call.saved = sv_attention_saved(&arena, block, run->n);
-    }
-    call.tokens = sv_map_tokens(layer->in);
-    call.queries = queries_at_once(call.tokens);
-    call.mask_blocks = sv_tile_count(call.tokens, MASK_BITS);
-    call.group_images = sv_share_images(run->n, weight_bytes(block));
-    return call;
-}
-
-static real scale_of(const attention_block *block, const real *weights, size_t head)
-{
-    if (block->temperature == SV_NO_PARAMETER)
-        return 1 / (real)sqrt((double)block->head_dim);
-    const real *temperature = weights + block->temperature;
-    return block->per_head ? temperature[head] : 1 / temperature[0];
-}
-
-attention_heads sv_attention_heads(const attention_call *call, const attention_work *work,
-                                   size_t image)
-{
-    attention_heads heads = work->heads;
-    size_t scores = image * call->block->heads * call->tokens;
-    if (call->saved.most) {
-        heads.most = call->saved.most + scores;
-        heads.share = call->saved.share + scores;
-    }
-    return heads;
-}
-
-sv_attention_rows sv_attention_rows_of(const attention_call *call, const attention_heads *heads,
-                                       size_t image, size_t head, size_t first)
-{
-    const attention_block *block = call->block;
-    sv_attention_rows rows = {.rows = sv_tile_here(call->tokens, first, call->queries),
-                              .columns = call->tokens,
-                              .first_row = first,
-                              .scale = scale_of(block, call->run->weights, head),
-                              .masked = block->masked,
-                              .mask = sv_attention_mask(call, image, head),
-                              .keep = block->scale,
-                              .most = heads->most + head * call->tokens,
-                              .share = heads->share + head * call->tokens};
-    return rows;
-}
-
-uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t head)
-{
-    if (!call->saved.mask)
-        return NULL;
-    return call->saved.mask +
-           (image * call->block->heads + head) * call->mask_blocks * call->tokens;
+    attention_call call = sv_attention_call(layer, run, saved);
+    call.out = y;
+    call.in = x;
+    if (call.saved.path)
+        sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
+    if (!run->training && !run->alone && run->n <= FEW_IMAGES && call.block->qkv.forward.group)
+        sv_attention_few(&call);
+    else
+        sv_attention_images(&call);
 }
 
 static const sv_layer_class ATTENTION_CLASS = {.name = "attention block",
                                                .keeps_input = 1,
                                                .made_elements = sv_attention_made_elements,
                                                .make_weights = sv_attention_make_weights,
-                                               .measure = measure,
-                                               .forward = sv_attention_forward,
+                                               .measure = sv_attention_measure,
+                                               .forward = forward,
                                                .backward = sv_attention_backward};
 
 bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)

@@ -90,6 +90,9 @@ void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
                          const attention_block *block, size_t groups);
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run);
 
+/* sv_layer_class.measure. */
+void sv_attention_measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
+
 attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved);
 
 /* A block of scores of one head of an image, from query `first`. */
@@ -115,7 +118,8 @@ void sv_attention_head(const attention_call *call, attention_work *work,
 void sv_attention_finish(const attention_call *call, const attention_heads *heads, size_t image,
                          size_t row, size_t rows);
 
-/* The forward of a call, in inference, on few images. */
+/* The forward of a call: an image a task; and in inference, on few images. */
+void sv_attention_images(attention_call *call);
 void sv_attention_few(const attention_call *call);
 
 /* Whether heads of `head_dim` are cheaper merged, over so many tokens. */
@@ -133,8 +137,6 @@ size_t sv_attention_make_bytes(const attention_block *block, const sv_run *run);
 void sv_attention_add_made(const attention_block *block, const sv_run *run, const real *dw,
                            const real *dbias);
 
-void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
-                          const real *x);
 void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                            const real *dy, const real *x);
 

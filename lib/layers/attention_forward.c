@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-/* In inference, so few images that there may be more workers. */
-enum { FEW_IMAGES = 3 };
-
 void sv_attention_normalise(const attention_call *call, attention_work *work, size_t image)
 {
     const attention_block *block = call->block;
@@ -135,16 +132,7 @@ static void image_task(void *argument, size_t image, uint32_t worker)
                tokens * block->inner * sizeof(real));
 }
 
-void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
-                          const real *x)
+void sv_attention_images(attention_call *call)
 {
-    attention_call call = sv_attention_call(layer, run, saved);
-    call.out = y;
-    call.in = x;
-    if (call.saved.path)
-        sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
-    if (!run->training && !run->alone && run->n <= FEW_IMAGES && call.block->qkv.forward.group)
-        sv_attention_few(&call);
-    else
-        sv_run_tasks(run, image_task, &call, run->n);
+    sv_run_tasks(call->run, image_task, call, call->run->n);
 }

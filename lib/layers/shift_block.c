@@ -3,82 +3,6 @@
 
 #include "layers/chance.h"
 
-enum { PANEL_BYTES = 8 << 20, PANEL_TOKENS_LEAST = 1024 };
-
-size_t sv_shift_tile(const shift_block *block, const sv_run *run)
-{
-    return sv_tile_tokens(run, run->n * sv_map_tokens(block->base.in), block->hidden);
-}
-
-size_t sv_shift_panel_tokens(const shift_block *block, size_t n)
-{
-    size_t image = sv_map_tokens(block->base.in);
-    size_t row = (2 * block->hidden + 3 * block->map.channels) * sizeof(real);
-    size_t wanted = PANEL_BYTES / row;
-    if (wanted < PANEL_TOKENS_LEAST)
-        wanted = PANEL_TOKENS_LEAST;
-    size_t images = wanted / image ? wanted / image : 1;
-    return (images < n ? images : n) * image;
-}
-
-shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, int training)
-{
-    shift_saved saved = {0};
-    size_t tokens = n * sv_map_tokens(block->base.in), c = block->map.channels;
-    size_t words = (tokens + 31) / 32;
-    if (training || block->group_norm) {
-        saved.xs = sv_arena_reals(arena, tokens, c);
-        saved.mean = sv_arena_reals(arena, tokens, 1);
-        saved.rstd = sv_arena_reals(arena, tokens, 1);
-    }
-    if (!training)
-        return saved;
-    saved.u = sv_arena_reals(arena, tokens, block->hidden);
-    if (block->last_gelu)
-        saved.u2 = sv_arena_reals(arena, tokens, c);
-    if (block->threshold) {
-        saved.mask1 = sv_arena_take(arena, words, block->hidden, sizeof(uint32_t));
-        saved.mask2 = sv_arena_take(arena, words, c, sizeof(uint32_t));
-    }
-    if (block->drop_path > 0)
-        saved.path = sv_arena_reals(arena, n, 1);
-    return saved;
-}
-
-shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, const sv_run *run)
-{
-    shift_panel panel;
-    size_t tokens = sv_shift_panel_tokens(block, run->n), c = block->map.channels;
-    size_t tiles = sv_tile_count_most(tokens, sv_shift_tile(block, run));
-    panel.a = sv_arena_reals(arena, tokens, block->hidden);
-    panel.dhidden = sv_arena_reals(arena, tokens, block->hidden);
-    panel.dbranch = sv_arena_reals(arena, tokens, c);
-    panel.xn = sv_arena_reals(arena, tokens, c);
-    panel.dxs = sv_arena_reals(arena, tokens, c);
-    panel.dbias1 = sv_arena_reals(arena, tiles, block->hidden);
-    panel.dbias2 = sv_arena_reals(arena, tiles, c);
-    panel.dweight = sv_arena_reals(arena, tiles, c);
-    panel.dbias = sv_arena_reals(arena, tiles, c);
-    return panel;
-}
-
-size_t sv_shift_worker_bytes(const shift_block *block, const sv_run *run, bool *overflow)
-{
-    sv_arena arena = {0};
-    size_t tokens = run->n * sv_map_tokens(block->base.in), c = block->map.channels;
-    size_t tile = sv_tile_tokens_most(run, tokens, block->hidden);
-    int training = run->training;
-    sv_arena_reals(&arena, tile, c);
-    sv_arena_reals(&arena, tile, block->hidden);
-    if (!training) {
-        sv_arena_reals(&arena, tile, c);
-        sv_arena_reals(&arena, tile, 2);
-        sv_arena_take(&arena, sv_left_bytes(run, SV_FEW_TOKENS, c), 1, 1);
-    }
-    *overflow = arena.overflow;
-    return training && arena.bytes < SV_GEMM_SCRATCH ? SV_GEMM_SCRATCH : arena.bytes;
-}
-
 static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     size_t n = run->n;
@@ -95,19 +19,6 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     if (groups.bytes > worker.bytes)
         worker = groups;
     sv_layer_memory_set(memory, &saved, &shared, &worker);
-}
-
-shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved)
-{
-    const shift_block *block = (const shift_block *)layer;
-    shift_call call = {.block = block, .run = run};
-    sv_arena arena = {.base = saved ? saved : run->shared};
-    call.saved = sv_shift_saved(&arena, block, run->n, run->training);
-    call.image_tokens = sv_map_tokens(layer->in);
-    call.tokens = run->n * call.image_tokens;
-    call.tile = sv_shift_tile(block, run);
-    call.panel_tokens = sv_shift_panel_tokens(block, run->n);
-    return call;
 }
 
 static const sv_layer_class SHIFT_BLOCK_CLASS = {.name = "shift block",

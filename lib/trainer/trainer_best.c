@@ -53,7 +53,7 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
     svit_model_config config;
     TRAINER_TRY(svit_model_get_config(trainer->model, &config, sizeof config, err));
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer, BEST_FILE, err));
+    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, BEST_FILE, err));
     svit_model *model = NULL;
     svit_status status = svit_model_load_as(&model, trainer->context, &config, path.data, err);
     if (status == SVIT_OK)
@@ -66,7 +66,7 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
 svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err)
 {
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer, BEST_FILE, err));
+    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, BEST_FILE, err));
     svit_status status = svit_model_save(trainer->model, path.data, err);
     sv_trainer_text_free(&path);
     return status;

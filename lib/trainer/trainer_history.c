@@ -65,7 +65,7 @@ static void print_row(sv_trainer_text *text, const svit_trainer_event *row)
 svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
 {
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer, "history.csv", err));
+    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, "history.csv", err));
     sv_trainer_text text = {.context = trainer->context};
     sv_trainer_text_add(&text, "epoch");
     for (size_t i = 0; i < COLUMN_COUNT; i++)

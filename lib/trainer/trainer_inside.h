@@ -110,8 +110,6 @@ extern const size_t sv_trainer_entry_count;
 enum { SV_TRAINER_VALUE = 24 };
 void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *entry,
                             const svit_trainer *trainer);
-svit_status sv_trainer_path(sv_trainer_text *path, const svit_trainer *trainer, const char *name,
-                            svit_error *err);
 svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,
                                      svit_error *err);
 #define SV_TRAINER_PIPELINE_KEY "trainer.pipeline"

@@ -126,7 +126,7 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
             err, SVIT_E_STATE,
             "the run has begun; svit_trainer_resume comes before the first step");
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer, "checkpoint.safetensors", err));
+    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, "checkpoint.safetensors", err));
     svit_checkpoint *checkpoint = NULL;
     svit_status status = svit_checkpoint_open(&checkpoint, trainer->context, path.data, err);
     if (status == SVIT_OK)

@@ -72,15 +72,6 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
     snprintf(out, SV_TRAINER_VALUE, entry->kind == SV_ENTRY_F64 ? "%016" PRIx64 : "%" PRIu64, wide);
 }
 
-svit_status sv_trainer_path(sv_trainer_text *path, const svit_trainer *trainer, const char *name,
-                            svit_error *err)
-{
-    sv_trainer_text_add(path, "%s/%s", trainer->config.folder, name);
-    if (path->failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for a path");
-    return SVIT_OK;
-}
-
 svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,
                                      svit_error *err)
 {
@@ -123,7 +114,8 @@ SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *
         return SVIT_OK;
     sv_trainer_text path = {.context = trainer->context};
     sv_trainer_text pipeline = path, history = path;
-    svit_status status = sv_trainer_path(&path, trainer, "checkpoint.safetensors", err);
+    svit_status status =
+        sv_trainer_path(&path, trainer->config.folder, "checkpoint.safetensors", err);
     if (status == SVIT_OK)
         status = sv_trainer_pipeline_text(&pipeline, trainer, err);
     if (status == SVIT_OK) {

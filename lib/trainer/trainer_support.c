@@ -112,6 +112,15 @@ void sv_trainer_text_free(sv_trainer_text *text)
     *text = (sv_trainer_text){.context = text->context};
 }
 
+svit_status sv_trainer_path(sv_trainer_text *path, const char *folder, const char *name,
+                            svit_error *err)
+{
+    sv_trainer_text_add(path, "%s/%s", folder, name);
+    if (path->failed)
+        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for a path");
+    return SVIT_OK;
+}
+
 /* In what "%g" prints, only the locale's decimal point is no letter, digit or sign. */
 const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value)
 {

@@ -54,6 +54,10 @@ typedef struct sv_trainer_text {
 void sv_trainer_text_add(sv_trainer_text *text, const char *format, ...) TRAINER_PRINTF(2, 3);
 void sv_trainer_text_free(sv_trainer_text *text);
 
+/* `folder`/`name`, added to an empty text. */
+svit_status sv_trainer_path(sv_trainer_text *path, const char *folder, const char *name,
+                            svit_error *err);
+
 /* The number with a point whatever the locale says, into `out`; returns `out`. */
 enum { SV_TRAINER_NUMBER = 40 };
 const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value);

@@ -1,8 +1,8 @@
 /* How the right-hand side of a product by tiles is packed: panels of a few vectors, one after
  * another, each [k, its width], zeros where the last vector is not full. Numbers in bfloat16 lie in
  * pairs, those of two rows in one lane: to widen them takes one operation each. */
-#ifndef SV_TILE_H
-#define SV_TILE_H
+#ifndef SV_TILE_PANEL_H
+#define SV_TILE_PANEL_H
 
 #include "kernels/local.h"
 
