@@ -61,7 +61,7 @@ static const float DENSITY_PIECES[][PIECES] = {
  * it by the lowest bits of its number. */
 SV_INLINE vreal polynomial_in_pieces(const float (*pieces)[PIECES], size_t terms, vreal m)
 {
-    const vreal to_whole = v_set(12582912.0f), scale = v_set(PIECES_A_UNIT);
+    const vreal to_whole = v_set(SV_TO_WHOLE), scale = v_set(PIECES_A_UNIT);
     vreal shifted = v_multiply_add(m, scale, to_whole);
     vreal r = v_multiply_add(m, scale, to_whole - shifted);
     vreal y = _mm512_permutexvar_ps((__m512i)shifted, v_load(pieces[0]));

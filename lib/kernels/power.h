@@ -20,7 +20,7 @@ SV_INLINE vreal v_exp2_negative(vreal x)
 
 /* Added to a number in [-126, 0], rounds it to a whole one and leaves that + 126 in the lowest
  * bits: shifted to the exponent's place, half the power of two, and 0 in place of the smallest. */
-#define WHOLE (12582912.0f + 126)
+#define WHOLE (SV_TO_WHOLE + 126)
 
 /* 2^x for x <= 0, relative error below 2.5e-7; 0 below -125.5. A minimax polynomial for 2 2^r,
  * |r| <= 1/2, 7.5e-8 before rounding. */

@@ -77,6 +77,10 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 #define SV_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (vlane){__VA_ARGS__})
 #endif
 
+/* 1.5 * 2^23: added to a float32 of at most 2^22 in size, rounds it to a whole number and leaves
+ * that in the lowest bits. */
+#define SV_TO_WHOLE 12582912.0f
+
 /* f(j, h) for each lane's number j. */
 #define SV_NUMBERS_2(f, j, h) f(j, h), f(j + 1, h)
 #define SV_NUMBERS_4(f, j, h) SV_NUMBERS_2(f, j, h), SV_NUMBERS_2(f, j + 2, h)

@@ -58,11 +58,11 @@ typedef struct attention_heads {
 /* A worker's scratch, for one image; w is the block's width. Scores are made for so many queries at
  * a time that they stay in cache: memory is linear in the tokens. */
 typedef struct attention_work {
-    real *xn, *qkv;               /* [T, c], [T, row] */
-    attention_heads heads;        /* of the forward; most and share in inference */
-    real *dbranch, *dxn;          /* [T, c] */
-    real *dkeys;                  /* [T, c]: merged, of the tokens as keys */
-    real *doutput, *dqkv;         /* [T, inner], merged: dbranch; [T, row] */
+    real *xn, *qkv;        /* [T, c], [T, row] */
+    attention_heads heads; /* of the forward; most and share where they are summed in inference */
+    real *dbranch, *dxn;   /* [T, c] */
+    real *dkeys;           /* [T, c]: merged, of the tokens as keys */
+    real *doutput, *dqkv;  /* [T, inner], merged: dbranch; [T, row] */
     real *scores, *p, *kept, *dp; /* [queries, T] */
     sv_operand keys_t, values_t;  /* [w, T] */
     sv_operand keys, values;      /* [T, w] */

@@ -71,9 +71,11 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.keys_t = packed(arena, run, w, tokens);
     work.values = packed(arena, run, tokens, w);
     work.heads.o = sv_arena_reals(arena, tokens, block->inner);
-    if (!run->training) {
+    if (!run->training && block->merged) {
         work.heads.most = sv_arena_reals(arena, block->heads, tokens);
         work.heads.share = sv_arena_reals(arena, block->heads, tokens);
+    }
+    if (!run->training) {
         work.left = sv_arena_take(arena, sv_left_bytes(run, tokens, c), 1, 1);
         return work;
     }
@@ -157,9 +159,11 @@ sv_attention_rows sv_attention_rows_of(const attention_call *call, const attenti
                               .scale = scale_of(block, call->run->weights, head),
                               .masked = block->masked,
                               .mask = sv_attention_mask(call, image, head),
-                              .keep = block->scale,
-                              .most = heads->most + head * call->tokens,
-                              .share = heads->share + head * call->tokens};
+                              .keep = block->scale};
+    if (heads->most) {
+        rows.most = heads->most + head * call->tokens;
+        rows.share = heads->share + head * call->tokens;
+    }
     return rows;
 }
 
