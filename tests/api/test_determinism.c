@@ -23,7 +23,7 @@ static const subject SUBJECTS[] = {
      21, 20},
     {"{\"input_height\":20,\"input_width\":20,\"dim\":112,\"blocks\":[1,1]}", 20, 20},
     /* The mean of more tokens than a tile has. */
-    {"{\"input_height\":20,\"input_width\":20,\"patch_size\":1,\"dim\":12,\"blocks\":[1]}", 20, 20},
+    {"{\"input_height\":17,\"input_width\":17,\"patch_size\":1,\"dim\":12,\"blocks\":[1]}", 17, 17},
     {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":24,"
      "\"depth\":2,\"heads\":2,\"head_dim\":12,\"mlp_dim\":32,\"head_units\":[32],"
      "\"num_classes\":10,\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"dropout\":0.1,"
