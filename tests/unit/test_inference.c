@@ -12,38 +12,38 @@
 
 typedef struct subject {
     const char *json;
-    int joined; /* its last block, mean and classifier */
+    int joined;  /* its last block, mean and classifier */
+    size_t most; /* pictures: of small maps as many as go through a stretch with a padded merging */
 } subject;
 
 static const subject SUBJECTS[] = {
-    {"{\"input_height\":12,\"input_width\":20,\"dim\":12,\"blocks\":[1,2]" PLAIN "}", 1},
-    {"{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1,1]" PLAIN "}", 1},
+    {"{\"input_height\":12,\"input_width\":20,\"dim\":12,\"blocks\":[1,2]" PLAIN "}", 1, 200},
+    {"{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1,1]" PLAIN "}", 1, 40},
     /* Maps that are merged with one side odd, as both are above; of a line, and of a pixel. */
-    {"{\"input_height\":16,\"input_width\":20,\"dim\":24,\"blocks\":[1,1]" PLAIN "}", 1},
-    {"{\"input_height\":20,\"input_width\":8,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1},
-    {"{\"input_height\":20,\"input_width\":12,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1},
-    {"{\"input_height\":8,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1},
-    {"{\"input_height\":4,\"input_width\":12,\"dim\":12,\"blocks\":[1,1,1]" PLAIN "}", 1},
-    {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1},
+    {"{\"input_height\":16,\"input_width\":20,\"dim\":24,\"blocks\":[1,1]" PLAIN "}", 1, 200},
+    {"{\"input_height\":20,\"input_width\":8,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1, 200},
+    {"{\"input_height\":20,\"input_width\":12,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1, 200},
+    {"{\"input_height\":8,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1, 200},
+    {"{\"input_height\":4,\"input_width\":12,\"dim\":12,\"blocks\":[1,1,1]" PLAIN "}", 1, 200},
+    {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1, 200},
     /* One token; and 400, more than a tile has. */
-    {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1]" PLAIN "}", 1},
-    {"{\"input_height\":80,\"input_width\":80,\"dim\":12,\"blocks\":[1]" PLAIN "}", 1},
+    {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1]" PLAIN "}", 1, 200},
+    {"{\"input_height\":80,\"input_width\":80,\"dim\":12,\"blocks\":[1]" PLAIN "}", 1, 17},
     {"{\"input_height\":20,\"input_width\":20,\"dim\":12,\"blocks\":[1],\"norm\":\"group\"" PLAIN
      "}",
-     1},
+     1, 40},
     {"{\"input_height\":20,\"input_width\":20,\"dim\":12,\"blocks\":[1],\"classifier\":false,"
      "\"num_classes\":12,\"dropout\":0,\"drop_path\":0}",
-     0},
+     0, 40},
     {"{\"input_height\":20,\"input_width\":20,\"dim\":12,\"blocks\":[1],\"final_norm\":true" PLAIN
      "}",
-     0},
+     0, 40},
     {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":12,"
      "\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[9],\"pool\":\"mean\","
      "\"attention_dropout\":0,\"head_dropout\":0" PLAIN "}",
-     0},
+     0, 40},
 };
-enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS, MOST = 70 };
-static const size_t BATCHES[] = {1, 3, MOST};
+enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
 
 typedef struct bed {
     svit_context *context;
@@ -82,7 +82,7 @@ static void change_weights(svit_model *model)
     sv_model_touch(model);
 }
 
-static bed open_bed(const char *json)
+static bed open_bed(const subject *of)
 {
     bed b = {0};
     svit_context_config context;
@@ -91,15 +91,15 @@ static bed open_bed(const char *json)
     OK(svit_context_config_init(&context, sizeof context));
     context.threads = 2;
     OK(svit_context_create(&b.context, &context, err));
-    OK(svit_model_config_from_json(&config, sizeof config, json, err));
+    OK(svit_model_config_from_json(&config, sizeof config, of->json, err));
     OK(svit_model_create(&b.model, b.context, &config, 3, err));
     OK(svit_session_config_init(&session, sizeof session));
-    session.max_batch = MOST;
+    session.max_batch = (uint32_t)of->most;
     session.mode = SVIT_MODE_TRAIN;
     OK(svit_session_create(&b.session, b.model, &session, err));
-    b.pixels = drawn(MOST * sv_map_elements(b.session->input));
-    b.trained = drawn(MOST * b.session->classes);
-    b.inferred = drawn(MOST * b.session->classes);
+    b.pixels = drawn(of->most * sv_map_elements(b.session->input));
+    b.trained = drawn(of->most * b.session->classes);
+    b.inferred = drawn(of->most * b.session->classes);
     return b;
 }
 
@@ -122,9 +122,10 @@ static void forward(bed *b, int32_t mode, size_t n, double *logits)
 /* Joined layers add the same numbers in another order. */
 START_TEST(test_inference_is_the_forward_without_dropout)
 {
-    bed b = open_bed(SUBJECTS[_i].json);
-    for (size_t k = 0; k < sizeof BATCHES / sizeof *BATCHES; k++) {
-        size_t n = BATCHES[k];
+    bed b = open_bed(&SUBJECTS[_i]);
+    const size_t batches[] = {1, 3, SUBJECTS[_i].most};
+    for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
+        size_t n = batches[k];
         change_weights(b.model); /* which each list packs for itself, whichever comes first */
         if (k % 2)
             forward(&b, SVIT_MODE_INFER, n, b.inferred);
@@ -146,7 +147,7 @@ END_TEST
 
 START_TEST(test_the_end_of_a_model_is_one_layer)
 {
-    bed b = open_bed(SUBJECTS[_i].json);
+    bed b = open_bed(&SUBJECTS[_i]);
     const sv_layer_list *list = &b.session->layers;
     size_t joined = SUBJECTS[_i].joined ? 2 : 0;
     for (size_t i = 0; i < list->count; i++)
