@@ -57,15 +57,16 @@ typedef struct sv_columns {
 /* The same for some columns of y, or of dx. */
 void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
                             size_t tokens, sv_columns columns, const sv_epilogue *epilogue);
-/* y += x W^T, for some columns of y. */
-void sv_linear_add_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
-                        size_t tokens, sv_columns columns);
 void sv_linear_backward_part(const sv_linear *linear, const sv_run *run, real *dx,
                              const sv_left *dy, size_t tokens, sv_columns columns,
                              const sv_epilogue *epilogue);
 
-/* The same for all columns, without an epilogue, cut by sv_linear_cut into tasks of the pool.
- * `made` has sv_left_bytes of SV_FEW_TOKENS and the widest row. */
+/* y += x W^T, for some columns of y. */
+void sv_linear_add_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
+                        size_t tokens, sv_columns columns);
+
+/* All columns of y = x W^T + b, and of dx = dy W, without an epilogue, cut by sv_linear_cut into
+ * tasks of the pool. `made` has sv_left_bytes of SV_FEW_TOKENS and the widest row. */
 void sv_linear_forward_spread(const sv_linear *linear, const sv_run *run, real *y, const real *x,
                               size_t tokens, void *made);
 void sv_linear_backward_spread(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
