@@ -99,4 +99,5 @@ SV_DOT_PROVIDER_FUNCTIONS(dot_bf16, PAIRS)
 
 /* A left-hand side is made so soon that each product makes its own. */
 const sv_gemm sv_gemm_dot_bf16 = {
-    "dot-bf16", dot_bf16_bytes, dot_bf16_pack, dot_bf16_multiply, &sv_gemm_dot_bf16, NULL, NULL};
+    "dot-bf16",        dot_bf16_bytes, dot_bf16_pack, dot_bf16_multiply,
+    &sv_gemm_dot_bf16, NULL,           NULL,          false};

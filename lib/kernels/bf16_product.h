@@ -305,7 +305,7 @@ SV_INLINE void bf16_multiply(const sv_kernels *kernels, const sv_output *c, cons
         bf16_multiply(kernels, c, a, b, m, first, count, sums, parts);                             \
         end();                                                                                     \
     }                                                                                              \
-    const sv_gemm symbol = {text,    symbol##_bytes,      symbol##_pack,     symbol##_multiply,    \
-                            &symbol, symbol##_left_bytes, symbol##_make_left}
+    const sv_gemm symbol = {text,    symbol##_bytes,      symbol##_pack,      symbol##_multiply,   \
+                            &symbol, symbol##_left_bytes, symbol##_make_left, false}
 
 #endif

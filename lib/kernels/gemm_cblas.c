@@ -51,4 +51,4 @@ static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_lef
 }
 
 const sv_gemm sv_gemm_cblas = {
-    "cblas", sv_gemm_no_bytes, sv_gemm_no_packing, multiply, &sv_gemm_cblas, NULL, NULL};
+    "cblas", sv_gemm_no_bytes, sv_gemm_no_packing, multiply, &sv_gemm_cblas, NULL, NULL, false};

@@ -175,7 +175,7 @@ static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_lef
 }
 
 const sv_gemm sv_gemm_onednn = {
-    "onednn", sv_gemm_no_bytes, sv_gemm_no_packing, multiply, &sv_gemm_onednn, NULL, NULL};
+    "onednn", sv_gemm_no_bytes, sv_gemm_no_packing, multiply, &sv_gemm_onednn, NULL, NULL, false};
 
 #else
 

@@ -54,7 +54,7 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
     }
 }
 
-#define TILE_PROVIDER(symbol, text, type)                                                          \
+#define TILE_PROVIDER(symbol, text, type, fills)                                                   \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
         return kernels->tile_packed_bytes(type, k, n);                                             \
@@ -69,11 +69,11 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
         multiply_as(type, kernels, c, a, b, m, first, count);                                      \
     }                                                                                              \
     const sv_gemm symbol = {text,          symbol##_bytes, symbol##_pack, symbol##_multiply,       \
-                            &sv_gemm_tile, NULL,           NULL}
+                            &sv_gemm_tile, NULL,           NULL,          fills}
 
-TILE_PROVIDER(sv_gemm_tile, "tile", SV_NUMBER_REAL);
+TILE_PROVIDER(sv_gemm_tile, "tile", SV_NUMBER_REAL, true);
 #ifndef SV_DOUBLE
-TILE_PROVIDER(sv_gemm_tile_bf16, "tile-bf16", SV_NUMBER_BF16);
-TILE_PROVIDER(sv_gemm_tile_rounded, "tile-bf16", SV_NUMBER_ROUNDED);
-TILE_PROVIDER(sv_gemm_tile_int8, "tile-int8", SV_NUMBER_INT8);
+TILE_PROVIDER(sv_gemm_tile_bf16, "tile-bf16", SV_NUMBER_BF16, true);
+TILE_PROVIDER(sv_gemm_tile_rounded, "tile-bf16", SV_NUMBER_ROUNDED, true);
+TILE_PROVIDER(sv_gemm_tile_int8, "tile-int8", SV_NUMBER_INT8, false);
 #endif

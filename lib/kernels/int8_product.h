@@ -174,7 +174,7 @@ SV_INLINE void int8_multiply(const sv_kernels *kernels, const sv_output *c, cons
         int8_multiply(kernels, c, a, b, m, first, count, sums);                                    \
         end();                                                                                     \
     }                                                                                              \
-    const sv_gemm symbol = {text,        symbol##_bytes,  symbol##_pack,  symbol##_multiply,       \
-                            activations, int8_left_bytes, int8_make_lefts}
+    const sv_gemm symbol = {text,        symbol##_bytes,  symbol##_pack,   symbol##_multiply,      \
+                            activations, int8_left_bytes, int8_make_lefts, false}
 
 #endif

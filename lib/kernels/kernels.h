@@ -49,6 +49,25 @@ typedef struct sv_dropped {
 
 #define SV_NOT_DROPPED ((sv_dropped){NULL, 1})
 
+/* Columns of a matrix that do not count in some of its rows, a token each: of an image of `period`
+ * tokens number q lacks group g, columns g * width.. of it, where bit g of groups[q] is set. */
+enum { SV_GAPS_TOKENS = 16, SV_GAPS_GROUPS = 4 };
+typedef struct sv_gaps {
+    size_t period, width;
+    uint8_t groups[SV_GAPS_TOKENS];
+} sv_gaps;
+
+/* Zeros in the gaps of a normalised left-hand side, and what they stand for: in row i and group g
+ * factor_i = -mean[i] rstd[i] times a weight each, plus a bias each. Of those, multiplied with the
+ * right-hand side,
+ *   c[i] = ... + sum over the gaps g of row i of factor_i fill[g, 0] + fill[g, 1] */
+typedef struct sv_zeros {
+    sv_gaps gaps;
+    const real *mean, *rstd;
+    const real *fill; /* [groups, 2, columns] */
+    size_t columns;
+} sv_zeros;
+
 /* What a product's numbers c go through once their sums are complete, while they are near: GELU,
  * dropout and the shortcut, each where it is asked for,
  *   kept = c;  c = gelu(c);  c = keep * scale * c;  c = shortcut + path[image] * c
@@ -63,9 +82,13 @@ typedef struct sv_epilogue {
     const real *shortcut; /* NULL: none */
     const real *path;     /* NULL: 1 */
     size_t image_tokens;
-    const real *u; /* NULL: no derivative */
-    real *a;       /* NULL: not wanted */
-    bool far;      /* a hint: c lies far away, nobody has touched it lately */
+    const real *u;         /* NULL: no derivative */
+    real *a;               /* NULL: not wanted */
+    const sv_zeros *zeros; /* NULL: none; only by a provider that fills them */
+    /* Hints: c lies far away, nobody has touched it lately; c's gaps nobody reads, so that anything
+     * may be left there, NULL: none. */
+    bool far;
+    const sv_gaps *unread;
 } sv_epilogue;
 
 /* Some rows of one head's attention scores, a row a query, and what stands around their softmax. */

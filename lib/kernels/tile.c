@@ -3,7 +3,7 @@
  * accumulators stay in registers. Goto, van de Geijn 2008. A panel's numbers may be narrower than
  * those they are multiplied with: they are widened in registers, which costs little where the time
  * goes into reading them. */
-#include "kernels/tile_block.h"
+#include "kernels/tile_gaps.h"
 
 enum {
     DEPTH = 192,       /* rows of a panel used at once: at most 48 KiB, so that they stay near */
@@ -16,24 +16,6 @@ enum { NUMBER_TYPES = 1 };
 enum { NUMBER_TYPES = SV_NUMBER_TYPES };
 #endif
 
-#if defined(FOUR_VECTORS)
-#define MULTIPLY_FOUR(prefix, fetch, type) MULTIPLY_PANEL(prefix##_four, 4, ROWS_OF_4, fetch, type)
-#define PANELS(prefix)                                                                             \
-    {                                                                                              \
-        NULL, prefix##_one, prefix##_two, prefix##_three, prefix##_four                            \
-    }
-#else
-#define MULTIPLY_FOUR(prefix, fetch, type)
-#define PANELS(prefix)                                                                             \
-    {                                                                                              \
-        NULL, prefix##_one, prefix##_two, prefix##_three                                           \
-    }
-#endif
-#define MULTIPLY_PANELS(prefix, fetch, type)                                                       \
-    MULTIPLY_PANEL(prefix##_one, 1, ROWS_OF_1, fetch, type)                                        \
-    MULTIPLY_PANEL(prefix##_two, 2, ROWS_OF_2, fetch, type)                                        \
-    MULTIPLY_PANEL(prefix##_three, 3, fetch == FETCH_PANEL ? FEW_OF_3 : ROWS_OF_3, fetch, type)    \
-    MULTIPLY_FOUR(prefix, fetch, type)
 #define MULTIPLY(prefix, type)                                                                     \
     MULTIPLY_PANELS(prefix##_far, FETCH_LEFT, type)                                                \
     MULTIPLY_PANELS(prefix##_few, FETCH_PANEL, type)
@@ -90,22 +72,46 @@ static tile_finish finish_of(const sv_epilogue *e)
     return e->gelu || e->dropped.mask || e->path ? BY_STRIPS : IN_REGISTERS;
 }
 
+static void finish_rows(const sv_tile_product *product, size_t row, size_t rows, size_t first,
+                        size_t count)
+{
+    SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, row, rows, first, count);
+}
+
 /* Columns first.. of c, from row p of the panel on; with its last one, some rows at a time also go
  * through the epilogue. */
 static void multiply_strip(const sv_tile_product *product, multiply_function *multiply,
-                           const tile_sides *sides, size_t m, size_t first, size_t width, size_t p,
-                           int finish)
+                           const tile_sides *sides, const tile_gaps *gaps, size_t m, size_t first,
+                           size_t width, size_t p, int finish)
 {
-    const int accumulate = product->accumulate || p > 0;
-    const size_t most = finish ? ROWS_FINISHED : m;
-    tile_sides here = *sides;
-    for (size_t i = 0, rows; i < m; i += rows, pass_rows(&here, rows, product->ldc)) {
-        rows = m - i < most ? m - i : most;
-        multiply(product->c + i * product->ldc + first, product->ldc, &here, rows, width,
-                 accumulate);
+    const size_t each = gaps->period ? gapped_rows(gaps, ROWS_FINISHED) : ROWS_FINISHED;
+    const size_t most = finish ? each : m;
+    const bool begins = gaps->zeros && p == 0;
+    tile_strip here = {.c = product->c + first,
+                       .ldc = product->ldc,
+                       .first = first,
+                       .width = width,
+                       .accumulate = product->accumulate || p > 0 || begins,
+                       .begins = begins};
+    tile_sides rest = *sides;
+    for (size_t i = 0; i < m; i += here.rows) {
+        here.rows = m - i < most ? m - i : most;
+        if (gaps->period)
+            multiply_places(&here, multiply, &rest, gaps);
+        else
+            multiply_all(&here, multiply, &rest, gaps);
+        here.c += here.rows * here.ldc;
+        pass_rows(&rest, here.rows, here.ldc);
         if (finish)
-            SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, i, rows, first, width);
+            finish_rows(product, i, here.rows, first, width);
     }
+}
+
+/* Whether a panel's numbers, and what is fetched beside them, leave it to the rows what they
+ * meet. */
+static bool can_skip(tile_fetch fetch, sv_number_type type)
+{
+    return fetch == FETCH_NOTHING && (type == SV_NUMBER_REAL || type == SV_NUMBER_ROUNDED);
 }
 
 /* c[m, columns] = bias + a[m,k] b[k, columns], or += with `accumulate`. */
@@ -115,10 +121,13 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
     const size_t k = product->k, factors = panel_bytes(type, 0, 1), bytes = number_bytes(type);
     const sv_epilogue *e = product->epilogue;
     const tile_finish finish = finish_of(e);
+    tile_gaps gaps;
+    find_gaps(&gaps, e, finish == IN_REGISTERS, can_skip(columns->fetch, type) ? m : 0);
     const real *shortcut = e && finish == IN_REGISTERS ? e->shortcut : NULL;
     for (size_t p = 0; p < k; p += DEPTH) {
         size_t depth = k - p < DEPTH ? k - p : DEPTH;
         const int last = p + depth == k;
+        find_places(&gaps, p, depth);
         const char *panel = (const char *)product->packed + panel_bytes(type, k, columns->first);
         for (size_t j = 0, lanes; j < columns->count; j += lanes) {
             size_t left = columns->count - j, vectors = vectors_of(left);
@@ -138,8 +147,9 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
                 sides.apart =
                     streams_apart(sides.next, columns->end, vectors, lanes * DEPTH * bytes);
             sides.in_turn = columns->in_turn;
-            multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, m, first,
-                           width, p, finish == BY_STRIPS && last);
+            sides.panel_row = lanes * bytes;
+            multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, &gaps, m,
+                           first, width, p, finish == BY_STRIPS && last);
             panel += panel_bytes(type, k, lanes);
         }
     }
@@ -191,5 +201,5 @@ void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type typ
     else
         multiply_panels(product, type, m, &columns);
     if (finish_of(product->epilogue) == AS_A_WHOLE)
-        SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, 0, m, first, count);
+        finish_rows(product, 0, m, first, count);
 }

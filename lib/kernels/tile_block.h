@@ -34,6 +34,11 @@ enum {
     NEAR = 65536   /* bytes of panels that come soon enough */
 };
 
+/* Numbers first.. of k. */
+typedef struct tile_span {
+    size_t first, count;
+} tile_span;
+
 typedef struct tile_sides {
     const real *a; /* element (i, p) at a[i * row + p * column] */
     size_t row, column;
@@ -50,6 +55,10 @@ typedef struct tile_sides {
     const char *next; /* with FETCH_PANEL what is read after these rows of the panel, */
     size_t apart;     /* in streams that begin so many bytes apart; */
     int in_turn;      /* or these rows themselves, before their turn */
+    /* With SKIP_GAPS what there is of k in these rows of a, and from one row of the panel to the
+     * next, so many bytes. */
+    const tile_span *spans;
+    size_t span_count, panel_row;
 } tile_sides;
 
 /* LANES numbers of a panel; of a pair of rows the first or the second. */
@@ -95,7 +104,8 @@ typedef enum tile_fetch {
     FETCH_NOTHING, /* many rows meet the part of a panel that is near */
     FETCH_LEFT,    /* a's columns may lie far apart */
     FETCH_PANEL,   /* few rows: the panel comes from afar */
-    FETCHES_COUNT
+    FETCHES_COUNT,
+    SKIP_GAPS /* nothing; all rows have the same spans of k */
 } tile_fetch;
 
 /* How a block is computed; constants wherever one is expanded, so that the accumulators are
@@ -246,6 +256,21 @@ static __attribute__((noinline)) void fetch_block(const real *c, size_t ldc, siz
             __builtin_prefetch(c + j, 1);
 }
 
+/* sum[rows, vectors] += a[rows, spans] panel[spans, vectors] */
+SV_INLINE void add_spans(vsums sum[MOST_ROWS][WIDEST], const tile_sides *sides,
+                         const tile_form form)
+{
+    const size_t row = sides->row, bytes = sides->panel_row;
+    for (size_t s = 0; s < sides->span_count; s++) {
+        const size_t count = sides->spans[s].count;
+        const real *a = sides->a + sides->spans[s].first;
+        const char *panel = sides->panel + sides->spans[s].first * bytes;
+        SV_UNROLLED_BY(4)
+        for (size_t p = 0; p < count; p++, panel += bytes)
+            add_row(sum, a + p, row, panel, form, 0);
+    }
+}
+
 /* c[rows, width] = bias + or += a[rows, depth] panel[depth, width], and then += shortcut */
 SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, const tile_form form,
                               size_t width, int accumulate)
@@ -262,6 +287,11 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
     }
     if (sides->far)
         fetch_block(c, ldc, form.rows, width);
+    if (form.fetch == SKIP_GAPS) {
+        add_spans(sum, sides, form);
+        store_block(c, ldc, sum, sides, form, width, accumulate);
+        return;
+    }
     const size_t together = rows_together(form.type),
                  bytes = form.vectors * vector_bytes(form.type);
     /* Where whole numbers' columns lie apart, the rows lie side by side; narrow numbers come here
@@ -346,5 +376,25 @@ typedef void multiply_function(real *c, size_t ldc, const tile_sides *sides, siz
         multiply_rows(c, ldc, sides, m, (tile_form){rows, vectors, fetch, type}, width,            \
                       accumulate);                                                                 \
     }
+
+/* Functions for panels of every width, and the list of them by number of vectors. */
+#if defined(FOUR_VECTORS)
+#define MULTIPLY_FOUR(prefix, fetch, type) MULTIPLY_PANEL(prefix##_four, 4, ROWS_OF_4, fetch, type)
+#define PANELS(prefix)                                                                             \
+    {                                                                                              \
+        NULL, prefix##_one, prefix##_two, prefix##_three, prefix##_four                            \
+    }
+#else
+#define MULTIPLY_FOUR(prefix, fetch, type)
+#define PANELS(prefix)                                                                             \
+    {                                                                                              \
+        NULL, prefix##_one, prefix##_two, prefix##_three                                           \
+    }
+#endif
+#define MULTIPLY_PANELS(prefix, fetch, type)                                                       \
+    MULTIPLY_PANEL(prefix##_one, 1, ROWS_OF_1, fetch, type)                                        \
+    MULTIPLY_PANEL(prefix##_two, 2, ROWS_OF_2, fetch, type)                                        \
+    MULTIPLY_PANEL(prefix##_three, 3, fetch == FETCH_PANEL ? FEW_OF_3 : ROWS_OF_3, fetch, type)    \
+    MULTIPLY_FOUR(prefix, fetch, type)
 
 #endif

@@ -75,6 +75,6 @@ static void make_left(const sv_left *a, size_t m, size_t k, void *made)
     dot_make_left(&QUADS, a, m, k, made);
 }
 
-const sv_gemm sv_gemm_vnni_int8 = {"vnni-int8",        vnni_int8_bytes, vnni_int8_pack,
-                                   vnni_int8_multiply, &sv_gemm_tile,   left_bytes,
-                                   make_left};
+const sv_gemm sv_gemm_vnni_int8 = {
+    "vnni-int8",   vnni_int8_bytes, vnni_int8_pack, vnni_int8_multiply,
+    &sv_gemm_tile, left_bytes,      make_left,      false};

@@ -45,9 +45,10 @@ typedef struct sv_mlp_names {
 typedef struct sv_shift_options {
     sv_map map;
     size_t hidden, group, pixels;
-    int crop;       /* SVIT_SHIFT_KERAS */
-    int group_norm; /* as sv_norm_options.group */
-    int last_gelu;  /* GELU after the second product too */
+    int crop;         /* SVIT_SHIFT_KERAS */
+    int group_norm;   /* as sv_norm_options.group */
+    int last_gelu;    /* GELU after the second product too */
+    bool feeds_block; /* what is shifted next is y, in the same way */
     double eps, dropout, drop_path;
     sv_mlp_names names;
 } sv_shift_options;

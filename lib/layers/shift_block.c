@@ -18,10 +18,24 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
         sv_shift_panel(&shared, block, run);
     if (groups.bytes > worker.bytes)
         worker = groups;
+    size_t fill = sv_shift_fill_bytes(block, run);
+    worker.bytes = fill > worker.bytes ? fill : worker.bytes;
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
+static size_t made_elements(const sv_layer *layer)
+{
+    return sv_shift_fill_elements((const shift_block *)layer);
+}
+
+static void make_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+{
+    sv_shift_make_fill((shift_block *)layer, run, memory, scratch);
+}
+
 static const sv_layer_class SHIFT_BLOCK_CLASS = {.name = "shift block",
+                                                 .made_elements = made_elements,
+                                                 .make_weights = make_weights,
                                                  .measure = measure,
                                                  .forward = sv_shift_block_forward,
                                                  .backward = sv_shift_block_backward};
@@ -48,6 +62,7 @@ void sv_shift_block_init(shift_block *block, const sv_parameter_table *table,
                    sv_layer_parameter(table, names->fc2, ".bias"));
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
+    sv_shift_find_gaps(block, options->feeds_block);
 }
 
 svit_status sv_shift_block_create(sv_layer **out, svit_context *context,

@@ -17,6 +17,10 @@ typedef struct shift_block {
     double drop_path;
     uint32_t threshold; /* of the dropout masks; 0: no dropout */
     real scale;         /* of what dropout keeps */
+    /* Of a small map, for inference (shift_gaps.c); period 0: none. What W1's product begins with
+     * in the zeros is made of weights: fill[group, (factor of -mean rstd, rest), hidden]. */
+    sv_gaps zeros, unread;
+    const real *fill;
 } shift_block;
 
 /* What stays from forward to backward: 12 C bytes a token and a bit for each mask. */
@@ -93,6 +97,20 @@ shift_rows sv_shift_hidden(const shift_call *call, size_t first, size_t tokens, 
 bool sv_shift_are_few(const shift_call *call);
 void sv_shift_block_few(const shift_call *call);
 shift_rows sv_shift_few_hidden(const shift_call *call);
+
+/* Of a new block, the gaps in its shifted input and, where its output is another block's input, in
+ * what that reads of it. */
+void sv_shift_find_gaps(shift_block *block, bool feeds_block);
+
+/* What fills the zeros: numbers, scratch to make them, the making. */
+size_t sv_shift_fill_elements(const shift_block *block);
+size_t sv_shift_fill_bytes(const shift_block *block, const sv_run *run);
+void sv_shift_make_fill(shift_block *block, const sv_run *run, real *memory, char *scratch);
+
+/* Clears some tokens' xn in the gaps, where a call leaves these out; then what fills them. */
+sv_zeros sv_shift_zeros(const shift_call *call, real *xn, const real *mean, const real *rstd,
+                        size_t first, size_t tokens);
+
 /* The backward's first half, for `tokens` tokens of the batch from number `token`:
  * dbranch = path * keep2 * dy;  dhidden = (dbranch W2) * keep1 * gelu'(u);  a = keep1 * gelu(u). */
 void sv_shift_branch_backward(const shift_call *call, real *dbranch, real *dhidden, real *a,

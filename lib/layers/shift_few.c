@@ -8,6 +8,7 @@ typedef struct few_call {
     size_t parts1, parts2;
     real *xs, *a; /* [tokens, c], [tokens, hidden] */
     sv_left left; /* of the product at work: xn [tokens, c], or a */
+    sv_zeros zeros;
 } few_call;
 
 /* a[:, part] = gelu(xn W1^T + b1) */
@@ -17,7 +18,7 @@ static void up_task(void *argument, size_t part, uint32_t worker)
     const few_call *few = argument;
     const shift_call *call = few->call;
     const shift_block *block = call->block;
-    const sv_epilogue epilogue = {.gelu = true};
+    const sv_epilogue epilogue = {.gelu = true, .zeros = few->zeros.fill ? &few->zeros : NULL};
     sv_linear_forward_part(&block->fc1, call->run, few->a, &few->left, call->tokens,
                            sv_column_part(block->hidden, few->parts1, part), &epilogue);
 }
@@ -59,6 +60,7 @@ static few_call start_few(const shift_call *call)
     kernels->shift(few.xs, call->in, &block->map, 0, call->tokens);
     kernels->layer_norm(xn, mean, rstd, few.xs, run->weights + block->norm_weight,
                         run->weights + block->norm_bias, call->tokens, c, block->eps);
+    few.zeros = sv_shift_zeros(call, xn, mean, rstd, 0, call->tokens);
     few.left = sv_left_make(run, xn, call->tokens, c, made);
     sv_run_tasks(run, up_task, &few, few.parts1);
     return few;

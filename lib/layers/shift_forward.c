@@ -58,11 +58,13 @@ static sv_dropped draw_mask(const shift_call *call, uint32_t *words, uint32_t wh
 static void multiply_up(const shift_call *call, const shift_rows *rows, size_t first, size_t tokens)
 {
     const shift_block *block = call->block;
+    const sv_zeros zeros = sv_shift_zeros(call, rows->xn, rows->mean, rows->rstd, first, tokens);
     const sv_epilogue epilogue = {
         .dropped = draw_mask(call, call->saved.mask1, 0, first, tokens, block->hidden),
         .first_token = first,
         .gelu = true,
-        .kept = rows->u};
+        .kept = rows->u,
+        .zeros = zeros.fill ? &zeros : NULL};
     sv_linear_forward(&block->fc1, call->run, rows->a, rows->xn, tokens, &epilogue);
 }
 
@@ -80,7 +82,8 @@ static void multiply_down(const shift_call *call, const shift_rows *rows, size_t
                                   .shortcut = rows->xs,
                                   .path = call->saved.path,
                                   .image_tokens = call->image_tokens,
-                                  .far = true};
+                                  .far = true,
+                                  .unread = block->unread.period ? &block->unread : NULL};
     sv_linear_forward(&block->fc2, call->run, call->out + first * c, rows->a, tokens, &epilogue);
 }
 

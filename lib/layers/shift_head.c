@@ -42,6 +42,8 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     worker.bytes = sv_shift_worker_bytes(block, run, &worker.overflow);
     size_t make = sv_small_product_bytes(run, block->map.channels, MADE_COLUMNS);
     worker.bytes = make > worker.bytes ? make : worker.bytes;
+    make = sv_shift_fill_bytes(block, run);
+    worker.bytes = make > worker.bytes ? make : worker.bytes;
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -122,7 +124,8 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
 static size_t made_elements(const sv_layer *layer)
 {
     const sv_linear *classifier = &((const shift_head *)layer)->classifier;
-    return classifier->out * (classifier->in + 1);
+    return classifier->out * (classifier->in + 1) +
+           sv_shift_fill_elements(&((const shift_head *)layer)->block);
 }
 
 /* weight[classes, (H W2, H)] and bias = H b2 + h */
@@ -149,6 +152,8 @@ static void make_weights(sv_layer *layer, const sv_run *run, real *memory, char 
     sv_add_product(run, &(sv_small_product){bias, 1, h_rows, b2, classes, c, 1}, scratch);
     head->classifier.made = memory;
     head->classifier.made_bias = bias;
+    if (block->zeros.period)
+        sv_shift_make_fill(&head->block, run, bias + classes, scratch);
     if (run->packed) {
         run->packed(run->packed_argument, block->fc2.weight);
         run->packed(run->packed_argument, head->head_weight);

@@ -71,6 +71,7 @@ static sv_shift_options block_options(const svit_model_config *config, sv_map ma
                                 .pixels = config->shift_pixel,
                                 .crop = config->shift == SVIT_SHIFT_KERAS,
                                 .group_norm = config->norm == SVIT_NORM_GROUP,
+                                .feeds_block = block + 1 < config->blocks[stage],
                                 .eps = config->norm_eps,
                                 .dropout = config->dropout,
                                 .drop_path = drop_path_rate(config, stage, block)};

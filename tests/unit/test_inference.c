@@ -7,6 +7,7 @@
 #include "base/random.h"
 
 #include <math.h>
+#include <string.h>
 
 #define PLAIN ",\"num_classes\":5,\"dropout\":0,\"drop_path\":0"
 
@@ -18,7 +19,10 @@ typedef struct subject {
 
 static const subject SUBJECTS[] = {
     {"{\"input_height\":12,\"input_width\":20,\"dim\":12,\"blocks\":[1,2]" PLAIN "}", 1, 200},
-    {"{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1,1]" PLAIN "}", 1, 40},
+    {"{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,2,2]" PLAIN "}", 1, 200},
+    {"{\"input_height\":16,\"input_width\":12,\"dim\":96,\"blocks\":[2,2],\"num_div\":6,"
+     "\"shift\":\"keras\",\"groups\":\"sections\"" PLAIN "}",
+     1, 200},
     /* Maps that are merged with one side odd, as both are above; of a line, and of a pixel. */
     {"{\"input_height\":16,\"input_width\":20,\"dim\":24,\"blocks\":[1,1]" PLAIN "}", 1, 200},
     {"{\"input_height\":20,\"input_width\":8,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1, 200},
@@ -82,7 +86,7 @@ static void change_weights(svit_model *model)
     sv_model_touch(model);
 }
 
-static bed open_bed(const subject *of)
+static bed open_bed(const subject *of, size_t most)
 {
     bed b = {0};
     svit_context_config context;
@@ -94,12 +98,12 @@ static bed open_bed(const subject *of)
     OK(svit_model_config_from_json(&config, sizeof config, of->json, err));
     OK(svit_model_create(&b.model, b.context, &config, 3, err));
     OK(svit_session_config_init(&session, sizeof session));
-    session.max_batch = (uint32_t)of->most;
+    session.max_batch = (uint32_t)most;
     session.mode = SVIT_MODE_TRAIN;
     OK(svit_session_create(&b.session, b.model, &session, err));
-    b.pixels = drawn(of->most * sv_map_elements(b.session->input));
-    b.trained = drawn(of->most * b.session->classes);
-    b.inferred = drawn(of->most * b.session->classes);
+    b.pixels = drawn(most * sv_map_elements(b.session->input));
+    b.trained = drawn(most * b.session->classes);
+    b.inferred = drawn(most * b.session->classes);
     return b;
 }
 
@@ -122,7 +126,7 @@ static void forward(bed *b, int32_t mode, size_t n, double *logits)
 /* Joined layers add the same numbers in another order. */
 START_TEST(test_inference_is_the_forward_without_dropout)
 {
-    bed b = open_bed(&SUBJECTS[_i]);
+    bed b = open_bed(&SUBJECTS[_i], SUBJECTS[_i].most);
     const size_t batches[] = {1, 3, SUBJECTS[_i].most};
     for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
         size_t n = batches[k];
@@ -145,9 +149,31 @@ START_TEST(test_inference_is_the_forward_without_dropout)
 }
 END_TEST
 
+/* A session for one picture multiplies what larger ones leave out of small maps. */
+START_TEST(test_a_picture_alone_is_one_of_many)
+{
+    const size_t many = SUBJECTS[_i].most;
+    bed b = open_bed(&SUBJECTS[_i], many), one = open_bed(&SUBJECTS[_i], 1);
+    const size_t classes = b.session->classes, elements = sv_map_elements(b.session->input);
+    change_weights(b.model);
+    change_weights(one.model);
+    for (int32_t mode = SVIT_MODE_INFER; mode <= SVIT_MODE_TRAIN; mode++) {
+        forward(&b, mode, many, b.inferred);
+        for (size_t i = 0; i < many; i += many - 1) {
+            memcpy(one.pixels, b.pixels + i * elements, elements * sizeof *one.pixels);
+            forward(&one, mode, 1, one.inferred);
+            for (size_t j = 0; j < classes; j++)
+                ck_assert_double_eq_tol(b.inferred[i * classes + j], one.inferred[j], 1e-14);
+        }
+    }
+    close_bed(&b);
+    close_bed(&one);
+}
+END_TEST
+
 START_TEST(test_the_end_of_a_model_is_one_layer)
 {
-    bed b = open_bed(&SUBJECTS[_i]);
+    bed b = open_bed(&SUBJECTS[_i], SUBJECTS[_i].most);
     const sv_layer_list *list = &b.session->layers;
     size_t joined = SUBJECTS[_i].joined ? 2 : 0;
     for (size_t i = 0; i < list->count; i++)
@@ -163,6 +189,7 @@ static Suite *inference_suite(void)
     Suite *suite = suite_create("inference");
     TCase *all = tcase_create("models");
     tcase_add_loop_test(all, test_inference_is_the_forward_without_dropout, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_a_picture_alone_is_one_of_many, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_the_end_of_a_model_is_one_layer, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;

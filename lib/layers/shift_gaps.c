@@ -1,0 +1,109 @@
+/* What a shift over a small map makes needless. Into a token at the border some groups shift
+ * nothing, so a third of the channels of a map's edge, and as many that are shifted over the other
+ * edge, are no work: of a map of 3 x 3 a ninth of both products.
+ *
+ * Where nothing is shifted in, all of a group normalises to the same number but for the norm's
+ * weight w and bias b: (0 - mean) rstd w + b. So xn has zeros there, and a begins with what they
+ * stand for:
+ *   W1 xn = W1 [xn without the gaps] + sum over the gaps g of (-mean rstd) (W1 w)[g] + (W1 b)[g] */
+#include "layers/shift_block.h"
+#include "layers/small_product.h"
+
+#include <string.h>
+
+/* Rows of W1 that are packed at once. */
+enum { MADE_COLUMNS = 192, FACTORS = 2 };
+
+static int bit(int number, int set)
+{
+    return set ? 1 << number : 0;
+}
+
+/* Groups left, right, up, down of the shift: what is not shifted into token (row, column), and what
+ * is shifted out of it. */
+static void find_gaps(const sv_shift_map *map, size_t row, size_t column, uint8_t *in, uint8_t *out)
+{
+    size_t p = map->pixels;
+    int first = column < p, last = column + p >= map->width;
+    int upper = row < p, lower = row + p >= map->height;
+    *in = (uint8_t)(bit(0, last) | bit(1, first) | bit(2, lower) | bit(3, upper));
+    *out =
+        map->crop ? *in : (uint8_t)(bit(0, first) | bit(1, last) | bit(2, upper) | bit(3, lower));
+}
+
+void sv_shift_find_gaps(shift_block *block, bool feeds_block)
+{
+    const sv_shift_map *map = &block->map;
+    size_t tokens = map->height * map->width;
+    if (tokens > SV_GAPS_TOKENS || map->group == 0 || map->pixels == 0)
+        return;
+    block->zeros = (sv_gaps){.period = tokens, .width = map->group};
+    block->unread = block->zeros;
+    for (size_t t = 0; t < tokens; t++)
+        find_gaps(map, t / map->width, t % map->width, &block->zeros.groups[t],
+                  &block->unread.groups[t]);
+    if (!feeds_block)
+        block->unread.period = 0;
+}
+
+size_t sv_shift_fill_elements(const shift_block *block)
+{
+    return block->zeros.period ? SV_GAPS_GROUPS * FACTORS * block->hidden : 0;
+}
+
+size_t sv_shift_fill_bytes(const shift_block *block, const sv_run *run)
+{
+    if (!block->zeros.period)
+        return 0;
+    sv_arena arena = {0};
+    sv_arena_reals(&arena, FACTORS, block->zeros.width);
+    return arena.bytes + sv_small_product_bytes(run, block->zeros.width, MADE_COLUMNS);
+}
+
+/* fill[2, hidden] = (w, b)[g] W1[:, g]^T */
+static void make_group(const shift_block *block, const sv_run *run, size_t g, real *fill,
+                       char *scratch)
+{
+    size_t c = block->map.channels, width = block->zeros.width, hidden = block->hidden;
+    const real *w1 = run->weights + block->fc1.weight + g * width;
+    sv_arena arena = {.base = scratch};
+    real *factors = sv_arena_reals(&arena, FACTORS, width);
+    char *packed = scratch + arena.bytes;
+    memcpy(factors, run->weights + block->norm_weight + g * width, width * sizeof(real));
+    memcpy(factors + width, run->weights + block->norm_bias + g * width, width * sizeof(real));
+    for (size_t j = 0; j < hidden; j += MADE_COLUMNS) {
+        size_t columns = sv_tile_here(hidden, j, MADE_COLUMNS);
+        sv_add_product(
+            run,
+            &(sv_small_product){
+                fill + j, hidden, {factors, width, 1}, {w1 + j * c, 1, c}, FACTORS, width, columns},
+            packed);
+    }
+}
+
+void sv_shift_make_fill(shift_block *block, const sv_run *run, real *memory, char *scratch)
+{
+    memset(memory, 0, sv_shift_fill_elements(block) * sizeof(real));
+    for (size_t g = 0; g < SV_GAPS_GROUPS; g++)
+        make_group(block, run, g, memory + g * FACTORS * block->hidden, scratch);
+    block->fill = memory;
+}
+
+static void clear_gaps(real *xn, const sv_gaps *gaps, unsigned groups)
+{
+    for (size_t g = 0; g < SV_GAPS_GROUPS; g++)
+        if (groups >> g & 1)
+            memset(xn + g * gaps->width, 0, gaps->width * sizeof(real));
+}
+
+sv_zeros sv_shift_zeros(const shift_call *call, real *xn, const real *mean, const real *rstd,
+                        size_t first, size_t tokens)
+{
+    const shift_block *block = call->block;
+    const sv_gaps *gaps = &block->zeros;
+    if (!gaps->period || call->run->few || !call->run->gemm->fills)
+        return (sv_zeros){.fill = NULL};
+    for (size_t t = 0; t < tokens; t++)
+        clear_gaps(xn + t * block->map.channels, gaps, gaps->groups[(first + t) % gaps->period]);
+    return (sv_zeros){*gaps, mean, rstd, block->fill, block->hidden};
+}

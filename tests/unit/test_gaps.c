@@ -1,0 +1,223 @@
+/* Products whose rows have gaps, by the providers that know of them: what fills zeros, that a row
+ * has the same bits among many, whose gaps are skipped, and alone, and that what nobody reads is
+ * left out and nothing else. Compiled once more in double. */
+#include "test_products_support.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { IMAGES_FEW = 3, IMAGES_MANY = 17, FIRST_TOKEN = 5 };
+
+/* Depths past a part of k (192), groups that vectors end in, places that have all and none. */
+typedef struct shape {
+    sv_gaps gaps;
+    size_t depth, columns;
+} shape;
+
+static const shape SHAPES[] = {
+    {{9, 32, {10, 8, 9, 2, 0, 1, 6, 4, 5}}, 384, 400},
+    {{4, 64, {10, 9, 6, 5}}, 290, 290},
+    {{4, 5, {15, 1, 14, 0}}, 37, 53},
+    {{1, 3, {15}}, 12, 17},
+    {{16, 60, {15, 10, 8, 9, 2, 0, 1, 6, 4, 5, 3, 12, 7, 11, 13, 14}}, 240, 250},
+};
+enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
+
+typedef struct bed {
+    const subject *of;
+    const sv_kernels *k;
+    const shape *shape;
+    size_t rows;
+    matrix a, b, bias, moments, fill, shortcut;
+    sv_operand right;
+    real *c, *other;
+} bed;
+
+static unsigned groups_of(const shape *of, size_t row)
+{
+    return of->gaps.groups[(FIRST_TOKEN + row) % of->gaps.period];
+}
+
+static bool is_gap(const shape *of, size_t row, size_t column)
+{
+    size_t g = column / of->gaps.width;
+    return g < SV_GAPS_GROUPS && groups_of(of, row) >> g & 1;
+}
+
+static bed open_bed(const subject *of, const sv_kernels *k, const shape *form)
+{
+    bed b = {.of = of, .k = k, .shape = form, .rows = IMAGES_MANY * form->gaps.period + 3};
+    size_t n = form->columns;
+    b.a = make(b.rows, form->depth, false, 1);
+    b.b = make(form->depth, n, true, 2);
+    b.bias = make(1, n, false, 3);
+    b.moments = make(2, b.rows, false, 4);
+    b.fill = make(1, 2 * SV_GAPS_GROUPS * n, false, 5);
+    b.shortcut = make(b.rows, n - MARGIN, false, 6);
+    b.right = (sv_operand){
+        b.b.x, form->depth, n, b.b.row, b.b.column, packed_memory(of, k, form->depth, n), 0};
+    of->gemm->pack(k, &b.right);
+    b.c = malloc(b.rows * n * sizeof(real));
+    b.other = malloc(b.rows * n * sizeof(real));
+    return b;
+}
+
+static void close_bed(bed *b)
+{
+    free(b->a.x);
+    free(b->b.x);
+    free(b->bias.x);
+    free(b->moments.x);
+    free(b->fill.x);
+    free(b->shortcut.x);
+    free(b->right.packed);
+    free(b->c);
+    free(b->other);
+}
+
+static void clear_gaps(const bed *b)
+{
+    for (size_t i = 0; i < b->rows; i++)
+        for (size_t p = 0; p < b->shape->depth; p++)
+            if (is_gap(b->shape, i, p))
+                b->a.x[i * b->a.row + p] = 0;
+}
+
+/* Rows first.. with zeros and what fills them. */
+static void multiply_filled(const bed *b, real *c, size_t first, size_t rows)
+{
+    const real *mean = b->moments.x + first, *rstd = b->moments.x + b->moments.row + first;
+    const sv_zeros zeros = {b->shape->gaps, mean, rstd, b->fill.x, b->shape->columns};
+    const sv_epilogue epilogue = {
+        .first_token = FIRST_TOKEN + first, .gelu = true, .zeros = &zeros};
+    const sv_left left = {b->a.x + first * b->a.row, b->a.row, 1, NULL};
+    const size_t n = b->shape->columns;
+    const sv_output out = {c + first * n, n, 0, b->bias.x, &epilogue};
+    b->of->gemm->multiply(b->k, &out, &left, &b->right, rows, 0, n);
+}
+
+#define FILLING(of, k)                                                                             \
+    SUBJECT(of, k);                                                                                \
+    if (!of->gemm->fills)                                                                          \
+    return
+
+START_TEST(test_a_row_has_the_same_bits_whatever_is_skipped)
+{
+    FILLING(of, k);
+    for (size_t s = 0; s < SHAPE_COUNT; s++) {
+        bed b = open_bed(of, k, &SHAPES[s]);
+        const size_t n = SHAPES[s].columns, few = IMAGES_FEW * SHAPES[s].gaps.period;
+        clear_gaps(&b);
+        multiply_filled(&b, b.c, 0, b.rows);
+        for (size_t i = 0; i < b.rows; i++)
+            multiply_filled(&b, b.other, i, 1);
+        ck_assert_msg(memcmp(b.c, b.other, b.rows * n * sizeof(real)) == 0, "shape %zu: alone", s);
+        multiply_filled(&b, b.c, 0, few);
+        multiply_filled(&b, b.c, few, b.rows - few);
+        ck_assert_msg(memcmp(b.c, b.other, b.rows * n * sizeof(real)) == 0, "shape %zu: cut", s);
+        close_bed(&b);
+    }
+}
+END_TEST
+
+/* What element (i, j) is before GELU, and the sum of its terms' sizes. */
+static double expected(const bed *b, size_t i, size_t j, double *sizes)
+{
+    double sum = (double)b->bias.x[j];
+    *sizes = fabs(sum);
+    for (size_t p = 0; p < b->shape->depth; p++) {
+        double term = (double)at(&b->a, i, p) * (double)at(&b->b, p, j);
+        sum += term;
+        *sizes += fabs(term);
+    }
+    double factor = -(double)b->moments.x[i] * (double)b->moments.x[b->moments.row + i];
+    for (size_t g = 0; g < SV_GAPS_GROUPS; g++)
+        if (groups_of(b->shape, i) >> g & 1) {
+            const real *fill = b->fill.x + 2 * g * b->shape->columns + j;
+            double slope = factor * (double)fill[0], rest = (double)fill[b->shape->columns];
+            sum += slope + rest;
+            *sizes += fabs(slope) + fabs(rest);
+        }
+    return sum;
+}
+
+/* By an epilogue that does nothing, a row is what its terms say: those that are there, the bias and
+ * the fill, to a rounding of each. */
+START_TEST(test_zeros_are_filled)
+{
+    FILLING(of, k);
+    const double each = sizeof(real) == sizeof(double) ? DBL_EPSILON : (double)FLT_EPSILON;
+    for (size_t s = 0; s < SHAPE_COUNT; s++) {
+        bed b = open_bed(of, k, &SHAPES[s]);
+        const size_t n = SHAPES[s].columns;
+        clear_gaps(&b);
+        const sv_zeros zeros = {SHAPES[s].gaps, b.moments.x, b.moments.x + b.moments.row, b.fill.x,
+                                n};
+        const sv_epilogue epilogue = {.first_token = FIRST_TOKEN, .zeros = &zeros};
+        const sv_left left = {b.a.x, b.a.row, 1, NULL};
+        const sv_output out = {b.c, n, 0, b.bias.x, &epilogue};
+        of->gemm->multiply(k, &out, &left, &b.right, b.rows, 0, n);
+        for (size_t i = 0; i < b.rows; i++)
+            for (size_t j = 0; j < n; j++) {
+                double sizes, want = expected(&b, i, j, &sizes);
+                double bound = sizes * (of->right + (double)SHAPES[s].depth * each / 4);
+                if (!(fabs((double)b.c[i * n + j] - want) <= bound))
+                    ck_abort_msg("shape %zu, row %zu, column %zu: %.9g for %.9g", s, i, j,
+                                 (double)b.c[i * n + j], want);
+            }
+        close_bed(&b);
+    }
+}
+END_TEST
+
+/* Not where numbers are narrower in memory, which few rows meet as a rule. */
+#ifdef SV_DOUBLE
+#define SKIPS(gemm) true
+#else
+#define SKIPS(gemm) ((gemm) != &sv_gemm_tile_bf16)
+#endif
+
+/* Columns of a product's rows that nobody reads are left as they are, but for those that share a
+ * vector with others and for the first rows, which fetch; all others have the bits of the whole. */
+START_TEST(test_what_nobody_reads_is_left_out)
+{
+    FILLING(of, k);
+    for (size_t s = 0; s < SHAPE_COUNT; s++) {
+        bed b = open_bed(of, k, &SHAPES[s]);
+        const size_t n = SHAPES[s].columns;
+        const sv_left left = {b.a.x, b.a.row, 1, NULL};
+        sv_epilogue epilogue = {.first_token = FIRST_TOKEN, .shortcut = b.shortcut.x};
+        const sv_output whole = {b.other, n, 0, b.bias.x, &epilogue},
+                        out = {b.c, n, 0, b.bias.x, &epilogue};
+        of->gemm->multiply(k, &whole, &left, &b.right, b.rows, 0, n);
+        epilogue.unread = &SHAPES[s].gaps;
+        for (size_t i = 0; i < b.rows * n; i++)
+            b.c[i] = -77;
+        of->gemm->multiply(k, &out, &left, &b.right, b.rows, 0, n);
+        size_t gaps = 0, left_out = 0;
+        for (size_t i = 0; i < b.rows * n; i++) {
+            bool gap = is_gap(&SHAPES[s], i / n, i % n), same = b.c[i] == b.other[i];
+            gaps += gap;
+            left_out += gap && !same && b.c[i] == -77;
+            ck_assert_msg(same || (gap && b.c[i] == -77), "shape %zu, element %zu", s, i);
+        }
+        if (SHAPES[s].gaps.width % 32 == 0 && SKIPS(of->gemm))
+            ck_assert_msg(left_out * 4 >= gaps * 3, "shape %zu: %zu of %zu", s, left_out, gaps);
+        close_bed(&b);
+    }
+}
+END_TEST
+
+static Suite *gaps_suite(void)
+{
+    Suite *suite = suite_create("gaps");
+    TCase *all = tcase_create("providers");
+    tcase_set_timeout(all, 120);
+    tcase_add_loop_test(all, test_a_row_has_the_same_bits_whatever_is_skipped, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_zeros_are_filled, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_what_nobody_reads_is_left_out, 0, SUBJECT_COUNT);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(gaps_suite)
