@@ -21,7 +21,7 @@ typedef struct sv_run {
     int training;
     uint64_t seed;    /* of dropout and DropPath */
     uint64_t counter; /* of training forwards */
-    int few;          /* the session's largest batch gives the layer's products few rows */
+    int few;          /* the layer's products have few rows, in all that the session infers */
     int alone;        /* one worker takes these images through by itself: tasks are done in turn */
     char *shared;     /* scratch of the layer that is running */
     char *worker;     /* scratch of worker w at worker + w * worker_bytes */

@@ -84,9 +84,9 @@ typedef struct sv_epilogue {
     size_t image_tokens;
     const real *u;         /* NULL: no derivative */
     real *a;               /* NULL: not wanted */
-    const sv_zeros *zeros; /* NULL: none; only by a provider that fills them */
-    /* Hints: c lies far away, nobody has touched it lately; c's gaps nobody reads, so that anything
-     * may be left there, NULL: none. */
+    const sv_zeros *zeros; /* NULL: none; only by a provider that fills them, and not of groups */
+    /* Hints: c lies far away, nobody has touched it lately; nobody reads c's gaps, so that anything
+     * may be left there, NULL: none, and not of groups. */
     bool far;
     const sv_gaps *unread;
 } sv_epilogue;

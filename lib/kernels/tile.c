@@ -6,7 +6,12 @@
 #include "kernels/tile_gaps.h"
 
 enum {
-    DEPTH = 192,       /* rows of a panel used at once: at most 48 KiB, so that they stay near */
+    /* Rows of a panel used at once, a function of the CPU alone, since sums are cut by it: the
+     * more, the seldomer c is read and written. The second cache has room for them, and a reader in
+     * turn has them in time; where they are fetched in streams the first must hold the next ones
+     * too. */
+    DEPTH = 768,
+    DEPTH_OF_STREAMS = 192,
     ROWS_FINISHED = 72 /* whole blocks of every panel; their part of c stays near */
 };
 
@@ -124,8 +129,9 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
     tile_gaps gaps;
     find_gaps(&gaps, e, finish == IN_REGISTERS, can_skip(columns->fetch, type) ? m : 0);
     const real *shortcut = e && finish == IN_REGISTERS ? e->shortcut : NULL;
-    for (size_t p = 0; p < k; p += DEPTH) {
-        size_t depth = k - p < DEPTH ? k - p : DEPTH;
+    const size_t most = product->streams ? DEPTH_OF_STREAMS : DEPTH;
+    for (size_t p = 0; p < k; p += most) {
+        size_t depth = k - p < most ? k - p : most;
         const int last = p + depth == k;
         find_places(&gaps, p, depth);
         const char *panel = (const char *)product->packed + panel_bytes(type, k, columns->first);
@@ -144,8 +150,8 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
                                 .far = e && e->far && p == 0};
             sides.next = sides.panel + lanes * depth * bytes;
             if (columns->fetch == FETCH_PANEL && product->streams)
-                sides.apart =
-                    streams_apart(sides.next, columns->end, vectors, lanes * DEPTH * bytes);
+                sides.apart = streams_apart(sides.next, columns->end, vectors,
+                                            lanes * DEPTH_OF_STREAMS * bytes);
             sides.in_turn = columns->in_turn;
             sides.panel_row = lanes * bytes;
             multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, &gaps, m,
@@ -158,7 +164,8 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
 /* The first rows of panels that few rows meet: nothing has fetched them. */
 static void fetch_first(const char *from, const char *end)
 {
-    const size_t apart = streams_apart(from, end, WIDEST, DEPTH * WIDEST * SV_VECTOR_BYTES);
+    const size_t apart =
+        streams_apart(from, end, WIDEST, DEPTH_OF_STREAMS * WIDEST * SV_VECTOR_BYTES);
     for (size_t at = 0; at < apart; at += LINE)
         fetch_lines(from + at, apart, STREAMS * WIDEST);
 }

@@ -1,6 +1,6 @@
-/* What a shift over a small map makes needless. Into a token at the border some groups shift
- * nothing, so a third of the channels of a map's edge, and as many that are shifted over the other
- * edge, are no work: of a map of 3 x 3 a ninth of both products.
+/* What a shift over a small map makes needless. Into a token at an edge one group shifts nothing,
+ * at a corner two; and what lies at the opposite edge is shifted out and read by nobody. With
+ * groups of a twelfth of the channels that is, of a map of 3 x 3, a ninth of both products.
  *
  * Where nothing is shifted in, all of a group normalises to the same number but for the norm's
  * weight w and bias b: (0 - mean) rstd w + b. So xn has zeros there, and a begins with what they
@@ -46,6 +46,12 @@ void sv_shift_find_gaps(shift_block *block, bool feeds_block)
         block->unread.period = 0;
 }
 
+/* Not where rows are few: their time goes into reading W1, and what fills the gaps is read too. */
+static bool leaves_out(const shift_block *block, const sv_run *run)
+{
+    return block->zeros.period && !run->few && run->gemm->fills;
+}
+
 size_t sv_shift_fill_elements(const shift_block *block)
 {
     return block->zeros.period ? SV_GAPS_GROUPS * FACTORS * block->hidden : 0;
@@ -83,6 +89,8 @@ static void make_group(const shift_block *block, const sv_run *run, size_t g, re
 
 void sv_shift_make_fill(shift_block *block, const sv_run *run, real *memory, char *scratch)
 {
+    if (!leaves_out(block, run))
+        return;
     memset(memory, 0, sv_shift_fill_elements(block) * sizeof(real));
     for (size_t g = 0; g < SV_GAPS_GROUPS; g++)
         make_group(block, run, g, memory + g * FACTORS * block->hidden, scratch);
@@ -101,7 +109,7 @@ sv_zeros sv_shift_zeros(const shift_call *call, real *xn, const real *mean, cons
 {
     const shift_block *block = call->block;
     const sv_gaps *gaps = &block->zeros;
-    if (!gaps->period || call->run->few || !call->run->gemm->fills)
+    if (!leaves_out(block, call->run))
         return (sv_zeros){.fill = NULL};
     for (size_t t = 0; t < tokens; t++)
         clear_gaps(xn + t * block->map.channels, gaps, gaps->groups[(first + t) % gaps->period]);

@@ -152,8 +152,7 @@ static void make_weights(sv_layer *layer, const sv_run *run, real *memory, char 
     sv_add_product(run, &(sv_small_product){bias, 1, h_rows, b2, classes, c, 1}, scratch);
     head->classifier.made = memory;
     head->classifier.made_bias = bias;
-    if (block->zeros.period)
-        sv_shift_make_fill(&head->block, run, bias + classes, scratch);
+    sv_shift_make_fill(&head->block, run, bias + classes, scratch);
     if (run->packed) {
         run->packed(run->packed_argument, block->fc2.weight);
         run->packed(run->packed_argument, head->head_weight);

@@ -24,8 +24,9 @@ sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, cons
 {
     sv_run own = *run;
     size_t rows = layer->rows ? layer->rows : sv_map_tokens(layer->out);
-    own.few = rows <= FEW_ROWS / session->config.max_batch;
-    if (own.few)
+    int few = rows <= FEW_ROWS / session->config.max_batch;
+    own.few = few && session->few;
+    if (few)
         own.gemm = session->few_gemm;
     return own;
 }

@@ -100,9 +100,9 @@ static svit_status prepare(svit_session **out, svit_model *model, const svit_ses
     session->config = own;
     session->trains = own.mode == SVIT_MODE_TRAIN;
     session->mode = own.mode;
-    int few = !session->trains && own.max_batch <= FEW_IMAGES;
+    session->few = !session->trains && own.max_batch <= FEW_IMAGES;
     session->gemm = sv_gemm_for(model->context, own.compute, 0);
-    session->few_gemm = sv_gemm_for(model->context, own.compute, few);
+    session->few_gemm = sv_gemm_for(model->context, own.compute, session->few);
     svit_status status = find_layers(session, err);
     if (status == SVIT_OK)
         status = sv_session_choose_segments(session, err);
