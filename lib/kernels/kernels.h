@@ -64,7 +64,7 @@ typedef struct sv_gaps {
 typedef struct sv_zeros {
     sv_gaps gaps;
     const real *mean, *rstd;
-    const real *fill; /* [groups, 2, columns] */
+    const real *fill; /* [groups, 2, columns]; NULL: they stand for zeros */
     size_t columns;
 } sv_zeros;
 

@@ -83,21 +83,15 @@ static void finish_rows(const sv_tile_product *product, size_t row, size_t rows,
     SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, row, rows, first, count);
 }
 
-/* Columns first.. of c, from row p of the panel on; with its last one, some rows at a time also go
- * through the epilogue. */
+/* A panel's columns of c, all m rows; with `finish`, some rows at a time also go through the
+ * epilogue. */
 static void multiply_strip(const sv_tile_product *product, multiply_function *multiply,
-                           const tile_sides *sides, const tile_gaps *gaps, size_t m, size_t first,
-                           size_t width, size_t p, int finish)
+                           const tile_sides *sides, const tile_gaps *gaps, const tile_strip *strip,
+                           size_t m, int finish)
 {
     const size_t each = gaps->period ? gapped_rows(gaps, ROWS_FINISHED) : ROWS_FINISHED;
     const size_t most = finish ? each : m;
-    const bool begins = gaps->zeros && p == 0;
-    tile_strip here = {.c = product->c + first,
-                       .ldc = product->ldc,
-                       .first = first,
-                       .width = width,
-                       .accumulate = product->accumulate || p > 0 || begins,
-                       .begins = begins};
+    tile_strip here = *strip;
     tile_sides rest = *sides;
     for (size_t i = 0; i < m; i += here.rows) {
         here.rows = m - i < most ? m - i : most;
@@ -108,7 +102,7 @@ static void multiply_strip(const sv_tile_product *product, multiply_function *mu
         here.c += here.rows * here.ldc;
         pass_rows(&rest, here.rows, here.ldc);
         if (finish)
-            finish_rows(product, i, here.rows, first, width);
+            finish_rows(product, i, here.rows, here.first, here.width);
     }
 }
 
@@ -119,44 +113,89 @@ static bool can_skip(tile_fetch fetch, sv_number_type type)
     return fetch == FETCH_NOTHING && (type == SV_NUMBER_REAL || type == SV_NUMBER_ROUNDED);
 }
 
+/* Numbers p.. of k, which all panels meet before those that follow. */
+typedef struct tile_part {
+    size_t p, depth;
+    bool last;
+} tile_part;
+
+/* A panel of some columns, number `first` the first of them. */
+typedef struct tile_panel {
+    const char *numbers;
+    size_t first, width, vectors;
+} tile_panel;
+
+typedef struct tile_call {
+    const sv_tile_product *product;
+    const tile_columns *columns;
+    sv_number_type type;
+    tile_finish finish;
+    size_t m;
+    const tile_gaps *gaps; /* of the part at work */
+} tile_call;
+
+static tile_sides sides_of(const tile_call *call, const tile_part *part, const tile_panel *panel)
+{
+    const sv_tile_product *product = call->product;
+    const sv_epilogue *e = product->epilogue;
+    const size_t lanes = panel->vectors * LANES, row = lanes * number_bytes(call->type);
+    const bool shortcut = e && e->shortcut && call->finish == IN_REGISTERS && part->last;
+    tile_sides sides = {.a = product->a + part->p * product->column,
+                        .row = product->row,
+                        .column = product->column,
+                        .panel = panel->numbers + panel_bytes(call->type, 0, lanes) + part->p * row,
+                        .panel_row = row,
+                        .factors = (const real *)(const void *)panel->numbers,
+                        .bias = product->bias ? product->bias + panel->first : NULL,
+                        .depth = part->depth,
+                        .shortcut = shortcut ? e->shortcut + panel->first : NULL,
+                        .far = e && e->far && part->p == 0,
+                        .in_turn = call->columns->in_turn};
+    sides.next = sides.panel + part->depth * row;
+    if (call->columns->fetch == FETCH_PANEL && product->streams)
+        sides.apart =
+            streams_apart(sides.next, call->columns->end, panel->vectors, DEPTH_OF_STREAMS * row);
+    return sides;
+}
+
+static void multiply_panel(const tile_call *call, const tile_part *part, const tile_panel *panel)
+{
+    const sv_tile_product *product = call->product;
+    const tile_sides sides = sides_of(call, part, panel);
+    const sv_zeros *zeros = call->gaps->zeros;
+    const bool begins = zeros && zeros->fill && part->p == 0;
+    const tile_strip strip = {.c = product->c + panel->first,
+                              .ldc = product->ldc,
+                              .first = panel->first,
+                              .width = panel->width,
+                              .accumulate = product->accumulate || part->p > 0 || begins,
+                              .begins = begins};
+    multiply_strip(product, MULTIPLIES[call->type][call->columns->fetch][panel->vectors], &sides,
+                   call->gaps, &strip, call->m, call->finish == BY_STRIPS && part->last);
+}
+
 /* c[m, columns] = bias + a[m,k] b[k, columns], or += with `accumulate`. */
 static void multiply_panels(const sv_tile_product *product, sv_number_type type, size_t m,
                             const tile_columns *columns)
 {
-    const size_t k = product->k, factors = panel_bytes(type, 0, 1), bytes = number_bytes(type);
-    const sv_epilogue *e = product->epilogue;
-    const tile_finish finish = finish_of(e);
+    const size_t k = product->k, most = product->streams ? DEPTH_OF_STREAMS : DEPTH;
     tile_gaps gaps;
-    find_gaps(&gaps, e, finish == IN_REGISTERS, can_skip(columns->fetch, type) ? m : 0);
-    const real *shortcut = e && finish == IN_REGISTERS ? e->shortcut : NULL;
-    const size_t most = product->streams ? DEPTH_OF_STREAMS : DEPTH;
+    const tile_call call = {product, columns, type, finish_of(product->epilogue), m, &gaps};
+    find_gaps(&gaps, product->epilogue, call.finish == IN_REGISTERS,
+              can_skip(columns->fetch, type) ? m : 0);
     for (size_t p = 0; p < k; p += most) {
-        size_t depth = k - p < most ? k - p : most;
-        const int last = p + depth == k;
+        const size_t depth = k - p < most ? k - p : most;
+        const tile_part part = {p, depth, p + depth == k};
         find_places(&gaps, p, depth);
-        const char *panel = (const char *)product->packed + panel_bytes(type, k, columns->first);
-        for (size_t j = 0, lanes; j < columns->count; j += lanes) {
-            size_t left = columns->count - j, vectors = vectors_of(left);
-            lanes = vectors * LANES;
-            size_t width = left < lanes ? left : lanes, first = columns->first + j;
-            tile_sides sides = {.a = product->a + p * product->column,
-                                .row = product->row,
-                                .column = product->column,
-                                .panel = panel + lanes * (factors + p * bytes),
-                                .factors = (const real *)(const void *)panel,
-                                .bias = product->bias ? product->bias + first : NULL,
-                                .depth = depth,
-                                .shortcut = shortcut && last ? shortcut + first : NULL,
-                                .far = e && e->far && p == 0};
-            sides.next = sides.panel + lanes * depth * bytes;
-            if (columns->fetch == FETCH_PANEL && product->streams)
-                sides.apart = streams_apart(sides.next, columns->end, vectors,
-                                            lanes * DEPTH_OF_STREAMS * bytes);
-            sides.in_turn = columns->in_turn;
-            sides.panel_row = lanes * bytes;
-            multiply_strip(product, MULTIPLIES[type][columns->fetch][vectors], &sides, &gaps, m,
-                           first, width, p, finish == BY_STRIPS && last);
-            panel += panel_bytes(type, k, lanes);
+        tile_panel panel = {(const char *)product->packed + panel_bytes(type, k, columns->first),
+                            columns->first, 0, 0};
+        for (size_t left = columns->count; left > 0; left -= panel.width) {
+            panel.vectors = vectors_of(left);
+            const size_t lanes = panel.vectors * LANES;
+            panel.width = left < lanes ? left : lanes;
+            multiply_panel(&call, &part, &panel);
+            panel.numbers += panel_bytes(type, k, lanes);
+            panel.first += panel.width;
         }
     }
 }

@@ -29,7 +29,8 @@ typedef struct tile_gaps {
     tile_place places[SV_GAPS_TOKENS];
 } tile_gaps;
 
-/* Of c only what goes through nothing afterwards may be left as it is. */
+/* Rows of a place that are no whole blocks would take longer than the gaps spare. Of c only what
+ * goes through nothing afterwards may be left as it is. */
 static void find_gaps(tile_gaps *gaps, const sv_epilogue *e, bool may_leave, size_t m)
 {
     gaps->period = 0;
@@ -38,7 +39,7 @@ static void find_gaps(tile_gaps *gaps, const sv_epilogue *e, bool may_leave, siz
     if (!gaps->zeros && !gaps->unread)
         return;
     size_t period = gaps->zeros ? gaps->zeros->gaps.period : gaps->unread->period;
-    gaps->period = m >= GAPPED_IMAGES * period ? period : 0;
+    gaps->period = m >= GAPPED_IMAGES * period && m % period == 0 ? period : 0;
     gaps->first_token = e->first_token;
 }
 

@@ -8,6 +8,7 @@ typedef struct patch_layer {
     sv_layer base;
     sv_patch_map map;
     sv_linear linear;
+    sv_zeros zeros; /* around a small map that is padded, of patches of 2 x 2; no period: none */
 } patch_layer;
 
 typedef struct patch_call {
@@ -59,6 +60,13 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
                         .parts = parts};
 }
 
+/* NULL: none, or the provider does not know of them. */
+static const sv_zeros *zeros_of(const patch_call *call)
+{
+    const sv_zeros *zeros = &call->layer->zeros;
+    return zeros->gaps.period && call->run->gemm->fills ? zeros : NULL;
+}
+
 static void forward_task(void *argument, size_t task, uint32_t worker)
 {
     const patch_call *call = argument;
@@ -68,7 +76,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     real *rows = call->patches ? call->patches + first * linear->in
                                : (real *)(void *)sv_worker_scratch(call->run, worker);
     call->run->context->kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
-    const sv_epilogue epilogue = {.far = true};
+    const sv_epilogue epilogue = {.first_token = first, .far = true, .zeros = zeros_of(call)};
     sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, &epilogue);
 }
 
@@ -110,7 +118,9 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     const sv_linear *linear = &call->layer->linear;
     size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
     real *rows = (real *)(void *)sv_worker_scratch(call->run, worker);
-    sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens, NULL);
+    const sv_gaps *gaps = &call->layer->zeros.gaps;
+    const sv_epilogue epilogue = {.first_token = first, .unread = gaps->period ? gaps : NULL};
+    sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens, &epilogue);
     call->run->context->kernels->patch_scatter(call->out, rows, &call->layer->map, first, tokens);
 }
 
@@ -151,6 +161,37 @@ static size_t padded(size_t *before, size_t lines, size_t size, int same)
     return out;
 }
 
+/* Which of a patch's pixels are not the map's. */
+static unsigned outside(const sv_patch_map *map, size_t row, size_t column)
+{
+    unsigned set = 0;
+    for (size_t i = 0; i < map->size; i++)
+        for (size_t j = 0; j < map->size; j++) {
+            size_t y = row * map->size + i, x = column * map->size + j;
+            int in = y >= map->top && y < map->top + map->height && x >= map->left &&
+                     x < map->left + map->width;
+            set |= in ? 0 : 1u << (i * map->size + j);
+        }
+    return set;
+}
+
+static void find_zeros(patch_layer *patch)
+{
+    const sv_patch_map *map = &patch->map;
+    size_t tokens = map->rows * map->columns;
+    sv_gaps gaps = {.period = tokens, .width = map->channels};
+    unsigned any = 0;
+    if (tokens > SV_GAPS_TOKENS || map->size * map->size > SV_GAPS_GROUPS)
+        return;
+    for (size_t t = 0; t < tokens; t++) {
+        unsigned set = outside(map, t / map->columns, t % map->columns);
+        gaps.groups[t] = (uint8_t)set;
+        any |= set;
+    }
+    if (any)
+        patch->zeros.gaps = gaps;
+}
+
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err)
 {
@@ -163,6 +204,7 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
         .height = in.height, .width = in.width, .channels = in.channels, .size = options->size};
     map->rows = padded(&map->top, in.height, options->size, options->same_padding);
     map->columns = padded(&map->left, in.width, options->size, options->same_padding);
+    find_zeros(patch);
     patch->base.in = in;
     patch->base.out = (sv_map){map->rows, map->columns, options->channels_out};
     sv_linear_init(&patch->linear, &patch->base, options->channels_out,
