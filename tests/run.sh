@@ -145,8 +145,8 @@ names() {
 }
 
 # Seconds long without valgrind, and minutes with it.
-long='gradients|determinism|products|products_double|epilogues|epilogues_double|data_pipeline'
-long="$long|parameters|model_golden|memory|initial_weights|fit_memory|model_map_files"
+long='gradients|determinism|products|products_double|epilogues|epilogues_double|gaps|gaps_double'
+long="$long|data_pipeline|parameters|model_golden|memory|initial_weights|fit_memory|model_map_files"
 long="$long|fault_allocations|compute|measure"
 
 full() {

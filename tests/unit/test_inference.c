@@ -19,10 +19,10 @@ typedef struct subject {
 
 static const subject SUBJECTS[] = {
     {"{\"input_height\":12,\"input_width\":20,\"dim\":12,\"blocks\":[1,2]" PLAIN "}", 1, 200},
-    {"{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,2,2]" PLAIN "}", 1, 200},
-    {"{\"input_height\":16,\"input_width\":12,\"dim\":96,\"blocks\":[2,2],\"num_div\":6,"
+    {"{\"input_height\":20,\"input_width\":20,\"dim\":48,\"blocks\":[1,2,2]" PLAIN "}", 1, 130},
+    {"{\"input_height\":16,\"input_width\":12,\"dim\":48,\"blocks\":[2,1],\"num_div\":6,"
      "\"shift\":\"keras\",\"groups\":\"sections\"" PLAIN "}",
-     1, 200},
+     1, 100},
     /* Maps that are merged with one side odd, as both are above; of a line, and of a pixel. */
     {"{\"input_height\":16,\"input_width\":20,\"dim\":24,\"blocks\":[1,1]" PLAIN "}", 1, 200},
     {"{\"input_height\":20,\"input_width\":8,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 1, 200},
@@ -38,7 +38,7 @@ static const subject SUBJECTS[] = {
      1, 40},
     {"{\"input_height\":12,\"input_width\":8,\"dim\":48,\"blocks\":[2],\"norm\":\"group\"" PLAIN
      "}",
-     1, 200},
+     1, 60},
     {"{\"input_height\":20,\"input_width\":20,\"dim\":12,\"blocks\":[1],\"classifier\":false,"
      "\"num_classes\":12,\"dropout\":0,\"drop_path\":0}",
      0, 40},
