@@ -73,7 +73,7 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
 
 TILE_PROVIDER(sv_gemm_tile, "tile", SV_NUMBER_REAL, true);
 #ifndef SV_DOUBLE
-TILE_PROVIDER(sv_gemm_tile_bf16, "tile-bf16", SV_NUMBER_BF16, true);
-TILE_PROVIDER(sv_gemm_tile_rounded, "tile-bf16", SV_NUMBER_ROUNDED, true);
+TILE_PROVIDER(sv_gemm_tile_bf16, "tile-bf16", SV_NUMBER_BF16, false);
+TILE_PROVIDER(sv_gemm_tile_rounded, "tile-bf16", SV_NUMBER_ROUNDED, false);
 TILE_PROVIDER(sv_gemm_tile_int8, "tile-int8", SV_NUMBER_INT8, false);
 #endif

@@ -110,7 +110,7 @@ static void multiply_strip(const sv_tile_product *product, multiply_function *mu
  * meet. */
 static bool can_skip(tile_fetch fetch, sv_number_type type)
 {
-    return fetch == FETCH_NOTHING && (type == SV_NUMBER_REAL || type == SV_NUMBER_ROUNDED);
+    return fetch == FETCH_NOTHING && type == SV_NUMBER_REAL;
 }
 
 /* Numbers p.. of k, which all panels meet before those that follow. */

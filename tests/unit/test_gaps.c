@@ -175,13 +175,6 @@ START_TEST(test_zeros_are_filled)
 }
 END_TEST
 
-/* Not where numbers are narrower in memory, which few rows meet as a rule. */
-#ifdef SV_DOUBLE
-#define SKIPS(gemm) true
-#else
-#define SKIPS(gemm) ((gemm) != &sv_gemm_tile_bf16)
-#endif
-
 /* Columns of a product's rows that nobody reads are left as they are, but for those that share a
  * vector with others and for the first rows, which fetch; all others have the bits of the whole. */
 START_TEST(test_what_nobody_reads_is_left_out)
@@ -206,7 +199,7 @@ START_TEST(test_what_nobody_reads_is_left_out)
             left_out += gap && !same && b.c[i] == -77;
             ck_assert_msg(same || (gap && b.c[i] == -77), "shape %zu, element %zu", s, i);
         }
-        if (SHAPES[s].gaps.width % 32 == 0 && SKIPS(of->gemm))
+        if (SHAPES[s].gaps.width % 32 == 0)
             ck_assert_msg(left_out * 4 >= gaps * 3, "shape %zu: %zu of %zu", s, left_out, gaps);
         close_bed(&b);
     }
