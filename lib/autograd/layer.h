@@ -75,7 +75,7 @@ sv_layer_memory sv_layer_measure(const sv_layer *layer, const sv_run *run);
 void sv_layer_memory_most(sv_layer_memory *most, const sv_layer_memory *memory);
 
 /* The most products with weights that a layer has. */
-enum { SV_LAYER_LINEARS = 4 };
+enum { SV_LAYER_LINEARS = 2 };
 
 /* The head of every layer's own struct. */
 struct sv_layer {

@@ -8,6 +8,7 @@ enum { PAIR = 2, CUT_PAIRS = 192 };
 DOT_MULTIPLIES(by_rows, FETCH_NOTHING, SV_NUMBER_PAIR)
 DOT_MULTIPLIES(by_lines, FETCH_LEFT, SV_NUMBER_PAIR)
 DOT_MULTIPLIES(few_rows, FETCH_PANEL, SV_NUMBER_PAIR)
+DOT_MULTIPLIES(gapped, SKIP_GAPS, SV_NUMBER_PAIR)
 
 /* Up to 16 pairs of numbers that lie along memory. */
 SV_INLINE __m512i load_pairs(const float *from, size_t count)
@@ -93,7 +94,8 @@ static const dot_kind PAIRS = {.numbers = PAIR,
                                .make = make_pairs,
                                .by_rows = by_rows,
                                .by_lines = by_lines,
-                               .few_rows = few_rows};
+                               .few_rows = few_rows,
+                               .gapped = gapped};
 
 SV_DOT_PROVIDER_FUNCTIONS(dot_bf16, PAIRS)
 

@@ -8,11 +8,12 @@
 #define SV_DOT_PRODUCT_H
 
 #include "kernels/gemm.h"
-#include "kernels/tile_block.h"
+#include "kernels/tile_gaps.h"
 
 /* Lanes of a left-hand side that are made at once, in 72 KiB: so few that they stay in the second
- * cache beside a part of a panel. And their factors. */
-enum { DOT_SPACE = 18432, DOT_FACTORS = 128 };
+ * cache beside a part of a panel. What a kind makes of rows up to a whole vector of them. And their
+ * factors. */
+enum { DOT_SPACE = 18432, DOT_PAST = 2048, DOT_FACTORS = 128 };
 
 /* The functions of a number type, by number of vectors. */
 #define DOT_MULTIPLIES(name, fetch, type)                                                          \
@@ -59,6 +60,7 @@ typedef struct dot_kind {
     /* Where a left-hand side's lanes of a row lie side by side, where those of a lane do, and where
      * few rows are read past a panel. */
     multiply_function *const *by_rows, *const *by_lines, *const *few_rows;
+    multiply_function *const *gapped; /* by rows, which skip gaps */
 } dot_kind;
 
 static size_t dot_rounded(size_t count, size_t to)
@@ -119,6 +121,7 @@ typedef struct dot_product {
     size_t first, count;
     int few;     /* rows */
     int in_turn; /* panels are fetched before their turn */
+    tile_gaps gaps;
 } dot_product;
 
 SV_INLINE multiply_function *const *dot_functions(const dot_kind *kind, const dot_product *product,
@@ -127,6 +130,12 @@ SV_INLINE multiply_function *const *dot_functions(const dot_kind *kind, const do
     if (left->column != 1)
         return kind->by_lines;
     return product->few ? kind->few_rows : kind->by_rows;
+}
+
+/* Whether some rows' gaps are worth while: whole images, of which each place makes whole blocks. */
+SV_INLINE bool dot_skips(const tile_gaps *gaps, const dot_part *part)
+{
+    return gaps->period && part->rows % (GAPPED_IMAGES * gaps->period) == 0;
 }
 
 /* The part's rows of a panel, cut by cut, so that what they meet of the panel stays near. */
@@ -146,11 +155,21 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
                             .factors = panel.words,
                             .offsets = (const int32_t *)(const void *)(panel.words + panel.lanes),
                             .row_factors = left->factors + q / cut * left->factor_cut,
+                            .step = 1,
+                            .panel_row = panel.lanes * sizeof(float),
                             .bias = c->bias ? c->bias + j : NULL,
                             .depth = dot_lanes(kind, sv_at_most(part->depth - q, cut)),
                             .in_turn = product->in_turn};
-        multiply(c->c + part->i * c->ldc + j, c->ldc, &sides, part->rows, panel.width,
-                 c->accumulate || part->p + q > 0);
+        const tile_strip strip = {.c = c->c + part->i * c->ldc + j,
+                                  .ldc = c->ldc,
+                                  .rows = part->rows,
+                                  .first = j,
+                                  .width = panel.width,
+                                  .accumulate = c->accumulate || part->p + q > 0};
+        if (dot_skips(&product->gaps, part))
+            multiply_places(&strip, multiply, &sides, &product->gaps);
+        else
+            multiply(strip.c, strip.ldc, &sides, strip.rows, strip.width, strip.accumulate);
     }
 }
 
@@ -166,11 +185,16 @@ SV_INLINE void dot_multiply_part(const dot_kind *kind, const dot_product *produc
     }
 }
 
-/* Rows of a left-hand side that are made at once: whole blocks of every panel; and numbers of k of
- * so many rows, whole cuts: few rows have all of theirs, and then a panel is read as it lies. */
-SV_INLINE size_t dot_rows(const dot_kind *kind)
+/* Rows of a left-hand side that are made at once, of those that are left: whole blocks of every
+ * panel, or of each place of an image; and numbers of k of so many rows, whole cuts: few rows have
+ * all of theirs, and then a panel is read as it lies. */
+SV_INLINE size_t dot_rows(const dot_kind *kind, const tile_gaps *gaps, size_t left)
 {
-    return DOT_SPACE / kind->cut / LANES * LANES;
+    const size_t most = DOT_SPACE / kind->cut, images = GAPPED_IMAGES * gaps->period;
+    if (!gaps->period || images > most)
+        return sv_at_most(left, most / LANES * LANES);
+    const size_t rows = sv_at_most(left, most);
+    return rows > images ? rows / images * images : rows;
 }
 
 SV_INLINE size_t dot_depth(const dot_kind *kind, size_t rows)
@@ -202,26 +226,47 @@ SV_INLINE dot_left dot_made(const dot_kind *kind, const dot_left *all, const dot
     return left;
 }
 
+/* What each place has of a part of k that is one cut: all of it or, but for the first, which c's
+ * beginning comes with, nothing. */
+SV_INLINE void dot_find_places(const dot_kind *kind, tile_gaps *gaps, const dot_part *part)
+{
+    find_places(gaps, part->p, part->depth);
+    for (size_t i = 0; i < gaps->period; i++) {
+        tile_place *place = &gaps->places[i];
+        place->span_count = place->span_count > 0 || part->p == 0;
+        place->spans[0] = (tile_span){0, dot_lanes(kind, part->depth)};
+    }
+}
+
+/* Where all that is left to do is adding a shortcut: what nobody reads may become anything. */
+SV_INLINE bool dot_may_leave(const sv_epilogue *e)
+{
+    return e && !e->gelu && !e->u && !e->kept && !e->dropped.mask && !e->path;
+}
+
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Every element is summed in the order
  * of k, whatever m, first and count are. */
 SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, const sv_output *c,
                             const sv_left *a, const sv_operand *b, size_t m, size_t first,
                             size_t count)
 {
-    float lanes[DOT_SPACE] __attribute__((aligned(64))), factors[DOT_FACTORS];
+    float lanes[DOT_SPACE + DOT_PAST] __attribute__((aligned(64))), factors[DOT_FACTORS];
     const size_t bytes = dot_packed_bytes(kind, b->k, count);
-    const dot_product product = {c,
-                                 b,
-                                 first,
-                                 count,
-                                 .few = m <= FEW_ROWS,
-                                 .in_turn =
-                                     are_fetched_in_turn(m, bytes, sv_cpu_reads_in_streams())};
-    const size_t depth = dot_depth(kind, sv_at_most(m, dot_rows(kind)));
+    dot_product product = {c,
+                           b,
+                           first,
+                           count,
+                           .few = m <= FEW_ROWS,
+                           .in_turn = are_fetched_in_turn(m, bytes, sv_cpu_reads_in_streams())};
+    find_gaps(&product.gaps, kind->gapped, c->epilogue, dot_may_leave(c->epilogue),
+              product.few || a->column != 1 ? 0 : m);
+    const size_t depth = product.gaps.period ? kind->cut * kind->numbers
+                                             : dot_depth(kind, dot_rows(kind, &product.gaps, m));
     for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
         part.depth = sv_at_most(b->k - part.p, depth);
+        dot_find_places(kind, &product.gaps, &part);
         for (part.i = 0; part.i < m; part.i += part.rows) {
-            part.rows = sv_at_most(m - part.i, dot_rows(kind));
+            part.rows = dot_rows(kind, &product.gaps, m - part.i);
             dot_left left = a->made ? dot_made(kind, a->made, &part)
                                     : kind->make(lanes, factors, a, &part, b->k);
             dot_multiply_part(kind, &product, &left, &part);

@@ -82,9 +82,11 @@ typedef struct sv_epilogue {
     const real *shortcut; /* NULL: none */
     const real *path;     /* NULL: 1 */
     size_t image_tokens;
-    const real *u;         /* NULL: no derivative */
-    real *a;               /* NULL: not wanted */
-    const sv_zeros *zeros; /* NULL: none; only by a provider that fills them, and not of groups */
+    const real *u; /* NULL: no derivative */
+    real *a;       /* NULL: not wanted */
+    /* NULL: none, and not of groups; where they stand for something, only by a provider that fills
+     * them, else a hint. */
+    const sv_zeros *zeros;
     /* Hints: c lies far away, nobody has touched it lately; nobody reads c's gaps, so that anything
      * may be left there, NULL: none, and not of groups. */
     bool far;

@@ -21,6 +21,9 @@ enum { NUMBER_TYPES = 1 };
 enum { NUMBER_TYPES = SV_NUMBER_TYPES };
 #endif
 
+MULTIPLY_PANELS(multiply_gapped, SKIP_GAPS, SV_NUMBER_REAL)
+static multiply_function *const GAPPED[WIDEST + 1] = PANELS(multiply_gapped);
+
 #define MULTIPLY(prefix, type)                                                                     \
     MULTIPLY_PANELS(prefix##_far, FETCH_LEFT, type)                                                \
     MULTIPLY_PANELS(prefix##_few, FETCH_PANEL, type)
@@ -83,6 +86,22 @@ static void finish_rows(const sv_tile_product *product, size_t row, size_t rows,
     SV_ISA(sv_finish)(product->c, product->ldc, product->epilogue, row, rows, first, count);
 }
 
+/* Rows of whole images, of each place twice as many blocks as of `rows`. */
+static size_t gapped_rows(const tile_gaps *gaps, size_t rows)
+{
+    const size_t block = GAPPED_IMAGES * gaps->period;
+    return (2 * rows + block - 1) / block * block;
+}
+
+/* All rows of a strip, by a function that skips nothing. */
+static void multiply_all(const tile_strip *strip, multiply_function *whole, const tile_sides *sides,
+                         const tile_gaps *gaps)
+{
+    if (strip->begins)
+        begin_rows(strip, sides->bias, gaps, sides->first, 1);
+    whole(strip->c, strip->ldc, sides, strip->rows, strip->width, strip->accumulate);
+}
+
 /* A panel's columns of c, all m rows; with `finish`, some rows at a time also go through the
  * epilogue. */
 static void multiply_strip(const sv_tile_product *product, multiply_function *multiply,
@@ -110,7 +129,7 @@ static void multiply_strip(const sv_tile_product *product, multiply_function *mu
  * meet. */
 static bool can_skip(tile_fetch fetch, sv_number_type type)
 {
-    return fetch == FETCH_NOTHING && type == SV_NUMBER_REAL;
+    return fetch == FETCH_NOTHING && number_bytes(type) == sizeof(real);
 }
 
 /* Numbers p.. of k, which all panels meet before those that follow. */
@@ -149,6 +168,7 @@ static tile_sides sides_of(const tile_call *call, const tile_part *part, const t
                         .bias = product->bias ? product->bias + panel->first : NULL,
                         .depth = part->depth,
                         .shortcut = shortcut ? e->shortcut + panel->first : NULL,
+                        .step = 1,
                         .far = e && e->far && part->p == 0,
                         .in_turn = call->columns->in_turn};
     sides.next = sides.panel + part->depth * row;
@@ -181,7 +201,7 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
     const size_t k = product->k, most = product->streams ? DEPTH_OF_STREAMS : DEPTH;
     tile_gaps gaps;
     const tile_call call = {product, columns, type, finish_of(product->epilogue), m, &gaps};
-    find_gaps(&gaps, product->epilogue, call.finish == IN_REGISTERS,
+    find_gaps(&gaps, GAPPED, product->epilogue, call.finish == IN_REGISTERS,
               can_skip(columns->fetch, type) ? m : 0);
     for (size_t p = 0; p < k; p += most) {
         const size_t depth = k - p < most ? k - p : most;

@@ -45,8 +45,8 @@ typedef struct tile_sides {
     const char *panel;       /* panel[p, vectors * LANES] */
     const real *factors;     /* [vectors * LANES], one for each column */
     const int32_t *offsets;  /* likewise; of quads what is more in a sum, */
-    const real *row_factors; /* and a factor for each row, from number `first` on */
-    size_t first;
+    const real *row_factors; /* and a factor for each row: number `first`, and every `step` on */
+    size_t first, step;
     const real *bias; /* [width], likewise; NULL: 0 */
     size_t depth;
     const real *shortcut; /* lies as c does; NULL: none */
@@ -183,7 +183,7 @@ SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_sides *sides, const
     (void)form;
     vlane whole = sum - *(const vlane *)(const void *)(sides->offsets + v * LANES);
     vreal value = __builtin_convertvector(whole, vreal) * v_load(sides->factors + v * LANES);
-    return v_multiply_add(value, v_set(sides->row_factors[sides->first + r]), before);
+    return v_multiply_add(value, v_set(sides->row_factors[sides->first + r * sides->step]), before);
 #else
     (void)r;
     if (form.type == SV_NUMBER_INT8)
@@ -337,7 +337,7 @@ SV_INLINE void pass_rows(tile_sides *sides, size_t rows, size_t ldc)
     sides->a += rows * sides->row;
     if (sides->shortcut)
         sides->shortcut += rows * ldc;
-    sides->first += rows;
+    sides->first += rows * sides->step;
     sides->apart = 0;
     sides->in_turn = 0;
 }

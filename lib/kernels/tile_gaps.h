@@ -6,10 +6,6 @@
 
 #include "kernels/tile_block.h"
 
-MULTIPLY_PANELS(multiply_gapped, SKIP_GAPS, SV_NUMBER_REAL)
-
-static multiply_function *const GAPPED[WIDEST + 1] = PANELS(multiply_gapped);
-
 /* Images whose rows of a place make a block; and spans that gaps leave of k, at most. */
 enum { GAPPED_IMAGES = 8, SPANS = SV_GAPS_GROUPS + 1 };
 
@@ -22,6 +18,7 @@ typedef struct tile_place {
 
 /* The gaps that a product has use for. */
 typedef struct tile_gaps {
+    multiply_function *const *multiply; /* by number of vectors; they skip gaps */
     size_t period; /* 0: the rows are too few to look at each place's by themselves */
     size_t first_token;
     const sv_zeros *zeros; /* NULL: none */
@@ -31,8 +28,10 @@ typedef struct tile_gaps {
 
 /* Rows of a place that are no whole blocks would take longer than the gaps spare. Of c only what
  * goes through nothing afterwards may be left as it is. */
-static void find_gaps(tile_gaps *gaps, const sv_epilogue *e, bool may_leave, size_t m)
+static void find_gaps(tile_gaps *gaps, multiply_function *const *multiply, const sv_epilogue *e,
+                      bool may_leave, size_t m)
 {
+    gaps->multiply = multiply;
     gaps->period = 0;
     gaps->zeros = e ? e->zeros : NULL;
     gaps->unread = e && may_leave ? e->unread : NULL;
@@ -41,13 +40,6 @@ static void find_gaps(tile_gaps *gaps, const sv_epilogue *e, bool may_leave, siz
     size_t period = gaps->zeros ? gaps->zeros->gaps.period : gaps->unread->period;
     gaps->period = m >= GAPPED_IMAGES * period && m % period == 0 ? period : 0;
     gaps->first_token = e->first_token;
-}
-
-/* Rows of whole images, of each place twice as many blocks as of `rows`. */
-static size_t gapped_rows(const tile_gaps *gaps, size_t rows)
-{
-    const size_t block = GAPPED_IMAGES * gaps->period;
-    return (2 * rows + block - 1) / block * block;
 }
 
 static unsigned groups_at(const sv_gaps *gaps, size_t token)
@@ -150,43 +142,47 @@ static void begin_rows(const tile_strip *strip, const real *bias, const tile_gap
 }
 
 /* Vectors from..to-1 of the panel. */
-static void multiply_vectors(const tile_strip *strip, const tile_sides *sides, size_t from,
-                             size_t to)
+static void multiply_vectors(const tile_strip *strip, const tile_sides *sides,
+                             multiply_function *const *multiply, size_t from, size_t to)
 {
     tile_sides here = *sides;
     const size_t first = from * LANES, end = to * LANES < strip->width ? to * LANES : strip->width;
     here.panel += first * sizeof(real);
+    here.factors += first;
+    here.offsets = here.offsets ? here.offsets + first : NULL;
     here.bias = here.bias ? here.bias + first : NULL;
     here.shortcut = here.shortcut ? here.shortcut + first : NULL;
-    GAPPED[to - from](strip->c + first, strip->ldc, &here, strip->rows, end - first,
-                      strip->accumulate);
+    multiply[to - from](strip->c + first, strip->ldc, &here, strip->rows, end - first,
+                        strip->accumulate);
 }
 
 /* Those vectors of the panel that somebody reads. */
-static void multiply_read(const tile_strip *strip, const tile_sides *sides, const sv_gaps *unread,
+static void multiply_read(const tile_strip *strip, const tile_sides *sides, const tile_gaps *gaps,
                           unsigned groups)
 {
     const size_t vectors = (strip->width + LANES - 1) / LANES, end = strip->first + strip->width;
     size_t from = 0;
     for (size_t v = 0; v < vectors; v++) {
         const size_t first = strip->first + v * LANES, past = first + LANES;
-        if (are_read(unread, groups, first, past < end ? past : end))
+        if (are_read(gaps->unread, groups, first, past < end ? past : end))
             continue;
         if (v > from)
-            multiply_vectors(strip, sides, from, v);
+            multiply_vectors(strip, sides, gaps->multiply, from, v);
         from = v + 1;
     }
     if (vectors > from)
-        multiply_vectors(strip, sides, from, vectors);
+        multiply_vectors(strip, sides, gaps->multiply, from, vectors);
 }
 
 /* The rows of one place, the first of which fetch the panel where it is fetched, by a function that
- * skips nothing. */
+ * skips nothing. Where there is nothing of k, c is what it was. */
 static void multiply_place(tile_strip strip, multiply_function *whole, tile_sides *sides,
                            const tile_gaps *gaps, const tile_place *place)
 {
     if (strip.begins)
         begin_rows(&strip, sides->bias, gaps, sides->first, gaps->period);
+    if (!place->span_count && strip.accumulate && !sides->shortcut)
+        return;
     if (sides->in_turn) {
         const size_t rows = strip.rows < ROWS_OF_3 ? strip.rows : ROWS_OF_3;
         whole(strip.c, strip.ldc, sides, rows, strip.width, strip.accumulate);
@@ -197,21 +193,12 @@ static void multiply_place(tile_strip strip, multiply_function *whole, tile_side
     sides->spans = place->spans;
     sides->span_count = place->span_count;
     if (place->unread)
-        multiply_read(&strip, sides, gaps->unread, place->unread);
+        multiply_read(&strip, sides, gaps, place->unread);
     else
-        multiply_vectors(&strip, sides, 0, (strip.width + LANES - 1) / LANES);
+        multiply_vectors(&strip, sides, gaps->multiply, 0, (strip.width + LANES - 1) / LANES);
 }
 
-/* All rows of a strip, by a function that skips nothing; or those of each place by themselves, of a
- * strip that begins with place 0. */
-static void multiply_all(const tile_strip *strip, multiply_function *whole, const tile_sides *sides,
-                         const tile_gaps *gaps)
-{
-    if (strip->begins)
-        begin_rows(strip, sides->bias, gaps, sides->first, 1);
-    whole(strip->c, strip->ldc, sides, strip->rows, strip->width, strip->accumulate);
-}
-
+/* All rows of a strip, those of each place by themselves; the first row is of place 0. */
 static void multiply_places(const tile_strip *strip, multiply_function *whole,
                             const tile_sides *sides, const tile_gaps *gaps)
 {
@@ -225,6 +212,7 @@ static void multiply_places(const tile_strip *strip, multiply_function *whole,
         if (i > 0)
             pass_rows(&of_place, i, strip->ldc);
         of_place.row *= period;
+        of_place.step = period;
         multiply_place(here, whole, &of_place, gaps, &gaps->places[i]);
     }
 }

@@ -8,6 +8,7 @@ enum { QUAD = 4 };
 
 DOT_MULTIPLIES(by_rows, FETCH_NOTHING, SV_NUMBER_QUAD)
 DOT_MULTIPLIES(few_rows, FETCH_PANEL, SV_NUMBER_QUAD)
+DOT_MULTIPLIES(gapped, SKIP_GAPS, SV_NUMBER_QUAD)
 
 /* 16 columns from number `first` of a panel. */
 static void put_columns(const dot_panel *panel, size_t first, const unit_rows *units, size_t count,
@@ -61,7 +62,8 @@ static const dot_kind QUADS = {.numbers = QUAD,
                                .pack = pack_quads,
                                .make = make_quads,
                                .by_rows = by_rows,
-                               .few_rows = few_rows};
+                               .few_rows = few_rows,
+                               .gapped = gapped};
 
 SV_DOT_PROVIDER_FUNCTIONS(vnni_int8, QUADS)
 

@@ -16,6 +16,10 @@ size_t sv_layer_parameter(const sv_parameter_table *table, const char *prefix, c
 size_t sv_layer_parameter_if(const sv_parameter_table *table, const char *prefix,
                              const char *suffix);
 
+/* The gaps of a shift over a map, of no period where it is not small: channels into which nothing
+ * is shifted, and those of its input that nobody reads since they are shifted out. */
+void sv_shift_gaps(const sv_shift_map *map, sv_gaps *zeros, sv_gaps *unread);
+
 /* Says in `memory` what three arenas have measured. */
 void sv_layer_memory_set(sv_layer_memory *memory, const sv_arena *saved, const sv_arena *shared,
                          const sv_arena *worker);

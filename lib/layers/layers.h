@@ -17,24 +17,6 @@ typedef struct sv_norm_options {
 svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                            const sv_norm_options *options, svit_error *err);
 
-/* A convolution whose kernel is its stride, as patches times a weight: `name`.weight, and
- * `name`.bias where there is one. */
-typedef struct sv_patch_options {
-    sv_map in;
-    size_t size, channels_out;
-    int same_padding;
-    const char *name;
-} sv_patch_options;
-svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                            const sv_patch_options *options, svit_error *err);
-
-/* To infer, patches of two lines of a map that is padded, of whose products some would be of zeros:
- * whether as many that it is worth while, and the layer. */
-bool sv_merge_is_padded(const sv_patch_options *options);
-svit_status sv_merge_padded_create(sv_layer **out, svit_context *context,
-                                   const sv_parameter_table *table, const sv_patch_options *options,
-                                   svit_error *err);
-
 /* Where an MLP's parameters are: `norm`.weight, `fc1`.weight and so on. */
 typedef struct sv_mlp_names {
     char norm[64], fc1[64], fc2[64];
@@ -55,6 +37,19 @@ typedef struct sv_shift_options {
 svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
                                   const sv_parameter_table *table, const sv_shift_options *options,
                                   svit_error *err);
+
+/* A convolution whose kernel is its stride, as patches times a weight: `name`.weight, and
+ * `name`.bias where there is one. */
+typedef struct sv_patch_options {
+    sv_map in;
+    size_t size, channels_out;
+    int same_padding;
+    const char *name;
+    const sv_norm_options *norm; /* to infer, patches of 2 x 2 of norm(x), a layer norm; or NULL */
+    const sv_shift_options *feeds; /* the block that alone reads y, its map apart; or NULL */
+} sv_patch_options;
+svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
+                            const sv_patch_options *options, svit_error *err);
 
 /* To infer, what a ShiftViT ends with, in one: a block without a last GELU, the mean over its
  * tokens, and `head`.weight, .bias: y[n, classes] = mean(block(x)) H^T + h. */

@@ -26,26 +26,14 @@ static void take_linear(sv_layer *layer, sv_linear *linear)
     layer->linears[place] = linear;
 }
 
-void sv_linear_init_columns(sv_linear *linear, sv_layer *layer, size_t out, size_t first, size_t in,
-                            size_t width, size_t weight)
-{
-    *linear = (sv_linear){.out = out,
-                          .in = in,
-                          .weight = weight,
-                          .bias = SV_NO_PARAMETER,
-                          .first = first,
-                          .width = width};
-    linear->forward = (sv_operand){.k = in, .n = out, .row = 1, .column = width};
-    linear->backward = (sv_operand){.k = out, .n = in, .row = width, .column = 1};
-    if (weight != SV_NO_PARAMETER)
-        take_linear(layer, linear);
-}
-
 void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, size_t weight,
                     size_t bias)
 {
-    sv_linear_init_columns(linear, layer, out, 0, in, in, weight);
-    linear->bias = bias;
+    *linear = (sv_linear){.out = out, .in = in, .weight = weight, .bias = bias};
+    linear->forward = (sv_operand){.k = in, .n = out, .row = 1, .column = in};
+    linear->backward = (sv_operand){.k = out, .n = in, .row = in, .column = 1};
+    if (weight != SV_NO_PARAMETER)
+        take_linear(layer, linear);
 }
 
 void sv_linear_init_made(sv_linear *linear, sv_layer *layer, size_t out, size_t in)
@@ -82,13 +70,6 @@ void sv_linear_forward_part(const sv_linear *linear, const sv_run *run, real *y,
                             size_t tokens, sv_columns columns, const sv_epilogue *epilogue)
 {
     sv_output out = {y, linear->out, 0, sv_linear_bias(linear, run), epilogue};
-    multiply(run, &out, x, &linear->forward, tokens, columns);
-}
-
-void sv_linear_add_part(const sv_linear *linear, const sv_run *run, real *y, const sv_left *x,
-                        size_t tokens, sv_columns columns)
-{
-    sv_output out = {y, linear->out, 1, NULL, NULL};
     multiply(run, &out, x, &linear->forward, tokens, columns);
 }
 

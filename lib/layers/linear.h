@@ -7,11 +7,9 @@
 #include "kernels/gemm.h"
 
 /* A weight [out, in] and a bias [out], at `weight` and `bias` in the flat arrays; bias
- * SV_NO_PARAMETER: none. Or `in` columns of a weight [out, width], from number `first` on. Or of
- * the layer's own making, wherever that has put them. */
+ * SV_NO_PARAMETER: none. Or of the layer's own making, wherever that has put them. */
 typedef struct sv_linear {
     size_t out, in, weight, bias;
-    size_t first, width;
     const real *made, *made_bias; /* NULL: those of the model */
     sv_operand forward;           /* y = x W^T + b: [in, out] */
     sv_operand backward;          /* dx = dy W: [out, in] */
@@ -21,11 +19,6 @@ typedef struct sv_linear {
  * product that the model has not. At most SV_LAYER_LINEARS of a layer. */
 void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, size_t weight,
                     size_t bias);
-
-/* A product with `in` columns of a weight [out, width], without its bias. Those that have the last
- * column come last in a layer. */
-void sv_linear_init_columns(sv_linear *linear, sv_layer *layer, size_t out, size_t first, size_t in,
-                            size_t width, size_t weight);
 
 /* A product whose weight and bias the layer makes of others (sv_layer_class.make_weights). */
 void sv_linear_init_made(sv_linear *linear, sv_layer *layer, size_t out, size_t in);

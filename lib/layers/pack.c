@@ -37,14 +37,12 @@ static void pack_operand(sv_operand *operand, const sv_run *run, const real *wei
 
 static void pack_linear(sv_linear *linear, const sv_run *run, char *memory, int backward)
 {
-    const real *weight =
-        linear->made ? linear->made : run->weights + linear->weight + linear->first;
+    const real *weight = linear->made ? linear->made : run->weights + linear->weight;
     if (backward)
         pack_operand(&linear->backward, run, weight, memory + operand_bytes(&linear->forward, run));
     else
         pack_operand(&linear->forward, run, weight, memory);
-    const bool last = linear->first + linear->in == linear->width;
-    if (run->packed && !linear->made && last && backward == run->training)
+    if (run->packed && !linear->made && backward == run->training)
         run->packed(run->packed_argument, linear->weight);
 }
 

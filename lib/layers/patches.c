@@ -1,14 +1,25 @@
-/* A convolution whose kernel is its stride: patch embedding and patch merging. */
+/* A convolution whose kernel is its stride: patch embedding and patch merging, to infer also with
+ * the norm before it. */
 #include "layers/create.h"
 #include "layers/linear.h"
 
+#include <assert.h>
 #include <string.h>
+
+/* Patches of 2 x 2 pixels, of which so many tokens' are normalised at once, while they are near. */
+enum { MERGED = 2 * 2, TOKENS_NORMALISED = 8 };
 
 typedef struct patch_layer {
     sv_layer base;
     sv_patch_map map;
     sv_linear linear;
-    sv_zeros zeros; /* around a small map that is padded, of patches of 2 x 2; no period: none */
+    bool norm; /* of each pixel, by parameters at these offsets */
+    size_t norm_weight, norm_bias;
+    real eps;
+    /* Around a small map that is padded, of patches of 2 x 2; and in the output, what the shift
+     * that follows loses; no period: none. */
+    sv_zeros zeros;
+    sv_gaps unread;
 } patch_layer;
 
 typedef struct patch_call {
@@ -60,11 +71,54 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
                         .parts = parts};
 }
 
-/* NULL: none, or the provider does not know of them. */
-static const sv_zeros *zeros_of(const patch_call *call)
+/* Which of a patch's pixels are not the map's. */
+static unsigned outside(const sv_patch_map *map, size_t row, size_t column)
 {
-    const sv_zeros *zeros = &call->layer->zeros;
-    return zeros->gaps.period && call->run->gemm->fills ? zeros : NULL;
+    unsigned set = 0;
+    for (size_t i = 0; i < map->size; i++)
+        for (size_t j = 0; j < map->size; j++) {
+            size_t y = row * map->size + i, x = column * map->size + j;
+            int in = y >= map->top && y < map->top + map->height && x >= map->left &&
+                     x < map->left + map->width;
+            set |= in ? 0 : 1u << (i * map->size + j);
+        }
+    return set;
+}
+
+/* rows[tokens, MERGED, c] = norm(rows), but for the zeros around the map, which the norm knows
+ * nothing of. */
+static void normalize(const patch_call *call, real *rows, size_t first, size_t tokens)
+{
+    const patch_layer *patch = call->layer;
+    const sv_patch_map *map = &patch->map;
+    const real *weights = call->run->weights;
+    real mean[TOKENS_NORMALISED * MERGED], rstd[TOKENS_NORMALISED * MERGED];
+    call->run->context->kernels->layer_norm(rows, mean, rstd, rows, weights + patch->norm_weight,
+                                            weights + patch->norm_bias, tokens * MERGED,
+                                            map->channels, patch->eps);
+    for (size_t t = first; t < first + tokens; t++) {
+        unsigned zeros = outside(map, t / map->columns % map->rows, t % map->columns);
+        for (size_t pixel = 0; pixel < MERGED; pixel++, rows += map->channels)
+            if (zeros >> pixel & 1)
+                memset(rows, 0, map->channels * sizeof(real));
+    }
+}
+
+/* rows[tokens, size * size * c] = the patches, or those of the norm */
+static void make_rows(const patch_call *call, real *rows, size_t first, size_t tokens)
+{
+    const patch_layer *patch = call->layer;
+    const sv_kernels *kernels = call->run->context->kernels;
+    if (!patch->norm) {
+        kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
+        return;
+    }
+    for (size_t t = 0; t < tokens; t += TOKENS_NORMALISED) {
+        size_t here = sv_tile_here(tokens, t, TOKENS_NORMALISED);
+        real *some = rows + t * patch->linear.in;
+        kernels->patch_gather(some, call->in, &patch->map, first + t, here);
+        normalize(call, some, first + t, here);
+    }
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
@@ -75,8 +129,11 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
     real *rows = call->patches ? call->patches + first * linear->in
                                : (real *)(void *)sv_worker_scratch(call->run, worker);
-    call->run->context->kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
-    const sv_epilogue epilogue = {.first_token = first, .far = true, .zeros = zeros_of(call)};
+    make_rows(call, rows, first, tokens);
+    const sv_epilogue epilogue = {.first_token = first,
+                                  .far = true,
+                                  .zeros = patch->zeros.gaps.period ? &patch->zeros : NULL,
+                                  .unread = patch->unread.period ? &patch->unread : NULL};
     sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, &epilogue);
 }
 
@@ -95,7 +152,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     patch_call call = start_call(layer, run, saved, y, x);
     if (sv_are_few(run, call.tokens)) {
         real *rows = (real *)(void *)sv_worker_scratch(run, 0);
-        run->context->kernels->patch_gather(rows, x, &call.layer->map, 0, call.tokens);
+        make_rows(&call, rows, 0, call.tokens);
         call.few = sv_left_make(run, rows, call.tokens, call.layer->linear.in, run->shared);
         sv_run_tasks(run, few_task, &call, call.parts);
         return;
@@ -161,20 +218,6 @@ static size_t padded(size_t *before, size_t lines, size_t size, int same)
     return out;
 }
 
-/* Which of a patch's pixels are not the map's. */
-static unsigned outside(const sv_patch_map *map, size_t row, size_t column)
-{
-    unsigned set = 0;
-    for (size_t i = 0; i < map->size; i++)
-        for (size_t j = 0; j < map->size; j++) {
-            size_t y = row * map->size + i, x = column * map->size + j;
-            int in = y >= map->top && y < map->top + map->height && x >= map->left &&
-                     x < map->left + map->width;
-            set |= in ? 0 : 1u << (i * map->size + j);
-        }
-    return set;
-}
-
 static void find_zeros(patch_layer *patch)
 {
     const sv_patch_map *map = &patch->map;
@@ -192,6 +235,26 @@ static void find_zeros(patch_layer *patch)
         patch->zeros.gaps = gaps;
 }
 
+/* What the block that follows reads none of. */
+static void find_unread(patch_layer *patch, const sv_shift_options *block)
+{
+    const sv_map out = patch->base.out;
+    const sv_shift_map map = {out.height,   out.width,     out.channels,
+                              block->group, block->pixels, block->crop};
+    sv_gaps zeros;
+    sv_shift_gaps(&map, &zeros, &patch->unread);
+}
+
+static void set_norm(patch_layer *patch, const sv_parameter_table *table,
+                     const sv_norm_options *norm)
+{
+    assert(patch->map.size * patch->map.size == MERGED && !norm->group);
+    patch->norm = true;
+    patch->norm_weight = sv_layer_parameter(table, norm->name, ".weight");
+    patch->norm_bias = sv_layer_parameter(table, norm->name, ".bias");
+    patch->eps = (real)norm->eps;
+}
+
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err)
 {
@@ -204,9 +267,13 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
         .height = in.height, .width = in.width, .channels = in.channels, .size = options->size};
     map->rows = padded(&map->top, in.height, options->size, options->same_padding);
     map->columns = padded(&map->left, in.width, options->size, options->same_padding);
-    find_zeros(patch);
     patch->base.in = in;
     patch->base.out = (sv_map){map->rows, map->columns, options->channels_out};
+    find_zeros(patch);
+    if (options->feeds)
+        find_unread(patch, options->feeds);
+    if (options->norm)
+        set_norm(patch, table, options->norm);
     sv_linear_init(&patch->linear, &patch->base, options->channels_out,
                    options->size * options->size * in.channels,
                    sv_layer_parameter(table, options->name, ".weight"),

@@ -17,8 +17,8 @@ typedef struct shift_block {
     double drop_path;
     uint32_t threshold; /* of the dropout masks; 0: no dropout */
     real scale;         /* of what dropout keeps */
-    /* Of a small map, for inference (shift_gaps.c); period 0: none. What W1's product begins with
-     * in the zeros is made of weights: fill[group, (factor of -mean rstd, rest), hidden]. */
+    /* Of a small map (shift_gaps.c); period 0: none. What W1's product begins with in the zeros is
+     * made of weights: fill[group, (factor of -mean rstd, rest), hidden]. */
     sv_gaps zeros, unread;
     const real *fill;
 } shift_block;
@@ -97,10 +97,6 @@ shift_rows sv_shift_hidden(const shift_call *call, size_t first, size_t tokens, 
 bool sv_shift_are_few(const shift_call *call);
 void sv_shift_block_few(const shift_call *call);
 shift_rows sv_shift_few_hidden(const shift_call *call);
-
-/* Of a new block, the gaps in its shifted input and, where its output is another block's input, in
- * what that reads of it. */
-void sv_shift_find_gaps(shift_block *block, bool feeds_block);
 
 /* What fills the zeros: numbers, scratch to make them, the making. */
 size_t sv_shift_fill_elements(const shift_block *block);

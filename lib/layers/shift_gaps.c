@@ -31,19 +31,15 @@ static void find_gaps(const sv_shift_map *map, size_t row, size_t column, uint8_
         map->crop ? *in : (uint8_t)(bit(0, first) | bit(1, last) | bit(2, upper) | bit(3, lower));
 }
 
-void sv_shift_find_gaps(shift_block *block, bool feeds_block)
+void sv_shift_gaps(const sv_shift_map *map, sv_gaps *zeros, sv_gaps *unread)
 {
-    const sv_shift_map *map = &block->map;
     size_t tokens = map->height * map->width;
+    *zeros = *unread = (sv_gaps){.period = 0};
     if (tokens > SV_GAPS_TOKENS || map->group == 0 || map->pixels == 0)
         return;
-    block->zeros = (sv_gaps){.period = tokens, .width = map->group};
-    block->unread = block->zeros;
+    *zeros = *unread = (sv_gaps){.period = tokens, .width = map->group};
     for (size_t t = 0; t < tokens; t++)
-        find_gaps(map, t / map->width, t % map->width, &block->zeros.groups[t],
-                  &block->unread.groups[t]);
-    if (!feeds_block)
-        block->unread.period = 0;
+        find_gaps(map, t / map->width, t % map->width, &zeros->groups[t], &unread->groups[t]);
 }
 
 /* Not where rows are few: their time goes into reading W1, and what fills the gaps is read too. */

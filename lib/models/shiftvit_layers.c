@@ -16,8 +16,8 @@ size_t sv_shiftvit_layer_count(const svit_model_config *config)
     return count;
 }
 
-static svit_status add_patches(sv_builder *build, size_t size, size_t channels, int32_t padding,
-                               const char *name)
+static svit_status check_map(const sv_builder *build, size_t size, int32_t padding,
+                             const char *name)
 {
     sv_map in = build->map;
     if (!sv_padded_lines(in.height, size, padding) || !sv_padded_lines(in.width, size, padding))
@@ -25,24 +25,42 @@ static svit_status add_patches(sv_builder *build, size_t size, size_t channels, 
                        "%s: a map of %zux%zu leaves no pixel after a stride of %zu; a larger input "
                        "is needed",
                        name, in.height, in.width, size);
-    sv_patch_options options = {in, size, channels, padding == SVIT_PADDING_SAME, name};
+    return SVIT_OK;
+}
+
+static svit_status add_patches(sv_builder *build, const sv_patch_options *options)
+{
     const svit_model *model = build->model;
     SV_APPEND(build,
-              sv_patch_create(&layer, model->context, &model->parameters, &options, build->err));
-    if (sv_merge_is_padded(&options))
-        SV_REPLACE(build, 1,
-                   sv_merge_padded_create(&layer, model->context, &model->parameters, &options,
-                                          build->err));
+              sv_patch_create(&layer, model->context, &model->parameters, options, build->err));
     return SVIT_OK;
+}
+
+static sv_norm_options norm_options(const svit_model_config *config, sv_map map, const char *name)
+{
+    return (sv_norm_options){map, name, config->norm == SVIT_NORM_GROUP, config->norm_eps};
 }
 
 static svit_status add_norm(sv_builder *build, const char *name)
 {
-    const svit_model_config *config = &build->model->config;
-    sv_norm_options options = {build->map, name, config->norm == SVIT_NORM_GROUP, config->norm_eps};
+    sv_norm_options options = norm_options(&build->model->config, build->map, name);
     SV_APPEND(build, sv_norm_create(&layer, build->model->context, &build->model->parameters,
                                     &options, build->err));
     return SVIT_OK;
+}
+
+static svit_status add_embedding(sv_builder *build)
+{
+    const svit_model_config *config = &build->model->config;
+    static const char NAME[] = "patch_embed.proj";
+    SVIT_TRY(check_map(build, config->patch_size, config->patch_padding, NAME));
+    sv_patch_options options = {.in = build->map,
+                                .size = config->patch_size,
+                                .channels_out = config->dim,
+                                .same_padding = config->patch_padding == SVIT_PADDING_SAME,
+                                .name = NAME};
+    SVIT_TRY(add_patches(build, &options));
+    return config->patch_norm ? add_norm(build, "patch_embed.norm") : SVIT_OK;
 }
 
 static double drop_path_rate(const svit_model_config *config, size_t stage, size_t block)
@@ -90,18 +108,39 @@ static svit_status add_block(sv_builder *build, size_t stage, size_t block)
     return SVIT_OK;
 }
 
+/* A norm and the merging of 2 x 2 tokens, which infer in one where the norm is each token's. */
+static svit_status add_merge(sv_builder *build, size_t stage)
+{
+    const svit_model *model = build->model;
+    const svit_model_config *config = &model->config;
+    char norm_name[64], name[64];
+    snprintf(norm_name, sizeof norm_name, "layers.%zu.downsample.norm", stage);
+    snprintf(name, sizeof name, "layers.%zu.downsample.reduction", stage);
+    SVIT_TRY(add_norm(build, norm_name));
+    SVIT_TRY(check_map(build, 2, config->merge_padding, name));
+    const sv_norm_options norm = norm_options(config, build->map, norm_name);
+    const sv_shift_options block = block_options(config, build->map, stage + 1, 0);
+    sv_patch_options options = {.in = build->map,
+                                .size = 2,
+                                .channels_out = sv_stage_channels(config, stage + 1),
+                                .same_padding = config->merge_padding == SVIT_PADDING_SAME,
+                                .name = name,
+                                .feeds = config->blocks[stage + 1] > 0 ? &block : NULL};
+    SVIT_TRY(add_patches(build, &options));
+    options.norm = &norm;
+    if (!norm.group)
+        SV_REPLACE(
+            build, 2,
+            sv_patch_create(&layer, model->context, &model->parameters, &options, build->err));
+    return SVIT_OK;
+}
+
 static svit_status add_stage(sv_builder *build, size_t stage)
 {
     const svit_model_config *config = &build->model->config;
     for (size_t block = 0; block < config->blocks[stage]; block++)
         SVIT_TRY(add_block(build, stage, block));
-    if (stage + 1 == config->stages)
-        return SVIT_OK;
-    char name[64];
-    snprintf(name, sizeof name, "layers.%zu.downsample.norm", stage);
-    SVIT_TRY(add_norm(build, name));
-    snprintf(name, sizeof name, "layers.%zu.downsample.reduction", stage);
-    return add_patches(build, 2, sv_stage_channels(config, stage + 1), config->merge_padding, name);
+    return stage + 1 < config->stages ? add_merge(build, stage) : SVIT_OK;
 }
 
 /* In inference the last block, mean and classifier are one layer, where no norm is between them. */
@@ -134,10 +173,7 @@ static svit_status add_head(sv_builder *build)
 svit_status sv_shiftvit_layers(sv_builder *build)
 {
     const svit_model_config *config = &build->model->config;
-    SVIT_TRY(add_patches(build, config->patch_size, config->dim, config->patch_padding,
-                         "patch_embed.proj"));
-    if (config->patch_norm)
-        SVIT_TRY(add_norm(build, "patch_embed.norm"));
+    SVIT_TRY(add_embedding(build));
     for (size_t stage = 0; stage < config->stages; stage++)
         SVIT_TRY(add_stage(build, stage));
     if (config->final_norm)

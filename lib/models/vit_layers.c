@@ -34,7 +34,10 @@ static svit_status add_tokens(sv_builder *build)
     const svit_model_config *config = &model->config;
     const sv_vit_names *names = sv_vit_names_of(config);
     if (config->tokenizer == SVIT_TOKENIZER_PATCH) {
-        sv_patch_options options = {build->map, config->patch_size, config->dim, 0, names->patch};
+        sv_patch_options options = {.in = build->map,
+                                    .size = config->patch_size,
+                                    .channels_out = config->dim,
+                                    .name = names->patch};
         SV_APPEND(build, sv_patch_create(&layer, model->context, &model->parameters, &options,
                                          build->err));
         return SVIT_OK;

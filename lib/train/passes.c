@@ -77,7 +77,7 @@ static void train(svit_session *session, const sv_run *run, const real *input, r
 static sv_stretch stretch_from(const svit_session *session, const sv_run *run, size_t first)
 {
     if (run->attention)
-        return (sv_stretch){first, first + 1, 0};
+        return (sv_stretch){first, first + 1, 0, first, 0};
     return sv_stretch_from(session, first, run->n);
 }
 

@@ -9,6 +9,11 @@ enum {
     GROUPS_LEAST = 8       /* for as many workers */
 };
 
+static size_t map_bytes(const sv_layer *layer, size_t images)
+{
+    return images * sv_map_elements(layer->out) * sizeof(real);
+}
+
 /* Images of a layer's outputs that are taken at a time; 0: all of them. */
 static size_t images_of(const sv_layer *layer, size_t n)
 {
@@ -16,29 +21,53 @@ static size_t images_of(const sv_layer *layer, size_t n)
     size_t images = tokens < TOKENS ? TOKENS / tokens : 1;
     if (n / images < GROUPS_LEAST)
         return 0;
-    return images * sv_map_elements(layer->out) * sizeof(real) <= MAP_BYTES ? images : 0;
+    return map_bytes(layer, images) <= MAP_BYTES ? images : 0;
+}
+
+/* Layers from number `first` on that take as many images at a time. */
+static sv_stretch even_stretch(const svit_session *session, size_t first, size_t n)
+{
+    sv_layer *const *layers = session->layers.infer;
+    sv_stretch stretch = {first, first + 1, images_of(layers[first], n), first, 0};
+    while (stretch.images && stretch.end < session->layers.infer_count &&
+           images_of(layers[stretch.end], n) == stretch.images)
+        stretch.end++;
+    return stretch;
+}
+
+/* Two stretches on end, where the map between them has room for all images of the second. */
+static bool join(sv_stretch *joined, const svit_session *session, const sv_stretch *inner, size_t n)
+{
+    const size_t end = inner->end;
+    if (end == session->layers.infer_count)
+        return false;
+    const sv_stretch outer = even_stretch(session, end, n);
+    if (outer.images <= inner->images || outer.images % inner->images != 0 ||
+        map_bytes(session->layers.infer[end - 1], outer.images) > MAP_BYTES)
+        return false;
+    *joined = (sv_stretch){inner->first, outer.end, outer.images, end, inner->images};
+    return true;
 }
 
 sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n)
 {
-    sv_layer *const *layers = session->layers.infer;
-    sv_stretch stretch = {first, first + 1, images_of(layers[first], n)};
-    while (stretch.images && stretch.end < session->layers.infer_count &&
-           images_of(layers[stretch.end], n) == stretch.images)
-        stretch.end++;
+    sv_stretch stretch = even_stretch(session, first, n), joined;
+    if (stretch.images && join(&joined, session, &stretch, n))
+        return joined;
     if (stretch.end == first + 1)
         stretch.images = 0;
     return stretch;
 }
 
-/* What a worker's scratch has to hold: two maps in passing, and what any of the layers needs. */
+/* What a worker's scratch has to hold: two maps in passing, the one between the inner layers and
+ * the others, and what any of the layers needs. */
 typedef struct stretch_sizes {
-    size_t map; /* numbers */
+    size_t map, between; /* numbers */
     sv_layer_memory layer;
 } stretch_sizes;
 
 typedef struct stretch_scratch {
-    real *maps[2];
+    real *maps[2], *between;
     char *shared, *worker;
 } stretch_scratch;
 
@@ -53,16 +82,19 @@ static sv_run layer_run(const svit_session *session, const sv_run *run, const sv
 
 static stretch_sizes sizes_of(const svit_session *session, const sv_stretch *stretch)
 {
+    sv_layer *const *layers = session->layers.infer;
     const sv_run run = sv_session_run(session, 0, 0);
     stretch_sizes sizes = {0};
     for (size_t i = stretch->first; i < stretch->end; i++) {
-        const sv_layer *layer = session->layers.infer[i];
-        sv_run own = layer_run(session, &run, layer, stretch->images);
-        sv_layer_memory memory = sv_layer_measure(layer, &own);
+        size_t images = i < stretch->inner_end ? stretch->inner_images : stretch->images;
+        sv_run own = layer_run(session, &run, layers[i], images);
+        sv_layer_memory memory = sv_layer_measure(layers[i], &own);
         sv_layer_memory_most(&sizes.layer, &memory);
-        size_t map = sv_map_elements(layer->out) * stretch->images;
+        size_t map = sv_map_elements(layers[i]->out) * images;
         sizes.map = map > sizes.map ? map : sizes.map;
     }
+    if (stretch->inner_images)
+        sizes.between = sv_map_elements(layers[stretch->inner_end]->in) * stretch->images;
     return sizes;
 }
 
@@ -71,6 +103,7 @@ static stretch_scratch lay_scratch(sv_arena *arena, const stretch_sizes *sizes)
     stretch_scratch scratch;
     for (int i = 0; i < 2; i++)
         scratch.maps[i] = sv_arena_take(arena, sizes->map, 1, sizeof(real));
+    scratch.between = sv_arena_take(arena, sizes->between, 1, sizeof(real));
     scratch.shared = sv_arena_take(arena, sizes->layer.shared, 1, 1);
     scratch.worker = sv_arena_take(arena, sizes->layer.worker, 1, 1);
     return scratch;
@@ -94,6 +127,21 @@ typedef struct stretch_call {
     const real *x;
 } stretch_call;
 
+/* Some images through layers first..end-1. */
+static void pass_layers(const stretch_call *call, const stretch_scratch *scratch, size_t first,
+                        size_t end, size_t images, real *y, const real *x)
+{
+    sv_layer *const *layers = call->session->layers.infer;
+    for (size_t i = first; i < end; i++) {
+        sv_run own = layer_run(call->session, call->run, layers[i], images);
+        own.shared = scratch->shared;
+        own.worker = scratch->worker;
+        real *out = i + 1 == end ? y : scratch->maps[x == scratch->maps[0]];
+        layers[i]->class->forward(layers[i], &own, NULL, out, x);
+        x = out;
+    }
+}
+
 static void images_task(void *argument, size_t task, uint32_t worker)
 {
     const stretch_call *call = argument;
@@ -101,19 +149,18 @@ static void images_task(void *argument, size_t task, uint32_t worker)
     sv_layer *const *layers = call->session->layers.infer;
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
     stretch_scratch scratch = lay_scratch(&arena, &call->sizes);
-    size_t image = task * stretch->images, left = call->run->n - image;
-    const real *x = call->x + image * sv_map_elements(layers[stretch->first]->in);
-    for (size_t i = stretch->first; i < stretch->end; i++) {
-        const sv_layer *layer = layers[i];
-        sv_run own = layer_run(call->session, call->run, layer,
-                               left < stretch->images ? left : stretch->images);
-        own.shared = scratch.shared;
-        own.worker = scratch.worker;
-        real *y = i + 1 == stretch->end ? call->y + image * sv_map_elements(layer->out)
-                                        : scratch.maps[x == scratch.maps[0]];
-        layer->class->forward(layer, &own, NULL, y, x);
-        x = y;
-    }
+    size_t image = task * stretch->images;
+    size_t images = sv_tile_here(call->run->n, image, stretch->images);
+    size_t in = sv_map_elements(layers[stretch->first]->in);
+    size_t between = sv_map_elements(layers[stretch->inner_end]->in);
+    const real *x = call->x + image * in;
+    for (size_t i = 0; i < images && stretch->inner_images; i += stretch->inner_images)
+        pass_layers(call, &scratch, stretch->first, stretch->inner_end,
+                    sv_tile_here(images, i, stretch->inner_images), scratch.between + i * between,
+                    x + i * in);
+    pass_layers(call, &scratch, stretch->inner_end, stretch->end, images,
+                call->y + image * sv_map_elements(layers[stretch->end - 1]->out),
+                stretch->inner_images ? scratch.between : x);
 }
 
 void sv_stretch_forward(const svit_session *session, const sv_run *run, const sv_stretch *stretch,

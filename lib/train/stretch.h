@@ -6,9 +6,10 @@
 #include "train/session.h"
 
 /* Of the layers that infer numbers first..end-1, with so many images at a time; 0: one layer, with
- * all of them. */
+ * all of them. Those before number inner_end, whose maps are larger, take inner_images of these. */
 typedef struct sv_stretch {
     size_t first, end, images;
+    size_t inner_end, inner_images;
 } sv_stretch;
 
 /* The stretch that begins with a layer, where n images infer: a function of the shapes and of n

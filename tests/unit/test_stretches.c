@@ -14,21 +14,24 @@ typedef struct shape {
     sv_stretch stretches[MOST]; /* up to one with no layers */
 } shape;
 
-/* ShiftViT: patches, blocks, norm, patches, ... A patch layer goes with the stage that it begins.
- * ViT: patches and position, attention and MLP in turn, norm. */
+/* ShiftViT: patches, blocks, norm and patches, ... A patch layer goes with the stage that it
+ * begins. ViT: patches and position, attention and MLP in turn, norm. */
 static const shape SHAPES[] = {
     {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}",
      256,
-     {{0, 4, 1}, {4, 10, 4}, {10, 20, 16}}},
+     {{0, 8, 4, 3, 1}, {8, 17, 16, 8, 0}}},
     {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}",
      127,
-     {{0, 4, 1}, {4, 10, 4}}},
-    {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}", 7, {{0, 0, 0}}},
-    {"{\"input_height\":224,\"input_width\":224,\"dim\":96,\"blocks\":[1,1]}", 64, {{0, 0, 0}}},
+     {{0, 8, 4, 3, 1}}},
+    {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}",
+     31,
+     {{0, 3, 1, 0, 0}}},
+    {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}", 7, {{.end = 0}}},
+    {"{\"input_height\":224,\"input_width\":224,\"dim\":96,\"blocks\":[1,1]}", 64, {{.end = 0}}},
     {"{\"architecture\":\"vit\",\"input_height\":72,\"input_width\":72,\"patch_size\":6,"
      "\"dim\":64,\"depth\":3,\"heads\":4,\"head_dim\":64,\"mlp_dim\":128,\"head_units\":[64]}",
      64,
-     {{0, 9, 1}}},
+     {{0, 9, 1, 0, 0}}},
 };
 
 START_TEST(test_layers_in_a_row_take_images_that_fit_a_cache)
@@ -51,6 +54,8 @@ START_TEST(test_layers_in_a_row_take_images_that_fit_a_cache)
         if (want->end > 0 && want->first == i) {
             ck_assert_uint_eq(got.end, want->end);
             ck_assert_uint_eq(got.images, want->images);
+            ck_assert_uint_eq(got.inner_end, want->inner_end);
+            ck_assert_uint_eq(got.inner_images, want->inner_images);
             wanted++;
         } else {
             ck_assert_msg(got.images == 0 && got.end == i + 1, "layer %zu begins a stretch to %zu",
