@@ -38,7 +38,7 @@ void SV_ISA(sv_patch_gather)(real *y, const real *x, const sv_patch_map *map, si
             if (count < line_elements)
                 memset(y, 0, line_elements * sizeof(real));
             if (count)
-                memcpy(y + from, x + found.pixel * c, count * sizeof(real));
+                copy_or_clear(y + from, x + found.pixel * c, 1, count);
         }
 }
 

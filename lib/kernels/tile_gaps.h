@@ -24,6 +24,7 @@ typedef struct tile_gaps {
     const sv_zeros *zeros; /* NULL: none */
     const sv_gaps *unread; /* likewise */
     tile_place places[SV_GAPS_TOKENS];
+    size_t whole; /* number of a place without gaps, if there is one */
 } tile_gaps;
 
 /* Rows of a place that are no whole blocks would take longer than the gaps spare. Of c only what
@@ -70,11 +71,14 @@ static size_t find_spans(tile_span spans[SPANS], const sv_gaps *zeros, unsigned 
 static void find_places(tile_gaps *gaps, size_t p, size_t depth)
 {
     const sv_gaps *zeros = gaps->zeros ? &gaps->zeros->gaps : NULL;
+    gaps->whole = 0;
     for (size_t i = 0; i < gaps->period; i++) {
         tile_place *place = &gaps->places[i];
         const size_t token = gaps->first_token + i;
         place->unread = groups_at(gaps->unread, token);
         place->span_count = find_spans(place->spans, zeros, groups_at(zeros, token), p, depth);
+        if (!place->unread && !groups_at(zeros, token))
+            gaps->whole = i;
     }
 }
 
@@ -198,19 +202,21 @@ static void multiply_place(tile_strip strip, multiply_function *whole, tile_side
         multiply_vectors(&strip, sides, gaps->multiply, 0, (strip.width + LANES - 1) / LANES);
 }
 
-/* All rows of a strip, those of each place by themselves; the first row is of place 0. */
+/* All rows of a strip, those of each place by themselves; the first row is of place 0. A place
+ * without gaps comes first, since the first rows skip none. */
 static void multiply_places(const tile_strip *strip, multiply_function *whole,
                             const tile_sides *sides, const tile_gaps *gaps)
 {
     const size_t period = gaps->period;
-    for (size_t i = 0; i < period && i < strip->rows; i++) {
+    for (size_t n = 0; n < period; n++) {
+        const size_t i = (gaps->whole + n) % period;
         tile_strip here = *strip;
         tile_sides of_place = *sides;
         here.c += i * strip->ldc;
         here.ldc *= period;
         here.rows = (strip->rows - i + period - 1) / period;
-        if (i > 0)
-            pass_rows(&of_place, i, strip->ldc);
+        pass_rows(&of_place, i, strip->ldc);
+        of_place.in_turn = n == 0 ? sides->in_turn : 0;
         of_place.row *= period;
         of_place.step = period;
         multiply_place(here, whole, &of_place, gaps, &gaps->places[i]);
