@@ -119,8 +119,9 @@ typedef struct dot_product {
     const sv_output *c;
     const sv_operand *b;
     size_t first, count;
-    int few;     /* rows */
-    int in_turn; /* panels are fetched before their turn */
+    int few;           /* rows */
+    int in_turn;       /* panels are fetched before their turn */
+    bool in_registers; /* the epilogue, which is a shortcut or nothing */
     tile_gaps gaps;
 } dot_product;
 
@@ -136,6 +137,17 @@ SV_INLINE multiply_function *const *dot_functions(const dot_kind *kind, const do
 SV_INLINE bool dot_skips(const tile_gaps *gaps, const dot_part *part)
 {
     return gaps->period && part->rows % (GAPPED_IMAGES * gaps->period) == 0;
+}
+
+/* What is added to column j of some rows with the last cut, which ends with number `end` of the
+ * part or past it. */
+SV_INLINE const float *dot_shortcut(const dot_product *product, const dot_part *part, size_t end,
+                                    size_t j)
+{
+    const sv_output *c = product->c;
+    if (!product->in_registers || !c->epilogue->shortcut || part->p + end < product->b->k)
+        return NULL;
+    return c->epilogue->shortcut + part->i * c->ldc + j;
 }
 
 /* The part's rows of a panel, cut by cut, so that what they meet of the panel stays near. */
@@ -159,6 +171,7 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
                             .panel_row = panel.lanes * sizeof(float),
                             .bias = c->bias ? c->bias + j : NULL,
                             .depth = dot_lanes(kind, sv_at_most(part->depth - q, cut)),
+                            .shortcut = dot_shortcut(product, part, q + cut, j),
                             .in_turn = product->in_turn};
         const tile_strip strip = {.c = c->c + part->i * c->ldc + j,
                                   .ldc = c->ldc,
@@ -226,20 +239,21 @@ SV_INLINE dot_left dot_made(const dot_kind *kind, const dot_left *all, const dot
     return left;
 }
 
-/* What each place has of a part of k that is one cut: all of it or, but for the first, which c's
- * beginning comes with, nothing. */
-SV_INLINE void dot_find_places(const dot_kind *kind, tile_gaps *gaps, const dot_part *part)
+/* What each place has of a part of k that is one cut: all of it or, where neither c's beginning
+ * nor a shortcut comes with it, nothing. */
+SV_INLINE void dot_find_places(const dot_kind *kind, dot_product *product, const dot_part *part)
 {
+    tile_gaps *gaps = &product->gaps;
+    const bool more = part->p == 0 || dot_shortcut(product, part, part->depth, 0);
     find_places(gaps, part->p, part->depth);
     for (size_t i = 0; i < gaps->period; i++) {
         tile_place *place = &gaps->places[i];
-        place->span_count = place->span_count > 0 || part->p == 0;
+        place->span_count = place->span_count > 0 || more;
         place->spans[0] = (tile_span){0, dot_lanes(kind, part->depth)};
     }
 }
 
-/* Where all that is left to do is adding a shortcut: what nobody reads may become anything. */
-SV_INLINE bool dot_may_leave(const sv_epilogue *e)
+SV_INLINE bool dot_in_registers(const sv_epilogue *e)
 {
     return e && !e->gelu && !e->u && !e->kept && !e->dropped.mask && !e->path;
 }
@@ -257,20 +271,21 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
                            first,
                            count,
                            .few = m <= FEW_ROWS,
-                           .in_turn = are_fetched_in_turn(m, bytes, sv_cpu_reads_in_streams())};
-    find_gaps(&product.gaps, kind->gapped, c->epilogue, dot_may_leave(c->epilogue),
+                           .in_turn = are_fetched_in_turn(m, bytes, sv_cpu_reads_in_streams()),
+                           .in_registers = dot_in_registers(c->epilogue)};
+    find_gaps(&product.gaps, kind->gapped, c->epilogue, product.in_registers,
               product.few || a->column != 1 ? 0 : m);
     const size_t depth = product.gaps.period ? kind->cut * kind->numbers
                                              : dot_depth(kind, dot_rows(kind, &product.gaps, m));
     for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
         part.depth = sv_at_most(b->k - part.p, depth);
-        dot_find_places(kind, &product.gaps, &part);
+        dot_find_places(kind, &product, &part);
         for (part.i = 0; part.i < m; part.i += part.rows) {
             part.rows = dot_rows(kind, &product.gaps, m - part.i);
             dot_left left = a->made ? dot_made(kind, a->made, &part)
                                     : kind->make(lanes, factors, a, &part, b->k);
             dot_multiply_part(kind, &product, &left, &part);
-            if (part.p + part.depth == b->k)
+            if (part.p + part.depth == b->k && !product.in_registers)
                 sv_gemm_finish(kernels, c, part.i, part.rows, first, count);
         }
     }
