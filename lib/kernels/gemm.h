@@ -87,6 +87,11 @@ static inline size_t sv_at_most(size_t count, size_t most)
     return count < most ? count : most;
 }
 
+static inline size_t sv_at_least(size_t count, size_t least)
+{
+    return count > least ? count : least;
+}
+
 /* packed_bytes and pack of a provider that reads b in place. */
 size_t sv_gemm_no_bytes(const sv_kernels *kernels, size_t k, size_t n);
 void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand);

@@ -50,8 +50,8 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     sv_arena_reals(&worker, tile, patch->linear.in);
     if (!training)
         sv_arena_take(&shared, sv_left_bytes(run, SV_FEW_TOKENS, patch->linear.in), 1, 1);
-    if (training && worker.bytes < SV_GEMM_SCRATCH)
-        worker.bytes = SV_GEMM_SCRATCH;
+    if (training)
+        worker.bytes = sv_at_least(worker.bytes, SV_GEMM_SCRATCH);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 

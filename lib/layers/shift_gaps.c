@@ -11,8 +11,7 @@
 
 #include <string.h>
 
-/* Rows of W1 that are packed at once. */
-enum { MADE_COLUMNS = 192, FACTORS = 2 };
+enum { FACTORS = 2 };
 
 static int bit(int number, int set)
 {
@@ -59,7 +58,7 @@ size_t sv_shift_fill_bytes(const shift_block *block, const sv_run *run)
         return 0;
     sv_arena arena = {0};
     sv_arena_reals(&arena, FACTORS, block->zeros.width);
-    return arena.bytes + sv_small_product_bytes(run, block->zeros.width, MADE_COLUMNS);
+    return arena.bytes + sv_small_product_bytes(run, block->zeros.width, block->hidden);
 }
 
 /* fill[2, hidden] = (w, b)[g] W1[:, g]^T */
@@ -73,14 +72,10 @@ static void make_group(const shift_block *block, const sv_run *run, size_t g, re
     char *packed = scratch + arena.bytes;
     memcpy(factors, run->weights + block->norm_weight + g * width, width * sizeof(real));
     memcpy(factors + width, run->weights + block->norm_bias + g * width, width * sizeof(real));
-    for (size_t j = 0; j < hidden; j += MADE_COLUMNS) {
-        size_t columns = sv_tile_here(hidden, j, MADE_COLUMNS);
-        sv_add_product(
-            run,
-            &(sv_small_product){
-                fill + j, hidden, {factors, width, 1}, {w1 + j * c, 1, c}, FACTORS, width, columns},
-            packed);
-    }
+    sv_add_product(
+        run,
+        &(sv_small_product){fill, hidden, {factors, width, 1}, {w1, 1, c}, FACTORS, width, hidden},
+        packed);
 }
 
 void sv_shift_make_fill(shift_block *block, const sv_run *run, real *memory, char *scratch)

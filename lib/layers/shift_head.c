@@ -14,9 +14,6 @@ typedef struct shift_head {
     size_t head_weight, head_bias; /* of H and h: offsets */
 } shift_head;
 
-/* Columns of W2 that are packed at once to make H W2. */
-enum { MADE_COLUMNS = 192 };
-
 typedef struct head_call {
     const shift_head *head;
     const shift_call *block;
@@ -40,10 +37,9 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     sv_shift_saved(&shared, block, run->n, 0);
     lay_means(&call, &shared, head, run);
     worker.bytes = sv_shift_worker_bytes(block, run, &worker.overflow);
-    size_t make = sv_small_product_bytes(run, block->map.channels, MADE_COLUMNS);
-    worker.bytes = make > worker.bytes ? make : worker.bytes;
-    make = sv_shift_fill_bytes(block, run);
-    worker.bytes = make > worker.bytes ? make : worker.bytes;
+    worker.bytes = sv_at_least(worker.bytes, sv_shift_fill_bytes(block, run));
+    worker.bytes =
+        sv_at_least(worker.bytes, sv_small_product_bytes(run, block->map.channels, block->hidden));
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -140,13 +136,9 @@ static void make_weights(sv_layer *layer, const sv_run *run, real *memory, char 
     memset(memory, 0, classes * width * sizeof(real));
     memcpy(bias, run->weights + head->head_bias, classes * sizeof(real));
     const sv_matrix h_rows = {h, c, 1}, b2 = {run->weights + block->fc2.bias, 1, 1};
-    for (size_t j = 0; j < hidden; j += MADE_COLUMNS) {
-        size_t columns = sv_tile_here(hidden, j, MADE_COLUMNS);
-        sv_add_product(run,
-                       &(sv_small_product){
-                           memory + j, width, h_rows, {w2 + j, hidden, 1}, classes, c, columns},
-                       scratch);
-    }
+    sv_add_product(run,
+                   &(sv_small_product){memory, width, h_rows, {w2, hidden, 1}, classes, c, hidden},
+                   scratch);
     for (size_t i = 0; i < classes; i++)
         memcpy(memory + i * width + hidden, h + i * c, c * sizeof(real));
     sv_add_product(run, &(sv_small_product){bias, 1, h_rows, b2, classes, c, 1}, scratch);
