@@ -55,7 +55,7 @@ typedef struct sv_gemm {
     size_t (*left_bytes)(size_t m, size_t k);
     void (*make_left)(const sv_left *a, size_t m, size_t k, void *made);
 
-    bool fills; /* knows of sv_epilogue.zeros, and keeps numbers as they are, as the fill does */
+    bool fills; /* what sv_epilogue.zeros stand for, and keeps numbers as they are, as that does */
 } sv_gemm;
 
 /* Where a product may be cut into columns: whole panels of every instruction set, and not within

@@ -148,8 +148,8 @@ typedef struct sv_tile_product {
 typedef struct sv_kernels {
     sv_isa isa;
 
-    /* norm.c: layer norm per token, and group norm with one group per image. mean, rstd [tokens].
-     */
+    /* norm.c: layer norm per token, y may be x, and group norm with one group per image. mean, rstd
+     * [tokens]. */
     void (*layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
                        const real *bias, size_t tokens, size_t c, real eps);
     void (*norm_moments)(real *mean, real *rstd, const real *x, size_t tokens, size_t c, real eps);

@@ -54,7 +54,7 @@ static void apply_row(real *y, const real *x, real mean, real rstd, const real *
 }
 
 /* y[t,c] = weight[c] * xhat[t,c] + bias[c],  xhat = (x - mean[t]) * rstd[t].
- * Ba, Kiros, Hinton 2016. mean and rstd are kept for the backward. */
+ * Ba, Kiros, Hinton 2016. mean and rstd are kept for the backward. y may be x. */
 void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
                            const real *bias, size_t tokens, size_t c, real eps)
 {
