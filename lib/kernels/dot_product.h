@@ -119,9 +119,8 @@ typedef struct dot_product {
     const sv_output *c;
     const sv_operand *b;
     size_t first, count;
-    int few;           /* rows */
-    int in_turn;       /* panels are fetched before their turn */
-    bool in_registers; /* the epilogue, which is a shortcut or nothing */
+    int few;     /* rows */
+    int in_turn; /* panels are fetched before their turn */
     tile_gaps gaps;
 } dot_product;
 
@@ -144,10 +143,10 @@ SV_INLINE bool dot_skips(const tile_gaps *gaps, const dot_part *part)
 SV_INLINE const float *dot_shortcut(const dot_product *product, const dot_part *part, size_t end,
                                     size_t j)
 {
-    const sv_output *c = product->c;
-    if (!product->in_registers || !c->epilogue->shortcut || part->p + end < product->b->k)
+    const sv_epilogue *e = product->c->epilogue;
+    if (!e || !e->shortcut || !is_shortcut(e) || part->p + end < product->b->k)
         return NULL;
-    return c->epilogue->shortcut + part->i * c->ldc + j;
+    return e->shortcut + part->i * product->c->ldc + j;
 }
 
 /* The part's rows of a panel, cut by cut, so that what they meet of the panel stays near. */
@@ -253,11 +252,6 @@ SV_INLINE void dot_find_places(const dot_kind *kind, dot_product *product, const
     }
 }
 
-SV_INLINE bool dot_in_registers(const sv_epilogue *e)
-{
-    return e && !e->gelu && !e->u && !e->kept && !e->dropped.mask && !e->path;
-}
-
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Every element is summed in the order
  * of k, whatever m, first and count are. */
 SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, const sv_output *c,
@@ -271,10 +265,8 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
                            first,
                            count,
                            .few = m <= FEW_ROWS,
-                           .in_turn = are_fetched_in_turn(m, bytes, sv_cpu_reads_in_streams()),
-                           .in_registers = dot_in_registers(c->epilogue)};
-    find_gaps(&product.gaps, kind->gapped, c->epilogue, product.in_registers,
-              product.few || a->column != 1 ? 0 : m);
+                           .in_turn = are_fetched_in_turn(m, bytes, sv_cpu_reads_in_streams())};
+    find_gaps(&product.gaps, kind->gapped, c->epilogue, product.few || a->column != 1 ? 0 : m);
     const size_t depth = product.gaps.period ? kind->cut * kind->numbers
                                              : dot_depth(kind, dot_rows(kind, &product.gaps, m));
     for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
@@ -285,7 +277,7 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
             dot_left left = a->made ? dot_made(kind, a->made, &part)
                                     : kind->make(lanes, factors, a, &part, b->k);
             dot_multiply_part(kind, &product, &left, &part);
-            if (part.p + part.depth == b->k && !product.in_registers)
+            if (part.p + part.depth == b->k && !is_shortcut(c->epilogue))
                 sv_gemm_finish(kernels, c, part.i, part.rows, first, count);
         }
     }

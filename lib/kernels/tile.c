@@ -73,11 +73,9 @@ typedef enum tile_finish { IN_REGISTERS, BY_STRIPS, AS_A_WHOLE } tile_finish;
 
 static tile_finish finish_of(const sv_epilogue *e)
 {
-    if (!e)
+    if (is_shortcut(e))
         return IN_REGISTERS;
-    if (e->kept || e->u)
-        return AS_A_WHOLE;
-    return e->gelu || e->dropped.mask || e->path ? BY_STRIPS : IN_REGISTERS;
+    return e->kept || e->u ? AS_A_WHOLE : BY_STRIPS;
 }
 
 static void finish_rows(const sv_tile_product *product, size_t row, size_t rows, size_t first,
@@ -201,8 +199,7 @@ static void multiply_panels(const sv_tile_product *product, sv_number_type type,
     const size_t k = product->k, most = product->streams ? DEPTH_OF_STREAMS : DEPTH;
     tile_gaps gaps;
     const tile_call call = {product, columns, type, finish_of(product->epilogue), m, &gaps};
-    find_gaps(&gaps, GAPPED, product->epilogue, call.finish == IN_REGISTERS,
-              can_skip(columns->fetch, type) ? m : 0);
+    find_gaps(&gaps, GAPPED, product->epilogue, can_skip(columns->fetch, type) ? m : 0);
     for (size_t p = 0; p < k; p += most) {
         const size_t depth = k - p < most ? k - p : most;
         const tile_part part = {p, depth, p + depth == k};

@@ -27,15 +27,21 @@ typedef struct tile_gaps {
     size_t whole; /* number of a place without gaps, if there is one */
 } tile_gaps;
 
+/* Whether an epilogue is a shortcut or nothing, which is done while the sums are in registers. */
+static bool is_shortcut(const sv_epilogue *e)
+{
+    return !e || !(e->gelu || e->u || e->kept || e->dropped.mask || e->path);
+}
+
 /* Rows of a place that are no whole blocks would take longer than the gaps spare. Of c only what
  * goes through nothing afterwards may be left as it is. */
 static void find_gaps(tile_gaps *gaps, multiply_function *const *multiply, const sv_epilogue *e,
-                      bool may_leave, size_t m)
+                      size_t m)
 {
     gaps->multiply = multiply;
     gaps->period = 0;
     gaps->zeros = e ? e->zeros : NULL;
-    gaps->unread = e && may_leave ? e->unread : NULL;
+    gaps->unread = e && is_shortcut(e) ? e->unread : NULL;
     if (!gaps->zeros && !gaps->unread)
         return;
     size_t period = gaps->zeros ? gaps->zeros->gaps.period : gaps->unread->period;

@@ -16,6 +16,13 @@ size_t sv_layer_parameter(const sv_parameter_table *table, const char *prefix, c
 size_t sv_layer_parameter_if(const sv_parameter_table *table, const char *prefix,
                              const char *suffix);
 
+/* The shift of a block over `map`. */
+static inline sv_shift_map sv_shift_map_of(const sv_shift_options *block, sv_map map)
+{
+    return (sv_shift_map){map.height,   map.width,     map.channels,
+                          block->group, block->pixels, block->crop};
+}
+
 /* The gaps of a shift over a map, of no period where it is not small: channels into which nothing
  * is shifted, and those of its input that nobody reads since they are shifted out. */
 void sv_shift_gaps(const sv_shift_map *map, sv_gaps *zeros, sv_gaps *unread);

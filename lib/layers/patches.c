@@ -238,9 +238,7 @@ static void find_zeros(patch_layer *patch)
 /* What the block that follows reads none of. */
 static void find_unread(patch_layer *patch, const sv_shift_options *block)
 {
-    const sv_map out = patch->base.out;
-    const sv_shift_map map = {out.height,   out.width,     out.channels,
-                              block->group, block->pixels, block->crop};
+    const sv_shift_map map = sv_shift_map_of(block, patch->base.out);
     sv_gaps zeros;
     sv_shift_gaps(&map, &zeros, &patch->unread);
 }

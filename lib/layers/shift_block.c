@@ -45,8 +45,7 @@ void sv_shift_block_init(shift_block *block, const sv_parameter_table *table,
     sv_map map = options->map;
     const sv_mlp_names *names = &options->names;
     block->base.in = block->base.out = map;
-    block->map = (sv_shift_map){map.height,     map.width,       map.channels,
-                                options->group, options->pixels, options->crop};
+    block->map = sv_shift_map_of(options, map);
     block->hidden = options->hidden;
     block->group_norm = options->group_norm;
     block->last_gelu = options->last_gelu;

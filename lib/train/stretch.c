@@ -90,8 +90,7 @@ static stretch_sizes sizes_of(const svit_session *session, const sv_stretch *str
         sv_run own = layer_run(session, &run, layers[i], images);
         sv_layer_memory memory = sv_layer_measure(layers[i], &own);
         sv_layer_memory_most(&sizes.layer, &memory);
-        size_t map = sv_map_elements(layers[i]->out) * images;
-        sizes.map = map > sizes.map ? map : sizes.map;
+        sizes.map = sv_at_least(sizes.map, sv_map_elements(layers[i]->out) * images);
     }
     if (stretch->inner_images)
         sizes.between = sv_map_elements(layers[stretch->inner_end]->in) * stretch->images;
