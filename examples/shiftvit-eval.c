@@ -1,6 +1,10 @@
 /* Loss, top-1 and top-5 of a model on a data set. */
 #include "common/data_option.h"
+#include "common/model_path.h"
 #include "common/results.h"
+#include "common/shown.h"
+
+#include <stdio.h>
 
 typedef struct eval_options {
     struct program program;
@@ -14,7 +18,7 @@ typedef struct eval_options {
 enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_BATCH = 'b' };
 
 static const struct argp_option option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file (needed)", 0},
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
     {"batch", KEY_BATCH, "N", 0, "Compute N pictures at once (default 256)", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
@@ -44,6 +48,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END:
         if (!self->model)
             argp_error(state, "--model FILE is needed");
+        if (!self->data.spec)
+            argp_error(state, "--data SPEC is needed: the data set to evaluate on");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -63,16 +69,28 @@ static const struct argp parser = {
     NULL,
     NULL};
 
+/* Which images the result is of. */
+static void name_data(const eval_options *options, const svit_dataset *data)
+{
+    char shown[SHOWN_CAPACITY];
+    if (!options->program.json)
+        printf("data: %s, %zu images\n", shown_text(shown, options->data.spec),
+               svit_dataset_count(data));
+}
+
 static svit_status evaluate(eval_options *options, svit_model **model, data_parts *data)
 {
     struct program *program = &options->program;
     svit_pipeline_config pipeline;
+    char path[PATH_CAPACITY];
     TRY(program_open(program));
-    TRY(svit_model_load(model, program->context, options->model, &program->err));
+    TRY(model_path(program, path, options->model));
+    TRY(svit_model_load(model, program->context, path, &program->err));
     TRY(svit_model_get_pipeline(*model, &pipeline, sizeof pipeline, &program->err));
     TRY(data_open(data, program, &options->data, pipeline.source_height, pipeline.source_width,
                   1u << options->split));
-    return results_evaluate(program, *model, data->split[options->split],
+    name_data(options, data->split[options->split]);
+    return results_evaluate(program, *model, data->split[options->split], options->data.spec,
                             data_split_names[options->split], options->batch, options->compute);
 }
 
@@ -82,6 +100,7 @@ int main(int argc, char **argv)
         .program = PROGRAM_INIT, .data = DATA_OPTION_INIT, .split = SVIT_SPLIT_TEST, .batch = 256};
     svit_model *model = NULL;
     data_parts data = {{NULL, NULL, NULL}};
+    options.data.spec = NULL; /* there is no default here: --data is needed */
     program_parse(&parser, argc, argv, &options);
     svit_status status = evaluate(&options, &model, &data);
     svit_model_free(model);

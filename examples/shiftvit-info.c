@@ -1,5 +1,7 @@
 /* What is in a model file; how this build runs here. */
 #include "common/config_option.h"
+#include "common/model_path.h"
+#include "common/shown.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -15,7 +17,9 @@ enum { KEY_MODEL = 'm', KEY_BUILD = 'b' };
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0,
-     "Describe a model file: configuration, parameters by tensor, classes, preprocessing", 0},
+     "Describe a model file, or that of a training run's folder: configuration, parameters by "
+     "tensor, classes, preprocessing; --model may be left out",
+     0},
     {"build", KEY_BUILD, NULL, 0,
      "Describe this build: version, CPU, instruction set, matrix products, threads", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -34,9 +38,14 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_BUILD:
         self->build = 1;
         return 0;
+    case ARGP_KEY_ARG:
+        if (self->model)
+            argp_error(state, "'%s': one model file is described at a time", text);
+        self->model = text;
+        return 0;
     case ARGP_KEY_END:
         if (!self->model && !self->build)
-            argp_error(state, "--model FILE or --build is needed");
+            argp_error(state, "a model file or --build is needed");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -46,8 +55,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
                                              {NULL, 0, NULL, 0}};
 static const struct argp parser = {
-    option_list, parse_option, NULL, "Tells what is in a model file, or how this build runs here.",
-    children,    NULL,         NULL};
+    option_list, parse_option,
+    "[FILE]",    "Tells what is in a model file, or how this build runs here.",
+    children,    NULL,
+    NULL};
 
 static json_t *parameter_object(const svit_model *model, const char *name)
 {
@@ -161,9 +172,10 @@ static void print_tensors(const json_t *tensors)
     json_t *tensor;
     json_array_foreach(tensors, i, tensor)
     {
+        char name[SHOWN_CAPACITY];
         char *shape = json_dumps(json_object_get(tensor, "shape"), 0);
         printf("  %-42s %12" JSON_INTEGER_FORMAT "  %s\n",
-               json_string_value(json_object_get(tensor, "name")),
+               shown_text(name, json_string_value(json_object_get(tensor, "name"))),
                json_integer_value(json_object_get(tensor, "elements")), shape ? shape : "?");
         free(shape);
     }
@@ -182,6 +194,7 @@ static void print_model(json_t *object)
 {
     size_t i;
     json_t *name;
+    char shown[SHOWN_CAPACITY];
     const json_t *classes = json_object_get(object, "classes");
     json_t *preprocessing = json_object_get(object, "preprocessing");
     print_fields("configuration", json_object_get(object, "config"));
@@ -189,7 +202,8 @@ static void print_model(json_t *object)
            json_integer_value(json_object_get(object, "parameters")));
     print_tensors(json_object_get(object, "tensors"));
     puts(json_array_size(classes) > 0 ? "classes" : "classes: no names in the file");
-    json_array_foreach(classes, i, name) printf("  %4zu  %s\n", i, json_string_value(name));
+    json_array_foreach(classes, i, name)
+        printf("  %4zu  %s\n", i, shown_text(shown, json_string_value(name)));
     if (json_is_object(preprocessing))
         print_fields("preprocessing", preprocessing);
     else
@@ -203,10 +217,12 @@ static void print_line(json_t *object)
     putchar('\n');
 }
 
-static svit_status describe_model(struct program *program, const char *path)
+static svit_status describe_model(struct program *program, const char *given)
 {
+    char path[PATH_CAPACITY];
     svit_model *model = NULL;
     json_t *object = NULL;
+    TRY(model_path(program, path, given));
     TRY(svit_model_load(&model, program->context, path, &program->err));
     svit_status status = model_object(&object, program, path, model);
     if (status == SVIT_OK)
