@@ -9,6 +9,7 @@
 typedef struct eval_options {
     struct program program;
     data_option data;
+    config_option config;
     const char *model;
     int32_t split;   /* SVIT_SPLIT_* */
     int32_t compute; /* SVIT_COMPUTE_* */
@@ -31,7 +32,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &self->data;
-        state->child_inputs[1] = &self->program;
+        state->child_inputs[1] = &self->config;
+        state->child_inputs[2] = &self->program;
         return 0;
     case KEY_MODEL:
         self->model = text;
@@ -57,7 +59,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-    {&data_argp, 0, "The data:", 1}, {&program_argp, 0, "Common options:", 2}, {NULL, 0, NULL, 0}};
+    {&data_argp, 0, "The data:", 1},
+    {&config_argp, 0, "Of weights in a file without a configuration:", 2},
+    {&program_argp, 0, "Common options:", 3},
+    {NULL, 0, NULL, 0}};
 static const struct argp parser = {
     option_list,
     parse_option,
@@ -78,15 +83,29 @@ static void name_data(const eval_options *options, const svit_dataset *data)
                svit_dataset_count(data));
 }
 
+/* The model's preprocessing; weights that come without any take the preset's. */
+static svit_status find_pipeline(eval_options *options, svit_model *model,
+                                 svit_pipeline_config *pipeline)
+{
+    struct program *program = &options->program;
+    const char *preset = options->config.preset;
+    svit_status status = svit_model_get_pipeline(model, pipeline, sizeof *pipeline, &program->err);
+    if (status == SVIT_OK || !preset)
+        return status;
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
+    TRY(svit_training_preset(preset, NULL, 0, NULL, 0, pipeline, sizeof *pipeline, &program->err));
+    config_fit_pipeline(pipeline, &config, NULL);
+    return svit_model_set_pipeline(model, pipeline, &program->err);
+}
+
 static svit_status evaluate(eval_options *options, svit_model **model, data_parts *data)
 {
     struct program *program = &options->program;
     svit_pipeline_config pipeline;
-    char path[PATH_CAPACITY];
     TRY(program_open(program));
-    TRY(model_path(program, path, options->model));
-    TRY(svit_model_load(model, program->context, path, &program->err));
-    TRY(svit_model_get_pipeline(*model, &pipeline, sizeof pipeline, &program->err));
+    TRY(model_open(model, program, &options->config, options->model));
+    TRY(find_pipeline(options, *model, &pipeline));
     TRY(data_open(data, program, &options->data, pipeline.source_height, pipeline.source_width,
                   1u << options->split));
     name_data(options, data->split[options->split]);

@@ -1,6 +1,7 @@
 /* What is in a model file; how this build runs here. */
 #include "common/config_option.h"
 #include "common/model_path.h"
+#include "common/results.h"
 #include "common/shown.h"
 
 #include <jansson.h>
@@ -9,6 +10,7 @@
 
 typedef struct info_options {
     struct program program;
+    config_option config;
     const char *model;
     int build;
 } info_options;
@@ -30,7 +32,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     info_options *self = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &self->program;
+        state->child_inputs[0] = &self->config;
+        state->child_inputs[1] = &self->program;
         return 0;
     case KEY_MODEL:
         self->model = text;
@@ -52,8 +55,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
-                                             {NULL, 0, NULL, 0}};
+static const struct argp_child children[] = {
+    {&config_argp, 0, "Of weights in a file without a configuration:", 1},
+    {&program_argp, 0, "Common options:", 2},
+    {NULL, 0, NULL, 0}};
 static const struct argp parser = {
     option_list, parse_option,
     "[FILE]",    "Tells what is in a model file, or how this build runs here.",
@@ -143,7 +148,7 @@ static svit_status model_object(json_t **out, struct program *program, const cha
     char *text = NULL;
     TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
     TRY(config_text(&text, program, &config));
-    *out = json_pack("{s:s, s:o, s:I, s:o, s:o, s:o, s:o}", "file", path, "config",
+    *out = json_pack("{s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "file", results_text(path), "config",
                      json_loads(text, 0, NULL), "parameters",
                      (json_int_t)svit_model_parameter_elements(model), "tensors",
                      parameters_array(model), "classes", classes_array(model), "preprocessing",
@@ -217,14 +222,13 @@ static void print_line(json_t *object)
     putchar('\n');
 }
 
-static svit_status describe_model(struct program *program, const char *given)
+static svit_status describe_model(info_options *options)
 {
-    char path[PATH_CAPACITY];
+    struct program *program = &options->program;
     svit_model *model = NULL;
     json_t *object = NULL;
-    TRY(model_path(program, path, given));
-    TRY(svit_model_load(&model, program->context, path, &program->err));
-    svit_status status = model_object(&object, program, path, model);
+    TRY(model_open(&model, program, &options->config, options->model));
+    svit_status status = model_object(&object, program, options->model, model);
     if (status == SVIT_OK)
         (program->json ? print_line : print_model)(object);
     json_decref(object);
@@ -264,7 +268,7 @@ static svit_status describe(info_options *options)
     if (options->build)
         TRY(describe_build(&options->program));
     if (options->model)
-        TRY(describe_model(&options->program, options->model));
+        TRY(describe_model(options));
     return SVIT_OK;
 }
 

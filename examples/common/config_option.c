@@ -13,7 +13,9 @@ enum { KEY_PRESET = 'p', KEY_CONFIG = 'c', KEY_SET = 0x200, KEY_LIST_PRESETS };
 
 static const struct argp_option options[] = {
     {"preset", KEY_PRESET, "NAME", 0,
-     "Start from the preset NAME (default shiftvit-cifar10) and its training settings", 0},
+     "Start from the preset NAME; shiftvit-train takes its training settings too, and starts from "
+     "shiftvit-cifar10 without this option",
+     0},
     {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets, and end", 0},
     {"config", KEY_CONFIG, "FILE", 0,
      "Take the model's configuration from this JSON file, which may be another run's run.json", 0},

@@ -29,6 +29,30 @@ svit_status model_path(struct program *self, char *path, const char *given)
                         shown_text(shown, given));
 }
 
+svit_status model_open(svit_model **out, struct program *self, const config_option *config,
+                       const char *given)
+{
+    char path[PATH_CAPACITY];
+    svit_model_config own;
+    TRY(model_path(self, path, given));
+    if (config->preset || config->file) {
+        TRY(config_resolve(&own, self, config, 0));
+        return svit_model_load_as(out, self->context, &own, path, &self->err);
+    }
+    if (config->set_count > 0)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--set changes the configuration that --preset or --config gives; give "
+                            "one of these too");
+    svit_status status = svit_model_load(out, self->context, path, &self->err);
+    if (status != SVIT_E_ARGUMENT)
+        return status;
+    /* The arguments are legal, so it is the configuration that is missing. */
+    return program_fail(self, status,
+                        "'%s' holds weights without a configuration; --preset NAME or --config "
+                        "FILE says of which model they are",
+                        path);
+}
+
 int model_path_is_run(const char *folder)
 {
     static const char *const files[] = {"run.json", "checkpoint.safetensors", "history.csv"};
