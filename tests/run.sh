@@ -94,31 +94,6 @@ build() {
     ninja -C "$folder"
 }
 
-# Sums the checks of a meson test log, passed, failed and skipped: Check's own counts, or 1 for a
-# program without them. A program with exit status 77 is one that was skipped.
-count_checks() {
-    awk '
-        function finish() {
-            if (!open) return
-            left += not_run
-            if (skipped) { left++; return }
-            if (checks) { good += checks - bad_checks; bad += bad_checks }
-            else if (clean) good++
-            if (!clean && bad_checks == 0) bad++
-        }
-        /^=+ [0-9]+\/[0-9]+ =+$/ { finish(); open = 1; checks = bad_checks = clean = skipped = not_run = 0 }
-        /^result: / { clean = /exit status 0$/; skipped = /exit status 77$/ }
-        match($0, /Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+/) {
-            split(substr($0, RSTART, RLENGTH), n, /[^0-9]+/)
-            checks += n[2]; bad_checks += n[3] + n[4]
-        }
-        match($0, /skipped checks: [0-9]+/) {
-            split(substr($0, RSTART, RLENGTH), n, /[^0-9]+/)
-            not_run += n[2]
-        }
-        END { finish(); print good + 0, bad + 0, left + 0 }' "$1"
-}
-
 # tests NAME FOLDER [MESON TEST OPTION...]
 tests() {
     name=$1
@@ -132,7 +107,7 @@ tests() {
         word=FAILED
     fi
     found=$(find "$folder/meson-logs" -name "testlog*.txt" | head -n 1)
-    counts=$(if [ -n "$found" ]; then count_checks "$found"; else echo 0 1 0; fi)
+    counts=$(if [ -n "$found" ]; then awk -f tests/runner/count.awk "$found"; else echo 0 1 0; fi)
     # Three numbers, meant to be split.
     # shellcheck disable=SC2086
     set -- $counts
