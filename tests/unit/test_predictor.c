@@ -131,6 +131,31 @@ START_TEST(test_narrow_numbers_are_near_float32)
 }
 END_TEST
 
+/* By such a scale black stays zero, and everything else overflows on its way. */
+START_TEST(test_an_image_that_overflows_is_named_whatever_its_turn)
+{
+    svit_pipeline_config pipeline = pipeline_make();
+    svit_predictor_config config;
+    svit_predictor *predictor = NULL;
+    float out[COUNT * CLASSES];
+    pipeline.scale = 1e36;
+    draw_weights();
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    config.max_batch = 2;
+    WORKS(svit_predictor_create_from_model(&predictor, model, &config, err));
+    memset(pictures, 0, sizeof pictures);
+    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, out, err));
+    for (size_t i = 0; i < SIDE * SIDE * 3; i++)
+        pictures[3 * SIDE * SIDE * 3 + i] = (uint8_t)(i * i % 251);
+    FAILS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, out, err), SVIT_E_NUMERIC,
+          "image 3 has the logit ");
+    memset(pictures, 0, sizeof pictures);
+    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, out, err));
+    svit_predictor_free(predictor);
+}
+END_TEST
+
 START_TEST(test_wrong_calls_are_refused)
 {
     svit_predictor *predictor = NULL;
@@ -174,6 +199,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_pictures_in_turns_are_the_same_as_by_hand, 0, 2);
     tcase_add_loop_test(c, test_narrow_numbers_are_near_float32, SVIT_COMPUTE_BF16,
                         SVIT_COMPUTE_INT8 + 1);
+    tcase_add_test(c, test_an_image_that_overflows_is_named_whatever_its_turn);
     tcase_add_test(c, test_wrong_calls_are_refused);
     suite_add_tcase(all, c);
     return all;
