@@ -46,7 +46,7 @@ static void list_items(item *items, sv_safetensors_tensor *tensors, const sv_par
 }
 
 svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const char *path,
-                                      const json_t *metadata, const sv_parameter_array *arrays,
+                                      const char *metadata, const sv_parameter_array *arrays,
                                       size_t count, svit_error *err)
 {
     const sv_allocator *allocator = &table->allocator;

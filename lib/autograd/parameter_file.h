@@ -11,9 +11,10 @@ typedef struct sv_parameter_array {
     const real *values; /* [table->elements] */
 } sv_parameter_array;
 
-/* Writes the arrays one after another, each in the table's order, with `metadata`. Atomic. */
+/* Writes the arrays one after another, each in the table's order, with `metadata`, the JSON of an
+ * object of strings. Atomic. */
 svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const char *path,
-                                      const json_t *metadata, const sv_parameter_array *arrays,
+                                      const char *metadata, const sv_parameter_array *arrays,
                                       size_t count, svit_error *err);
 
 /* Whether a tensor of a file has the parameter's shape; a weight [out, in, 1, 1] may be [out, in]

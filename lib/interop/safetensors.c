@@ -11,7 +11,7 @@ struct sv_safetensors {
     sv_allocator allocator;
     sv_file *file;
     char *path;
-    json_t *header; /* owns the names and the metadata */
+    sv_json *header; /* owns the names and the metadata */
     sv_safetensors_entry *entries;
     const sv_safetensors_entry **by_name;
     size_t count;
@@ -55,7 +55,8 @@ static svit_status read_header(sv_safetensors *file, uint64_t length, svit_error
         return sv_fail_memory(err, bytes, "a safetensors header");
     svit_status status = sv_file_read_at(file->file, 8, text, bytes, err);
     if (status == SVIT_OK)
-        status = sv_json_parse_object(&file->header, text, bytes, file->path, err);
+        status =
+            sv_json_parse_object(&file->header, &file->allocator, text, bytes, file->path, err);
     sv_release(&file->allocator, text, bytes);
     return status;
 }
@@ -75,14 +76,14 @@ static int name_order(const void *key, const void *element)
 
 static svit_status read_entries(sv_safetensors *file, uint64_t data_start, svit_error *err)
 {
-    size_t count =
-        json_object_size(file->header) - (json_object_get(file->header, "__metadata__") != NULL);
+    const sv_json_value *header = sv_json_root(file->header);
+    size_t count = sv_safetensors_entries(header);
     SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->entries, count,
                                sizeof *file->entries, "safetensors entries", err));
     file->count = count;
     SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->by_name, count,
                                sizeof *file->by_name, "safetensors names", err));
-    SVIT_TRY(sv_safetensors_check(file->entries, count, file->header, data_start,
+    SVIT_TRY(sv_safetensors_check(file->entries, count, header, data_start,
                                   sv_file_size(file->file), file->path, err));
     for (size_t i = 0; i < count; i++)
         file->by_name[i] = &file->entries[i];
@@ -127,7 +128,7 @@ void sv_safetensors_close(sv_safetensors *file)
         sv_release(&allocator, file->by_name, file->count * sizeof *file->by_name);
     if (file->entries)
         sv_release(&allocator, file->entries, file->count * sizeof *file->entries);
-    json_decref(file->header);
+    sv_json_free(file->header);
     if (file->file)
         sv_file_close(&allocator, file->file);
     if (file->path)
@@ -156,7 +157,8 @@ const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, cons
 
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key)
 {
-    return json_string_value(json_object_get(json_object_get(file->header, "__metadata__"), key));
+    const sv_json_value *header = sv_json_root(file->header);
+    return sv_json_text(sv_json_get(sv_json_get(header, "__metadata__"), key));
 }
 
 static float float_of_bits(uint32_t bits)

@@ -65,10 +65,11 @@ typedef struct sv_safetensors_tensor {
 /* Copies tensor number `index` into out[elements]. */
 typedef void (*sv_safetensors_fill)(float *out, const sv_safetensors_tensor *tensor, void *user);
 
-/* Writes a file: metadata (an object of strings), then the tensors, each filled into a buffer of
- * its own size in turn. Atomic replacement of `path`. */
+/* Writes a file: metadata (the JSON of an object of strings), then the tensors, each filled into a
+ * buffer of its own size in turn. The header is read back and compared before anything is written.
+ * Atomic replacement of `path`. */
 svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path,
-                                 const json_t *metadata, const sv_safetensors_tensor *tensors,
+                                 const char *metadata, const sv_safetensors_tensor *tensors,
                                  size_t count, sv_safetensors_fill fill, void *user,
                                  svit_error *err);
 

@@ -73,7 +73,8 @@ static const change changes[] = {
     {.config = "", .status = SVIT_E_ARGUMENT, .part = "svit_model_load_as"},
     {.classes = "[\"a\",\"b\"]", .status = SVIT_E_FORMAT, .part = "array of 3"},
     {.classes = "[\"a\",\"b\",3]", .status = SVIT_E_FORMAT, .part = "class 2"},
-    {.classes = "nonsense", .status = SVIT_E_FORMAT, .part = "array of 3"},
+    {.classes = "nonsense", .status = SVIT_E_FORMAT, .part = "the list of classes is not JSON"},
+    {.classes = "{}", .status = SVIT_E_FORMAT, .part = "array of 3"},
 };
 
 static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
@@ -81,6 +82,12 @@ static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
     (void)user;
     for (size_t i = 0; i < tensor->elements; i++)
         out[i] = (float)i;
+}
+
+static void put_pair(sv_json_writer *metadata, const char *key, const char *value)
+{
+    sv_json_put_key(metadata, key);
+    sv_json_put_text(metadata, value);
 }
 
 static void write_changed(const svit_model *model, const change *wanted)
@@ -105,21 +112,22 @@ static void write_changed(const svit_model *model, const change *wanted)
     static const int64_t three[] = {3};
     if (wanted->extra)
         tensors[count++] = (sv_safetensors_tensor){wanted->extra, three, 1, 3, NULL};
-    json_t *metadata = json_object();
     char config[1024];
     svit_model_config of_model;
     WORKS(svit_model_get_config(model, &of_model, sizeof of_model, err));
     WORKS(svit_model_config_to_json(&of_model, config, sizeof config, NULL, err));
-    json_object_set_new(metadata, "format_version",
-                        json_string(wanted->version ? wanted->version : "1"));
+    sv_allocator allocator = sv_allocator_default();
+    sv_json_writer metadata = sv_json_writer_make(&allocator);
+    sv_json_begin(&metadata, '{');
+    put_pair(&metadata, "format_version", wanted->version ? wanted->version : "1");
     const char *text = wanted->config ? wanted->config : config;
     if (*text)
-        json_object_set_new(metadata, "config", json_string(text));
+        put_pair(&metadata, "config", text);
     if (wanted->classes)
-        json_object_set_new(metadata, "classes", json_string(wanted->classes));
-    sv_allocator allocator = sv_allocator_default();
-    WORKS(sv_safetensors_write(&allocator, path, metadata, tensors, count, fill, NULL, err));
-    json_decref(metadata);
+        put_pair(&metadata, "classes", wanted->classes);
+    sv_json_end(&metadata, '}');
+    WORKS(sv_safetensors_write(&allocator, path, metadata.text, tensors, count, fill, NULL, err));
+    sv_json_writer_free(&metadata);
 }
 
 START_TEST(test_files_that_do_not_fit_are_refused_by_name)
