@@ -66,8 +66,8 @@ SVIT_API svit_status svit_affine_zoom(double height_factor, double width_factor,
 
 /* Cuts a picture into patches, tokens in row-major order: in[height, width, channels] to
  * out[tokens, patch, patch, copies, channels], `patch` pixels a side, 1..256, dividing height and
- * width. `spt` 0: one copy, the picture. 1, with an even patch: five copies, as shifted patch
- * tokenization has them, the picture and its diagonal moves by half a patch, 0 where nothing comes
+ * width. `spt` 0: one copy, the image. 1: five copies, as shifted patch tokenization has them, the
+ * image and its diagonal moves by half a patch (an odd patch: rounded down), 0 where nothing comes
  * in, in the order `spt_order`: SVIT_SPT_SEED or SVIT_SPT_PAPER (model.h). Not the same array.
  * Lee, Lee, Song 2021. */
 SVIT_API svit_status svit_patches_f32(const float *in, size_t height, size_t width, size_t channels,
