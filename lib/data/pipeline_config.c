@@ -2,6 +2,7 @@
 #include "data/pipeline_config.h"
 
 #include "base/config.h"
+#include "data/source.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -28,6 +29,8 @@ svit_pipeline_config sv_pipeline_config_default(void)
         .variance = {1, 1, 1},
         .rotation = 0,
         .zoom = 0,
+        .source_filter = SVIT_SOURCE_NEAREST,
+        .reserved = 0,
     };
 }
 
@@ -66,7 +69,10 @@ static svit_status check_choices(const svit_pipeline_config *config, svit_error 
     if (config->per_batch != 0 && config->per_batch != 1)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: per_batch is %d; 0 and 1 are accepted", TYPE,
                        (int)config->per_batch);
-    return SVIT_OK;
+    if (config->reserved != 0)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: reserved is %u; 0 is accepted", TYPE,
+                       (unsigned)config->reserved);
+    return sv_source_filter_check(config->source_filter, TYPE, "source_filter", err);
 }
 
 static svit_status check_numbers(const svit_pipeline_config *config, svit_error *err)

@@ -5,10 +5,18 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { FIELD_SIDE, FIELD_FLAG, FIELD_NUMBER, FIELD_TRIPLE, FIELD_EVALUATION, FIELD_FILTER };
+enum {
+    FIELD_SIDE,
+    FIELD_FLAG,
+    FIELD_NUMBER,
+    FIELD_TRIPLE,
+    FIELD_EVALUATION,
+    FIELD_SOURCE,
+    FIELD_FILTER
+};
 
-/* Sides and numbers stand at `offset` of the configuration. The filter is there for readers: it is
- * the only one. */
+/* Sides and numbers stand at `offset` of the configuration. The filter of the
+ * resize is there for readers: it is the only one. */
 static const struct field {
     const char *name;
     int kind;
@@ -16,6 +24,7 @@ static const struct field {
 } FIELDS[] = {
     {"source_height", FIELD_SIDE, offsetof(svit_pipeline_config, source_height)},
     {"source_width", FIELD_SIDE, offsetof(svit_pipeline_config, source_width)},
+    {"source_filter", FIELD_SOURCE, offsetof(svit_pipeline_config, source_filter)},
     {"resize_height", FIELD_SIDE, offsetof(svit_pipeline_config, resize_height)},
     {"resize_width", FIELD_SIDE, offsetof(svit_pipeline_config, resize_width)},
     {"filter", FIELD_FILTER, 0},
@@ -35,6 +44,11 @@ enum { FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS };
 static const char *const EVALUATIONS[] = {
     [SVIT_EVALUATE_RESIZE] = "resize",
     [SVIT_EVALUATE_KEEP] = "keep",
+};
+
+static const char *const SOURCES[] = {
+    [SVIT_SOURCE_NEAREST] = "nearest",
+    [SVIT_SOURCE_SHORTER_SIDE] = "shorter-side",
 };
 
 static svit_status fail_field(svit_error *err, const char *name, const char *accepted)
@@ -81,16 +95,17 @@ static svit_status parse_triple(void *out, const json_t *value, const char *name
     return SVIT_OK;
 }
 
-static svit_status parse_evaluation(void *out, const json_t *value, const char *name,
-                                    svit_error *err)
+/* The place of a text among two words. */
+static svit_status parse_word(void *out, const json_t *value, const char *name,
+                              const char *const words[2], const char *accepted, svit_error *err)
 {
     const char *text = json_string_value(value);
     for (int32_t i = 0; text && i < 2; i++)
-        if (strcmp(text, EVALUATIONS[i]) == 0) {
+        if (strcmp(text, words[i]) == 0) {
             memcpy(out, &i, sizeof i);
             return SVIT_OK;
         }
-    return fail_field(err, name, "\"resize\" or \"keep\"");
+    return fail_field(err, name, accepted);
 }
 
 static svit_status parse_field(svit_pipeline_config *config, const char *key, const json_t *value,
@@ -112,7 +127,9 @@ static svit_status parse_field(svit_pipeline_config *config, const char *key, co
     case FIELD_TRIPLE:
         return parse_triple(out, value, key, err);
     case FIELD_EVALUATION:
-        return parse_evaluation(out, value, key, err);
+        return parse_word(out, value, key, EVALUATIONS, "\"resize\" or \"keep\"", err);
+    case FIELD_SOURCE:
+        return parse_word(out, value, key, SOURCES, "\"nearest\" or \"shorter-side\"", err);
     default:
         if (!json_is_string(value) || strcmp(json_string_value(value), "bilinear") != 0)
             return fail_field(err, key, "\"bilinear\"");
@@ -148,6 +165,8 @@ static json_t *dump_field(const svit_pipeline_config *config, const struct field
         return json_pack("[f,f,f]", numbers[0], numbers[1], numbers[2]);
     case FIELD_EVALUATION:
         return json_string(EVALUATIONS[*(const int32_t *)at]);
+    case FIELD_SOURCE:
+        return json_string(SOURCES[*(const int32_t *)at]);
     default:
         return json_string("bilinear");
     }
