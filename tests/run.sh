@@ -21,9 +21,9 @@ case ${1-} in
 esac
 
 commands='meson ninja pkg-config gcc g++ clang valgrind'
-libraries='libblis.so libdnnl.so'
+libraries='libblis.so'
 modules='openblas check jansson libturbojpeg libpng cairo'
-packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev libblis-dev libdnnl-dev check
+packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev libblis-dev check
 libjansson-dev libturbojpeg0-dev libpng-dev libcairo2-dev fonts-dejavu-core valgrind'
 
 missing() {
@@ -35,7 +35,7 @@ missing() {
             pkg-config --exists "$module" || echo "$module"
         done
     fi
-    # Debian's BLIS and oneDNN have no pkg-config file.
+    # Debian's BLIS has no pkg-config file.
     for library in $libraries; do
         [ -n "$(find /usr/lib /usr/local/lib -name "$library" 2>/dev/null | head -n 1)" ] ||
             echo "$library"
@@ -142,9 +142,9 @@ kernels_in_use() {
 }
 
 full() {
-    # The second compiler, the second CBLAS and no oneDNN in one go.
+    # The second compiler and the second CBLAS in one go.
     if step 'clang builds without a warning, over BLIS' build clang clang -Dblas=blis \
-        -Donednn=disabled -Dexamples=true -Dtests=true; then
+        -Dexamples=true -Dtests=true; then
         tests 'clang, BLIS' clang --no-suite structure --no-suite install
     fi
     tests 'installed library' gcc --suite install
@@ -166,12 +166,12 @@ full() {
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     export UBSAN_OPTIONS
     if step 'build for AddressSanitizer and UndefinedBehaviorSanitizer' build sanitize gcc \
-        -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dexamples=false -Dtests=true -Donednn=disabled; then
+        -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dexamples=false -Dtests=true; then
         CK_FORK=no tests 'AddressSanitizer, UndefinedBehaviorSanitizer' sanitize \
             --no-suite structure --no-suite install -t 10
     fi
     if step 'build for ThreadSanitizer' build thread gcc \
-        -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Dtests=true -Donednn=disabled; then
+        -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Dtests=true; then
         threaded=$(names thread 'pool|loader')
         # Names are meant to be split. Fixed addresses: ThreadSanitizer dislikes some random ones.
         # shellcheck disable=SC2086
@@ -190,7 +190,7 @@ full() {
 
 mkdir -p "$builds"
 begun=$(date +%s)
-if prepare && step 'gcc builds without a warning' build gcc gcc -Donednn=enabled \
+if prepare && step 'gcc builds without a warning' build gcc gcc \
     -Dexamples=true -Dtests=true; then
     tests 'all tests' gcc --no-suite install
     [ "$quick" = yes ] || full

@@ -16,7 +16,7 @@ enum { KEY_THREADS = 't', KEY_SEED = 's', KEY_JSON = 'j', KEY_QUIET = 'q', KEY_G
 static const struct argp_option options[] = {
     {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 256 (0, the default: every core)", 0},
     {"gemm", KEY_GEMM, "NAME", 0,
-     "Compute float32 products by tile, cblas, onednn or amx (default: what suits this CPU)", 0},
+     "Compute float32 products by tile, cblas or amx (default: what suits this CPU)", 0},
     {"seed", KEY_SEED, "N", 0, "Draw all random numbers from N (default 0)", 0},
     {"json", KEY_JSON, NULL, 0, "Print results as JSON, one object a line", 0},
     {"quiet", KEY_QUIET, NULL, 0, "No progress, no notes; errors only", 0},

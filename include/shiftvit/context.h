@@ -34,12 +34,10 @@ typedef struct svit_context_config {
     void *log_user;
     const char *gemm; /* matrix products in float32: "tile" (the library's own, on the CPU's vector
                          units), "amx" (its own on x86's matrix unit: every number as the sum of
-                         three in bfloat16), "cblas", "onednn" (where the build has oneDNN; it
-                         is loaded when it is first asked for), or NULL = "amx" where the CPU and
-                         the system have it, else "tile". "amx" asks Linux for the unit's registers,
-                         for the whole process. The library splits the work itself: "cblas" makes
-                         the process's CBLAS single-threaded, and "onednn" sets the calling thread's
-                         OpenMP to one thread during each product */
+                         three in bfloat16), "cblas", or NULL = "amx" where the CPU and the system
+                         have it, else "tile". "amx" asks Linux for the unit's registers, for the
+                         whole process. The library splits the work itself: "cblas" makes the
+                         process's CBLAS single-threaded */
 } svit_context_config;
 
 /* Fills `config` with the defaults: every core, the C library's allocator, no log. `size` is
@@ -65,11 +63,10 @@ SVIT_API uint32_t svit_context_threads(const svit_context *context);
 /* Describes how this build runs here, as one JSON object: "version", "cpu", "instruction_set"
  * (of the kernels in use), "gemm", "gemms" (an array of those that run here), "gemm_bf16" and
  * "gemm_int8" (what multiplies where a session computes in bfloat16, or in bytes), "blas" (its own
- * description), "blas_core", "onednn" (its version) and "onednn_isa" (what it takes the CPU for),
- * "" in a build without it or where it cannot be loaded, "threads", "warnings" (an array of texts,
- * a BLAS below the CPU's instruction set say). Loads oneDNN, to ask it.
- * Writes at most `capacity` bytes, NUL included, into `buffer` (NULL allowed with capacity 0) and
- * the size needed into `*needed` (NULL allowed). SVIT_E_ARGUMENT where it does not fit. */
+ * description), "blas_core", "threads", "warnings" (an array of texts, a BLAS below the CPU's
+ * instruction set say). Writes at most `capacity` bytes, NUL included, into `buffer` (NULL allowed
+ * with capacity 0) and the size needed into `*needed` (NULL allowed). SVIT_E_ARGUMENT where it does
+ * not fit. */
 SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,
                                            size_t capacity, size_t *needed, svit_error *err);
 

@@ -50,11 +50,6 @@ static svit_status permit_amx(svit_error *err)
 static const provider PROVIDERS[] = {
     {"tile", "tiles", &sv_gemm_tile, SV_ISA_BASELINE, NULL},
     {"cblas", "CBLAS", &sv_gemm_cblas, SV_ISA_BASELINE, NULL},
-#if defined(SV_HAVE_ONEDNN) && !defined(SV_DOUBLE)
-    {"onednn", "oneDNN", &sv_gemm_onednn, SV_ISA_BASELINE, sv_onednn_load},
-#else
-    {"onednn", "oneDNN", NULL, SV_ISA_BASELINE, NULL},
-#endif
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
     {"amx", "AMX", &sv_gemm_amx, SV_ISA_AMX, permit_amx},
 #else
@@ -106,8 +101,7 @@ static svit_status find_gemm(svit_context *context, const char *name, svit_error
     const provider *named = find_provider(name);
     if (!named)
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "gemm is '%.60s'; 'tile', 'cblas', 'onednn', 'amx' or NULL is accepted",
-                       name);
+                       "gemm is '%.60s'; 'tile', 'cblas', 'amx' or NULL is accepted", name);
     SVIT_TRY(check_runs(named, context->isa, err));
     context->gemm = context->few_gemm = named->gemm;
     return SVIT_OK;
@@ -233,15 +227,12 @@ static void put_warnings(sv_json_writer *writer)
     sv_json_begin(writer, '[');
     if (below(sv_blas_core(), sv_cpu_isa()))
         warn(writer, "the CBLAS", sv_blas_core());
-    if (sv_onednn_is_below(sv_cpu_isa()))
-        warn(writer, "oneDNN", sv_onednn_isa());
     sv_json_end(writer, ']');
 }
 
 static void describe(sv_json_writer *writer, const svit_context *context)
 {
-    char cpu[64], onednn[32];
-    sv_onednn_load(NULL); /* so that it can be asked; where it is missing, it has no version */
+    char cpu[64];
     sv_json_begin(writer, '{');
     put_text(writer, "version", svit_version_string());
     put_text(writer, "cpu", sv_cpu_name(cpu, sizeof cpu));
@@ -252,8 +243,6 @@ static void describe(sv_json_writer *writer, const svit_context *context)
     put_text(writer, "gemm_int8", sv_gemm_for(context, SVIT_COMPUTE_INT8, 0)->name);
     put_text(writer, "blas", sv_blas_description());
     put_text(writer, "blas_core", sv_blas_core());
-    put_text(writer, "onednn", sv_onednn_version(onednn, sizeof onednn));
-    put_text(writer, "onednn_isa", sv_onednn_isa());
     sv_json_put_key(writer, "threads");
     sv_json_put_u64(writer, svit_context_threads(context));
     put_warnings(writer);

@@ -111,9 +111,6 @@ int sv_gemm_put_bias(const sv_output *c, size_t m, size_t first, size_t count);
 
 extern const sv_gemm sv_gemm_tile;
 extern const sv_gemm sv_gemm_cblas;
-#if defined(SV_HAVE_ONEDNN) && !defined(SV_DOUBLE)
-extern const sv_gemm sv_gemm_onednn;
-#endif
 #ifndef SV_DOUBLE
 extern const sv_gemm sv_gemm_tile_bf16;    /* right-hand sides in bfloat16, for a few images */
 extern const sv_gemm sv_gemm_tile_rounded; /* the same bits, sooner where they are used often */
@@ -140,17 +137,5 @@ const char *sv_blas_core(void);
 
 /* Makes the process's CBLAS single-threaded; called where a context chooses it. */
 void sv_blas_use_one_thread(void);
-
-/* Loads oneDNN, once in the life of the process, and sees that its products can be kept to the
- * calling thread; sv_gemm_onednn may be used afterwards. SVIT_E_UNSUPPORTED where it cannot be, or
- * this build has none. Any thread. */
-svit_status sv_onednn_load(svit_error *err);
-
-/* Of a loaded oneDNN: its version, into `buffer`, which is returned, and the instruction set that
- * it runs in its own words, both "" where it is not loaded; whether that is below the vectors of
- * `isa`. */
-const char *sv_onednn_version(char *buffer, size_t capacity);
-const char *sv_onednn_isa(void);
-bool sv_onednn_is_below(sv_isa isa);
 
 #endif

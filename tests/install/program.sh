@@ -1,7 +1,7 @@
 #!/bin/sh
 # The installed library is all that a program needs: the README's program is built against a fresh
 # prefix with pkg-config alone, as C and as C++, shared and static, and run.
-# program.sh SOURCE_ROOT CC CXX BLAS enabled|disabled (oneDNN)
+# program.sh SOURCE_ROOT CC CXX BLAS
 set -eu
 root=$1
 cc=$2
@@ -10,8 +10,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 prefix=$folder/prefix
 {
-    meson setup "$folder/build" "$root" --prefix="$prefix" --libdir=lib -Dtests=false -Dblas="$4" \
-        -Donednn="$5"
+    meson setup "$folder/build" "$root" --prefix="$prefix" --libdir=lib -Dtests=false -Dblas="$4"
     meson compile -C "$folder/build"
     meson install -C "$folder/build" --no-rebuild
 } >"$folder/log" 2>&1 || {

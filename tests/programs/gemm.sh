@@ -1,10 +1,8 @@
 #!/bin/sh
 # --gemm: every program takes what the library names, and refuses what it does not; the bench measures
-# each product by every provider that runs here. ONEDNN: the name that oneDNN is loaded by, or none.
-# gemm.sh FOLDER_OF_THE_PROGRAMS [ONEDNN]
+# each product by every provider that runs here.  gemm.sh FOLDER_OF_THE_PROGRAMS
 set -eu
 programs=$1
-onednn=${2-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -37,34 +35,16 @@ refuses() {
     [ "$status" = "$wanted" ] || fail "$program $*: exit status $status, not $wanted"
     grep -qF "$words" "$work/said" || fail "$program $*: says $(cat "$work/said")"
 }
-accepted="'tile', 'cblas', 'onednn', 'amx'"
+accepted="'tile', 'cblas', 'amx'"
 refuses 2 "$accepted" shiftvit-info --build --gemm abacus
 refuses 2 "$accepted" shiftvit-train --gemm abacus --out "$work/run"
 refuses 2 "$accepted" shiftvit-eval --gemm abacus --model "$work/none" --data procedural
 refuses 2 "$accepted" shiftvit-predict --gemm abacus --model "$work/none" "$work/none.png"
 refuses 2 "$accepted" shiftvit-bench --gemm abacus
 refuses 1 'only f32 and bf16' shiftvit-bench --work gemm --compute int8
-# What oneDNN lacks is said, and its absence is no failure of anything else.
-if [ -n "$onednn" ]; then
-    mkdir "$work/libraries"
-    echo 'no library' >"$work/libraries/$onednn"
-    before=${LD_LIBRARY_PATH-}
-    export LD_LIBRARY_PATH="$work/libraries${before:+:$before}"
-    refuses 1 "$onednn could not be loaded" shiftvit-info --build --gemm onednn
-    refuses 1 "'tile', 'cblas' or 'amx' is accepted" shiftvit-info --build --gemm onednn
-    "$programs/shiftvit-info" --build --json >"$work/build"
-    [ -z "$(field onednn)" ] || fail "a broken oneDNN has version $(field onednn)"
-    ! sed 's/.*"gemms": *//; s/\].*//' "$work/build" | grep -q onednn || fail 'a broken oneDNN runs'
-    cp "$(ldd "$programs/shiftvit-info" | sed -n 's/.*libjansson[^>]*=> \([^ ]*\) .*/\1/p')" \
-        "$work/libraries/$onednn"
-    refuses 1 "$onednn lacks dnnl_version" shiftvit-info --build --gemm onednn
-    export LD_LIBRARY_PATH="$before"
-    grep -q '^onednn$' "$work/gemms" ||
-        echo "skipped: $("$programs/shiftvit-info" --build --gemm onednn 2>&1)"
+if ! grep -q '^amx$' "$work/gemms"; then
+    refuses 1 "gemm is 'amx'" shiftvit-info --build --gemm amx
 fi
-for gemm in onednn amx; do
-    grep -q "^$gemm$" "$work/gemms" || refuses 1 "gemm is '$gemm'" shiftvit-info --build --gemm $gemm
-done
 
 small='--set dim=24 --set blocks=[1] --batch 1 --seconds 0 --repeat 1 --threads 1'
 # measured COUNT OPTION...: the providers of the bench's first COUNT lines, sorted; the rest of them

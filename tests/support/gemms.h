@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-static const char *const GEMMS[] = {"tile", "cblas", "amx", "onednn"};
+static const char *const GEMMS[] = {"tile", "cblas", "amx"};
 enum { GEMM_COUNT = sizeof GEMMS / sizeof *GEMMS };
 
 static inline bool gemm_runs_here(const char *name)

@@ -255,7 +255,7 @@ static void multiply_in_groups(const subject *of, const sv_kernels *k, size_t gr
     free(b.x);
 }
 
-/* Of the BLAS and oneDNN, which promise no bits. */
+/* Of the BLAS, which promises no bits. */
 static void multiply_nearly_in_parts(const subject *of, const sv_kernels *k)
 {
     enum { DEPTH = 70, CUT = 2 * SV_GEMM_COLUMNS };
@@ -285,7 +285,7 @@ static void multiply_nearly_in_parts(const subject *of, const sv_kernels *k)
 START_TEST(test_parts_of_a_product)
 {
     SUBJECT(of, k);
-    if (strcmp(of->gemm->name, "cblas") == 0 || strcmp(of->gemm->name, "onednn") == 0) {
+    if (strcmp(of->gemm->name, "cblas") == 0) {
         multiply_nearly_in_parts(of, k);
         return;
     }

@@ -23,9 +23,6 @@ typedef struct subject {
 
 static const subject SUBJECTS[] = {
     {&sv_gemm_cblas, SV_ISA_BASELINE, 0, 0},
-#if defined(SV_HAVE_ONEDNN) && !defined(SV_DOUBLE)
-    {&sv_gemm_onednn, SV_ISA_BASELINE, 0, 0},
-#endif
     {&sv_gemm_tile, SV_ISA_BASELINE, 0, 0},
     {&sv_gemm_tile, SV_ISA_AVX2, 0, 0},
     {&sv_gemm_tile, SV_ISA_AVX512, 0, 0},
@@ -52,19 +49,8 @@ static const subject SUBJECTS[] = {
 };
 enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
 
-static inline bool can_be_loaded(const subject *of)
-{
-    svit_error err = {.struct_size = sizeof err};
-    if (strcmp(of->gemm->name, "onednn") != 0 || sv_onednn_load(&err) == SVIT_OK)
-        return true;
-    skip_check(err.message);
-    return false;
-}
-
 static inline const sv_kernels *kernels_of(const subject *of)
 {
-    if (!can_be_loaded(of))
-        return NULL;
     if (of->isa <= sv_cpu_isa() && (of->isa < SV_ISA_AMX || sv_cpu_permit_amx()))
         return sv_kernels_for(of->isa);
     skip_check(sv_isa_name(of->isa));
