@@ -1,12 +1,12 @@
 /* The speed of each work, against limits measured in the same run. */
-#include "common/bench_gemm.h"
-#include "common/bench_limits.h"
-#include "common/bench_line.h"
-#include "common/bench_work.h"
+#include "bench/bench_gemm.h"
+#include "bench/bench_limits.h"
+#include "bench/bench_line.h"
+#include "bench/bench_work.h"
+#include "bench/machine_peak.h"
+#include "bench/work_count.h"
 #include "common/config_option.h"
-#include "common/machine_peak.h"
 #include "common/progress.h"
-#include "common/work_count.h"
 
 #include <sys/resource.h>
 

@@ -1,8 +1,8 @@
 /* The products that shiftvit-bench measures are the ones that its programs count. */
 #include "suite.h"
 
-#include "../../examples/common/product_list.h"
-#include "../../examples/common/work_count.h"
+#include "../../examples/bench/product_list.h"
+#include "../../examples/bench/work_count.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What all threads together reach in a moment of one kind of work. */
 #include "look.h"
 
-#include "progress.h"
+#include "common/progress.h"
 
 #include <pthread.h>
 #include <sched.h>

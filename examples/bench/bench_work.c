@@ -1,7 +1,7 @@
 /* The works that shiftvit-bench measures. */
 #include "bench_work.h"
 
-#include "config_option.h"
+#include "common/config_option.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef EXAMPLE_BENCH_GEMM_H
 #define EXAMPLE_BENCH_GEMM_H
 
-#include "program.h"
+#include "common/program.h"
 
 enum { BENCH_REPEAT_MOST = 1000 };
 
