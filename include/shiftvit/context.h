@@ -84,8 +84,11 @@ SVIT_API void svit_context_release(svit_context *context, void *memory, size_t b
 SVIT_API void svit_context_log(const svit_context *context, int32_t level, const char *message);
 
 /* Writes a file so that a reader, or a machine that loses power, sees either the old contents or
- * the new, never a part: temporary file in the same folder, flushed, renamed, folder flushed.
- * SVIT_E_IO names the path and the system's reason; the old file is then untouched. Any thread. */
+ * the new, never a part: temporary file in the same folder, flushed, renamed, folder flushed. The
+ * new file has the permissions of the old one. Several threads and processes may write one path:
+ * the last to finish wins. SVIT_E_IO names the path and the system's reason; the old file is then
+ * untouched, unless the message says that the new file is in place and only the folder could not
+ * be flushed. Any thread. */
 SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
                                        svit_error *err);
 

@@ -21,6 +21,7 @@ typedef struct svit_loader_config {
     int32_t augment;      /* 1: the training pipeline; 0: the evaluation pipeline */
     uint32_t
         prefetch; /* batches prepared ahead, 0..16; 0: none, everything on the caller's thread */
+    uint32_t reserved; /* 0; another value is SVIT_E_VERSION */
 } svit_loader_config;
 
 /* Fills `config`: batch 256, seed 0, no shuffle, no augmentation, 2 batches ahead. */

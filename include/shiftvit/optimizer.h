@@ -49,6 +49,7 @@ typedef struct svit_optimizer_config {
     uint32_t decay_exclude; /* sum of SVIT_EXCLUDE_* */
     int32_t nesterov;       /* SGD: 1 = Nesterov's form */
     int32_t ema;            /* SVIT_EMA_* */
+    uint32_t reserved;      /* 0; another value is SVIT_E_VERSION */
 } svit_optimizer_config;
 
 /* Fills `config`: AdamW in Keras' form, learning rate 1e-3 constant, betas 0.9 and 0.999, epsilon

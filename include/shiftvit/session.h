@@ -44,6 +44,7 @@ typedef struct svit_session_config {
                               size whose maps stay at least 1x1 */
     uint32_t input_width;  /* likewise */
     int32_t memory;        /* SVIT_MEMORY_*; in a session created to infer it changes nothing */
+    uint32_t reserved;     /* 0; another value is SVIT_E_VERSION */
 } svit_session_config;
 
 /* Fills `config`: max_batch 256, SVIT_MODE_INFER, float32, seed 0, the model's input size,
@@ -82,7 +83,8 @@ SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t co
 /* logits[n, classes] of images nhwc[n, height, width, channels], row-major. In training mode the
  * dropout masks are new at each call and what backward needs is kept. n is 1..max_batch. The
  * calling thread's rounding mode is neither used nor changed; see docs/numerics.md. SVIT_E_NUMERIC
- * names the first input that is not finite. */
+ * names the first input that is not finite, or the first image and logit that are not: `logits` is
+ * then undefined, the session has no last forward, and its counter is as before. */
 SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
                                   svit_error *err);
 
@@ -93,7 +95,8 @@ SVIT_API svit_status svit_session_attention_size(const svit_session *session, si
 
 /* As svit_forward in inference, whatever the mode, and attention[n, heads, tokens, tokens]: how
  * much of each token (last axis) each token takes in the last layer, after the softmax. `elements`
- * is exactly that size. Forgets the last forward. */
+ * is exactly that size. Forgets the last forward. After SVIT_E_NUMERIC of a logit both outputs are
+ * undefined. */
 SVIT_API svit_status svit_forward_attention(svit_session *session, const float *nhwc, size_t n,
                                             float *logits, float *attention, size_t elements,
                                             svit_error *err);

@@ -73,6 +73,7 @@ typedef struct svit_trainer_event {
     double eta_seconds;       /* to the end of the last epoch, at the present speed */
     uint64_t best_epoch;      /* by validation top-1; 0 without validation */
     int32_t stopped_early;    /* 1: patience ran out */
+    uint32_t reserved;        /* 0 */
 } svit_trainer_event;
 
 /* `event` is borrowed during the call. Return 0 to go on; anything else stops the run after a

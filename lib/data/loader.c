@@ -53,6 +53,7 @@ static svit_status config_read(svit_loader_config *out, const svit_loader_config
     SVIT_TRY(check_flag("shuffle", config.shuffle, err));
     SVIT_TRY(check_flag("augment", config.augment, err));
     SVIT_TRY(sv_check_range(TYPE, "prefetch", config.prefetch, 0, PREFETCH_LIMIT, err));
+    SVIT_TRY(sv_config_check_reserved(config.reserved, TYPE, err));
     *out = config;
     return SVIT_OK;
 }

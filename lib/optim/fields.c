@@ -142,5 +142,6 @@ svit_status sv_optim_config_import(svit_optimizer_config *own, const svit_optimi
     if (config)
         SVIT_TRY(
             sv_config_import(own, sizeof *own, config, sizeof *own, "svit_optimizer_config", err));
+    SVIT_TRY(sv_config_check_reserved(own->reserved, "svit_optimizer_config", err));
     return sv_optim_config_check(own, err);
 }

@@ -4,14 +4,9 @@
 #include "base/config.h"
 #include "kernels/gemm.h"
 
-#include <stddef.h>
 #include <string.h>
 
-enum {
-    BATCH_LIMIT = 65536,
-    SIDE_LIMIT = 8192,
-    CONFIG_LEAST = offsetof(svit_session_config, memory)
-};
+enum { BATCH_LIMIT = 65536, SIDE_LIMIT = 8192, CONFIG_LEAST = sizeof(svit_session_config) };
 
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size)
 {
@@ -46,7 +41,7 @@ static svit_status check_config(const svit_session_config *config, svit_error *e
                        "memory is %d; SVIT_MEMORY_STORE (0), SVIT_MEMORY_RECOMPUTE_BLOCKS (1) and "
                        "SVIT_MEMORY_RECOMPUTE_STAGES (2) are accepted",
                        (int)config->memory);
-    return SVIT_OK;
+    return sv_config_check_reserved(config->reserved, "svit_session_config", err);
 }
 
 static svit_status take_memory(svit_session *session, svit_error *err)

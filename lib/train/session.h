@@ -67,6 +67,14 @@ sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer);
 /* The bodies of svit_forward and svit_backward: arguments are checked, numbers are real. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);
 
+/* svit_forward over images of which the first is number `first` to the caller: messages count from
+ * there. Arguments are valid but for n and the values of nhwc. */
+svit_status sv_session_forward_from(svit_session *session, const float *nhwc, size_t n,
+                                    size_t first, float *logits, svit_error *err);
+
+/* Makes the session forget its last forward, as if it had not been: one of training counts down. */
+void sv_session_undo_forward(svit_session *session, int training);
+
 /* The last attention block, its heads and tokens; NULL where there is none. */
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens);

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <string.h>
 
-enum { CONFIG_LEAST = offsetof(svit_trainer_config, memory) };
+enum { CONFIG_LEAST = sizeof(svit_trainer_config) };
 
 static svit_trainer_config defaults(void)
 {

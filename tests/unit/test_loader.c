@@ -450,6 +450,10 @@ START_TEST(test_wrong_arguments_of_loaders_are_named)
     REFUSED(prefetch, 17, "prefetch is 17; 0..16");
     REFUSED(struct_size, 8, "struct_size");
 #undef REFUSED
+    svit_loader_config later = good;
+    later.reserved = 1;
+    FAILS(svit_loader_create(&loader, own->dataset, &own->pipeline, &later, err), SVIT_E_VERSION,
+          "reserved of svit_loader_config is 1");
     svit_pipeline_config wrong = own->pipeline;
     wrong.scale = 0;
     FAILS(svit_loader_create(&loader, own->dataset, &wrong, &good, err), SVIT_E_ARGUMENT, "scale");
