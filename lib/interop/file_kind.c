@@ -39,7 +39,7 @@ static bool is_space(uint8_t byte)
 static bool is_text(const uint8_t *start, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
-        if (start[i] == 0x7f || (start[i] < 0x20 && !is_space(start[i])))
+        if (start[i] >= 0x7f || (start[i] < 0x20 && !is_space(start[i])))
             return false;
     return bytes > 0;
 }
