@@ -31,11 +31,6 @@ static void check_options(const patches_options *self, const struct argp_state *
         argp_error(state, "--out FILE.png is needed");
     if (self->size % self->patch != 0)
         argp_error(state, "--patch: %zu does not divide --size, %zu", self->patch, self->size);
-    if (self->spt && self->patch % 2 != 0)
-        argp_error(state,
-                   "--patch: %zu is odd; with --spt, which moves by half a patch, even "
-                   "numbers are accepted",
-                   self->patch);
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state)

@@ -228,12 +228,12 @@ static svit_status open_folder(data_parts *out, struct program *self, const data
     int apart = path_is_folder(train) && path_is_folder(test);
     if (apart && (wanted & WANT_TEST))
         TRY(svit_dataset_folder(&out->split[SVIT_SPLIT_TEST], self->context, test, height, width,
-                                &self->err));
+                                SVIT_SOURCE_NEAREST, &self->err));
     if (apart && !(wanted & ~(unsigned)WANT_TEST))
         return SVIT_OK;
     svit_dataset *whole = NULL;
     TRY(svit_dataset_folder(&whole, self->context, apart ? train : folder, height, width,
-                            &self->err));
+                            SVIT_SOURCE_NEAREST, &self->err));
     size_t part = (size_t)((double)svit_dataset_count(whole) * option->val_fraction);
     svit_status status = split_by_seed(out, self, whole, part, apart ? 0 : part, wanted);
     if (status == SVIT_OK && apart && out->split[SVIT_SPLIT_TEST])

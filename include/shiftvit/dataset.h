@@ -2,7 +2,7 @@
 #ifndef SHIFTVIT_DATASET_H
 #define SHIFTVIT_DATASET_H
 
-#include <shiftvit/context.h>
+#include <shiftvit/pipeline.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,12 +29,15 @@ SVIT_API svit_status svit_dataset_cifar100(svit_dataset **out, svit_context *con
                                            const char *folder, int32_t split, int32_t labels,
                                            svit_error *err);
 
-/* A folder of pictures, one subfolder a class (classes in byte order of their names), *.jpg,
- * *.jpeg and *.png in byte order of theirs. Pictures are decoded when they are read and brought to
- * height x width by nearest neighbour. SVIT_E_FORMAT: no subfolder, or none with a picture. */
+/* A folder of images. A class is a subfolder with at least one image in it, *.jpg, *.jpeg or *.png;
+ * classes, and images in them, are in byte order of their names; names that begin with a dot are
+ * left out. Images are decoded when they are read and brought to height x width, 1..16384, by the
+ * source step `filter`: SVIT_SOURCE_* (pipeline.h). svit_dataset_verify finds those that cannot be.
+ * SVIT_E_IO names a folder that cannot be listed; SVIT_E_FORMAT: no class, or the name of a class
+ * or of an image that is not UTF-8, in which the message has \xHH for bytes. */
 SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *context,
                                          const char *folder, size_t height, size_t width,
-                                         svit_error *err);
+                                         int32_t filter, svit_error *err);
 
 /* The caller's arrays rgb[count, height, width, 3] and labels[count], borrowed until the dataset
  * and all loaders over it are freed. SVIT_E_ARGUMENT names a label out of range. */

@@ -40,6 +40,16 @@ SVIT_API svit_status svit_resize_nearest_u8(const uint8_t *in, size_t height, si
                                             uint8_t *out, size_t out_height, size_t out_width,
                                             svit_error *err);
 
+/* Bilinear with antialiasing: where an axis shrinks, the triangle is widened by its scale, so that
+ * every pixel of the input counts. Each axis is scaled by itself. The same bytes as
+ * Image.resize((out_width, out_height), BILINEAR) of Pillow up to version 12; 13 may differ by one
+ * level where one axis shrinks and the other grows. in[height, width, 3] to
+ * out[out_height, out_width, 3], not the same array, sides 1..16384. SVIT_E_ARGUMENT;
+ * SVIT_E_MEMORY, since tables are made in the context's memory. */
+SVIT_API svit_status svit_resize_antialias_u8(svit_context *context, const uint8_t *in,
+                                              size_t height, size_t width, uint8_t *out,
+                                              size_t out_height, size_t out_width, svit_error *err);
+
 /* Bilinear, half-pixel centres, edges clamped, no antialias, as keras.layers.Resizing.
  * in[height, width, channels] to out[out_height, out_width, channels]; channels 1..1024. */
 SVIT_API svit_status svit_resize_bilinear_f32(const float *in, size_t height, size_t width,
@@ -66,8 +76,8 @@ SVIT_API svit_status svit_affine_zoom(double height_factor, double width_factor,
 
 /* Cuts a picture into patches, tokens in row-major order: in[height, width, channels] to
  * out[tokens, patch, patch, copies, channels], `patch` pixels a side, 1..256, dividing height and
- * width. `spt` 0: one copy, the picture. 1, with an even patch: five copies, as shifted patch
- * tokenization has them, the picture and its diagonal moves by half a patch, 0 where nothing comes
+ * width. `spt` 0: one copy, the image. 1: five copies, as shifted patch tokenization has them, the
+ * image and its diagonal moves by half a patch (an odd patch: rounded down), 0 where nothing comes
  * in, in the order `spt_order`: SVIT_SPT_SEED or SVIT_SPT_PAPER (model.h). Not the same array.
  * Lee, Lee, Song 2021. */
 SVIT_API svit_status svit_patches_f32(const float *in, size_t height, size_t width, size_t channels,

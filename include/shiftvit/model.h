@@ -47,7 +47,7 @@ enum {
 
 enum {
     SVIT_TOKENIZER_PATCH = 0, /* patches, then a linear layer */
-    SVIT_TOKENIZER_SPT = 1    /* shifted patch tokenization (Lee, Lee, Song 2021) */
+    SVIT_TOKENIZER_SPT = 1    /* shifted patch tokenization (Lee, Lee, Song 2021); any patch size */
 };
 enum {
     SVIT_SPT_SEED = 0, /* copies: original, left-up, left-down, right-up, right-down */

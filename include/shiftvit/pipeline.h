@@ -14,14 +14,23 @@ enum {
     SVIT_EVALUATE_KEEP = 1 /* the resized picture is the output (today's Keras) */
 };
 
-/* Pictures are brought to source size (nearest neighbour, only where they differ from it), then
- * resized bilinearly to resize_height x resize_width. Training then takes a random crop of the
- * output size, mirrors it with flip_probability, rotates and zooms it, filling by reflection;
- * evaluation does as `evaluation` says. Last,
- * value = (byte * scale - mean[channel]) / sqrt(variance[channel]).
- * The Keras ShiftViT example: 32 -> 52 -> crop 48, flip 0.5, scale 1/255, mean 0, variance 1. The
- * Keras ViT example: 32 -> 72, no crop, flip 0.5, rotation 0.02, zoom 0.2, the training set's mean
- * and variance. */
+/* The source step: how an image whose size differs from source_height x source_width is brought to
+ * that size. An image that has it already is taken as it is. */
+enum {
+    SVIT_SOURCE_NEAREST = 0,     /* each axis is stretched by nearest neighbour */
+    SVIT_SOURCE_SHORTER_SIDE = 1 /* both axes are scaled alike, by bilinear resizing with
+                                    antialiasing (as Pillow's), so that the image just covers the
+                                    source size (a square one: the shorter side becomes it); then
+                                    the middle is kept */
+};
+
+/* Images are brought to source size as `source_filter` says, then resized bilinearly to
+ * resize_height x resize_width. Training then takes a random crop of the output size, mirrors it
+ * with flip_probability, rotates and zooms it, filling by reflection; evaluation does as
+ * `evaluation` says. Last, value = (byte * scale - mean[channel]) / sqrt(variance[channel]). The
+ * Keras ShiftViT example: 32 -> 52 -> crop 48, flip 0.5, scale 1/255, mean 0, variance 1. The Keras
+ * ViT example: 32 -> 72, no crop, flip 0.5, rotation 0.02, zoom 0.2, the training set's mean and
+ * variance. */
 typedef struct svit_pipeline_config {
     uint32_t struct_size;   /* sizeof(svit_pipeline_config) */
     uint32_t source_height; /* pixels, 1..8192, as all sizes here */
@@ -40,6 +49,8 @@ typedef struct svit_pipeline_config {
     double rotation;         /* [0, 1]: training turns by up to so many circles either way */
     double zoom;             /* [0, 1): training zooms height and width, each by a factor of its
                                 own in 1 - zoom..1 + zoom; positive zooms out */
+    int32_t source_filter;   /* SVIT_SOURCE_*; NEAREST unless set, also in files that name none */
+    uint32_t reserved;       /* 0; another value is SVIT_E_VERSION */
 } svit_pipeline_config;
 
 /* Fills `config` with the pipeline of the Keras ShiftViT example. */
@@ -58,7 +69,14 @@ SVIT_API svit_status svit_pipeline_config_to_json(const svit_pipeline_config *co
 SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *config,
                                                    size_t *height, size_t *width, svit_error *err);
 
-/* Applies the evaluation pipeline to n pictures rgb[n, height, width, 3] into
+/* Applies the source step alone to an image rgb[height, width, 3], sides 1..16384, into
+ * out[source_height, source_width, 3], another array: what training and evaluation see of it before
+ * they resize it. SVIT_E_ARGUMENT; SVIT_E_MEMORY. Any thread. */
+SVIT_API svit_status svit_pipeline_source(svit_context *context, const svit_pipeline_config *config,
+                                          const uint8_t *rgb, size_t height, size_t width,
+                                          uint8_t *out, svit_error *err);
+
+/* Applies the evaluation pipeline, source step included, to n images rgb[n, height, width, 3] into
  * out[n, evaluation height, evaluation width, 3]. Any thread. */
 SVIT_API svit_status svit_pipeline_evaluate(svit_context *context,
                                             const svit_pipeline_config *config, const uint8_t *rgb,

@@ -10,7 +10,7 @@
 
 enum { COPIES = 5, PATCH_LIMIT = 256 };
 
-/* Where the pixels of a copy come from, in halves of a patch: left-up is (+1, +1). */
+/* Where the pixels of a copy come from, in units of patch / 2 pixels: left-up is (+1, +1). */
 typedef struct shift {
     int down;
     int right;
@@ -64,11 +64,6 @@ static svit_status check_patch(const char *where, const picture *from, size_t pa
     if (spt != 0 && spt != 1)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: spt is %d; 0 and 1 are accepted", where,
                        (int)spt);
-    if (spt && patch % 2 != 0)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: patch is %zu; with spt, even ones are accepted, since copies move by "
-                       "half a patch",
-                       where, patch);
     if (spt_order != SVIT_SPT_SEED && spt_order != SVIT_SPT_PAPER)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: spt_order is %d; SVIT_SPT_SEED (0) and SVIT_SPT_PAPER (1) are accepted",

@@ -1,8 +1,9 @@
-/* Joining paths, and reading class names. */
+/* Joining paths, checking names, and reading class names. */
 #include "data/path.h"
 
 #include "base/file.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *folder,
@@ -18,6 +19,61 @@ svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *
     memcpy(path + front + 1, name, back + 1);
     *out = path;
     return SVIT_OK;
+}
+
+/* Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none. Overlong
+ * forms, surrogates and what lies above U+10FFFF are none. */
+static size_t utf8_length(const unsigned char *text)
+{
+    unsigned lead = text[0];
+    if (lead < 0x80)
+        return 1;
+    size_t length = lead >= 0xc2 && lead < 0xe0   ? 2
+                    : lead >= 0xe0 && lead < 0xf0 ? 3
+                    : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                  : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
+    bool beyond = (lead == 0xed && text[1] >= 0xa0) || (lead == 0xf4 && text[1] >= 0x90);
+    return overlong || beyond ? 0 : length;
+}
+
+/* Copies `name` with \xHH for control characters and for bytes that are no UTF-8, cut to fit. */
+static void name_escape(char *out, size_t capacity, const char *name)
+{
+    static const char DIGITS[] = "0123456789abcdef";
+    const unsigned char *in = (const unsigned char *)name;
+    size_t used = 0;
+    while (*in && used + 5 <= capacity) {
+        size_t length = utf8_length(in);
+        if (length > 0 && *in >= 0x20 && *in != 0x7f) {
+            memcpy(out + used, in, length);
+            used += length;
+            in += length;
+            continue;
+        }
+        out[used++] = '\\';
+        out[used++] = 'x';
+        out[used++] = DIGITS[*in >> 4];
+        out[used++] = DIGITS[*in & 15];
+        in++;
+    }
+    out[used] = '\0';
+}
+
+svit_status sv_name_check(const char *folder, const char *name, svit_error *err)
+{
+    const unsigned char *at = (const unsigned char *)name;
+    size_t length = 1;
+    while (*at && (length = utf8_length(at)) > 0)
+        at += length;
+    if (!*at)
+        return SVIT_OK;
+    char text[120];
+    name_escape(text, sizeof text, name);
+    return sv_fail(err, SVIT_E_FORMAT, "'%s', in '%s', is no UTF-8 name; rename it", text, folder);
 }
 
 void sv_class_names_free(const sv_allocator *allocator, char **names, size_t count)

@@ -27,6 +27,7 @@ svit_pipeline_config sv_pipeline_config_default(void)
         .variance = {1, 1, 1},
         .rotation = 0,
         .zoom = 0,
+        .source_filter = SVIT_SOURCE_NEAREST,
     };
 }
 
@@ -39,10 +40,12 @@ svit_pipeline_config sv_pipeline_config_default(void)
         SV_FIELD(svit_pipeline_config, field, REAL), __VA_ARGS__                                   \
     }
 
-/* The filter is there for other readers of model files: it is the only one. */
+/* The resize's filter is there for other readers of model files: it is the only one. */
 static const sv_field FIELDS[] = {
     SIDE(source_height),
     SIDE(source_width),
+    {SV_FIELD(svit_pipeline_config, source_filter, WORD),
+     .words = {[SVIT_SOURCE_NEAREST] = "nearest", [SVIT_SOURCE_SHORTER_SIDE] = "shorter-side"}},
     SIDE(resize_height),
     SIDE(resize_width),
     {.name = "filter", .kind = SV_FIELD_CONSTANT, .words = {"bilinear"}},
@@ -76,6 +79,7 @@ static svit_status check_crop(const char *side, uint32_t resize, uint32_t output
 
 svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err)
 {
+    SVIT_TRY(sv_config_check_reserved(config->reserved, sv_pipeline_fields.type, err));
     SVIT_TRY(sv_fields_check(&sv_pipeline_fields, config, err));
     SVIT_TRY(check_crop("height", config->resize_height, config->output_height, err));
     return check_crop("width", config->resize_width, config->output_width, err);

@@ -1,12 +1,16 @@
-/* Plans of pipelines. Resizing is separable and comes before normalising, which is linear, so bytes
- * are normalised by a table as they are read, then mixed along a line, then lines are mixed. Lines
- * are made when they are asked for and two are kept: only what a crop shows is ever computed. */
+/* Plans of pipelines. The source step by nearest neighbour is part of the tables; the one by the
+ * shorter side makes an image of its own in the scratch, which the rest then reads. Resizing is
+ * separable and comes before normalising, which is linear, so bytes are normalised by a table as
+ * they are read, then mixed along a line, then lines are mixed. Lines are made when they are asked
+ * for and two are kept: only what a crop shows is ever computed. */
 #include "data/pipeline_plan.h"
 
 #include "base/random.h"
 #include "data/affine.h"
+#include "data/antialias.h"
 #include "data/axis.h"
 #include "data/checks.h"
+#include "data/source.h"
 
 #include <math.h>
 
@@ -14,8 +18,9 @@ enum { BYTES = 256 };
 
 struct sv_pipeline {
     svit_pipeline_config config;
-    size_t width;         /* of pictures that come in */
-    uint32_t *row;        /* [source_height] the picture's row behind a row of the source size */
+    sv_antialias *source; /* of images that are not of the source size; NULL: nearest neighbour */
+    size_t width;         /* of images that the tables below read */
+    uint32_t *row;        /* [source_height] the image's row behind a row of the source size */
     sv_tap *down;         /* [resize_height] in rows of the source size */
     sv_tap *across;       /* [resize_width] in bytes of a picture's row */
     sv_tap *down_again;   /* [output_height], and across_again [output_width] in floats of a row: */
@@ -102,7 +107,16 @@ svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
         return sv_fail_memory(err, sizeof *plan, "a pipeline");
     *plan = (sv_pipeline){.config = *config, .width = width};
     value_table(plan);
-    svit_status status = tables_create(plan, allocator, height, err);
+    svit_status status = SVIT_OK;
+    if (sv_source_is_antialias(config->source_filter, height, width, config->source_height,
+                               config->source_width)) {
+        status = sv_antialias_create(&plan->source, allocator, height, width, config->source_height,
+                                     config->source_width, true, err);
+        height = config->source_height;
+        plan->width = config->source_width;
+    }
+    if (status == SVIT_OK)
+        status = tables_create(plan, allocator, height, err);
     if (status != SVIT_OK) {
         sv_pipeline_free(allocator, plan);
         return status;
@@ -121,6 +135,7 @@ void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan)
     sv_release(allocator, plan->across, config->resize_width * sizeof(sv_tap));
     sv_release(allocator, plan->down, config->resize_height * sizeof(sv_tap));
     sv_release(allocator, plan->row, config->source_height * sizeof *plan->row);
+    sv_antialias_free(allocator, plan->source);
     sv_release(allocator, plan, sizeof *plan);
 }
 
@@ -147,12 +162,37 @@ static size_t line_elements(const svit_pipeline_config *config)
     return 5 * SV_RGB * (size_t)config->resize_width;
 }
 
-/* The lines, then a whole picture where pictures are turned or zoomed. */
+/* The lines, then a whole image where images are turned or zoomed. */
+static size_t resize_elements(const svit_pipeline_config *config)
+{
+    size_t image = SV_RGB * (size_t)config->output_height * config->output_width;
+    return line_elements(config) + (is_affine(config) ? image : 0);
+}
+
+/* Bytes of an image of the source size, so that what follows is aligned for floats. */
+static size_t source_bytes(const svit_pipeline_config *config)
+{
+    size_t bytes = SV_RGB * (size_t)config->source_height * config->source_width;
+    return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+}
+
+/* Where there is a source step of its own, its image and its scratch stand behind the rest. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan)
 {
-    const svit_pipeline_config *config = &plan->config;
-    size_t picture = SV_RGB * (size_t)config->output_height * config->output_width;
-    return line_elements(config) + (is_affine(config) ? picture : 0);
+    size_t bytes = 0;
+    if (plan->source)
+        bytes = source_bytes(&plan->config) + sv_antialias_scratch(plan->source);
+    return resize_elements(&plan->config) + (bytes + sizeof(float) - 1) / sizeof(float);
+}
+
+/* The image that the tables read: `rgb` itself, or what the source step makes of it. */
+static const uint8_t *source_image(const sv_pipeline *plan, const uint8_t *rgb, float *scratch)
+{
+    if (!plan->source)
+        return rgb;
+    uint8_t *image = (uint8_t *)(scratch + resize_elements(&plan->config));
+    sv_antialias_run(plan->source, image, rgb, image + source_bytes(&plan->config));
+    return image;
 }
 
 static line_pair line_pair_start(float *first, float *second)
@@ -254,6 +294,7 @@ static const float *resized_again_line(passage *job, size_t y)
 void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rgb, float *scratch)
 {
     const svit_pipeline_config *config = &plan->config;
+    rgb = source_image(plan, rgb, scratch);
     passage job = passage_start(plan, rgb, 0, config->resize_width, false, scratch);
     size_t row = sv_pipeline_width(plan, false) * SV_RGB;
     if (config->evaluation == SVIT_EVALUATE_KEEP) {
@@ -307,6 +348,7 @@ static void crop_and_mirror(const sv_pipeline *plan, float *out, const uint8_t *
                             const sv_augmentation *drawn, float *scratch)
 {
     const svit_pipeline_config *config = &plan->config;
+    rgb = source_image(plan, rgb, scratch);
     passage job =
         passage_start(plan, rgb, drawn->left, config->output_width, drawn->mirror, scratch);
     size_t row = config->output_width * (size_t)SV_RGB;

@@ -56,9 +56,9 @@ void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_map *map,
         }
 }
 
-/* Where each copy of shifted patch tokenization reads: in[y + down * half, x + right * half]. The
- * original, left-up, left-down, right-up, right-down; the paper's code has the last four reversed
- * by pairs: right-down, left-down, right-up, left-up. */
+/* Where each copy of shifted patch tokenization reads: in[y + down * half, x + right * half], where
+ * half is size / 2, rounded down. The original, left-up, left-down, right-up, right-down; the
+ * paper's code has the last four reversed by pairs: right-down, left-down, right-up, left-up. */
 enum { COPY_COUNT = 5, RGB = 3 };
 static const int COPIES[2][COPY_COUNT][2] = {{{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
                                              {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};

@@ -47,13 +47,7 @@ static svit_status check_side(const svit_model_config *config, const char *field
 static svit_status check_patches(const svit_model_config *config, svit_error *err)
 {
     SVIT_TRY(check_side(config, "input_height", config->input_height, err));
-    SVIT_TRY(check_side(config, "input_width", config->input_width, err));
-    if (config->tokenizer == SVIT_TOKENIZER_SPT && config->patch_size % 2 != 0)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "patch_size is %u; with tokenizer 'spt' it is even: copies are shifted by "
-                       "half of it",
-                       config->patch_size);
-    return SVIT_OK;
+    return check_side(config, "input_width", config->input_width, err);
 }
 
 static svit_status check_heads(const svit_model_config *config, svit_error *err)

@@ -11,7 +11,7 @@ typedef struct recipe {
     double learning_rate, lr_start, epsilon, weight_decay, clip_norm;
     uint32_t decay_exclude;
     uint32_t source, resize, output; /* pixels a side */
-    int32_t per_batch;
+    int32_t per_batch, source_filter;
     double rotation, zoom, scale;
     double mean[3], deviation[3];
 } recipe;
@@ -43,6 +43,7 @@ static const recipe IMAGENET = {.epochs = 300,
                                 .clip_norm = 5,
                                 .decay_exclude = SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM,
                                 .source = 256,
+                                .source_filter = SVIT_SOURCE_SHORTER_SIDE,
                                 .resize = 256,
                                 .output = 224,
                                 .scale = 1.0 / 255,
@@ -143,6 +144,7 @@ static svit_status give_pipeline(svit_pipeline_config *out, size_t size, const r
     own.resize_height = own.resize_width = from->resize;
     own.output_height = own.output_width = from->output;
     own.per_batch = from->per_batch;
+    own.source_filter = from->source_filter;
     own.rotation = from->rotation;
     own.zoom = from->zoom;
     own.scale = from->scale;

@@ -180,6 +180,10 @@ static bool can_flush(void)
  * program's own arithmetic knows them still. */
 START_TEST(test_no_gradient_is_below_the_smallest_normal_number)
 {
+    if (!can_flush()) {
+        skip_check("this CPU, or what runs its programs, keeps subnormal numbers");
+        return;
+    }
     static float gradients[NUMBERS_MOST];
     size_t count = find_gradients(gradients, 0x1p-125f), normal = 0;
     for (size_t i = 0; i < count; i++) {
@@ -224,10 +228,7 @@ static Suite *extremes_suite(void)
     tcase_add_test(all, test_black_pictures_train);
     tcase_add_loop_test(all, test_a_forward_that_overflows_names_the_image, 0, 2);
     tcase_add_test(all, test_an_attention_forward_that_overflows_names_the_image);
-    if (can_flush())
-        tcase_add_test(all, test_no_gradient_is_below_the_smallest_normal_number);
-    else
-        printf("skipped checks: 1\n");
+    tcase_add_test(all, test_no_gradient_is_below_the_smallest_normal_number);
     tcase_add_test(all, test_rounding_of_the_program_does_not_matter);
     suite_add_tcase(suite, all);
     return suite;

@@ -55,6 +55,13 @@ static const char *const CONFIGS[] = {
                    "\"drop_path\":0.1,\"drop_path_rule\":\"constant\"}",
     VIT WIDE_HEADS ",\"head_units\":[9],\"pool\":\"mean\",\"dropout\":0,"
                    "\"attention_dropout\":0,\"head_dropout\":0}",
+    /* Odd patches with shifted copies, which move by half a patch, rounded down. */
+    "{\"architecture\":\"vit\",\"input_height\":9,\"input_width\":15,\"patch_size\":3,"
+    "\"dim\":12,\"depth\":1,\"mlp_dim\":14,\"num_classes\":4" TWO_HEADS ",\"head_units\":[10],"
+    "\"tokenizer\":\"spt\",\"attention\":\"lsa\"}",
+    "{\"architecture\":\"vit\",\"input_height\":10,\"input_width\":15,\"patch_size\":5,"
+    "\"dim\":12,\"depth\":1,\"mlp_dim\":14,\"num_classes\":4" TWO_HEADS ",\"head_units\":[],"
+    "\"tokenizer\":\"spt\",\"spt_order\":\"paper\",\"pool\":\"class_token\"}",
     /* 462 tokens: several blocks of queries. */
     "{\"architecture\":\"vit\",\"input_height\":88,\"input_width\":84,\"patch_size\":4,"
     "\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":3,\"mlp_dim\":5,\"head_units\":[],"

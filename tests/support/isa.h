@@ -1,31 +1,22 @@
-/* Tests of kernels that run once for every instruction set that this CPU has. */
+/* Tests of kernels run once for every instruction set; one that the CPU lacks is skipped. */
 #ifndef TEST_ISA_H
 #define TEST_ISA_H
 
 #include "kernels/kernels.h"
+#include "suite.h"
 
-#include <check.h>
-#include <stdio.h>
-
-/* Instruction sets that kernels are compiled for, and those of them that run here. */
-enum { KERNEL_SETS = SV_ISA_AVX512 + 1 };
-
-static inline int kernels_that_run(void)
+static inline const sv_kernels *kernels_number(int number)
 {
-    int best = (int)sv_cpu_isa();
-    return best < KERNEL_SETS ? best + 1 : KERNEL_SETS;
+    if (number <= (int)sv_cpu_isa())
+        return sv_kernels_for((sv_isa)number);
+    skip_check(sv_isa_name((sv_isa)number));
+    return NULL;
 }
 
-/* Adds a test that runs once for each instruction set of this CPU. Those that it lacks are counted
- * in the log as skipped; tests/run.sh adds them up. */
-#define add_kernel_test(cases, test)                                                               \
-    do {                                                                                           \
-        tcase_add_loop_test(cases, test, 0, kernels_that_run());                                   \
-        if (kernels_that_run() < KERNEL_SETS)                                                      \
-            printf("skipped checks: %d\n", KERNEL_SETS - kernels_that_run());                      \
-    } while (0)
-
-/* The kernels of a round of such a test. */
-#define KERNELS(name) const sv_kernels *name = sv_kernels_for((sv_isa)_i)
+/* The kernels of a loop test's round, or the end of the test. */
+#define KERNELS(name)                                                                              \
+    const sv_kernels *name = kernels_number(_i);                                                   \
+    if (!name)                                                                                     \
+    return
 
 #endif

@@ -312,8 +312,6 @@ static const struct {
      "attention_dropout is 1"},
     {"{\"architecture\":\"vit\",\"head_dropout\":-0.5}", SVIT_E_ARGUMENT, "head_dropout is -0.5"},
     {"{\"architecture\":\"vit\",\"init\":\"zero\"}", SVIT_E_ARGUMENT, "init is 'zero'"},
-    {"{\"architecture\":\"vit\",\"tokenizer\":\"spt\",\"patch_size\":9}", SVIT_E_ARGUMENT,
-     "patch_size is 9; with tokenizer 'spt' it is even"},
     {"{\"architecture\":\"vit\",\"classifier\":false,\"head_units\":[],\"num_classes\":100}",
      SVIT_E_ARGUMENT, "num_classes is 100"},
     {"{\"architecture\":\"vit\",\"classifier\":false,\"head_units\":[],\"dim\":65536}",

@@ -21,7 +21,14 @@ START_TEST(test_classes_and_pictures_are_in_byte_order)
     subfolder_make(&folder, "b");
     subfolder_make(&folder, "a");
     subfolder_make(&folder, "Z");
-    subfolder_make(&folder, "empty");
+    subfolder_make(&folder, "aa-empty");
+    subfolder_make(&folder, "zz-no-images");
+    file_write(&folder, "zz-no-images/notes.txt", "no image", 8);
+    subfolder_make(&folder, ".hidden");
+    plain_write(context, &folder, ".hidden/p.png", 50, 4, 4);
+    subfolder_make(&folder, "ab-of-hidden-files");
+    file_write(&folder, "ab-of-hidden-files/.p.png", "hidden", 6);
+    file_write(&folder, "a/._10.png", "hidden", 6);
     subfolder_make(&folder, "a/c.png"); /* a folder, whatever its name says */
     plain_write(context, &folder, "a/10.png", 10, 8, 8);
     plain_write(context, &folder, "a/9.png", 9, 2, 64);
@@ -30,14 +37,15 @@ START_TEST(test_classes_and_pictures_are_in_byte_order)
     file_write(&folder, "a/notes.txt", "no picture", 10);
     plain_write(context, &folder, "stray.png", 40, 4, 4);
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 6, err));
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 6, SVIT_SOURCE_NEAREST, err));
     ck_assert_uint_eq(svit_dataset_count(dataset), 4);
     ck_assert_uint_eq(svit_dataset_height(dataset), 4);
     ck_assert_uint_eq(svit_dataset_width(dataset), 6);
-    ck_assert_uint_eq(svit_dataset_classes(dataset), 4);
-    const char *const names[] = {"Z", "a", "b", "empty"};
-    for (size_t i = 0; i < 4; i++)
+    ck_assert_uint_eq(svit_dataset_classes(dataset), 3);
+    const char *const names[] = {"Z", "a", "b"};
+    for (size_t i = 0; i < 3; i++)
         ck_assert_str_eq(svit_dataset_class_name(dataset, i), names[i]);
+    ck_assert_ptr_null(svit_dataset_class_name(dataset, 3));
     const struct {
         int32_t label;
         uint8_t value;
@@ -69,7 +77,7 @@ START_TEST(test_pictures_are_brought_to_size_by_nearest_neighbour)
     WORKS(svit_image_write_png(context, path_in(&folder, "only/p.png"), rgb, 50, 37, err));
     WORKS(svit_resize_nearest_u8(rgb, 50, 37, wanted, 32, 32, err));
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_folder(&dataset, context, folder.path, 32, 32, err));
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 32, 32, SVIT_SOURCE_NEAREST, err));
     int32_t label = -1;
     WORKS(svit_dataset_sample(dataset, 0, got, &label, err));
     ck_assert_mem_eq(got, wanted, sizeof got);
@@ -85,21 +93,23 @@ START_TEST(test_folders_that_are_no_dataset_are_refused)
     svit_context *context = context_counting(&held);
     test_folder folder = folder_make();
     svit_dataset *dataset = NULL;
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, err), SVIT_E_FORMAT,
-          "0 subfolders");
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+          SVIT_E_FORMAT, "no subfolder of");
     file_write(&folder, "file.png", "x", 1);
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, err), SVIT_E_FORMAT,
-          "0 subfolders");
-    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "file.png"), 4, 4, err),
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+          SVIT_E_FORMAT, "no subfolder of");
+    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "file.png"), 4, 4,
+                              SVIT_SOURCE_NEAREST, err),
           SVIT_E_IO, "file.png");
-    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "none"), 4, 4, err), SVIT_E_IO,
-          "none");
+    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "none"), 4, 4,
+                              SVIT_SOURCE_NEAREST, err),
+          SVIT_E_IO, "none");
     subfolder_make(&folder, "a");
     file_write(&folder, "a/readme", "x", 1);
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, err), SVIT_E_FORMAT,
-          "no subfolder");
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+          SVIT_E_FORMAT, "no subfolder");
     file_write(&folder, "a/empty.jpg", "", 0);
-    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, err));
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err));
     uint8_t rgb[48];
     int32_t label = -1;
     FAILS(svit_dataset_sample(dataset, 0, rgb, &label, err), SVIT_E_FORMAT, "a/empty.jpg");
@@ -107,13 +117,16 @@ START_TEST(test_folders_that_are_no_dataset_are_refused)
     ck_assert_int_eq(unlink(path_in(&folder, "a/empty.jpg")), 0);
     FAILS(svit_dataset_sample(dataset, 0, rgb, &label, err), SVIT_E_IO, "a/empty.jpg");
     svit_dataset_free(dataset);
-    FAILS(svit_dataset_folder(NULL, context, folder.path, 4, 4, err), SVIT_E_ARGUMENT, "out");
-    FAILS(svit_dataset_folder(&dataset, NULL, folder.path, 4, 4, err), SVIT_E_ARGUMENT, "context");
-    FAILS(svit_dataset_folder(&dataset, context, NULL, 4, 4, err), SVIT_E_ARGUMENT, "folder");
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 0, 4, err), SVIT_E_ARGUMENT,
-          "height is 0");
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 16385, err), SVIT_E_ARGUMENT,
-          "width is 16385");
+    FAILS(svit_dataset_folder(NULL, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+          SVIT_E_ARGUMENT, "out");
+    FAILS(svit_dataset_folder(&dataset, NULL, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+          SVIT_E_ARGUMENT, "context");
+    FAILS(svit_dataset_folder(&dataset, context, NULL, 4, 4, SVIT_SOURCE_NEAREST, err),
+          SVIT_E_ARGUMENT, "folder");
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 0, 4, SVIT_SOURCE_NEAREST, err),
+          SVIT_E_ARGUMENT, "height is 0");
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 16385, SVIT_SOURCE_NEAREST, err),
+          SVIT_E_ARGUMENT, "width is 16385");
     svit_context_free(context);
     ck_assert_int_eq(held, 0);
     folder_remove(&folder);

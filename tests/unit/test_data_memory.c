@@ -47,7 +47,8 @@ static svit_status read_folder(svit_context *context, const test_folder *folder,
     svit_dataset *part = NULL;
     uint8_t rgb[8 * 8 * 3];
     int32_t label;
-    svit_status status = svit_dataset_folder(&dataset, context, folder->path, 8, 8, err);
+    svit_status status =
+        svit_dataset_folder(&dataset, context, folder->path, 8, 8, SVIT_SOURCE_NEAREST, err);
     if (status == SVIT_OK)
         status = svit_dataset_select(&part, dataset, (const size_t[]){0}, 1, err);
     if (status == SVIT_OK)
@@ -85,7 +86,8 @@ static svit_status load_batches(svit_context *context, const test_folder *folder
     static float images[48 * 48 * 3];
     int32_t labels[1];
     size_t n = 0;
-    svit_status status = svit_dataset_folder(&dataset, context, folder->path, 8, 8, err);
+    svit_status status =
+        svit_dataset_folder(&dataset, context, folder->path, 8, 8, SVIT_SOURCE_NEAREST, err);
     if (status == SVIT_OK)
         status = svit_loader_create(&loader, dataset, &pipeline, &config, err);
     for (int i = 0; status == SVIT_OK && i < 2; i++)

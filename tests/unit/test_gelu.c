@@ -87,9 +87,9 @@ static Suite *gelu_suite(void)
 {
     Suite *suite = suite_create("gelu");
     TCase *all = tcase_create("all");
-    add_kernel_test(all, test_gelu_is_exact_to_its_last_place);
-    add_kernel_test(all, test_derivative_of_gelu_is_exact_to_its_last_place);
-    add_kernel_test(all, test_gelu_of_what_is_not_finite_is_not);
+    tcase_add_loop_test(all, test_gelu_is_exact_to_its_last_place, 0, 3);
+    tcase_add_loop_test(all, test_derivative_of_gelu_is_exact_to_its_last_place, 0, 3);
+    tcase_add_loop_test(all, test_gelu_of_what_is_not_finite_is_not, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -56,6 +56,11 @@ static const subject SUBJECTS[] = {
      "\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[9],\"pool\":\"mean\","
      "\"attention_dropout\":0,\"head_dropout\":0" PLAIN "}",
      0, 40},
+    /* Odd patches with shifted copies. */
+    {"{\"architecture\":\"vit\",\"input_height\":15,\"input_width\":20,\"patch_size\":5,\"dim\":12,"
+     "\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[9],\"pool\":\"mean\","
+     "\"tokenizer\":\"spt\",\"attention_dropout\":0,\"head_dropout\":0" PLAIN "}",
+     0, 40},
 };
 enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
 

@@ -133,7 +133,8 @@ END_TEST
 static const sv_patch_map SHIFTED[] = {
     {8, 2, 1, 4, 1, 2, 0, 0},   {8, 4, 2, 4, 2, 2, 0, 0},    {8, 6, 3, 4, 3, 2, 0, 0},
     {16, 12, 3, 4, 3, 4, 0, 0}, {24, 24, 3, 4, 4, 6, 0, 0},  {16, 16, 4, 4, 4, 4, 0, 0},
-    {4, 16, 3, 1, 4, 4, 0, 0},  {24, 18, 17, 4, 3, 6, 0, 0},
+    {4, 16, 3, 1, 4, 4, 0, 0},  {24, 18, 17, 4, 3, 6, 0, 0}, {12, 12, 3, 4, 4, 3, 0, 0},
+    {15, 20, 3, 3, 4, 5, 0, 0}, {3, 4, 2, 3, 4, 1, 0, 0},
 };
 
 START_TEST(test_shifted_patches_are_those_of_the_picture)
@@ -427,18 +428,18 @@ static Suite *kernels_suite(void)
 {
     Suite *suite = suite_create("kernels");
     TCase *all = tcase_create("properties");
-    add_kernel_test(all, test_shift_and_its_backward_are_adjoint);
-    add_kernel_test(all, test_shift_moves_each_group_its_way);
-    add_kernel_test(all, test_patch_gather_and_scatter_are_adjoint);
-    add_kernel_test(all, test_shifted_patches_are_those_of_the_picture);
-    add_kernel_test(all, test_mean_and_its_backward_are_adjoint);
-    add_kernel_test(all, test_dropout_bits_are_philox_by_place);
-    add_kernel_test(all, test_dropout_keeps_its_share);
-    add_kernel_test(all, test_softmax_and_its_backward_follow_their_formulas);
-    add_kernel_test(all, test_softmax_is_made_again);
-    add_kernel_test(all, test_sum_of_heads_follows_its_formula);
-    add_kernel_test(all, test_a_row_of_softmax_does_not_know_its_neighbours);
-    add_kernel_test(all, test_a_row_of_layer_norm_does_not_know_its_neighbours);
+    tcase_add_loop_test(all, test_shift_and_its_backward_are_adjoint, 0, 3);
+    tcase_add_loop_test(all, test_shift_moves_each_group_its_way, 0, 3);
+    tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, 3);
+    tcase_add_loop_test(all, test_shifted_patches_are_those_of_the_picture, 0, 3);
+    tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, 3);
+    tcase_add_loop_test(all, test_dropout_bits_are_philox_by_place, 0, 3);
+    tcase_add_loop_test(all, test_dropout_keeps_its_share, 0, 3);
+    tcase_add_loop_test(all, test_softmax_and_its_backward_follow_their_formulas, 0, 3);
+    tcase_add_loop_test(all, test_softmax_is_made_again, 0, 3);
+    tcase_add_loop_test(all, test_sum_of_heads_follows_its_formula, 0, 3);
+    tcase_add_loop_test(all, test_a_row_of_softmax_does_not_know_its_neighbours, 0, 3);
+    tcase_add_loop_test(all, test_a_row_of_layer_norm_does_not_know_its_neighbours, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
 }

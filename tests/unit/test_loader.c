@@ -313,7 +313,8 @@ START_TEST(test_a_picture_that_cannot_be_read_stops_the_loader_at_its_batch)
     }
     file_write(&folder, "a/07.png", "not a picture", 13);
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_folder(&dataset, own->context, folder.path, SIDE, SIDE, err));
+    WORKS(svit_dataset_folder(&dataset, own->context, folder.path, SIDE, SIDE, SVIT_SOURCE_NEAREST,
+                              err));
     svit_loader_config config = config_make(0, 0, (uint32_t)_i);
     svit_loader *loader = NULL;
     WORKS(svit_loader_create(&loader, dataset, &own->pipeline, &config, err));

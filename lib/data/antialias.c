@@ -1,0 +1,237 @@
+/* Antialiased resizing. The two directions are separable. A row of the input is resized
+ * horizontally once, when the first output row asks for it, into a ring that holds as many rows as
+ * one output row mixes. */
+#include "data/antialias.h"
+
+#include "base/context.h"
+#include "base/size.h"
+#include "data/checks.h"
+
+#include <shiftvit/image.h>
+
+#include <math.h>
+#include <string.h>
+
+/* Pillow keeps 8 bits for the pixel and 2 for overshoot, and the rest of 32 for the weight. */
+enum { PRECISION = 22, HALF = 1 << (PRECISION - 1), BYTE_MAX = 255 };
+
+/* One axis: line o of the output mixes count[o] lines of the input from first[o] on. */
+typedef struct axis {
+    size_t in;
+    size_t out;
+    size_t taps; /* the most lines that one output line mixes */
+    uint32_t *first;
+    uint32_t *count;
+    int32_t *weight; /* [out, taps], in units of 2^-PRECISION */
+} axis;
+
+struct sv_antialias {
+    axis across;
+    axis down;
+};
+
+/* Where the output lies along one axis: lines offset..offset + out - 1 of `resized` ones. */
+typedef struct window {
+    size_t in;
+    size_t resized;
+    size_t offset;
+    size_t out;
+} window;
+
+static double triangle(double x)
+{
+    x = fabs(x);
+    return x < 1 ? 1 - x : 0;
+}
+
+/* The weights of output line `o`, whose centre is (o + 0.5) * scale in the input's lines. Sums and
+ * roundings are in Pillow's order, so that the bytes are the same. */
+static void line_weights(axis *self, size_t o, double position, double scale)
+{
+    double stretch = scale < 1 ? 1 : scale;
+    double centre = position * scale;
+    double slope = 1 / stretch;
+    ptrdiff_t low = (ptrdiff_t)(centre - stretch + 0.5);
+    ptrdiff_t high = (ptrdiff_t)(centre + stretch + 0.5);
+    low = low < 0 ? 0 : low;
+    high = high > (ptrdiff_t)self->in ? (ptrdiff_t)self->in : high;
+    int32_t *weight = self->weight + o * self->taps;
+    double sum = 0;
+    for (ptrdiff_t i = low; i < high; i++)
+        sum += triangle(((double)i - centre + 0.5) * slope);
+    for (ptrdiff_t i = low; i < high; i++) {
+        double share = triangle(((double)i - centre + 0.5) * slope) / sum;
+        weight[i - low] = (int32_t)(0.5 + share * (1 << PRECISION));
+    }
+    self->first[o] = (uint32_t)low;
+    self->count[o] = (uint32_t)(high - low);
+}
+
+static svit_status axis_create(axis *self, const sv_allocator *allocator, const window *at,
+                               svit_error *err)
+{
+    double scale = (double)at->in / (double)at->resized;
+    self->in = at->in;
+    self->out = at->out;
+    self->taps = 2 * (size_t)ceil(scale < 1 ? 1 : scale) + 1;
+    void *memory = NULL;
+    SVIT_TRY(
+        sv_allocate_array(allocator, &memory, at->out, sizeof *self->first, "a resize table", err));
+    self->first = memory;
+    SVIT_TRY(
+        sv_allocate_array(allocator, &memory, at->out, sizeof *self->count, "a resize table", err));
+    self->count = memory;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, at->out, self->taps * sizeof *self->weight,
+                               "a resize table", err));
+    self->weight = memory;
+    for (size_t o = 0; o < at->out; o++)
+        line_weights(self, o, (double)(at->offset + o) + 0.5, scale);
+    return SVIT_OK;
+}
+
+static void axis_free(const sv_allocator *allocator, const axis *self)
+{
+    sv_release(allocator, self->weight, self->out * self->taps * sizeof *self->weight);
+    sv_release(allocator, self->count, self->out * sizeof *self->count);
+    sv_release(allocator, self->first, self->out * sizeof *self->first);
+}
+
+/* The middle of `resized` lines: half an offset is rounded to an even number. */
+static window middle(size_t in, size_t resized, size_t out)
+{
+    size_t surplus = resized - out;
+    size_t half = surplus / 2;
+    return (window){in, resized, half + (surplus & half & 1), out};
+}
+
+svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator, size_t height,
+                                size_t width, size_t out_height, size_t out_width, bool cover,
+                                svit_error *err)
+{
+    size_t resized_height = out_height;
+    size_t resized_width = out_width;
+    if (cover && width * out_height >= height * out_width)
+        resized_width = width * out_height / height;
+    else if (cover)
+        resized_height = height * out_width / width;
+    window across = middle(width, resized_width, out_width);
+    window down = middle(height, resized_height, out_height);
+    sv_antialias *plan = sv_allocate(allocator, sizeof *plan);
+    if (!plan)
+        return sv_fail_memory(err, sizeof *plan, "a resize plan");
+    memset(plan, 0, sizeof *plan);
+    svit_status status = axis_create(&plan->across, allocator, &across, err);
+    if (status == SVIT_OK)
+        status = axis_create(&plan->down, allocator, &down, err);
+    if (status != SVIT_OK) {
+        sv_antialias_free(allocator, plan);
+        return status;
+    }
+    *out = plan;
+    return SVIT_OK;
+}
+
+void sv_antialias_free(const sv_allocator *allocator, sv_antialias *plan)
+{
+    if (!plan)
+        return;
+    axis_free(allocator, &plan->down);
+    axis_free(allocator, &plan->across);
+    sv_release(allocator, plan, sizeof *plan);
+}
+
+/* Rows of the ring. */
+static size_t ring_rows(const sv_antialias *plan)
+{
+    return plan->down.taps < plan->down.in ? plan->down.taps : plan->down.in;
+}
+
+size_t sv_antialias_scratch(const sv_antialias *plan)
+{
+    return plan->across.out * SV_RGB * (sizeof(int32_t) + ring_rows(plan));
+}
+
+static uint8_t to_byte(int32_t sum)
+{
+    int32_t value = sum >> PRECISION;
+    return (uint8_t)(value > BYTE_MAX ? BYTE_MAX : value);
+}
+
+/* out[o,c] = sum over i of weight[o,i] * in[first[o] + i, c] */
+static void mix_columns(uint8_t *restrict out, const uint8_t *restrict in, const axis *across)
+{
+    const int32_t *weight = across->weight;
+    for (size_t o = 0; o < across->out; o++, out += SV_RGB, weight += across->taps) {
+        const uint8_t *pixel = in + across->first[o] * (size_t)SV_RGB;
+        int32_t sum[SV_RGB] = {HALF, HALF, HALF};
+        for (size_t i = 0; i < across->count[o]; i++, pixel += SV_RGB)
+            for (size_t c = 0; c < SV_RGB; c++)
+                sum[c] += weight[i] * pixel[c];
+        for (size_t c = 0; c < SV_RGB; c++)
+            out[c] = to_byte(sum[c]);
+    }
+}
+
+/* sum[i] += weight * row[i] */
+static void add_row(int32_t *restrict sum, const uint8_t *restrict row, int32_t weight,
+                    size_t elements)
+{
+    for (size_t i = 0; i < elements; i++)
+        sum[i] += weight * row[i];
+}
+
+void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb, void *scratch)
+{
+    const axis *down = &plan->down;
+    const size_t row = plan->across.out * SV_RGB;
+    const size_t rows = ring_rows(plan);
+    int32_t *sum = scratch;
+    uint8_t *ring = (uint8_t *)(sum + row);
+    size_t made = 0; /* rows of the input before this one have been resized or are not needed */
+    for (size_t o = 0; o < down->out; o++, out += row) {
+        const size_t first = down->first[o];
+        made = made < first ? first : made;
+        for (; made < first + down->count[o]; made++)
+            mix_columns(ring + made % rows * row, rgb + made * plan->across.in * SV_RGB,
+                        &plan->across);
+        for (size_t i = 0; i < row; i++)
+            sum[i] = HALF;
+        for (size_t i = 0; i < down->count[o]; i++)
+            add_row(sum, ring + (first + i) % rows * row, down->weight[o * down->taps + i], row);
+        for (size_t i = 0; i < row; i++)
+            out[i] = to_byte(sum[i]);
+    }
+}
+
+svit_status sv_antialias_resize(const sv_allocator *allocator, const uint8_t *rgb, size_t height,
+                                size_t width, uint8_t *out, size_t out_height, size_t out_width,
+                                bool cover, svit_error *err)
+{
+    sv_antialias *plan = NULL;
+    SVIT_TRY(
+        sv_antialias_create(&plan, allocator, height, width, out_height, out_width, cover, err));
+    svit_status status = SVIT_OK;
+    size_t bytes = sv_antialias_scratch(plan);
+    void *scratch = sv_allocate(allocator, bytes);
+    if (scratch)
+        sv_antialias_run(plan, out, rgb, scratch);
+    else
+        status = sv_fail_memory(err, bytes, "a resized image");
+    sv_release(allocator, scratch, bytes);
+    sv_antialias_free(allocator, plan);
+    return status;
+}
+
+SVIT_API svit_status svit_resize_antialias_u8(svit_context *context, const uint8_t *in,
+                                              size_t height, size_t width, uint8_t *out,
+                                              size_t out_height, size_t out_width, svit_error *err)
+{
+    SV_REQUIRE(context);
+    SV_REQUIRE(in);
+    SV_REQUIRE(out);
+    SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
+    SVIT_TRY(sv_check_sides(__func__, "out_", out_height, out_width, err));
+    SVIT_TRY(sv_check_distinct(__func__, in, out, err));
+    return sv_antialias_resize(&context->allocator, in, height, width, out, out_height, out_width,
+                               false, err);
+}

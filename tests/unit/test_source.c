@@ -1,0 +1,273 @@
+/* The source step: antialiased resizing has Pillow's bytes, and training and prediction see the
+ * same image, in its own aspect ratio. */
+#include "test_data_support.h"
+
+#include "interop/safetensors.h"
+
+#include <shiftvit/dataset.h>
+#include <shiftvit/image.h>
+
+static sv_safetensors *pillow_open(sv_allocator *allocator)
+{
+    *allocator = sv_allocator_default();
+    sv_safetensors *file = NULL;
+    WORKS(sv_safetensors_open(&file, allocator, GOLDEN_FOLDER "/antialias.safetensors", err));
+    return file;
+}
+
+static uint8_t *pillow_read(const sv_allocator *allocator, const sv_safetensors_entry *entry)
+{
+    ck_assert_int_eq(entry->type, SV_TAG_U8);
+    uint8_t *bytes = malloc(entry->elements);
+    sv_file *raw = NULL;
+    WORKS(sv_file_open(&raw, allocator, GOLDEN_FOLDER "/antialias.safetensors", err));
+    WORKS(sv_file_read_at(raw, entry->offset, bytes, entry->elements, err));
+    sv_file_close(allocator, raw);
+    return bytes;
+}
+
+static svit_pipeline_config shorter_side(uint32_t height, uint32_t width)
+{
+    svit_pipeline_config config;
+    ck_assert_int_eq(svit_pipeline_config_init(&config, sizeof config), SVIT_OK);
+    config.source_height = config.resize_height = config.output_height = height;
+    config.source_width = config.resize_width = config.output_width = width;
+    config.source_filter = SVIT_SOURCE_SHORTER_SIDE;
+    return config;
+}
+
+/* The noise that make_antialias.py draws for an image of this size. */
+static uint8_t *noise(size_t height, size_t width)
+{
+    uint8_t *rgb = malloc(height * width * 3);
+    bytes_fill(rgb, height * width * 3, (uint32_t)(1000 * height + width));
+    return rgb;
+}
+
+START_TEST(test_resizing_has_the_bytes_of_pillow)
+{
+    sv_allocator allocator;
+    svit_context *context = context_open();
+    sv_safetensors *file = pillow_open(&allocator);
+    size_t count = sv_safetensors_count(file);
+    ck_assert_uint_eq(count, 20);
+    for (size_t i = 0; i < count; i++) {
+        const sv_safetensors_entry *entry = sv_safetensors_at(file, i);
+        char kind[16];
+        size_t in[2];
+        size_t out[2];
+        ck_assert_int_eq(
+            sscanf(entry->name, "%15[a-z].%zux%zu.%zux%zu", kind, &in[0], &in[1], &out[0], &out[1]),
+            5);
+        uint8_t *wanted = pillow_read(&allocator, entry);
+        uint8_t *rgb = noise(in[0], in[1]);
+        uint8_t *got = malloc(out[0] * out[1] * 3);
+        svit_pipeline_config config = shorter_side((uint32_t)out[0], (uint32_t)out[1]);
+        if (strcmp(kind, "stretch") == 0)
+            WORKS(svit_resize_antialias_u8(context, rgb, in[0], in[1], got, out[0], out[1], err));
+        else
+            WORKS(svit_pipeline_source(context, &config, rgb, in[0], in[1], got, err));
+        ck_assert_uint_eq(entry->elements, out[0] * out[1] * 3);
+        for (size_t b = 0; b < entry->elements; b++)
+            ck_assert_msg(got[b] == wanted[b], "%s: byte %zu is %d, not %d", entry->name, b, got[b],
+                          wanted[b]);
+        free(got);
+        free(rgb);
+        free(wanted);
+    }
+    sv_safetensors_close(file);
+    svit_context_free(context);
+}
+END_TEST
+
+/* A red disc on white, `radius` pixels wide each way, in the middle of a height x width image. */
+static uint8_t *disc(size_t height, size_t width, double radius)
+{
+    uint8_t *rgb = malloc(height * width * 3);
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++) {
+            double down = (double)y + 0.5 - (double)height / 2;
+            double right = (double)x + 0.5 - (double)width / 2;
+            uint8_t other = down * down + right * right < radius * radius ? 0 : 255;
+            uint8_t *pixel = rgb + (y * width + x) * 3;
+            pixel[0] = 255;
+            pixel[1] = pixel[2] = other;
+        }
+    return rgb;
+}
+
+/* Rows and columns that the disc reaches, by its green of less than a half. */
+static void disc_measure(const uint8_t *rgb, size_t side, size_t *rows, size_t *columns)
+{
+    size_t middle = side / 2;
+    *rows = *columns = 0;
+    for (size_t i = 0; i < side; i++) {
+        *rows += rgb[(i * side + middle) * 3 + 1] < 128;
+        *columns += rgb[(middle * side + i) * 3 + 1] < 128;
+    }
+}
+
+START_TEST(test_the_aspect_ratio_is_kept)
+{
+    static const size_t SIZES[][2] = {{100, 300}, {300, 100}, {200, 200}, {40, 60}};
+    enum { SIDE = 50 };
+    svit_context *context = context_open();
+    svit_pipeline_config config = shorter_side(SIDE, SIDE);
+    for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
+        size_t height = SIZES[i][0];
+        size_t width = SIZES[i][1];
+        size_t least = height < width ? height : width;
+        uint8_t *rgb = disc(height, width, 0.4 * (double)least);
+        uint8_t out[SIDE * SIDE * 3];
+        size_t rows;
+        size_t columns;
+        WORKS(svit_pipeline_source(context, &config, rgb, height, width, out, err));
+        disc_measure(out, SIDE, &rows, &columns);
+        ck_assert_int_le(abs((int)rows - 4 * SIDE / 5), 1);
+        ck_assert_int_le(abs((int)columns - 4 * SIDE / 5), 1);
+        ck_assert_int_le(abs((int)rows - (int)columns), 1);
+        free(rgb);
+    }
+    svit_context_free(context);
+}
+END_TEST
+
+/* An image of the source size is taken as it is by both filters. */
+START_TEST(test_an_image_of_the_source_size_is_copied)
+{
+    svit_context *context = context_open();
+    uint8_t *rgb = noise(21, 34);
+    uint8_t got[21 * 34 * 3];
+    svit_pipeline_config config = shorter_side(21, 34);
+    for (int32_t filter = 0; filter < 2; filter++) {
+        config.source_filter = filter;
+        memset(got, 0, sizeof got);
+        WORKS(svit_pipeline_source(context, &config, rgb, 21, 34, got, err));
+        ck_assert_mem_eq(got, rgb, sizeof got);
+    }
+    free(rgb);
+    svit_context_free(context);
+}
+END_TEST
+
+/* Stripes of one pixel are grey where they are averaged, and black or white where pixels are
+ * skipped. Every folder used to be brought to 32 x 32 and enlarged again. */
+START_TEST(test_a_folder_keeps_the_detail_that_the_size_allows)
+{
+    enum { PHOTO = 200, LARGE = 224, SMALL = 48 };
+    svit_context *context = context_open();
+    test_folder folder = folder_make();
+    subfolder_make(&folder, "only");
+    uint8_t *rgb = noise(PHOTO, PHOTO);
+    for (size_t i = 0; i < PHOTO * PHOTO * 3; i++) /* stripes of 8 pixels, then noise of 0..15 */
+        rgb[i] = (uint8_t)(rgb[i] / 16 + (i / 3 % PHOTO / 8 % 2 ? 240 : 0));
+    WORKS(svit_image_write_png(context, path_in(&folder, "only/p.png"), rgb, PHOTO, PHOTO, err));
+    static const size_t SIDES[] = {SMALL, LARGE};
+    for (size_t s = 0; s < 2; s++) {
+        size_t side = SIDES[s];
+        static uint8_t got[LARGE * LARGE * 3];
+        int32_t label = -1;
+        svit_dataset *dataset = NULL;
+        WORKS(svit_dataset_folder(&dataset, context, folder.path, side, side,
+                                  SVIT_SOURCE_SHORTER_SIDE, err));
+        WORKS(svit_dataset_sample(dataset, 0, got, &label, err));
+        size_t changes = 0; /* from dark to light and back, along the middle row */
+        for (size_t x = 1; x < side; x++)
+            changes += (got[(side / 2 * side + x) * 3] < 128) !=
+                       (got[(side / 2 * side + x - 1) * 3] < 128);
+        ck_assert_uint_eq(changes, PHOTO / 8 - 1);
+        svit_dataset_free(dataset);
+    }
+    free(rgb);
+    folder_remove(&folder);
+    svit_context_free(context);
+}
+END_TEST
+
+/* What a folder's sample and the pipeline make of it, against the pipeline on the image itself: the
+ * bits of training's evaluation and of prediction. */
+START_TEST(test_training_and_prediction_see_the_same_bits)
+{
+    static const size_t SIZES[][2] = {{60, 90}, {90, 60}, {20, 21}, {1, 70}, {48, 48}};
+    enum { SIDE = 48, ELEMENTS = SIDE * SIDE * 3 };
+    svit_context *context = context_open();
+    for (int32_t filter = 0; filter < 2; filter++)
+        for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
+            size_t height = SIZES[i][0];
+            size_t width = SIZES[i][1];
+            test_folder folder = folder_make();
+            subfolder_make(&folder, "only");
+            uint8_t *rgb = noise(height, width);
+            WORKS(svit_image_write_png(context, path_in(&folder, "only/p.png"), rgb, height, width,
+                                       err));
+            svit_pipeline_config config = shorter_side(SIDE, SIDE);
+            config.source_filter = filter;
+            config.output_height = config.output_width = SIDE - 5;
+            svit_dataset *dataset = NULL;
+            static uint8_t sample[ELEMENTS];
+            static float trained[ELEMENTS];
+            static float predicted[ELEMENTS];
+            int32_t label;
+            size_t elements = (SIDE - 5) * (SIDE - 5) * 3;
+            WORKS(svit_dataset_folder(&dataset, context, folder.path, SIDE, SIDE, filter, err));
+            WORKS(svit_dataset_sample(dataset, 0, sample, &label, err));
+            WORKS(svit_pipeline_evaluate(context, &config, sample, 1, SIDE, SIDE, trained, err));
+            WORKS(svit_pipeline_evaluate(context, &config, rgb, 1, height, width, predicted, err));
+            ck_assert_mem_eq(trained, predicted, elements * sizeof *trained);
+            svit_dataset_free(dataset);
+            free(rgb);
+            folder_remove(&folder);
+        }
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_wrong_arguments_of_the_source_step_are_named)
+{
+    svit_context *context = context_open();
+    uint8_t a[12] = {0};
+    uint8_t b[12] = {0};
+    svit_pipeline_config config = shorter_side(2, 2);
+    FAILS(svit_resize_antialias_u8(NULL, a, 2, 2, b, 2, 2, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_resize_antialias_u8(context, NULL, 2, 2, b, 2, 2, err), SVIT_E_ARGUMENT, "in is");
+    FAILS(svit_resize_antialias_u8(context, a, 2, 2, NULL, 2, 2, err), SVIT_E_ARGUMENT, "out is");
+    FAILS(svit_resize_antialias_u8(context, a, 2, 2, a, 2, 2, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_resize_antialias_u8(context, a, 0, 2, b, 2, 2, err), SVIT_E_ARGUMENT, "height is 0");
+    FAILS(svit_resize_antialias_u8(context, a, 2, 2, b, 2, 16385, err), SVIT_E_ARGUMENT,
+          "out_width is 16385");
+    FAILS(svit_pipeline_source(NULL, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_pipeline_source(context, NULL, a, 2, 2, b, err), SVIT_E_ARGUMENT, "config");
+    FAILS(svit_pipeline_source(context, &config, NULL, 2, 2, b, err), SVIT_E_ARGUMENT, "rgb");
+    FAILS(svit_pipeline_source(context, &config, a, 2, 2, NULL, err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_pipeline_source(context, &config, a, 2, 2, a, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_pipeline_source(context, &config, a, 2, 0, b, err), SVIT_E_ARGUMENT, "width is 0");
+    config.source_filter = 2;
+    FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
+          "source_filter is 2");
+    config = shorter_side(2, 2);
+    config.reserved = 1;
+    FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_VERSION,
+          "reserved of svit_pipeline_config is 1");
+    svit_dataset *dataset = NULL;
+    FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, -1, err), SVIT_E_ARGUMENT,
+          "filter is -1");
+    svit_context_free(context);
+}
+END_TEST
+
+static Suite *source_suite(void)
+{
+    Suite *suite = suite_create("source");
+    TCase *cases = tcase_create("all");
+    tcase_set_timeout(cases, 60);
+    tcase_add_test(cases, test_resizing_has_the_bytes_of_pillow);
+    tcase_add_test(cases, test_the_aspect_ratio_is_kept);
+    tcase_add_test(cases, test_an_image_of_the_source_size_is_copied);
+    tcase_add_test(cases, test_a_folder_keeps_the_detail_that_the_size_allows);
+    tcase_add_test(cases, test_training_and_prediction_see_the_same_bits);
+    tcase_add_test(cases, test_wrong_arguments_of_the_source_step_are_named);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+TEST_MAIN(source_suite)
