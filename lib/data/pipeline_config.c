@@ -67,7 +67,7 @@ const sv_field_table sv_pipeline_fields = {.type = "svit_pipeline_config",
                                            .fields = FIELDS,
                                            .count = sizeof FIELDS / sizeof *FIELDS};
 
-/* A crop is cut out of the resized picture. */
+/* A crop is cut out of the resized image. */
 static svit_status check_crop(const char *side, uint32_t resize, uint32_t output, svit_error *err)
 {
     if (resize >= output)
