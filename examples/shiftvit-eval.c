@@ -1,4 +1,5 @@
 /* Loss, top-1 and top-5 of a model on a data set. */
+#include "common/bad_option.h"
 #include "common/data_option.h"
 #include "common/results.h"
 
@@ -9,6 +10,7 @@ typedef struct eval_options {
     int32_t split;   /* SVIT_SPLIT_* */
     int32_t compute; /* SVIT_COMPUTE_* */
     size_t batch;
+    int32_t on_bad; /* ON_BAD_* */
 } eval_options;
 
 enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_BATCH = 'b' };
@@ -27,7 +29,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &self->data;
-        state->child_inputs[1] = &self->program;
+        state->child_inputs[1] = &self->on_bad;
+        state->child_inputs[2] = &self->program;
         return 0;
     case KEY_MODEL:
         self->model = text;
@@ -50,8 +53,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {
-    {&data_argp, 0, "The data:", 1}, {&program_argp, 0, "Common options:", 2}, {NULL, 0, NULL, 0}};
+static const struct argp_child children[] = {{&data_argp, 0, "The data:", 1},
+                                             {&bad_argp, 0, NULL, 1},
+                                             {&program_argp, 0, "Common options:", 2},
+                                             {NULL, 0, NULL, 0}};
 static const struct argp parser = {
     option_list,
     parse_option,
@@ -70,8 +75,8 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_part
     TRY(program_open(program));
     TRY(svit_model_load(model, program->context, options->model, &program->err));
     TRY(svit_model_get_pipeline(*model, &pipeline, sizeof pipeline, &program->err));
-    TRY(data_open(data, program, &options->data, pipeline.source_height, pipeline.source_width,
-                  1u << options->split));
+    TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
+    TRY(bad_check(data, program, &options->data, options->on_bad));
     return results_evaluate(program, *model, data->split[options->split],
                             data_split_names[options->split], options->batch, options->compute);
 }

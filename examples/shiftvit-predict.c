@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 typedef struct predict_options {
     struct program program;
@@ -113,13 +112,6 @@ static void list_free(path_list *self)
     free(self->paths);
 }
 
-static int is_picture(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 ||
-                   strcasecmp(dot, ".png") == 0);
-}
-
 static svit_status list_folder(path_list *list, struct program *program, const char *folder)
 {
     DIR *entries = opendir(folder);
@@ -129,7 +121,7 @@ static svit_status list_folder(path_list *list, struct program *program, const c
     size_t before = list->count;
     for (struct dirent *entry; status == SVIT_OK && (entry = readdir(entries));) {
         char path[PATH_CAPACITY];
-        if (!is_picture(entry->d_name))
+        if (!path_is_image(entry->d_name))
             continue;
         status = path_join(program, path, folder, entry->d_name);
         if (status == SVIT_OK)

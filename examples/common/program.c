@@ -1,6 +1,8 @@
 /* What every program shares: common options, a context, messages, the exit status. */
 #include "program.h"
 
+#include "escape.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -89,8 +91,9 @@ int program_exit(struct program *self, svit_status status)
     if (status == SVIT_OK && fflush(stdout) == 0)
         return STATUS_DONE;
     const char *message = status == SVIT_OK ? "cannot write the results" : self->err.message;
-    fprintf(stderr, "%s: %s\n", program_invocation_short_name,
-            message[0] != '\0' ? message : svit_status_name(status));
+    fprintf(stderr, "%s: ", program_invocation_short_name);
+    escape_print(stderr, message[0] != '\0' ? message : svit_status_name(status));
+    fputc('\n', stderr);
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
 }
 
