@@ -212,11 +212,13 @@ static svit_status read_pipeline(svit_model *model, const sv_safetensors *file, 
     return svit_model_set_pipeline(model, &pipeline, err);
 }
 
-/* A file that cannot be mapped as it is, or that a check refuses, is read: reading takes more
- * layouts, and says what is wrong. */
+/* The header proves that the file has all weights before memory is taken for them: a small file
+ * that claims a large model costs nothing. A file that cannot be mapped as it is, or that a check
+ * refuses, is read: reading takes more layouts, and says what is wrong. */
 static svit_status fill_weights(svit_model *model, const sv_safetensors *file,
                                 model_loading loading, const char *path, svit_error *err)
 {
+    SVIT_TRY(sv_parameter_array_check(&model->parameters, file, path, "", err));
     if (loading == LOADING_MAP)
         SVIT_TRY(sv_model_map_weights(model, file, err));
     if (model->weights)
