@@ -36,7 +36,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         state->child_inputs[0] = &self->data;
         state->child_inputs[1] = &self->on_bad;
         state->child_inputs[2] = &self->config;
-        state->child_inputs[2] = &self->program;
+        state->child_inputs[3] = &self->program;
         return 0;
     case KEY_MODEL:
         self->model = text;
