@@ -74,30 +74,48 @@ static svit_status settle(train_run *self)
     return SVIT_OK;
 }
 
-/* A new model, or that of the checkpoint. */
-static svit_status make_model(train_run *self)
+/* The model of the checkpoint. */
+static svit_status load_model(train_run *self)
 {
     struct program *program = &self->options.program;
     const config_option *option = &self->options.config;
-    const svit_dataset *training = self->data.split[SVIT_SPLIT_TRAIN];
+    char path[PATH_CAPACITY];
+    if (option->file || option->set_count > 0)
+        return program_fail(program, SVIT_E_ARGUMENT,
+                            "--config and --set: the model of a run that goes on is fixed; "
+                            "accepted without --resume");
+    TRY(path_join(program, path, self->options.resume, "checkpoint.safetensors"));
+    return svit_model_load(&self->model, program->context, path, &program->err);
+}
+
+/* The images of a folder are brought to the size that the model's input asks for, and the classes
+ * of a new model are those of the data: so the input is settled first, then the data, then the
+ * model.
+ */
+static svit_status open_data(train_run *self)
+{
+    struct program *program = &self->options.program;
+    const data_option *data = &self->options.data;
     svit_model_config config;
-    if (self->options.resume) {
-        char path[PATH_CAPACITY];
-        if (option->file || option->set_count > 0)
-            return program_fail(program, SVIT_E_ARGUMENT,
-                                "--config and --set: the model of a run that goes on is fixed; "
-                                "accepted without --resume");
-        TRY(path_join(program, path, self->options.resume, "checkpoint.safetensors"));
-        TRY(svit_model_load(&self->model, program->context, path, &program->err));
+    if (self->options.resume)
         TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
-    } else {
-        TRY(config_resolve(&config, program, option, svit_dataset_classes(training)));
-        TRY(svit_model_create(&self->model, program->context, &config, program->seed,
-                              &program->err));
-    }
-    config_fit_pipeline(&self->pipeline, &config,
-                        data_has_own_size(&self->options.data) ? training : NULL);
-    return SVIT_OK;
+    else
+        TRY(config_resolve(&config, program, &self->options.config, 0));
+    if (!data_has_own_size(data))
+        config_fit_pipeline(&self->pipeline, &config, NULL);
+    TRY(data_open(&self->data, program, data, &self->pipeline, WANT_ALL));
+    if (data_has_own_size(data))
+        config_fit_pipeline(&self->pipeline, &config, self->data.split[SVIT_SPLIT_TRAIN]);
+    return bad_check(&self->data, program, data, self->options.on_bad);
+}
+
+static svit_status make_model(train_run *self)
+{
+    struct program *program = &self->options.program;
+    size_t classes = svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]);
+    svit_model_config config;
+    TRY(config_resolve(&config, program, &self->options.config, classes));
+    return svit_model_create(&self->model, program->context, &config, program->seed, &program->err);
 }
 
 __attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const char *name,
@@ -126,6 +144,7 @@ static json_t *list_options(const train_run *self)
     for (size_t split = 0; split < 3; split++)
         if (options->data.limit[split] > 0)
             add_option(list, limits[split], "%zu", options->data.limit[split]);
+    add_option(list, "on-bad", "%s", on_bad_names[options->on_bad]);
     add_option(list, "seed", "%" PRIu64, options->program.seed);
     add_option(list, "threads", "%" PRIu32, options->program.threads);
     if (options->program.gemm)
@@ -161,11 +180,13 @@ static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
     TRY(settle(self));
-    TRY(path_make_folder(program, self->options.out));
     TRY(path_join(program, self->curves, self->options.out, "curves.png"));
-    TRY(data_open(&self->data, program, &self->options.data, self->pipeline.source_height,
-                  self->pipeline.source_width, WANT_ALL));
-    TRY(make_model(self));
+    if (self->options.resume)
+        TRY(load_model(self));
+    TRY(open_data(self));
+    if (!self->options.resume)
+        TRY(make_model(self));
+    TRY(path_make_folder(program, self->options.out));
     if (self->wants_statistics)
         TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
                                     self->pipeline.mean, self->pipeline.variance, &program->err));

@@ -92,7 +92,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &self->config;
         state->child_inputs[1] = &self->data;
-        state->child_inputs[2] = &self->program;
+        state->child_inputs[2] = &self->on_bad;
+        state->child_inputs[3] = &self->program;
         return 0;
     case KEY_EPOCHS:
         self->epochs = (int64_t)option_unsigned(state, "--epochs", text, 1, 1000000);
@@ -119,6 +120,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_child children[] = {{&config_argp, 0, "The model:", 1},
                                              {&data_argp, 0, "The data:", 2},
+                                             {&bad_argp, 0, NULL, 2},
                                              {&program_argp, 0, "Common options:", 3},
                                              {NULL, 0, NULL, 0}};
 const struct argp train_argp = {

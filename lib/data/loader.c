@@ -43,6 +43,7 @@ SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset
     SV_REQUIRE(out);
     SV_REQUIRE(dataset);
     SV_REQUIRE(pipeline);
+    SVIT_TRY(svit_context_check(dataset->context, err));
     svit_pipeline_config own_pipeline;
     svit_loader_config own;
     SVIT_TRY(sv_pipeline_config_read(&own_pipeline, pipeline, err));
@@ -97,6 +98,7 @@ SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_
     SV_REQUIRE(images);
     SV_REQUIRE(labels);
     SV_REQUIRE(n);
+    SVIT_TRY(svit_context_check(loader->context, err));
     if (loader->batch == sv_batcher_batches(loader->batcher)) {
         loader->epoch++;
         loader->batch = 0;
@@ -117,6 +119,7 @@ SVIT_API svit_status svit_loader_seek(svit_loader *loader, uint64_t epoch, uint6
                                       svit_error *err)
 {
     SV_REQUIRE(loader);
+    SVIT_TRY(svit_context_check(loader->context, err));
     uint64_t batches = sv_batcher_batches(loader->batcher);
     if (epoch >= EPOCH_LIMIT)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: epoch is %llu; 0..%llu are accepted", __func__,

@@ -42,6 +42,7 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
 {
     SV_REQUIRE(optimizer);
     SV_REQUIRE(session);
+    SVIT_TRY(svit_context_check(optimizer->model->context, err));
     if (sv_session_model(session) != optimizer->model)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "session is of another model than optimizer; both must be of one");
