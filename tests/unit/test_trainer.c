@@ -154,7 +154,8 @@ START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
     FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "accumulate is 9");
     p = plan_make(1);
     p.trainer.memory = 3;
-    FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "memory is 3; it is 0..2: 'store' or 'blocks' or 'stages'");
+    FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT,
+          "memory is 3; it is 0..2: 'store' or 'blocks' or 'stages'");
     p = plan_make(1);
     p.trainer.label_smoothing = 1;
     FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "label_smoothing");
