@@ -36,7 +36,7 @@ static size_t show_character(char *piece, const char *text)
     else if (*at == '\n' || *at == '\t')
         snprintf(piece, 5, "%s", *at == '\n' ? "\\n" : "\\t");
     else
-        snprintf(piece, 5, "\\x%02x", *at);
+        snprintf(piece, 5, "\\x%02X", *at);
     return length > 0 ? length : 1;
 }
 

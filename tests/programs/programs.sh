@@ -120,9 +120,9 @@ lasts "^test: $result\$"
 "$python" "$root/tests/programs/edit_header.py" trained/model.safetensors loud.safetensors classes \
     "'[\"\\\\u001b[31mred\", \"two\\\\nlines\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"\\\\u009bj\"]'"
 run 0 shiftvit-info loud.safetensors
-prints '^ +0  \\x1b\[31mred$'
+prints '^ +0  \\x1B\[31mred$'
 prints '^ +1  two\\nlines$'
-prints '^ +9  \\xc2\\x9bj$'
+prints '^ +9  \\xC2\\x9Bj$'
 run 0 shiftvit-predict --model loud.safetensors --top 10 --grid loud.png images
 ! grep -q "$(printf '\033')" out || fail 'an escape reached the terminal'
 cp images/00000-*.png "$(printf 'images/\033[31m.png')"
