@@ -164,23 +164,33 @@ static svit_context *counting_context(void)
  * looked for a tensor. */
 START_TEST(test_a_small_file_that_claims_a_large_model_costs_nothing)
 {
-    static const char *const configs[] = {
-        "{\"dim\":32768,\"blocks\":[1,1]}",
-        "{\"architecture\":\"vit\",\"dim\":65536,\"heads\":1024,\"depth\":1,\"head_units\":[]}",
+    static const struct {
+        const char *config, *part;
+    } cases[] = {
+        {"{\"dim\":32768,\"blocks\":[1,1]}", "is missing"},
+        {"{\"architecture\":\"vit\",\"dim\":65536,\"heads\":1024,\"depth\":1,\"head_units\":[]}",
+         "is missing"},
+        {"{\"dim\":4,\"num_div\":4,\"blocks\":[1000,1000,1000,1000,1000,1000,1000,1000]}",
+         "3 tensors are too few for a model of 8000 blocks"},
+        {"{\"architecture\":\"vit\",\"depth\":1000}",
+         "3 tensors are too few for a model of 1000 blocks"},
     };
+    static const int64_t one[] = {1};
+    static const sv_safetensors_tensor others[] = {
+        {"ema.a", one, 1, 1, NULL}, {"ema.b", one, 1, 1, NULL}, {"optimizer.c", one, 1, 1, NULL}};
     svit_context *counting = counting_context();
     sv_allocator allocator = sv_allocator_default();
-    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         svit_model *back = NULL;
         sv_json_writer metadata = sv_json_writer_make(&allocator);
         sv_json_begin(&metadata, '{');
-        put_pair(&metadata, "config", configs[i]);
+        put_pair(&metadata, "config", cases[i].config);
         sv_json_end(&metadata, '}');
-        WORKS(sv_safetensors_write(&allocator, path, metadata.text, NULL, 0, fill, NULL, err));
+        WORKS(sv_safetensors_write(&allocator, path, metadata.text, others, 3, fill, NULL, err));
         sv_json_writer_free(&metadata);
         asked = 0;
-        FAILS(svit_model_load(&back, counting, path, err), SVIT_E_FORMAT, "is missing");
-        FAILS(svit_model_map(&back, counting, path, err), SVIT_E_FORMAT, "is missing");
+        FAILS(svit_model_load(&back, counting, path, err), SVIT_E_FORMAT, cases[i].part);
+        FAILS(svit_model_map(&back, counting, path, err), SVIT_E_FORMAT, cases[i].part);
         ck_assert_uint_lt(asked, 1 << 20);
     }
     svit_context_free(counting);
