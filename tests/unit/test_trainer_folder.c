@@ -104,7 +104,7 @@ START_TEST(test_a_used_folder_is_refused_by_default_and_stays)
     WORKS(create(&trainer, model, &p, err));
     svit_trainer_free(trainer);
     p.trainer.existing = 3;
-    FAILS(create(&trainer, model, &p, err), SVIT_E_ARGUMENT, "existing is 3; it is in [0, 2]");
+    FAILS(create(&trainer, model, &p, err), SVIT_E_ARGUMENT, "existing is 3; it is 0..2");
     svit_model_free(model);
 }
 END_TEST
