@@ -4,6 +4,8 @@
 
 #include "base/size.h"
 #include "data/checks.h"
+#include "data/exif.h"
+#include "data/orient.h"
 
 #include <png.h>
 #include <stdbool.h>
@@ -144,18 +146,38 @@ static svit_status png_decode(sv_pixels *out, const sv_allocator *allocator, con
     return status;
 }
 
-svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
-                      const char *name, svit_error *err)
+/* The pixels as stored, and the orientation that the file notes. */
+static svit_status decode_stored(sv_pixels *out, unsigned *orientation,
+                                 const sv_allocator *allocator, const uint8_t *data, size_t bytes,
+                                 const char *name, svit_error *err)
 {
     static const uint8_t jpeg[] = {0xff, 0xd8, 0xff};
     static const uint8_t png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0)
+    if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0) {
+        *orientation = sv_exif_of_jpeg(data, bytes);
         return jpeg_decode(out, allocator, data, bytes, name, err);
-    if (bytes >= sizeof png && memcmp(data, png, sizeof png) == 0)
+    }
+    if (bytes >= sizeof png && memcmp(data, png, sizeof png) == 0) {
+        *orientation = sv_exif_of_png(data, bytes);
         return png_decode(out, allocator, data, bytes, name, err);
+    }
     return sv_fail(err, SVIT_E_FORMAT,
                    "%s: %zu bytes that begin as neither JPEG nor PNG; these two are accepted", name,
                    bytes);
+}
+
+svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
+                      const char *name, svit_error *err)
+{
+    unsigned orientation = SV_UPRIGHT;
+    sv_pixels pixels;
+    SVIT_TRY(decode_stored(&pixels, &orientation, allocator, data, bytes, name, err));
+    svit_status status = sv_orient(&pixels, allocator, orientation, err);
+    if (status == SVIT_OK)
+        *out = pixels;
+    else
+        sv_release(allocator, pixels.rgb, pixels.bytes);
+    return status;
 }
 
 svit_status sv_encode_png(void **out, size_t *used, size_t *capacity, const sv_allocator *allocator,
