@@ -1,11 +1,16 @@
 /* Loss, top-1 and top-5 of a model on a data set. */
 #include "common/bad_option.h"
 #include "common/data_option.h"
+#include "common/model_path.h"
 #include "common/results.h"
+#include "common/shown.h"
+
+#include <stdio.h>
 
 typedef struct eval_options {
     struct program program;
     data_option data;
+    config_option config;
     const char *model;
     int32_t split;   /* SVIT_SPLIT_* */
     int32_t compute; /* SVIT_COMPUTE_* */
@@ -16,7 +21,7 @@ typedef struct eval_options {
 enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_BATCH = 'b' };
 
 static const struct argp_option option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file (needed)", 0},
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
     {"batch", KEY_BATCH, "N", 0, "Compute N pictures at once (default 256)", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
@@ -30,7 +35,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &self->data;
         state->child_inputs[1] = &self->on_bad;
-        state->child_inputs[2] = &self->program;
+        state->child_inputs[2] = &self->config;
+        state->child_inputs[3] = &self->program;
         return 0;
     case KEY_MODEL:
         self->model = text;
@@ -47,16 +53,20 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END:
         if (!self->model)
             argp_error(state, "--model FILE is needed");
+        if (!self->data.spec)
+            argp_error(state, "--data SPEC is needed: the data set to evaluate on");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{&data_argp, 0, "The data:", 1},
-                                             {&bad_argp, 0, NULL, 1},
-                                             {&program_argp, 0, "Common options:", 2},
-                                             {NULL, 0, NULL, 0}};
+static const struct argp_child children[] = {
+    {&data_argp, 0, "The data:", 1},
+    {&bad_argp, 0, NULL, 1},
+    {&config_argp, 0, "Of weights in a file without a configuration:", 2},
+    {&program_argp, 0, "Common options:", 3},
+    {NULL, 0, NULL, 0}};
 static const struct argp parser = {
     option_list,
     parse_option,
@@ -68,16 +78,42 @@ static const struct argp parser = {
     NULL,
     NULL};
 
+/* Which images the result is of. */
+static void name_data(const eval_options *options, const svit_dataset *data)
+{
+    char shown[SHOWN_CAPACITY];
+    if (!options->program.json)
+        printf("data: %s, %zu images\n", shown_text(shown, options->data.spec),
+               svit_dataset_count(data));
+}
+
+/* The model's preprocessing; weights that come without any take the preset's. */
+static svit_status find_pipeline(eval_options *options, svit_model *model,
+                                 svit_pipeline_config *pipeline)
+{
+    struct program *program = &options->program;
+    const char *preset = options->config.preset;
+    svit_status status = svit_model_get_pipeline(model, pipeline, sizeof *pipeline, &program->err);
+    if (status == SVIT_OK || !preset)
+        return status;
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
+    TRY(svit_training_preset(preset, NULL, 0, NULL, 0, pipeline, sizeof *pipeline, &program->err));
+    config_fit_pipeline(pipeline, &config, NULL);
+    return svit_model_set_pipeline(model, pipeline, &program->err);
+}
+
 static svit_status evaluate(eval_options *options, svit_model **model, data_parts *data)
 {
     struct program *program = &options->program;
     svit_pipeline_config pipeline;
     TRY(program_open(program));
-    TRY(svit_model_load(model, program->context, options->model, &program->err));
-    TRY(svit_model_get_pipeline(*model, &pipeline, sizeof pipeline, &program->err));
+    TRY(model_open(model, program, &options->config, options->model));
+    TRY(find_pipeline(options, *model, &pipeline));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
     TRY(bad_check(data, program, &options->data, options->on_bad));
-    return results_evaluate(program, *model, data->split[options->split],
+    name_data(options, data->split[options->split]);
+    return results_evaluate(program, *model, data->split[options->split], options->data.spec,
                             data_split_names[options->split], options->batch, options->compute);
 }
 
@@ -87,6 +123,7 @@ int main(int argc, char **argv)
         .program = PROGRAM_INIT, .data = DATA_OPTION_INIT, .split = SVIT_SPLIT_TEST, .batch = 256};
     svit_model *model = NULL;
     data_parts data = {{NULL, NULL, NULL}};
+    options.data.spec = NULL; /* there is no default here: --data is needed */
     program_parse(&parser, argc, argv, &options);
     svit_status status = evaluate(&options, &model, &data);
     svit_model_free(model);

@@ -68,6 +68,20 @@ static const struct argp parser = {
     children,    NULL,
     NULL};
 
+/* A class name as the name of a file: no folder of its own, no control characters. */
+static void file_name(char name[256], const char *class_name)
+{
+    size_t used = 0;
+    for (; class_name[used] && used < 200; used++) {
+        unsigned char byte = (unsigned char)class_name[used];
+        name[used] = byte == '/' || byte < 0x20 || byte == 0x7f ? '_' : class_name[used];
+    }
+    name[used] = '\0';
+    if (name[0] == '.' || name[0] == '\0')
+        name[0] = '_';
+    name[used ? used : 1] = '\0';
+}
+
 /* DIR/00007-circle.png, or DIR/circle/00007.png, the folder made where it is missing. */
 static svit_status picture_path(export_options *self, char *path, const svit_dataset *data,
                                 size_t index, int32_t label)
@@ -76,9 +90,9 @@ static svit_status picture_path(export_options *self, char *path, const svit_dat
     char number[32];
     char folder[PATH_CAPACITY];
     snprintf(number, sizeof number, "class-%d", label);
-    const char *class_name = svit_dataset_class_name(data, (size_t)label);
-    if (!class_name)
-        class_name = number;
+    const char *known = svit_dataset_class_name(data, (size_t)label);
+    char class_name[256];
+    file_name(class_name, known ? known : number);
     if (!self->by_class) {
         snprintf(name, sizeof name, "%05zu-%s.png", index, class_name);
         return path_join(&self->program, path, self->out, name);

@@ -1,5 +1,8 @@
 /* What is in a model file; how this build runs here. */
 #include "common/config_option.h"
+#include "common/model_path.h"
+#include "common/results.h"
+#include "common/shown.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -7,6 +10,7 @@
 
 typedef struct info_options {
     struct program program;
+    config_option config;
     const char *model;
     int build;
 } info_options;
@@ -15,7 +19,9 @@ enum { KEY_MODEL = 'm', KEY_BUILD = 'b' };
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0,
-     "Describe a model file: configuration, parameters by tensor, classes, preprocessing", 0},
+     "Describe a model file, or that of a training run's folder: configuration, parameters by "
+     "tensor, classes, preprocessing; --model may be left out",
+     0},
     {"build", KEY_BUILD, NULL, 0,
      "Describe this build: version, CPU, instruction set, matrix products, threads", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -26,7 +32,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     info_options *self = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &self->program;
+        state->child_inputs[0] = &self->config;
+        state->child_inputs[1] = &self->program;
         return 0;
     case KEY_MODEL:
         self->model = text;
@@ -34,20 +41,29 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_BUILD:
         self->build = 1;
         return 0;
+    case ARGP_KEY_ARG:
+        if (self->model)
+            argp_error(state, "'%s': one model file is described at a time", text);
+        self->model = text;
+        return 0;
     case ARGP_KEY_END:
         if (!self->model && !self->build)
-            argp_error(state, "--model FILE or --build is needed");
+            argp_error(state, "a model file or --build is needed");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
-                                             {NULL, 0, NULL, 0}};
+static const struct argp_child children[] = {
+    {&config_argp, 0, "Of weights in a file without a configuration:", 1},
+    {&program_argp, 0, "Common options:", 2},
+    {NULL, 0, NULL, 0}};
 static const struct argp parser = {
-    option_list, parse_option, NULL, "Tells what is in a model file, or how this build runs here.",
-    children,    NULL,         NULL};
+    option_list, parse_option,
+    "[FILE]",    "Tells what is in a model file, or how this build runs here.",
+    children,    NULL,
+    NULL};
 
 static json_t *parameter_object(const svit_model *model, const char *name)
 {
@@ -132,7 +148,7 @@ static svit_status model_object(json_t **out, struct program *program, const cha
     char *text = NULL;
     TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
     TRY(config_text(&text, program, &config));
-    *out = json_pack("{s:s, s:o, s:I, s:o, s:o, s:o, s:o}", "file", path, "config",
+    *out = json_pack("{s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "file", results_text(path), "config",
                      json_loads(text, 0, NULL), "parameters",
                      (json_int_t)svit_model_parameter_elements(model), "tensors",
                      parameters_array(model), "classes", classes_array(model), "preprocessing",
@@ -161,9 +177,10 @@ static void print_tensors(const json_t *tensors)
     json_t *tensor;
     json_array_foreach(tensors, i, tensor)
     {
+        char name[SHOWN_CAPACITY];
         char *shape = json_dumps(json_object_get(tensor, "shape"), 0);
         printf("  %-42s %12" JSON_INTEGER_FORMAT "  %s\n",
-               json_string_value(json_object_get(tensor, "name")),
+               shown_text(name, json_string_value(json_object_get(tensor, "name"))),
                json_integer_value(json_object_get(tensor, "elements")), shape ? shape : "?");
         free(shape);
     }
@@ -182,6 +199,7 @@ static void print_model(json_t *object)
 {
     size_t i;
     json_t *name;
+    char shown[SHOWN_CAPACITY];
     const json_t *classes = json_object_get(object, "classes");
     json_t *preprocessing = json_object_get(object, "preprocessing");
     print_fields("configuration", json_object_get(object, "config"));
@@ -189,7 +207,8 @@ static void print_model(json_t *object)
            json_integer_value(json_object_get(object, "parameters")));
     print_tensors(json_object_get(object, "tensors"));
     puts(json_array_size(classes) > 0 ? "classes" : "classes: no names in the file");
-    json_array_foreach(classes, i, name) printf("  %4zu  %s\n", i, json_string_value(name));
+    json_array_foreach(classes, i, name)
+        printf("  %4zu  %s\n", i, shown_text(shown, json_string_value(name)));
     if (json_is_object(preprocessing))
         print_fields("preprocessing", preprocessing);
     else
@@ -203,12 +222,13 @@ static void print_line(json_t *object)
     putchar('\n');
 }
 
-static svit_status describe_model(struct program *program, const char *path)
+static svit_status describe_model(info_options *options)
 {
+    struct program *program = &options->program;
     svit_model *model = NULL;
     json_t *object = NULL;
-    TRY(svit_model_load(&model, program->context, path, &program->err));
-    svit_status status = model_object(&object, program, path, model);
+    TRY(model_open(&model, program, &options->config, options->model));
+    svit_status status = model_object(&object, program, options->model, model);
     if (status == SVIT_OK)
         (program->json ? print_line : print_model)(object);
     json_decref(object);
@@ -248,7 +268,7 @@ static svit_status describe(info_options *options)
     if (options->build)
         TRY(describe_build(&options->program));
     if (options->model)
-        TRY(describe_model(&options->program, options->model));
+        TRY(describe_model(options));
     return SVIT_OK;
 }
 

@@ -44,7 +44,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->image = text;
         return 0;
     case KEY_OUT:
-        self->out = text;
+        self->out = option_png(state, "--out", text);
         return 0;
     case KEY_SIZE:
         self->size = option_unsigned(state, "--size", text, 2, 1024);

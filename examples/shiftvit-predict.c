@@ -1,7 +1,9 @@
 /* The classes of pictures, by confidence, and a grid of the pictures with their classes; where a
  * model with attention looks. */
-#include "common/path_text.h"
+#include "common/model_path.h"
 #include "common/picture_grid.h"
+#include "common/results.h"
+#include "common/shown.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct predict_options {
     struct program program;
@@ -22,7 +25,7 @@ typedef struct predict_options {
 enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g', KEY_ATTENTION = 'a', KEY_COMPUTE = 0x300 };
 
 static const struct argp_option option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file (needed)", 0},
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
     {"top", KEY_TOP, "K", 0, "Print the K likeliest classes (default 5)", 0},
     {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine pictures with their classes", 0},
     {"attention", KEY_ATTENTION, "OUT.png", 0,
@@ -47,10 +50,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->top = option_unsigned(state, "--top", text, 1, 1048576);
         return 0;
     case KEY_GRID:
-        self->grid = text;
+        self->grid = option_png(state, "--grid", text);
         return 0;
     case KEY_ATTENTION:
-        self->attention = text;
+        self->attention = option_png(state, "--attention", text);
         return 0;
     case KEY_COMPUTE:
         self->compute = option_choice(state, "--compute", text, compute_names);
@@ -72,15 +75,17 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
                                              {NULL, 0, NULL, 0}};
-static const struct argp parser = {option_list,
-                                   parse_option,
-                                   "PATH...",
-                                   "Prints the classes of JPEG and PNG pictures by confidence."
-                                   "\vOf a folder, every *.jpg, *.jpeg and *.png in it is taken. "
-                                   "Pictures come in the order of their names.",
-                                   children,
-                                   NULL,
-                                   NULL};
+static const struct argp parser = {
+    option_list,
+    parse_option,
+    "PATH...",
+    "Prints the classes of JPEG and PNG pictures by confidence."
+    "\vOf a folder, every *.jpg, *.jpeg and *.png in it is taken. "
+    "Pictures come in the order of their names. What this program draws, and a training "
+    "run's curves.png, are left out.",
+    children,
+    NULL,
+    NULL};
 
 /* Paths that grow; the texts are its own. */
 typedef struct path_list {
@@ -112,24 +117,45 @@ static void list_free(path_list *self)
     free(self->paths);
 }
 
-static svit_status list_folder(path_list *list, struct program *program, const char *folder)
+/* 1 where both paths lead to one file that is there. */
+static int is_same_file(const char *a, const char *b)
 {
+    struct stat first, second;
+    return b && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Files of a folder that these programs drew, which are not to be classified. */
+static int is_drawing(const predict_options *options, const char *path, const char *name, int run)
+{
+    return (run && strcmp(name, "curves.png") == 0) || is_same_file(path, options->grid) ||
+           is_same_file(path, options->attention);
+}
+
+static svit_status list_folder(path_list *list, predict_options *options, const char *folder)
+{
+    struct program *program = &options->program;
+    char shown[SHOWN_CAPACITY];
     DIR *entries = opendir(folder);
     if (!entries)
-        return program_fail(program, SVIT_E_IO, "cannot open '%s': %s", folder, strerror(errno));
+        return program_fail(program, SVIT_E_IO, "cannot open '%s': %s", shown_text(shown, folder),
+                            strerror(errno));
+    int run = model_path_is_run(folder);
     svit_status status = SVIT_OK;
     size_t before = list->count;
     for (struct dirent *entry; status == SVIT_OK && (entry = readdir(entries));) {
         char path[PATH_CAPACITY];
-        if (!path_is_image(entry->d_name))
+        if (entry->d_name[0] == '.' || !path_is_image(entry->d_name))
             continue;
         status = path_join(program, path, folder, entry->d_name);
-        if (status == SVIT_OK)
+        if (status == SVIT_OK && !is_drawing(options, path, entry->d_name, run))
             status = list_add(list, program, path);
     }
     closedir(entries);
     if (status == SVIT_OK && list->count == before)
-        status = program_fail(program, SVIT_E_FORMAT, "'%s' has no *.jpg, *.jpeg or *.png", folder);
+        status = program_fail(program, SVIT_E_FORMAT, "'%s' %s no *.jpg, *.jpeg or *.png",
+                              shown_text(shown, folder),
+                              run ? "is the folder of a training run, with" : "has");
     return status;
 }
 
@@ -142,7 +168,7 @@ static svit_status list_pictures(path_list *list, predict_options *options)
 {
     for (size_t i = 0; i < options->path_count; i++)
         if (path_is_folder(options->paths[i]))
-            TRY(list_folder(list, &options->program, options->paths[i]));
+            TRY(list_folder(list, options, options->paths[i]));
         else
             TRY(list_add(list, &options->program, options->paths[i]));
     qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
@@ -179,10 +205,11 @@ static void print_text(const svit_predictor *predictor, const struct ranking *ra
                        const char *path)
 {
     char number[32];
-    printf("%s\n", path);
+    char shown[SHOWN_CAPACITY];
+    printf("%s\n", shown_text(shown, path));
     for (size_t i = 0; i < top; i++)
         printf("  %6.2f %%  %s\n", 100 * (double)ranking->probabilities[ranking->labels[i]],
-               class_name(predictor, ranking->labels[i], number));
+               shown_text(shown, class_name(predictor, ranking->labels[i], number)));
 }
 
 static void print_json(const svit_predictor *predictor, const struct ranking *ranking, size_t top,
@@ -196,7 +223,7 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
                                         class_name(predictor, ranking->labels[i], number), "label",
                                         (json_int_t)ranking->labels[i], "confidence",
                                         100 * (double)ranking->probabilities[ranking->labels[i]]));
-    json_t *object = json_pack("{s:s, s:o}", "picture", path, "classes", classes);
+    json_t *object = json_pack("{s:o, s:o}", "picture", results_text(path), "classes", classes);
     json_dumpf(object, stdout, JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(object);
@@ -206,9 +233,11 @@ static void fill_cell(grid_cell *cell, const svit_predictor *predictor,
                       const struct ranking *ranking, const char *path)
 {
     char number[32];
+    char shown[SHOWN_CAPACITY];
     size_t label = ranking->labels[0];
     snprintf(cell->path, sizeof cell->path, "%s", path);
-    snprintf(cell->title, sizeof cell->title, "%s %.1f %%", class_name(predictor, label, number),
+    snprintf(cell->title, sizeof cell->title, "%.100s %.1f %%",
+             shown_text(shown, class_name(predictor, label, number)),
              100 * (double)ranking->probabilities[label]);
 }
 
@@ -251,25 +280,27 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
 }
 
 /* Pictures come one by one. */
-static svit_status open_predictor(svit_predictor **predictor, predict_options *options)
+static svit_status open_predictor(svit_predictor **predictor, predict_options *options,
+                                  const char *path)
 {
     struct program *program = &options->program;
     svit_predictor_config config;
     TRY(svit_predictor_config_init(&config, sizeof config));
     config.max_batch = 1;
     config.compute = options->compute;
-    return svit_predictor_create(predictor, program->context, options->model, &config,
-                                 &program->err);
+    return svit_predictor_create(predictor, program->context, path, &config, &program->err);
 }
 
 static svit_status predict(predict_options *options, svit_predictor **predictor, attention_map *map,
                            path_list *list)
 {
     struct program *program = &options->program;
+    char path[PATH_CAPACITY];
     TRY(program_open(program));
-    TRY(open_predictor(predictor, options));
+    TRY(model_path(program, path, options->model));
+    TRY(open_predictor(predictor, options, path));
     if (options->attention)
-        TRY(attention_map_open(map, program, options->model));
+        TRY(attention_map_open(map, program, path));
     TRY(list_pictures(list, options));
     struct ranking ranking = {.classes = svit_predictor_classes(*predictor)};
     ranking.probabilities = calloc(ranking.classes, sizeof *ranking.probabilities);

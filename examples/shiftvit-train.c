@@ -251,8 +251,9 @@ static svit_status train(train_run *self)
     TRY(status);
     TRY(path_join(program, path, self->options.out, "model.safetensors"));
     TRY(svit_model_save(self->model, path, &program->err));
-    return results_evaluate(program, self->model, self->data.split[SVIT_SPLIT_TEST], "test",
-                            self->trainer_config.batch, SVIT_COMPUTE_F32);
+    return results_evaluate(program, self->model, self->data.split[SVIT_SPLIT_TEST],
+                            self->options.data.spec, "test", self->trainer_config.batch,
+                            SVIT_COMPUTE_F32);
 }
 
 /* With --resume, the run's own options come first, then those of this command line. */

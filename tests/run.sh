@@ -1,13 +1,15 @@
 #!/bin/sh
 # Builds and tests everything: gcc and clang with warnings as errors, all tests, then the sanitizers
 # and valgrind. `--quick`: the gcc build and its tests only. Installs what is missing where it can.
-# The last line of the output is "N passed, N failed".
+# The last line of the output is "N passed, N failed, N skipped"; what a machine cannot run is
+# skipped, and said so.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 builds=build-tests
 log=$builds/run.log
 passed=0
 failed=0
+skipped=0
 quick=no
 case ${1-} in
 '') ;;
@@ -92,25 +94,6 @@ build() {
     ninja -C "$folder"
 }
 
-# Sums the checks of a meson test log: Check's own counts, or 1 for a program without them.
-count_checks() {
-    awk '
-        function finish() {
-            if (!open) return
-            if (skipped) return
-            if (checks) { good += checks - bad_checks; bad += bad_checks }
-            else if (clean) good++
-            if (!clean && bad_checks == 0) bad++
-        }
-        /^=+ [0-9]+\/[0-9]+ =+$/ { finish(); open = 1; checks = bad_checks = clean = skipped = 0 }
-        /^result: / { clean = /exit status 0$/; skipped = /exit status 77$/ }
-        match($0, /Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+/) {
-            split(substr($0, RSTART, RLENGTH), n, /[^0-9]+/)
-            checks += n[2]; bad_checks += n[3] + n[4]
-        }
-        END { finish(); print good + 0, bad + 0 }' "$1"
-}
-
 # tests NAME FOLDER [MESON TEST OPTION...]
 tests() {
     name=$1
@@ -124,13 +107,16 @@ tests() {
         word=FAILED
     fi
     found=$(find "$folder/meson-logs" -name "testlog*.txt" | head -n 1)
-    counts=$(if [ -n "$found" ]; then count_checks "$found"; else echo 0 1; fi)
-    good=${counts% *}
-    bad=${counts#* }
+    counts=$(if [ -n "$found" ]; then awk -f tests/runner/count.awk "$found"; else echo 0 1 0; fi)
+    # Three numbers, meant to be split.
+    # shellcheck disable=SC2086
+    set -- $counts
+    good=$1 bad=$2 left=$3
     [ "$word" = FAILED ] && [ "$bad" = 0 ] && bad=1
     passed=$((passed + good))
     failed=$((failed + bad))
-    echo "$word $name: $good passed, $bad failed ($(($(date +%s) - begin)) s)"
+    skipped=$((skipped + left))
+    echo "$word $name: $good passed, $bad failed, $left skipped ($(($(date +%s) - begin)) s)"
     if [ "$word" = FAILED ]; then
         cat "$log"
         [ -n "$found" ] && grep -E ':[FE]:|ERROR|WARNING: Thread|runtime error|==[0-9]+==' "$found" |
@@ -149,10 +135,16 @@ long='gradients|determinism|products|products_double|epilogues|epilogues_double|
 long="$long|data_pipeline|parameters|model_golden|memory|initial_weights|fit_memory|model_map_files"
 long="$long|fault_allocations|compute|measure"
 
+# The instruction set whose kernels run where the tests ask for $1.
+kernels_in_use() {
+    SHIFTVIT_TEST_ISA=$1 "$builds/gcc/examples/shiftvit-info" --build |
+        sed -n 's/^instruction_set *//p'
+}
+
 full() {
     # The second compiler, the second CBLAS and no oneDNN in one go.
     if step 'clang builds without a warning, over BLIS' build clang clang -Dblas=blis \
-        -Donednn=disabled; then
+        -Donednn=disabled -Dexamples=true -Dtests=true; then
         tests 'clang, BLIS' clang --no-suite structure --no-suite install
     fi
     tests 'installed library' gcc --suite install
@@ -160,6 +152,13 @@ full() {
     # copies by themselves.
     kernels=$(names gcc 'golden|gradients|determinism|compute' | grep -vx kernel_golden)
     for isa in avx512 avx2 baseline; do
+        if [ "$(kernels_in_use "$isa")" != "$isa" ]; then
+            # shellcheck disable=SC2086
+            set -- $kernels
+            skipped=$((skipped + $#))
+            echo "skipped kernels for $isa: this CPU has no such instructions ($# programs)"
+            continue
+        fi
         # shellcheck disable=SC2086
         SHIFTVIT_TEST_ISA=$isa tests "kernels for $isa" gcc $kernels
     done
@@ -167,12 +166,12 @@ full() {
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     export UBSAN_OPTIONS
     if step 'build for AddressSanitizer and UndefinedBehaviorSanitizer' build sanitize gcc \
-        -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dexamples=false -Donednn=disabled; then
+        -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dexamples=false -Dtests=true -Donednn=disabled; then
         CK_FORK=no tests 'AddressSanitizer, UndefinedBehaviorSanitizer' sanitize \
             --no-suite structure --no-suite install -t 10
     fi
     if step 'build for ThreadSanitizer' build thread gcc \
-        -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Donednn=disabled; then
+        -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Dtests=true -Donednn=disabled; then
         threaded=$(names thread 'pool|loader')
         # Names are meant to be split. Fixed addresses: ThreadSanitizer dislikes some random ones.
         # shellcheck disable=SC2086
@@ -191,12 +190,13 @@ full() {
 
 mkdir -p "$builds"
 begun=$(date +%s)
-if prepare && step 'gcc builds without a warning' build gcc gcc -Donednn=enabled; then
+if prepare && step 'gcc builds without a warning' build gcc gcc -Donednn=enabled \
+    -Dexamples=true -Dtests=true; then
     tests 'all tests' gcc --no-suite install
     [ "$quick" = yes ] || full
 else
     failed=$((failed > 0 ? failed : 1))
 fi
 echo "$(($(date +%s) - begun)) s"
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

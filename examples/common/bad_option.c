@@ -1,7 +1,7 @@
 /* --on-bad: finding images that cannot be read before they are needed. */
 #include "bad_option.h"
 
-#include "escape.h"
+#include "shown.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static int32_t name_bad(size_t index, svit_status status, const char *message, v
     good_until(self, index);
     self->next = index + 1;
     fprintf(stderr, "%s: bad image: ", program_invocation_short_name);
-    escape_print(stderr, message);
+    shown_print(stderr, message);
     fputc('\n', stderr);
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "config_option.h"
 
 #include "path_text.h"
+#include "shown.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -12,9 +13,12 @@ enum { KEY_PRESET = 'p', KEY_CONFIG = 'c', KEY_SET = 0x200, KEY_LIST_PRESETS };
 
 static const struct argp_option options[] = {
     {"preset", KEY_PRESET, "NAME", 0,
-     "Start from the preset NAME (default shiftvit-cifar10) and its training settings", 0},
+     "Start from the preset NAME; shiftvit-train takes its training settings too, and starts from "
+     "shiftvit-cifar10 without this option",
+     0},
     {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets, and end", 0},
-    {"config", KEY_CONFIG, "FILE", 0, "Take the model's configuration from this JSON file", 0},
+    {"config", KEY_CONFIG, "FILE", 0,
+     "Take the model's configuration from this JSON file, which may be another run's run.json", 0},
     {"set", KEY_SET, "FIELD=VALUE", 0,
      "Change one field of the configuration, dim=48 or blocks=[1,2] say; may be repeated", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -25,6 +29,26 @@ static void list_presets(void)
     for (size_t i = 0; svit_model_preset_name(i); i++)
         puts(svit_model_preset_name(i));
     exit(STATUS_DONE);
+}
+
+enum { WORDS = 128 };
+
+/* A preset that is none ends the program, with the nearest that is one. */
+static const char *check_preset(const struct argp_state *state, const char *text)
+{
+    const char *names[WORDS] = {NULL};
+    for (size_t i = 0; i < WORDS - 1 && (names[i] = svit_model_preset_name(i)); i++)
+        if (strcmp(names[i], text) == 0)
+            return text;
+    const char *nearest = nearest_word(text, names);
+    char shown[SHOWN_CAPACITY];
+    shown_text(shown, text);
+    if (nearest)
+        argp_error(state, "--preset: '%.80s' is unknown; did you mean '%s'?", shown, nearest);
+    else
+        argp_error(state, "--preset: '%.80s' is unknown; --list-presets prints the known ones",
+                   shown);
+    return NULL;
 }
 
 static void add_set(config_option *self, const char *text, const struct argp_state *state)
@@ -42,7 +66,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     config_option *self = state->input;
     switch (key) {
     case KEY_PRESET:
-        self->preset = text;
+        self->preset = check_preset(state, text);
         return 0;
     case KEY_CONFIG:
         self->file = text;
@@ -110,21 +134,115 @@ static svit_status apply_set(json_t *object, struct program *self, const char *t
                   : SVIT_OK;
 }
 
+/* The fields of every architecture; the words belong to `objects`. */
+static size_t list_fields(const char **words, json_t **objects)
+{
+    static const char *const architectures[] = {"{\"architecture\": \"shiftvit\"}",
+                                                "{\"architecture\": \"vit\"}"};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        svit_model_config config;
+        char text[8192];
+        const char *name;
+        json_t *value;
+        objects[i] = NULL;
+        if (svit_model_config_from_json(&config, sizeof config, architectures[i], NULL) ||
+            svit_model_config_to_json(&config, text, sizeof text, NULL, NULL))
+            continue;
+        objects[i] = json_loads(text, 0, NULL);
+        json_object_foreach(objects[i], name, value) if (count < WORDS - 1) words[count++] = name;
+    }
+    words[count] = NULL;
+    return count;
+}
+
+/* Training settings that have an option of their own, and what a person may call them. */
+static const char *option_for(const char *field)
+{
+    static const char *const settings[][2] = {
+        {"lr", "--lr"},
+        {"learning_rate", "--lr"},
+        {"epochs", "--epochs"},
+        {"batch", "--batch"},
+        {"schedule", "--schedule"},
+        {"weight_decay", "--weight-decay"},
+        {"patience", "--patience"},
+        {"keep", "--keep"},
+        {"seed", "--seed"},
+        {"compute", "--compute"},
+        {"memory", "--memory"},
+        {"threads", "--threads"},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (strcmp(settings[i][0], field) == 0)
+            return settings[i][1];
+    return NULL;
+}
+
+/* Fails where the field of --set FIELD=VALUE is none of a model's, and says what was meant. */
+static svit_status check_field(struct program *self, const char *set)
+{
+    const char *words[WORDS];
+    json_t *objects[2];
+    char field[SHOWN_CAPACITY];
+    char shown[SHOWN_CAPACITY];
+    snprintf(field, sizeof field, "%.*s", (int)strcspn(set, "="), set);
+    shown_text(shown, field);
+    size_t count = list_fields(words, objects);
+    int known = count == 0;
+    for (size_t i = 0; i < count; i++)
+        known |= strcmp(words[i], field) == 0;
+    const char *nearest = nearest_word(field, words);
+    svit_status status = SVIT_OK;
+    if (!known && option_for(field))
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "--set: '%s' is a setting of the training; its option is %s", shown,
+                              option_for(field));
+    else if (!known && nearest)
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "--set: '%.80s' is no field of a model; did you mean '%s'?", shown,
+                              nearest);
+    else if (!known)
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "--set: '%.80s' is no field of a model; shiftvit-info FILE prints "
+                              "those of a model file",
+                              shown);
+    json_decref(objects[0]);
+    json_decref(objects[1]);
+    return status;
+}
+
 static svit_status apply_sets(json_t *object, struct program *self, const config_option *option)
 {
-    for (size_t i = 0; i < option->set_count; i++)
+    for (size_t i = 0; i < option->set_count; i++) {
+        TRY(check_field(self, option->sets[i]));
         TRY(apply_set(object, self, option->sets[i]));
+    }
     return SVIT_OK;
 }
 
-static svit_status read_config(svit_model_config *out, struct program *self, const json_t *object)
+/* Where the library refuses the value of a field that --set gave, names the option. */
+static svit_status name_set(struct program *self, const config_option *option, svit_status status)
+{
+    for (size_t i = option->set_count; i-- > 0;) {
+        const char *set = option->sets[i];
+        size_t length = strcspn(set, "=");
+        char after = self->err.message[length];
+        if (strncmp(self->err.message, set, length) == 0 && (after == ' ' || after == '['))
+            return program_fail(self, status, "--set %.60s: %s", set, self->err.message);
+    }
+    return status;
+}
+
+static svit_status read_config(svit_model_config *out, struct program *self, const json_t *object,
+                               const config_option *option)
 {
     char *text = json_dumps(object, JSON_COMPACT);
     if (!text)
         return program_fail(self, SVIT_E_MEMORY, "no memory for a configuration");
     svit_status status = svit_model_config_from_json(out, sizeof *out, text, &self->err);
     free(text);
-    return status;
+    return status == SVIT_OK ? status : name_set(self, option, status);
 }
 
 static int says_classes(const json_t *file, const config_option *option)
@@ -145,7 +263,19 @@ static svit_status edit_config(svit_model_config *out, struct program *self, jso
     const json_t *classifier = json_object_get(object, "classifier");
     if (follows && !json_is_false(classifier))
         json_object_set_new(object, "num_classes", json_integer((json_int_t)classes));
-    return read_config(out, self, object);
+    return read_config(out, self, object, option);
+}
+
+/* The configuration within a file: the file itself, or of a run's run.json what is under
+ * "config". */
+static void take_config(json_t **object)
+{
+    json_t *inner = json_object_get(*object, "config");
+    if (!json_is_object(inner))
+        return;
+    json_incref(inner);
+    json_decref(*object);
+    *object = inner;
 }
 
 svit_status config_resolve(svit_model_config *out, struct program *self,
@@ -159,6 +289,8 @@ svit_status config_resolve(svit_model_config *out, struct program *self,
         TRY(preset_text(&text, self, option->preset));
     svit_status status =
         parse_object(&object, self, text, option->file ? option->file : option->preset);
+    if (status == SVIT_OK && option->file)
+        take_config(&object);
     if (status == SVIT_OK)
         status = edit_config(out, self, object, option, classes);
     json_decref(object);

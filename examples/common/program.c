@@ -1,7 +1,7 @@
 /* What every program shares: common options, a context, messages, the exit status. */
 #include "program.h"
 
-#include "escape.h"
+#include "shown.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 enum { KEY_THREADS = 't', KEY_SEED = 's', KEY_JSON = 'j', KEY_QUIET = 'q', KEY_GEMM = 0x500 };
 
@@ -54,8 +56,24 @@ static void print_version(FILE *stream, struct argp_state *state)
     fprintf(stream, "%s %s\n", state->name, svit_version_string());
 }
 
+/* Results that were not written are a failure, whatever else went well: a full disk, a closed pipe.
+ * A write that failed earlier has emptied the stream's buffer, so the last flush alone would not
+ * tell. */
+static void close_stdout(void)
+{
+    int failed = ferror(stdout);
+    if (fclose(stdout) == 0 && !failed)
+        return;
+    fprintf(stderr, "%s: cannot write the results to standard output\n",
+            program_invocation_short_name);
+    _exit(STATUS_FAILED);
+}
+
 void program_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
+    static int watched;
+    if (!watched)
+        watched = atexit(close_stdout) == 0;
     argp_err_exit_status = STATUS_USAGE;
     argp_program_version_hook = print_version;
     error_t failure = argp_parse(argp, argc, argv, 0, NULL, input);
@@ -88,11 +106,11 @@ int program_exit(struct program *self, svit_status status)
 {
     svit_context_free(self->context);
     self->context = NULL;
-    if (status == SVIT_OK && fflush(stdout) == 0)
+    if (status == SVIT_OK)
         return STATUS_DONE;
-    const char *message = status == SVIT_OK ? "cannot write the results" : self->err.message;
+    const char *message = self->err.message;
     fprintf(stderr, "%s: ", program_invocation_short_name);
-    escape_print(stderr, message[0] != '\0' ? message : svit_status_name(status));
+    shown_print(stderr, message[0] != '\0' ? message : svit_status_name(status));
     fputc('\n', stderr);
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
 }
@@ -128,6 +146,14 @@ double option_real(const struct argp_state *state, const char *name, const char 
     if (end == text || *end != '\0' || !isfinite(value) || value < least || value > greatest)
         argp_error(state, "%s: '%s' is no number from %g to %g", name, text, least, greatest);
     return value;
+}
+
+const char *option_png(const struct argp_state *state, const char *name, const char *text)
+{
+    const char *dot = strrchr(text, '.');
+    if (!dot || strcasecmp(dot, ".png") != 0)
+        argp_error(state, "%s: '%s' does not end in .png; PNG is what is drawn", name, text);
+    return text;
 }
 
 const char *const compute_names[] = {"f32", "bf16", "int8", NULL};

@@ -38,7 +38,8 @@ struct program {
 /* A child parser for the common options; its input is a `struct program *`. */
 extern const struct argp program_argp;
 
-/* Parses the command line. Wrong arguments end the process here, with exit status 2. */
+/* Parses the command line. Wrong arguments end the process here, with exit status 2. From here on
+ * the process ends with exit status 1 where standard output could not be written. */
 void program_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Creates the context; what the library logs goes to stderr, but for --quiet. */
@@ -57,6 +58,9 @@ uint64_t option_unsigned(const struct argp_state *state, const char *name, const
                          uint64_t least, uint64_t greatest);
 double option_real(const struct argp_state *state, const char *name, const char *text, double least,
                    double greatest);
+
+/* The name of a picture to draw, which must end in .png. Returns `text`. */
+const char *option_png(const struct argp_state *state, const char *name, const char *text);
 
 /* f32, bf16, int8, NULL: in the order of SVIT_COMPUTE_*. */
 extern const char *const compute_names[];

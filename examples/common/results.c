@@ -1,6 +1,8 @@
 /* How loss and accuracy are printed, the same in every program. */
 #include "results.h"
 
+#include "shown.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +15,13 @@ static void print_object(json_t *object)
     json_decref(object);
 }
 
+json_t *results_text(const char *text)
+{
+    char shown[SHOWN_CAPACITY];
+    json_t *string = json_string(text);
+    return string ? string : json_string(shown_text(shown, text));
+}
+
 /* JSON has no NaN: what was not measured is null. */
 static json_t *real_or_null(double value)
 {
@@ -20,7 +29,7 @@ static json_t *real_or_null(double value)
 }
 
 svit_status results_evaluate(struct program *self, svit_model *model, svit_dataset *data,
-                             const char *name, size_t batch, int32_t compute)
+                             const char *spec, const char *name, size_t batch, int32_t compute)
 {
     svit_pipeline_config pipeline;
     double loss = 0;
@@ -30,9 +39,9 @@ svit_status results_evaluate(struct program *self, svit_model *model, svit_datas
     TRY(svit_evaluate_as(self->context, model, data, &pipeline, batch, compute, &loss, &top1, &top5,
                          &self->err));
     if (self->json)
-        print_object(json_pack("{s:s, s:I, s:o, s:f, s:f}", "split", name, "images",
-                               (json_int_t)svit_dataset_count(data), "loss", real_or_null(loss),
-                               "top1", top1, "top5", top5));
+        print_object(json_pack("{s:o, s:s, s:I, s:o, s:f, s:f}", "data", results_text(spec),
+                               "split", name, "images", (json_int_t)svit_dataset_count(data),
+                               "loss", real_or_null(loss), "top1", top1, "top5", top5));
     else
         printf("%s: loss %.4f top-1 %.2f %% top-5 %.2f %%\n", name, loss, 100 * top1, 100 * top5);
     return SVIT_OK;

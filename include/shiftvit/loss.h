@@ -10,9 +10,9 @@ extern "C" {
 
 /* Mean cross-entropy of logits[n, classes] against labels[n] in 0..classes-1, by log-sum-exp with
  * the maximum taken out. Targets are 1 - label_smoothing on the label plus label_smoothing /
- * classes on every class; label_smoothing in [0, 1). `dlogits` (NULL allowed) receives the gradient
- * of the mean. SVIT_E_ARGUMENT names a label out of range; SVIT_E_NUMERIC a loss that is not
- * finite: outputs are then unchanged. */
+ * classes on every class; label_smoothing in [0, 1). `mean_loss` and `dlogits`, which receives the
+ * gradient of the mean, may each be NULL. SVIT_E_ARGUMENT names a label out of range;
+ * SVIT_E_NUMERIC a loss that is not finite, asked for or not: outputs are then unchanged. */
 SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labels, size_t n,
                                         size_t classes, float label_smoothing, float *mean_loss,
                                         float *dlogits, svit_error *err);

@@ -50,7 +50,7 @@ typedef struct svit_pipeline_config {
     double zoom;             /* [0, 1): training zooms height and width, each by a factor of its
                                 own in 1 - zoom..1 + zoom; positive zooms out */
     int32_t source_filter;   /* SVIT_SOURCE_*; NEAREST unless set, also in files that name none */
-    uint32_t reserved;       /* 0 */
+    uint32_t reserved;       /* 0; another value is SVIT_E_VERSION */
 } svit_pipeline_config;
 
 /* Fills `config` with the pipeline of the Keras ShiftViT example. */

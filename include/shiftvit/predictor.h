@@ -46,7 +46,8 @@ SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor);
 SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, size_t label);
 
 /* probabilities[n, classes] of n pictures rgb[n, height, width, 3] of any one size: nearest
- * neighbour to the source size, the evaluation pipeline, the model, softmax. n at least 1. */
+ * neighbour to the source size, the evaluation pipeline, the model, softmax. n at least 1.
+ * SVIT_E_NUMERIC names the first image, from 0, and logit that is not finite. */
 SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *rgb, size_t n,
                                      size_t height, size_t width, float *probabilities,
                                      svit_error *err);

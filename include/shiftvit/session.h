@@ -44,11 +44,22 @@ typedef struct svit_session_config {
                               size whose maps stay at least 1x1 */
     uint32_t input_width;  /* likewise */
     int32_t memory;        /* SVIT_MEMORY_*; in a session created to infer it changes nothing */
+    uint32_t reserved;     /* 0; another value is SVIT_E_VERSION */
 } svit_session_config;
 
 /* Fills `config`: max_batch 256, SVIT_MODE_INFER, float32, seed 0, the model's input size,
  * SVIT_MEMORY_STORE. */
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size);
+
+/* Fills `config` from a JSON object, and back. A field left out takes its default; one that is
+ * unknown, of the wrong kind or out of range is SVIT_E_ARGUMENT and named, text that is no JSON
+ * object is SVIT_E_FORMAT. `config` is written only on success. Names are those of the fields;
+ * words: mode "infer", "train"; compute "f32", "bf16", "int8"; memory "store", "blocks", "stages".
+ * Buffer rules as svit_context_describe. Any thread. */
+SVIT_API svit_status svit_session_config_from_json(svit_session_config *config, size_t size,
+                                                   const char *json, svit_error *err);
+SVIT_API svit_status svit_session_config_to_json(const svit_session_config *config, char *buffer,
+                                                 size_t capacity, size_t *needed, svit_error *err);
 
 /* Creates a session; `*out` is owned by the caller, free with svit_session_free. `config` may be
  * NULL for the defaults. SVIT_E_ARGUMENT names the field; SVIT_E_MEMORY says how many bytes the
@@ -82,7 +93,8 @@ SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t co
 /* logits[n, classes] of images nhwc[n, height, width, channels], row-major. In training mode the
  * dropout masks are new at each call and what backward needs is kept. n is 1..max_batch. The
  * calling thread's rounding mode is neither used nor changed; see docs/numerics.md. SVIT_E_NUMERIC
- * names the first input that is not finite. */
+ * names the first input that is not finite, or the first image and logit that are not: `logits` is
+ * then undefined, the session has no last forward, and its counter is as before. */
 SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
                                   svit_error *err);
 
@@ -93,7 +105,8 @@ SVIT_API svit_status svit_session_attention_size(const svit_session *session, si
 
 /* As svit_forward in inference, whatever the mode, and attention[n, heads, tokens, tokens]: how
  * much of each token (last axis) each token takes in the last layer, after the softmax. `elements`
- * is exactly that size. Forgets the last forward. */
+ * is exactly that size. Forgets the last forward. After SVIT_E_NUMERIC of a logit both outputs are
+ * undefined. */
 SVIT_API svit_status svit_forward_attention(svit_session *session, const float *nhwc, size_t n,
                                             float *logits, float *attention, size_t elements,
                                             svit_error *err);

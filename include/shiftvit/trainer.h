@@ -46,6 +46,17 @@ typedef struct svit_trainer_config {
  * SVIT_MEMORY_STORE. */
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size);
 
+/* Fills `config` from a JSON object, and back. A field left out takes its default; one that is
+ * unknown, of the wrong kind or out of range is SVIT_E_ARGUMENT and named, text that is no JSON
+ * object is SVIT_E_FORMAT. `config` is written only on success. Names are those of the fields;
+ * words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages". `folder`
+ * is written if it is set, and refused when it is read, as the struct could only point into `json`:
+ * set the field itself. Buffer rules as svit_context_describe. Any thread. */
+SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, size_t size,
+                                                   const char *json, svit_error *err);
+SVIT_API svit_status svit_trainer_config_to_json(const svit_trainer_config *config, char *buffer,
+                                                 size_t capacity, size_t *needed, svit_error *err);
+
 /* The training settings that belong to a model preset (its example's epochs, batch, patience,
  * optimiser and pipeline). Each of the three may be NULL. */
 SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_config *trainer,
@@ -73,6 +84,7 @@ typedef struct svit_trainer_event {
     double eta_seconds;       /* to the end of the last epoch, at the present speed */
     uint64_t best_epoch;      /* by validation top-1; 0 without validation */
     int32_t stopped_early;    /* 1: patience ran out */
+    uint32_t reserved;        /* 0 */
 } svit_trainer_event;
 
 /* `event` is borrowed during the call. Return 0 to go on; anything else stops the run after a

@@ -42,3 +42,11 @@ svit_status sv_config_import(void *own, size_t own_size, const void *in, size_t 
     memcpy(own, &own_written, sizeof own_written);
     return SVIT_OK;
 }
+
+svit_status sv_config_check_reserved(uint32_t reserved, const char *what, svit_error *err)
+{
+    if (reserved == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_VERSION, "reserved of %s is %u; version %s of the library takes 0",
+                   what, (unsigned)reserved, svit_version_string());
+}

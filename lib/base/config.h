@@ -18,4 +18,8 @@ svit_status sv_config_export(void *out, size_t size, const void *own, size_t own
 svit_status sv_config_import(void *own, size_t own_size, const void *in, size_t least,
                              const char *what, svit_error *err);
 
+/* SVIT_E_VERSION where the field `reserved` of the struct `what` is not 0: a later version of the
+ * library gives it a meaning. */
+svit_status sv_config_check_reserved(uint32_t reserved, const char *what, svit_error *err);
+
 #endif

@@ -22,6 +22,7 @@ struct sv_replacement {
     int descriptor;
     char *path;
     char *temporary;
+    size_t capacity; /* bytes of `temporary` */
 };
 
 static svit_status fail_io(svit_error *err, const char *action, const char *path)
@@ -32,9 +33,20 @@ static svit_status fail_io(svit_error *err, const char *action, const char *path
                    sv_errno_text(code, reason, sizeof reason));
 }
 
+static const char *kind_of(mode_t mode)
+{
+    if (S_ISDIR(mode))
+        return "a folder";
+    if (S_ISFIFO(mode))
+        return "a FIFO";
+    return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+/* Without O_NONBLOCK, opening a FIFO waits for a writer, for ever if none comes. A regular file
+ * reads the same with it. */
 static svit_status open_regular(int *descriptor, uint64_t *size, const char *path, svit_error *err)
 {
-    int opened = open(path, O_RDONLY | O_CLOEXEC);
+    int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (opened < 0)
         return fail_io(err, "open", path);
     struct stat state;
@@ -42,7 +54,8 @@ static svit_status open_regular(int *descriptor, uint64_t *size, const char *pat
     if (fstat(opened, &state) != 0)
         status = fail_io(err, "examine", path);
     else if (!S_ISREG(state.st_mode))
-        status = sv_fail(err, SVIT_E_IO, "'%s' is not a regular file", path);
+        status = sv_fail(err, SVIT_E_IO, "'%s' is %s; a regular file is needed", path,
+                         kind_of(state.st_mode));
     if (status != SVIT_OK) {
         close(opened);
         return status;
@@ -140,7 +153,7 @@ static void replacement_free(const sv_allocator *allocator, sv_replacement *repl
     if (replacement->descriptor >= 0)
         close(replacement->descriptor);
     sv_release_text(allocator, replacement->path);
-    sv_release_text(allocator, replacement->temporary);
+    sv_release(allocator, replacement->temporary, replacement->capacity);
     sv_release(allocator, replacement, sizeof *replacement);
 }
 
@@ -160,50 +173,111 @@ static bool same_file(int descriptor, const char *path)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/* One fixed name, so that a process that was killed leaves at most one such file, which the next
- * writer takes over. The lock keeps writers apart; a file that was renamed away between open and
- * lock is somebody's finished work and is left alone. */
-static int open_temporary(const char *path)
+/* Clears the way for a temporary file at `path`: a file that is there and that nobody has locked
+ * was left behind by a process that was killed. False, with errno, where a writer is at work on it
+ * or where it cannot be removed. */
+static bool remove_leftover(const char *path)
+{
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0)
+        return errno == ENOENT;
+    bool removed = true;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        removed = false;
+        errno = EBUSY;
+    } else if (same_file(descriptor, path)) {
+        removed = unlink(path) == 0 || errno == ENOENT;
+    }
+    int code = errno;
+    close(descriptor);
+    errno = code;
+    return removed;
+}
+
+/* Creates and locks a temporary file. Between the two, another writer may have taken it for a
+ * leftover and removed it, hence the loop. On file systems without locks it stays unlocked. */
+static int create_temporary(const char *path, mode_t mode)
 {
     for (;;) {
-        int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (descriptor < 0)
-            return -1;
-        int failed = 0;
-        if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-            failed = errno == EWOULDBLOCK ? EBUSY : errno;
-        else if (same_file(descriptor, path)) {
-            if (ftruncate(descriptor, 0) == 0)
+        int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        if (descriptor >= 0) {
+            int failed = flock(descriptor, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+            if (failed != EWOULDBLOCK && same_file(descriptor, path))
                 return descriptor;
-            failed = errno;
-        }
-        close(descriptor);
-        if (failed) {
-            errno = failed;
+            close(descriptor);
+        } else if (errno != EEXIST || !remove_leftover(path)) {
             return -1;
         }
     }
 }
 
+/* Opens the first of `path`.part, .part1, .part2, ... that no other writer has locked, so that
+ * writers of one path never meet and a killed process leaves a file that the next writer reuses. */
+static int open_temporary(sv_replacement *replacement, mode_t mode)
+{
+    enum { NAMES = 4096 };
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(replacement->temporary, replacement->capacity, i ? "%s.part%d" : "%s.part",
+                 replacement->path, i);
+        int descriptor = create_temporary(replacement->temporary, mode);
+        if (descriptor >= 0 || errno != EBUSY)
+            return descriptor;
+    }
+    errno = EBUSY;
+    return -1;
+}
+
+/* Gives the temporary file the owner, the group and the permissions of the file that it is to
+ * replace. Only a privileged process may give a file away; where even the group cannot be kept,
+ * the new group gets what everybody had. */
+static svit_status keep_permissions(const sv_replacement *replacement, const struct stat *old,
+                                    svit_error *err)
+{
+    int descriptor = replacement->descriptor;
+    struct stat made;
+    bool kept = fchown(descriptor, old->st_uid, old->st_gid) == 0 ||
+                fchown(descriptor, (uid_t)-1, old->st_gid) == 0;
+    mode_t mode = old->st_mode & 07777;
+    if (!kept && (fstat(descriptor, &made) != 0 || made.st_gid != old->st_gid))
+        mode = (mode & 0707) | (mode & 07) << 3;
+    if (fchmod(descriptor, mode) != 0)
+        return fail_io(err, "keep the permissions of", replacement->path);
+    return SVIT_OK;
+}
+
+static svit_status begin_temporary(sv_replacement *replacement, svit_error *err)
+{
+    struct stat old;
+    bool replaces = stat(replacement->path, &old) == 0;
+    if (replaces && !S_ISREG(old.st_mode))
+        return sv_fail(err, SVIT_E_IO, "'%s' is %s; only a regular file can be replaced",
+                       replacement->path, kind_of(old.st_mode));
+    /* What replaces a file is never readable for more users than that file, even for a moment. */
+    replacement->descriptor = open_temporary(replacement, replaces ? 0600 : 0666);
+    if (replacement->descriptor < 0)
+        return fail_io(err, "write", replacement->temporary);
+    return replaces ? keep_permissions(replacement, &old, err) : SVIT_OK;
+}
+
 svit_status sv_replacement_begin(sv_replacement **out, const sv_allocator *allocator,
                                  const char *path, svit_error *err)
 {
-    static const char SUFFIX[] = ".part";
     sv_replacement *replacement = sv_allocate(allocator, sizeof *replacement);
     if (!replacement)
         return sv_fail_memory(err, sizeof *replacement, "a file replacement");
-    *replacement = (sv_replacement){-1, resolve_link(allocator, path), NULL};
-    if (replacement->path)
-        replacement->temporary = sv_allocate(allocator, strlen(replacement->path) + sizeof SUFFIX);
+    *replacement = (sv_replacement){-1, resolve_link(allocator, path), NULL, 0};
+    if (replacement->path) {
+        replacement->capacity = strlen(replacement->path) + sizeof ".part9999";
+        replacement->temporary = sv_allocate(allocator, replacement->capacity);
+    }
     if (!replacement->temporary) {
         replacement_free(allocator, replacement);
-        return sv_fail_memory(err, strlen(path) + sizeof SUFFIX, "a file's name");
+        return sv_fail_memory(err, strlen(path) + 1, "a file's name");
     }
-    strcpy(replacement->temporary, replacement->path);
-    strcat(replacement->temporary, SUFFIX);
-    replacement->descriptor = open_temporary(replacement->temporary);
-    if (replacement->descriptor < 0) {
-        svit_status status = fail_io(err, "write", replacement->temporary);
+    svit_status status = begin_temporary(replacement, err);
+    if (status != SVIT_OK) {
+        if (replacement->descriptor >= 0)
+            unlink(replacement->temporary);
         replacement_free(allocator, replacement);
         return status;
     }
@@ -227,23 +301,33 @@ svit_status sv_replacement_write(sv_replacement *replacement, const void *data, 
     return SVIT_OK;
 }
 
-/* Without this the rename itself may be lost with the machine's power. */
-static svit_status flush_folder(const sv_allocator *allocator, const char *path, svit_error *err)
+static svit_status fail_flush(svit_error *err, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = sv_copy_text(allocator, slash ? path : ".");
-    if (!folder)
-        return sv_fail_memory(err, strlen(path) + 1, "a folder's name");
-    size_t length = slash ? (size_t)(slash - path) : 1;
-    size_t bytes = strlen(folder) + 1;
-    folder[length ? length : 1] = '\0';
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char reason[128];
+    int code = errno;
+    return sv_fail(err, SVIT_E_IO,
+                   "'%s' is written and in place, but its folder could not be flushed to disk, so "
+                   "that a power failure may bring the old file back: %s",
+                   path, sv_errno_text(code, reason, sizeof reason));
+}
+
+/* Without this the rename itself may be lost with the machine's power. The new file is in place
+ * then, whether this succeeds or not. */
+static svit_status flush_folder(char *path, svit_error *err)
+{
+    /* The path itself, cut for a moment: memory could not be had any more without a lie, now that
+     * the file is replaced. */
+    char *slash = strrchr(path, '/');
+    char *end = slash && slash > path ? slash : path + (slash != NULL);
+    char kept = *end;
+    *end = '\0';
+    int descriptor = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *end = kept;
     svit_status status = SVIT_OK;
     if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS))
-        status = fail_io(err, "flush the folder of", path);
+        status = fail_flush(err, path);
     if (descriptor >= 0)
         close(descriptor);
-    sv_release(allocator, folder, bytes);
     return status;
 }
 
@@ -260,7 +344,7 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
         replacement_free(allocator, replacement);
         return status;
     }
-    status = flush_folder(allocator, replacement->path, err);
+    status = flush_folder(replacement->path, err);
     replacement_free(allocator, replacement);
     return status;
 }

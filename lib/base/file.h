@@ -12,7 +12,8 @@
 svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
                          const char *path, size_t limit, svit_error *err);
 
-/* A file open for reading at any offset. */
+/* A regular file open for reading at any offset. A folder, FIFO, socket or device is SVIT_E_IO, at
+ * once. */
 typedef struct sv_file sv_file;
 svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const char *path,
                          svit_error *err);
@@ -22,8 +23,10 @@ int sv_file_descriptor(const sv_file *file); /* the file's own, closed with it *
 svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
                             svit_error *err);
 
-/* A replacement of `path` in the making: a temporary file beside it. Commit flushes it to disk,
- * renames it over `path` and flushes the folder; both commit and abandon free it. */
+/* A replacement of `path` in the making: a temporary file beside it, of a name that no other
+ * replacement in progress has, with the permissions of the file that it replaces. Commit flushes
+ * it to disk, renames it over `path` and flushes the folder; where only the last of these fails,
+ * the new file is in place and the status is SVIT_E_IO. Both commit and abandon free it. */
 typedef struct sv_replacement sv_replacement;
 svit_status sv_replacement_begin(sv_replacement **out, const sv_allocator *allocator,
                                  const char *path, svit_error *err);

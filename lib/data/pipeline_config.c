@@ -2,14 +2,12 @@
 #include "data/pipeline_config.h"
 
 #include "base/config.h"
-#include "data/source.h"
 
-#include <math.h>
+#include <float.h>
+#include <inttypes.h>
 #include <stdbool.h>
 
 enum { SIDE_LIMIT = 8192 };
-
-static const char TYPE[] = "svit_pipeline_config";
 
 svit_pipeline_config sv_pipeline_config_default(void)
 {
@@ -30,96 +28,69 @@ svit_pipeline_config sv_pipeline_config_default(void)
         .rotation = 0,
         .zoom = 0,
         .source_filter = SVIT_SOURCE_NEAREST,
-        .reserved = 0,
     };
 }
 
-static svit_status check_sides(const svit_pipeline_config *config, svit_error *err)
-{
-    const struct {
-        const char *name;
-        uint32_t value;
-    } sides[] = {
-        {"source_height", config->source_height}, {"source_width", config->source_width},
-        {"resize_height", config->resize_height}, {"resize_width", config->resize_width},
-        {"output_height", config->output_height}, {"output_width", config->output_width},
-    };
-    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
-        if (sides[i].value < 1 || sides[i].value > SIDE_LIMIT)
-            return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s is %u; 1..%d pixels are accepted", TYPE,
-                           sides[i].name, (unsigned)sides[i].value, SIDE_LIMIT);
-    if (config->resize_height < config->output_height)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: resize_height is %u; at least output_height, %u, is accepted", TYPE,
-                       (unsigned)config->resize_height, (unsigned)config->output_height);
-    if (config->resize_width < config->output_width)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: resize_width is %u; at least output_width, %u, is accepted", TYPE,
-                       (unsigned)config->resize_width, (unsigned)config->output_width);
-    return SVIT_OK;
-}
-
-static svit_status check_choices(const svit_pipeline_config *config, svit_error *err)
-{
-    if (config->evaluation != SVIT_EVALUATE_RESIZE && config->evaluation != SVIT_EVALUATE_KEEP)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: evaluation is %d; SVIT_EVALUATE_RESIZE (0) and SVIT_EVALUATE_KEEP (1) "
-                       "are accepted",
-                       TYPE, (int)config->evaluation);
-    if (config->per_batch != 0 && config->per_batch != 1)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: per_batch is %d; 0 and 1 are accepted", TYPE,
-                       (int)config->per_batch);
-    if (config->reserved != 0)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: reserved is %u; 0 is accepted", TYPE,
-                       (unsigned)config->reserved);
-    return sv_source_filter_check(config->source_filter, TYPE, "source_filter", err);
-}
-
-static svit_status check_numbers(const svit_pipeline_config *config, svit_error *err)
-{
-    double flip = config->flip_probability;
-    if (!(flip >= 0 && flip <= 1))
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: flip_probability is %g; 0..1 is accepted", TYPE,
-                       flip);
-    if (!(config->scale > 0) || !isfinite(config->scale))
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: scale is %g; a finite number above 0 is accepted",
-                       TYPE, config->scale);
-    for (size_t c = 0; c < 3; c++) {
-        if (!isfinite(config->mean[c]))
-            return sv_fail(err, SVIT_E_ARGUMENT, "%s: mean[%zu] is %g; finite numbers are accepted",
-                           TYPE, c, config->mean[c]);
-        if (!(config->variance[c] > 0) || !isfinite(config->variance[c]))
-            return sv_fail(err, SVIT_E_ARGUMENT,
-                           "%s: variance[%zu] is %g; finite numbers above 0 are accepted", TYPE, c,
-                           config->variance[c]);
+#define SIDE(field)                                                                                \
+    {                                                                                              \
+        SV_FIELD(svit_pipeline_config, field, U32), .least = 1, .greatest = SIDE_LIMIT             \
     }
-    return SVIT_OK;
-}
+#define REAL(field, ...)                                                                           \
+    {                                                                                              \
+        SV_FIELD(svit_pipeline_config, field, REAL), __VA_ARGS__                                   \
+    }
 
-static svit_status check_affine(const svit_pipeline_config *config, svit_error *err)
+/* The resize's filter is there for other readers of model files: it is the only one. */
+static const sv_field FIELDS[] = {
+    SIDE(source_height),
+    SIDE(source_width),
+    {SV_FIELD(svit_pipeline_config, source_filter, WORD),
+     .words = {[SVIT_SOURCE_NEAREST] = "nearest", [SVIT_SOURCE_SHORTER_SIDE] = "shorter-side"}},
+    SIDE(resize_height),
+    SIDE(resize_width),
+    {.name = "filter", .kind = SV_FIELD_CONSTANT, .words = {"bilinear"}},
+    SIDE(output_height),
+    SIDE(output_width),
+    {SV_FIELD(svit_pipeline_config, evaluation, WORD),
+     .words = {[SVIT_EVALUATE_RESIZE] = "resize", [SVIT_EVALUATE_KEEP] = "keep"}},
+    {SV_FIELD(svit_pipeline_config, per_batch, FLAG)},
+    REAL(flip_probability, .greatest = 1),
+    REAL(scale, .least_is_open = 1, .greatest = DBL_MAX),
+    {SV_FIELD(svit_pipeline_config, mean, TRIPLE), .least = -DBL_MAX, .greatest = DBL_MAX},
+    {SV_FIELD(svit_pipeline_config, variance, TRIPLE), .least_is_open = 1, .greatest = DBL_MAX},
+    REAL(rotation, .greatest = 1),
+    REAL(zoom, .greatest = 1, .greatest_is_open = 1),
+};
+const sv_field_table sv_pipeline_fields = {.type = "svit_pipeline_config",
+                                           .noun = "preprocessing",
+                                           .prefix = "svit_pipeline_config",
+                                           .fields = FIELDS,
+                                           .count = sizeof FIELDS / sizeof *FIELDS};
+
+/* A crop is cut out of the resized picture. */
+static svit_status check_crop(const char *side, uint32_t resize, uint32_t output, svit_error *err)
 {
-    if (!(config->rotation >= 0 && config->rotation <= 1))
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: rotation is %g; 0..1 circles are accepted", TYPE,
-                       config->rotation);
-    if (!(config->zoom >= 0 && config->zoom < 1))
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: zoom is %g; 0 and more, below 1, is accepted",
-                       TYPE, config->zoom);
-    return SVIT_OK;
+    if (resize >= output)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "resize_%s is %" PRIu32 "; at least output_%s, %" PRIu32 ", is accepted", side,
+                   resize, side, output);
 }
 
 svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err)
 {
-    SVIT_TRY(check_sides(config, err));
-    SVIT_TRY(check_choices(config, err));
-    SVIT_TRY(check_numbers(config, err));
-    return check_affine(config, err);
+    SVIT_TRY(sv_config_check_reserved(config->reserved, sv_pipeline_fields.type, err));
+    SVIT_TRY(sv_fields_check(&sv_pipeline_fields, config, err));
+    SVIT_TRY(check_crop("height", config->resize_height, config->output_height, err));
+    return check_crop("width", config->resize_width, config->output_width, err);
 }
 
 svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeline_config *in,
                                     svit_error *err)
 {
     svit_pipeline_config config = sv_pipeline_config_default();
-    SVIT_TRY(sv_config_import(&config, sizeof config, in, SV_PIPELINE_CONFIG_LEAST, TYPE, err));
+    SVIT_TRY(sv_config_import(&config, sizeof config, in, SV_PIPELINE_CONFIG_LEAST,
+                              sv_pipeline_fields.type, err));
     SVIT_TRY(sv_pipeline_config_check(&config, err));
     *out = config;
     return SVIT_OK;
@@ -128,7 +99,7 @@ svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeli
 SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, size_t size)
 {
     svit_pipeline_config own = sv_pipeline_config_default();
-    return sv_config_export(config, size, &own, sizeof own, TYPE, NULL);
+    return sv_config_export(config, size, &own, sizeof own, sv_pipeline_fields.type, NULL);
 }
 
 SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *config,

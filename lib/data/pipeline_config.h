@@ -2,8 +2,7 @@
 #ifndef SV_PIPELINE_CONFIG_H
 #define SV_PIPELINE_CONFIG_H
 
-#include "base/json.h"
-#include "base/status.h"
+#include "base/fields.h"
 
 #include <shiftvit/pipeline.h>
 
@@ -11,6 +10,9 @@
 
 /* The size that a struct_size must have at least: rotation and zoom were added later. */
 enum { SV_PIPELINE_CONFIG_LEAST = offsetof(svit_pipeline_config, rotation) };
+
+/* The table of the fields, in the order of the JSON. */
+extern const sv_field_table sv_pipeline_fields;
 
 /* The pipeline of the Keras ShiftViT example. */
 svit_pipeline_config sv_pipeline_config_default(void);
@@ -21,10 +23,5 @@ svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeli
 
 /* Fails, naming the field, its value and what is accepted, where a field is out of range. */
 svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err);
-
-/* From a parsed object, checked; and to one, owned by the caller, NULL where there is no memory. */
-svit_status sv_pipeline_config_parse(svit_pipeline_config *out, const json_t *object,
-                                     svit_error *err);
-json_t *sv_pipeline_config_dump(const svit_pipeline_config *config);
 
 #endif

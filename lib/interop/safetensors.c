@@ -1,6 +1,7 @@
 /* Reads safetensors files: the header once, at opening, then tensors where they are wanted. */
 #include "interop/safetensors.h"
 
+#include "interop/file_kind.h"
 #include "interop/safetensors_header.h"
 
 #include <assert.h>
@@ -11,7 +12,7 @@ struct sv_safetensors {
     sv_allocator allocator;
     sv_file *file;
     char *path;
-    json_t *header; /* owns the names and the metadata */
+    sv_json *header; /* owns the names and the metadata */
     sv_safetensors_entry *entries;
     const sv_safetensors_entry **by_name;
     size_t count;
@@ -25,17 +26,34 @@ static uint64_t load_u64(const uint8_t b[8])
     return value;
 }
 
+/* For a file whose length of the header cannot be right: what it looks like, if that is known. */
+static svit_status check_kind(const sv_safetensors *file, svit_error *err)
+{
+    uint8_t start[SV_FILE_START];
+    uint64_t bytes = sv_file_size(file->file);
+    size_t read = bytes < sizeof start ? (size_t)bytes : sizeof start;
+    SVIT_TRY(sv_file_read_at(file->file, 0, start, read, err));
+    const char *kind = sv_file_kind(start, read);
+    if (!kind)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT, "%s is %s, not a safetensors file", file->path, kind);
+}
+
 /* The first 8 bytes say how long the header is. */
 static svit_status read_header_length(uint64_t *length, sv_safetensors *file, svit_error *err)
 {
     uint64_t file_bytes = sv_file_size(file->file);
     uint8_t bytes[8];
     if (file_bytes < sizeof bytes)
+        SVIT_TRY(check_kind(file, err));
+    if (file_bytes < sizeof bytes)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: %llu bytes are no safetensors file; it starts with 8 of length",
                        file->path, (unsigned long long)file_bytes);
     SVIT_TRY(sv_file_read_at(file->file, 0, bytes, sizeof bytes, err));
     *length = load_u64(bytes);
+    if (*length > SV_SAFETENSORS_HEADER_LIMIT)
+        SVIT_TRY(check_kind(file, err));
     if (*length > SV_SAFETENSORS_HEADER_LIMIT)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: header of %llu bytes; a safetensors header has at most %llu",
@@ -55,7 +73,8 @@ static svit_status read_header(sv_safetensors *file, uint64_t length, svit_error
         return sv_fail_memory(err, bytes, "a safetensors header");
     svit_status status = sv_file_read_at(file->file, 8, text, bytes, err);
     if (status == SVIT_OK)
-        status = sv_json_parse_object(&file->header, text, bytes, file->path, err);
+        status =
+            sv_json_parse_object(&file->header, &file->allocator, text, bytes, file->path, err);
     sv_release(&file->allocator, text, bytes);
     return status;
 }
@@ -75,14 +94,14 @@ static int name_order(const void *key, const void *element)
 
 static svit_status read_entries(sv_safetensors *file, uint64_t data_start, svit_error *err)
 {
-    size_t count =
-        json_object_size(file->header) - (json_object_get(file->header, "__metadata__") != NULL);
+    const sv_json_value *header = sv_json_root(file->header);
+    size_t count = sv_safetensors_entries(header);
     SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->entries, count,
                                sizeof *file->entries, "safetensors entries", err));
     file->count = count;
     SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->by_name, count,
                                sizeof *file->by_name, "safetensors names", err));
-    SVIT_TRY(sv_safetensors_check(file->entries, count, file->header, data_start,
+    SVIT_TRY(sv_safetensors_check(file->entries, count, header, data_start,
                                   sv_file_size(file->file), file->path, err));
     for (size_t i = 0; i < count; i++)
         file->by_name[i] = &file->entries[i];
@@ -127,7 +146,7 @@ void sv_safetensors_close(sv_safetensors *file)
         sv_release(&allocator, file->by_name, file->count * sizeof *file->by_name);
     if (file->entries)
         sv_release(&allocator, file->entries, file->count * sizeof *file->entries);
-    json_decref(file->header);
+    sv_json_free(file->header);
     if (file->file)
         sv_file_close(&allocator, file->file);
     if (file->path)
@@ -156,7 +175,8 @@ const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, cons
 
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key)
 {
-    return json_string_value(json_object_get(json_object_get(file->header, "__metadata__"), key));
+    const sv_json_value *header = sv_json_root(file->header);
+    return sv_json_text(sv_json_get(sv_json_get(header, "__metadata__"), key));
 }
 
 static float float_of_bits(uint32_t bits)
@@ -206,12 +226,19 @@ static void decode(float *out, const uint8_t *stored, sv_dtype_tag type, size_t 
             out[i] = float_of_bits(load_u16(stored + 2 * i) << 16);
 }
 
+svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
+                                     svit_error *err)
+{
+    if (entry->type == SV_TAG_F32 || entry->type == SV_TAG_F16 || entry->type == SV_TAG_BF16)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is not of F32, F16 or BF16", file->path,
+                   entry->name);
+}
+
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                     float *out, svit_error *err)
 {
-    if (entry->type != SV_TAG_F32 && entry->type != SV_TAG_F16 && entry->type != SV_TAG_BF16)
-        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is not of F32, F16 or BF16",
-                       file->path, entry->name);
+    SVIT_TRY(sv_safetensors_check_f32(file, entry, err));
     assert(entry->bytes == entry->elements * sv_dtype_bytes(entry->type));
     uint8_t *stored = (uint8_t *)out + (entry->elements * sizeof *out - (size_t)entry->bytes);
     SVIT_TRY(sv_file_read_at(file->file, entry->offset, stored, (size_t)entry->bytes, err));

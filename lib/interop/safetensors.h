@@ -41,6 +41,10 @@ const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, cons
 /* The value of a metadata key; NULL where there is none. Borrowed until the file is closed. */
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key);
 
+/* Whether a tensor is of a type that is read as float32: F32, F16 or BF16. SVIT_E_FORMAT. */
+svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
+                                     svit_error *err);
+
 /* Reads a tensor as float32, F16 and BF16 converted; SVIT_E_FORMAT for other types.
  * `elements` is that of the entry. */
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
@@ -65,10 +69,11 @@ typedef struct sv_safetensors_tensor {
 /* Copies tensor number `index` into out[elements]. */
 typedef void (*sv_safetensors_fill)(float *out, const sv_safetensors_tensor *tensor, void *user);
 
-/* Writes a file: metadata (an object of strings), then the tensors, each filled into a buffer of
- * its own size in turn. Atomic replacement of `path`. */
+/* Writes a file: metadata (the JSON of an object of strings), then the tensors, each filled into a
+ * buffer of its own size in turn. The header is read back and compared before anything is written.
+ * Atomic replacement of `path`. */
 svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path,
-                                 const json_t *metadata, const sv_safetensors_tensor *tensors,
+                                 const char *metadata, const sv_safetensors_tensor *tensors,
                                  size_t count, sv_safetensors_fill fill, void *user,
                                  svit_error *err);
 

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,26 +38,25 @@ size_t sv_dtype_bytes(sv_dtype_tag type)
 }
 
 /* shape: at most 8 whole numbers from 0 whose product fits a size. */
-static svit_status read_shape(sv_safetensors_entry *entry, const json_t *shape, const char *path,
-                              svit_error *err)
+static svit_status read_shape(sv_safetensors_entry *entry, const sv_json_value *shape,
+                              const char *path, svit_error *err)
 {
     enum { MAX_RANK = sizeof entry->shape / sizeof *entry->shape };
-    if (!json_is_array(shape))
+    if (!shape || shape->kind != SV_JSON_ARRAY)
         return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s': shape is not an array", path,
                        entry->name);
-    entry->rank = json_array_size(shape);
+    entry->rank = shape->count;
     if (entry->rank > MAX_RANK)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: tensor '%.64s' has %zu dimensions; at most 8 are read", path,
                        entry->name, entry->rank);
     entry->elements = 1;
-    for (size_t i = 0; i < entry->rank; i++) {
-        const json_t *size = json_array_get(shape, i);
-        if (!json_is_integer(size) || json_integer_value(size) < 0)
+    const sv_json_value *size = shape + 1;
+    for (size_t i = 0; i < entry->rank; i++, size = size->after) {
+        if (!sv_json_i64(size, &entry->shape[i]) || entry->shape[i] < 0)
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: tensor '%.64s': dimension %zu is not a whole number from 0", path,
                            entry->name, i);
-        entry->shape[i] = json_integer_value(size);
         if (!sv_size_multiply(&entry->elements, entry->elements, (size_t)entry->shape[i]))
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: tensor '%.64s': the product of its shape does not fit", path,
@@ -66,42 +66,40 @@ static svit_status read_shape(sv_safetensors_entry *entry, const json_t *shape, 
 }
 
 /* data_offsets: [begin, end] from the start of the data, turned into a place in the file. */
-static svit_status read_offsets(sv_safetensors_entry *entry, const json_t *offsets,
+static svit_status read_offsets(sv_safetensors_entry *entry, const sv_json_value *offsets,
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err)
 {
-    const json_t *begin = json_array_get(offsets, 0);
-    const json_t *end = json_array_get(offsets, 1);
-    if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
+    int64_t from, to;
+    if (!offsets || offsets->kind != SV_JSON_ARRAY || offsets->count != 2 ||
+        !sv_json_i64(offsets + 1, &from) || !sv_json_i64(offsets + 2, &to))
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: tensor '%.64s': data_offsets is not an array of two whole numbers",
                        path, entry->name);
-    json_int_t from = json_integer_value(begin);
-    json_int_t to = json_integer_value(end);
     uint64_t data_bytes = file_bytes - data_start;
     if (from < 0 || from > to)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tensor '%.64s': data_offsets [%" JSON_INTEGER_FORMAT
-                       ", %" JSON_INTEGER_FORMAT "] do not ascend from 0",
+                       "%s: tensor '%.64s': data_offsets [%" PRId64 ", %" PRId64
+                       "] do not ascend from 0",
                        path, entry->name, from, to);
     if ((uint64_t)to > data_bytes)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tensor '%.64s' ends at byte %" JSON_INTEGER_FORMAT
-                       " of the data, which has %llu",
+                       "%s: tensor '%.64s' ends at byte %" PRId64 " of the data, which has %llu",
                        path, entry->name, to, (unsigned long long)data_bytes);
     entry->offset = data_start + (uint64_t)from;
     entry->bytes = (uint64_t)(to - from);
     return SVIT_OK;
 }
 
-static svit_status read_entry(sv_safetensors_entry *entry, const char *name, const json_t *value,
+static svit_status read_entry(sv_safetensors_entry *entry, const sv_json_value *value,
                               uint64_t data_start, uint64_t file_bytes, const char *path,
                               svit_error *err)
 {
+    const char *name = value->key;
     entry->name = name;
-    const char *type_name = json_string_value(json_object_get(value, "dtype"));
+    const char *type_name = sv_json_text(sv_json_get(value, "dtype"));
     const dtype *type = dtype_find(type_name);
-    if (!json_is_object(value) || json_object_size(value) != 3)
+    if (value->kind != SV_JSON_OBJECT || value->count != 3)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: tensor '%.64s' is not an object of dtype, shape and data_offsets", path,
                        name);
@@ -109,9 +107,9 @@ static svit_status read_entry(sv_safetensors_entry *entry, const char *name, con
         return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' has dtype '%.16s', which is unknown",
                        path, name, type_name ? type_name : "(no text)");
     entry->type = type->tag;
-    SVIT_TRY(read_shape(entry, json_object_get(value, "shape"), path, err));
-    SVIT_TRY(read_offsets(entry, json_object_get(value, "data_offsets"), data_start, file_bytes,
-                          path, err));
+    SVIT_TRY(read_shape(entry, sv_json_get(value, "shape"), path, err));
+    SVIT_TRY(
+        read_offsets(entry, sv_json_get(value, "data_offsets"), data_start, file_bytes, path, err));
     size_t bytes;
     if (!sv_size_multiply(&bytes, entry->elements, type->bytes) || bytes != entry->bytes)
         return sv_fail(err, SVIT_E_FORMAT,
@@ -120,14 +118,15 @@ static svit_status read_entry(sv_safetensors_entry *entry, const char *name, con
     return SVIT_OK;
 }
 
-static svit_status check_metadata(const json_t *metadata, const char *path, svit_error *err)
+static svit_status check_metadata(const sv_json_value *metadata, const char *path, svit_error *err)
 {
-    if (!json_is_object(metadata))
+    if (metadata->kind != SV_JSON_OBJECT)
         return sv_fail(err, SVIT_E_FORMAT, "%s: __metadata__ is not an object", path);
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)metadata, key, value) if (!json_is_string(value)) return sv_fail(
-        err, SVIT_E_FORMAT, "%s: __metadata__: '%.64s' is not text", path, key);
+    const sv_json_value *value = metadata + 1;
+    for (size_t i = 0; i < metadata->count; i++, value = value->after)
+        if (!sv_json_text(value))
+            return sv_fail(err, SVIT_E_FORMAT, "%s: __metadata__: '%.64s' is not text", path,
+                           value->key);
     return SVIT_OK;
 }
 
@@ -162,20 +161,31 @@ static svit_status check_tiling(const sv_safetensors_entry *entries, size_t coun
     return SVIT_OK;
 }
 
-svit_status sv_safetensors_check(sv_safetensors_entry *entries, size_t count, const json_t *header,
-                                 uint64_t data_start, uint64_t file_bytes, const char *path,
-                                 svit_error *err)
+size_t sv_safetensors_entries(const sv_json_value *header)
 {
-    size_t i = 0;
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)header, key, value)
-    {
-        if (strcmp(key, "__metadata__") == 0)
+    return header->count - (sv_json_get(header, "__metadata__") != NULL);
+}
+
+svit_status sv_safetensors_list(sv_safetensors_entry *entries, const sv_json_value *header,
+                                uint64_t data_start, uint64_t file_bytes, const char *path,
+                                svit_error *err)
+{
+    sv_safetensors_entry *entry = entries;
+    const sv_json_value *value = header + 1;
+    for (size_t i = 0; i < header->count; i++, value = value->after) {
+        if (strcmp(value->key, "__metadata__") == 0)
             SVIT_TRY(check_metadata(value, path, err));
         else
-            SVIT_TRY(read_entry(&entries[i++], key, value, data_start, file_bytes, path, err));
+            SVIT_TRY(read_entry(entry++, value, data_start, file_bytes, path, err));
     }
+    return SVIT_OK;
+}
+
+svit_status sv_safetensors_check(sv_safetensors_entry *entries, size_t count,
+                                 const sv_json_value *header, uint64_t data_start,
+                                 uint64_t file_bytes, const char *path, svit_error *err)
+{
+    SVIT_TRY(sv_safetensors_list(entries, header, data_start, file_bytes, path, err));
     if (count)
         qsort(entries, count, sizeof *entries, by_offset);
     return check_tiling(entries, count, data_start, file_bytes, path, err);

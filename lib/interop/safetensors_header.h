@@ -11,11 +11,19 @@
 /* The bytes of an element of a type; 0 for SV_TAG_OTHER. */
 size_t sv_dtype_bytes(sv_dtype_tag type);
 
-/* Reads the entries out of a parsed header into entries[count], one for each key that is not
- * `__metadata__`, in the order of their offsets, which are counted from `data_start` to
- * `file_bytes` without hole or overlap. Names stay those of `header`. */
-svit_status sv_safetensors_check(sv_safetensors_entry *entries, size_t count, const json_t *header,
-                                 uint64_t data_start, uint64_t file_bytes, const char *path,
-                                 svit_error *err);
+/* The entries of a parsed header: its keys without `__metadata__`. */
+size_t sv_safetensors_entries(const sv_json_value *header);
+
+/* Reads the entries out of a parsed header into entries[sv_safetensors_entries(header)], in the
+ * header's order. Offsets are counted from `data_start` and end at `file_bytes`. Names stay those
+ * of `header`. */
+svit_status sv_safetensors_list(sv_safetensors_entry *entries, const sv_json_value *header,
+                                uint64_t data_start, uint64_t file_bytes, const char *path,
+                                svit_error *err);
+
+/* The same in the order of the offsets, which leave no hole and do not overlap. */
+svit_status sv_safetensors_check(sv_safetensors_entry *entries, size_t count,
+                                 const sv_json_value *header, uint64_t data_start,
+                                 uint64_t file_bytes, const char *path, svit_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* Writes safetensors files: the header is made whole first, then the tensors follow one by one. */
-#include "base/size.h"
-#include "interop/safetensors.h"
+#include "interop/safetensors_header.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static void store_u64(uint8_t b[8], uint64_t value)
@@ -21,57 +21,115 @@ static void store_f32(float *values, size_t elements)
     }
 }
 
-/* {"dtype":"F32","shape":[...],"data_offsets":[begin,begin+bytes]}, NULL where there is no memory
- */
-static json_t *describe(const sv_safetensors_tensor *tensor, uint64_t begin)
+/* "name":{"dtype":"F32","shape":[...],"data_offsets":[begin,begin+bytes]} */
+static void put_tensor(sv_json_writer *header, const sv_safetensors_tensor *tensor, uint64_t begin)
 {
-    json_t *shape = json_array();
+    sv_json_put_key(header, tensor->name);
+    sv_json_begin(header, '{');
+    sv_json_put_key(header, "dtype");
+    sv_json_put_text(header, "F32");
+    sv_json_put_key(header, "shape");
+    sv_json_begin(header, '[');
     for (size_t i = 0; i < tensor->rank; i++)
-        if (json_array_append_new(shape, json_integer(tensor->shape[i])) != 0) {
-            json_decref(shape);
-            return NULL;
-        }
-    uint64_t end = begin + tensor->elements * sizeof(float);
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F32", "shape", shape, "data_offsets",
-                     (json_int_t)begin, (json_int_t)end);
+        sv_json_put_i64(header, tensor->shape[i]);
+    sv_json_end(header, ']');
+    sv_json_put_key(header, "data_offsets");
+    sv_json_begin(header, '[');
+    sv_json_put_u64(header, begin);
+    sv_json_put_u64(header, begin + tensor->elements * sizeof(float));
+    sv_json_end(header, ']');
+    sv_json_end(header, '}');
 }
 
-/* The header's text, NULL where there is no memory. */
-static char *header_text(const json_t *metadata, const sv_safetensors_tensor *tensors, size_t count)
+/* Returns the bytes of data that the header describes. */
+static uint64_t put_header(sv_json_writer *header, const char *metadata,
+                           const sv_safetensors_tensor *tensors, size_t count)
 {
-    json_t *header = json_object();
-    int failed = json_object_set(header, "__metadata__", (json_t *)metadata);
     uint64_t offset = 0;
-    for (size_t i = 0; i < count && !failed; i++) {
-        failed = json_object_set_new(header, tensors[i].name, describe(&tensors[i], offset));
+    sv_json_begin(header, '{');
+    sv_json_put_key(header, "__metadata__");
+    sv_json_put_raw(header, metadata);
+    for (size_t i = 0; i < count; i++) {
+        put_tensor(header, &tensors[i], offset);
         offset += tensors[i].elements * sizeof(float);
     }
-    char *text = failed ? NULL : sv_json_to_text(header);
-    json_decref(header);
-    return text;
+    sv_json_end(header, '}');
+    return offset;
+}
+
+static bool is_same(const sv_safetensors_entry *entry, const sv_safetensors_tensor *tensor,
+                    uint64_t begin)
+{
+    return strcmp(entry->name, tensor->name) == 0 && entry->type == SV_TAG_F32 &&
+           entry->rank == tensor->rank && entry->elements == tensor->elements &&
+           memcmp(entry->shape, tensor->shape, tensor->rank * sizeof *tensor->shape) == 0 &&
+           entry->offset == begin;
+}
+
+/* `entries` is room for those of the header. */
+static svit_status compare(sv_safetensors_entry *entries, const sv_json_value *header,
+                           uint64_t data_bytes, const sv_safetensors_tensor *tensors,
+                           const char *path, svit_error *err)
+{
+    uint64_t begin = 0;
+    SVIT_TRY(sv_safetensors_list(entries, header, 0, data_bytes, path, err));
+    for (size_t i = 0; i < sv_safetensors_entries(header); i++) {
+        if (!is_same(&entries[i], &tensors[i], begin))
+            return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%s' does not read back as it is", path,
+                           tensors[i].name);
+        begin += entries[i].bytes;
+    }
+    return SVIT_OK;
+}
+
+/* What is about to be written is read as a loader would: a header that lost something on its way
+ * into memory must not replace a good file. */
+static svit_status read_back(const sv_json_writer *text, uint64_t data_bytes,
+                             const sv_safetensors_tensor *tensors, size_t count, const char *path,
+                             svit_error *err)
+{
+    if (text->length > SV_SAFETENSORS_HEADER_LIMIT)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: names and metadata make a header of %zu bytes; at most %llu are read",
+                       path, text->length, (unsigned long long)SV_SAFETENSORS_HEADER_LIMIT);
+    sv_json *json;
+    SVIT_TRY(sv_json_parse_object(&json, text->allocator, text->text, text->length, path, err));
+    sv_safetensors_entry *entries = NULL;
+    svit_status status =
+        sv_safetensors_entries(sv_json_root(json)) == count
+            ? sv_allocate_array(text->allocator, (void **)&entries, count, sizeof *entries,
+                                "a header that is read back", err)
+            : sv_fail(err, SVIT_E_FORMAT, "%s: the header does not read back as it is", path);
+    if (status == SVIT_OK)
+        status = compare(entries, sv_json_root(json), data_bytes, tensors, path, err);
+    sv_release(text->allocator, entries, count * sizeof *entries);
+    sv_json_free(json);
+    return status;
+}
+
+/* The header's text, proven; the caller frees the writer after a failure, too. */
+static svit_status make_header(sv_json_writer *header, const char *metadata,
+                               const sv_safetensors_tensor *tensors, size_t count, const char *path,
+                               svit_error *err)
+{
+    uint64_t data_bytes = put_header(header, metadata, tensors, count);
+    SVIT_TRY(sv_json_writer_status(header, path, err));
+    return read_back(header, data_bytes, tensors, count, path, err);
 }
 
 /* The length, the header, and spaces up to a multiple of SV_ALIGNMENT: tensors that are mapped lie
  * as well as those in memory. */
-static svit_status write_header(sv_replacement *file, const json_t *metadata,
-                                const sv_safetensors_tensor *tensors, size_t count, svit_error *err)
+static svit_status write_header(sv_replacement *file, const sv_json_writer *header, svit_error *err)
 {
-    char *text = header_text(metadata, tensors, count);
-    if (!text)
-        return sv_fail(err, SVIT_E_MEMORY, "no memory for the header of a safetensors file");
-    size_t bytes = strlen(text);
     uint8_t length[8];
     char spaces[SV_ALIGNMENT];
+    size_t bytes = header->length;
     size_t padding = (SV_ALIGNMENT - (sizeof length + bytes) % SV_ALIGNMENT) % SV_ALIGNMENT;
     memset(spaces, ' ', sizeof spaces);
     store_u64(length, bytes + padding);
-    svit_status status = sv_replacement_write(file, length, sizeof length, err);
-    if (status == SVIT_OK)
-        status = sv_replacement_write(file, text, bytes, err);
-    if (status == SVIT_OK)
-        status = sv_replacement_write(file, spaces, padding, err);
-    sv_json_release_text(text);
-    return status;
+    SVIT_TRY(sv_replacement_write(file, length, sizeof length, err));
+    SVIT_TRY(sv_replacement_write(file, header->text, bytes, err));
+    return sv_replacement_write(file, spaces, padding, err);
 }
 
 static svit_status write_tensors(sv_replacement *file, float *buffer,
@@ -86,8 +144,24 @@ static svit_status write_tensors(sv_replacement *file, float *buffer,
     return SVIT_OK;
 }
 
+static svit_status write_file(const sv_allocator *allocator, const char *path,
+                              const sv_json_writer *header, float *buffer,
+                              const sv_safetensors_tensor *tensors, size_t count,
+                              sv_safetensors_fill fill, void *user, svit_error *err)
+{
+    sv_replacement *file = NULL;
+    SVIT_TRY(sv_replacement_begin(&file, allocator, path, err));
+    svit_status status = write_header(file, header, err);
+    if (status == SVIT_OK)
+        status = write_tensors(file, buffer, tensors, count, fill, user, err);
+    if (status == SVIT_OK)
+        return sv_replacement_commit(allocator, file, err);
+    sv_replacement_abandon(allocator, file);
+    return status;
+}
+
 svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path,
-                                 const json_t *metadata, const sv_safetensors_tensor *tensors,
+                                 const char *metadata, const sv_safetensors_tensor *tensors,
                                  size_t count, sv_safetensors_fill fill, void *user,
                                  svit_error *err)
 {
@@ -98,19 +172,11 @@ svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path
     float *buffer;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&buffer, largest, sizeof *buffer,
                                "a tensor on its way to a file", err));
-
-    sv_replacement *file = NULL;
-    svit_status status = sv_replacement_begin(&file, allocator, path, err);
-    if (status != SVIT_OK)
-        goto done;
-    status = write_header(file, metadata, tensors, count, err);
+    sv_json_writer header = sv_json_writer_make(allocator);
+    svit_status status = make_header(&header, metadata, tensors, count, path, err);
     if (status == SVIT_OK)
-        status = write_tensors(file, buffer, tensors, count, fill, user, err);
-    if (status == SVIT_OK)
-        status = sv_replacement_commit(allocator, file, err);
-    else
-        sv_replacement_abandon(allocator, file);
-done:
+        status = write_file(allocator, path, &header, buffer, tensors, count, fill, user, err);
+    sv_json_writer_free(&header);
     sv_release(allocator, buffer, largest * sizeof *buffer);
     return status;
 }

@@ -202,57 +202,69 @@ const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few
 #endif
 }
 
-static json_t *gemms_here(const svit_context *context)
+static void put_text(sv_json_writer *writer, const char *key, const char *text)
 {
-    json_t *names = json_array();
-    for (size_t i = 0; i < PROVIDER_COUNT; i++)
-        if (runs_here(&PROVIDERS[i], context->isa))
-            json_array_append_new(names, json_string(PROVIDERS[i].name));
-    return names;
+    sv_json_put_key(writer, key);
+    sv_json_put_text(writer, text);
 }
 
-static void warn(json_t *warnings, const char *library, const char *runs)
+static void put_gemms(sv_json_writer *writer, const svit_context *context)
+{
+    sv_json_put_key(writer, "gemms");
+    sv_json_begin(writer, '[');
+    for (size_t i = 0; i < PROVIDER_COUNT; i++)
+        if (runs_here(&PROVIDERS[i], context->isa))
+            sv_json_put_text(writer, PROVIDERS[i].name);
+    sv_json_end(writer, ']');
+}
+
+static void warn(sv_json_writer *writer, const char *library, const char *runs)
 {
     char warning[160];
     snprintf(warning, sizeof warning,
              "%s runs its %s kernels, below this CPU's %s; products through it are slow", library,
              runs, sv_isa_name(sv_cpu_isa()));
-    json_array_append_new(warnings, json_string(warning));
+    sv_json_put_text(writer, warning);
 }
 
-static json_t *warnings_here(void)
+static void put_warnings(sv_json_writer *writer)
 {
-    json_t *warnings = json_array();
+    sv_json_put_key(writer, "warnings");
+    sv_json_begin(writer, '[');
     if (below(sv_blas_core(), sv_cpu_isa()))
-        warn(warnings, "the CBLAS", sv_blas_core());
+        warn(writer, "the CBLAS", sv_blas_core());
     if (sv_onednn_is_below(sv_cpu_isa()))
-        warn(warnings, "oneDNN", sv_onednn_isa());
-    return warnings;
+        warn(writer, "oneDNN", sv_onednn_isa());
+    sv_json_end(writer, ']');
 }
 
-static json_t *describe(const svit_context *context)
+static void describe(sv_json_writer *writer, const svit_context *context)
 {
     char cpu[64], onednn[32];
     sv_onednn_load(NULL); /* so that it can be asked; where it is missing, it has no version */
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "version",
-                     svit_version_string(), "cpu", sv_cpu_name(cpu, sizeof cpu), "instruction_set",
-                     sv_isa_name(context->kernels->isa), "gemm", context->gemm->name, "gemms",
-                     gemms_here(context), "gemm_bf16",
-                     sv_gemm_for(context, SVIT_COMPUTE_BF16, 0)->name, "gemm_int8",
-                     sv_gemm_for(context, SVIT_COMPUTE_INT8, 0)->name, "blas",
-                     sv_blas_description(), "blas_core", sv_blas_core(), "onednn",
-                     sv_onednn_version(onednn, sizeof onednn), "onednn_isa", sv_onednn_isa(),
-                     "threads", (int)svit_context_threads(context), "warnings", warnings_here());
+    sv_json_begin(writer, '{');
+    put_text(writer, "version", svit_version_string());
+    put_text(writer, "cpu", sv_cpu_name(cpu, sizeof cpu));
+    put_text(writer, "instruction_set", sv_isa_name(context->kernels->isa));
+    put_text(writer, "gemm", context->gemm->name);
+    put_gemms(writer, context);
+    put_text(writer, "gemm_bf16", sv_gemm_for(context, SVIT_COMPUTE_BF16, 0)->name);
+    put_text(writer, "gemm_int8", sv_gemm_for(context, SVIT_COMPUTE_INT8, 0)->name);
+    put_text(writer, "blas", sv_blas_description());
+    put_text(writer, "blas_core", sv_blas_core());
+    put_text(writer, "onednn", sv_onednn_version(onednn, sizeof onednn));
+    put_text(writer, "onednn_isa", sv_onednn_isa());
+    sv_json_put_key(writer, "threads");
+    sv_json_put_u64(writer, svit_context_threads(context));
+    put_warnings(writer);
+    sv_json_end(writer, '}');
 }
 
 SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,
                                            size_t capacity, size_t *needed, svit_error *err)
 {
     SV_REQUIRE(context);
-    json_t *description = describe(context);
-    if (!description)
-        return sv_fail(err, SVIT_E_MEMORY, "no memory for a description");
-    svit_status status = sv_json_to_buffer(description, buffer, capacity, needed, err);
-    json_decref(description);
-    return status;
+    sv_json_writer writer = sv_json_writer_make(&context->allocator);
+    describe(&writer, context);
+    return sv_json_writer_finish(&writer, "a description", buffer, capacity, needed, err);
 }

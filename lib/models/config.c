@@ -5,14 +5,10 @@
 #include "models/architecture.h"
 #include "models/config_fields.h"
 
-#include <string.h>
-
 /* The first field is the architecture, which says to which of the others to look. */
 svit_status sv_model_config_check(const svit_model_config *config, svit_error *err)
 {
-    for (size_t i = 0; i < sv_config_field_count; i++)
-        if (sv_config_field_applies(&sv_config_fields[i], config))
-            SVIT_TRY(sv_config_field_check(&sv_config_fields[i], config, err));
+    SVIT_TRY(sv_fields_check(&sv_model_fields, config, err));
     const sv_architecture *architecture = sv_architecture_of(config);
     SVIT_TRY(architecture->check(config, err));
     size_t features = architecture->features(config);
@@ -33,25 +29,7 @@ svit_status sv_model_config_import(svit_model_config *own, const svit_model_conf
     return sv_model_config_check(own, err);
 }
 
-static int fields_equal(const sv_config_field *field, const svit_model_config *a,
-                        const svit_model_config *b)
-{
-    const char *x = (const char *)a, *y = (const char *)b;
-    size_t bytes = field->kind == SV_FIELD_REAL ? sizeof(double) : sizeof(uint32_t);
-    if (field->kind == SV_FIELD_LIST) {
-        uint32_t count = sv_config_list_count(field, a);
-        if (count != sv_config_list_count(field, b))
-            return 0;
-        bytes *= count;
-    }
-    return memcmp(x + field->offset, y + field->offset, bytes) == 0;
-}
-
 const char *sv_model_config_difference(const svit_model_config *a, const svit_model_config *b)
 {
-    for (size_t i = 0; i < sv_config_field_count; i++)
-        if (sv_config_field_applies(&sv_config_fields[i], a) &&
-            !fields_equal(&sv_config_fields[i], a, b))
-            return sv_config_fields[i].name;
-    return NULL;
+    return sv_fields_difference(&sv_model_fields, a, b);
 }

@@ -2,14 +2,17 @@
 #include "models/config_fields.h"
 
 #include <float.h>
-#include <string.h>
 
-#define FIELD(field, whose, which)                                                                 \
-    .name = #field, .offset = offsetof(svit_model_config, field), .owner = SV_FIELD_OF_##whose,    \
-    .kind = SV_FIELD_##which
+enum {
+    OF_BOTH = 0,
+    OF_SHIFTVIT = 1 << SVIT_ARCHITECTURE_SHIFTVIT,
+    OF_VIT = 1 << SVIT_ARCHITECTURE_VIT
+};
+
+#define FIELD(field, whose, kind) SV_FIELD(svit_model_config, field, kind), .owners = OF_##whose
 #define SIZE(field, whose, from, to)                                                               \
     {                                                                                              \
-        FIELD(field, whose, SIZE), .least = from, .greatest = to                                   \
+        FIELD(field, whose, U32), .least = from, .greatest = to                                    \
     }
 #define WORD(field, whose, ...)                                                                    \
     {                                                                                              \
@@ -17,7 +20,7 @@
     }
 #define FLAG(field, whose)                                                                         \
     {                                                                                              \
-        FIELD(field, whose, FLAG), .words = { "false", "true" }                                    \
+        FIELD(field, whose, FLAG)                                                                  \
     }
 /* Above 0, at most `to`. */
 #define ABOVE(field, whose, to)                                                                    \
@@ -37,7 +40,7 @@
                                    .fewest = low, .most = high, .least = from, .greatest = to      \
     }
 
-const sv_config_field sv_config_fields[] = {
+static const sv_field FIELDS[] = {
     WORD(architecture, BOTH, "shiftvit", "vit"),
     SIZE(input_height, BOTH, 1, 8192),
     SIZE(input_width, BOTH, 1, 8192),
@@ -78,17 +81,9 @@ const sv_config_field sv_config_fields[] = {
     WORD(names, VIT, "seed", "paper"),
     WORD(init, BOTH, "seed", "paper", "keras-3.14"),
 };
-const size_t sv_config_field_count = sizeof sv_config_fields / sizeof *sv_config_fields;
 
-const sv_config_field *sv_config_field_find(const char *name)
-{
-    for (size_t i = 0; i < sv_config_field_count; i++)
-        if (strcmp(sv_config_fields[i].name, name) == 0)
-            return &sv_config_fields[i];
-    return NULL;
-}
-
-int sv_config_field_applies(const sv_config_field *field, const svit_model_config *config)
-{
-    return field->owner == SV_FIELD_OF_BOTH || (int32_t)field->owner == config->architecture;
-}
+const sv_field_table sv_model_fields = {.type = "svit_model_config",
+                                        .noun = "the model configuration",
+                                        .fields = FIELDS,
+                                        .count = sizeof FIELDS / sizeof *FIELDS,
+                                        .selector = &FIELDS[0]};

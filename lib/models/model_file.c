@@ -3,6 +3,7 @@
 
 #include "autograd/parameter_file.h"
 #include "models/config.h"
+#include "models/config_fields.h"
 #include "models/model_map.h"
 
 #include <errno.h>
@@ -22,91 +23,86 @@ svit_status sv_model_metadata_key_check(const char *key, svit_error *err)
     return SVIT_OK;
 }
 
-/* The text that a public writer into buffers makes, to be released with *bytes. */
-typedef svit_status (*text_writer)(const void *config, char *buffer, size_t capacity,
-                                   size_t *needed, svit_error *err);
-
-static svit_status write_config(const void *config, char *buffer, size_t capacity, size_t *needed,
-                                svit_error *err)
+/* metadata[key] = the text that `value` holds; frees `value`. */
+static svit_status put_made(sv_json_writer *metadata, const char *key, sv_json_writer *value,
+                            svit_error *err)
 {
-    return svit_model_config_to_json(config, buffer, capacity, needed, err);
-}
-
-static svit_status write_pipeline(const void *config, char *buffer, size_t capacity, size_t *needed,
-                                  svit_error *err)
-{
-    return svit_pipeline_config_to_json(config, buffer, capacity, needed, err);
-}
-
-/* metadata[key] = what `writer` writes of `config` */
-static svit_status set_text(json_t *metadata, const char *key, const sv_allocator *allocator,
-                            text_writer writer, const void *config, svit_error *err)
-{
-    size_t bytes;
-    SVIT_TRY(writer(config, NULL, 0, &bytes, err));
-    char *text = sv_allocate(allocator, bytes);
-    if (!text)
-        return sv_fail_memory(err, bytes, key);
-    svit_status status = writer(config, text, bytes, NULL, err);
-    if (status == SVIT_OK && json_object_set_new(metadata, key, json_string(text)) != 0)
-        status = sv_fail_memory(err, bytes, key);
-    sv_release(allocator, text, bytes);
+    svit_status status = sv_json_writer_status(value, key, err);
+    if (status == SVIT_OK) {
+        sv_json_put_key(metadata, key);
+        sv_json_put_text(metadata, value->text);
+    }
+    sv_json_writer_free(value);
     return status;
 }
 
-static svit_status set_classes(json_t *metadata, const svit_model *model, svit_error *err)
+static svit_status put_config(sv_json_writer *metadata, const svit_model *model, svit_error *err)
 {
-    json_t *names = json_array();
-    for (size_t i = 0; i < model->config.num_classes; i++)
-        if (json_array_append_new(names, json_string(model->classes[i])) != 0) {
-            json_decref(names);
-            return sv_fail(err, SVIT_E_ARGUMENT, "the name of class %zu is not UTF-8", i);
-        }
-    char *text = sv_json_to_text(names);
-    int failed = json_object_set_new(metadata, "classes", text ? json_string(text) : NULL);
-    sv_json_release_text(text);
-    json_decref(names);
-    return failed ? sv_fail(err, SVIT_E_MEMORY, "no memory for the class names") : SVIT_OK;
+    sv_json_writer config = sv_json_writer_make(metadata->allocator);
+    sv_fields_to_json(&sv_model_fields, &model->config, &config);
+    return put_made(metadata, "config", &config, err);
 }
 
-static svit_status fill_metadata(json_t *metadata, const svit_model *model, svit_error *err)
+static svit_status put_classes(sv_json_writer *metadata, const svit_model *model, svit_error *err)
 {
-    const sv_allocator *allocator = &model->context->allocator;
-    if (json_object_set_new(metadata, "format", json_string("shiftvit")) != 0 ||
-        json_object_set_new(metadata, "format_version", json_string("1")) != 0)
-        return sv_fail(err, SVIT_E_MEMORY, "no memory for a model's metadata");
-    SVIT_TRY(set_text(metadata, "config", allocator, write_config, &model->config, err));
-    if (model->classes)
-        SVIT_TRY(set_classes(metadata, model, err));
-    if (model->has_pipeline)
-        SVIT_TRY(
-            set_text(metadata, "preprocessing", allocator, write_pipeline, &model->pipeline, err));
+    sv_json_writer names = sv_json_writer_make(metadata->allocator);
+    sv_json_begin(&names, '[');
+    for (size_t i = 0; i < model->config.num_classes; i++) {
+        sv_json_put_text(&names, model->classes[i]);
+        if (names.status == SVIT_E_ARGUMENT) {
+            sv_json_writer_free(&names);
+            return sv_fail(err, SVIT_E_ARGUMENT, "the name of class %zu is not UTF-8", i);
+        }
+    }
+    sv_json_end(&names, ']');
+    return put_made(metadata, "classes", &names, err);
+}
+
+static svit_status put_pipeline(sv_json_writer *metadata, const svit_model *model, svit_error *err)
+{
+    char text[4096];
+    SVIT_TRY(svit_pipeline_config_to_json(&model->pipeline, text, sizeof text, NULL, err));
+    sv_json_put_key(metadata, "preprocessing");
+    sv_json_put_text(metadata, text);
     return SVIT_OK;
 }
 
-svit_status sv_model_metadata(json_t **out, const svit_model *model, svit_error *err)
+static void put_pair(sv_json_writer *metadata, const char *key, const char *value)
 {
-    json_t *metadata = json_object();
-    if (!metadata)
-        return sv_fail(err, SVIT_E_MEMORY, "no memory for a model's metadata");
-    svit_status status = fill_metadata(metadata, model, err);
-    if (status == SVIT_OK)
-        *out = metadata;
-    else
-        json_decref(metadata);
-    return status;
+    sv_json_put_key(metadata, key);
+    sv_json_put_text(metadata, value);
+}
+
+svit_status sv_model_metadata(sv_json_writer *metadata, const svit_model *model, svit_error *err)
+{
+    put_pair(metadata, "format", "shiftvit");
+    put_pair(metadata, "format_version", "1");
+    SVIT_TRY(put_config(metadata, model, err));
+    if (model->classes)
+        SVIT_TRY(put_classes(metadata, model, err));
+    if (model->has_pipeline)
+        SVIT_TRY(put_pipeline(metadata, model, err));
+    return sv_json_writer_status(metadata, "a model's metadata", err);
+}
+
+static svit_status save(sv_json_writer *metadata, const svit_model *model, const char *path,
+                        svit_error *err)
+{
+    sv_json_begin(metadata, '{');
+    SVIT_TRY(sv_model_metadata(metadata, model, err));
+    sv_json_end(metadata, '}');
+    SVIT_TRY(sv_json_writer_status(metadata, "a model's metadata", err));
+    sv_parameter_array weights = {"", model->weights};
+    return sv_parameter_arrays_write(&model->parameters, path, metadata->text, &weights, 1, err);
 }
 
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err)
 {
     SV_REQUIRE(model);
     SV_REQUIRE(path);
-    json_t *metadata;
-    SVIT_TRY(sv_model_metadata(&metadata, model, err));
-    sv_parameter_array weights = {"", model->weights};
-    svit_status status =
-        sv_parameter_arrays_write(&model->parameters, path, metadata, &weights, 1, err);
-    json_decref(metadata);
+    sv_json_writer metadata = sv_json_writer_make(&model->context->allocator);
+    svit_status status = save(&metadata, model, path, err);
+    sv_json_writer_free(&metadata);
     return status;
 }
 
@@ -128,6 +124,14 @@ svit_status sv_model_file_check_version(const sv_safetensors *file, const char *
     return SVIT_OK;
 }
 
+/* What is wrong in a text of a file is wrong with the file; a lack of memory is not. */
+static svit_status fail_in_file(svit_status status, const char *path, svit_error *err)
+{
+    if (status == SVIT_OK)
+        return SVIT_OK;
+    return sv_fail_in(err, status == SVIT_E_MEMORY ? status : SVIT_E_FORMAT, path);
+}
+
 svit_status sv_model_file_config(svit_model_config *config, const sv_safetensors *file,
                                  const char *path, svit_error *err)
 {
@@ -135,9 +139,7 @@ svit_status sv_model_file_config(svit_model_config *config, const sv_safetensors
     if (!json)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s carries no configuration; svit_model_load_as takes yours", path);
-    if (svit_model_config_from_json(config, sizeof *config, json, err) != SVIT_OK)
-        return sv_fail_in(err, SVIT_E_FORMAT, path);
-    return SVIT_OK;
+    return fail_in_file(svit_model_config_from_json(config, sizeof *config, json, err), path, err);
 }
 
 typedef enum model_loading { LOADING_READ, LOADING_MAP } model_loading;
@@ -160,18 +162,19 @@ static svit_status check_unknown(const svit_model *model, const sv_safetensors *
     return SVIT_OK;
 }
 
-static svit_status read_names(svit_model *model, const json_t *names, const char *path,
+static svit_status read_names(svit_model *model, const sv_json_value *names, const char *path,
                               svit_error *err)
 {
     size_t count = model->config.num_classes;
-    if (!json_is_array(names) || json_array_size(names) != count)
+    if (names->kind != SV_JSON_ARRAY || names->count != count)
         return sv_fail(err, SVIT_E_FORMAT, "%s: classes is not an array of %zu names", path, count);
     const sv_allocator *allocator = &model->context->allocator;
     const char **list;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&list, count, sizeof *list, "class names", err));
     svit_status status = SVIT_OK;
-    for (size_t i = 0; i < count && status == SVIT_OK; i++) {
-        list[i] = json_string_value(json_array_get(names, i));
+    const sv_json_value *name = names + 1;
+    for (size_t i = 0; i < count && status == SVIT_OK; i++, name = name->after) {
+        list[i] = sv_json_text(name);
         if (!list[i])
             status = sv_fail(err, SVIT_E_FORMAT, "%s: the name of class %zu is not text", path, i);
     }
@@ -187,10 +190,13 @@ static svit_status read_classes(svit_model *model, const sv_safetensors *file, c
     const char *text = sv_safetensors_metadata(file, "classes");
     if (!text)
         return SVIT_OK;
-    json_error_t error;
-    json_t *names = json_loads(text, 0, &error);
-    svit_status status = read_names(model, names, path, err);
-    json_decref(names);
+    sv_json *json;
+    svit_status status = sv_json_parse(&json, &model->context->allocator, text, strlen(text),
+                                       "the list of classes", err);
+    if (status != SVIT_OK)
+        return sv_fail_in(err, status, path);
+    status = read_names(model, sv_json_root(json), path, err);
+    sv_json_free(json);
     return status;
 }
 
@@ -201,16 +207,18 @@ static svit_status read_pipeline(svit_model *model, const sv_safetensors *file, 
     if (!text)
         return SVIT_OK;
     svit_pipeline_config pipeline;
-    if (svit_pipeline_config_from_json(&pipeline, sizeof pipeline, text, err) != SVIT_OK)
-        return sv_fail_in(err, SVIT_E_FORMAT, path);
+    SVIT_TRY(fail_in_file(svit_pipeline_config_from_json(&pipeline, sizeof pipeline, text, err),
+                          path, err));
     return svit_model_set_pipeline(model, &pipeline, err);
 }
 
-/* A file that cannot be mapped as it is, or that a check refuses, is read: reading takes more
- * layouts, and says what is wrong. */
+/* The header proves that the file has all weights before memory is taken for them: a small file
+ * that claims a large model costs nothing. A file that cannot be mapped as it is, or that a check
+ * refuses, is read: reading takes more layouts, and says what is wrong. */
 static svit_status fill_weights(svit_model *model, const sv_safetensors *file,
                                 model_loading loading, const char *path, svit_error *err)
 {
+    SVIT_TRY(sv_parameter_array_check(&model->parameters, file, path, "", err));
     if (loading == LOADING_MAP)
         SVIT_TRY(sv_model_map_weights(model, file, err));
     if (model->weights)

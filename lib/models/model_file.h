@@ -5,8 +5,8 @@
 #include "interop/safetensors.h"
 #include "models/model.h"
 
-/* The metadata of a model's file, owned by the caller (json_decref). */
-svit_status sv_model_metadata(json_t **out, const svit_model *model, svit_error *err);
+/* Puts the members of a model's metadata into an object that is open. */
+svit_status sv_model_metadata(sv_json_writer *metadata, const svit_model *model, svit_error *err);
 
 /* Fails where `key` is one that sv_model_metadata uses. */
 svit_status sv_model_metadata_key_check(const char *key, svit_error *err);

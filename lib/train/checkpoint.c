@@ -125,6 +125,7 @@ static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
                          svit_error *err)
 {
     staged->table = table;
+    SVIT_TRY(sv_parameter_array_check(table, checkpoint->file, checkpoint->path, prefix, err));
     SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&staged->read[staged->count],
                                table->elements, sizeof(real), "an array of a checkpoint", err));
     staged->target[staged->count] = target;

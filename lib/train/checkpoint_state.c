@@ -43,18 +43,16 @@ sv_checkpoint_state sv_checkpoint_state_of(const svit_optimizer *optimizer,
     return state;
 }
 
-svit_status sv_checkpoint_state_write(json_t *metadata, const sv_checkpoint_state *state,
-                                      svit_error *err)
+void sv_checkpoint_state_write(sv_json_writer *metadata, const sv_checkpoint_state *state)
 {
     for (size_t i = 0; i < sizeof ENTRIES / sizeof *ENTRIES; i++) {
         uint64_t value;
         memcpy(&value, (const char *)state + ENTRIES[i].offset, sizeof value);
         char text[24];
         snprintf(text, sizeof text, "%" PRIu64, value);
-        if (json_object_set_new(metadata, ENTRIES[i].key, json_string(text)) != 0)
-            return sv_fail(err, SVIT_E_MEMORY, "no memory for a checkpoint's metadata");
+        sv_json_put_key(metadata, ENTRIES[i].key);
+        sv_json_put_text(metadata, text);
     }
-    return SVIT_OK;
 }
 
 svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safetensors *file,

@@ -22,8 +22,7 @@ sv_checkpoint_state sv_checkpoint_state_of(const svit_optimizer *optimizer,
 
 /* Into metadata entries, decimal, and back; SVIT_E_FORMAT names an entry that is missing or no
  * number. */
-svit_status sv_checkpoint_state_write(json_t *metadata, const sv_checkpoint_state *state,
-                                      svit_error *err);
+void sv_checkpoint_state_write(sv_json_writer *metadata, const sv_checkpoint_state *state);
 svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safetensors *file,
                                      const char *path, svit_error *err);
 

@@ -67,7 +67,6 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
 {
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
-    SV_REQUIRE(mean_loss);
     SVIT_TRY(check_sizes(n, classes, err));
     if (!(label_smoothing >= 0 && label_smoothing < 1))
         return sv_fail(err, SVIT_E_ARGUMENT, "label_smoothing is %g; [0, 1) is accepted",
@@ -81,7 +80,8 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
                            i, loss);
         total += loss;
     }
-    *mean_loss = (float)(total / (double)n);
+    if (mean_loss)
+        *mean_loss = (float)(total / (double)n);
     for (size_t i = 0; dlogits && i < n; i++)
         row_gradient(dlogits + i * classes, logits + i * classes, labels[i], classes,
                      label_smoothing, (double)n);

@@ -112,6 +112,12 @@ void sv_session_forward(svit_session *session, const real *input, size_t n, real
     session->counter += training != 0;
 }
 
+void sv_session_undo_forward(svit_session *session, int training)
+{
+    sv_tape_clear(&session->tape);
+    session->counter -= training != 0;
+}
+
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens)
 {

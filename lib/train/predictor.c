@@ -153,12 +153,15 @@ SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, 
     return predictor ? svit_model_class_name(predictor->model, label) : NULL;
 }
 
-static svit_status predict_turn(svit_predictor *predictor, const uint8_t *rgb, size_t n,
-                                size_t height, size_t width, float *probabilities, svit_error *err)
+/* n images, of which the first is number `first` of the call. */
+static svit_status predict_turn(svit_predictor *predictor, const uint8_t *rgb, size_t first,
+                                size_t n, size_t height, size_t width, float *probabilities,
+                                svit_error *err)
 {
     SVIT_TRY(svit_pipeline_evaluate(predictor->context, &predictor->pipeline, rgb, n, height, width,
                                     predictor->inputs, err));
-    SVIT_TRY(svit_forward(predictor->session, predictor->inputs, n, probabilities, err));
+    SVIT_TRY(sv_session_forward_from(predictor->session, predictor->inputs, n, first, probabilities,
+                                     err));
     return svit_softmax(probabilities, n, svit_predictor_classes(predictor), probabilities, err);
 }
 
@@ -178,7 +181,7 @@ SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *r
     size_t picture = elements / n;
     for (size_t done = 0, turn; done < n; done += turn) {
         turn = n - done < predictor->max_batch ? n - done : predictor->max_batch;
-        SVIT_TRY(predict_turn(predictor, rgb + done * picture, turn, height, width,
+        SVIT_TRY(predict_turn(predictor, rgb + done * picture, done, turn, height, width,
                               probabilities + done * svit_predictor_classes(predictor), err));
     }
     return SVIT_OK;

@@ -39,6 +39,16 @@ struct svit_session {
     uint64_t packed_version[2]; /* by mode: the model's weights version + 1; 0: never */
 };
 
+/* The words of `compute` and `memory` in JSON, by value. */
+#define SV_COMPUTE_WORDS [SVIT_COMPUTE_F32] = "f32", [SVIT_COMPUTE_BF16] = "bf16"
+#define SV_MEMORY_WORDS                                                                            \
+    [SVIT_MEMORY_STORE] = "store", [SVIT_MEMORY_RECOMPUTE_BLOCKS] = "blocks",                      \
+    [SVIT_MEMORY_RECOMPUTE_STAGES] = "stages"
+
+/* Reads a caller's configuration, NULL for the defaults, into *out and checks it. */
+svit_status sv_session_config_read(svit_session_config *out, const svit_session_config *in,
+                                   svit_error *err);
+
 /* Decides which layers keep what, before the memory is measured. */
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err);
 
@@ -66,6 +76,14 @@ sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer);
 
 /* The bodies of svit_forward and svit_backward: arguments are checked, numbers are real. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);
+
+/* svit_forward over images of which the first is number `first` to the caller: messages count from
+ * there. Arguments are valid but for n and the values of nhwc. */
+svit_status sv_session_forward_from(svit_session *session, const float *nhwc, size_t n,
+                                    size_t first, float *logits, svit_error *err);
+
+/* Makes the session forget its last forward, as if it had not been: one of training counts down. */
+void sv_session_undo_forward(svit_session *session, int training);
 
 /* The last attention block, its heads and tokens; NULL where there is none. */
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,

@@ -20,11 +20,39 @@ static svit_status check_finite(const float *values, size_t count, const char *w
 static svit_status check_forward(const svit_session *session, const float *nhwc, size_t n,
                                  svit_error *err)
 {
+    SVIT_TRY(svit_context_check(session->model->context, err));
     if (n < 1 || n > session->config.max_batch)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "n is %zu; 1 to %u images, the session's max_batch, are accepted", n,
                        session->config.max_batch);
     return check_finite(nhwc, n * sv_map_elements(session->input), "nhwc", err);
+}
+
+/* Finite weights and images can still overflow on the way. */
+static svit_status check_logits(const svit_session *session, const float *logits, size_t n,
+                                size_t first, svit_error *err)
+{
+    size_t count = n * session->classes, at = sv_first_not_finite(logits, count);
+    if (at == count)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_NUMERIC,
+                   "image %zu has the logit %zu of %g; weights and values of images must be small "
+                   "enough for finite logits",
+                   first + at / session->classes, at % session->classes, (double)logits[at]);
+}
+
+svit_status sv_session_forward_from(svit_session *session, const float *nhwc, size_t n,
+                                    size_t first, float *logits, svit_error *err)
+{
+    int training = session->mode == SVIT_MODE_TRAIN;
+    SVIT_TRY(check_forward(session, nhwc, n, err));
+    sv_floating before = sv_floating_begin();
+    sv_session_forward(session, nhwc, n, logits);
+    sv_floating_end(before);
+    svit_status status = check_logits(session, logits, n, first, err);
+    if (status != SVIT_OK)
+        sv_session_undo_forward(session, training);
+    return status;
 }
 
 SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
@@ -33,11 +61,7 @@ SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size
     SV_REQUIRE(session);
     SV_REQUIRE(nhwc);
     SV_REQUIRE(logits);
-    SVIT_TRY(check_forward(session, nhwc, n, err));
-    sv_floating before = sv_floating_begin();
-    sv_session_forward(session, nhwc, n, logits);
-    sv_floating_end(before);
-    return SVIT_OK;
+    return sv_session_forward_from(session, nhwc, n, 0, logits, err);
 }
 
 SVIT_API svit_status svit_session_attention_size(const svit_session *session, size_t *heads,
@@ -68,7 +92,7 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
     sv_floating before = sv_floating_begin();
     sv_session_attend(session, nhwc, n, logits, attention);
     sv_floating_end(before);
-    return SVIT_OK;
+    return check_logits(session, logits, n, 0, err);
 }
 
 SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
@@ -76,6 +100,7 @@ SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, 
 {
     SV_REQUIRE(session);
     SV_REQUIRE(dlogits);
+    SVIT_TRY(svit_context_check(session->model->context, err));
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE,
                        "the session was created to infer; create one with SVIT_MODE_TRAIN");

@@ -6,6 +6,10 @@ static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
     trainer->stop_value = value;
     if (trainer->config.folder)
         TRAINER_TRY(svit_trainer_checkpoint(trainer, err));
+    if (trainer->progress.position == 0)
+        return sv_trainer_fail(err, SVIT_E_STOPPED,
+                               "the callback returned %d at the end of epoch %llu", value,
+                               (unsigned long long)trainer->progress.epoch);
     return sv_trainer_fail(err, SVIT_E_STOPPED,
                            "the callback returned %d after step %llu of epoch %llu", value,
                            (unsigned long long)trainer->progress.position,

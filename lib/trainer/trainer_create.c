@@ -161,7 +161,7 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
                                "are told by validation");
     svit_trainer *trainer;
     TRAINER_TRY(sv_trainer_allocate(context, &trainer, 1, sizeof *trainer, err));
-    trainer->context = context;
+    trainer->context = svit_context_retain(context);
     trainer->model = model;
     trainer->config = own;
     trainer->config.folder = NULL; /* until it is a copy */
@@ -195,12 +195,13 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer)
 {
     if (!trainer)
         return;
-    svit_session *session = trainer->session;
+    svit_context *context = trainer->context;
     free_memory(trainer);
     if (trainer->validation.context)
         sv_evaluator_close(&trainer->validation);
     svit_loader_free(trainer->loader);
     svit_optimizer_free(trainer->optimizer);
-    svit_context_release(trainer->context, trainer, sizeof *trainer);
-    svit_session_free(session); /* last: it may be what keeps the context alive */
+    svit_session_free(trainer->session);
+    svit_context_release(context, trainer, sizeof *trainer);
+    svit_context_free(context);
 }

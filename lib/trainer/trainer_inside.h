@@ -37,7 +37,7 @@ typedef struct sv_progress {
 
 struct svit_trainer {
     svit_context *context;
-    svit_model *model; /* kept alive by the session, and the context by it */
+    svit_model *model; /* kept alive by the session */
     svit_session *session;
     svit_optimizer *optimizer;
     svit_loader *loader;

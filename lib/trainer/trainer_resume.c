@@ -117,6 +117,7 @@ static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *che
 SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
 {
     TRAINER_REQUIRE(trainer);
+    TRAINER_TRY(svit_context_check(trainer->context, err));
     if (!trainer->config.folder)
         return sv_trainer_fail(err, SVIT_E_STATE,
                                "the trainer has no folder to resume from; set "

@@ -105,6 +105,7 @@ static svit_status save(svit_trainer *trainer, const char *path, const char *pip
 SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err)
 {
     TRAINER_REQUIRE(trainer);
+    TRAINER_TRY(svit_context_check(trainer->context, err));
     if (!trainer->config.folder)
         return sv_trainer_fail(err, SVIT_E_STATE,
                                "the trainer has no folder to write a checkpoint to; set "

@@ -202,6 +202,7 @@ SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event
 {
     TRAINER_REQUIRE(trainer);
     TRAINER_REQUIRE(event);
+    TRAINER_TRY(svit_context_check(trainer->context, err));
     svit_trainer_event own = {.struct_size = sizeof own};
     TRAINER_TRY(sv_trainer_export(event, size, &own, sizeof own, "svit_trainer_event", err));
     TRAINER_TRY(next_event(trainer, &own, err));

@@ -94,6 +94,61 @@ START_TEST(test_black_pictures_train)
 }
 END_TEST
 
+enum { IMAGE = 8 * 8 * 3 };
+
+/* The status was SVIT_OK and the logits were NaN. */
+START_TEST(test_a_forward_that_overflows_names_the_image)
+{
+    static float images[2 * IMAGE], logits[2 * CLASSES], again[2 * CLASSES], dlogits[2 * CLASSES];
+    int32_t mode = _i ? SVIT_MODE_TRAIN : SVIT_MODE_INFER;
+    OK(svit_session_set_mode(session, mode, &err));
+    OK(svit_forward(session, images, 2, logits, &err));
+    uint64_t counter = svit_session_counter(session);
+    for (size_t i = 0; i < IMAGE; i++)
+        images[IMAGE + i] = i % 2 ? -3e38f : 3e38f;
+    ck_assert_int_eq(svit_forward(session, images, 2, again, &err), SVIT_E_NUMERIC);
+    ck_assert_msg(strstr(err.message, "image 1 has the logit 0 of ") != NULL, "%s", err.message);
+    ck_assert_uint_eq(svit_session_counter(session), counter);
+    ck_assert_int_eq(svit_backward(session, dlogits, 2, &err), SVIT_E_STATE);
+    memset(images, 0, sizeof images);
+    OK(svit_session_set_counter(session, counter - (uint64_t)_i, &err));
+    OK(svit_forward(session, images, 2, again, &err));
+    ck_assert_mem_eq(logits, again, sizeof logits);
+    if (_i)
+        OK(svit_backward(session, dlogits, 2, &err));
+}
+END_TEST
+
+START_TEST(test_an_attention_forward_that_overflows_names_the_image)
+{
+    static float images[2 * IMAGE], logits[2 * CLASSES], attention[2 * 2 * 4 * 4];
+    svit_model_config config;
+    svit_session_config infers;
+    svit_model *vit = NULL;
+    svit_session *own = NULL;
+    OK(svit_model_config_from_json(
+        &config, sizeof config,
+        "{\"architecture\":\"vit\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,"
+        "\"dim\":12,\"depth\":1,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[16],"
+        "\"num_classes\":10}",
+        &err));
+    OK(svit_model_create(&vit, context, &config, 1, &err));
+    OK(svit_session_config_init(&infers, sizeof infers));
+    infers.max_batch = 2;
+    OK(svit_session_create(&own, vit, &infers, &err));
+    for (size_t i = 0; i < IMAGE; i++)
+        images[IMAGE + i] = i % 2 ? -3e38f : 3e38f;
+    ck_assert_int_eq(svit_forward_attention(own, images, 2, logits, attention,
+                                            sizeof attention / sizeof *attention, &err),
+                     SVIT_E_NUMERIC);
+    ck_assert_msg(strstr(err.message, "image 1 has the logit 0 of ") != NULL, "%s", err.message);
+    OK(svit_forward_attention(own, images, 1, logits, attention,
+                              sizeof attention / sizeof *attention / 2, &err));
+    svit_session_free(own);
+    svit_model_free(vit);
+}
+END_TEST
+
 enum { NUMBERS_MOST = 20000 };
 
 /* All gradients, of pictures and of `scale` times some dlogits, all of which any rounding leaves as
@@ -126,7 +181,7 @@ static bool can_flush(void)
 START_TEST(test_no_gradient_is_below_the_smallest_normal_number)
 {
     if (!can_flush()) {
-        printf("skipped: this CPU, or what runs its programs, keeps such numbers\n");
+        skip_check("this CPU, or what runs its programs, keeps subnormal numbers");
         return;
     }
     static float gradients[NUMBERS_MOST];
@@ -171,6 +226,8 @@ static Suite *extremes_suite(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, test_adam_steps_by_the_learning_rate_at_any_gradient);
     tcase_add_test(all, test_black_pictures_train);
+    tcase_add_loop_test(all, test_a_forward_that_overflows_names_the_image, 0, 2);
+    tcase_add_test(all, test_an_attention_forward_that_overflows_names_the_image);
     tcase_add_test(all, test_no_gradient_is_below_the_smallest_normal_number);
     tcase_add_test(all, test_rounding_of_the_program_does_not_matter);
     suite_add_tcase(suite, all);

@@ -266,32 +266,11 @@ START_TEST(test_other_values_are_refused)
         svit_session *out = NULL;
         uint64_t bytes = 5;
         FAILS(svit_session_create(&out, b.model, &config, err), SVIT_E_ARGUMENT,
-              "SVIT_MEMORY_RECOMPUTE_STAGES (2) are accepted");
+              "it is 0..2: 'store' or 'blocks' or 'stages'");
         FAILS(svit_session_plan(&bytes, b.model, &config, err), SVIT_E_ARGUMENT, "memory is ");
         ck_assert_ptr_null(out);
         ck_assert_uint_eq(bytes, 5);
     }
-    bench_close(&b);
-}
-END_TEST
-
-/* A program that was compiled before the field there was. */
-START_TEST(test_a_caller_without_the_field_stores)
-{
-    struct {
-        uint32_t struct_size, max_batch;
-        int32_t mode, compute;
-        uint64_t seed;
-        uint32_t input_height, input_width;
-    } older;
-    bench b = {0};
-    uint64_t bytes = 0;
-    bench_open(&b, SUBJECTS[0], SVIT_MEMORY_STORE, 1);
-    WORKS(svit_session_config_init((svit_session_config *)(void *)&older, sizeof older));
-    older.max_batch = BATCH;
-    older.mode = SVIT_MODE_TRAIN;
-    WORKS(svit_session_plan(&bytes, b.model, (svit_session_config *)(void *)&older, err));
-    ck_assert_uint_eq(bytes, svit_session_memory(b.session));
     bench_close(&b);
 }
 END_TEST
@@ -309,7 +288,6 @@ static Suite *memory_suite(void)
     tcase_add_loop_test(all, test_presets_spare_a_good_part_of_their_sessions, 0, 3);
     tcase_add_loop_test(all, test_inference_between_the_steps_leaves_no_trace, 0, SUBJECT_COUNT);
     tcase_add_test(all, test_other_values_are_refused);
-    tcase_add_test(all, test_a_caller_without_the_field_stores);
     suite_add_tcase(suite, all);
     return suite;
 }

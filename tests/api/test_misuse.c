@@ -170,6 +170,32 @@ START_TEST(test_structs_of_newer_callers)
 }
 END_TEST
 
+/* A field of a later version takes a place that this one knows as `reserved`. */
+START_TEST(test_a_reserved_field_that_is_set_is_refused)
+{
+    svit_session_config session_config;
+    svit_optimizer_config optimizer_config;
+    svit_session *no_session = NULL;
+    svit_optimizer *no_optimizer = NULL;
+    double rate = 7;
+    OK(svit_session_config_init(&session_config, sizeof session_config));
+    OK(svit_optimizer_config_init(&optimizer_config, sizeof optimizer_config));
+    ck_assert_uint_eq(session_config.reserved, 0);
+    ck_assert_uint_eq(optimizer_config.reserved, 0);
+    session_config.reserved = 1;
+    optimizer_config.reserved = 2;
+    FAILS(SVIT_E_VERSION, "reserved of svit_session_config is 1",
+          svit_session_create(&no_session, model, &session_config, &err));
+    FAILS(SVIT_E_VERSION, "reserved of svit_optimizer_config is 2",
+          svit_optimizer_create(&no_optimizer, model, &optimizer_config, &err));
+    FAILS(SVIT_E_VERSION, "reserved of svit_optimizer_config is 2",
+          svit_learning_rate(&optimizer_config, 0, &rate, &err));
+    ck_assert_ptr_null(no_session);
+    ck_assert_ptr_null(no_optimizer);
+    ck_assert_double_eq(rate, 7);
+}
+END_TEST
+
 START_TEST(test_gradients)
 {
     float gradient[12 * 24 * 4];
@@ -324,6 +350,7 @@ static Suite *misuse_suite(void)
     tcase_add_test(all, test_backward);
     tcase_add_test(all, test_session_create);
     tcase_add_test(all, test_structs_of_newer_callers);
+    tcase_add_test(all, test_a_reserved_field_that_is_set_is_refused);
     tcase_add_test(all, test_gradients);
     tcase_add_test(all, test_step);
     tcase_add_test(all, test_context_create);

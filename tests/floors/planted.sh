@@ -45,7 +45,7 @@ plant lib/layers/planted.c '#include <cblas.h>' 'lib/kernels/gemm_cblas.c'
 plant lib/layers/planted.c '#include <oneapi/dnnl/dnnl.h>' 'lib/kernels/gemm_onednn.c'
 plant lib/layers/planted.c '#include <png.h>' 'lib/data/codec.c'
 plant lib/layers/planted.c '#include <turbojpeg.h>' 'lib/data/codec.c'
-plant lib/layers/planted.c '#include <jansson.h>' 'lib/base/json.h'
+plant lib/base/planted.c '#include <jansson.h>' 'examples/'
 for call in malloc calloc realloc free aligned_alloc posix_memalign strdup; do
     plant lib/layers/planted.c "void *p = $call(1);" "$call() belongs in lib/base/memory.c"
 done

@@ -98,6 +98,26 @@ START_TEST(test_top_k_equals_keras_ties_included)
 }
 END_TEST
 
+/* A NULL mean_loss was refused, though a trainer that logs nothing wants the gradient alone. */
+START_TEST(test_either_output_of_cross_entropy_may_be_left_out)
+{
+    const float logits[4] = {0, 1, 2, 4};
+    const int32_t labels[2] = {0, 1};
+    float loss = 7, alone = 8, dlogits[4] = {9, 9, 9, 9}, gradient[4] = {9, 9, 9, 9};
+    svit_error err = {.struct_size = sizeof err};
+    ck_assert_int_eq(svit_cross_entropy(logits, labels, 2, 2, 0.1f, &loss, dlogits, &err), SVIT_OK);
+    ck_assert_int_eq(svit_cross_entropy(logits, labels, 2, 2, 0.1f, &alone, NULL, &err), SVIT_OK);
+    ck_assert_int_eq(svit_cross_entropy(logits, labels, 2, 2, 0.1f, NULL, gradient, &err), SVIT_OK);
+    ck_assert_int_eq(svit_cross_entropy(logits, labels, 2, 2, 0.1f, NULL, NULL, &err), SVIT_OK);
+    ck_assert_float_eq(alone, loss);
+    ck_assert_mem_eq(gradient, dlogits, sizeof gradient);
+    const float bad[4] = {0, 1, 2, NAN};
+    ck_assert_int_eq(svit_cross_entropy(bad, labels, 2, 2, 0, NULL, gradient, &err),
+                     SVIT_E_NUMERIC);
+    ck_assert_mem_eq(gradient, dlogits, sizeof gradient);
+}
+END_TEST
+
 START_TEST(test_wrong_arguments_are_named_and_change_nothing)
 {
     float logits[4] = {0, 1, 2, 3}, loss = 7, dlogits[4] = {9, 9, 9, 9};
@@ -123,8 +143,6 @@ START_TEST(test_wrong_arguments_are_named_and_change_nothing)
                      SVIT_E_ARGUMENT);
     ck_assert_int_eq(svit_cross_entropy(logits, labels, 2, 2, NAN, &loss, dlogits, &err),
                      SVIT_E_ARGUMENT);
-    ck_assert_int_eq(svit_cross_entropy(logits, labels, 2, 2, 0, NULL, dlogits, &err),
-                     SVIT_E_ARGUMENT);
     ck_assert_int_eq(svit_count_top_k(logits, labels, 2, 2, 0, &correct, &err), SVIT_E_ARGUMENT);
     logits[3] = NAN;
     ck_assert_int_eq(svit_cross_entropy(logits, labels, 2, 2, 0, &loss, dlogits, &err),
@@ -143,6 +161,7 @@ static Suite *loss_golden_suite(void)
     tcase_add_loop_test(all, test_cross_entropy_equals_keras, 0, 2);
     tcase_add_test(all, test_softmax_equals_keras_and_sums_to_one);
     tcase_add_test(all, test_top_k_equals_keras_ties_included);
+    tcase_add_test(all, test_either_output_of_cross_entropy_may_be_left_out);
     tcase_add_test(all, test_wrong_arguments_are_named_and_change_nothing);
     suite_add_tcase(suite, all);
     return suite;

@@ -90,8 +90,8 @@ for program in "$train --epochs 1 --out $work/none" \
     says 'cannot be read; --on-bad skip goes on'
 done
 refuses 1 '3 of 273 images cannot be read' $train --data "folder:$data" --epochs 1 --out "$work/none"
-says '/train/disc/bad\\x1b\[31m.png'
-says "/val/ring/fifo.jpg' is not a regular file"
+says '/train/disc/bad\\x1B\[31m.png'
+says "/val/ring/fifo.jpg' is a FIFO; a regular file is needed"
 [ ! -e "$work/none" ] || fail "$work/none was made"
 refuses 2 "'maybe' is none of fail, skip" $train --on-bad maybe
 works $train --data "folder:$data" --on-bad skip --epochs 1 --out "$work/run4"

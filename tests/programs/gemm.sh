@@ -40,7 +40,7 @@ refuses() {
 accepted="'tile', 'cblas', 'onednn', 'amx'"
 refuses 2 "$accepted" shiftvit-info --build --gemm abacus
 refuses 2 "$accepted" shiftvit-train --gemm abacus --out "$work/run"
-refuses 2 "$accepted" shiftvit-eval --gemm abacus --model "$work/none"
+refuses 2 "$accepted" shiftvit-eval --gemm abacus --model "$work/none" --data procedural
 refuses 2 "$accepted" shiftvit-predict --gemm abacus --model "$work/none" "$work/none.png"
 refuses 2 "$accepted" shiftvit-bench --gemm abacus
 refuses 1 'only f32 and bf16' shiftvit-bench --work gemm --compute int8

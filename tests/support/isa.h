@@ -1,16 +1,15 @@
-/* Tests of kernels run once for every instruction set; where the CPU has it not, they say so. */
+/* Tests of kernels run once for every instruction set; one that the CPU lacks is skipped. */
 #ifndef TEST_ISA_H
 #define TEST_ISA_H
 
 #include "kernels/kernels.h"
-
-#include <stdio.h>
+#include "suite.h"
 
 static inline const sv_kernels *kernels_number(int number)
 {
     if (number <= (int)sv_cpu_isa())
         return sv_kernels_for((sv_isa)number);
-    printf("skipped: this CPU has no %s\n", sv_isa_name((sv_isa)number));
+    skip_check(sv_isa_name((sv_isa)number));
     return NULL;
 }
 

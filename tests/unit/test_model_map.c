@@ -227,7 +227,7 @@ START_TEST(test_a_predictor_keeps_packed_weights_alone)
     }
     long given_back = before - copied_kilobytes();
     if (before < 0)
-        printf("skipped: this system does not tell which pages are copies\n");
+        skip_check("this system does not tell which pages are copies");
     else
         ck_assert_msg(strcmp(providers[_i], "tile") == 0 ? given_back > turned - 16
                                                          : given_back == 0,

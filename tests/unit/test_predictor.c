@@ -131,6 +131,35 @@ START_TEST(test_narrow_numbers_are_near_float32)
 }
 END_TEST
 
+/* By such a scale black stays zero, and everything else overflows on its way. Half of the channels
+ * are not shifted, so that the logits of a last map of 1x1 depend on the image. */
+START_TEST(test_an_image_that_overflows_is_named_whatever_its_turn)
+{
+    svit_model_config shape = fit_model_config(CLASSES);
+    shape.num_div = 8;
+    svit_model_free(model);
+    WORKS(svit_model_create(&model, context, &shape, 1, err));
+    draw_weights();
+    svit_pipeline_config pipeline = pipeline_make();
+    pipeline.scale = 1e36;
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    svit_predictor_config config;
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    config.max_batch = 2;
+    svit_predictor *predictor = NULL;
+    WORKS(svit_predictor_create_from_model(&predictor, model, &config, err));
+    float out[COUNT * CLASSES];
+    memset(pictures, 0, sizeof pictures);
+    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, out, err));
+    memset(pictures + 3 * SIDE * SIDE * 3, 255, SIDE * SIDE * 3);
+    FAILS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, out, err), SVIT_E_NUMERIC,
+          "image 3 has the logit ");
+    memset(pictures, 0, sizeof pictures);
+    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, out, err));
+    svit_predictor_free(predictor);
+}
+END_TEST
+
 START_TEST(test_wrong_calls_are_refused)
 {
     svit_predictor *predictor = NULL;
@@ -174,6 +203,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_pictures_in_turns_are_the_same_as_by_hand, 0, 2);
     tcase_add_loop_test(c, test_narrow_numbers_are_near_float32, SVIT_COMPUTE_BF16,
                         SVIT_COMPUTE_INT8 + 1);
+    tcase_add_test(c, test_an_image_that_overflows_is_named_whatever_its_turn);
     tcase_add_test(c, test_wrong_calls_are_refused);
     suite_add_tcase(all, c);
     return all;

@@ -57,7 +57,7 @@ static inline bool can_be_loaded(const subject *of)
     svit_error err = {.struct_size = sizeof err};
     if (strcmp(of->gemm->name, "onednn") != 0 || sv_onednn_load(&err) == SVIT_OK)
         return true;
-    printf("skipped: %s\n", err.message);
+    skip_check(err.message);
     return false;
 }
 
@@ -67,7 +67,7 @@ static inline const sv_kernels *kernels_of(const subject *of)
         return NULL;
     if (of->isa <= sv_cpu_isa() && (of->isa < SV_ISA_AMX || sv_cpu_permit_amx()))
         return sv_kernels_for(of->isa);
-    printf("skipped: this machine has no %s\n", sv_isa_name(of->isa));
+    skip_check(sv_isa_name(of->isa));
     return NULL;
 }
 

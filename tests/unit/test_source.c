@@ -331,8 +331,8 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
           "source_filter is 2");
     config = shorter_side(2, 2);
     config.reserved = 1;
-    FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
-          "reserved is 1");
+    FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_VERSION,
+          "reserved of svit_pipeline_config is 1");
     svit_dataset *dataset = NULL;
     FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, -1, err), SVIT_E_ARGUMENT,
           "filter is -1");

@@ -113,6 +113,26 @@ START_TEST(test_events_tell_where_the_run_stands)
 }
 END_TEST
 
+/* It said 'after step 0 of epoch 2' where epoch 1 was complete. */
+START_TEST(test_a_stop_tells_the_step_or_the_end_of_the_epoch)
+{
+    static const char *const places[] = {"77 after step 1 of epoch 1", "77 after step 3 of epoch 1",
+                                         "77 at the end of epoch 1", "77 after step 1 of epoch 2",
+                                         "77 at the end of epoch 2"};
+    static const int events[] = {1, STEPS, STEPS + 1, STEPS + 2, 2 * STEPS + 2};
+    plan p = plan_make(2);
+    p.trainer.folder = NULL;
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        svit_model *model = fit_model(context, CLASSES, 1);
+        svit_trainer *trainer = open_trainer(model, &p, validation);
+        int left = events[i];
+        FAILS(svit_trainer_run(trainer, stop_after, &left, err), SVIT_E_STOPPED, places[i]);
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+    }
+}
+END_TEST
+
 START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
 {
     svit_model *model = fit_model(context, 2, 1);
@@ -134,7 +154,7 @@ START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
     FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "accumulate is 9");
     p = plan_make(1);
     p.trainer.memory = 3;
-    FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "memory is 3; it is in [0, 2]");
+    FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "memory is 3; it is 0..2: 'store' or 'blocks' or 'stages'");
     p = plan_make(1);
     p.trainer.label_smoothing = 1;
     FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "label_smoothing");
@@ -151,14 +171,10 @@ START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
 }
 END_TEST
 
-/* `memory` came to the struct later. */
-START_TEST(test_a_caller_without_the_last_field_stores)
+START_TEST(test_a_struct_smaller_than_this_version_is_refused)
 {
     plan p = plan_make(1);
     svit_model *model = fit_model(context, CLASSES, 1);
-    p.trainer.struct_size = offsetof(svit_trainer_config, memory);
-    p.trainer.memory = 3; /* not his */
-    svit_trainer_free(open_trainer(model, &p, NULL));
     p.trainer.struct_size--;
     svit_trainer *trainer = NULL;
     FAILS(svit_trainer_create(&trainer, context, model, training, NULL, &p.trainer, &p.optimizer,
@@ -217,8 +233,9 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits, 0, 2);
     tcase_add_test(c, test_parts_of_a_batch_give_the_gradient_of_the_whole);
     tcase_add_test(c, test_events_tell_where_the_run_stands);
+    tcase_add_test(c, test_a_stop_tells_the_step_or_the_end_of_the_epoch);
     tcase_add_test(c, test_what_cannot_be_trained_is_refused_and_the_model_stays);
-    tcase_add_test(c, test_a_caller_without_the_last_field_stores);
+    tcase_add_test(c, test_a_struct_smaller_than_this_version_is_refused);
     tcase_add_test(c, test_the_schedule_is_filled_in_from_the_dataset);
     tcase_add_test(c, test_the_trainer_keeps_what_it_needs_alive);
     suite_add_tcase(all, c);

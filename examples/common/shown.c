@@ -1,0 +1,112 @@
+/* Texts from outside as they are shown to a person, and the nearest of known words. */
+#include "shown.h"
+
+#include <string.h>
+
+/* Bytes of the printable UTF-8 character at `text`; 0 where there is none, or a control character,
+ * of which U+0080 to U+009F are some. */
+static size_t printable_length(const unsigned char *text)
+{
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = text[0] < 0x80           ? 1
+                    : (text[0] >> 5) == 0x06 ? 2
+                    : (text[0] >> 4) == 0x0e ? 3
+                    : (text[0] >> 3) == 0x1e ? 4
+                                             : 0;
+    unsigned value = length == 1 ? text[0] : text[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (text[i] & 0x3f);
+    }
+    if (length == 0 || value < least[length] || value > 0x10ffff)
+        return 0;
+    if (value < 0x20 || (value >= 0x7f && value < 0xa0) || (value >= 0xd800 && value < 0xe000))
+        return 0;
+    return length;
+}
+
+/* The next character as it is shown, into piece[5]; how many bytes of `text` it stands for. */
+static size_t show_character(char *piece, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = printable_length(at);
+    if (length > 0)
+        snprintf(piece, 5, "%.*s", (int)length, text);
+    else if (*at == '\n' || *at == '\t')
+        snprintf(piece, 5, "%s", *at == '\n' ? "\\n" : "\\t");
+    else
+        snprintf(piece, 5, "\\x%02X", *at);
+    return length > 0 ? length : 1;
+}
+
+const char *shown_text(char *shown, const char *text)
+{
+    size_t used = 0;
+    while (*text) {
+        char piece[5];
+        text += show_character(piece, text);
+        size_t bytes = strlen(piece);
+        if (used + bytes + sizeof "..." > SHOWN_CAPACITY) {
+            strcpy(shown + used, "...");
+            return shown;
+        }
+        memcpy(shown + used, piece, bytes);
+        used += bytes;
+    }
+    shown[used] = '\0';
+    return shown;
+}
+
+void shown_print(FILE *out, const char *text)
+{
+    while (*text) {
+        char piece[5];
+        text += show_character(piece, text);
+        fputs(piece, out);
+    }
+}
+
+enum { WORD_MOST = 64 };
+
+static size_t least_of(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Levenshtein 1966: the fewest insertions, deletions and replacements of single bytes. */
+static size_t edits_between(const char *a, const char *b)
+{
+    size_t row[WORD_MOST + 1];
+    size_t columns = strlen(b);
+    for (size_t j = 0; j <= columns; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= columns; j++) {
+            size_t above = row[j];
+            row[j] = least_of(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[columns];
+}
+
+const char *nearest_word(const char *text, const char *const *words)
+{
+    size_t length = strlen(text);
+    size_t least = length / 3 > 2 ? length / 3 + 1 : 3;
+    const char *nearest = NULL;
+    for (size_t i = 0; words[i]; i++) {
+        if (strlen(words[i]) > WORD_MOST)
+            continue;
+        size_t edits = edits_between(text, words[i]);
+        if (edits < least) {
+            least = edits;
+            nearest = words[i];
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,231 @@
+/* Checks the fields of configuration structs by their tables. */
+#include "base/fields.h"
+
+#include "base/decimal.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const sv_field *sv_fields_find(const sv_field_table *table, const char *key)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_field *field = &table->fields[i];
+        if (strcmp(field->key ? field->key : field->name, key) == 0)
+            return field;
+    }
+    return NULL;
+}
+
+const sv_field *sv_fields_member(const sv_field_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->fields[i].name, name) == 0)
+            return &table->fields[i];
+    return NULL;
+}
+
+static const void *place(const sv_field *field, const void *config)
+{
+    return (const char *)config + field->offset;
+}
+
+static uint32_t read_u32(const void *config, size_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)config + offset, sizeof value);
+    return value;
+}
+
+static double read_real(const void *config, size_t offset)
+{
+    double value;
+    memcpy(&value, (const char *)config + offset, sizeof value);
+    return value;
+}
+
+bool sv_field_applies(const sv_field_table *table, const sv_field *field, const void *config)
+{
+    if (!table->selector || field->owners == 0)
+        return true;
+    uint32_t selected = read_u32(config, table->selector->offset);
+    return selected < 32 && (field->owners >> selected & 1);
+}
+
+bool sv_field_takes(const sv_field *field, double value)
+{
+    bool above = field->least_is_open ? value > field->least : value >= field->least;
+    bool below = field->greatest_is_open ? value < field->greatest : value <= field->greatest;
+    return above && below;
+}
+
+void sv_field_bounds(const sv_field *field, double *least, double *greatest)
+{
+    *least = field->least_is_open ? nextafter(field->least, DBL_MAX) : field->least;
+    *greatest = field->greatest_is_open ? nextafter(field->greatest, -DBL_MAX) : field->greatest;
+}
+
+const char *sv_field_number(char text[SV_FIELD_NUMBER], double value)
+{
+    if (!isfinite(value)) {
+        snprintf(text, SV_FIELD_NUMBER, "%g", value);
+        return text;
+    }
+    sv_decimal_text(text, value);
+    size_t length = strlen(text);
+    if (length > 2 && strcmp(text + length - 2, ".0") == 0)
+        text[length - 2] = '\0';
+    return text;
+}
+
+const char *sv_field_words(const sv_field *field, char text[SV_FIELD_ACCEPTED])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < SV_FIELD_WORDS && field->words[i] && used < SV_FIELD_ACCEPTED; i++)
+        used += (size_t)snprintf(text + used, SV_FIELD_ACCEPTED - used, i ? " or '%s'" : "'%s'",
+                                 field->words[i]);
+    return text;
+}
+
+const char *sv_field_range(const sv_field *field, char text[SV_FIELD_ACCEPTED])
+{
+    char least[SV_FIELD_NUMBER], greatest[SV_FIELD_NUMBER];
+    sv_field_number(least, field->least);
+    sv_field_number(greatest, field->greatest);
+    if (field->least == -DBL_MAX)
+        snprintf(text, SV_FIELD_ACCEPTED, "it is a finite number");
+    else if (field->greatest == DBL_MAX)
+        snprintf(text, SV_FIELD_ACCEPTED, "it is a finite number %s %s",
+                 field->least_is_open ? "above" : "from", least);
+    else
+        snprintf(text, SV_FIELD_ACCEPTED, "it is in %c%s, %s%c", field->least_is_open ? '(' : '[',
+                 least, greatest, field->greatest_is_open ? ')' : ']');
+    return text;
+}
+
+static uint32_t count_words(const sv_field *field)
+{
+    uint32_t count = 0;
+    while (count < SV_FIELD_WORDS && field->words[count])
+        count++;
+    return count;
+}
+
+static svit_status check_number(const sv_field *field, double value, svit_error *err)
+{
+    if (sv_field_takes(field, value))
+        return SVIT_OK;
+    char number[SV_FIELD_NUMBER], range[SV_FIELD_ACCEPTED];
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", field->name,
+                   sv_field_number(number, value), sv_field_range(field, range));
+}
+
+static svit_status check_word(const sv_field *field, const void *config, svit_error *err)
+{
+    uint32_t value = read_u32(config, field->offset);
+    uint32_t accepted = field->kind == SV_FIELD_SET ? 1u << count_words(field) : count_words(field);
+    if (field->kind == SV_FIELD_FLAG)
+        accepted = 2;
+    if (value < accepted)
+        return SVIT_OK;
+    char words[SV_FIELD_ACCEPTED];
+    sv_field_words(field, words);
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRId32 "; it is 0..%" PRIu32 "%s%s", field->name,
+                   (int32_t)value, accepted - 1, words[0] ? ": " : "", words);
+}
+
+static svit_status check_element(const sv_field *field, size_t i, double value, svit_error *err)
+{
+    if (sv_field_takes(field, value))
+        return SVIT_OK;
+    char number[SV_FIELD_NUMBER], range[SV_FIELD_ACCEPTED];
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s[%zu] is %s; %s", field->name, i,
+                   sv_field_number(number, value), sv_field_range(field, range));
+}
+
+static svit_status check_list(const sv_field *field, const void *config, svit_error *err)
+{
+    uint32_t count = read_u32(config, field->count_offset);
+    if (count < field->fewest || count > field->most)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is %" PRIu32 "..%" PRIu32,
+                       field->count_name, count, field->fewest, field->most);
+    for (uint32_t i = 0; i < count; i++)
+        SVIT_TRY(
+            check_element(field, i, read_u32(config, field->offset + i * sizeof(uint32_t)), err));
+    return SVIT_OK;
+}
+
+static svit_status check_field(const sv_field *field, const void *config, svit_error *err)
+{
+    switch (field->kind) {
+    case SV_FIELD_U32:
+        return check_number(field, read_u32(config, field->offset), err);
+    case SV_FIELD_REAL:
+        return check_number(field, read_real(config, field->offset), err);
+    case SV_FIELD_TRIPLE:
+        for (size_t i = 0; i < 3; i++)
+            SVIT_TRY(check_element(field, i, read_real(config, field->offset + i * sizeof(double)),
+                                   err));
+        return SVIT_OK;
+    case SV_FIELD_WORD:
+    case SV_FIELD_FLAG:
+    case SV_FIELD_SET:
+        return check_word(field, config, err);
+    case SV_FIELD_LIST:
+        return check_list(field, config, err);
+    case SV_FIELD_U64:
+    case SV_FIELD_CONSTANT:
+    case SV_FIELD_TEXT:
+        break;
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_fields_check(const sv_field_table *table, const void *config, svit_error *err)
+{
+    svit_status status = SVIT_OK;
+    for (size_t i = 0; i < table->count && status == SVIT_OK; i++)
+        if (sv_field_applies(table, &table->fields[i], config))
+            status = check_field(&table->fields[i], config, err);
+    if (status != SVIT_OK && table->prefix)
+        return sv_fail_in(err, status, table->prefix);
+    return status;
+}
+
+static size_t field_bytes(const sv_field *field, const void *config)
+{
+    switch (field->kind) {
+    case SV_FIELD_U64:
+        return sizeof(uint64_t);
+    case SV_FIELD_REAL:
+        return sizeof(double);
+    case SV_FIELD_TRIPLE:
+        return 3 * sizeof(double);
+    case SV_FIELD_LIST:
+        return read_u32(config, field->count_offset) * sizeof(uint32_t);
+    case SV_FIELD_CONSTANT:
+    case SV_FIELD_TEXT:
+        return 0;
+    case SV_FIELD_U32:
+    case SV_FIELD_WORD:
+    case SV_FIELD_FLAG:
+    case SV_FIELD_SET:
+        break;
+    }
+    return sizeof(uint32_t);
+}
+
+const char *sv_fields_difference(const sv_field_table *table, const void *a, const void *b)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_field *field = &table->fields[i];
+        size_t bytes = field_bytes(field, a);
+        if (sv_field_applies(table, field, a) &&
+            (bytes != field_bytes(field, b) || memcmp(place(field, a), place(field, b), bytes)))
+            return field->name;
+    }
+    return NULL;
+}

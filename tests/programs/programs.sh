@@ -1,0 +1,153 @@
+#!/bin/sh
+# Every program: what it prints and draws, what it takes, and what it says to a wrong argument.
+# programs.sh FOLDER_OF_THE_PROGRAMS SOURCE_ROOT PYTHON
+set -eu
+programs=$1 root=$2 python=$3
+. "$root/tests/programs/support.sh"
+"$python" "$root/tests/programs/cifar.py" "$work/data"
+cd "$work"
+cifar=cifar10:$work/data/cifar-10-batches-bin
+
+# Options are meant to be split.
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data procedural:64 $small --seed 3 --out trained
+lasts "^test: $result\$"
+says '^epoch 1/1  train: loss [0-9.]+ top-1 .* images/s  '
+there trained/model.safetensors trained/best.safetensors trained/checkpoint.safetensors
+is_png trained/curves.png
+[ "$(head -n 1 trained/history.csv)" = \
+    'epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,lr,images_per_second,seconds' ] ||
+    fail 'history.csv has other columns'
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data procedural:64 $small --json --quiet --out json
+prints '^\{"epoch": 1, "train_loss": [0-9.]+, '
+lasts '^\{"data": "procedural:64", "split": "test", "images": 20, "loss": [0-9.]+, "top1": '
+[ ! -s err ] || fail "--quiet says $(cat err)"
+run 0 shiftvit-train --list-presets
+prints '^slvit-cifar100$'
+run 2 shiftvit-train --preset shiftvit-cifar1
+says "'shiftvit-cifar1' is unknown; did you mean 'shiftvit-cifar10'"
+run 2 shiftvit-train --preset nothing-like-it
+says '--list-presets'
+run 2 shiftvit-train --set dimm=3 --out refused
+says "--set: 'dimm' is no field of a model; did you mean 'dim'"
+run 2 shiftvit-train --set lr=3 --out refused
+says "--set: 'lr' is a setting of the training; its option is --lr"
+run 2 shiftvit-train --set dim=much --out refused
+says '--set dim=much: dim is not a whole number'
+run 2 shiftvit-train --epochs 0
+says "--epochs: '0' is no whole number from 1 "
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data procedural:64 --config trained/run.json --limit-val 20 --limit-test 20 --epochs 1 \
+    --batch 32 --out again
+[ "$(grep -c '"dim": 24' again/run.json)" = 1 ] || fail '--config run.json gave another model'
+
+run 0 shiftvit-eval --model trained/model.safetensors --data procedural --limit-test 20 --seed 3
+prints '^data: procedural, 20 images$'
+lasts "^test: $result\$"
+cp out first
+run 0 shiftvit-eval --model trained --data procedural --limit-test 20 --seed 3
+says '^the model is trained/best.safetensors$'
+cmp -s out first || fail 'the folder of a run of one epoch gives another result than its model'
+run 2 shiftvit-eval --model trained
+says '--data SPEC is needed'
+run 1 shiftvit-eval --model data --data procedural
+says "the folder 'data' holds no best.safetensors"
+run 0 shiftvit-eval --model trained/model.safetensors --data procedural --split val --limit-val 10 --json
+prints '"data": "procedural", "split": "val", "images": 10'
+
+run 0 shiftvit-export --data procedural --split test --count 3 --seed 3 --out images
+there images/00000-*.png images/00002-*.png
+absent images/00003-*.png
+run 0 shiftvit-export --data procedural --split test --count 10 --by-class --out classes
+[ "$(find classes -mindepth 1 -type d | wc -l)" = 10 ] || fail '--by-class made no folder for each class'
+
+run 0 shiftvit-predict --model trained/model.safetensors --top 2 --grid grid.png images
+is_png grid.png
+[ "$(wc -l <out)" = 9 ] || fail 'three images and two classes of each are not nine lines'
+prints "^ +$percent  [a-z ]+$"
+cp out first
+run 0 shiftvit-predict --model trained --top 2 --grid images/drawn.png images
+is_png images/drawn.png
+run 0 shiftvit-predict --model trained --top 2 --grid images/drawn.png images
+cmp -s out first || fail 'what --grid drew was classified'
+run 0 shiftvit-predict --model trained --json images/00000-*.png
+prints '^\{"picture": "images/00000-[a-z -]+.png", "classes": \[\{"class": "[a-z ]+", "label": [0-9], "confidence": '
+run 2 shiftvit-predict --model trained --grid grid.jpg images
+says "'grid.jpg' does not end in .png"
+run 1 shiftvit-predict --model trained trained
+says "'trained' is the folder of a training run, with no "
+mkfifo pipe.png
+run 1 shiftvit-predict --model trained pipe.png images
+says 'a FIFO; a regular file is needed'
+prints '^images/00000'
+run 1 shiftvit-predict --model trained images/missing.png
+says "cannot open 'images/missing.png': No such file"
+
+run 0 shiftvit-info trained
+prints '^parameters: [1-9][0-9]*$'
+prints '^  patch_embed.proj.weight +[0-9]+  \[24, 3, 4, 4\]$'
+prints "^ +0  [a-z ]+$"
+cp out first
+run 0 shiftvit-info --model trained/best.safetensors
+cmp -s out first || fail 'the folder of a run and its best model are described in two ways'
+run 0 shiftvit-info --build
+prints '^version +[0-9]+\.[0-9]+\.[0-9]+$'
+run 2 shiftvit-info
+run 2 shiftvit-info trained json
+
+run 0 shiftvit-patches --image images/00000-*.png --size 48 --patch 6 --out patches.png
+prints '^64 patches of 108 values: patches.png$'
+is_png patches.png
+run 2 shiftvit-patches --image images/00000-*.png --out patches.bmp
+run 0 shiftvit-bench --work latency --set dim=24 --set 'blocks=[1]' --seconds 0 --repeat 1
+prints '"latency_ms": '
+
+# What is taken for a model says what it is.
+run 1 shiftvit-info trained/run.json
+says 'JSON'
+run 1 shiftvit-info trained/curves.png
+says 'PNG'
+"$python" "$root/tests/programs/edit_header.py" trained/model.safetensors bare.safetensors config -
+run 2 shiftvit-info bare.safetensors
+says 'holds weights without a configuration; --preset NAME or --config FILE'
+run 0 shiftvit-info bare.safetensors --config trained/run.json
+prints '^parameters: [1-9][0-9]*$'
+run 0 shiftvit-eval --model bare.safetensors --config trained/run.json --data procedural --limit-test 20 --seed 3
+lasts "^test: $result\$"
+
+# Nothing that a file holds reaches the terminal as a command.
+"$python" "$root/tests/programs/edit_header.py" trained/model.safetensors loud.safetensors classes \
+    "'[\"\\\\u001b[31mred\", \"two\\\\nlines\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"\\\\u009bj\"]'"
+run 0 shiftvit-info loud.safetensors
+prints '^ +0  \\x1B\[31mred$'
+prints '^ +1  two\\nlines$'
+prints '^ +9  \\xC2\\x9Bj$'
+run 0 shiftvit-predict --model loud.safetensors --top 10 --grid loud.png images
+! grep -q "$(printf '\033')" out || fail 'an escape reached the terminal'
+cp images/00000-*.png "$(printf 'images/\033[31m.png')"
+run 0 shiftvit-predict --model trained images
+! grep -q "$(printf '\033')" out || fail 'an escape in the name of a file reached the terminal'
+mkdir "$(printf 'odd\033')"
+run 1 shiftvit-info "$(printf 'odd\033')"
+! grep -q "$(printf '\033')" err || fail 'an escape in a message reached the terminal'
+
+# Results that cannot be written are a failure, whatever program.
+if [ -e /dev/full ]; then
+    for command in "shiftvit-info --build --json" "shiftvit-train --list-presets" "shiftvit-info --help" \
+        "shiftvit-eval --model trained --data procedural --limit-test 20 --json" \
+        "shiftvit-predict --model trained --json images" \
+        "shiftvit-train --data procedural:64 $small --json --quiet --out full"; do
+        status=0
+        # The command is meant to be split.
+        # shellcheck disable=SC2086
+        (cd "$work" && "$programs/"$command >/dev/full 2>"$work/err") || status=$?
+        [ "$status" = 1 ] || fail "$command on a full disk: exit status $status"
+        grep -q 'cannot write the results' "$work/err" || fail "$command on a full disk says $(cat err)"
+    done
+fi
+
+# Whole numbers and exact decimals in what is written.
+! grep -Eq '[0-9]\.[0-9]{16}' trained/run.json || fail 'run.json holds a decimal that is longer than needed'
+! grep -aEq '"dropout\\?": ?0\.[0-9]{16}' trained/model.safetensors || fail 'the model file does'
+echo 'every program'

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Every command of the tutorials runs as it stands there, on files in CIFAR's layout with few images,
+# and prints what it should.  tutorials.sh FOLDER_OF_THE_PROGRAMS SOURCE_ROOT PYTHON
+set -eu
+programs=$1 root=$2 python=$3
+. "$root/tests/programs/support.sh"
+"$python" "$root/tests/programs/cifar.py" "$work/data"
+mkdir -p "$work/build"
+ln -s "$programs" "$work/build/examples"
+cd "$work"
+
+# The commands of a page, one a line: indented lines that begin with a program, continued ones joined.
+commands() {
+    awk '/^    build\/examples\// { line = substr($0, 5); open = 1 }
+         open && !/^    build\/examples\// { line = line substr($0, 5) }
+         open && line ~ /\\$/ { sub(/\\$/, "", line); next }
+         open { print line; open = 0 }' "$1"
+}
+
+# limited COMMAND: the command with so little to do that it takes a second.
+limited() {
+    case $1 in
+    *shiftvit-train*--resume*) echo "$1" ;;
+    *shiftvit-train*slvit* | *shiftvit-train*vit-cifar100*)
+        echo "$1 --epochs 1 --limit-train 24 --limit-val 12 --limit-test 12 --set depth=1 --set head_units=[16]" ;;
+    *shiftvit-train*)
+        echo "$1 --epochs 1 --limit-train 24 --limit-val 12 --limit-test 12 --set dim=24 --set blocks=[1,1]" ;;
+    *shiftvit-bench*) echo "$1 --seconds 0 --repeat 1" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# option NAME COMMAND: the value of an option.
+option() {
+    echo "$2" | sed -n "s/.* --$1 \\([^ ]*\\).*/\\1/p"
+}
+
+check_train() {
+    out=$(option out "$1")
+    lasts "^test: $result\$"
+    if [ -n "$out" ]; then
+        there "$out/model.safetensors" "$out/checkpoint.safetensors" "$out/history.csv" "$out/run.json"
+        is_png "$out/curves.png"
+        [ "$(wc -l <"$out/history.csv")" = 2 ] || fail "$out/history.csv is not of one epoch"
+    fi
+}
+
+check_predict() {
+    prints "^ +$percent  [a-z]"
+    for name in grid attention; do
+        picture=$(option $name "$1")
+        [ -z "$picture" ] || is_png "$picture"
+    done
+}
+
+check() {
+    case $1 in
+    *shiftvit-train*) check_train "$1" ;;
+    *shiftvit-eval*) lasts "^test: $result\$" ;;
+    *shiftvit-predict*) check_predict "$1" ;;
+    *shiftvit-patches*)
+        prints '^144 patches of [0-9]+ values: '
+        is_png "$(option out "$1")"
+        ;;
+    *shiftvit-export*)
+        for file in "$(option out "$1")"/*.png; do
+            is_png "$file"
+        done
+        ;;
+    *shiftvit-info*) prints '^parameters: [1-9][0-9]*$' ;;
+    *shiftvit-bench*) prints '"images_per_second": *[1-9]' ;;
+    *) fail "no check for: $1" ;;
+    esac
+}
+
+count=0
+for page in tutorial-shiftvit tutorial-slvit; do
+    commands "$root/docs/$page.md" >"$work/commands"
+    while read -r line; do
+        program=$line
+        sh -c "$(limited "$line")" >"$work/out" 2>"$work/err" </dev/null ||
+            fail "$page: $line: $(cat "$work/out" "$work/err")"
+        check "$line"
+        count=$((count + 1))
+    done <"$work/commands"
+done
+[ "$count" -ge 18 ] || fail "only $count commands were found in the tutorials"
+echo "$count commands"
