@@ -24,6 +24,8 @@ typedef struct train_run {
     data_parts data;
     svit_model *model;
     svit_trainer *trainer;
+    svit_folder_claim *claim; /* of the folder, until the trainer has its own */
+    char *description;        /* the options, as the trainer keeps them */
     struct progress progress;
     char curves[PATH_CAPACITY];
 } train_run;
@@ -63,6 +65,9 @@ static svit_status settle(train_run *self)
     trainer->keep = options->keep < 0 ? trainer->keep : options->keep;
     trainer->seed = options->program.seed;
     trainer->folder = options->out;
+    trainer->existing = options->resume      ? SVIT_EXISTING_RESUME
+                        : options->overwrite ? SVIT_EXISTING_OVERWRITE
+                                             : SVIT_EXISTING_REFUSE;
     trainer->checkpoint_seconds = options->checkpoint_seconds;
     trainer->compute = options->compute == 2 ? SVIT_COMPUTE_BF16 : SVIT_COMPUTE_F32;
     trainer->memory = options->memory < 0 ? trainer->memory : options->memory;
@@ -129,6 +134,16 @@ __attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const
     json_object_set_new(list, name, json_string(text));
 }
 
+/* With as few digits as keep the number. */
+static void add_real(json_t *list, const char *name, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value)
+        snprintf(text, sizeof text, "%.17g", value);
+    json_object_set_new(list, name, json_string(text));
+}
+
 /* The options that this run comes down to, in the words of the command line. */
 static json_t *list_options(const train_run *self)
 {
@@ -140,7 +155,7 @@ static json_t *list_options(const train_run *self)
     json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
     free(data);
     add_option(list, "labels", "%s", data_label_names[options->data.labels]);
-    add_option(list, "val-fraction", "%.17g", options->data.val_fraction);
+    add_real(list, "val-fraction", options->data.val_fraction);
     for (size_t split = 0; split < 3; split++)
         if (options->data.limit[split] > 0)
             add_option(list, limits[split], "%zu", options->data.limit[split]);
@@ -153,16 +168,16 @@ static json_t *list_options(const train_run *self)
     add_option(list, "batch", "%" PRIu32, self->trainer_config.batch);
     add_option(list, "patience", "%" PRIu32, self->trainer_config.patience);
     add_option(list, "keep", "%s", train_keeps[self->trainer_config.keep]);
-    add_option(list, "lr", "%.17g", self->optimizer_config.learning_rate);
-    add_option(list, "weight-decay", "%.17g", self->optimizer_config.weight_decay);
+    add_real(list, "lr", self->optimizer_config.learning_rate);
+    add_real(list, "weight-decay", self->optimizer_config.weight_decay);
     add_option(list, "schedule", "%s", train_schedules[self->optimizer_config.schedule]);
     add_option(list, "compute", "%s", train_computes[options->compute]);
     add_option(list, "memory", "%s", train_memories[self->trainer_config.memory]);
-    add_option(list, "checkpoint-seconds", "%.17g", options->checkpoint_seconds);
+    add_real(list, "checkpoint-seconds", options->checkpoint_seconds);
     return list;
 }
 
-static svit_status save_options(train_run *self)
+static svit_status describe(train_run *self)
 {
     struct program *program = &self->options.program;
     svit_model_config config;
@@ -170,33 +185,44 @@ static svit_status save_options(train_run *self)
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     TRY(config_text(&text, program, &config));
     json_t *list = list_options(self);
-    svit_status status = run_file_save(program, self->options.out, list, text);
+    svit_status status = run_file_text(&self->description, program, list, text);
+    self->trainer_config.description = self->description;
     json_decref(list);
     free(text);
     return status;
 }
 
+static svit_status make_trainer(train_run *self)
+{
+    struct program *program = &self->options.program;
+    TRY(describe(self));
+    svit_folder_claim_free(self->claim);
+    self->claim = NULL;
+    TRY(svit_trainer_create(&self->trainer, program->context, self->model,
+                            self->data.split[SVIT_SPLIT_TRAIN],
+                            self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config,
+                            &self->optimizer_config, &self->pipeline, &program->err));
+    return self->options.resume ? svit_trainer_resume(self->trainer, &program->err) : SVIT_OK;
+}
+
+/* The folder comes first: whoever starts a run in one that is taken is told before the data are
+ * read. */
 static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
     TRY(settle(self));
+    TRY(run_file_claim(&self->claim, program, self->options.out,
+                       self->trainer_config.existing != SVIT_EXISTING_REFUSE));
     TRY(path_join(program, self->curves, self->options.out, "curves.png"));
     if (self->options.resume)
         TRY(load_model(self));
     TRY(open_data(self));
     if (!self->options.resume)
         TRY(make_model(self));
-    TRY(path_make_folder(program, self->options.out));
     if (self->wants_statistics)
         TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
                                     self->pipeline.mean, self->pipeline.variance, &program->err));
-    TRY(svit_trainer_create(&self->trainer, program->context, self->model,
-                            self->data.split[SVIT_SPLIT_TRAIN],
-                            self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config,
-                            &self->optimizer_config, &self->pipeline, &program->err));
-    if (self->options.resume)
-        TRY(svit_trainer_resume(self->trainer, &program->err));
-    return save_options(self);
+    return make_trainer(self);
 }
 
 static void introduce(const train_run *self)
@@ -283,6 +309,8 @@ int main(int argc, char **argv)
     parse(&run.options, argc, argv, &argument_count, &arguments);
     svit_status status = train(&run);
     svit_trainer_free(run.trainer);
+    svit_folder_claim_free(run.claim);
+    free(run.description);
     svit_model_free(run.model);
     data_close(&run.data);
     int exit_status = program_exit(&run.options.program, status);

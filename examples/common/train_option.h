@@ -16,6 +16,7 @@ typedef struct train_options {
     int32_t schedule, keep, compute, memory;
     int32_t on_bad; /* ON_BAD_* */
     const char *out, *resume;
+    int overwrite;
 } train_options;
 
 /* What holds before the command line is read. */
