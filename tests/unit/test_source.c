@@ -277,7 +277,6 @@ START_TEST(test_the_source_filter_is_in_the_json)
         ck_assert_ptr_nonnull(strstr(text, WORDS[filter]));
         WORKS(svit_pipeline_config_from_json(&back, sizeof back, text, err));
         ck_assert_int_eq(back.source_filter, filter);
-        ck_assert_uint_eq(back.reserved, 0);
     }
     svit_pipeline_config config = shorter_side(20, 30);
     WORKS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_height\":9}", err));
@@ -329,10 +328,6 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
     config.source_filter = 2;
     FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
           "source_filter is 2");
-    config = shorter_side(2, 2);
-    config.reserved = 1;
-    FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_VERSION,
-          "reserved of svit_pipeline_config is 1");
     svit_dataset *dataset = NULL;
     FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, -1, err), SVIT_E_ARGUMENT,
           "filter is -1");
