@@ -289,23 +289,6 @@ START_TEST(test_the_source_filter_is_in_the_json)
 }
 END_TEST
 
-/* A program that was compiled before the field was there means nearest. */
-START_TEST(test_a_configuration_without_the_field_is_nearest)
-{
-    svit_context *context = context_open();
-    svit_pipeline_config config = shorter_side(5, 5);
-    uint8_t *rgb = noise(9, 17);
-    uint8_t got[75];
-    uint8_t wanted[75];
-    config.struct_size = offsetof(svit_pipeline_config, source_filter);
-    WORKS(svit_pipeline_source(context, &config, rgb, 9, 17, got, err));
-    WORKS(svit_resize_nearest_u8(rgb, 9, 17, wanted, 5, 5, err));
-    ck_assert_mem_eq(got, wanted, sizeof got);
-    free(rgb);
-    svit_context_free(context);
-}
-END_TEST
-
 START_TEST(test_wrong_arguments_of_the_source_step_are_named)
 {
     svit_context *context = context_open();
@@ -347,7 +330,6 @@ static Suite *source_suite(void)
     tcase_add_test(cases, test_training_and_prediction_see_the_same_bits);
     tcase_add_loop_test(cases, test_a_loader_does_the_source_step, 0, 4);
     tcase_add_test(cases, test_the_source_filter_is_in_the_json);
-    tcase_add_test(cases, test_a_configuration_without_the_field_is_nearest);
     tcase_add_test(cases, test_wrong_arguments_of_the_source_step_are_named);
     suite_add_tcase(suite, cases);
     return suite;
