@@ -103,6 +103,15 @@ typedef int32_t (*svit_bad_sample_callback)(size_t index, svit_status status, co
 SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_sample_callback bad,
                                          void *user, size_t *bad_count, svit_error *err);
 
+/* A number by which two datasets can be told apart: of whether samples come from a callback, count,
+ * height, width, classes, class names, and pixels and labels of up to 64 samples spread evenly over
+ * the dataset. Of a callback, which may give other samples each time, it reads none. The same on
+ * every machine; how the samples are held (files, memory, a slice of more) does not matter. It is
+ * no proof that two datasets are equal. Fails as svit_dataset_sample does; *fingerprint is written
+ * on success only. Threads as svit_dataset_sample. */
+SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint64_t *fingerprint,
+                                              svit_error *err);
+
 /* mean[3] and variance[3] of the dataset's bytes * scale, by channel, accumulated in double. */
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
                                              double mean[3], double variance[3], svit_error *err);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -214,26 +215,19 @@ SVIT_API void svit_folder_claim_free(svit_folder_claim *claim)
     svit_context_free(context);
 }
 
-/* The path of `name` in the folder, to be released with *bytes; NULL where there is no memory. */
-static char *path_of(const svit_folder_claim *claim, const char *name, size_t *bytes)
+/* The path of `name` in the folder; false, with errno, where it is longer than paths may be. */
+static bool path_of(char path[PATH_MAX], const svit_folder_claim *claim, const char *name)
 {
-    *bytes = strlen(claim->folder) + strlen(name) + 2;
-    char *path = sv_allocate(&claim->context->allocator, *bytes);
-    if (path)
-        snprintf(path, *bytes, "%s/%s", claim->folder, name);
-    return path;
+    int length = snprintf(path, PATH_MAX, "%s/%s", claim->folder, name);
+    errno = ENAMETOOLONG;
+    return length > 0 && length < PATH_MAX;
 }
 
 SVIT_API int32_t svit_folder_claim_has(const svit_folder_claim *claim, const char *name)
 {
-    size_t bytes;
-    char *path = claim && name ? path_of(claim, name, &bytes) : NULL;
-    if (!path)
-        return 0;
+    char path[PATH_MAX];
     struct stat state;
-    int32_t there = lstat(path, &state) == 0;
-    sv_release(&claim->context->allocator, path, bytes);
-    return there;
+    return claim && name && path_of(path, claim, name) && lstat(path, &state) == 0;
 }
 
 SVIT_API svit_status svit_folder_claim_remove(svit_folder_claim *claim, const char *name,
@@ -245,13 +239,8 @@ SVIT_API svit_status svit_folder_claim_remove(svit_folder_claim *claim, const ch
     if (!*name || strchr(name, '/'))
         return sv_fail(err, SVIT_E_ARGUMENT, "name is '%.100s'; the name of a file is needed",
                        name);
-    size_t bytes;
-    char *path = path_of(claim, name, &bytes);
-    if (!path)
-        return sv_fail_memory(err, bytes, "a file's name");
-    svit_status status = SVIT_OK;
-    if (unlink(path) != 0 && errno != ENOENT)
-        status = fail_io(err, "remove", path);
-    sv_release(&claim->context->allocator, path, bytes);
-    return status;
+    char path[PATH_MAX];
+    if (!path_of(path, claim, name) || (unlink(path) != 0 && errno != ENOENT))
+        return fail_io(err, "remove", path);
+    return SVIT_OK;
 }

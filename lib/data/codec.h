@@ -14,7 +14,8 @@ typedef struct sv_pixels {
 } sv_pixels;
 
 /* Decodes a whole file's bytes, told apart by the first of them; `name` is what messages call it.
- * The limits of svit_image_read are checked before pixels are allocated. */
+ * The limits of svit_image_read are checked before pixels are allocated. The pixels are upright, as
+ * the file's EXIF orientation says. */
 svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
                       const char *name, svit_error *err);
 

@@ -65,6 +65,7 @@ SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_s
                                          void *user, size_t *bad_count, svit_error *err)
 {
     SV_REQUIRE(dataset);
+    SVIT_TRY(svit_context_check(dataset->context, err));
     const sv_allocator *allocator = &dataset->context->allocator;
     const size_t workers = sv_pool_threads(dataset->context->pool);
     const size_t bytes = workers * sv_dataset_picture(dataset);

@@ -26,6 +26,10 @@ static const sv_field FIELDS[] = {
     {FIELD(compute, WORD), .words = {SV_COMPUTE_WORDS}},
     {FIELD(prefetch, U32), .greatest = 16},
     {FIELD(memory, WORD), .words = {SV_MEMORY_WORDS}},
+    {FIELD(existing, WORD), .words = {[SVIT_EXISTING_REFUSE] = "refuse",
+                                      [SVIT_EXISTING_RESUME] = "resume",
+                                      [SVIT_EXISTING_OVERWRITE] = "overwrite"}},
+    {FIELD(description, TEXT)},
 };
 static const sv_field_table TABLE = {.type = "svit_trainer_config",
                                      .noun = "the trainer configuration",
@@ -43,7 +47,8 @@ static svit_trainer_config defaults(void)
                                  .warmup_fraction = 0.15,
                                  .compute = SVIT_COMPUTE_F32,
                                  .prefetch = 2,
-                                 .memory = SVIT_MEMORY_STORE};
+                                 .memory = SVIT_MEMORY_STORE,
+                                 .existing = SVIT_EXISTING_REFUSE};
 }
 
 static svit_status check(const svit_trainer_config *config, svit_error *err)

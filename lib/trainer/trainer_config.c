@@ -3,10 +3,11 @@
 
 enum { CONFIG_LEAST = sizeof(svit_trainer_config) };
 
-/* What writes a configuration checks it. The folder is a path, which need not be text for JSON. */
+/* What writes a configuration checks it. The folder is a path, which need not be text for JSON; the
+ * description is checked where it is copied. */
 static svit_status check(svit_trainer_config config, svit_error *err)
 {
-    config.folder = NULL;
+    config.folder = config.description = NULL;
     return svit_trainer_config_to_json(&config, NULL, 0, NULL, err);
 }
 

@@ -123,6 +123,7 @@ static int first_not_refused(scene *s)
         svit_model_map(&model, s->context, path, err),
         svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, out, err),
         svit_pipeline_evaluate(s->context, &s->pipeline, rgb, 1, SIDE, SIDE, images, err),
+        svit_dataset_verify(s->dataset, NULL, NULL, NULL, err),
         svit_measure_product(s->context, &product, 0, &speed, err),
         svit_evaluate(s->context, s->model, s->dataset, &s->pipeline, BATCH, &loss, NULL, NULL,
                       err),

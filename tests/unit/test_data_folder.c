@@ -141,15 +141,15 @@ START_TEST(test_names_that_are_not_utf8_are_refused)
         const char *file;
         const char *part; /* of the message; NULL: accepted */
     } NAMES[] = {
-        {"caf\xe9", "p.png", "'caf\\xe9'"},
-        {"good", "\xff.png", "'\\xff.png'"},
+        {"caf\xe9", "p.png", "'caf\\xE9'"},
+        {"good", "\xff.png", "'\\xFF.png'"},
         {"caf\xc3\xa9", "\xe2\x82\xac\xf0\x9f\x98\x80.png", NULL},
-        {"overlong\xc0\xaf", "p.png", "'overlong\\xc0\\xaf'"},
-        {"overlong\xe0\x80\xaf", "p.png", "\\xe0\\x80\\xaf"},
-        {"surrogate\xed\xa0\x80", "p.png", "\\xed\\xa0\\x80"},
-        {"beyond\xf4\x90\x80\x80", "p.png", "\\xf4\\x90\\x80\\x80"},
-        {"cut\xe2\x82", "p.png", "'cut\\xe2\\x82'"},
-        {"\x1b[31mred\xff", "p.png", "'\\x1b[31mred\\xff'"},
+        {"overlong\xc0\xaf", "p.png", "'overlong\\xC0\\xAF'"},
+        {"overlong\xe0\x80\xaf", "p.png", "\\xE0\\x80\\xAF"},
+        {"surrogate\xed\xa0\x80", "p.png", "\\xED\\xA0\\x80"},
+        {"beyond\xf4\x90\x80\x80", "p.png", "\\xF4\\x90\\x80\\x80"},
+        {"cut\xe2\x82", "p.png", "'cut\\xE2\\x82'"},
+        {"\x1b[31mred\xff", "p.png", "'\\x1B[31mred\\xFF'"},
         {"no-image\xff", "notes.txt", "no subfolder of"},
     };
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {

@@ -47,10 +47,13 @@ static svit_status read_folder(svit_context *context, const test_folder *folder,
     svit_dataset *part = NULL;
     uint8_t rgb[8 * 8 * 3];
     int32_t label;
+    size_t bad = 0;
     svit_status status =
         svit_dataset_folder(&dataset, context, folder->path, 8, 8, SVIT_SOURCE_SHORTER_SIDE, err);
     if (status == SVIT_OK)
-        status = svit_dataset_verify(dataset, NULL, NULL, NULL, err);
+        status = svit_dataset_verify(dataset, NULL, NULL, &bad, err);
+    if (status == SVIT_OK && bad > 0)
+        status = SVIT_E_FORMAT; /* a good image that there was no memory for */
     if (status == SVIT_OK)
         status = svit_dataset_select(&part, dataset, (const size_t[]){0}, 1, err);
     if (status == SVIT_OK)

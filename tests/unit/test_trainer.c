@@ -28,9 +28,12 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
     svit_model *unbroken = fit_model(context, CLASSES, 1);
     svit_trainer *whole = open_trainer(unbroken, &p, validation);
     WORKS(svit_trainer_run(whole, NULL, NULL, err));
+    fit_folder own = fit_folder_make();
+    p.trainer.folder = own.path;
     for (int event = 1; event <= EVENTS; event++) {
         svit_model *model = fit_model(context, CLASSES, 1);
         p.trainer.memory = event % 3; /* which has no say in the bits */
+        p.trainer.existing = SVIT_EXISTING_OVERWRITE;
         svit_trainer *first = open_trainer(model, &p, validation);
         int left = event;
         FAILS(svit_trainer_run(first, stop_after, &left, err), SVIT_E_STOPPED, "77");
@@ -40,6 +43,7 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
 
         model = fit_model(context, CLASSES, 99);
         p.trainer.memory = (event + 1) % 3;
+        p.trainer.existing = SVIT_EXISTING_RESUME;
         svit_trainer *second = open_trainer(model, &p, validation);
         WORKS(svit_trainer_resume(second, err));
         WORKS(svit_trainer_run(second, NULL, NULL, err));
@@ -60,6 +64,7 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
     }
     svit_trainer_free(whole);
     svit_model_free(unbroken);
+    fit_folder_remove(&own);
 }
 END_TEST
 
