@@ -229,6 +229,39 @@ START_TEST(test_a_written_file_reads_back_to_the_bit_and_is_aligned)
 }
 END_TEST
 
+/* What would not load is not written, and the old file stays. */
+START_TEST(test_a_header_that_does_not_read_back_replaces_nothing)
+{
+    static const float values[] = {1};
+    static const int64_t one[] = {1}, two[] = {2};
+    static const sv_safetensors_tensor good = {"a", one, 1, 1, values};
+    static const struct {
+        sv_safetensors_tensor tensor; /* beside "a" */
+        const char *metadata;
+        svit_status status;
+        const char *part;
+    } cases[] = {
+        {{"a", one, 1, 1, values}, "{}", SVIT_E_FORMAT, "a key twice: 'a'"},
+        {{"\xff", one, 1, 1, values}, "{}", SVIT_E_ARGUMENT, "not UTF-8"},
+        {{"b", two, 1, 1, values}, "{}", SVIT_E_FORMAT, "tensor 'b'"},
+        {{"b", one, 1, 1, values}, "{\"k\":1}", SVIT_E_FORMAT, "'k' is not text"},
+        {{"b", one, 1, 1, values}, "{", SVIT_E_FORMAT, "not JSON"},
+        {{"b", one, 1, 1, values}, "{},\"c\":1", SVIT_E_FORMAT, "does not read back"},
+    };
+    fit_write(path, "old", 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sv_safetensors_tensor tensors[] = {good, cases[i].tensor};
+        FAILS(
+            sv_safetensors_write(&allocator, path, cases[i].metadata, tensors, 2, fill, NULL, err),
+            cases[i].status, cases[i].part);
+        size_t bytes;
+        char *file = fit_read(path, &bytes);
+        ck_assert_uint_eq(bytes, 3);
+        free(file);
+    }
+}
+END_TEST
+
 START_TEST(test_integers_are_not_read_as_floats)
 {
     write_file(ONE("I32", "[2]", "[0,8]"), 8);
@@ -257,6 +290,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_a_missing_file_is_an_io_error_with_its_path);
     tcase_add_test(c, test_half_and_bfloat16_are_read_as_float32);
     tcase_add_test(c, test_a_written_file_reads_back_to_the_bit_and_is_aligned);
+    tcase_add_test(c, test_a_header_that_does_not_read_back_replaces_nothing);
     tcase_add_test(c, test_integers_are_not_read_as_floats);
     suite_add_tcase(all, c);
     return all;
