@@ -113,10 +113,10 @@ typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *
 /* Creates a trainer; `*out` is owned by the caller, free with svit_trainer_free. The context, the
  * model and the datasets are kept alive. `validation` may be NULL. The pipeline becomes the
  * model's, and so do the training set's class names. NULL for a configuration means its defaults.
- * Last of all it makes the folder and claims it (svit_folder_claim). SVIT_E_STATE: the folder is in
+ * Where there is a folder, it reads some samples of both datasets (svit_dataset_fingerprint) and,
+ * last of all, makes the folder and claims it (svit_folder_claim). SVIT_E_STATE: the folder is in
  * use by another trainer, or holds a run already (SVIT_EXISTING_REFUSE); SVIT_E_ARGUMENT names the
- * field.
- */
+ * field. */
 SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *context,
                                          svit_model *model, svit_dataset *training,
                                          svit_dataset *validation,
