@@ -53,7 +53,7 @@ bin=build/examples
 
 echo "== training a small model on drawn pictures (about a minute)"
 "$bin/shiftvit-train" --data procedural:4000 --set dim=48 --set 'blocks=[1,2,2,1]' \
-    --set dropout=0 --set drop_path=0.1 --epochs 10 --batch 64 --out "$out"
+    --set dropout=0 --set drop_path=0.1 --epochs 10 --batch 64 --overwrite --out "$out"
 
 echo "== predicting nine pictures that it has not seen"
 "$bin/shiftvit-export" --data procedural --split test --count 9 --out "$out/pictures"

@@ -1,4 +1,5 @@
 /* Loss, top-1 and top-5 of a model on a data set. */
+#include "common/bad_option.h"
 #include "common/data_option.h"
 #include "common/model_path.h"
 #include "common/results.h"
@@ -14,6 +15,7 @@ typedef struct eval_options {
     int32_t split;   /* SVIT_SPLIT_* */
     int32_t compute; /* SVIT_COMPUTE_* */
     size_t batch;
+    int32_t on_bad; /* ON_BAD_* */
 } eval_options;
 
 enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_BATCH = 'b' };
@@ -32,8 +34,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &self->data;
-        state->child_inputs[1] = &self->config;
-        state->child_inputs[2] = &self->program;
+        state->child_inputs[1] = &self->on_bad;
+        state->child_inputs[2] = &self->config;
+        state->child_inputs[3] = &self->program;
         return 0;
     case KEY_MODEL:
         self->model = text;
@@ -60,6 +63,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_child children[] = {
     {&data_argp, 0, "The data:", 1},
+    {&bad_argp, 0, NULL, 1},
     {&config_argp, 0, "Of weights in a file without a configuration:", 2},
     {&program_argp, 0, "Common options:", 3},
     {NULL, 0, NULL, 0}};
@@ -106,8 +110,8 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_part
     TRY(program_open(program));
     TRY(model_open(model, program, &options->config, options->model));
     TRY(find_pipeline(options, *model, &pipeline));
-    TRY(data_open(data, program, &options->data, pipeline.source_height, pipeline.source_width,
-                  1u << options->split));
+    TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
+    TRY(bad_check(data, program, &options->data, options->on_bad));
     name_data(options, data->split[options->split]);
     return results_evaluate(program, *model, data->split[options->split], options->data.spec,
                             data_split_names[options->split], options->batch, options->compute);

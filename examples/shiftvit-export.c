@@ -23,7 +23,8 @@ static const struct argp_option option_list[] = {
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
     {"by-class", KEY_BY_CLASS, NULL, 0,
      "A subfolder for each class, as --data folder:DIR reads them", 0},
-    {"size", KEY_SIZE, "N", 0, "Bring pictures of folder:DIR to N x N (default 32)", 0},
+    {"size", KEY_SIZE, "N", 0,
+     "Bring images of folder:DIR to N x N by their shorter side (default 32)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -125,7 +126,11 @@ static svit_status export_pictures(export_options *self, const svit_dataset *dat
 static svit_status export_split(export_options *self, data_parts *parts)
 {
     TRY(program_open(&self->program));
-    TRY(data_open(parts, &self->program, &self->data, self->size, self->size, 1u << self->split));
+    svit_pipeline_config pipeline;
+    TRY(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+    pipeline.source_height = pipeline.source_width = (uint32_t)self->size;
+    pipeline.source_filter = SVIT_SOURCE_SHORTER_SIDE;
+    TRY(data_open(parts, &self->program, &self->data, &pipeline, 1u << self->split));
     const svit_dataset *data = parts->split[self->split];
     uint8_t *rgb = calloc(svit_dataset_height(data) * svit_dataset_width(data), 3);
     svit_status status = rgb ? export_pictures(self, data, rgb)

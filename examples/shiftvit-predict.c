@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 typedef struct predict_options {
@@ -118,13 +117,6 @@ static void list_free(path_list *self)
     free(self->paths);
 }
 
-static int is_picture(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 ||
-                   strcasecmp(dot, ".png") == 0);
-}
-
 /* 1 where both paths lead to one file that is there. */
 static int is_same_file(const char *a, const char *b)
 {
@@ -153,7 +145,7 @@ static svit_status list_folder(path_list *list, predict_options *options, const 
     size_t before = list->count;
     for (struct dirent *entry; status == SVIT_OK && (entry = readdir(entries));) {
         char path[PATH_CAPACITY];
-        if (entry->d_name[0] == '.' || !is_picture(entry->d_name))
+        if (entry->d_name[0] == '.' || !path_is_image(entry->d_name))
             continue;
         status = path_join(program, path, folder, entry->d_name);
         if (status == SVIT_OK && !is_drawing(options, path, entry->d_name, run))

@@ -24,6 +24,8 @@ typedef struct train_run {
     data_parts data;
     svit_model *model;
     svit_trainer *trainer;
+    svit_folder_claim *claim; /* of the folder, until the trainer has its own */
+    char *description;        /* the options, as the trainer keeps them */
     struct progress progress;
     char curves[PATH_CAPACITY];
 } train_run;
@@ -63,6 +65,9 @@ static svit_status settle(train_run *self)
     trainer->keep = options->keep < 0 ? trainer->keep : options->keep;
     trainer->seed = options->program.seed;
     trainer->folder = options->out;
+    trainer->existing = options->resume      ? SVIT_EXISTING_RESUME
+                        : options->overwrite ? SVIT_EXISTING_OVERWRITE
+                                             : SVIT_EXISTING_REFUSE;
     trainer->checkpoint_seconds = options->checkpoint_seconds;
     trainer->compute = options->compute == 2 ? SVIT_COMPUTE_BF16 : SVIT_COMPUTE_F32;
     trainer->memory = options->memory < 0 ? trainer->memory : options->memory;
@@ -74,30 +79,48 @@ static svit_status settle(train_run *self)
     return SVIT_OK;
 }
 
-/* A new model, or that of the checkpoint. */
-static svit_status make_model(train_run *self)
+/* The model of the checkpoint. */
+static svit_status load_model(train_run *self)
 {
     struct program *program = &self->options.program;
     const config_option *option = &self->options.config;
-    const svit_dataset *training = self->data.split[SVIT_SPLIT_TRAIN];
+    char path[PATH_CAPACITY];
+    if (option->file || option->set_count > 0)
+        return program_fail(program, SVIT_E_ARGUMENT,
+                            "--config and --set: the model of a run that goes on is fixed; "
+                            "accepted without --resume");
+    TRY(path_join(program, path, self->options.resume, "checkpoint.safetensors"));
+    return svit_model_load(&self->model, program->context, path, &program->err);
+}
+
+/* The images of a folder are brought to the size that the model's input asks for, and the classes
+ * of a new model are those of the data: so the input is settled first, then the data, then the
+ * model.
+ */
+static svit_status open_data(train_run *self)
+{
+    struct program *program = &self->options.program;
+    const data_option *data = &self->options.data;
     svit_model_config config;
-    if (self->options.resume) {
-        char path[PATH_CAPACITY];
-        if (option->file || option->set_count > 0)
-            return program_fail(program, SVIT_E_ARGUMENT,
-                                "--config and --set: the model of a run that goes on is fixed; "
-                                "accepted without --resume");
-        TRY(path_join(program, path, self->options.resume, "checkpoint.safetensors"));
-        TRY(svit_model_load(&self->model, program->context, path, &program->err));
+    if (self->options.resume)
         TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
-    } else {
-        TRY(config_resolve(&config, program, option, svit_dataset_classes(training)));
-        TRY(svit_model_create(&self->model, program->context, &config, program->seed,
-                              &program->err));
-    }
-    config_fit_pipeline(&self->pipeline, &config,
-                        data_has_own_size(&self->options.data) ? training : NULL);
-    return SVIT_OK;
+    else
+        TRY(config_resolve(&config, program, &self->options.config, 0));
+    if (!data_has_own_size(data))
+        config_fit_pipeline(&self->pipeline, &config, NULL);
+    TRY(data_open(&self->data, program, data, &self->pipeline, WANT_ALL));
+    if (data_has_own_size(data))
+        config_fit_pipeline(&self->pipeline, &config, self->data.split[SVIT_SPLIT_TRAIN]);
+    return bad_check(&self->data, program, data, self->options.on_bad);
+}
+
+static svit_status make_model(train_run *self)
+{
+    struct program *program = &self->options.program;
+    size_t classes = svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]);
+    svit_model_config config;
+    TRY(config_resolve(&config, program, &self->options.config, classes));
+    return svit_model_create(&self->model, program->context, &config, program->seed, &program->err);
 }
 
 __attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const char *name,
@@ -108,6 +131,16 @@ __attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    json_object_set_new(list, name, json_string(text));
+}
+
+/* With as few digits as keep the number. */
+static void add_real(json_t *list, const char *name, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value)
+        snprintf(text, sizeof text, "%.17g", value);
     json_object_set_new(list, name, json_string(text));
 }
 
@@ -122,10 +155,11 @@ static json_t *list_options(const train_run *self)
     json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
     free(data);
     add_option(list, "labels", "%s", data_label_names[options->data.labels]);
-    add_option(list, "val-fraction", "%.17g", options->data.val_fraction);
+    add_real(list, "val-fraction", options->data.val_fraction);
     for (size_t split = 0; split < 3; split++)
         if (options->data.limit[split] > 0)
             add_option(list, limits[split], "%zu", options->data.limit[split]);
+    add_option(list, "on-bad", "%s", on_bad_names[options->on_bad]);
     add_option(list, "seed", "%" PRIu64, options->program.seed);
     add_option(list, "threads", "%" PRIu32, options->program.threads);
     if (options->program.gemm)
@@ -134,16 +168,16 @@ static json_t *list_options(const train_run *self)
     add_option(list, "batch", "%" PRIu32, self->trainer_config.batch);
     add_option(list, "patience", "%" PRIu32, self->trainer_config.patience);
     add_option(list, "keep", "%s", train_keeps[self->trainer_config.keep]);
-    add_option(list, "lr", "%.17g", self->optimizer_config.learning_rate);
-    add_option(list, "weight-decay", "%.17g", self->optimizer_config.weight_decay);
+    add_real(list, "lr", self->optimizer_config.learning_rate);
+    add_real(list, "weight-decay", self->optimizer_config.weight_decay);
     add_option(list, "schedule", "%s", train_schedules[self->optimizer_config.schedule]);
     add_option(list, "compute", "%s", train_computes[options->compute]);
     add_option(list, "memory", "%s", train_memories[self->trainer_config.memory]);
-    add_option(list, "checkpoint-seconds", "%.17g", options->checkpoint_seconds);
+    add_real(list, "checkpoint-seconds", options->checkpoint_seconds);
     return list;
 }
 
-static svit_status save_options(train_run *self)
+static svit_status describe(train_run *self)
 {
     struct program *program = &self->options.program;
     svit_model_config config;
@@ -151,31 +185,44 @@ static svit_status save_options(train_run *self)
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     TRY(config_text(&text, program, &config));
     json_t *list = list_options(self);
-    svit_status status = run_file_save(program, self->options.out, list, text);
+    svit_status status = run_file_text(&self->description, program, list, text);
+    self->trainer_config.description = self->description;
     json_decref(list);
     free(text);
     return status;
 }
 
-static svit_status prepare(train_run *self)
+static svit_status make_trainer(train_run *self)
 {
     struct program *program = &self->options.program;
-    TRY(settle(self));
-    TRY(path_make_folder(program, self->options.out));
-    TRY(path_join(program, self->curves, self->options.out, "curves.png"));
-    TRY(data_open(&self->data, program, &self->options.data, self->pipeline.source_height,
-                  self->pipeline.source_width, WANT_ALL));
-    TRY(make_model(self));
-    if (self->wants_statistics)
-        TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
-                                    self->pipeline.mean, self->pipeline.variance, &program->err));
+    TRY(describe(self));
+    svit_folder_claim_free(self->claim);
+    self->claim = NULL;
     TRY(svit_trainer_create(&self->trainer, program->context, self->model,
                             self->data.split[SVIT_SPLIT_TRAIN],
                             self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config,
                             &self->optimizer_config, &self->pipeline, &program->err));
+    return self->options.resume ? svit_trainer_resume(self->trainer, &program->err) : SVIT_OK;
+}
+
+/* The folder comes first: whoever starts a run in one that is taken is told before the data are
+ * read. */
+static svit_status prepare(train_run *self)
+{
+    struct program *program = &self->options.program;
+    TRY(settle(self));
+    TRY(run_file_claim(&self->claim, program, self->options.out,
+                       self->trainer_config.existing != SVIT_EXISTING_REFUSE));
+    TRY(path_join(program, self->curves, self->options.out, "curves.png"));
     if (self->options.resume)
-        TRY(svit_trainer_resume(self->trainer, &program->err));
-    return save_options(self);
+        TRY(load_model(self));
+    TRY(open_data(self));
+    if (!self->options.resume)
+        TRY(make_model(self));
+    if (self->wants_statistics)
+        TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
+                                    self->pipeline.mean, self->pipeline.variance, &program->err));
+    return make_trainer(self);
 }
 
 static void introduce(const train_run *self)
@@ -262,6 +309,8 @@ int main(int argc, char **argv)
     parse(&run.options, argc, argv, &argument_count, &arguments);
     svit_status status = train(&run);
     svit_trainer_free(run.trainer);
+    svit_folder_claim_free(run.claim);
+    free(run.description);
     svit_model_free(run.model);
     data_close(&run.data);
     int exit_status = program_exit(&run.options.program, status);

@@ -310,6 +310,10 @@ void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config
     if (data) {
         pipeline->source_height = (uint32_t)svit_dataset_height(data);
         pipeline->source_width = (uint32_t)svit_dataset_width(data);
+    } else {
+        pipeline->source_height = pipeline->resize_height;
+        pipeline->source_width = pipeline->resize_width;
+        pipeline->source_filter = SVIT_SOURCE_SHORTER_SIDE;
     }
 }
 

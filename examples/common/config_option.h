@@ -28,7 +28,9 @@ svit_status config_resolve(svit_model_config *out, struct program *self,
                            const config_option *option, size_t classes);
 
 /* The preset's pipeline made to fit: its output is the model's input, with the preset's margin
- * for the crop, and its source the size of the data's pictures (NULL: the preset's). */
+ * for the crop, and its source the size of the data's images. `data` NULL, for images of many
+ * sizes: the source step brings them to the size of the resize by their shorter side, and the
+ * resize itself changes nothing. */
 void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config *model,
                          const svit_dataset *data);
 

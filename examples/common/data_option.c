@@ -1,7 +1,7 @@
 /* Data sets as options name them: --data SPEC and what goes with it. */
 #include "data_option.h"
 
-#include "path_text.h"
+#include "data_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,14 +26,15 @@ static const struct argp_option options[] = {
      "to validate and to test; "
      "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "
      "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
-     "folder:DIR: DIR/train/CLASS/*.jpg|png and DIR/test/CLASS/..., with a part of DIR/train to "
-     "validate, or DIR/CLASS/... alone, with a part to validate and as large a part to test",
+     "folder:DIR: DIR/train/CLASS/*.jpg|png, with DIR/val/CLASS/... (or valid, validation) and "
+     "DIR/test/CLASS/..., where a part of DIR/train stands for each of these two that is not "
+     "there; or DIR/CLASS/... alone, with a part to validate and as large a part to test",
      0},
     {"labels", KEY_LABELS, "WHICH", 0,
      "Of cifar100:DIR, take the fine labels (default), 100 classes, or the coarse, 20 classes", 0},
     {"val-fraction", KEY_VAL_FRACTION, "F", 0,
-     "Of folder:DIR, validate on the part F (0.01 to 0.4, default 0.1), chosen by the seed; "
-     "without DIR/train and DIR/test, test on another part of the same size",
+     "Of folder:DIR without DIR/val, validate on the part F (0.01 to 0.4, default 0.1), chosen by "
+     "the seed; without DIR/test, test on another part of the same size",
      0},
     {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training pictures", 0},
     {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation pictures", 0},
@@ -155,93 +156,6 @@ static svit_status open_cifar(data_parts *out, struct program *self, const data_
     return status;
 }
 
-/* splitmix64: enough for a shuffle, and the same on every machine. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static void shuffle(size_t *indices, size_t count, uint64_t seed)
-{
-    for (size_t i = 0; i < count; i++)
-        indices[i] = i;
-    for (size_t i = count; i > 1; i--) {
-        size_t j = next_random(&seed) % i;
-        size_t held = indices[i - 1];
-        indices[i - 1] = indices[j];
-        indices[j] = held;
-    }
-}
-
-/* Deals `whole` out by the seed: validation first, then `test` pictures to test, the rest trains.
- */
-static svit_status split_by_seed(data_parts *out, struct program *self, svit_dataset *whole,
-                                 size_t validation, size_t test, unsigned wanted)
-{
-    size_t count = svit_dataset_count(whole);
-    if (validation == 0 || validation + test >= count)
-        return program_fail(self, SVIT_E_FORMAT, "%zu pictures are too few to split", count);
-    size_t *indices = calloc(count, sizeof *indices);
-    if (!indices)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu indices", count);
-    shuffle(indices, count, self->seed);
-    const size_t first[3] = {validation + test, validation, 0};
-    const size_t sizes[3] = {count - validation - test, test, validation};
-    svit_status status = SVIT_OK;
-    for (size_t split = 0; split < 3 && status == SVIT_OK; split++)
-        if ((wanted & (1u << split)) && sizes[split] > 0)
-            status = svit_dataset_select(&out->split[split], whole, indices + first[split],
-                                         sizes[split], &self->err);
-    free(indices);
-    return status;
-}
-
-/* Labels are places in the list of classes, so both lists must be the same. */
-static svit_status check_classes(struct program *self, const svit_dataset *train,
-                                 const svit_dataset *test)
-{
-    size_t classes = svit_dataset_classes(train);
-    if (classes != svit_dataset_classes(test))
-        return program_fail(self, SVIT_E_FORMAT, "train/ has %zu classes, test/ %zu", classes,
-                            svit_dataset_classes(test));
-    for (size_t i = 0; i < classes; i++) {
-        const char *name = svit_dataset_class_name(train, i);
-        const char *other = svit_dataset_class_name(test, i);
-        if (name && other && strcmp(name, other) != 0)
-            return program_fail(self, SVIT_E_FORMAT, "class %zu is '%s' in train/, '%s' in test/",
-                                i, name, other);
-    }
-    return SVIT_OK;
-}
-
-static svit_status open_folder(data_parts *out, struct program *self, const data_option *option,
-                               size_t height, size_t width, unsigned wanted)
-{
-    const char *folder = spec_after(option->spec, "folder");
-    char train[PATH_CAPACITY];
-    char test[PATH_CAPACITY];
-    TRY(path_join(self, train, folder, "train"));
-    TRY(path_join(self, test, folder, "test"));
-    int apart = path_is_folder(train) && path_is_folder(test);
-    if (apart && (wanted & WANT_TEST))
-        TRY(svit_dataset_folder(&out->split[SVIT_SPLIT_TEST], self->context, test, height, width,
-                                SVIT_SOURCE_NEAREST, &self->err));
-    if (apart && !(wanted & ~(unsigned)WANT_TEST))
-        return SVIT_OK;
-    svit_dataset *whole = NULL;
-    TRY(svit_dataset_folder(&whole, self->context, apart ? train : folder, height, width,
-                            SVIT_SOURCE_NEAREST, &self->err));
-    size_t part = (size_t)((double)svit_dataset_count(whole) * option->val_fraction);
-    svit_status status = split_by_seed(out, self, whole, part, apart ? 0 : part, wanted);
-    if (status == SVIT_OK && apart && out->split[SVIT_SPLIT_TEST])
-        status = check_classes(self, whole, out->split[SVIT_SPLIT_TEST]);
-    svit_dataset_free(whole);
-    return status;
-}
-
 static svit_status apply_limits(data_parts *out, struct program *self, const data_option *option)
 {
     for (size_t split = 0; split < 3; split++) {
@@ -258,7 +172,7 @@ static svit_status apply_limits(data_parts *out, struct program *self, const dat
 }
 
 svit_status data_open(data_parts *out, struct program *self, const data_option *option,
-                      size_t height, size_t width, unsigned wanted)
+                      const svit_pipeline_config *pipeline, unsigned wanted)
 {
     const char *cifar100 = spec_after(option->spec, "cifar100");
     if (option->labels != SVIT_LABELS_FINE && !cifar100)
@@ -270,7 +184,8 @@ svit_status data_open(data_parts *out, struct program *self, const data_option *
     else if (data_has_own_size(option))
         TRY(open_procedural(out, self, spec_after(option->spec, "procedural"), wanted));
     else
-        TRY(open_folder(out, self, option, height, width, wanted));
+        TRY(data_folder_open(out, self, spec_after(option->spec, "folder"), option->val_fraction,
+                             pipeline, wanted));
     return apply_limits(out, self, option);
 }
 

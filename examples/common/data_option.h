@@ -33,13 +33,15 @@ enum {
     WANT_ALL = WANT_TRAIN | WANT_TEST | WANT_VALIDATION
 };
 
-/* Opens the parts asked for. Pictures of folders are brought to height x width; what is drawn or
- * split by chance follows the program's seed. Free with data_close, also after a failure. */
+/* Opens the parts asked for. Images of folders are brought to the source size of `pipeline` by its
+ * source filter; what is synthetic or split by chance follows the program's seed. Free with
+ * data_close, also after a failure. */
 svit_status data_open(data_parts *out, struct program *self, const data_option *option,
-                      size_t height, size_t width, unsigned wanted);
+                      const svit_pipeline_config *pipeline, unsigned wanted);
 void data_close(data_parts *parts);
 
-/* 1 where the data set's own pictures have one size, which the model's preprocessing then takes. */
+/* 1 where the images of the data set have one size, which the model's preprocessing then takes; 0
+ * for folders. */
 int data_has_own_size(const data_option *option);
 
 /* `spec` with its folder made absolute, so that it means the same from another place; free it. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum { TEXT_LIMIT = 16 << 20 };
@@ -39,6 +40,14 @@ int path_is_folder(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+int path_is_image(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return name[0] != '.' && dot &&
+           (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 ||
+            strcasecmp(dot, ".png") == 0);
 }
 
 int path_exists(const char *path)

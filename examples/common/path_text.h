@@ -15,6 +15,9 @@ svit_status path_make_folder(struct program *self, const char *folder);
 /* 1 where `path` is a folder. */
 int path_is_folder(const char *path);
 
+/* 1 where a file of this name is taken for an image: *.jpg, *.jpeg or *.png, not hidden. */
+int path_is_image(const char *name);
+
 /* 1 where `path` is there at all. */
 int path_exists(const char *path);
 

@@ -80,6 +80,23 @@ static picture_frame frame_of(const svit_image *image, double left, double top)
     return frame;
 }
 
+/* The part of an image's frame that the model sees: all of it, or the middle where the source step
+ * keeps the aspect ratio. */
+static picture_frame seen_frame(const picture_frame *whole, const svit_image *image,
+                                const svit_pipeline_config *pipeline)
+{
+    if (pipeline->source_filter != SVIT_SOURCE_SHORTER_SIDE)
+        return *whole;
+    double height = (double)svit_image_height(image);
+    double width = (double)svit_image_width(image);
+    double scale = fmax(pipeline->source_height / height, pipeline->source_width / width);
+    double down = pipeline->source_height / (scale * height);
+    double across = pipeline->source_width / (scale * width);
+    return (picture_frame){whole->left + whole->width * (1 - across) / 2,
+                           whole->top + whole->height * (1 - down) / 2, whole->width * across,
+                           whole->height * down};
+}
+
 /* Stretches a surface over a frame, and frees it. */
 static void draw_surface(cairo_t *canvas, cairo_surface_t *surface, const picture_frame *frame,
                          cairo_filter_t filter)
@@ -113,6 +130,7 @@ static svit_status draw_attention(struct program *self, cairo_t *canvas, attenti
     picture_frame frame = frame_of(image, left, top);
     TRY(attention_map_run(map, self, image));
     draw_picture(canvas, image, &frame);
+    frame = seen_frame(&frame, image, &map->pipeline);
     draw_surface(canvas, heat_surface(map), &frame, CAIRO_FILTER_BILINEAR);
     return SVIT_OK;
 }

@@ -1,6 +1,8 @@
 /* What every program shares: common options, a context, messages, the exit status. */
 #include "program.h"
 
+#include "shown.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -107,8 +109,9 @@ int program_exit(struct program *self, svit_status status)
     if (status == SVIT_OK)
         return STATUS_DONE;
     const char *message = self->err.message;
-    fprintf(stderr, "%s: %s\n", program_invocation_short_name,
-            message[0] != '\0' ? message : svit_status_name(status));
+    fprintf(stderr, "%s: ", program_invocation_short_name);
+    shown_print(stderr, message[0] != '\0' ? message : svit_status_name(status));
+    fputc('\n', stderr);
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
 }
 

@@ -1,4 +1,4 @@
-/* run.json: the options of a training run, so that --resume DIR alone is enough. */
+/* The folder of a training run, and its options, so that --resume DIR alone is enough. */
 #include "run_file.h"
 
 #include "path_text.h"
@@ -7,28 +7,89 @@
 #include <stdlib.h>
 #include <string.h>
 
-svit_status run_file_save(struct program *self, const char *folder, const json_t *options,
+#define CHECKPOINT_FILE "checkpoint.safetensors"
+#define RUN_FILE "run.json"
+
+/* With as few digits as keep every number. */
+static char *dump_exactly(const json_t *object)
+{
+    char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    json_t *read = text ? json_loads(text, 0, NULL) : NULL;
+    if (read && !json_equal(read, object)) {
+        free(text);
+        text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    }
+    json_decref(read);
+    return text;
+}
+
+svit_status run_file_text(char **text, struct program *self, const json_t *options,
                           const char *config)
 {
-    char path[PATH_CAPACITY];
-    TRY(path_join(self, path, folder, "run.json"));
     json_t *object = json_pack("{s:s, s:O, s:o}", "version", svit_version_string(), "options",
                                options, "config", json_loads(config, 0, NULL));
-    char *text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
+    *text = object ? dump_exactly(object) : NULL;
     json_decref(object);
-    if (!text)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for '%s'", path);
-    svit_status status = svit_file_replace(path, text, strlen(text), &self->err);
-    free(text);
+    return *text ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for the options");
+}
+
+/* An entry of the folder's checkpoint, to be freed; NULL where it has none. */
+static svit_status read_entry(char **text, struct program *self, const char *folder,
+                              const char *key)
+{
+    char path[PATH_CAPACITY];
+    svit_context_config config;
+    svit_context *context = NULL;
+    svit_checkpoint *checkpoint = NULL;
+    *text = NULL;
+    TRY(path_join(self, path, folder, CHECKPOINT_FILE));
+    TRY(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    TRY(svit_context_create(&context, &config, &self->err));
+    svit_status status = svit_checkpoint_open(&checkpoint, context, path, &self->err);
+    const char *value = checkpoint ? svit_checkpoint_value(checkpoint, key) : NULL;
+    if (value && !(*text = strdup(value)))
+        status = program_fail(self, SVIT_E_MEMORY, "no memory for '%s'", path);
+    svit_checkpoint_free(checkpoint);
+    svit_context_free(context);
     return status;
 }
 
+static svit_status refuse_used(struct program *self, const char *folder, const char *file)
+{
+    char *epochs = NULL;
+    read_entry(&epochs, self, folder, "trainer.state.epoch");
+    svit_status status =
+        program_fail(self, SVIT_E_STATE,
+                     "'%s' holds a run (%s%s%.10s%s); go on with it: --resume %s; replace it: "
+                     "--overwrite; or take another folder: --out DIR",
+                     folder, file, epochs ? ", " : "", epochs ? epochs : "",
+                     epochs ? " epochs done" : "", folder);
+    free(epochs);
+    return status;
+}
+
+svit_status run_file_claim(svit_folder_claim **out, struct program *self, const char *folder,
+                           int may_be_used)
+{
+    static const char *const files[] = {CHECKPOINT_FILE, "best.safetensors", "history.csv",
+                                        RUN_FILE};
+    TRY(svit_folder_claim_create(out, self->context, folder, &self->err));
+    for (size_t i = 0; !may_be_used && i < sizeof files / sizeof *files; i++)
+        if (svit_folder_claim_has(*out, files[i]))
+            return refuse_used(self, folder, files[i]);
+    return SVIT_OK;
+}
+
+/* The options that the checkpoint keeps, or run.json beside one of an older library. */
 static svit_status read_options(json_t **out, struct program *self, const char *folder)
 {
     char path[PATH_CAPACITY];
     char *text = NULL;
-    TRY(path_join(self, path, folder, "run.json"));
-    TRY(path_read_text(self, path, &text));
+    TRY(read_entry(&text, self, folder, "trainer.description"));
+    TRY(path_join(self, path, folder, text ? CHECKPOINT_FILE : RUN_FILE));
+    if (!text)
+        TRY(path_read_text(self, path, &text));
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     free(text);
     *out = json_incref(json_object_get(object, "options"));
@@ -37,7 +98,9 @@ static svit_status read_options(json_t **out, struct program *self, const char *
         return SVIT_OK;
     json_decref(*out);
     *out = NULL;
-    return program_fail(self, SVIT_E_FORMAT, "'%s' is no JSON object with \"options\"", path);
+    return program_fail(self, SVIT_E_FORMAT,
+                        "'%s' has no options of shiftvit-train, a JSON object with \"options\"",
+                        path);
 }
 
 static int fill_arguments(char **list, json_t *options, int argc, char **argv)
@@ -66,7 +129,7 @@ svit_status run_file_arguments(struct program *self, const char *folder, int arg
     if (count <= 0) {
         run_file_free((int)capacity, list);
         return program_fail(self, count < 0 ? SVIT_E_FORMAT : SVIT_E_MEMORY,
-                            "cannot take the options from '%s/run.json'", folder);
+                            "cannot take the options of the run in '%s'", folder);
     }
     *argument_count = count;
     *arguments = list;

@@ -1,54 +1,70 @@
 /* Texts from outside as they are shown to a person, and the nearest of known words. */
 #include "shown.h"
 
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at `text`; 0 where it is none, or a control character. */
+/* Bytes of the printable UTF-8 character at `text`; 0 where there is none, or a control character,
+ * of which U+0080 to U+009F are some. */
 static size_t printable_length(const unsigned char *text)
 {
-    unsigned char lead = text[0];
-    if (lead < 0x80)
-        return lead >= 0x20 && lead != 0x7f;
-    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4)
-        return 0;
-    for (size_t i = 1; i < length; i++)
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = text[0] < 0x80           ? 1
+                    : (text[0] >> 5) == 0x06 ? 2
+                    : (text[0] >> 4) == 0x0e ? 3
+                    : (text[0] >> 3) == 0x1e ? 4
+                                             : 0;
+    unsigned value = length == 1 ? text[0] : text[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
         if ((text[i] & 0xc0) != 0x80)
             return 0;
-    int overlong = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
-    int surrogate = lead == 0xed && text[1] >= 0xa0;
-    int beyond = lead == 0xf4 && text[1] >= 0x90;
-    int control = lead == 0xc2 && text[1] < 0xa0; /* U+0080 to U+009F */
-    return overlong || surrogate || beyond || control ? 0 : length;
+        value = value << 6 | (text[i] & 0x3f);
+    }
+    if (length == 0 || value < least[length] || value > 0x10ffff)
+        return 0;
+    if (value < 0x20 || (value >= 0x7f && value < 0xa0) || (value >= 0xd800 && value < 0xe000))
+        return 0;
+    return length;
+}
+
+/* The next character as it is shown, into piece[5]; how many bytes of `text` it stands for. */
+static size_t show_character(char *piece, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = printable_length(at);
+    if (length > 0)
+        snprintf(piece, 5, "%.*s", (int)length, text);
+    else if (*at == '\n' || *at == '\t')
+        snprintf(piece, 5, "%s", *at == '\n' ? "\\n" : "\\t");
+    else
+        snprintf(piece, 5, "\\x%02X", *at);
+    return length > 0 ? length : 1;
 }
 
 const char *shown_text(char *shown, const char *text)
 {
-    const unsigned char *from = (const unsigned char *)text;
     size_t used = 0;
-    while (*from) {
-        char piece[8];
-        size_t length = printable_length(from);
-        if (length)
-            memcpy(piece, from, length);
-        else if (*from == '\n' || *from == '\t')
-            memcpy(piece, *from == '\n' ? "\\n" : "\\t", 2);
-        else
-            snprintf(piece, sizeof piece, "\\x%02x", *from);
-        size_t bytes = length ? length : *from == '\n' || *from == '\t' ? 2 : 4;
+    while (*text) {
+        char piece[5];
+        text += show_character(piece, text);
+        size_t bytes = strlen(piece);
         if (used + bytes + sizeof "..." > SHOWN_CAPACITY) {
-            memcpy(shown + used, "...", 3);
-            used += 3;
-            break;
+            strcpy(shown + used, "...");
+            return shown;
         }
         memcpy(shown + used, piece, bytes);
         used += bytes;
-        from += length ? length : 1;
     }
     shown[used] = '\0';
     return shown;
+}
+
+void shown_print(FILE *out, const char *text)
+{
+    while (*text) {
+        char piece[5];
+        text += show_character(piece, text);
+        fputs(piece, out);
+    }
 }
 
 enum { WORD_MOST = 64 };

@@ -31,7 +31,8 @@ enum {
     KEY_KEEP,
     KEY_COMPUTE,
     KEY_MEMORY,
-    KEY_CHECKPOINT_SECONDS
+    KEY_CHECKPOINT_SECONDS,
+    KEY_OVERWRITE
 };
 
 static const struct argp_option option_list[] = {
@@ -51,7 +52,12 @@ static const struct argp_option option_list[] = {
      0},
     {"out", KEY_OUT, "DIR", 0,
      "Write model.safetensors, checkpoint.safetensors, history.csv, curves.png and run.json to "
-     "DIR (default run)",
+     "DIR (default run), which must not hold another run",
+     0},
+    {"overwrite", KEY_OVERWRITE, NULL, 0,
+     "Replace the run that DIR holds: its files stay until this run's first checkpoint, other "
+     "files "
+     "for good",
      0},
     {"resume", KEY_RESUME, "DIR", 0, "Go on with the run in DIR, with that run's own options", 0},
     {"checkpoint-seconds", KEY_CHECKPOINT_SECONDS, "S", 0,
@@ -80,6 +86,15 @@ static error_t parse_text(int key, char *text, const struct argp_state *state, t
     case KEY_RESUME:
         self->resume = text;
         return 0;
+    case KEY_OVERWRITE:
+        self->overwrite = 1;
+        return 0;
+    case ARGP_KEY_END:
+        if (self->resume && self->overwrite)
+            argp_error(
+                state,
+                "--overwrite replaces a run, --resume goes on with it: accepted is one of the two");
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -92,7 +107,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &self->config;
         state->child_inputs[1] = &self->data;
-        state->child_inputs[2] = &self->program;
+        state->child_inputs[2] = &self->on_bad;
+        state->child_inputs[3] = &self->program;
         return 0;
     case KEY_EPOCHS:
         self->epochs = (int64_t)option_unsigned(state, "--epochs", text, 1, 1000000);
@@ -119,6 +135,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_child children[] = {{&config_argp, 0, "The model:", 1},
                                              {&data_argp, 0, "The data:", 2},
+                                             {&bad_argp, 0, NULL, 2},
                                              {&program_argp, 0, "Common options:", 3},
                                              {NULL, 0, NULL, 0}};
 const struct argp train_argp = {

@@ -2,6 +2,7 @@
 #ifndef EXAMPLE_TRAIN_OPTION_H
 #define EXAMPLE_TRAIN_OPTION_H
 
+#include "bad_option.h"
 #include "config_option.h"
 #include "data_option.h"
 
@@ -13,7 +14,9 @@ typedef struct train_options {
     int64_t epochs, batch, patience;
     double lr, weight_decay, checkpoint_seconds;
     int32_t schedule, keep, compute, memory;
+    int32_t on_bad; /* ON_BAD_* */
     const char *out, *resume;
+    int overwrite;
 } train_options;
 
 /* What holds before the command line is read. */

@@ -32,9 +32,18 @@ SVIT_API void svit_checkpoint_free(svit_checkpoint *checkpoint);
  * svit_checkpoint_free. */
 SVIT_API const char *svit_checkpoint_value(const svit_checkpoint *checkpoint, const char *key);
 
+/* A number of the state, by name: "optimizer.steps" (updates so far), "optimizer.swapped" (1: the
+ * model's weights and their average are exchanged), "session.counter" (training forwards so far).
+ * 0 where the checkpoint holds no such handle. SVIT_E_ARGUMENT names the key and lists the known.
+ */
+SVIT_API svit_status svit_checkpoint_get_u64(const svit_checkpoint *checkpoint, const char *key,
+                                             uint64_t *value, svit_error *err);
+
 /* Puts the state back. Each of the three may be NULL and is then left out. The model must have the
  * checkpoint's configuration, the optimiser its kind and average, the session its seed: else
- * SVIT_E_ARGUMENT, and nothing is changed. */
+ * SVIT_E_ARGUMENT. SVIT_E_FORMAT names an entry of the file that no library can have written:
+ * weights exchanged with an average that there is not or before the first step, or the state of a
+ * handle that the file says it does not hold. On failure nothing is changed. */
 SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, svit_model *model,
                                              svit_optimizer *optimizer, svit_session *session,
                                              svit_error *err);

@@ -9,7 +9,9 @@ extern "C" {
 #endif
 
 /* A context is immutable after creation and may be shared by any number of threads. Handles made
- * from it keep it alive. */
+ * from it keep it alive. It belongs to the process that made it: in a child by fork, it and the
+ * handles made from it can be freed, and calls that need its workers, or threads or locks of such
+ * a handle, return SVIT_E_STATE (docs/threading.md). */
 typedef struct svit_context svit_context;
 
 /* `alignment` is a power of two, 64 at the most; NULL says that there is no memory. Both functions
@@ -54,8 +56,18 @@ SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_
 SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_config *config,
                                          svit_error *err);
 
-/* Lets go of the context; it ends when the last handle made from it is freed. NULL allowed. */
+/* Counts one more user of the context and returns it; each call needs a svit_context_free of its
+ * own. For handles of the caller's that are to keep a context alive, as the library's do. NULL
+ * gives NULL. Any thread. */
+SVIT_API svit_context *svit_context_retain(svit_context *context);
+
+/* Counts one user of the context less; it ends with the last one, handles made from it included.
+ * NULL allowed. Any thread. */
 SVIT_API void svit_context_free(svit_context *context);
+
+/* SVIT_OK where the calling process is the one that made the context; SVIT_E_STATE, naming that
+ * process, in a child by fork. For handles of the caller's that use threads. Any thread. */
+SVIT_API svit_status svit_context_check(const svit_context *context, svit_error *err);
 
 /* The number of workers, the calling thread among them; 0 for NULL. Any thread. */
 SVIT_API uint32_t svit_context_threads(const svit_context *context);
@@ -88,6 +100,30 @@ SVIT_API void svit_context_log(const svit_context *context, int32_t level, const
  * be flushed. Any thread. */
 SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
                                        svit_error *err);
+
+/* A folder that one handle, of one process, has to itself among all who claim it: a lock on the
+ * file `.lock` in it, which ends with the process, however that ends, and which children by fork
+ * do not hold. On file systems without locks it keeps nobody out. One thread at a time. */
+typedef struct svit_folder_claim svit_folder_claim;
+
+/* Creates `folder`, with the folders above it, where it is not there, and claims it. `*out` is
+ * owned by the caller, free with svit_folder_claim_free. SVIT_E_STATE: the folder is claimed
+ * already, by another process or by this one; SVIT_E_IO names the path and the system's reason;
+ * SVIT_E_ARGUMENT: an empty path. On failure no folder is left that was not there. Any thread. */
+SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_context *context,
+                                              const char *folder, svit_error *err);
+
+/* Ends the claim and removes those folders that svit_folder_claim_create made and that are empty.
+ * In a child by fork the folder stays as it is. NULL allowed. */
+SVIT_API void svit_folder_claim_free(svit_folder_claim *claim);
+
+/* 1 where the folder has a file, or anything else, of that name; 0 where not, and for NULL. */
+SVIT_API int32_t svit_folder_claim_has(const svit_folder_claim *claim, const char *name);
+
+/* Removes the file `name` from the folder, where it is there. SVIT_E_ARGUMENT: a name with a slash;
+ * SVIT_E_STATE in a child by fork; SVIT_E_IO names the path and the system's reason. */
+SVIT_API svit_status svit_folder_claim_remove(svit_folder_claim *claim, const char *name,
+                                              svit_error *err);
 
 #ifdef __cplusplus
 }

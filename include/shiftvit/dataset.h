@@ -87,6 +87,31 @@ SVIT_API const char *svit_dataset_class_name(const svit_dataset *dataset, size_t
 SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
                                          int32_t *label, svit_error *err);
 
+/* Told of sample `index` that cannot be read: `status` is SVIT_E_IO or SVIT_E_FORMAT, `message`
+ * what svit_dataset_sample says, which names the file; borrowed for the call. Returns 0, or
+ * non-zero to stop. */
+typedef int32_t (*svit_bad_sample_callback)(size_t index, svit_status status, const char *message,
+                                            void *user);
+
+/* Reads every sample in full, on the context's workers (of callbacks: on the calling thread), and
+ * calls `bad` (NULL allowed) for each that cannot be read, in the order of their indices, on the
+ * calling thread. Of a folder: damaged and unreadable files, formats that are not accepted, such as
+ * CMYK JPEGs, and what is no regular file. *bad_count (NULL allowed) is their number, written on
+ * success. svit_dataset_select makes a dataset without them. Fails with
+ * SVIT_E_MEMORY where memory runs out, SVIT_E_STOPPED where `bad` or a sample callback stops, and
+ * SVIT_E_ARGUMENT where a sample callback gives a label out of range. */
+SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_sample_callback bad,
+                                         void *user, size_t *bad_count, svit_error *err);
+
+/* A number by which two datasets can be told apart: of whether samples come from a callback, count,
+ * height, width, classes, class names, and pixels and labels of up to 64 samples spread evenly over
+ * the dataset. Of a callback, which may give other samples each time, it reads none. The same on
+ * every machine; how the samples are held (files, memory, a slice of more) does not matter. It is
+ * no proof that two datasets are equal. Fails as svit_dataset_sample does; *fingerprint is written
+ * on success only. Threads as svit_dataset_sample. */
+SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint64_t *fingerprint,
+                                              svit_error *err);
+
 /* mean[3] and variance[3] of the dataset's bytes * scale, by channel, accumulated in double. */
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
                                              double mean[3], double variance[3], svit_error *err);

@@ -12,8 +12,10 @@ extern "C" {
 typedef struct svit_image svit_image;
 
 /* Reads a JPEG or PNG file, told apart by its first bytes; grey becomes RGB, transparency is laid
- * on black. At most 16384 pixels a side and 64 million in all. `*out` is owned by the caller, free
- * with svit_image_free. SVIT_E_IO, or SVIT_E_FORMAT naming the file and what is wrong with it. */
+ * on black. The image is turned upright as the orientation in the file's EXIF data says; EXIF data
+ * that is malformed is ignored. At most 16384 pixels a side and 64 million in all; a JPEG of four
+ * inks (CMYK) is not accepted. `*out` is owned by the caller, free with svit_image_free. SVIT_E_IO;
+ * SVIT_E_FORMAT naming the file and what is wrong with it; SVIT_E_MEMORY. */
 SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
                                      svit_error *err);
 

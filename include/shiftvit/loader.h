@@ -27,6 +27,15 @@ typedef struct svit_loader_config {
 /* Fills `config`: batch 256, seed 0, no shuffle, no augmentation, 2 batches ahead. */
 SVIT_API svit_status svit_loader_config_init(svit_loader_config *config, size_t size);
 
+/* Fills `config` from a JSON object, and back. A field left out takes its default; one that is
+ * unknown, of the wrong kind or out of range is SVIT_E_ARGUMENT and named, text that is no JSON
+ * object is SVIT_E_FORMAT. `config` is written only on success. Names are those of the fields.
+ * Buffer rules as svit_context_describe. Any thread. */
+SVIT_API svit_status svit_loader_config_from_json(svit_loader_config *config, size_t size,
+                                                  const char *json, svit_error *err);
+SVIT_API svit_status svit_loader_config_to_json(const svit_loader_config *config, char *buffer,
+                                                size_t capacity, size_t *needed, svit_error *err);
+
 /* Creates a loader at epoch 0, batch 0; `*out` is owned by the caller, free with svit_loader_free.
  * `config` may be NULL for the defaults. */
 SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset,

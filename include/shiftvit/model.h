@@ -90,27 +90,29 @@ typedef struct svit_model_config {
     int32_t patch_padding; /* SVIT_PADDING_* */
     int32_t merge_padding; /* SVIT_PADDING_* */
     int32_t classifier; /* 0: the pooled features are the logits, and num_classes is their number */
-    int32_t drop_path_rule;   /* SVIT_DROP_PATH_* */
-    int32_t init;             /* SVIT_INIT_* */
-    double mlp_ratio;         /* above 0, at most 1024; hidden channels are (int)(mlp_ratio * C), at
-                                 least 1 */
-    double norm_eps;          /* above 0 */
-    double dropout;           /* [0, 1) */
-    double drop_path;         /* [0, 1) */
-    uint32_t depth;           /* ViT, as all from here: layers, 1..1000 */
-    uint32_t heads;           /* 1..65536 */
-    uint32_t head_dim;        /* 1..65536; heads * head_dim is at most 65536 */
-    uint32_t mlp_dim;         /* hidden channels of a layer's MLP, 1..1048576 */
-    int32_t tokenizer;        /* SVIT_TOKENIZER_* */
-    int32_t spt_order;        /* SVIT_SPT_* */
-    int32_t attention;        /* SVIT_ATTENTION_* */
-    int32_t temperature;      /* SVIT_TEMPERATURE_*, of SVIT_ATTENTION_LSA */
-    int32_t qkv_bias;         /* 1: queries, keys and values have biases */
-    int32_t mlp_last_gelu;    /* 1: GELU after the MLP's second layer too */
-    int32_t pool;             /* SVIT_POOL_* */
-    uint32_t head_layers;     /* hidden layers of the head, 0..SVIT_MAX_HEAD_LAYERS */
-    uint32_t head_units[8];   /* channels of each, 1..1048576 */
-    int32_t names;            /* SVIT_NAMES_* */
+    int32_t drop_path_rule; /* SVIT_DROP_PATH_* */
+    int32_t init;           /* SVIT_INIT_* */
+    uint32_t reserved;      /* 0, as reserved_too; another value is SVIT_E_VERSION */
+    double mlp_ratio;       /* above 0, at most 1024; hidden channels are (int)(mlp_ratio * C), at
+                               least 1 */
+    double norm_eps;        /* above 0 */
+    double dropout;         /* [0, 1) */
+    double drop_path;       /* [0, 1) */
+    uint32_t depth;         /* ViT, as all from here: layers, 1..1000 */
+    uint32_t heads;         /* 1..65536 */
+    uint32_t head_dim;      /* 1..65536; heads * head_dim is at most 65536 */
+    uint32_t mlp_dim;       /* hidden channels of a layer's MLP, 1..1048576 */
+    int32_t tokenizer;      /* SVIT_TOKENIZER_* */
+    int32_t spt_order;      /* SVIT_SPT_* */
+    int32_t attention;      /* SVIT_ATTENTION_* */
+    int32_t temperature;    /* SVIT_TEMPERATURE_*, of SVIT_ATTENTION_LSA */
+    int32_t qkv_bias;       /* 1: queries, keys and values have biases */
+    int32_t mlp_last_gelu;  /* 1: GELU after the MLP's second layer too */
+    int32_t pool;           /* SVIT_POOL_* */
+    uint32_t head_layers;   /* hidden layers of the head, 0..SVIT_MAX_HEAD_LAYERS */
+    uint32_t head_units[8]; /* channels of each, 1..1048576 */
+    int32_t names;          /* SVIT_NAMES_* */
+    uint32_t reserved_too;
     double attention_dropout; /* of the attention's weights, [0, 1) */
     double head_dropout;      /* before every layer of the head, [0, 1) */
 } svit_model_config;

@@ -56,6 +56,19 @@ typedef struct svit_optimizer_config {
  * 1e-7, decay 1e-4 scaled by the learning rate on every parameter, no clipping, no average. */
 SVIT_API svit_status svit_optimizer_config_init(svit_optimizer_config *config, size_t size);
 
+/* Fills `config` from a JSON object, and back. A field left out takes its default; one that is
+ * unknown, of the wrong kind or out of range is SVIT_E_ARGUMENT and named, text that is no JSON
+ * object is SVIT_E_FORMAT. `config` is written only on success. Names are those of the fields, but
+ * `kind` is "optimizer": "adamw", "sgd"; schedule "constant", "warmup-cosine"; decay_rule "scaled",
+ * "unscaled"; decay_exclude a list of "bias", "norm", "position"; ema "none", "plain", "keras". A
+ * schedule without total_steps is accepted: the trainer counts them, svit_optimizer_create does
+ * not. Buffer rules as svit_context_describe. Any thread. */
+SVIT_API svit_status svit_optimizer_config_from_json(svit_optimizer_config *config, size_t size,
+                                                     const char *json, svit_error *err);
+SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *config,
+                                                   char *buffer, size_t capacity, size_t *needed,
+                                                   svit_error *err);
+
 /* Creates an optimiser for `model`; `*out` is owned by the caller, free with svit_optimizer_free.
  * `config` may be NULL for the defaults. SVIT_E_ARGUMENT names the field. */
 SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,

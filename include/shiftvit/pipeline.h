@@ -42,6 +42,7 @@ typedef struct svit_pipeline_config {
     int32_t evaluation;      /* SVIT_EVALUATE_* */
     int32_t per_batch;       /* 1: one crop offset a batch (as Keras draws), 0: one a picture; the
                                 flip is always drawn for each picture */
+    int32_t source_filter;   /* SVIT_SOURCE_*; NEAREST unless set, also in files that name none */
     double flip_probability; /* [0, 1] */
     double scale;            /* above 0 */
     double mean[3];          /* in units of byte * scale */
@@ -49,8 +50,6 @@ typedef struct svit_pipeline_config {
     double rotation;         /* [0, 1]: training turns by up to so many circles either way */
     double zoom;             /* [0, 1): training zooms height and width, each by a factor of its
                                 own in 1 - zoom..1 + zoom; positive zooms out */
-    int32_t source_filter;   /* SVIT_SOURCE_*; NEAREST unless set, also in files that name none */
-    uint32_t reserved;       /* 0; another value is SVIT_E_VERSION */
 } svit_pipeline_config;
 
 /* Fills `config` with the pipeline of the Keras ShiftViT example. */

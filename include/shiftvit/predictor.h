@@ -45,14 +45,14 @@ SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor);
  * svit_predictor_free. */
 SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, size_t label);
 
-/* probabilities[n, classes] of n pictures rgb[n, height, width, 3] of any one size: nearest
- * neighbour to the source size, the evaluation pipeline, the model, softmax. n at least 1.
+/* probabilities[n, classes] of n images rgb[n, height, width, 3] of any one size: the evaluation
+ * pipeline, which begins with its source step (pipeline.h), the model, softmax. n at least 1.
  * SVIT_E_NUMERIC names the first image, from 0, and logit that is not finite. */
 SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *rgb, size_t n,
                                      size_t height, size_t width, float *probabilities,
                                      svit_error *err);
 
-/* probabilities[classes] of one JPEG or PNG file. */
+/* probabilities[classes] of one JPEG or PNG file, read as by svit_image_read. */
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
                                        float *probabilities, svit_error *err);
 

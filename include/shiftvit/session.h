@@ -51,6 +51,16 @@ typedef struct svit_session_config {
  * SVIT_MEMORY_STORE. */
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size);
 
+/* Fills `config` from a JSON object, and back. A field left out takes its default; one that is
+ * unknown, of the wrong kind or out of range is SVIT_E_ARGUMENT and named, text that is no JSON
+ * object is SVIT_E_FORMAT. `config` is written only on success. Names are those of the fields;
+ * words: mode "infer", "train"; compute "f32", "bf16", "int8"; memory "store", "blocks", "stages".
+ * Buffer rules as svit_context_describe. Any thread. */
+SVIT_API svit_status svit_session_config_from_json(svit_session_config *config, size_t size,
+                                                   const char *json, svit_error *err);
+SVIT_API svit_status svit_session_config_to_json(const svit_session_config *config, char *buffer,
+                                                 size_t capacity, size_t *needed, svit_error *err);
+
 /* Creates a session; `*out` is owned by the caller, free with svit_session_free. `config` may be
  * NULL for the defaults. SVIT_E_ARGUMENT names the field; SVIT_E_MEMORY says how many bytes the
  * plan needs. */

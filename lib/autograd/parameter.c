@@ -12,28 +12,61 @@ void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allo
     table->allocator = *allocator;
 }
 
+static void release(const sv_allocator *allocator, sv_parameter *list, size_t *slots,
+                    size_t capacity)
+{
+    sv_release(allocator, slots, 2 * capacity * sizeof *slots);
+    sv_release(allocator, list, capacity * sizeof *list);
+}
+
 void sv_parameter_table_free(sv_parameter_table *table)
 {
-    if (table->list)
-        sv_release(&table->allocator, table->list, table->capacity * sizeof *table->list);
+    release(&table->allocator, table->list, table->slots, table->capacity);
     table->list = NULL;
+    table->slots = NULL;
     table->count = table->capacity = table->elements = 0;
+}
+
+/* FNV-1a, Fowler, Noll, Vo 1991. */
+static uint64_t hash(const char *name)
+{
+    uint64_t value = 14695981039346656037u;
+    for (; *name; name++)
+        value = (value ^ (unsigned char)*name) * 1099511628211u;
+    return value ^ value >> 32;
+}
+
+/* The slot of a name: that of the parameter which has it, or the free one that it would get. Half
+ * of the slots are free, so the search ends. */
+static size_t *find_slot(const sv_parameter_table *table, const char *name)
+{
+    size_t mask = 2 * table->capacity - 1, at = (size_t)hash(name) & mask;
+    while (table->slots[at] && strcmp(table->list[table->slots[at] - 1].name, name) != 0)
+        at = (at + 1) & mask;
+    return &table->slots[at];
 }
 
 static svit_status table_grow(sv_parameter_table *table, svit_error *err)
 {
     if (table->count < table->capacity)
         return SVIT_OK;
-    size_t capacity = table->capacity ? 2 * table->capacity : 64;
-    sv_parameter *list;
-    SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&list, capacity, sizeof *list,
-                               "the parameter table", err));
-    if (table->list) {
-        memcpy(list, table->list, table->count * sizeof *list);
-        sv_release(&table->allocator, table->list, table->capacity * sizeof *list);
+    sv_parameter_table grown = *table;
+    grown.capacity = table->capacity ? 2 * table->capacity : 64;
+    SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&grown.list, grown.capacity,
+                               sizeof *grown.list, "the parameter table", err));
+    svit_status status =
+        sv_allocate_array(&table->allocator, (void **)&grown.slots, 2 * grown.capacity,
+                          sizeof *grown.slots, "the names of the parameter table", err);
+    if (status != SVIT_OK) {
+        sv_release(&table->allocator, grown.list, grown.capacity * sizeof *grown.list);
+        return status;
     }
-    table->list = list;
-    table->capacity = capacity;
+    if (table->count)
+        memcpy(grown.list, table->list, table->count * sizeof *grown.list);
+    for (size_t i = 0; i < table->count; i++)
+        *find_slot(&grown, grown.list[i].name) = i + 1;
+    release(&table->allocator, table->list, table->slots, table->capacity);
+    *table = grown;
     return SVIT_OK;
 }
 
@@ -69,16 +102,31 @@ svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const cha
     SVIT_TRY(table_grow(table, err));
     *index = table->count;
     table->list[table->count++] = parameter;
+    *find_slot(table, name) = table->count;
     table->elements = end;
     return SVIT_OK;
 }
 
 const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const char *name)
 {
-    for (size_t i = 0; i < table->count; i++)
-        if (strcmp(table->list[i].name, name) == 0)
-            return &table->list[i];
-    return NULL;
+    if (table->count == 0)
+        return NULL;
+    size_t slot = *find_slot(table, name);
+    return slot ? &table->list[slot - 1] : NULL;
+}
+
+const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offset)
+{
+    size_t first = 0, end = table->count;
+    while (end - first > 1) {
+        size_t middle = first + (end - first) / 2;
+        if (table->list[middle].offset <= offset)
+            first = middle;
+        else
+            end = middle;
+    }
+    assert(end > first && table->list[first].offset == offset);
+    return &table->list[first];
 }
 
 /* A weight [out, in, kh, kw] as `out` matrices of `in` rows and kh * kw columns; anything else is

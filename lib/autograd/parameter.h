@@ -34,21 +34,25 @@ typedef struct sv_parameter {
 typedef struct sv_parameter_table {
     sv_allocator allocator;
     sv_parameter *list; /* in file order */
+    size_t *slots; /* [2 * capacity]: a hash table of the names, 1 + number in the list, 0: free */
     size_t count;
-    size_t capacity;
+    size_t capacity; /* 0 or a power of two */
     size_t elements; /* of a flat array */
 } sv_parameter_table;
 
 void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator);
 void sv_parameter_table_free(sv_parameter_table *table);
 
-/* Adds a parameter and returns its number in *index. */
+/* Adds a parameter of a new name and returns its number in *index. */
 svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const char *name,
                              sv_parameter_role role, const int64_t *shape, size_t rank,
                              svit_error *err);
 
-/* NULL where there is none of that name. */
+/* NULL where there is none of that name. The time does not grow with the table. */
 const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const char *name);
+
+/* The parameter whose first element is number `offset` of the flat arrays; there is one. */
+const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offset);
 
 /* Between the file's layout and the one that kernels use (a convolution [out, in, kh, kw] is kept
  * as [out, kh, kw, in]; all else is the same). `flat` is the whole flat array. */

@@ -100,7 +100,8 @@ svit_status sv_parameter_check_shape(const sv_parameter *parameter,
                    shape_text(wants, sizeof wants, parameter->shape, parameter->rank));
 }
 
-static svit_status read_one(real *values, float *buffer, const sv_parameter *parameter,
+/* The parameter's tensor, checked. */
+static svit_status find_one(const sv_safetensors_entry **out, const sv_parameter *parameter,
                             const sv_safetensors *file, const char *path, const char *prefix,
                             svit_error *err)
 {
@@ -110,11 +111,31 @@ static svit_status read_one(real *values, float *buffer, const sv_parameter *par
     if (!entry)
         return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%s' is missing", path, name);
     SVIT_TRY(sv_parameter_check_shape(parameter, entry, path, err));
+    SVIT_TRY(sv_safetensors_check_f32(file, entry, err));
+    *out = entry;
+    return SVIT_OK;
+}
+
+svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_safetensors *file,
+                                     const char *path, const char *prefix, svit_error *err)
+{
+    const sv_safetensors_entry *entry;
+    for (size_t i = 0; i < table->count; i++)
+        SVIT_TRY(find_one(&entry, &table->list[i], file, path, prefix, err));
+    return SVIT_OK;
+}
+
+static svit_status read_one(real *values, float *buffer, const sv_parameter *parameter,
+                            const sv_safetensors *file, const char *path, const char *prefix,
+                            svit_error *err)
+{
+    const sv_safetensors_entry *entry = NULL;
+    SVIT_TRY(find_one(&entry, parameter, file, path, prefix, err));
     SVIT_TRY(sv_safetensors_read_f32(file, entry, buffer, err));
     size_t bad = sv_first_not_finite(buffer, parameter->elements);
     if (bad < parameter->elements)
         return sv_fail(err, SVIT_E_FORMAT, "%s: element %zu of tensor '%s' is %g, not finite", path,
-                       bad, name, (double)buffer[bad]);
+                       bad, entry->name, (double)buffer[bad]);
     sv_parameter_import(parameter, values, buffer);
     return SVIT_OK;
 }
@@ -123,6 +144,7 @@ svit_status sv_parameter_array_read(const sv_parameter_table *table, real *value
                                     const sv_safetensors *file, const char *path,
                                     const char *prefix, svit_error *err)
 {
+    SVIT_TRY(sv_parameter_array_check(table, file, path, prefix, err));
     size_t largest = 0;
     for (size_t i = 0; i < table->count; i++)
         if (table->list[i].elements > largest)

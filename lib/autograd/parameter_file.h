@@ -23,9 +23,14 @@ svit_status sv_parameter_check_shape(const sv_parameter *parameter,
                                      const sv_safetensors_entry *entry, const char *path,
                                      svit_error *err);
 
-/* Reads prefix + name for every parameter into values[table->elements]. A weight [out, in, 1, 1]
- * may be [out, in] in the file. SVIT_E_FORMAT names `path` and a tensor that is missing, of another
- * shape, or holds a number that is not finite; `values` are then undefined. */
+/* Whether the file has a tensor prefix + name of every parameter's shape, and of a type that is
+ * read: what may be asked before memory is taken for the values. SVIT_E_FORMAT names `path` and the
+ * tensor. */
+svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_safetensors *file,
+                                     const char *path, const char *prefix, svit_error *err);
+
+/* Reads those tensors into values[table->elements]. SVIT_E_FORMAT as above, or names the tensor
+ * that holds a number that is not finite; `values` are then undefined. */
 svit_status sv_parameter_array_read(const sv_parameter_table *table, real *values,
                                     const sv_safetensors *file, const char *path,
                                     const char *prefix, svit_error *err);

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 
 enum { THREADS_LIMIT = 256 };
@@ -60,6 +61,23 @@ svit_context *sv_context_retain(svit_context *context)
 {
     atomic_fetch_add_explicit(&context->references, 1, memory_order_relaxed);
     return context;
+}
+
+SVIT_API svit_context *svit_context_retain(svit_context *context)
+{
+    return context ? sv_context_retain(context) : NULL;
+}
+
+SVIT_API svit_status svit_context_check(const svit_context *context, svit_error *err)
+{
+    SV_REQUIRE(context);
+    int64_t own = sv_process_id(), made = sv_pool_process(context->pool);
+    if (own == made)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_STATE,
+                   "the handle belongs to process %" PRId64 " and this is %" PRId64
+                   ", a child by fork, which has none of its threads; here it can only be freed",
+                   made, own);
 }
 
 SVIT_API void svit_context_free(svit_context *context)

@@ -313,22 +313,21 @@ static svit_status fail_flush(svit_error *err, const char *path)
 
 /* Without this the rename itself may be lost with the machine's power. The new file is in place
  * then, whether this succeeds or not. */
-static svit_status flush_folder(const sv_allocator *allocator, const char *path, svit_error *err)
+static svit_status flush_folder(char *path, svit_error *err)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = sv_copy_text(allocator, slash ? path : ".");
-    if (!folder)
-        return sv_fail_memory(err, strlen(path) + 1, "a folder's name");
-    size_t length = slash ? (size_t)(slash - path) : 1;
-    size_t bytes = strlen(folder) + 1;
-    folder[length ? length : 1] = '\0';
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* The path itself, cut for a moment: memory could not be had any more without a lie, now that
+     * the file is replaced. */
+    char *slash = strrchr(path, '/');
+    char *end = slash && slash > path ? slash : path + (slash != NULL);
+    char kept = *end;
+    *end = '\0';
+    int descriptor = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *end = kept;
     svit_status status = SVIT_OK;
     if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS))
         status = fail_flush(err, path);
     if (descriptor >= 0)
         close(descriptor);
-    sv_release(allocator, folder, bytes);
     return status;
 }
 
@@ -345,7 +344,7 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
         replacement_free(allocator, replacement);
         return status;
     }
-    status = flush_folder(allocator, replacement->path, err);
+    status = flush_folder(replacement->path, err);
     replacement_free(allocator, replacement);
     return status;
 }

@@ -320,8 +320,15 @@ static bool read_value(parser *in, const char *key)
 static size_t count_values(const char *text, size_t bytes)
 {
     size_t count = 1;
-    for (size_t i = 0; i < bytes; i++)
-        count += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    bool quoted = false;
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] == '"')
+            quoted = !quoted;
+        else if (quoted)
+            i += text[i] == '\\';
+        else
+            count += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    }
     return count;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/floating.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 enum { SPIN_ROUNDS = 5000 };
@@ -19,6 +20,7 @@ typedef struct pool_worker {
 } pool_worker;
 
 struct sv_pool {
+    int64_t process; /* that made it, and has its workers */
     sv_mutex *turn;  /* one caller at a time */
     sv_mutex *mutex; /* guards sleeping and waking */
     sv_condition *wake;
@@ -128,6 +130,7 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
 {
     if (count == 0)
         return;
+    assert(pool->process == sv_process_id());
     sv_mutex_lock(pool->turn);
     pool->task = task;
     pool->argument = argument;
@@ -174,6 +177,7 @@ svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_
     void *memory;
     SVIT_TRY(sv_allocate_array(allocator, &memory, 1, sizeof(sv_pool), "the worker pool", err));
     sv_pool *pool = memory;
+    pool->process = sv_process_id();
     pool->threads = threads;
     svit_status status =
         sv_allocate_array(allocator, &memory, threads, sizeof(pool_worker), "workers", err);
@@ -192,10 +196,8 @@ svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_
     return SVIT_OK;
 }
 
-void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)
+static void end_workers(sv_pool *pool, const sv_allocator *allocator)
 {
-    if (!pool)
-        return;
     if (pool->started) {
         atomic_store_explicit(&pool->ending, true, memory_order_release);
         start_generation(pool);
@@ -206,6 +208,27 @@ void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)
     sv_condition_free(allocator, pool->wake);
     sv_mutex_free(allocator, pool->mutex);
     sv_mutex_free(allocator, pool->turn);
+}
+
+/* In a child by fork there are no workers to wait for, and the locks may be held for ever. */
+static void abandon_workers(const sv_pool *pool, const sv_allocator *allocator)
+{
+    for (uint32_t i = 1; i <= pool->started; i++)
+        sv_thread_abandon(allocator, pool->workers[i].thread);
+    sv_condition_abandon(allocator, pool->idle);
+    sv_condition_abandon(allocator, pool->wake);
+    sv_mutex_abandon(allocator, pool->mutex);
+    sv_mutex_abandon(allocator, pool->turn);
+}
+
+void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)
+{
+    if (!pool)
+        return;
+    if (pool->process == sv_process_id())
+        end_workers(pool, allocator);
+    else
+        abandon_workers(pool, allocator);
     sv_release(allocator, pool->workers, pool->threads * sizeof(pool_worker));
     sv_release(allocator, pool, sizeof *pool);
 }
@@ -213,4 +236,9 @@ void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)
 uint32_t sv_pool_threads(const sv_pool *pool)
 {
     return pool->threads;
+}
+
+int64_t sv_pool_process(const sv_pool *pool)
+{
+    return pool->process;
 }

@@ -1,6 +1,8 @@
 /* How failures are reported: formatting into the caller's error record. */
 #include "base/status.h"
 
+#include "base/message.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,34 +54,21 @@ SVIT_API svit_status svit_error_set(svit_error *err, svit_status status, const c
     return sv_fail(err, status, "%s", message ? message : "");
 }
 
-/* A message cut in the middle of a UTF-8 character loses the rest of it. */
-static void trim_utf8(char *text)
-{
-    size_t length = strlen(text), start = length;
-    while (start > 0 && ((unsigned char)text[start - 1] & 0xC0) == 0x80)
-        start--;
-    if (start == 0)
-        return;
-    unsigned char lead = (unsigned char)text[start - 1];
-    size_t wanted = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
-    if (length - start < wanted)
-        text[start - 1] = '\0';
-}
+/* Longer than a message: what is cut off is cut once, where it is cleaned. */
+enum { FORMATTED = 1024 };
 
 svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...)
 {
     if (!err)
         return status;
     /* Formatted aside: an argument may be err->message itself. */
-    char text[sizeof err->message];
+    char text[FORMATTED];
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (length >= (int)sizeof text)
-        trim_utf8(text);
     err->code = status;
-    memcpy(err->message, text, sizeof text);
+    sv_message_clean(err->message, sizeof err->message, length < 0 ? format : text);
     return status;
 }
 

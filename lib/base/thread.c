@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 struct sv_mutex {
     pthread_mutex_t handle;
@@ -18,6 +19,11 @@ struct sv_thread {
     void (*body)(void *);
     void *argument;
 };
+
+int64_t sv_process_id(void)
+{
+    return getpid();
+}
 
 sv_mutex *sv_mutex_create(const sv_allocator *allocator)
 {
@@ -34,6 +40,11 @@ void sv_mutex_free(const sv_allocator *allocator, sv_mutex *mutex)
     if (!mutex)
         return;
     pthread_mutex_destroy(&mutex->handle);
+    sv_mutex_abandon(allocator, mutex);
+}
+
+void sv_mutex_abandon(const sv_allocator *allocator, sv_mutex *mutex)
+{
     sv_release(allocator, mutex, sizeof *mutex);
 }
 
@@ -62,6 +73,11 @@ void sv_condition_free(const sv_allocator *allocator, sv_condition *condition)
     if (!condition)
         return;
     pthread_cond_destroy(&condition->handle);
+    sv_condition_abandon(allocator, condition);
+}
+
+void sv_condition_abandon(const sv_allocator *allocator, sv_condition *condition)
+{
     sv_release(allocator, condition, sizeof *condition);
 }
 
@@ -76,15 +92,40 @@ void sv_condition_broadcast(sv_condition *condition)
 }
 
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+static void (*fork_body)(void);
+
+static void lock_process(void)
+{
+    pthread_mutex_lock(&process_mutex);
+}
+
+static void begin_child(void)
+{
+    if (fork_body)
+        fork_body();
+    pthread_mutex_unlock(&process_mutex);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(lock_process, sv_process_unlock, begin_child);
+}
 
 void sv_process_lock(void)
 {
-    pthread_mutex_lock(&process_mutex);
+    pthread_once(&process_once, watch_forks);
+    lock_process();
 }
 
 void sv_process_unlock(void)
 {
     pthread_mutex_unlock(&process_mutex);
+}
+
+void sv_process_set_fork_body(void (*body)(void))
+{
+    fork_body = body;
 }
 
 static void *thread_main(void *argument)
@@ -117,6 +158,11 @@ sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), 
 void sv_thread_join(const sv_allocator *allocator, sv_thread *thread)
 {
     pthread_join(thread->handle, NULL);
+    sv_thread_abandon(allocator, thread);
+}
+
+void sv_thread_abandon(const sv_allocator *allocator, sv_thread *thread)
+{
     sv_release(allocator, thread, sizeof *thread);
 }
 

@@ -1,12 +1,16 @@
-/* The decoders: TurboJPEG, and libpng's simplified interface, which needs no setjmp. Both read from
- * memory, so that files have their one door elsewhere. */
+/* The decoders: TurboJPEG, and libpng with the caller's allocator. Both read from memory, so that
+ * files have their one door elsewhere. The encoder is libpng's simplified interface. */
 #include "data/codec.h"
 
 #include "base/size.h"
 #include "data/checks.h"
+#include "data/exif.h"
+#include "data/orient.h"
 
 #include <png.h>
+#include <setjmp.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <turbojpeg.h>
 
@@ -37,6 +41,18 @@ static svit_status pixels_allocate(sv_pixels *out, const sv_allocator *allocator
     return SVIT_OK;
 }
 
+/* A file that TurboJPEG refuses is damaged, unless it says that memory has run out, in libjpeg's
+ * words or its own: messages are all that it tells, and those about damaged files have other words.
+ */
+static svit_status fail_jpeg(svit_error *err, const char *name, tjhandle jpeg)
+{
+    const char *message = tjGetErrorStr2(jpeg);
+    if (strcasestr(message, "insufficient memory") || strcasestr(message, "out of memory") ||
+        strcasestr(message, "memory allocation fail"))
+        return sv_fail(err, SVIT_E_MEMORY, "%s: no memory to decode the JPEG: %s", name, message);
+    return sv_fail(err, SVIT_E_FORMAT, "%s: damaged JPEG: %s", name, message);
+}
+
 /* A file that ends early is only a warning to the decoder, which would make up the rest of the
  * picture; so every warning is a refusal. */
 static svit_status jpeg_decompress(tjhandle jpeg, sv_pixels *out, const sv_allocator *allocator,
@@ -48,7 +64,7 @@ static svit_status jpeg_decompress(tjhandle jpeg, sv_pixels *out, const sv_alloc
     int sampling = 0;
     int colours = 0;
     if (tjDecompressHeader3(jpeg, data, bytes, &width, &height, &sampling, &colours) != 0)
-        return sv_fail(err, SVIT_E_FORMAT, "%s: damaged JPEG: %s", name, tjGetErrorStr2(jpeg));
+        return fail_jpeg(err, name, jpeg);
     SVIT_TRY(check_size((size_t)height, (size_t)width, name, err));
     if (colours != TJCS_RGB && colours != TJCS_YCbCr && colours != TJCS_GRAY)
         return sv_fail(err, SVIT_E_FORMAT,
@@ -58,7 +74,7 @@ static svit_status jpeg_decompress(tjhandle jpeg, sv_pixels *out, const sv_alloc
     if (tjDecompress2(jpeg, data, bytes, pixels.rgb, width, 0, height, TJPF_RGB,
                       TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0) {
         sv_release(allocator, pixels.rgb, pixels.bytes);
-        return sv_fail(err, SVIT_E_FORMAT, "%s: damaged JPEG: %s", name, tjGetErrorStr2(jpeg));
+        return fail_jpeg(err, name, jpeg);
     }
     *out = pixels;
     return SVIT_OK;
@@ -109,19 +125,138 @@ static void lay_on_black(uint8_t *pixels, size_t count)
     }
 }
 
-static svit_status png_read(png_image *png, sv_pixels *out, const sv_allocator *allocator,
-                            const char *name, svit_error *err)
+/* What libpng reads from and tells of: its pointer for errors, memory and input alike. */
+typedef struct png_source {
+    const sv_allocator *allocator;
+    const uint8_t *data; /* what is left of the file */
+    size_t bytes;
+    bool no_memory; /* an allocation has failed, whatever libpng made of it */
+    char message[128];
+} png_source;
+
+enum { PNG_HEADER = SV_ALIGNMENT }; /* in front of each allocation: its bytes */
+
+static png_voidp png_allocate(png_structp png, png_alloc_size_t bytes)
 {
-    SVIT_TRY(check_size(png->height, png->width, name, err));
-    bool alpha = (png->format & PNG_FORMAT_FLAG_ALPHA) != 0;
-    png->format = alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
-    png->flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
+    png_source *source = png_get_mem_ptr(png);
+    size_t all = 0;
+    uint8_t *memory = NULL;
+    if (sv_size_add(&all, bytes, PNG_HEADER))
+        memory = sv_allocate(source->allocator, all);
+    if (!memory) {
+        source->no_memory = true;
+        return NULL;
+    }
+    memcpy(memory, &all, sizeof all);
+    return memory + PNG_HEADER;
+}
+
+static void png_release(png_structp png, png_voidp given)
+{
+    const png_source *source = png_get_mem_ptr(png);
+    uint8_t *memory = (uint8_t *)given - PNG_HEADER;
+    size_t all = 0;
+    if (!given)
+        return;
+    memcpy(&all, memory, sizeof all);
+    sv_release(source->allocator, memory, all);
+}
+
+static void png_take(png_structp png, png_bytep out, size_t bytes)
+{
+    png_source *source = png_get_io_ptr(png);
+    if (bytes > source->bytes)
+        png_error(png, "its end is missing");
+    memcpy(out, source->data, bytes);
+    source->data += bytes;
+    source->bytes -= bytes;
+}
+
+/* libpng wants this not to return. */
+static void png_stop(png_structp png, png_const_charp message)
+{
+    png_source *source = png_get_error_ptr(png);
+    snprintf(source->message, sizeof source->message, "%s", message);
+    png_longjmp(png, 1);
+}
+
+static void png_ignore(png_structp png, png_const_charp message)
+{
+    (void)png;
+    (void)message;
+}
+
+/* Reads the header. Bytes are to come as 8 bits of RGB, or of RGBA where there is transparency, in
+ * sRGB: gamma is corrected where the file says another. */
+static void png_prepare(png_structp png, png_infop info, bool *alpha)
+{
+    png_set_benign_errors(png, 1);
+    png_read_info(png, info);
+    *alpha = (png_get_color_type(png, info) & PNG_COLOR_MASK_ALPHA) != 0 ||
+             png_get_valid(png, info, PNG_INFO_tRNS) != 0;
+    png_set_expand(png);
+    png_set_gray_to_rgb(png);
+    png_set_scale_16(png);
+    png_set_alpha_mode(png, PNG_ALPHA_PNG, PNG_DEFAULT_sRGB);
+}
+
+static void png_read_pixels(png_structp png, png_infop info, const sv_pixels *pixels)
+{
+    int passes = png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+    size_t row = png_get_rowbytes(png, info);
+    if (row * pixels->height != pixels->bytes)
+        png_error(png, "rows of an unexpected size");
+    for (; passes > 0; passes--)
+        for (size_t y = 0; y < pixels->height; y++)
+            png_read_row(png, pixels->rgb + y * row, NULL);
+}
+
+/* False after an error, which leaves libpng by a long jump to here: no local variable is changed
+ * after setjmp. */
+static bool png_header(png_structp png, png_infop info, bool *alpha)
+{
+    if (setjmp(png_jmpbuf(png)))
+        return false;
+    png_prepare(png, info, alpha);
+    return true;
+}
+
+static bool png_body(png_structp png, png_infop info, const sv_pixels *pixels)
+{
+    if (setjmp(png_jmpbuf(png)))
+        return false;
+    png_read_pixels(png, info, pixels);
+    return true;
+}
+
+/* A failed allocation counts even where libpng goes on without: the file is not to blame for what
+ * follows, and a chunk that is missing may change colours. */
+static svit_status png_status(const png_source *source, bool read, const char *name,
+                              svit_error *err)
+{
+    if (source->no_memory)
+        return sv_fail(err, SVIT_E_MEMORY, "%s: no memory to decode the PNG", name);
+    if (!read)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: damaged PNG: %s", name, source->message);
+    return SVIT_OK;
+}
+
+static svit_status png_read(png_structp png, png_infop info, const png_source *source,
+                            sv_pixels *out, const char *name, svit_error *err)
+{
+    bool alpha = false;
+    SVIT_TRY(png_status(source, png_header(png, info, &alpha), name, err));
+    size_t height = png_get_image_height(png, info);
+    size_t width = png_get_image_width(png, info);
+    SVIT_TRY(check_size(height, width, name, err));
     sv_pixels pixels;
     SVIT_TRY(
-        pixels_allocate(&pixels, allocator, png->height, png->width, alpha ? RGBA : SV_RGB, err));
-    if (!png_image_finish_read(png, NULL, pixels.rgb, 0, NULL)) {
-        sv_release(allocator, pixels.rgb, pixels.bytes);
-        return sv_fail(err, SVIT_E_FORMAT, "%s: damaged PNG: %s", name, png->message);
+        pixels_allocate(&pixels, source->allocator, height, width, alpha ? RGBA : SV_RGB, err));
+    svit_status status = png_status(source, png_body(png, info, &pixels), name, err);
+    if (status != SVIT_OK) {
+        sv_release(source->allocator, pixels.rgb, pixels.bytes);
+        return status;
     }
     if (alpha)
         lay_on_black(pixels.rgb, pixels.height * pixels.width);
@@ -134,28 +269,55 @@ static svit_status png_decode(sv_pixels *out, const sv_allocator *allocator, con
 {
     if (!png_is_whole(data, bytes))
         return sv_fail(err, SVIT_E_FORMAT, "%s: damaged PNG: its end is missing", name);
-    png_image png;
-    memset(&png, 0, sizeof png);
-    png.version = PNG_IMAGE_VERSION;
-    if (!png_image_begin_read_from_memory(&png, data, bytes))
-        return sv_fail(err, SVIT_E_FORMAT, "%s: damaged PNG: %s", name, png.message);
-    svit_status status = png_read(&png, out, allocator, name, err);
-    png_image_free(&png);
+    png_source source = {.allocator = allocator, .data = data, .bytes = bytes};
+    png_infop info = NULL;
+    png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &source, png_stop, png_ignore,
+                                               &source, png_allocate, png_release);
+    if (png)
+        info = png_create_info_struct(png);
+    svit_status status = SVIT_E_MEMORY;
+    if (info) {
+        png_set_read_fn(png, &source, png_take);
+        status = png_read(png, info, &source, out, name, err);
+    } else {
+        sv_fail(err, status, "%s: no memory for a PNG decoder", name);
+    }
+    png_destroy_read_struct(&png, &info, NULL);
     return status;
+}
+
+/* The pixels as stored, and the orientation that the file notes. */
+static svit_status decode_stored(sv_pixels *out, unsigned *orientation,
+                                 const sv_allocator *allocator, const uint8_t *data, size_t bytes,
+                                 const char *name, svit_error *err)
+{
+    static const uint8_t jpeg[] = {0xff, 0xd8, 0xff};
+    static const uint8_t png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0) {
+        *orientation = sv_exif_of_jpeg(data, bytes);
+        return jpeg_decode(out, allocator, data, bytes, name, err);
+    }
+    if (bytes >= sizeof png && memcmp(data, png, sizeof png) == 0) {
+        *orientation = sv_exif_of_png(data, bytes);
+        return png_decode(out, allocator, data, bytes, name, err);
+    }
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "%s: %zu bytes that begin as neither JPEG nor PNG; these two are accepted", name,
+                   bytes);
 }
 
 svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
                       const char *name, svit_error *err)
 {
-    static const uint8_t jpeg[] = {0xff, 0xd8, 0xff};
-    static const uint8_t png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0)
-        return jpeg_decode(out, allocator, data, bytes, name, err);
-    if (bytes >= sizeof png && memcmp(data, png, sizeof png) == 0)
-        return png_decode(out, allocator, data, bytes, name, err);
-    return sv_fail(err, SVIT_E_FORMAT,
-                   "%s: %zu bytes that begin as neither JPEG nor PNG; these two are accepted", name,
-                   bytes);
+    unsigned orientation = SV_UPRIGHT;
+    sv_pixels pixels;
+    SVIT_TRY(decode_stored(&pixels, &orientation, allocator, data, bytes, name, err));
+    svit_status status = sv_orient(&pixels, allocator, orientation, err);
+    if (status == SVIT_OK)
+        *out = pixels;
+    else
+        sv_release(allocator, pixels.rgb, pixels.bytes);
+    return status;
 }
 
 svit_status sv_encode_png(void **out, size_t *used, size_t *capacity, const sv_allocator *allocator,

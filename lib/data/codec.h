@@ -1,4 +1,4 @@
-/* The one door to the picture formats: JPEG and PNG, from memory and to memory. Any thread. */
+/* The one door to the image formats: JPEG and PNG, from memory and to memory. Any thread. */
 #ifndef SV_CODEC_H
 #define SV_CODEC_H
 
@@ -14,7 +14,9 @@ typedef struct sv_pixels {
 } sv_pixels;
 
 /* Decodes a whole file's bytes, told apart by the first of them; `name` is what messages call it.
- * The limits of svit_image_read are checked before pixels are allocated. */
+ * The limits of svit_image_read are checked before pixels are allocated. The pixels are upright, as
+ * the file's EXIF orientation says. SVIT_E_MEMORY where the decoder has none, SVIT_E_FORMAT where
+ * the file is damaged. */
 svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
                       const char *name, svit_error *err);
 

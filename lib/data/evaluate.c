@@ -56,6 +56,7 @@ SVIT_API svit_status svit_pipeline_evaluate(svit_context *context,
     SV_REQUIRE(config);
     SV_REQUIRE(rgb);
     SV_REQUIRE(out);
+    SVIT_TRY(svit_context_check(context, err));
     svit_pipeline_config own;
     SVIT_TRY(sv_pipeline_config_read(&own, config, err));
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));

@@ -1,18 +1,14 @@
 /* Loaders: the place in the epoch, and batches from there, made on the spot or ahead. */
 #include <shiftvit/loader.h>
 
-#include "base/config.h"
 #include "data/batcher.h"
 #include "data/checks.h"
+#include "data/loader_config.h"
 #include "data/pipeline_config.h"
 #include "data/prefetch.h"
 
-enum { BATCH_LIMIT = 65536, PREFETCH_LIMIT = 16, CONFIG_LEAST = sizeof(svit_loader_config) };
-
 /* Epochs of which a place can be made; more than there will be. */
 static const uint64_t EPOCH_LIMIT = (uint64_t)1 << 53;
-
-static const char TYPE[] = "svit_loader_config";
 
 struct svit_loader {
     svit_context *context;
@@ -22,47 +18,6 @@ struct svit_loader {
     uint64_t epoch;
     uint64_t batch; /* the next; batches in an epoch: its end has been reached */
 };
-
-static svit_loader_config config_default(void)
-{
-    return (svit_loader_config){
-        .struct_size = sizeof(svit_loader_config),
-        .batch = 256,
-        .seed = 0,
-        .shuffle = 0,
-        .augment = 0,
-        .prefetch = 2,
-    };
-}
-
-static svit_status check_flag(const char *name, int32_t flag, svit_error *err)
-{
-    if (flag == 0 || flag == 1)
-        return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s is %d; 0 and 1 are accepted", TYPE, name,
-                   (int)flag);
-}
-
-static svit_status config_read(svit_loader_config *out, const svit_loader_config *in,
-                               svit_error *err)
-{
-    svit_loader_config config = config_default();
-    if (in)
-        SVIT_TRY(sv_config_import(&config, sizeof config, in, CONFIG_LEAST, TYPE, err));
-    SVIT_TRY(sv_check_range(TYPE, "batch", config.batch, 1, BATCH_LIMIT, err));
-    SVIT_TRY(check_flag("shuffle", config.shuffle, err));
-    SVIT_TRY(check_flag("augment", config.augment, err));
-    SVIT_TRY(sv_check_range(TYPE, "prefetch", config.prefetch, 0, PREFETCH_LIMIT, err));
-    SVIT_TRY(sv_config_check_reserved(config.reserved, TYPE, err));
-    *out = config;
-    return SVIT_OK;
-}
-
-SVIT_API svit_status svit_loader_config_init(svit_loader_config *config, size_t size)
-{
-    svit_loader_config own = config_default();
-    return sv_config_export(config, size, &own, sizeof own, TYPE, NULL);
-}
 
 /* What a slot of the ring holds at the most. */
 static size_t largest_batch(const svit_dataset *dataset, const svit_loader_config *config)
@@ -88,10 +43,11 @@ SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset
     SV_REQUIRE(out);
     SV_REQUIRE(dataset);
     SV_REQUIRE(pipeline);
+    SVIT_TRY(svit_context_check(dataset->context, err));
     svit_pipeline_config own_pipeline;
     svit_loader_config own;
     SVIT_TRY(sv_pipeline_config_read(&own_pipeline, pipeline, err));
-    SVIT_TRY(config_read(&own, config, err));
+    SVIT_TRY(sv_loader_config_read(&own, config, err));
     SVIT_TRY(sv_check_range(__func__, "count of the dataset", dataset->count, 1, UINT32_MAX, err));
     svit_loader *loader = sv_allocate(&dataset->context->allocator, sizeof *loader);
     if (!loader)
@@ -142,6 +98,7 @@ SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_
     SV_REQUIRE(images);
     SV_REQUIRE(labels);
     SV_REQUIRE(n);
+    SVIT_TRY(svit_context_check(loader->context, err));
     if (loader->batch == sv_batcher_batches(loader->batcher)) {
         loader->epoch++;
         loader->batch = 0;
@@ -162,6 +119,7 @@ SVIT_API svit_status svit_loader_seek(svit_loader *loader, uint64_t epoch, uint6
                                       svit_error *err)
 {
     SV_REQUIRE(loader);
+    SVIT_TRY(svit_context_check(loader->context, err));
     uint64_t batches = sv_batcher_batches(loader->batcher);
     if (epoch >= EPOCH_LIMIT)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: epoch is %llu; 0..%llu are accepted", __func__,

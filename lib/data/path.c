@@ -2,8 +2,9 @@
 #include "data/path.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *folder,
@@ -21,55 +22,30 @@ svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *
     return SVIT_OK;
 }
 
-/* Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none. Overlong
- * forms, surrogates and what lies above U+10FFFF are none. */
-static size_t utf8_length(const unsigned char *text)
-{
-    unsigned lead = text[0];
-    if (lead < 0x80)
-        return 1;
-    size_t length = lead >= 0xc2 && lead < 0xe0   ? 2
-                    : lead >= 0xe0 && lead < 0xf0 ? 3
-                    : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                  : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
-    bool beyond = (lead == 0xed && text[1] >= 0xa0) || (lead == 0xf4 && text[1] >= 0x90);
-    return overlong || beyond ? 0 : length;
-}
-
-/* Copies `name` with \xHH for control characters and for bytes that are no UTF-8, cut to fit. */
+/* Copies `name` with \xHH for bytes that are not UTF-8, cut to fit. Messages do so too, but take
+ * such a byte before a quote for a character that was cut, and put an ellipsis for it. */
 static void name_escape(char *out, size_t capacity, const char *name)
 {
-    static const char DIGITS[] = "0123456789abcdef";
-    const unsigned char *in = (const unsigned char *)name;
+    size_t left = strlen(name);
     size_t used = 0;
-    while (*in && used + 5 <= capacity) {
-        size_t length = utf8_length(in);
-        if (length > 0 && *in >= 0x20 && *in != 0x7f) {
-            memcpy(out + used, in, length);
+    while (left > 0 && used + sizeof "\\xHH" <= capacity) {
+        size_t length = sv_utf8_length(name, left);
+        if (length > 0) {
+            memcpy(out + used, name, length);
             used += length;
-            in += length;
-            continue;
+        } else {
+            length = 1;
+            used += (size_t)snprintf(out + used, capacity - used, "\\x%02X", (unsigned char)*name);
         }
-        out[used++] = '\\';
-        out[used++] = 'x';
-        out[used++] = DIGITS[*in >> 4];
-        out[used++] = DIGITS[*in & 15];
-        in++;
+        name += length;
+        left -= length;
     }
     out[used] = '\0';
 }
 
 svit_status sv_name_check(const char *folder, const char *name, svit_error *err)
 {
-    const unsigned char *at = (const unsigned char *)name;
-    size_t length = 1;
-    while (*at && (length = utf8_length(at)) > 0)
-        at += length;
-    if (!*at)
+    if (sv_utf8_valid(name))
         return SVIT_OK;
     char text[120];
     name_escape(text, sizeof text, name);

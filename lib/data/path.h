@@ -10,7 +10,7 @@ svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *
                          const char *name, svit_error *err);
 
 /* SVIT_E_FORMAT where `name`, of something in `folder`, is not UTF-8, as model files and JSON need
- * it; the message has the bytes that are not as \xHH. */
+ * it; the message has \xHH for the bytes. */
 svit_status sv_name_check(const char *folder, const char *name, svit_error *err);
 
 /* The names of `count` classes, one to a line of the file `path`. Where there is no such file *out

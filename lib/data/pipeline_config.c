@@ -67,7 +67,7 @@ const sv_field_table sv_pipeline_fields = {.type = "svit_pipeline_config",
                                            .fields = FIELDS,
                                            .count = sizeof FIELDS / sizeof *FIELDS};
 
-/* A crop is cut out of the resized picture. */
+/* A crop is cut out of the resized image. */
 static svit_status check_crop(const char *side, uint32_t resize, uint32_t output, svit_error *err)
 {
     if (resize >= output)
@@ -79,7 +79,6 @@ static svit_status check_crop(const char *side, uint32_t resize, uint32_t output
 
 svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err)
 {
-    SVIT_TRY(sv_config_check_reserved(config->reserved, sv_pipeline_fields.type, err));
     SVIT_TRY(sv_fields_check(&sv_pipeline_fields, config, err));
     SVIT_TRY(check_crop("height", config->resize_height, config->output_height, err));
     return check_crop("width", config->resize_width, config->output_width, err);

@@ -16,6 +16,7 @@ typedef struct slot {
 } slot;
 
 struct sv_prefetch {
+    int64_t process; /* that has the thread */
     const sv_allocator *allocator;
     sv_batcher *batcher;
     size_t elements; /* floats of a slot's images */
@@ -119,6 +120,7 @@ svit_status sv_prefetch_create(sv_prefetch **out, const sv_allocator *allocator,
     if (!prefetch)
         return sv_fail_memory(err, sizeof *prefetch, "a loader");
     *prefetch = (sv_prefetch){
+        .process = sv_process_id(),
         .allocator = allocator,
         .batcher = batcher,
         .elements = elements,
@@ -156,15 +158,31 @@ static void thread_end(sv_prefetch *prefetch)
     sv_thread_join(prefetch->allocator, prefetch->thread);
 }
 
+static void end(sv_prefetch *prefetch)
+{
+    if (prefetch->thread)
+        thread_end(prefetch);
+    sv_condition_free(prefetch->allocator, prefetch->changed);
+    sv_mutex_free(prefetch->allocator, prefetch->mutex);
+}
+
+/* In a child by fork there is no thread to wait for, and the lock may be held for ever. */
+static void abandon(const sv_prefetch *prefetch)
+{
+    sv_thread_abandon(prefetch->allocator, prefetch->thread);
+    sv_condition_abandon(prefetch->allocator, prefetch->changed);
+    sv_mutex_abandon(prefetch->allocator, prefetch->mutex);
+}
+
 void sv_prefetch_free(sv_prefetch *prefetch)
 {
     if (!prefetch)
         return;
     const sv_allocator *allocator = prefetch->allocator;
-    if (prefetch->thread)
-        thread_end(prefetch);
-    sv_condition_free(allocator, prefetch->changed);
-    sv_mutex_free(allocator, prefetch->mutex);
+    if (prefetch->process == sv_process_id())
+        end(prefetch);
+    else
+        abandon(prefetch);
     for (uint32_t i = 0; prefetch->slots && i < prefetch->count; i++) {
         slot *own = &prefetch->slots[i];
         sv_release(allocator, own->labels, prefetch->batch * sizeof *own->labels);

@@ -1,5 +1,6 @@
 /* Batches made ahead by a thread. The thread rests until batches are asked for from some place, and
- * again after a batch that failed. All functions are for one thread, the loader's. */
+ * again after a batch that failed. All functions are for one thread, the loader's; in a child by
+ * fork only sv_prefetch_free may be called, which releases memory alone. */
 #ifndef SV_PREFETCH_H
 #define SV_PREFETCH_H
 

@@ -1,6 +1,7 @@
 /* Reads safetensors files: the header once, at opening, then tensors where they are wanted. */
 #include "interop/safetensors.h"
 
+#include "interop/file_kind.h"
 #include "interop/safetensors_header.h"
 
 #include <assert.h>
@@ -25,17 +26,34 @@ static uint64_t load_u64(const uint8_t b[8])
     return value;
 }
 
+/* For a file whose length of the header cannot be right: what it looks like, if that is known. */
+static svit_status check_kind(const sv_safetensors *file, svit_error *err)
+{
+    uint8_t start[SV_FILE_START];
+    uint64_t bytes = sv_file_size(file->file);
+    size_t read = bytes < sizeof start ? (size_t)bytes : sizeof start;
+    SVIT_TRY(sv_file_read_at(file->file, 0, start, read, err));
+    const char *kind = sv_file_kind(start, read);
+    if (!kind)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT, "%s is %s, not a safetensors file", file->path, kind);
+}
+
 /* The first 8 bytes say how long the header is. */
 static svit_status read_header_length(uint64_t *length, sv_safetensors *file, svit_error *err)
 {
     uint64_t file_bytes = sv_file_size(file->file);
     uint8_t bytes[8];
     if (file_bytes < sizeof bytes)
+        SVIT_TRY(check_kind(file, err));
+    if (file_bytes < sizeof bytes)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: %llu bytes are no safetensors file; it starts with 8 of length",
                        file->path, (unsigned long long)file_bytes);
     SVIT_TRY(sv_file_read_at(file->file, 0, bytes, sizeof bytes, err));
     *length = load_u64(bytes);
+    if (*length > SV_SAFETENSORS_HEADER_LIMIT)
+        SVIT_TRY(check_kind(file, err));
     if (*length > SV_SAFETENSORS_HEADER_LIMIT)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: header of %llu bytes; a safetensors header has at most %llu",
@@ -208,12 +226,19 @@ static void decode(float *out, const uint8_t *stored, sv_dtype_tag type, size_t 
             out[i] = float_of_bits(load_u16(stored + 2 * i) << 16);
 }
 
+svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
+                                     svit_error *err)
+{
+    if (entry->type == SV_TAG_F32 || entry->type == SV_TAG_F16 || entry->type == SV_TAG_BF16)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is not of F32, F16 or BF16", file->path,
+                   entry->name);
+}
+
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                     float *out, svit_error *err)
 {
-    if (entry->type != SV_TAG_F32 && entry->type != SV_TAG_F16 && entry->type != SV_TAG_BF16)
-        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is not of F32, F16 or BF16",
-                       file->path, entry->name);
+    SVIT_TRY(sv_safetensors_check_f32(file, entry, err));
     assert(entry->bytes == entry->elements * sv_dtype_bytes(entry->type));
     uint8_t *stored = (uint8_t *)out + (entry->elements * sizeof *out - (size_t)entry->bytes);
     SVIT_TRY(sv_file_read_at(file->file, entry->offset, stored, (size_t)entry->bytes, err));

@@ -41,6 +41,10 @@ const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, cons
 /* The value of a metadata key; NULL where there is none. Borrowed until the file is closed. */
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key);
 
+/* Whether a tensor is of a type that is read as float32: F32, F16 or BF16. SVIT_E_FORMAT. */
+svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
+                                     svit_error *err);
+
 /* Reads a tensor as float32, F16 and BF16 converted; SVIT_E_FORMAT for other types.
  * `elements` is that of the entry. */
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,

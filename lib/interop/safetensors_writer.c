@@ -62,8 +62,9 @@ static bool is_same(const sv_safetensors_entry *entry, const sv_safetensors_tens
 {
     return strcmp(entry->name, tensor->name) == 0 && entry->type == SV_TAG_F32 &&
            entry->rank == tensor->rank && entry->elements == tensor->elements &&
-           memcmp(entry->shape, tensor->shape, tensor->rank * sizeof *tensor->shape) == 0 &&
-           entry->offset == begin;
+           entry->offset == begin &&
+           (tensor->rank == 0 ||
+            memcmp(entry->shape, tensor->shape, tensor->rank * sizeof *tensor->shape) == 0);
 }
 
 /* `entries` is room for those of the header. */

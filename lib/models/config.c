@@ -26,6 +26,7 @@ svit_status sv_model_config_import(svit_model_config *own, const svit_model_conf
     SVIT_TRY(svit_model_config_init(own, sizeof *own));
     SVIT_TRY(sv_config_import(own, sizeof *own, config, SV_MODEL_CONFIG_LEAST, "svit_model_config",
                               err));
+    SVIT_TRY(sv_config_check_reserved(own->reserved | own->reserved_too, "svit_model_config", err));
     return sv_model_config_check(own, err);
 }
 

@@ -37,6 +37,7 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
                           svit_error *err)
 {
     svit_model *model;
+    SVIT_TRY(svit_context_check(context, err));
     SVIT_TRY(
         sv_allocate_array(&context->allocator, (void **)&model, 1, sizeof *model, "a model", err));
     atomic_init(&model->references, 1);

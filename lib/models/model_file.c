@@ -212,11 +212,13 @@ static svit_status read_pipeline(svit_model *model, const sv_safetensors *file, 
     return svit_model_set_pipeline(model, &pipeline, err);
 }
 
-/* A file that cannot be mapped as it is, or that a check refuses, is read: reading takes more
- * layouts, and says what is wrong. */
+/* The header proves that the file has all weights before memory is taken for them: a small file
+ * that claims a large model costs nothing. A file that cannot be mapped as it is, or that a check
+ * refuses, is read: reading takes more layouts, and says what is wrong. */
 static svit_status fill_weights(svit_model *model, const sv_safetensors *file,
                                 model_loading loading, const char *path, svit_error *err)
 {
+    SVIT_TRY(sv_parameter_array_check(&model->parameters, file, path, "", err));
     if (loading == LOADING_MAP)
         SVIT_TRY(sv_model_map_weights(model, file, err));
     if (model->weights)
@@ -234,6 +236,21 @@ static svit_status fill_model(svit_model *model, const sv_safetensors *file, mod
     return read_pipeline(model, file, path, err);
 }
 
+/* Every block has tensors, so a file with fewer of them is refused before names are made for all.
+ */
+static svit_status check_blocks(const svit_model_config *config, const sv_safetensors *file,
+                                const char *path, svit_error *err)
+{
+    size_t blocks = config->architecture == SVIT_ARCHITECTURE_VIT ? config->depth : 0;
+    if (config->architecture == SVIT_ARCHITECTURE_SHIFTVIT)
+        for (size_t stage = 0; stage < config->stages; stage++)
+            blocks += config->blocks[stage];
+    if (sv_safetensors_count(file) >= blocks)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT, "%s: %zu tensors are too few for a model of %zu blocks",
+                   path, sv_safetensors_count(file), blocks);
+}
+
 /* `config` is the caller's, or NULL for that of the file. */
 static svit_status load_from(svit_model **out, svit_context *context, const sv_safetensors *file,
                              const svit_model_config *config, model_loading loading,
@@ -245,6 +262,7 @@ static svit_status load_from(svit_model **out, svit_context *context, const sv_s
         SVIT_TRY(sv_model_file_config(&of_file, file, path, err));
         config = &of_file;
     }
+    SVIT_TRY(check_blocks(config, file, path, err));
     svit_model *model;
     SVIT_TRY(sv_model_open(&model, context, config, err));
     svit_status status = fill_model(model, file, loading, path, err);

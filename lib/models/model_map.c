@@ -5,7 +5,6 @@
 #include "autograd/parameter_file.h"
 #include "base/finite.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* Numbers in memory are numbers as files have them. */
@@ -131,20 +130,11 @@ svit_status sv_model_map_weights(svit_model *model, const sv_safetensors *file, 
     return status;
 }
 
-static const sv_parameter *parameter_at(const sv_parameter_table *table, size_t place)
-{
-    size_t i = 0;
-    while (i < table->count && table->list[i].offset != place)
-        i++;
-    assert(i < table->count);
-    return &table->list[i];
-}
-
 void sv_model_forget_weight(const svit_model *model, size_t place)
 {
     if (!model->pages.base || atomic_load(&model->version) != SV_FIRST_VERSION)
         return;
-    const sv_parameter *parameter = parameter_at(&model->parameters, place);
+    const sv_parameter *parameter = sv_parameter_at(&model->parameters, place);
     if (is_left_in_file(parameter) || model->packed_once)
         sv_pages_forget(model->weights + place, parameter->elements * sizeof *model->weights);
 }

@@ -1,4 +1,4 @@
-/* The fields of an optimiser's configuration: defaults, ranges, and what may change later. */
+/* The fields of an optimiser's configuration: defaults, ranges, JSON, and what may change later. */
 #include "base/config.h"
 #include "optim/optimizer.h"
 
@@ -6,35 +6,44 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The largest double below 1, and the least above 0. */
-#define BELOW_ONE (1 - DBL_EPSILON / 2)
-#define ABOVE_ZERO DBL_MIN
-#define FIELD(field) #field, offsetof(svit_optimizer_config, field)
+#define FIELD(field, kind) SV_FIELD(svit_optimizer_config, field, kind)
+#define FROM_ZERO(field)                                                                           \
+    {                                                                                              \
+        FIELD(field, REAL), .greatest = FLT_MAX                                                    \
+    }
+#define BELOW_ONE(field)                                                                           \
+    {                                                                                              \
+        FIELD(field, REAL), .greatest = 1, .greatest_is_open = 1                                   \
+    }
 
-static const sv_optim_field FIELDS[] = {
-    {FIELD(learning_rate), 0, FLT_MAX, 1},  {FIELD(weight_decay), 0, FLT_MAX, 1},
-    {FIELD(momentum), 0, BELOW_ONE, 1},     {FIELD(clip_norm), 0, FLT_MAX, 1},
-    {FIELD(ema_momentum), 0, BELOW_ONE, 1}, {FIELD(beta1), 0, BELOW_ONE, 0},
-    {FIELD(beta2), 0, BELOW_ONE, 0},        {FIELD(epsilon), ABOVE_ZERO, FLT_MAX, 0},
-    {FIELD(lr_start), 0, FLT_MAX, 0},
+static const sv_field FIELDS[] = {
+    {FIELD(kind, WORD), .key = "optimizer", .words = {"adamw", "sgd"}},
+    FROM_ZERO(learning_rate),
+    BELOW_ONE(beta1),
+    BELOW_ONE(beta2),
+    {FIELD(epsilon, REAL), .least_is_open = 1, .greatest = FLT_MAX},
+    FROM_ZERO(weight_decay),
+    BELOW_ONE(momentum),
+    FROM_ZERO(clip_norm),
+    BELOW_ONE(ema_momentum),
+    FROM_ZERO(lr_start),
+    {FIELD(warmup_steps, U64)},
+    {FIELD(total_steps, U64)},
+    {FIELD(schedule, WORD), .words = {"constant", "warmup-cosine"}},
+    {FIELD(decay_rule, WORD), .words = {"scaled", "unscaled"}},
+    {FIELD(decay_exclude, SET), .words = {"bias", "norm", "position"}},
+    {FIELD(nesterov, FLAG)},
+    {FIELD(ema, WORD), .words = {"none", "plain", "keras"}},
 };
-enum { FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS };
+static const sv_field_table TABLE = {.type = "svit_optimizer_config",
+                                     .noun = "the optimizer configuration",
+                                     .fields = FIELDS,
+                                     .count = sizeof FIELDS / sizeof *FIELDS};
 
-/* Fields that are one of 0..greatest. */
-typedef struct choice {
-    const char *name;
-    size_t offset;
-    uint32_t greatest;
-} choice;
-
-static const choice CHOICES[] = {
-    {FIELD(kind), SVIT_OPTIMIZER_SGD},
-    {FIELD(schedule), SVIT_SCHEDULE_WARMUP_COSINE},
-    {FIELD(decay_rule), SVIT_DECAY_UNSCALED},
-    {FIELD(decay_exclude), SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM | SVIT_EXCLUDE_POSITION},
-    {FIELD(nesterov), 1},
-    {FIELD(ema), SVIT_EMA_KERAS},
-};
+/* What may change while training. */
+static const char *const SETTABLE[] = {"learning_rate", "weight_decay", "momentum", "clip_norm",
+                                       "ema_momentum"};
+enum { SETTABLE_COUNT = sizeof SETTABLE / sizeof *SETTABLE };
 
 static svit_optimizer_config defaults(void)
 {
@@ -60,56 +69,29 @@ static svit_status fail_unknown(const char *name, svit_error *err)
 {
     char known[128];
     size_t used = 0;
-    for (size_t i = 0; i < FIELD_COUNT && used < sizeof known; i++)
-        if (FIELDS[i].settable)
-            used += (size_t)snprintf(known + used, sizeof known - used, used ? ", %s" : "%s",
-                                     FIELDS[i].name);
+    for (size_t i = 0; i < SETTABLE_COUNT && used < sizeof known; i++)
+        used +=
+            (size_t)snprintf(known + used, sizeof known - used, used ? ", %s" : "%s", SETTABLE[i]);
     return sv_fail(err, SVIT_E_ARGUMENT, "key '%.40s' is unknown; known are %s", name, known);
 }
 
-svit_status sv_optim_field_find(const sv_optim_field **out, const char *name, svit_error *err)
+svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_error *err)
 {
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (FIELDS[i].settable && strcmp(FIELDS[i].name, name) == 0) {
-            *out = &FIELDS[i];
+    for (size_t i = 0; i < SETTABLE_COUNT; i++)
+        if (strcmp(SETTABLE[i], name) == 0) {
+            *out = sv_fields_member(&TABLE, name);
             return SVIT_OK;
         }
     return fail_unknown(name, err);
 }
 
-void sv_optim_field_range(const sv_optim_field *field, const svit_optimizer_config *config,
-                          double *least, double *greatest)
+void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *least,
+                          double *greatest)
 {
-    *least = field->least;
-    *greatest = field->greatest;
+    sv_field_bounds(field, least, greatest);
     if (field->offset == offsetof(svit_optimizer_config, learning_rate) &&
         config->schedule == SVIT_SCHEDULE_WARMUP_COSINE)
         *least = config->lr_start;
-}
-
-static svit_status check_numbers(const svit_optimizer_config *config, svit_error *err)
-{
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        const sv_optim_field *field = &FIELDS[i];
-        double value;
-        memcpy(&value, (const char *)config + field->offset, sizeof value);
-        if (!(value >= field->least && value <= field->greatest))
-            return sv_fail(err, SVIT_E_ARGUMENT, "%s is %g; it is in [%g, %.17g]", field->name,
-                           value, field->least, field->greatest);
-    }
-    return SVIT_OK;
-}
-
-static svit_status check_choices(const svit_optimizer_config *config, svit_error *err)
-{
-    for (size_t i = 0; i < sizeof CHOICES / sizeof *CHOICES; i++) {
-        uint32_t value;
-        memcpy(&value, (const char *)config + CHOICES[i].offset, sizeof value);
-        if (value > CHOICES[i].greatest)
-            return sv_fail(err, SVIT_E_ARGUMENT, "%s is %d; it is 0..%u", CHOICES[i].name,
-                           (int)value, CHOICES[i].greatest);
-    }
-    return SVIT_OK;
 }
 
 static svit_status check_schedule(const svit_optimizer_config *config, svit_error *err)
@@ -128,20 +110,55 @@ static svit_status check_schedule(const svit_optimizer_config *config, svit_erro
     return SVIT_OK;
 }
 
+/* Legal but for the steps of a schedule, which a trainer counts. */
+static svit_status check_fields(const svit_optimizer_config *config, svit_error *err)
+{
+    SVIT_TRY(sv_fields_check(&TABLE, config, err));
+    SVIT_TRY(sv_config_check_reserved(config->reserved, TABLE.type, err));
+    if (config->schedule == SVIT_SCHEDULE_WARMUP_COSINE && config->total_steps > 0)
+        return check_schedule(config, err);
+    return SVIT_OK;
+}
+
+static svit_status import(svit_optimizer_config *own, const svit_optimizer_config *config,
+                          svit_error *err)
+{
+    *own = defaults();
+    if (config)
+        SVIT_TRY(sv_config_import(own, sizeof *own, config, sizeof *own, TABLE.type, err));
+    return check_fields(own, err);
+}
+
 svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err)
 {
-    SVIT_TRY(check_choices(config, err));
-    SVIT_TRY(check_numbers(config, err));
+    SVIT_TRY(check_fields(config, err));
     return config->schedule == SVIT_SCHEDULE_WARMUP_COSINE ? check_schedule(config, err) : SVIT_OK;
 }
 
 svit_status sv_optim_config_import(svit_optimizer_config *own, const svit_optimizer_config *config,
                                    svit_error *err)
 {
-    *own = defaults();
-    if (config)
-        SVIT_TRY(
-            sv_config_import(own, sizeof *own, config, sizeof *own, "svit_optimizer_config", err));
-    SVIT_TRY(sv_config_check_reserved(own->reserved, "svit_optimizer_config", err));
+    SVIT_TRY(import(own, config, err));
     return sv_optim_config_check(own, err);
+}
+
+SVIT_API svit_status svit_optimizer_config_from_json(svit_optimizer_config *config, size_t size,
+                                                     const char *json, svit_error *err)
+{
+    SV_REQUIRE(config);
+    SV_REQUIRE(json);
+    svit_optimizer_config own = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &own, json, err));
+    SVIT_TRY(check_fields(&own, err));
+    return sv_config_export(config, size, &own, sizeof own, TABLE.type, err);
+}
+
+SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *config,
+                                                   char *buffer, size_t capacity, size_t *needed,
+                                                   svit_error *err)
+{
+    SV_REQUIRE(config);
+    svit_optimizer_config own;
+    SVIT_TRY(import(&own, config, err));
+    return sv_fields_to_buffer(&TABLE, &own, buffer, capacity, needed, err);
 }

@@ -4,6 +4,7 @@
 #define SV_OPTIM_H
 
 #include "autograd/parameter.h"
+#include "base/fields.h"
 
 #include <shiftvit/optimizer.h>
 
@@ -35,21 +36,13 @@ typedef struct sv_optim {
     size_t chunk_count;
 } sv_optim;
 
-/* A number of the configuration: its range, and whether it may change while training. */
-typedef struct sv_optim_field {
-    const char *name;
-    size_t offset; /* of a double in svit_optimizer_config */
-    double least, greatest;
-    int32_t settable;
-} sv_optim_field;
-
 /* The settable field of that name; SVIT_E_ARGUMENT, with a list of the known, where there is none.
  */
-svit_status sv_optim_field_find(const sv_optim_field **out, const char *name, svit_error *err);
+svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_error *err);
 
 /* The range that the field has in `config`: a schedule's start bounds the learning rate. */
-void sv_optim_field_range(const sv_optim_field *field, const svit_optimizer_config *config,
-                          double *least, double *greatest);
+void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *least,
+                          double *greatest);
 
 /* Fails, naming the field, where `config` is not legal. */
 svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err);

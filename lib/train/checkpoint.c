@@ -67,6 +67,27 @@ SVIT_API const char *svit_checkpoint_value(const svit_checkpoint *checkpoint, co
     return sv_safetensors_metadata(checkpoint->file, key);
 }
 
+SVIT_API svit_status svit_checkpoint_get_u64(const svit_checkpoint *checkpoint, const char *key,
+                                             uint64_t *value, svit_error *err)
+{
+    SV_REQUIRE(checkpoint);
+    SV_REQUIRE(key);
+    SV_REQUIRE(value);
+    const sv_checkpoint_state *state = &checkpoint->state;
+    if (strcmp(key, "optimizer.steps") == 0)
+        *value = state->steps;
+    else if (strcmp(key, "optimizer.swapped") == 0)
+        *value = state->swapped;
+    else if (strcmp(key, "session.counter") == 0)
+        *value = state->counter;
+    else
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "key is '%.64s'; 'optimizer.steps', 'optimizer.swapped' and "
+                       "'session.counter' are accepted",
+                       key);
+    return SVIT_OK;
+}
+
 static svit_status check_model(const svit_checkpoint *checkpoint, const svit_model *model,
                                svit_error *err)
 {
@@ -125,6 +146,7 @@ static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
                          svit_error *err)
 {
     staged->table = table;
+    SVIT_TRY(sv_parameter_array_check(table, checkpoint->file, checkpoint->path, prefix, err));
     SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&staged->read[staged->count],
                                table->elements, sizeof(real), "an array of a checkpoint", err));
     staged->target[staged->count] = target;
@@ -170,6 +192,7 @@ SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, 
                                              svit_error *err)
 {
     SV_REQUIRE(checkpoint);
+    SVIT_TRY(sv_checkpoint_state_check(&checkpoint->state, checkpoint->path, err));
     if (model)
         SVIT_TRY(check_model(checkpoint, model, err));
     if (optimizer)

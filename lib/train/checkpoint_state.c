@@ -74,6 +74,37 @@ svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safete
     return SVIT_OK;
 }
 
+static svit_status refuse(const char *path, const char *key, uint64_t value, const char *accepted,
+                          svit_error *err)
+{
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "%s: entry '" SV_CHECKPOINT_PREFIX "%s' is %" PRIu64 "; %s accepted", path, key,
+                   value, accepted);
+}
+
+svit_status sv_checkpoint_state_check(const sv_checkpoint_state *state, const char *path,
+                                      svit_error *err)
+{
+    static const char NOTHING[] = "only 0, since there is no such handle in the file, is";
+    if (state->has_optimizer > 1)
+        return refuse(path, "optimizer", state->has_optimizer, "0 and 1 are", err);
+    if (state->has_session > 1)
+        return refuse(path, "session", state->has_session, "0 and 1 are", err);
+    if (state->swapped > 1)
+        return refuse(path, "optimizer.swapped", state->swapped, "0 and 1 are", err);
+    if (!state->has_optimizer && state->steps)
+        return refuse(path, "optimizer.steps", state->steps, NOTHING, err);
+    if (!state->has_session && state->counter)
+        return refuse(path, "session.counter", state->counter, NOTHING, err);
+    if (state->swapped && state->ema == SVIT_EMA_NONE)
+        return refuse(path, "optimizer.swapped", state->swapped,
+                      "only 0, since there is no average of the weights, is", err);
+    if (state->swapped && state->steps == 0)
+        return refuse(path, "optimizer.swapped", state->swapped,
+                      "only 0, before the first step, is", err);
+    return SVIT_OK;
+}
+
 const char *sv_checkpoint_prefix(char prefix[SV_ARRAY_PREFIX], const sv_slot *slot)
 {
     const char *form = strcmp(slot->name, "ema") == 0 ? "%s." : "optimizer.%s.";

@@ -26,6 +26,10 @@ void sv_checkpoint_state_write(sv_json_writer *metadata, const sv_checkpoint_sta
 svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safetensors *file,
                                      const char *path, svit_error *err);
 
+/* SVIT_E_FORMAT names an entry whose value no library writes beside the others. */
+svit_status sv_checkpoint_state_check(const sv_checkpoint_state *state, const char *path,
+                                      svit_error *err);
+
 /* What the tensors of a slot have before their names: "optimizer.m.", or "ema.". */
 const char *sv_checkpoint_prefix(char prefix[SV_ARRAY_PREFIX], const sv_slot *slot);
 

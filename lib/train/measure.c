@@ -240,6 +240,7 @@ SVIT_API svit_status svit_measure_product(svit_context *context, const svit_prod
     SV_REQUIRE(context);
     SV_REQUIRE(product);
     SV_REQUIRE(gflops);
+    SVIT_TRY(svit_context_check(context, err));
     measurement self = {.context = context};
     SVIT_TRY(sv_config_import(&self.product, sizeof self.product, product, sizeof self.product,
                               "svit_product", err));

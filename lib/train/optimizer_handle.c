@@ -42,6 +42,7 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
 {
     SV_REQUIRE(optimizer);
     SV_REQUIRE(session);
+    SVIT_TRY(svit_context_check(optimizer->model->context, err));
     if (sv_session_model(session) != optimizer->model)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "session is of another model than optimizer; both must be of one");
@@ -83,7 +84,7 @@ SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const cha
     if (!(value >= least && value <= greatest))
         return sv_fail(err, SVIT_E_ARGUMENT, "value for '%s' is %g; it is in [%g, %.17g]", key,
                        value, least, greatest);
-    const sv_optim_field *field;
+    const sv_field *field;
     SVIT_TRY(sv_optim_field_find(&field, key, err));
     memcpy((char *)&optimizer->core->config + field->offset, &value, sizeof value);
     return SVIT_OK;
@@ -99,7 +100,7 @@ SVIT_API svit_status svit_optimizer_get_f64(const svit_optimizer *optimizer, con
         *value = optimizer->core->gradient_norm;
         return SVIT_OK;
     }
-    const sv_optim_field *field;
+    const sv_field *field;
     SVIT_TRY(sv_optim_field_find(&field, key, err));
     memcpy(value, (const char *)&optimizer->core->config + field->offset, sizeof *value);
     return SVIT_OK;
@@ -112,7 +113,7 @@ SVIT_API svit_status svit_optimizer_bounds(const svit_optimizer *optimizer, cons
     SV_REQUIRE(key);
     SV_REQUIRE(least);
     SV_REQUIRE(greatest);
-    const sv_optim_field *field;
+    const sv_field *field;
     SVIT_TRY(sv_optim_field_find(&field, key, err));
     sv_optim_field_range(field, &optimizer->core->config, least, greatest);
     return SVIT_OK;

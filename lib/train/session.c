@@ -1,48 +1,9 @@
 /* Sessions: all memory is planned and taken at creation. */
 #include "train/session.h"
 
-#include "base/config.h"
 #include "kernels/gemm.h"
 
 #include <string.h>
-
-enum { BATCH_LIMIT = 65536, SIDE_LIMIT = 8192, CONFIG_LEAST = sizeof(svit_session_config) };
-
-SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size)
-{
-    svit_session_config own = {.struct_size = sizeof own, .max_batch = 256};
-    return sv_config_export(config, size, &own, sizeof own, "svit_session_config", NULL);
-}
-
-static svit_status check_config(const svit_session_config *config, svit_error *err)
-{
-    if (config->max_batch < 1 || config->max_batch > BATCH_LIMIT)
-        return sv_fail(err, SVIT_E_ARGUMENT, "max_batch is %u; 1 to %d are accepted",
-                       config->max_batch, BATCH_LIMIT);
-    if (config->mode != SVIT_MODE_INFER && config->mode != SVIT_MODE_TRAIN)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "mode is %d; SVIT_MODE_INFER (0) and SVIT_MODE_TRAIN (1) are accepted",
-                       (int)config->mode);
-    if (config->compute < SVIT_COMPUTE_F32 || config->compute > SVIT_COMPUTE_INT8)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "compute is %d; SVIT_COMPUTE_F32 (0), SVIT_COMPUTE_BF16 (1) and "
-                       "SVIT_COMPUTE_INT8 (2) are accepted",
-                       (int)config->compute);
-    if (config->compute == SVIT_COMPUTE_INT8 && config->mode == SVIT_MODE_TRAIN)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "compute is SVIT_COMPUTE_INT8, which only infers; SVIT_COMPUTE_F32 and "
-                       "SVIT_COMPUTE_BF16 are accepted in SVIT_MODE_TRAIN");
-    if (config->input_height > SIDE_LIMIT || config->input_width > SIDE_LIMIT)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "input_height, input_width are %u, %u; 0 (the model's) to %d are accepted",
-                       config->input_height, config->input_width, SIDE_LIMIT);
-    if (config->memory < SVIT_MEMORY_STORE || config->memory > SVIT_MEMORY_RECOMPUTE_STAGES)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "memory is %d; SVIT_MEMORY_STORE (0), SVIT_MEMORY_RECOMPUTE_BLOCKS (1) and "
-                       "SVIT_MEMORY_RECOMPUTE_STAGES (2) are accepted",
-                       (int)config->memory);
-    return sv_config_check_reserved(config->reserved, "svit_session_config", err);
-}
 
 static svit_status take_memory(svit_session *session, svit_error *err)
 {
@@ -82,11 +43,7 @@ static svit_status prepare(svit_session **out, svit_model *model, const svit_ses
                            svit_error *err)
 {
     svit_session_config own;
-    svit_session_config_init(&own, sizeof own);
-    if (config)
-        SVIT_TRY(
-            sv_config_import(&own, sizeof own, config, CONFIG_LEAST, "svit_session_config", err));
-    SVIT_TRY(check_config(&own, err));
+    SVIT_TRY(sv_session_config_read(&own, config, err));
     void *memory;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, 1, sizeof(svit_session),
                                "a session", err));

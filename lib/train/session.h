@@ -39,6 +39,16 @@ struct svit_session {
     uint64_t packed_version[2]; /* by mode: the model's weights version + 1; 0: never */
 };
 
+/* The words of `compute` and `memory` in JSON, by value. */
+#define SV_COMPUTE_WORDS [SVIT_COMPUTE_F32] = "f32", [SVIT_COMPUTE_BF16] = "bf16"
+#define SV_MEMORY_WORDS                                                                            \
+    [SVIT_MEMORY_STORE] = "store", [SVIT_MEMORY_RECOMPUTE_BLOCKS] = "blocks",                      \
+    [SVIT_MEMORY_RECOMPUTE_STAGES] = "stages"
+
+/* Reads a caller's configuration, NULL for the defaults, into *out and checks it. */
+svit_status sv_session_config_read(svit_session_config *out, const svit_session_config *in,
+                                   svit_error *err);
+
 /* Decides which layers keep what, before the memory is measured. */
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err);
 

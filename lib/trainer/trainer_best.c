@@ -1,8 +1,6 @@
 /* The weights of the best epoch: kept in memory, written beside the checkpoints. */
 #include "trainer/trainer_inside.h"
 
-#define BEST_FILE "best.safetensors"
-
 static svit_status elements_of(size_t *elements, const svit_model *model, const char *name,
                                svit_error *err)
 {
@@ -53,7 +51,7 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
     svit_model_config config;
     TRAINER_TRY(svit_model_get_config(trainer->model, &config, sizeof config, err));
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, BEST_FILE, err));
+    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_BEST_FILE, err));
     svit_model *model = NULL;
     svit_status status = svit_model_load_as(&model, trainer->context, &config, path.data, err);
     if (status == SVIT_OK)
@@ -66,7 +64,7 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
 svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err)
 {
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, BEST_FILE, err));
+    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_BEST_FILE, err));
     svit_status status = svit_model_save(trainer->model, path.data, err);
     sv_trainer_text_free(&path);
     return status;

@@ -2,18 +2,28 @@
 #include "trainer/trainer_inside.h"
 
 #include <math.h>
-#include <string.h>
 
-static svit_status copy_folder(svit_trainer *trainer, const char *folder, svit_error *err)
+static svit_status copy_texts(svit_trainer *trainer, const svit_trainer_config *config,
+                              svit_error *err)
 {
-    if (!folder)
+    if (config->description && !sv_trainer_is_utf8(config->description))
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "description is not UTF-8; such a text is accepted");
+    TRAINER_TRY(
+        sv_trainer_copy(&trainer->config.description, trainer->context, config->description, err));
+    return sv_trainer_copy(&trainer->config.folder, trainer->context, config->folder, err);
+}
+
+/* A run without a folder has no checkpoint to compare with. */
+static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *training,
+                                     const svit_dataset *validation, svit_error *err)
+{
+    if (!trainer->config.folder)
         return SVIT_OK;
-    size_t bytes = strlen(folder) + 1;
-    char *copy;
-    TRAINER_TRY(sv_trainer_allocate(trainer->context, &copy, bytes, 1, err));
-    memcpy(copy, folder, bytes);
-    trainer->config.folder = copy;
-    return SVIT_OK;
+    TRAINER_TRY(svit_dataset_fingerprint(training, &trainer->training_fingerprint, err));
+    if (!validation)
+        return SVIT_OK;
+    return svit_dataset_fingerprint(validation, &trainer->validation_fingerprint, err);
 }
 
 static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_config *optimizer,
@@ -122,11 +132,12 @@ static svit_status give_names(const svit_trainer *trainer, const svit_dataset *t
     return status;
 }
 
-static svit_status create_steps(svit_trainer *trainer, const char *folder, svit_dataset *training,
-                                svit_dataset *validation, const svit_optimizer_config *optimizer,
+static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config *config,
+                                svit_dataset *training, svit_dataset *validation,
+                                const svit_optimizer_config *optimizer,
                                 const svit_pipeline_config *pipeline, svit_error *err)
 {
-    TRAINER_TRY(copy_folder(trainer, folder, err));
+    TRAINER_TRY(copy_texts(trainer, config, err));
     trainer->training_count = svit_dataset_count(training);
     TRAINER_TRY(sv_trainer_check_fit(trainer->model, training, "training", err));
     TRAINER_TRY(read_optimizer(trainer, optimizer, err));
@@ -137,6 +148,8 @@ static svit_status create_steps(svit_trainer *trainer, const char *folder, svit_
     TRAINER_TRY(open_loader(trainer, training, err));
     TRAINER_TRY(open_validation(trainer, validation, err));
     TRAINER_TRY(open_buffers(trainer, err));
+    TRAINER_TRY(read_fingerprints(trainer, training, validation, err));
+    TRAINER_TRY(sv_trainer_folder_open(trainer, err));
     /* Last, so that a failure leaves the model as it was: the pipeline is known to be legal. */
     TRAINER_TRY(give_names(trainer, training, err));
     return svit_model_set_pipeline(trainer->model, &trainer->pipeline, err);
@@ -161,13 +174,13 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
                                "are told by validation");
     svit_trainer *trainer;
     TRAINER_TRY(sv_trainer_allocate(context, &trainer, 1, sizeof *trainer, err));
-    trainer->context = context;
+    trainer->context = svit_context_retain(context);
     trainer->model = model;
     trainer->config = own;
-    trainer->config.folder = NULL; /* until it is a copy */
+    trainer->config.folder = trainer->config.description = NULL; /* until they are copies */
     trainer->progress.best_top1 = -INFINITY;
     svit_status status =
-        create_steps(trainer, own.folder, training, validation, optimizer, pipeline, err);
+        create_steps(trainer, &own, training, validation, optimizer, pipeline, err);
     if (status == SVIT_OK)
         *out = trainer;
     else
@@ -186,21 +199,22 @@ static void free_memory(svit_trainer *trainer)
     svit_context_release(context, trainer->best, trainer->best_elements * sizeof(float));
     svit_context_release(context, trainer->history,
                          trainer->history_capacity * sizeof *trainer->history);
-    if (trainer->config.folder)
-        svit_context_release(context, (void *)trainer->config.folder,
-                             strlen(trainer->config.folder) + 1);
+    sv_trainer_release_text(context, trainer->config.folder);
+    sv_trainer_release_text(context, trainer->config.description);
 }
 
 SVIT_API void svit_trainer_free(svit_trainer *trainer)
 {
     if (!trainer)
         return;
-    svit_session *session = trainer->session;
+    svit_context *context = trainer->context;
     free_memory(trainer);
     if (trainer->validation.context)
         sv_evaluator_close(&trainer->validation);
     svit_loader_free(trainer->loader);
     svit_optimizer_free(trainer->optimizer);
-    svit_context_release(trainer->context, trainer, sizeof *trainer);
-    svit_session_free(session); /* last: it may be what keeps the context alive */
+    svit_folder_claim_free(trainer->claim);
+    svit_session_free(trainer->session);
+    svit_context_release(context, trainer, sizeof *trainer);
+    svit_context_free(context);
 }

@@ -1,6 +1,9 @@
 /* Evaluation: a model over a dataset, batch by batch, without a gradient. */
 #include "trainer/trainer_inside.h"
 
+#include <stdio.h>
+#include <string.h>
+
 svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *dataset,
                                  const char *what, svit_error *err)
 {
@@ -17,6 +20,56 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %u", what,
                                svit_dataset_classes(dataset), config.num_classes);
     return SVIT_OK;
+}
+
+/* The name of a class, of the model or, where that is NULL, of the dataset. */
+static const char *name_of(const svit_model *model, const svit_dataset *dataset, size_t label)
+{
+    return model ? svit_model_class_name(model, label) : svit_dataset_class_name(dataset, label);
+}
+
+enum { NAMES = 64 };
+
+/* The names from class `first` on, as many as fit. */
+static void list_names(char out[NAMES], const svit_model *model, const svit_dataset *dataset,
+                       size_t first)
+{
+    static const char more[] = "...";
+    const char *name;
+    size_t length = 0;
+    strcpy(out, first ? "... " : "");
+    for (size_t i = first; (name = name_of(model, dataset, i)) != NULL; i++) {
+        length = strlen(out);
+        const char *comma = i > first ? ", " : "";
+        if (length + strlen(comma) + strlen(name) + sizeof " ..." > NAMES) {
+            snprintf(out + length, NAMES - length, "%s%s", comma, more);
+            return;
+        }
+        snprintf(out + length, NAMES - length, "%s%s", comma, name);
+    }
+}
+
+/* Fails where both have class names and these differ: the labels would mean other things. */
+static svit_status check_names(const svit_model *model, const svit_dataset *dataset,
+                               svit_error *err)
+{
+    if (!svit_model_class_name(model, 0) || !svit_dataset_class_name(dataset, 0))
+        return SVIT_OK;
+    size_t first = 0;
+    const char *a, *b;
+    while ((a = name_of(model, NULL, first)) && (b = name_of(NULL, dataset, first)) &&
+           strcmp(a, b) == 0)
+        first++;
+    if (!name_of(model, NULL, first) && !name_of(NULL, dataset, first))
+        return SVIT_OK;
+    char of_model[NAMES], of_dataset[NAMES];
+    list_names(of_model, model, NULL, first);
+    list_names(of_dataset, NULL, dataset, first);
+    return sv_trainer_fail(
+        err, SVIT_E_ARGUMENT,
+        "from class %zu on the model has '%s', the dataset '%s'; the class names "
+        "must be the same",
+        first, of_model, of_dataset);
 }
 
 static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int32_t compute,
@@ -148,6 +201,7 @@ SVIT_API svit_status svit_evaluate_as(svit_context *context, svit_model *model,
     if (batch < 1 || batch > 65536)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", batch);
     TRAINER_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
+    TRAINER_TRY(check_names(model, dataset, err));
 
     sv_evaluator evaluator;
     TRAINER_TRY(

@@ -65,7 +65,7 @@ static void print_row(sv_trainer_text *text, const svit_trainer_event *row)
 svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
 {
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, "history.csv", err));
+    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_HISTORY_FILE, err));
     sv_trainer_text text = {.context = trainer->context};
     sv_trainer_text_add(&text, "epoch");
     for (size_t i = 0; i < COLUMN_COUNT; i++)
@@ -127,7 +127,9 @@ svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, u
 {
     if (strlen(text) != rows * PACKED_ROW)
         return sv_trainer_fail(err, SVIT_E_FORMAT,
-                               "the checkpoint's history is not of %" PRIu64 " epochs", rows);
+                               "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
+                               "' is not of %" PRIu64 " epochs",
+                               rows);
     TRAINER_TRY(sv_trainer_history_reserve(trainer, (size_t)rows, err));
     for (uint64_t i = 0; i < rows; i++) {
         svit_trainer_event row = {.struct_size = sizeof row,
@@ -138,7 +140,9 @@ svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, u
                                   .steps = trainer->steps};
         if (!unpack_row(&row, text + i * PACKED_ROW))
             return sv_trainer_fail(err, SVIT_E_FORMAT,
-                                   "the checkpoint's history is damaged at epoch %" PRIu64, i + 1);
+                                   "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
+                                   "' is damaged at epoch %" PRIu64,
+                                   i + 1);
         trainer->history[i] = row;
     }
     return SVIT_OK;

@@ -37,17 +37,19 @@ typedef struct sv_progress {
 
 struct svit_trainer {
     svit_context *context;
-    svit_model *model; /* kept alive by the session, and the context by it */
+    svit_model *model; /* kept alive by the session */
     svit_session *session;
     svit_optimizer *optimizer;
     svit_loader *loader;
     sv_evaluator validation; /* without loader: there is none */
 
-    svit_trainer_config config; /* its folder is a copy */
+    svit_folder_claim *claim;   /* NULL: no folder */
+    svit_trainer_config config; /* its folder and description are copies */
     svit_optimizer_config optimizer_config;
     svit_pipeline_config pipeline;
     uint64_t training_count, validation_count;
-    uint64_t steps; /* in an epoch */
+    uint64_t training_fingerprint, validation_fingerprint; /* where there is a folder */
+    uint64_t steps;                                        /* in an epoch */
 
     size_t part, picture, classes; /* samples of a part, floats of a picture */
     float *images, *logits, *dlogits;
@@ -59,6 +61,8 @@ struct svit_trainer {
     float *best; /* with SVIT_KEEP_BEST: all parameters of the best epoch, in file order */
     size_t best_elements;
     int32_t started, finished;
+    int32_t has_other_run; /* the folder holds a run that this trainer neither wrote nor resumed */
+    int32_t is_settled;    /* what the folder holds is this run's: a checkpoint has been written */
     int32_t stop_value;
 
     /* Of this process only. */
@@ -88,6 +92,28 @@ svit_status sv_trainer_best_give(svit_trainer *trainer, svit_error *err);
 svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err);
 svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err);
 
+/* trainer_folder.c: the files of a run, and the claim of their folder. */
+#define SV_TRAINER_CHECKPOINT_FILE "checkpoint.safetensors"
+#define SV_TRAINER_BEST_FILE "best.safetensors"
+#define SV_TRAINER_HISTORY_FILE "history.csv"
+#define SV_TRAINER_RUN_FILE "run.json"
+
+/* Makes and claims the folder, and looks for another run in it. */
+svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
+
+/* SVIT_E_STATE where the trainer may not go on yet: in a child by fork, or before a resume. */
+svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err);
+
+/* After the trainer's first checkpoint: removes or replaces the other files of another run. */
+svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err);
+
+/* trainer_check.c: SVIT_E_FORMAT names the entry of the checkpoint that is damaged. The second is
+ * for the history of a checkpoint whose progress is `at`, unpacked into the trainer. */
+svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_progress *at,
+                                      const svit_checkpoint *checkpoint, svit_error *err);
+svit_status sv_trainer_check_history(const svit_trainer *trainer, const sv_progress *at,
+                                     svit_error *err);
+
 /* trainer_history.c */
 svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_error *err);
 svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err);
@@ -98,7 +124,12 @@ void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event,
 
 /* trainer_save.c: the entries of a checkpoint, one table for what must be equal and what comes
  * back. `folder`/`name` into a text. */
-typedef enum sv_entry_kind { SV_ENTRY_U32, SV_ENTRY_U64, SV_ENTRY_F64 } sv_entry_kind;
+typedef enum sv_entry_kind {
+    SV_ENTRY_U32,
+    SV_ENTRY_U64,
+    SV_ENTRY_F64,
+    SV_ENTRY_DATA /* a fingerprint; older libraries wrote none */
+} sv_entry_kind;
 typedef struct sv_trainer_entry {
     const char *key;
     size_t offset; /* in svit_trainer */
@@ -114,5 +145,7 @@ svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *
                                      svit_error *err);
 #define SV_TRAINER_PIPELINE_KEY "trainer.pipeline"
 #define SV_TRAINER_HISTORY_KEY "trainer.history"
+#define SV_TRAINER_DESCRIPTION_KEY "trainer.description"
+#define SV_TRAINER_EPOCH_KEY "trainer.state.epoch"
 
 #endif

@@ -1,9 +1,12 @@
 /* Goes on from a checkpoint: first everything is read and checked, then everything is put back. */
 #include "trainer/trainer_inside.h"
 
-#include <inttypes.h>
+#include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HEX_DIGITS "0123456789abcdef"
 
 /* The value as a person reads it. */
 static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry *entry,
@@ -25,6 +28,14 @@ static svit_status check_setting(const sv_trainer_entry *entry, const svit_train
     sv_trainer_entry_print(present, entry, trainer);
     if (strcmp(saved, present) == 0)
         return SVIT_OK;
+    if (entry->kind == SV_ENTRY_DATA)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "the %s data are others than the checkpoint's (fingerprint %.16s "
+                               "there, %s here); a resumed run must have the same",
+                               entry->offset == offsetof(svit_trainer, training_fingerprint)
+                                   ? "training"
+                                   : "validation",
+                               saved, present);
     char a[SV_TRAINER_NUMBER], b[SV_TRAINER_NUMBER];
     return sv_trainer_fail(err, SVIT_E_ARGUMENT,
                            "%s is %.24s in the checkpoint and %s here; a resumed run must have "
@@ -33,12 +44,16 @@ static svit_status check_setting(const sv_trainer_entry *entry, const svit_train
                            readable(b, entry, present));
 }
 
+/* Decimal digits, or the 16 hexadecimal ones of a real number's bits, and nothing else. */
 static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into, const char *saved,
                               svit_error *err)
 {
-    char *end;
-    uint64_t value = strtoull(saved, &end, entry->kind == SV_ENTRY_F64 ? 16 : 10);
-    if (end == saved || *end)
+    int32_t is_real = entry->kind == SV_ENTRY_F64;
+    size_t length = strlen(saved);
+    errno = 0;
+    uint64_t value = strtoull(saved, NULL, is_real ? 16 : 10);
+    if (errno || length == 0 || strspn(saved, is_real ? HEX_DIGITS : "0123456789") != length ||
+        (is_real && length != sizeof HEX_DIGITS - 1))
         return sv_trainer_fail(err, SVIT_E_FORMAT, "the checkpoint's entry '%s' is '%.40s'",
                                entry->key, saved);
     memcpy((char *)into + entry->offset, &value, sizeof value);
@@ -52,6 +67,8 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, const svit_tr
     for (size_t i = 0; i < sv_trainer_entry_count; i++) {
         const sv_trainer_entry *entry = &sv_trainer_entries[i];
         const char *saved = svit_checkpoint_value(checkpoint, entry->key);
+        if (!saved && entry->kind == SV_ENTRY_DATA)
+            continue;
         if (!saved)
             return sv_trainer_fail(err, SVIT_E_FORMAT,
                                    "the checkpoint is not a trainer's: it has no entry '%s'",
@@ -59,14 +76,7 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, const svit_tr
         TRAINER_TRY(entry->returns ? read_state(entry, into, saved, err)
                                    : check_setting(entry, trainer, saved, err));
     }
-    const sv_progress *progress = &into->progress;
-    if (progress->epoch > trainer->config.epochs || progress->position > trainer->steps ||
-        progress->rows != progress->epoch || progress->best_epoch > progress->epoch)
-        return sv_trainer_fail(err, SVIT_E_FORMAT,
-                               "the checkpoint stands at step %" PRIu64 " of epoch %" PRIu64
-                               ", where this run never comes",
-                               progress->position, progress->epoch);
-    return SVIT_OK;
+    return sv_trainer_check_progress(trainer, &into->progress, checkpoint, err);
 }
 
 /* Compares the two as texts; fields that an older library did not save count as their defaults. */
@@ -92,31 +102,67 @@ static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_
     return status;
 }
 
+/* Says where the data could not be compared. */
+static void warn_of_data(const svit_checkpoint *checkpoint, const svit_trainer *trainer)
+{
+    for (size_t i = 0; i < sv_trainer_entry_count; i++)
+        if (sv_trainer_entries[i].kind == SV_ENTRY_DATA &&
+            !svit_checkpoint_value(checkpoint, sv_trainer_entries[i].key)) {
+            svit_context_log(
+                trainer->context, SVIT_LOG_WARNING,
+                "the checkpoint was written by an older library and does not say which "
+                "data it is of; only their numbers were compared");
+            return;
+        }
+}
+
+/* Reads into memory of the trainer that nobody uses before its progress says so. */
+static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                                const sv_progress *at, svit_error *err)
+{
+    const char *history = svit_checkpoint_value(checkpoint, SV_TRAINER_HISTORY_KEY);
+    TRAINER_TRY(sv_trainer_history_unpack(trainer, history ? history : "", at->rows, err));
+    TRAINER_TRY(sv_trainer_check_history(trainer, at, err));
+    return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
+}
+
+static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                           const sv_progress *at, svit_error *err)
+{
+    TRAINER_TRY(svit_loader_seek(trainer->loader, at->epoch, at->position, err));
+    svit_status status = svit_checkpoint_restore(checkpoint, trainer->model, trainer->optimizer,
+                                                 trainer->session, err);
+    if (status == SVIT_OK)
+        trainer->progress = *at;
+    else
+        svit_loader_seek(trainer->loader, 0, 0, NULL);
+    return status;
+}
+
 static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                                svit_error *err)
 {
     svit_trainer copy = *trainer;
     TRAINER_TRY(read_entries(checkpoint, trainer, &copy, err));
     TRAINER_TRY(check_pipeline(checkpoint, trainer, err));
-    const char *history = svit_checkpoint_value(checkpoint, SV_TRAINER_HISTORY_KEY);
-    TRAINER_TRY(
-        sv_trainer_history_unpack(trainer, history ? history : "", copy.progress.rows, err));
-    if (trainer->best && copy.progress.best_epoch)
-        TRAINER_TRY(sv_trainer_best_load(trainer, err));
-    TRAINER_TRY(
-        svit_loader_seek(trainer->loader, copy.progress.epoch, copy.progress.position, err));
-    svit_status status = svit_checkpoint_restore(checkpoint, trainer->model, trainer->optimizer,
-                                                 trainer->session, err);
+    TRAINER_TRY(read_history(trainer, checkpoint, &copy.progress, err));
+    const char *description = trainer->config.description;
+    if (!description)
+        TRAINER_TRY(sv_trainer_copy(&description, trainer->context,
+                                    svit_checkpoint_value(checkpoint, SV_TRAINER_DESCRIPTION_KEY),
+                                    err));
+    svit_status status = restore(trainer, checkpoint, &copy.progress, err);
     if (status == SVIT_OK)
-        trainer->progress = copy.progress;
-    else
-        svit_loader_seek(trainer->loader, 0, 0, NULL);
+        trainer->config.description = description;
+    else if (!trainer->config.description)
+        sv_trainer_release_text(trainer->context, description);
     return status;
 }
 
 SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
 {
     TRAINER_REQUIRE(trainer);
+    TRAINER_TRY(svit_context_check(trainer->context, err));
     if (!trainer->config.folder)
         return sv_trainer_fail(err, SVIT_E_STATE,
                                "the trainer has no folder to resume from; set "
@@ -125,14 +171,22 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
         return sv_trainer_fail(
             err, SVIT_E_STATE,
             "the run has begun; svit_trainer_resume comes before the first step");
+    if (trainer->has_other_run && trainer->config.existing == SVIT_EXISTING_OVERWRITE)
+        return sv_trainer_fail(err, SVIT_E_STATE,
+                               "existing is SVIT_EXISTING_OVERWRITE, which replaces the run in "
+                               "'%.100s'; SVIT_EXISTING_RESUME goes on with it",
+                               trainer->config.folder);
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, "checkpoint.safetensors", err));
+    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
     svit_checkpoint *checkpoint = NULL;
     svit_status status = svit_checkpoint_open(&checkpoint, trainer->context, path.data, err);
     if (status == SVIT_OK)
         status = resume_from(trainer, checkpoint, err);
-    if (status == SVIT_OK)
+    if (status == SVIT_OK) {
         trainer->started = 1;
+        trainer->has_other_run = 0;
+        warn_of_data(checkpoint, trainer);
+    }
     svit_checkpoint_free(checkpoint);
     sv_trainer_text_free(&path);
     return status;

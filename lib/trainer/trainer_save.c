@@ -16,6 +16,8 @@
 const sv_trainer_entry sv_trainer_entries[] = {
     ENTRY("training_count", training_count, SV_ENTRY_U64, 0),
     ENTRY("validation_count", validation_count, SV_ENTRY_U64, 0),
+    ENTRY("training_fingerprint", training_fingerprint, SV_ENTRY_DATA, 0),
+    ENTRY("validation_fingerprint", validation_fingerprint, SV_ENTRY_DATA, 0),
     SETTING(epochs, SV_ENTRY_U32),
     SETTING(batch, SV_ENTRY_U32),
     SETTING(accumulate, SV_ENTRY_U32),
@@ -69,7 +71,7 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
         return;
     }
     memcpy(&wide, from, sizeof wide);
-    snprintf(out, SV_TRAINER_VALUE, entry->kind == SV_ENTRY_F64 ? "%016" PRIx64 : "%" PRIu64, wide);
+    snprintf(out, SV_TRAINER_VALUE, entry->kind == SV_ENTRY_U64 ? "%" PRIu64 : "%016" PRIx64, wide);
 }
 
 svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,
@@ -86,7 +88,7 @@ svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *
 static svit_status save(svit_trainer *trainer, const char *path, const char *pipeline,
                         const char *history, svit_error *err)
 {
-    enum { COUNT = ENTRY_COUNT + 2 };
+    enum { COUNT = ENTRY_COUNT + 3 };
     char printed[ENTRY_COUNT][SV_TRAINER_VALUE];
     const char *keys[COUNT], *values[COUNT];
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
@@ -98,24 +100,18 @@ static svit_status save(svit_trainer *trainer, const char *path, const char *pip
     values[ENTRY_COUNT] = pipeline;
     keys[ENTRY_COUNT + 1] = SV_TRAINER_HISTORY_KEY;
     values[ENTRY_COUNT + 1] = history;
+    keys[ENTRY_COUNT + 2] = SV_TRAINER_DESCRIPTION_KEY;
+    values[ENTRY_COUNT + 2] = trainer->config.description;
     return svit_checkpoint_save(path, trainer->model, trainer->optimizer, trainer->session, keys,
-                                values, COUNT, err);
+                                values, COUNT - !trainer->config.description, err);
 }
 
-SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err)
+static svit_status write_checkpoint(svit_trainer *trainer, svit_error *err)
 {
-    TRAINER_REQUIRE(trainer);
-    if (!trainer->config.folder)
-        return sv_trainer_fail(err, SVIT_E_STATE,
-                               "the trainer has no folder to write a checkpoint to; set "
-                               "svit_trainer_config.folder");
-    /* A finished run wrote its last one already, with the weights that it would go on from. */
-    if (trainer->finished)
-        return SVIT_OK;
     sv_trainer_text path = {.context = trainer->context};
     sv_trainer_text pipeline = path, history = path;
     svit_status status =
-        sv_trainer_path(&path, trainer->config.folder, "checkpoint.safetensors", err);
+        sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err);
     if (status == SVIT_OK)
         status = sv_trainer_pipeline_text(&pipeline, trainer, err);
     if (status == SVIT_OK) {
@@ -125,10 +121,24 @@ SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *
     }
     if (status == SVIT_OK)
         status = save(trainer, path.data, pipeline.data, history.data, err);
-    if (status == SVIT_OK)
-        trainer->last_checkpoint = sv_trainer_clock();
     sv_trainer_text_free(&history);
     sv_trainer_text_free(&pipeline);
     sv_trainer_text_free(&path);
     return status;
+}
+
+SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err)
+{
+    TRAINER_REQUIRE(trainer);
+    TRAINER_TRY(sv_trainer_folder_check(trainer, err));
+    if (!trainer->config.folder)
+        return sv_trainer_fail(err, SVIT_E_STATE,
+                               "the trainer has no folder to write a checkpoint to; set "
+                               "svit_trainer_config.folder");
+    /* A finished run wrote its last one already, with the weights that it would go on from. */
+    if (trainer->finished)
+        return SVIT_OK;
+    TRAINER_TRY(write_checkpoint(trainer, err));
+    trainer->last_checkpoint = sv_trainer_clock();
+    return sv_trainer_folder_settle(trainer, err);
 }

@@ -146,6 +146,9 @@ static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
 /* The end of an epoch, all of it or nothing. */
 static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
 {
+    /* Before the epoch's best weights take the place of another run's. */
+    if (trainer->has_other_run)
+        TRAINER_TRY(svit_trainer_checkpoint(trainer, err));
     sv_progress before = trainer->progress;
     svit_status status = close_epoch(trainer, err);
     if (status != SVIT_OK) {
@@ -202,6 +205,7 @@ SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event
 {
     TRAINER_REQUIRE(trainer);
     TRAINER_REQUIRE(event);
+    TRAINER_TRY(sv_trainer_folder_check(trainer, err));
     svit_trainer_event own = {.struct_size = sizeof own};
     TRAINER_TRY(sv_trainer_export(event, size, &own, sizeof own, "svit_trainer_event", err));
     TRAINER_TRY(next_event(trainer, &own, err));

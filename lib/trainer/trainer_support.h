@@ -41,6 +41,14 @@ svit_status sv_trainer_export(void *out, size_t size, const void *own, size_t ow
 svit_status sv_trainer_allocate(svit_context *context, void *out, size_t count, size_t size,
                                 svit_error *err);
 
+/* A copy of `text`, to be released by sv_trainer_release_text; NULL of NULL. */
+svit_status sv_trainer_copy(const char **out, svit_context *context, const char *text,
+                            svit_error *err);
+void sv_trainer_release_text(svit_context *context, const char *text);
+
+/* 1 where the text is UTF-8: no overlong form, no surrogate, nothing above U+10FFFF. */
+int32_t sv_trainer_is_utf8(const char *text);
+
 /* Seconds from some moment on, never going back. */
 double sv_trainer_clock(void);
 

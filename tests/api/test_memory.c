@@ -266,7 +266,7 @@ START_TEST(test_other_values_are_refused)
         svit_session *out = NULL;
         uint64_t bytes = 5;
         FAILS(svit_session_create(&out, b.model, &config, err), SVIT_E_ARGUMENT,
-              "SVIT_MEMORY_RECOMPUTE_STAGES (2) are accepted");
+              "it is 0..2: 'store' or 'blocks' or 'stages'");
         FAILS(svit_session_plan(&bytes, b.model, &config, err), SVIT_E_ARGUMENT, "memory is ");
         ck_assert_ptr_null(out);
         ck_assert_uint_eq(bytes, 5);

@@ -46,7 +46,7 @@ class Inputs:
         path = self.folder / model / "model.safetensors"
         if not path.exists():
             run([str(self.programs / "shiftvit-train"), f"--preset={PRESETS[model]}",
-                 f"--out={path.parent}", "--epochs=1", "--batch=16", "--limit-train=16",
+                 f"--out={path.parent}", "--overwrite", "--epochs=1", "--batch=16", "--limit-train=16",
                  "--limit-val=16", "--limit-test=16", "--quiet"], limit)
             for other in path.parent.iterdir():
                 if other != path:

@@ -157,6 +157,8 @@ static svit_status make_trainer(scene *s)
     trainer.batch = 8;
     trainer.folder = folder;
     trainer.prefetch = 0;
+    trainer.existing = SVIT_EXISTING_OVERWRITE; /* that of the allocation before */
+    trainer.description = "{}";
     svit_status status = svit_trainer_create(&s->trainer, s->context, s->model, s->dataset,
                                              s->dataset, &trainer, NULL, &config, NULL);
     return status == SVIT_OK ? svit_trainer_run(s->trainer, NULL, NULL, NULL) : status;
@@ -192,7 +194,7 @@ static void free_all(scene *s)
 static void clear_folder(void)
 {
     static const char *const NAMES[] = {"a.safetensors", "checkpoint.safetensors",
-                                        "best.safetensors", "history.csv"};
+                                        "best.safetensors", "history.csv", "run.json"};
     char path[128];
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, NAMES[i]);

@@ -51,6 +51,7 @@ done
 for call in fopen open rename fsync; do
     plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/file.c"
 done
+plant lib/base/claim.c "int f = rename (0, 0);" "rename() belongs in lib/base/file.c"
 for call in mmap munmap; do
     plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/pages.c"
 done

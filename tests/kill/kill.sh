@@ -1,6 +1,6 @@
 #!/bin/sh
 # A run that is killed ten times at random moments, and resumed each time, ends with the bytes of one
-# that was left alone.  usage: kill.sh SHIFTVIT_TRAIN THREADS shiftvit|slvit [SEED]
+# that was left alone. One that is being replaced when the new run is killed goes on, too.  usage: kill.sh SHIFTVIT_TRAIN THREADS shiftvit|slvit [SEED]
 set -eu
 train=$1 threads=$2 model=$3 seed=${4:-$$}
 kills=10
@@ -57,7 +57,50 @@ while [ "$killed" -lt "$kills" ]; do
         killed=0
     fi
 done
+
+# A new run that takes its place is killed before its first checkpoint, at the end of a long epoch:
+# nothing has changed. Nobody else has the folder meanwhile.
+cp -r "$work/broken" "$work/copy"
+rm -f "$work/broken/.lock" "$work/copy/.lock" "$work/errors"
+# shellcheck disable=SC2086
+"$train" --data procedural:1000000 --config "$work/config.json" --epochs 2 --batch 32 --threads 1 --overwrite \
+    --checkpoint-seconds 0 --out "$work/broken" >/dev/null 2>"$work/errors" &
+process=$!
+# What it says once its trainer has been made.
+until grep -q 'parameters,' "$work/errors"; do
+    kill -0 "$process"
+    sleep 0.05
+done
+for way in "--resume $work/broken" "$options --out $work/broken" "$options --overwrite --out $work/broken"; do
+    # shellcheck disable=SC2086
+    if "$train" $way >/dev/null 2>"$work/said"; then
+        echo "a second run has the folder: $way" >&2
+        exit 1
+    fi
+    grep -q 'is in use by another process' "$work/said" || { cat "$work/said" >&2; exit 1; }
+done
+sleep "$(delay 0)"
+kill -KILL "$process"
+wait "$process" 2>/dev/null || true
+rm "$work/broken/.lock"
+diff -r "$work/copy" "$work/broken"
+# shellcheck disable=SC2086
+if "$train" $options --out "$work/broken" >/dev/null 2>"$work/said"; then
+    echo 'a used folder is overwritten in silence' >&2
+    exit 1
+fi
+grep -q "holds a run (checkpoint.safetensors, [0-9]* epochs done).*--resume.*--overwrite" "$work/said"
+
 "$train" --resume "$work/broken" --threads "$threads" --quiet >/dev/null
 cmp "$work/whole/model.safetensors" "$work/broken/model.safetensors"
 cmp "$work/whole/best.safetensors" "$work/broken/best.safetensors"
-echo "killed $killed times in $attempt starts: the same bytes"
+[ ! -e "$work/broken/.lock" ]
+echo "killed $killed times in $attempt starts, and once while it was replaced: the same bytes"
+
+# Replaced for good, it is the new run's bytes; what no run wrote stays.
+echo note >"$work/broken/note"
+# shellcheck disable=SC2086
+"$train" $options --overwrite --out "$work/broken" >/dev/null
+cmp "$work/whole/model.safetensors" "$work/broken/model.safetensors"
+[ "$(cat "$work/broken/note")" = note ]
+cmp "$work/whole/run.json" "$work/broken/run.json"

@@ -18,6 +18,45 @@ is_png trained/curves.png
 [ "$(head -n 1 trained/history.csv)" = \
     'epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,lr,images_per_second,seconds' ] ||
     fail 'history.csv has other columns'
+# A folder that holds a run is left alone, unless it is to be replaced.
+# shellcheck disable=SC2086
+run 1 shiftvit-train --data procedural:64 $small --seed 4 --out trained
+says "'trained' holds a run \(checkpoint.safetensors, 1 epochs done\).*--resume trained.*--overwrite"
+mkdir run
+cp trained/history.csv run
+# shellcheck disable=SC2086
+run 1 shiftvit-train --data procedural:64 $small
+says "'run' holds a run \(history.csv\)"
+run 2 shiftvit-train --resume trained --overwrite
+says '--overwrite replaces a run, --resume goes on with it'
+run 2 shiftvit-train --set dimm=3 --out none/at/all
+absent none
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data procedural:64 $small --seed 4 --overwrite --out run
+cmp -s run/model.safetensors trained/model.safetensors && fail 'another seed gives the same model'
+echo note >run/note
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data procedural:64 $small --seed 3 --overwrite --out run
+for file in model.safetensors best.safetensors run.json; do
+    cmp run/$file trained/$file || fail "$file of the run that replaced another differs"
+done
+there run/note
+
+# The options are in the checkpoint; in run.json beside one of an older version.
+rm run/run.json
+run 0 shiftvit-train --resume run --quiet
+lasts "^test: $result\$"
+"$python" "$root/tests/programs/edit_header.py" run/checkpoint.safetensors older trainer.description -
+mv older run/checkpoint.safetensors
+run 1 shiftvit-train --resume run --quiet
+says "run/run.json"
+cp trained/run.json run
+run 0 shiftvit-train --resume run --quiet
+"$python" "$root/tests/programs/edit_header.py" run/checkpoint.safetensors older trainer.description "'a note'"
+mv older run/checkpoint.safetensors
+run 1 shiftvit-train --resume run --quiet
+says "'run/checkpoint.safetensors' has no options of shiftvit-train"
+
 # shellcheck disable=SC2086
 run 0 shiftvit-train --data procedural:64 $small --json --quiet --out json
 prints '^\{"epoch": 1, "train_loss": [0-9.]+, '
@@ -120,9 +159,9 @@ lasts "^test: $result\$"
 "$python" "$root/tests/programs/edit_header.py" trained/model.safetensors loud.safetensors classes \
     "'[\"\\\\u001b[31mred\", \"two\\\\nlines\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"\\\\u009bj\"]'"
 run 0 shiftvit-info loud.safetensors
-prints '^ +0  \\x1b\[31mred$'
+prints '^ +0  \\x1B\[31mred$'
 prints '^ +1  two\\nlines$'
-prints '^ +9  \\xc2\\x9bj$'
+prints '^ +9  \\xC2\\x9Bj$'
 run 0 shiftvit-predict --model loud.safetensors --top 10 --grid loud.png images
 ! grep -q "$(printf '\033')" out || fail 'an escape reached the terminal'
 cp images/00000-*.png "$(printf 'images/\033[31m.png')"

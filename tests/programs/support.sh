@@ -5,7 +5,7 @@ trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
 
 fail() {
-    echo "$1" >&2
+    printf "%s\n" "$1" >&2
     exit 1
 }
 

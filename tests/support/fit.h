@@ -59,8 +59,8 @@ static inline const char *fit_path(const fit_folder *folder, const char *name)
 static inline void fit_folder_remove(const fit_folder *folder)
 {
     static const char *const files[] = {
-        "checkpoint.safetensors", "best.safetensors",  "history.csv",
-        "model.safetensors",      "other.safetensors", "picture.png"};
+        "checkpoint.safetensors", "best.safetensors", "history.csv", "model.safetensors",
+        "other.safetensors",      "picture.png",      "run.json",    ".lock"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(fit_path(folder, files[i]));
     ck_assert_int_eq(rmdir(folder->path), 0);

@@ -1,5 +1,5 @@
 /* Checkpoints: what was saved comes back to the bit, or nothing does. */
-#include "fit.h"
+#include "checkpoint_edit.h"
 
 #include <math.h>
 
@@ -210,6 +210,87 @@ START_TEST(test_wrong_entries_are_refused_and_the_old_file_stays)
 }
 END_TEST
 
+/* Entries that no library writes beside the others. */
+START_TEST(test_a_state_that_cannot_be_is_named_and_nothing_changes)
+{
+    static const struct {
+        int32_t ema;
+        const char *key, *value;
+        int with_optimizer, with_session;
+    } damages[] = {
+        {SVIT_EMA_NONE, "svit.optimizer.swapped", "1", 1, 1},
+        {SVIT_EMA_PLAIN, "svit.optimizer.swapped", "2", 1, 1},
+        {SVIT_EMA_PLAIN, "svit.optimizer", "2", 1, 1},
+        {SVIT_EMA_PLAIN, "svit.session", "18446744073709551615", 1, 1},
+        {SVIT_EMA_NONE, "svit.optimizer.steps", "1", 0, 1},
+        {SVIT_EMA_NONE, "svit.optimizer.swapped", "1", 0, 1},
+        {SVIT_EMA_NONE, "svit.session.counter", "1", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, damages[i].ema);
+        run saved = run_open(1, 5, &config), other = run_open(2, 5, &config);
+        svit_model *fresh = fit_model(context, 4, 2);
+        run_steps(&saved, 2);
+        WORKS(svit_checkpoint_save(
+            path, saved.model, damages[i].with_optimizer ? saved.optimizer : NULL,
+            damages[i].with_session ? saved.session : NULL, NULL, NULL, 0, err));
+        checkpoint_edit(path, damages[i].key, 0, damages[i].value);
+        svit_checkpoint *checkpoint = NULL;
+        WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+        FAILS(svit_checkpoint_restore(checkpoint, other.model, other.optimizer, other.session, err),
+              SVIT_E_FORMAT, damages[i].key);
+        ck_assert(fit_same(other.model, fresh));
+        ck_assert_uint_eq(svit_optimizer_steps(other.optimizer), 0);
+        ck_assert_uint_eq(svit_session_counter(other.session), 0);
+        svit_checkpoint_free(checkpoint);
+        svit_model_free(fresh);
+        run_close(&saved);
+        run_close(&other);
+    }
+}
+END_TEST
+
+START_TEST(test_weights_swapped_before_the_first_step_are_refused)
+{
+    svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_PLAIN);
+    run r = run_open(1, 5, &config);
+    svit_checkpoint *checkpoint = NULL;
+    WORKS(svit_checkpoint_save(path, r.model, r.optimizer, r.session, NULL, NULL, 0, err));
+    checkpoint_edit(path, "svit.optimizer.swapped", 0, "1");
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    FAILS(svit_checkpoint_restore(checkpoint, r.model, r.optimizer, r.session, err), SVIT_E_FORMAT,
+          "svit.optimizer.swapped");
+    svit_checkpoint_free(checkpoint);
+    run_close(&r);
+}
+END_TEST
+
+START_TEST(test_numbers_of_the_state_are_read_by_name)
+{
+    svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_PLAIN);
+    run r = run_open(1, 5, &config);
+    run_steps(&r, 3);
+    WORKS(svit_optimizer_swap_ema(r.optimizer, err));
+    WORKS(svit_checkpoint_save(path, r.model, r.optimizer, r.session, NULL, NULL, 0, err));
+    svit_checkpoint *checkpoint = NULL;
+    uint64_t value = 77;
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    WORKS(svit_checkpoint_get_u64(checkpoint, "optimizer.steps", &value, err));
+    ck_assert_uint_eq(value, 3);
+    WORKS(svit_checkpoint_get_u64(checkpoint, "optimizer.swapped", &value, err));
+    ck_assert_uint_eq(value, 1);
+    WORKS(svit_checkpoint_get_u64(checkpoint, "session.counter", &value, err));
+    ck_assert_uint_eq(value, 3);
+    FAILS(svit_checkpoint_get_u64(checkpoint, "steps", &value, err), SVIT_E_ARGUMENT,
+          "key is 'steps'; 'optimizer.steps'");
+    FAILS(svit_checkpoint_get_u64(NULL, "optimizer.steps", &value, err), SVIT_E_ARGUMENT,
+          "checkpoint");
+    ck_assert_uint_eq(value, 3);
+    svit_checkpoint_free(checkpoint);
+    run_close(&r);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("checkpoint");
@@ -220,6 +301,9 @@ static Suite *suite(void)
     tcase_add_test(c, test_a_checkpoint_loads_as_a_model);
     tcase_add_test(c, test_what_does_not_fit_is_refused_and_nothing_changes);
     tcase_add_test(c, test_wrong_entries_are_refused_and_the_old_file_stays);
+    tcase_add_test(c, test_a_state_that_cannot_be_is_named_and_nothing_changes);
+    tcase_add_test(c, test_weights_swapped_before_the_first_step_are_refused);
+    tcase_add_test(c, test_numbers_of_the_state_are_read_by_name);
     suite_add_tcase(all, c);
     return all;
 }

@@ -57,6 +57,8 @@ START_TEST(test_every_preset_has_training_settings)
                                sizeof optimizer, &pipeline, sizeof pipeline, err));
     ck_assert_uint_eq(pipeline.output_height, model.input_height);
     ck_assert_uint_eq(pipeline.output_width, model.input_width);
+    ck_assert_int_eq(pipeline.source_filter,
+                     model.input_width == 224 ? SVIT_SOURCE_SHORTER_SIDE : SVIT_SOURCE_NEAREST);
     FAILS(svit_training_preset("vit", NULL, 0, NULL, 0, NULL, 0, err), SVIT_E_ARGUMENT, "'vit'");
 }
 END_TEST

@@ -133,6 +133,49 @@ START_TEST(test_folders_that_are_no_dataset_are_refused)
 }
 END_TEST
 
+/* Class names go into model files, which are UTF-8: the failure used to come after an epoch. */
+START_TEST(test_names_that_are_not_utf8_are_refused)
+{
+    static const struct {
+        const char *folder;
+        const char *file;
+        const char *part; /* of the message; NULL: accepted */
+    } NAMES[] = {
+        {"caf\xe9", "p.png", "'caf\\xE9'"},
+        {"good", "\xff.png", "'\\xFF.png'"},
+        {"caf\xc3\xa9", "\xe2\x82\xac\xf0\x9f\x98\x80.png", NULL},
+        {"overlong\xc0\xaf", "p.png", "'overlong\\xC0\\xAF'"},
+        {"overlong\xe0\x80\xaf", "p.png", "\\xE0\\x80\\xAF"},
+        {"surrogate\xed\xa0\x80", "p.png", "\\xED\\xA0\\x80"},
+        {"beyond\xf4\x90\x80\x80", "p.png", "\\xF4\\x90\\x80\\x80"},
+        {"cut\xe2\x82", "p.png", "'cut\\xE2\\x82'"},
+        {"\x1b[31mred\xff", "p.png", "'\\x1B[31mred\\xFF'"},
+        {"no-image\xff", "notes.txt", "no subfolder of"},
+    };
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        atomic_llong held = 0;
+        svit_context *context = context_counting(&held);
+        test_folder folder = folder_make();
+        svit_dataset *dataset = NULL;
+        char name[64];
+        subfolder_make(&folder, NAMES[i].folder);
+        snprintf(name, sizeof name, "%s/%s", NAMES[i].folder, NAMES[i].file);
+        plain_write(context, &folder, name, 1, 2, 2);
+        if (NAMES[i].part)
+            FAILS(
+                svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+                SVIT_E_FORMAT, NAMES[i].part);
+        else
+            WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST,
+                                      err));
+        svit_dataset_free(dataset);
+        svit_context_free(context);
+        ck_assert_int_eq(held, 0);
+        folder_remove(&folder);
+    }
+}
+END_TEST
+
 static Suite *folder_suite(void)
 {
     Suite *suite = suite_create("data_folder");
@@ -141,6 +184,7 @@ static Suite *folder_suite(void)
     tcase_add_test(cases, test_classes_and_pictures_are_in_byte_order);
     tcase_add_test(cases, test_pictures_are_brought_to_size_by_nearest_neighbour);
     tcase_add_test(cases, test_folders_that_are_no_dataset_are_refused);
+    tcase_add_test(cases, test_names_that_are_not_utf8_are_refused);
     suite_add_tcase(suite, cases);
     return suite;
 }

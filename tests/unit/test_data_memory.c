@@ -47,8 +47,13 @@ static svit_status read_folder(svit_context *context, const test_folder *folder,
     svit_dataset *part = NULL;
     uint8_t rgb[8 * 8 * 3];
     int32_t label;
+    size_t bad = 0;
     svit_status status =
-        svit_dataset_folder(&dataset, context, folder->path, 8, 8, SVIT_SOURCE_NEAREST, err);
+        svit_dataset_folder(&dataset, context, folder->path, 8, 8, SVIT_SOURCE_SHORTER_SIDE, err);
+    if (status == SVIT_OK)
+        status = svit_dataset_verify(dataset, NULL, NULL, &bad, err);
+    if (status == SVIT_OK && bad > 0)
+        status = SVIT_E_FORMAT; /* a good image that there was no memory for */
     if (status == SVIT_OK)
         status = svit_dataset_select(&part, dataset, (const size_t[]){0}, 1, err);
     if (status == SVIT_OK)
@@ -87,7 +92,7 @@ static svit_status load_batches(svit_context *context, const test_folder *folder
     int32_t labels[1];
     size_t n = 0;
     svit_status status =
-        svit_dataset_folder(&dataset, context, folder->path, 8, 8, SVIT_SOURCE_NEAREST, err);
+        svit_dataset_folder(&dataset, context, folder->path, 8, 8, SVIT_SOURCE_SHORTER_SIDE, err);
     if (status == SVIT_OK)
         status = svit_loader_create(&loader, dataset, &pipeline, &config, err);
     for (int i = 0; status == SVIT_OK && i < 2; i++)
@@ -114,6 +119,7 @@ static svit_status evaluate(svit_context *context, const test_folder *folder, sv
     static float out[2 * 48 * 48 * 3];
     svit_pipeline_config pipeline;
     svit_pipeline_config_init(&pipeline, sizeof pipeline);
+    pipeline.source_filter = SVIT_SOURCE_SHORTER_SIDE;
     return svit_pipeline_evaluate(context, &pipeline, rgb, 2, 9, 9, out, err);
 }
 

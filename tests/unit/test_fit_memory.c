@@ -72,11 +72,13 @@ static svit_status scenario(handles *h, heap *memory)
     pipeline.source_height = pipeline.source_width = 8;
     pipeline.resize_height = pipeline.resize_width = 8;
     pipeline.output_height = pipeline.output_width = 8;
+    trainer.existing = SVIT_EXISTING_OVERWRITE; /* that of the allocation before */
     TRY(svit_trainer_create(&h->trainer, h->context, h->model, h->data, h->data, &trainer, NULL,
                             &pipeline, NULL));
     TRY(svit_trainer_run(h->trainer, NULL, NULL, NULL));
     svit_trainer_free(h->trainer);
     h->trainer = NULL;
+    trainer.existing = SVIT_EXISTING_RESUME;
     TRY(svit_trainer_create(&h->trainer, h->context, h->model, h->data, h->data, &trainer, NULL,
                             &pipeline, NULL));
     TRY(svit_trainer_resume(h->trainer, NULL));

@@ -444,11 +444,11 @@ START_TEST(test_wrong_arguments_of_loaders_are_named)
         FAILS(svit_loader_create(&loader, own->dataset, &own->pipeline, &bad, err),                \
               SVIT_E_ARGUMENT, part);                                                              \
     } while (0)
-    REFUSED(batch, 0, "batch is 0; 1..65536");
+    REFUSED(batch, 0, "batch is 0; it is in [1, 65536]");
     REFUSED(batch, 65537, "batch is 65537");
     REFUSED(shuffle, 2, "shuffle is 2");
     REFUSED(augment, -1, "augment is -1");
-    REFUSED(prefetch, 17, "prefetch is 17; 0..16");
+    REFUSED(prefetch, 17, "prefetch is 17; it is in [0, 16]");
     REFUSED(struct_size, 8, "struct_size");
 #undef REFUSED
     svit_loader_config later = good;

@@ -130,6 +130,99 @@ static void write_changed(const svit_model *model, const change *wanted)
     sv_json_writer_free(&metadata);
 }
 
+/* An allocator that adds up what is asked for. */
+static size_t asked;
+
+static void *counting_allocate(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    void *memory = NULL;
+    asked += bytes;
+    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+}
+
+static void counting_release(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(memory);
+}
+
+static svit_context *counting_context(void)
+{
+    svit_context_config config;
+    svit_context *made = NULL;
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    config.allocate = counting_allocate;
+    config.release = counting_release;
+    WORKS(svit_context_create(&made, &config, err));
+    return made;
+}
+
+/* 64 GiB of weights that the file does not have; they were once taken and cleared before anybody
+ * looked for a tensor. */
+START_TEST(test_a_small_file_that_claims_a_large_model_costs_nothing)
+{
+    static const struct {
+        const char *config, *part;
+    } cases[] = {
+        {"{\"dim\":32768,\"blocks\":[1,1]}", "is missing"},
+        {"{\"architecture\":\"vit\",\"dim\":65536,\"heads\":1024,\"depth\":1,\"head_units\":[]}",
+         "is missing"},
+        {"{\"dim\":4,\"num_div\":4,\"blocks\":[1000,1000,1000,1000,1000,1000,1000,1000]}",
+         "3 tensors are too few for a model of 8000 blocks"},
+        {"{\"architecture\":\"vit\",\"depth\":1000}",
+         "3 tensors are too few for a model of 1000 blocks"},
+    };
+    static const int64_t one[] = {1};
+    static const sv_safetensors_tensor others[] = {
+        {"ema.a", one, 1, 1, NULL}, {"ema.b", one, 1, 1, NULL}, {"optimizer.c", one, 1, 1, NULL}};
+    svit_context *counting = counting_context();
+    sv_allocator allocator = sv_allocator_default();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        svit_model *back = NULL;
+        sv_json_writer metadata = sv_json_writer_make(&allocator);
+        sv_json_begin(&metadata, '{');
+        put_pair(&metadata, "config", cases[i].config);
+        sv_json_end(&metadata, '}');
+        WORKS(sv_safetensors_write(&allocator, path, metadata.text, others, 3, fill, NULL, err));
+        sv_json_writer_free(&metadata);
+        asked = 0;
+        FAILS(svit_model_load(&back, counting, path, err), SVIT_E_FORMAT, cases[i].part);
+        FAILS(svit_model_map(&back, counting, path, err), SVIT_E_FORMAT, cases[i].part);
+        ck_assert_uint_lt(asked, 1 << 20);
+    }
+    svit_context_free(counting);
+}
+END_TEST
+
+/* 18,010 parameters: a search through all names for each of them takes longer than a test may. */
+START_TEST(test_every_name_of_a_model_with_many_parameters_is_found)
+{
+    svit_model_config config;
+    svit_model *model = NULL, *back = NULL;
+    WORKS(svit_model_config_from_json(&config, sizeof config,
+                                      "{\"input_height\":8,\"input_width\":8,\"dim\":4,\"num_div\":"
+                                      "4,\"blocks\":[1000,1000,1000]}",
+                                      err));
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    ck_assert_uint_eq(svit_model_parameter_count(model), 18010);
+    for (int round = 0; round < 10; round++)
+        for (size_t i = 0; i < 18010; i++) {
+            int64_t shape[8];
+            size_t rank;
+            WORKS(svit_model_parameter_shape(model, svit_model_parameter_name(model, i), shape,
+                                             &rank, err));
+        }
+    WORKS(svit_model_save(model, path, err));
+    WORKS(svit_model_load(&back, context, path, err));
+    ck_assert(fit_same(model, back));
+    svit_model_free(model);
+    svit_model_free(back);
+}
+END_TEST
+
 START_TEST(test_files_that_do_not_fit_are_refused_by_name)
 {
     const change *wanted = &changes[_i];
@@ -211,6 +304,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_a_file_without_configuration_loads_with_the_callers);
     tcase_add_test(c, test_a_file_of_the_papers_code_loads_with_the_callers_configuration);
     tcase_add_test(c, test_a_position_embedding_of_another_length_is_refused);
+    tcase_add_test(c, test_a_small_file_that_claims_a_large_model_costs_nothing);
+    tcase_add_test(c, test_every_name_of_a_model_with_many_parameters_is_found);
     suite_add_tcase(all, c);
     return all;
 }

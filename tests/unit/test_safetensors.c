@@ -107,6 +107,38 @@ START_TEST(test_lengths_that_lie_are_refused)
 }
 END_TEST
 
+static const struct {
+    const char *start;
+    size_t bytes;
+    const char *part;
+} kinds[] = {
+    {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16,
+     "model.safetensors is a PNG image, not a safetensors file"},
+    {"\xff\xd8\xff\xe0\0\x10JFIF", 10, "is a JPEG image"},
+    {"PK\3\4\x14\0\0\0\0\0", 10, "is a zip archive"},
+    {"\x89HDF\r\n\x1a\n\0\0", 10, "is an HDF5 file"},
+    {"GGUF\3\0\0\0\0\0\0\0", 12, "is a GGUF file"},
+    {"\x80\2}q\0X\4\0\0\0", 10, "is a Python pickle"},
+    {"\x80\4\x95\x1c\0\0\0\0\0\0\0", 11, "is a Python pickle"},
+    {"\x93NUMPY\1\0v\0", 10, "is a NumPy array"},
+    {"\x1f\x8b\x08\x08\x11\x22\x33\x44\0\3", 10, "is a gzip archive"},
+    {"version https://git-lfs.github.com/spec/v1\n", 43, "is a Git LFS pointer"},
+    {"<!DOCTYPE html><html>", 21, "is an HTML page"},
+    {" \n{\"dim\": 96}", 13, "is a JSON text"},
+    {"{}", 2, "is a JSON text"},
+    {"[1, 2, 3, 4]", 12, "is a JSON text"},
+    {"epoch,loss\n1,2\n", 15, "is a text"},
+    {"\xff\xff\xff\xff\1\2\3\4\5\6", 10, "at most"},
+};
+
+START_TEST(test_files_of_other_kinds_are_named)
+{
+    fit_write(path, kinds[_i].start, kinds[_i].bytes);
+    sv_safetensors *file = NULL;
+    FAILS(sv_safetensors_open(&file, &allocator, path, err), SVIT_E_FORMAT, kinds[_i].part);
+}
+END_TEST
+
 START_TEST(test_every_cut_of_a_file_is_refused)
 {
     write_file(TWO("[0,4]", "[4,8]"), 8);
@@ -197,6 +229,39 @@ START_TEST(test_a_written_file_reads_back_to_the_bit_and_is_aligned)
 }
 END_TEST
 
+/* What would not load is not written, and the old file stays. */
+START_TEST(test_a_header_that_does_not_read_back_replaces_nothing)
+{
+    static const float values[] = {1};
+    static const int64_t one[] = {1}, two[] = {2};
+    static const sv_safetensors_tensor good = {"a", one, 1, 1, values};
+    static const struct {
+        sv_safetensors_tensor tensor; /* beside "a" */
+        const char *metadata;
+        svit_status status;
+        const char *part;
+    } cases[] = {
+        {{"a", one, 1, 1, values}, "{}", SVIT_E_FORMAT, "a key twice: 'a'"},
+        {{"\xff", one, 1, 1, values}, "{}", SVIT_E_ARGUMENT, "not UTF-8"},
+        {{"b", two, 1, 1, values}, "{}", SVIT_E_FORMAT, "tensor 'b'"},
+        {{"b", one, 1, 1, values}, "{\"k\":1}", SVIT_E_FORMAT, "'k' is not text"},
+        {{"b", one, 1, 1, values}, "{", SVIT_E_FORMAT, "not JSON"},
+        {{"b", one, 1, 1, values}, "{},\"c\":1", SVIT_E_FORMAT, "does not read back"},
+    };
+    fit_write(path, "old", 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sv_safetensors_tensor tensors[] = {good, cases[i].tensor};
+        FAILS(
+            sv_safetensors_write(&allocator, path, cases[i].metadata, tensors, 2, fill, NULL, err),
+            cases[i].status, cases[i].part);
+        size_t bytes;
+        char *file = fit_read(path, &bytes);
+        ck_assert_uint_eq(bytes, 3);
+        free(file);
+    }
+}
+END_TEST
+
 START_TEST(test_integers_are_not_read_as_floats)
 {
     write_file(ONE("I32", "[2]", "[0,8]"), 8);
@@ -220,10 +285,12 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_hostile_headers_are_refused_by_name, 0,
                         sizeof hostile / sizeof *hostile);
     tcase_add_test(c, test_lengths_that_lie_are_refused);
+    tcase_add_loop_test(c, test_files_of_other_kinds_are_named, 0, sizeof kinds / sizeof *kinds);
     tcase_add_test(c, test_every_cut_of_a_file_is_refused);
     tcase_add_test(c, test_a_missing_file_is_an_io_error_with_its_path);
     tcase_add_test(c, test_half_and_bfloat16_are_read_as_float32);
     tcase_add_test(c, test_a_written_file_reads_back_to_the_bit_and_is_aligned);
+    tcase_add_test(c, test_a_header_that_does_not_read_back_replaces_nothing);
     tcase_add_test(c, test_integers_are_not_read_as_floats);
     suite_add_tcase(all, c);
     return all;

@@ -4,8 +4,8 @@
 
 #include "interop/safetensors.h"
 
-#include <shiftvit/dataset.h>
 #include <shiftvit/image.h>
+#include <shiftvit/loader.h>
 
 static sv_safetensors *pillow_open(sv_allocator *allocator)
 {
@@ -222,6 +222,73 @@ START_TEST(test_training_and_prediction_see_the_same_bits)
 }
 END_TEST
 
+/* A dataset of another size than the source's goes through the same step in a loader: also where
+ * training crops, mirrors, turns and zooms. */
+START_TEST(test_a_loader_does_the_source_step)
+{
+    enum { SIDE = 40, HIGH = 60, WIDE = 90, CROP = 32, COUNT = 5 };
+    svit_context *context = context_open();
+    svit_pipeline_config config = shorter_side(SIDE, SIDE);
+    svit_loader_config loading;
+    ck_assert_int_eq(svit_loader_config_init(&loading, sizeof loading), SVIT_OK);
+    loading.batch = COUNT;
+    loading.seed = 3;
+    config.output_height = config.output_width = CROP;
+    config.rotation = _i & 2 ? 0.1 : 0;
+    config.zoom = _i & 2 ? 0.2 : 0;
+    loading.augment = _i & 1;
+    uint8_t *large = malloc(COUNT * HIGH * WIDE * 3);
+    static uint8_t small[COUNT * SIDE * SIDE * 3];
+    static float out[2][COUNT * CROP * CROP * 3];
+    const int32_t labels[COUNT] = {0, 1, 2, 1, 0};
+    bytes_fill(large, COUNT * HIGH * WIDE * 3, 5);
+    for (size_t i = 0; i < COUNT; i++)
+        WORKS(svit_pipeline_source(context, &config, large + i * HIGH * WIDE * 3, HIGH, WIDE,
+                                   small + i * SIDE * SIDE * 3, err));
+    for (int s = 0; s < 2; s++) {
+        svit_dataset *dataset = NULL;
+        svit_loader *loader = NULL;
+        int32_t got[COUNT];
+        size_t n = 0;
+        WORKS(svit_dataset_memory(&dataset, context, s ? small : large, labels, COUNT,
+                                  s ? SIDE : HIGH, s ? SIDE : WIDE, 3, err));
+        WORKS(svit_loader_create(&loader, dataset, &config, &loading, err));
+        WORKS(svit_loader_next(loader, out[s], got, &n, err));
+        ck_assert_uint_eq(n, COUNT);
+        svit_loader_free(loader);
+        svit_dataset_free(dataset);
+    }
+    ck_assert_mem_eq(out[0], out[1], sizeof out[0]);
+    free(large);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_the_source_filter_is_in_the_json)
+{
+    static const char *const WORDS[] = {"\"nearest\"", "\"shorter-side\""};
+    for (int32_t filter = 0; filter < 2; filter++) {
+        svit_pipeline_config config = shorter_side(20, 30);
+        svit_pipeline_config back;
+        char text[1024];
+        config.source_filter = filter;
+        WORKS(svit_pipeline_config_to_json(&config, text, sizeof text, NULL, err));
+        ck_assert_ptr_nonnull(strstr(text, "\"source_filter\""));
+        ck_assert_ptr_nonnull(strstr(text, WORDS[filter]));
+        WORKS(svit_pipeline_config_from_json(&back, sizeof back, text, err));
+        ck_assert_int_eq(back.source_filter, filter);
+    }
+    svit_pipeline_config config = shorter_side(20, 30);
+    WORKS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_height\":9}", err));
+    ck_assert_int_eq(config.source_filter, SVIT_SOURCE_NEAREST);
+    FAILS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_filter\":\"bicubic\"}",
+                                         err),
+          SVIT_E_ARGUMENT, "source_filter is 'bicubic'; it is 'nearest' or 'shorter-side'");
+    FAILS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_filter\":1}", err),
+          SVIT_E_ARGUMENT, "source_filter");
+}
+END_TEST
+
 START_TEST(test_wrong_arguments_of_the_source_step_are_named)
 {
     svit_context *context = context_open();
@@ -244,10 +311,6 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
     config.source_filter = 2;
     FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
           "source_filter is 2");
-    config = shorter_side(2, 2);
-    config.reserved = 1;
-    FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_VERSION,
-          "reserved of svit_pipeline_config is 1");
     svit_dataset *dataset = NULL;
     FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, -1, err), SVIT_E_ARGUMENT,
           "filter is -1");
@@ -265,6 +328,8 @@ static Suite *source_suite(void)
     tcase_add_test(cases, test_an_image_of_the_source_size_is_copied);
     tcase_add_test(cases, test_a_folder_keeps_the_detail_that_the_size_allows);
     tcase_add_test(cases, test_training_and_prediction_see_the_same_bits);
+    tcase_add_loop_test(cases, test_a_loader_does_the_source_step, 0, 4);
+    tcase_add_test(cases, test_the_source_filter_is_in_the_json);
     tcase_add_test(cases, test_wrong_arguments_of_the_source_step_are_named);
     suite_add_tcase(suite, cases);
     return suite;

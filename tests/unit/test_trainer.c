@@ -28,9 +28,12 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
     svit_model *unbroken = fit_model(context, CLASSES, 1);
     svit_trainer *whole = open_trainer(unbroken, &p, validation);
     WORKS(svit_trainer_run(whole, NULL, NULL, err));
+    fit_folder own = fit_folder_make();
+    p.trainer.folder = own.path;
     for (int event = 1; event <= EVENTS; event++) {
         svit_model *model = fit_model(context, CLASSES, 1);
         p.trainer.memory = event % 3; /* which has no say in the bits */
+        p.trainer.existing = SVIT_EXISTING_OVERWRITE;
         svit_trainer *first = open_trainer(model, &p, validation);
         int left = event;
         FAILS(svit_trainer_run(first, stop_after, &left, err), SVIT_E_STOPPED, "77");
@@ -40,6 +43,7 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
 
         model = fit_model(context, CLASSES, 99);
         p.trainer.memory = (event + 1) % 3;
+        p.trainer.existing = SVIT_EXISTING_RESUME;
         svit_trainer *second = open_trainer(model, &p, validation);
         WORKS(svit_trainer_resume(second, err));
         WORKS(svit_trainer_run(second, NULL, NULL, err));
@@ -60,6 +64,7 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
     }
     svit_trainer_free(whole);
     svit_model_free(unbroken);
+    fit_folder_remove(&own);
 }
 END_TEST
 
@@ -154,7 +159,8 @@ START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
     FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "accumulate is 9");
     p = plan_make(1);
     p.trainer.memory = 3;
-    FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "memory is 3; it is in [0, 2]");
+    FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT,
+          "memory is 3; it is 0..2: 'store' or 'blocks' or 'stages'");
     p = plan_make(1);
     p.trainer.label_smoothing = 1;
     FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "label_smoothing");

@@ -10,6 +10,7 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
     svit_trainer *trainer = open_trainer(model, &p, validation);
     WORKS(svit_trainer_checkpoint(trainer, err));
     svit_trainer_free(trainer);
+    p.trainer.existing = SVIT_EXISTING_RESUME;
     for (int i = 0; i < 8; i++) {
         plan other = p;
         static const char *const fields[] = {"epochs is 2",      "batch is 8",      "seed is 3",
@@ -68,6 +69,7 @@ START_TEST(test_a_checkpoint_from_before_a_field_of_the_pipeline_is_resumed)
     WORKS(svit_trainer_resume(trainer, err));
     svit_trainer_free(trainer);
     p.pipeline.zoom = 0.1;
+    p.trainer.existing = SVIT_EXISTING_RESUME;
     trainer = open_trainer(model, &p, validation);
     FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "pipeline");
     svit_trainer_free(trainer);
@@ -119,6 +121,8 @@ START_TEST(test_an_epoch_whose_files_cannot_be_written_is_done_again)
     svit_model *unbroken = fit_model(context, CLASSES, 1), *model = fit_model(context, CLASSES, 1);
     svit_trainer *whole = open_trainer(unbroken, &p, validation);
     WORKS(svit_trainer_run(whole, NULL, NULL, err));
+    svit_trainer_free(whole);
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
     svit_trainer *trainer = open_trainer(model, &p, validation);
     svit_trainer_event event;
     for (int step = 0; step < STEPS; step++)
@@ -135,7 +139,6 @@ START_TEST(test_an_epoch_whose_files_cannot_be_written_is_done_again)
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));
     ck_assert(fit_same(model, unbroken));
     svit_trainer_free(trainer);
-    svit_trainer_free(whole);
     svit_model_free(model);
     svit_model_free(unbroken);
 }

@@ -1,0 +1,107 @@
+/* --on-bad: finding images that cannot be read before they are needed. */
+#include "bad_option.h"
+
+#include "shown.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { KEY_ON_BAD = 0x400 };
+
+const char *const on_bad_names[] = {"fail", "skip", NULL};
+
+static const struct argp_option options[] = {
+    {"on-bad", KEY_ON_BAD, "WHAT", 0,
+     "Every image of folder:DIR is read before anything else is done, and those that cannot be "
+     "read "
+     "are named; then fail (default), or skip: go on without them",
+     0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    if (key != KEY_ON_BAD)
+        return ARGP_ERR_UNKNOWN;
+    *(int32_t *)state->input = option_choice(state, "--on-bad", text, on_bad_names);
+    return 0;
+}
+
+const struct argp bad_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+/* The samples of one part without the bad ones: the part's indices are passed in order. */
+typedef struct good_list {
+    size_t *indices;
+    size_t count;
+    size_t next; /* the index after the last bad one */
+} good_list;
+
+static void good_until(good_list *self, size_t end)
+{
+    while (self->next < end)
+        self->indices[self->count++] = self->next++;
+}
+
+static int32_t name_bad(size_t index, svit_status status, const char *message, void *user)
+{
+    (void)status;
+    good_list *self = user;
+    good_until(self, index);
+    self->next = index + 1;
+    fprintf(stderr, "%s: bad image: ", program_invocation_short_name);
+    shown_print(stderr, message);
+    fputc('\n', stderr);
+    return 0;
+}
+
+static svit_status leave_out(svit_dataset **part, struct program *self, const good_list *good,
+                             const char *name)
+{
+    svit_dataset *chosen = NULL;
+    if (good->count == 0)
+        return program_fail(self, SVIT_E_FORMAT, "no image of the %s split can be read", name);
+    TRY(svit_dataset_select(&chosen, *part, good->indices, good->count, &self->err));
+    svit_dataset_free(*part);
+    *part = chosen;
+    return SVIT_OK;
+}
+
+static svit_status check_part(svit_dataset **part, struct program *self, int32_t on_bad,
+                              const char *name, size_t *bad_count)
+{
+    size_t bad = 0;
+    size_t count = svit_dataset_count(*part);
+    good_list good = {calloc(count, sizeof *good.indices), 0, 0};
+    if (!good.indices)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu indices", count);
+    svit_status status = svit_dataset_verify(*part, name_bad, &good, &bad, &self->err);
+    good_until(&good, count);
+    if (status == SVIT_OK && bad > 0 && on_bad == ON_BAD_SKIP)
+        status = leave_out(part, self, &good, name);
+    free(good.indices);
+    *bad_count += bad;
+    return status;
+}
+
+svit_status bad_check(data_parts *data, struct program *self, const data_option *option,
+                      int32_t on_bad)
+{
+    size_t bad = 0;
+    size_t all = 0;
+    if (data_has_own_size(option))
+        return SVIT_OK;
+    for (size_t split = 0; split < 3; split++) {
+        if (!data->split[split])
+            continue;
+        all += svit_dataset_count(data->split[split]);
+        TRY(check_part(&data->split[split], self, on_bad, data_split_names[split], &bad));
+    }
+    if (bad > 0 && on_bad == ON_BAD_FAIL)
+        return program_fail(self, SVIT_E_FORMAT,
+                            "%zu of %zu images cannot be read; --on-bad skip goes on without them",
+                            bad, all);
+    if (bad > 0)
+        fprintf(stderr, "%s: %zu of %zu images cannot be read and are left out\n",
+                program_invocation_short_name, bad, all);
+    return SVIT_OK;
+}

@@ -1,0 +1,193 @@
+/* Folders of images as data sets: DIR/train, DIR/val and DIR/test, or classes alone. */
+#include "data_folder.h"
+
+#include "path_text.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is in DIR: `whole` trains, and is dealt out for the splits that have no folder. */
+typedef struct folder_splits {
+    svit_dataset *whole;
+    svit_dataset
+        *given[3];       /* by SVIT_SPLIT_*, from folders of their own; never the training split */
+    const char *name[3]; /* of these folders */
+} folder_splits;
+
+/* 1 where DIR/train is a split, which has classes in it. A folder with images of its own is a class
+ * that is called so. */
+static int has_splits(const char *train)
+{
+    DIR *entries = opendir(train);
+    int images = 0;
+    if (!entries)
+        return 0;
+    for (const struct dirent *entry; !images && (entry = readdir(entries));)
+        images = path_is_image(entry->d_name);
+    closedir(entries);
+    return !images;
+}
+
+static svit_status open_one(svit_dataset **out, struct program *self, const char *path,
+                            const svit_pipeline_config *pipeline)
+{
+    return svit_dataset_folder(out, self->context, path, pipeline->source_height,
+                               pipeline->source_width, pipeline->source_filter, &self->err);
+}
+
+/* Opens the folder of a split under whichever of its names is there, none of them required. */
+static svit_status open_split(folder_splits *splits, struct program *self, const char *folder,
+                              int32_t split, const char *const *names,
+                              const svit_pipeline_config *pipeline)
+{
+    for (; *names; names++) {
+        char path[PATH_CAPACITY];
+        TRY(path_join(self, path, folder, *names));
+        if (!path_is_folder(path))
+            continue;
+        if (splits->given[split])
+            return program_fail(self, SVIT_E_FORMAT, "'%s' has both %s/ and %s/; one is accepted",
+                                folder, splits->name[split], *names);
+        TRY(open_one(&splits->given[split], self, path, pipeline));
+        splits->name[split] = *names;
+    }
+    return SVIT_OK;
+}
+
+/* The names of classes from `first` on, with quotes, cut to what fits. */
+static void list_classes(char *out, size_t capacity, const svit_dataset *data, size_t first)
+{
+    size_t used = 0;
+    size_t classes = svit_dataset_classes(data);
+    out[0] = '\0';
+    if (first == classes)
+        snprintf(out, capacity, "no more");
+    for (size_t i = first; i < classes; i++) {
+        const char *name = svit_dataset_class_name(data, i);
+        if (used + strlen(name) + sizeof "'', ..." > capacity) {
+            snprintf(out + used, capacity - used, "...");
+            return;
+        }
+        used += (size_t)snprintf(out + used, capacity - used, "'%s'%s", name,
+                                 i + 1 < classes ? ", " : "");
+    }
+}
+
+/* Labels are places in the list of classes, so the lists of all splits must be the same. */
+static svit_status check_classes(struct program *self, const svit_dataset *train,
+                                 const svit_dataset *other, const char *name)
+{
+    size_t classes = svit_dataset_classes(train);
+    size_t others = svit_dataset_classes(other);
+    size_t same = 0;
+    while (same < classes && same < others &&
+           strcmp(svit_dataset_class_name(train, same), svit_dataset_class_name(other, same)) == 0)
+        same++;
+    if (same == classes && same == others)
+        return SVIT_OK;
+    char text[80];
+    char other_text[80];
+    list_classes(text, sizeof text, train, same);
+    list_classes(other_text, sizeof other_text, other, same);
+    return program_fail(
+        self, SVIT_E_FORMAT,
+        "train/ has %zu classes, %s/ %zu; from class %zu on train/ has %s, %s/ has %s", classes,
+        name, others, same, text, name, other_text);
+}
+
+static svit_status open_splits(folder_splits *splits, struct program *self, const char *folder,
+                               const char *train, const svit_pipeline_config *pipeline)
+{
+    static const char *const validation[] = {"val", "valid", "validation", NULL};
+    static const char *const test[] = {"test", NULL};
+    TRY(open_one(&splits->whole, self, train, pipeline));
+    TRY(open_split(splits, self, folder, SVIT_SPLIT_VALIDATION, validation, pipeline));
+    TRY(open_split(splits, self, folder, SVIT_SPLIT_TEST, test, pipeline));
+    for (size_t split = 0; split < 3; split++)
+        if (splits->given[split])
+            TRY(check_classes(self, splits->whole, splits->given[split], splits->name[split]));
+    return SVIT_OK;
+}
+
+/* splitmix64: enough for a shuffle, and the same on every machine. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void shuffle(size_t *indices, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        indices[i] = i;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = next_random(&seed) % i;
+        size_t held = indices[i - 1];
+        indices[i - 1] = indices[j];
+        indices[j] = held;
+    }
+}
+
+/* Deals `whole` out by the seed: `validation` images validate, then `test` images test, the rest
+ * trains. */
+static svit_status split_by_seed(data_parts *out, struct program *self, svit_dataset *whole,
+                                 size_t validation, size_t test, unsigned wanted)
+{
+    size_t count = svit_dataset_count(whole);
+    if (validation + test >= count)
+        return program_fail(self, SVIT_E_FORMAT, "%zu images are too few to split", count);
+    size_t *indices = calloc(count, sizeof *indices);
+    if (!indices)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu indices", count);
+    shuffle(indices, count, self->seed);
+    const size_t first[3] = {validation + test, validation, 0};
+    const size_t sizes[3] = {count - validation - test, test, validation};
+    svit_status status = SVIT_OK;
+    for (size_t split = 0; split < 3 && status == SVIT_OK; split++)
+        if ((wanted & (1u << split)) && sizes[split] > 0)
+            status = svit_dataset_select(&out->split[split], whole, indices + first[split],
+                                         sizes[split], &self->err);
+    free(indices);
+    return status;
+}
+
+/* Deals out the splits that are wanted and have no folder of their own. */
+static svit_status deal_out(data_parts *out, struct program *self, const folder_splits *splits,
+                            double fraction, unsigned wanted)
+{
+    size_t part = (size_t)((double)svit_dataset_count(splits->whole) * fraction);
+    size_t validation = splits->given[SVIT_SPLIT_VALIDATION] ? 0 : part;
+    size_t test = splits->given[SVIT_SPLIT_TEST] ? 0 : part;
+    for (size_t split = 0; split < 3; split++)
+        if (splits->given[split])
+            wanted &= ~(1u << split);
+    if (!wanted)
+        return SVIT_OK;
+    if (part == 0 && !(splits->given[SVIT_SPLIT_VALIDATION] && splits->given[SVIT_SPLIT_TEST]))
+        return program_fail(self, SVIT_E_FORMAT, "%zu images are too few to split",
+                            svit_dataset_count(splits->whole));
+    return split_by_seed(out, self, splits->whole, validation, test, wanted);
+}
+
+svit_status data_folder_open(data_parts *out, struct program *self, const char *folder,
+                             double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
+{
+    char train[PATH_CAPACITY];
+    folder_splits splits = {NULL, {NULL, NULL, NULL}, {NULL, NULL, NULL}};
+    TRY(path_join(self, train, folder, "train"));
+    svit_status status = has_splits(train) ? open_splits(&splits, self, folder, train, pipeline)
+                                           : open_one(&splits.whole, self, folder, pipeline);
+    if (status == SVIT_OK)
+        status = deal_out(out, self, &splits, fraction, wanted);
+    for (size_t split = 0; split < 3; split++)
+        if (status == SVIT_OK && splits.given[split] && (wanted & (1u << split)))
+            out->split[split] = splits.given[split];
+        else
+            svit_dataset_free(splits.given[split]);
+    svit_dataset_free(splits.whole);
+    return status;
+}

@@ -1,0 +1,246 @@
+/* Claims of folders: a lock file in the folder. The one file besides file.c that opens and locks.
+ */
+#include "base/context.h"
+#include "base/status.h"
+#include "base/thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOCK_NAME ".lock"
+
+struct svit_folder_claim {
+    svit_context *context;
+    char *folder;
+    char *lock; /* the path of the lock file */
+    size_t lock_bytes;
+    size_t made;    /* length of the shortest path that was made for the claim; 0: none */
+    int descriptor; /* of the lock file; below 0: not held, as in a child by fork */
+    svit_folder_claim *next;
+};
+
+/* All claims of the process, guarded by the process lock. A lock belongs to what was opened, which
+ * a fork shares with the child: a child that outlives its parent would hold the folder for ever.
+ * Only a function without an argument can be called at a fork, hence a list of the process. */
+static svit_folder_claim *claims;
+
+static void close_in_child(void)
+{
+    for (svit_folder_claim *claim = claims; claim; claim = claim->next) {
+        close(claim->descriptor);
+        claim->descriptor = -1;
+    }
+    claims = NULL;
+}
+
+static svit_status fail_io(svit_error *err, const char *action, const char *path)
+{
+    char reason[128];
+    int code = errno;
+    return sv_fail(err, SVIT_E_IO, "cannot %s '%s': %s", action, path,
+                   sv_errno_text(code, reason, sizeof reason));
+}
+
+/* Makes the first `length` characters of the claim's folder, where they are not there; 0, or the
+ * system's reason: ENOENT where another claim has just removed it, or the folder above. */
+static int make_folder(svit_folder_claim *claim, size_t length)
+{
+    char after = claim->folder[length];
+    claim->folder[length] = '\0';
+    struct stat state;
+    int code = mkdir(claim->folder, 0777) == 0 ? 0 : errno;
+    if (code == 0 && (claim->made == 0 || length < claim->made))
+        claim->made = length;
+    if (code && stat(claim->folder, &state) == 0)
+        code = S_ISDIR(state.st_mode) ? 0 : ENOTDIR;
+    else if (code == EEXIST && !(lstat(claim->folder, &state) == 0 && S_ISLNK(state.st_mode)))
+        code = ENOENT;
+    claim->folder[length] = after;
+    return code;
+}
+
+static int make_folders(svit_folder_claim *claim)
+{
+    int code = 0;
+    for (size_t i = 1; claim->folder[i] && !code; i++)
+        if (claim->folder[i] == '/')
+            code = make_folder(claim, i);
+    return code ? code : make_folder(claim, strlen(claim->folder));
+}
+
+/* Removes what was made, from the deepest folder up, as long as it is empty. */
+static void remove_folders(svit_folder_claim *claim)
+{
+    size_t length = claim->made ? strlen(claim->folder) : 0;
+    while (length > 0 && length >= claim->made && rmdir(claim->folder) == 0) {
+        do
+            length--;
+        while (length > 0 && claim->folder[length] != '/');
+        claim->folder[length] = '\0';
+    }
+}
+
+/* Whether the file that is open still has its name: its last owner removes it before it closes. */
+static bool has_name(const svit_folder_claim *claim)
+{
+    struct stat opened, named;
+    return fstat(claim->descriptor, &opened) == 0 && lstat(claim->lock, &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/* Opens and locks the lock file; 0, or the system's reason. EAGAIN: meanwhile its owner has removed
+ * it, or the folder. Where the file system has no locks, the file stays open
+ * without one. */
+static int take(svit_folder_claim *claim)
+{
+    int code = make_folders(claim);
+    if (code)
+        return code == ENOENT ? EAGAIN : code;
+    claim->descriptor = open(claim->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (claim->descriptor < 0)
+        return errno == ENOENT ? EAGAIN : errno;
+    if (flock(claim->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        code = EBUSY;
+    else if (!has_name(claim))
+        code = EAGAIN;
+    if (code) {
+        close(claim->descriptor);
+        claim->descriptor = -1;
+    }
+    return code;
+}
+
+/* With the process lock, so that no fork comes between the opening and the list. */
+static svit_status hold(svit_folder_claim *claim, svit_error *err)
+{
+    enum { TRIES = 1000 };
+    int code = EAGAIN;
+    for (int i = 0; i < TRIES && code == EAGAIN; i++)
+        code = take(claim);
+    if (code == EBUSY || code == EAGAIN)
+        return sv_fail(err, SVIT_E_STATE,
+                       "'%s' is in use by another process, or by another handle of this one; a "
+                       "folder takes one at a time",
+                       claim->folder);
+    errno = code;
+    if (code)
+        return fail_io(err, "claim the folder", claim->folder);
+    sv_process_set_fork_body(close_in_child);
+    claim->next = claims;
+    claims = claim;
+    return SVIT_OK;
+}
+
+static void release(svit_folder_claim *claim)
+{
+    svit_folder_claim **at = &claims;
+    while (*at != claim)
+        at = &(*at)->next;
+    *at = claim->next;
+    if (has_name(claim))
+        unlink(claim->lock);
+    close(claim->descriptor);
+    claim->descriptor = -1;
+}
+
+/* The path without slashes at its end. */
+static svit_status copy_paths(svit_folder_claim *claim, const char *folder, svit_error *err)
+{
+    const sv_allocator *allocator = &claim->context->allocator;
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    claim->folder = sv_copy_text(allocator, folder);
+    claim->lock_bytes = strlen(folder) + sizeof "/" LOCK_NAME;
+    claim->lock = sv_allocate(allocator, claim->lock_bytes);
+    if (!claim->folder || !claim->lock)
+        return sv_fail_memory(err, claim->lock_bytes, "a folder's name");
+    snprintf(claim->lock, claim->lock_bytes, "%.*s/" LOCK_NAME, (int)length, folder);
+    memset(claim->folder + length, '\0', strlen(folder) - length);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_context *context,
+                                              const char *folder, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(folder);
+    SVIT_TRY(svit_context_check(context, err));
+    if (!*folder)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: folder is empty; a path is needed", __func__);
+    void *memory;
+    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, 1, sizeof(svit_folder_claim),
+                               "a claim of a folder", err));
+    svit_folder_claim *claim = memory;
+    claim->context = sv_context_retain(context);
+    claim->descriptor = -1;
+    svit_status status = copy_paths(claim, folder, err);
+    if (status == SVIT_OK) {
+        sv_process_lock();
+        status = hold(claim, err);
+        sv_process_unlock();
+    }
+    if (status == SVIT_OK)
+        *out = claim;
+    else
+        svit_folder_claim_free(claim);
+    return status;
+}
+
+/* A child by fork has closed its copy of the lock, and leaves the folder to its parent. */
+SVIT_API void svit_folder_claim_free(svit_folder_claim *claim)
+{
+    if (!claim)
+        return;
+    svit_context *context = claim->context;
+    size_t bytes = claim->folder ? claim->lock_bytes - sizeof LOCK_NAME : 0;
+    if (svit_context_check(context, NULL) == SVIT_OK) {
+        sv_process_lock();
+        if (claim->descriptor >= 0)
+            release(claim);
+        if (claim->folder)
+            remove_folders(claim);
+        sv_process_unlock();
+    }
+    sv_release(&context->allocator, claim->folder, bytes);
+    sv_release(&context->allocator, claim->lock, claim->lock_bytes);
+    sv_release(&context->allocator, claim, sizeof *claim);
+    svit_context_free(context);
+}
+
+/* The path of `name` in the folder; false, with errno, where it is longer than paths may be. */
+static bool path_of(char path[PATH_MAX], const svit_folder_claim *claim, const char *name)
+{
+    int length = snprintf(path, PATH_MAX, "%s/%s", claim->folder, name);
+    errno = ENAMETOOLONG;
+    return length > 0 && length < PATH_MAX;
+}
+
+SVIT_API int32_t svit_folder_claim_has(const svit_folder_claim *claim, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat state;
+    return claim && name && path_of(path, claim, name) && lstat(path, &state) == 0;
+}
+
+SVIT_API svit_status svit_folder_claim_remove(svit_folder_claim *claim, const char *name,
+                                              svit_error *err)
+{
+    SV_REQUIRE(claim);
+    SV_REQUIRE(name);
+    SVIT_TRY(svit_context_check(claim->context, err));
+    if (!*name || strchr(name, '/'))
+        return sv_fail(err, SVIT_E_ARGUMENT, "name is '%.100s'; the name of a file is needed",
+                       name);
+    char path[PATH_MAX];
+    if (!path_of(path, claim, name) || (unlink(path) != 0 && errno != ENOENT))
+        return fail_io(err, "remove", path);
+    return SVIT_OK;
+}

@@ -1,0 +1,73 @@
+/* Fingerprints of datasets: FNV-1a of 64 bits (Fowler, Noll, Vo 1991). */
+#include "data/dataset_table.h"
+
+#include <string.h>
+
+/* Enough to notice other images, few enough to decode while a run starts. */
+enum { SAMPLES = 64 };
+
+static uint64_t mix_bytes(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *from = data;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ from[i]) * 0x100000001B3u;
+    return hash;
+}
+
+/* The lowest byte first, whatever the machine's order. */
+static uint64_t mix_u64(uint64_t hash, uint64_t value)
+{
+    unsigned char bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(value >> 8 * i);
+    return mix_bytes(hash, bytes, sizeof bytes);
+}
+
+static uint64_t mix_shape(uint64_t hash, const svit_dataset *dataset)
+{
+    hash = mix_u64(hash, dataset->caller_thread_only);
+    hash = mix_u64(hash, dataset->count);
+    hash = mix_u64(hash, dataset->height);
+    hash = mix_u64(hash, dataset->width);
+    hash = mix_u64(hash, dataset->classes);
+    for (size_t i = 0; dataset->names && i < dataset->classes; i++) {
+        hash = mix_u64(hash, strlen(dataset->names[i]));
+        hash = mix_bytes(hash, dataset->names[i], strlen(dataset->names[i]));
+    }
+    return hash;
+}
+
+/* The first sample, the last, and those between at equal distances. */
+static svit_status mix_samples(uint64_t *hash, const svit_dataset *dataset, uint8_t *rgb,
+                               svit_error *err)
+{
+    size_t last = dataset->count - 1, count = last < SAMPLES ? dataset->count : SAMPLES;
+    for (size_t i = 0; i < count; i++) {
+        int32_t label;
+        size_t index = i ? (size_t)((uint64_t)i * last / (count - 1)) : 0;
+        SVIT_TRY(svit_dataset_sample(dataset, index, rgb, &label, err));
+        *hash = mix_u64(*hash, (uint64_t)label);
+        *hash = mix_bytes(*hash, rgb, sv_dataset_picture(dataset));
+    }
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint64_t *fingerprint,
+                                              svit_error *err)
+{
+    SV_REQUIRE(dataset);
+    SV_REQUIRE(fingerprint);
+    uint64_t hash = mix_shape(0xCBF29CE484222325u, dataset);
+    svit_status status = SVIT_OK;
+    if (!dataset->caller_thread_only) {
+        const sv_allocator *allocator = &dataset->context->allocator;
+        void *rgb;
+        SVIT_TRY(
+            sv_allocate_array(allocator, &rgb, sv_dataset_picture(dataset), 1, "an image", err));
+        status = mix_samples(&hash, dataset, rgb, err);
+        sv_release(allocator, rgb, sv_dataset_picture(dataset));
+    }
+    if (status == SVIT_OK)
+        *fingerprint = hash;
+    return status;
+}

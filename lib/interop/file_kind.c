@@ -1,0 +1,57 @@
+/* Tells files by their first bytes. */
+#include "interop/file_kind.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+    const char *start;
+    size_t bytes;
+    const char *kind;
+} KINDS[] = {
+    {"\x89PNG\r\n\x1a\n", 8, "a PNG image"},
+    {"\xff\xd8\xff", 3, "a JPEG image"},
+    {"GIF8", 4, "a GIF image"},
+    {"PK\3\4", 4, "a zip archive (as torch.save, Keras and NumPy write)"},
+    {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file (as Keras writes)"},
+    {"GGUF", 4, "a GGUF file"},
+    {"\x93NUMPY", 6, "a NumPy array"},
+    {"\x80\2", 2, "a Python pickle (as torch.save wrote)"},
+    {"\x80\3", 2, "a Python pickle"},
+    {"\x80\4", 2, "a Python pickle"},
+    {"\x80\5", 2, "a Python pickle"},
+    {"\x1f\x8b", 2, "a gzip archive"},
+    {"\x7f"
+     "ELF",
+     4, "a program or library"},
+    {"version https://git-lfs", 23, "a Git LFS pointer, in whose place the file must be fetched"},
+    {"<!DOCTYPE", 9, "an HTML page"},
+    {"<!doctype", 9, "an HTML page"},
+    {"<html", 5, "an HTML page"},
+};
+
+static bool is_space(uint8_t byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* A header's length is never that: it would be of more bytes than a file has. */
+static bool is_text(const uint8_t *start, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (start[i] >= 0x7f || (start[i] < 0x20 && !is_space(start[i])))
+            return false;
+    return bytes > 0;
+}
+
+const char *sv_file_kind(const uint8_t *start, size_t bytes)
+{
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+        if (bytes >= KINDS[i].bytes && memcmp(start, KINDS[i].start, KINDS[i].bytes) == 0)
+            return KINDS[i].kind;
+    if (!is_text(start, bytes))
+        return NULL;
+    while (bytes > 0 && is_space(*start))
+        start++, bytes--;
+    return bytes > 0 && (*start == '{' || *start == '[') ? "a JSON text" : "a text";
+}

@@ -1,0 +1,72 @@
+/* Session configurations: defaults, the ranges of their fields, and JSON. */
+#include "base/config.h"
+#include "base/fields.h"
+#include "train/session.h"
+
+enum { CONFIG_LEAST = sizeof(svit_session_config), SIDE_LIMIT = 8192 };
+
+#define FIELD(field, kind) SV_FIELD(svit_session_config, field, kind)
+
+static const sv_field FIELDS[] = {
+    {FIELD(max_batch, U32), .least = 1, .greatest = 65536},
+    {FIELD(mode, WORD), .words = {[SVIT_MODE_INFER] = "infer", [SVIT_MODE_TRAIN] = "train"}},
+    {FIELD(compute, WORD), .words = {SV_COMPUTE_WORDS, [SVIT_COMPUTE_INT8] = "int8"}},
+    {FIELD(seed, U64)},
+    {FIELD(input_height, U32), .greatest = SIDE_LIMIT},
+    {FIELD(input_width, U32), .greatest = SIDE_LIMIT},
+    {FIELD(memory, WORD), .words = {SV_MEMORY_WORDS}},
+};
+static const sv_field_table TABLE = {.type = "svit_session_config",
+                                     .noun = "the session configuration",
+                                     .fields = FIELDS,
+                                     .count = sizeof FIELDS / sizeof *FIELDS};
+
+static svit_session_config defaults(void)
+{
+    return (svit_session_config){.struct_size = sizeof(svit_session_config), .max_batch = 256};
+}
+
+SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size)
+{
+    svit_session_config own = defaults();
+    return sv_config_export(config, size, &own, sizeof own, TABLE.type, NULL);
+}
+
+static svit_status check(const svit_session_config *config, svit_error *err)
+{
+    SVIT_TRY(sv_fields_check(&TABLE, config, err));
+    if (config->compute == SVIT_COMPUTE_INT8 && config->mode == SVIT_MODE_TRAIN)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "compute is SVIT_COMPUTE_INT8, which only infers; SVIT_COMPUTE_F32 and "
+                       "SVIT_COMPUTE_BF16 are accepted in SVIT_MODE_TRAIN");
+    return sv_config_check_reserved(config->reserved, TABLE.type, err);
+}
+
+svit_status sv_session_config_read(svit_session_config *out, const svit_session_config *in,
+                                   svit_error *err)
+{
+    *out = defaults();
+    if (in)
+        SVIT_TRY(sv_config_import(out, sizeof *out, in, CONFIG_LEAST, TABLE.type, err));
+    return check(out, err);
+}
+
+SVIT_API svit_status svit_session_config_from_json(svit_session_config *config, size_t size,
+                                                   const char *json, svit_error *err)
+{
+    SV_REQUIRE(config);
+    SV_REQUIRE(json);
+    svit_session_config own = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &own, json, err));
+    SVIT_TRY(check(&own, err));
+    return sv_config_export(config, size, &own, sizeof own, TABLE.type, err);
+}
+
+SVIT_API svit_status svit_session_config_to_json(const svit_session_config *config, char *buffer,
+                                                 size_t capacity, size_t *needed, svit_error *err)
+{
+    SV_REQUIRE(config);
+    svit_session_config own;
+    SVIT_TRY(sv_session_config_read(&own, config, err));
+    return sv_fields_to_buffer(&TABLE, &own, buffer, capacity, needed, err);
+}

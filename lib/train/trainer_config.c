@@ -1,0 +1,88 @@
+/* Trainer configurations: defaults, the ranges of their fields, and JSON. The trainer itself is
+ * written on the public functions and asks these. */
+#include "base/config.h"
+#include "base/fields.h"
+#include "train/session.h"
+
+#include <shiftvit/trainer.h>
+
+#include <float.h>
+
+enum { CONFIG_LEAST = sizeof(svit_trainer_config) };
+
+#define FIELD(field, kind) SV_FIELD(svit_trainer_config, field, kind)
+
+static const sv_field FIELDS[] = {
+    {FIELD(epochs, U32), .least = 1, .greatest = 1000000},
+    {FIELD(batch, U32), .least = 1, .greatest = 65536},
+    {FIELD(accumulate, U32), .least = 1, .greatest = 65536},
+    {FIELD(patience, U32), .greatest = UINT32_MAX},
+    {FIELD(keep, WORD), .words = {[SVIT_KEEP_LAST] = "last", [SVIT_KEEP_BEST] = "best"}},
+    {FIELD(seed, U64)},
+    {FIELD(label_smoothing, REAL), .greatest = 1, .greatest_is_open = 1},
+    {FIELD(warmup_fraction, REAL), .greatest = 1},
+    {FIELD(folder, TEXT)},
+    {FIELD(checkpoint_seconds, REAL), .greatest = DBL_MAX},
+    {FIELD(compute, WORD), .words = {SV_COMPUTE_WORDS}},
+    {FIELD(prefetch, U32), .greatest = 16},
+    {FIELD(memory, WORD), .words = {SV_MEMORY_WORDS}},
+    {FIELD(existing, WORD), .words = {[SVIT_EXISTING_REFUSE] = "refuse",
+                                      [SVIT_EXISTING_RESUME] = "resume",
+                                      [SVIT_EXISTING_OVERWRITE] = "overwrite"}},
+    {FIELD(description, TEXT)},
+};
+static const sv_field_table TABLE = {.type = "svit_trainer_config",
+                                     .noun = "the trainer configuration",
+                                     .fields = FIELDS,
+                                     .count = sizeof FIELDS / sizeof *FIELDS};
+
+static svit_trainer_config defaults(void)
+{
+    return (svit_trainer_config){.struct_size = sizeof(svit_trainer_config),
+                                 .epochs = 100,
+                                 .batch = 256,
+                                 .accumulate = 1,
+                                 .patience = 5,
+                                 .keep = SVIT_KEEP_LAST,
+                                 .warmup_fraction = 0.15,
+                                 .compute = SVIT_COMPUTE_F32,
+                                 .prefetch = 2,
+                                 .memory = SVIT_MEMORY_STORE,
+                                 .existing = SVIT_EXISTING_REFUSE};
+}
+
+static svit_status check(const svit_trainer_config *config, svit_error *err)
+{
+    SVIT_TRY(sv_fields_check(&TABLE, config, err));
+    if (config->accumulate > config->batch)
+        return sv_fail(err, SVIT_E_ARGUMENT, "accumulate is %u; it is at most batch, %u",
+                       config->accumulate, config->batch);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size)
+{
+    svit_trainer_config own = defaults();
+    return sv_config_export(config, size, &own, sizeof own, TABLE.type, NULL);
+}
+
+SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, size_t size,
+                                                   const char *json, svit_error *err)
+{
+    SV_REQUIRE(config);
+    SV_REQUIRE(json);
+    svit_trainer_config own = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &own, json, err));
+    SVIT_TRY(check(&own, err));
+    return sv_config_export(config, size, &own, sizeof own, TABLE.type, err);
+}
+
+SVIT_API svit_status svit_trainer_config_to_json(const svit_trainer_config *config, char *buffer,
+                                                 size_t capacity, size_t *needed, svit_error *err)
+{
+    SV_REQUIRE(config);
+    svit_trainer_config own = defaults();
+    SVIT_TRY(sv_config_import(&own, sizeof own, config, CONFIG_LEAST, TABLE.type, err));
+    SVIT_TRY(check(&own, err));
+    return sv_fields_to_buffer(&TABLE, &own, buffer, capacity, needed, err);
+}

@@ -1,0 +1,147 @@
+/* What a checkpoint says of where its run stands, checked before anything of it is used: a damaged
+ * file must not send the run to an epoch that it has no history of. */
+#include "trainer/trainer_inside.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define STATE_KEY "trainer.state."
+
+/* Checks one number: it must be in least..greatest. */
+static svit_status check_number(const char *key, uint64_t value, uint64_t least, uint64_t greatest,
+                                svit_error *err)
+{
+    if (value >= least && value <= greatest)
+        return SVIT_OK;
+    if (least == greatest)
+        return sv_trainer_fail(err, SVIT_E_FORMAT,
+                               "the checkpoint's entry '%s' is %" PRIu64 "; it must be %" PRIu64
+                               " where its run stands",
+                               key, value, least);
+    return sv_trainer_fail(err, SVIT_E_FORMAT,
+                           "the checkpoint's entry '%s' is %" PRIu64 "; it is in %" PRIu64
+                           "..%" PRIu64 " where its run stands",
+                           key, value, least, greatest);
+}
+
+static svit_status check_real(const char *key, double value, int32_t is_legal, svit_error *err)
+{
+    if (is_legal)
+        return SVIT_OK;
+    return sv_trainer_fail(err, SVIT_E_FORMAT,
+                           "the checkpoint's entry '%s' is %g, which no run comes to", key, value);
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Epochs, steps and patience. */
+static svit_status check_place(const svit_trainer *trainer, const sv_progress *at, svit_error *err)
+{
+    int32_t validates = trainer->validation.loader != NULL;
+    TRAINER_TRY(check_number(STATE_KEY "epoch", at->epoch, 0, trainer->config.epochs, err));
+    TRAINER_TRY(check_number(STATE_KEY "rows", at->rows, at->epoch, at->epoch, err));
+    TRAINER_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, validates && at->epoch > 0,
+                             validates ? at->epoch : 0, err));
+    uint64_t waited = validates ? at->epoch - at->best_epoch : 0;
+    TRAINER_TRY(check_number(STATE_KEY "waited", at->waited, waited, waited, err));
+    int32_t is_over = at->epoch == trainer->config.epochs ||
+                      (validates && trainer->config.patience && waited >= trainer->config.patience);
+    return check_number(STATE_KEY "position", at->position, 0, is_over ? 0 : trainer->steps, err);
+}
+
+/* The sums over the present epoch. */
+static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at, svit_error *err)
+{
+    const sv_metrics *sums = &at->train;
+    uint64_t samples = least_of(at->position * trainer->config.batch, trainer->training_count);
+    TRAINER_TRY(check_number(STATE_KEY "train.samples", sums->samples, samples, samples, err));
+    TRAINER_TRY(check_number(STATE_KEY "train.top5", sums->top5, 0, samples, err));
+    TRAINER_TRY(check_number(STATE_KEY "train.top1", sums->top1, 0, sums->top5, err));
+    return check_real(STATE_KEY "train.loss", sums->loss,
+                      isfinite(sums->loss) && sums->loss >= 0 && (samples > 0 || sums->loss == 0),
+                      err);
+}
+
+/* Training forwards in the first `steps` steps of an epoch: one for each part of a batch. */
+static uint64_t forwards(const svit_trainer *trainer, uint64_t steps)
+{
+    uint64_t part = trainer->part, batch = trainer->config.batch;
+    uint64_t rest = trainer->training_count - (trainer->steps - 1) * batch;
+    uint64_t of_batch = (batch + part - 1) / part, of_last = (rest + part - 1) / part;
+    return steps < trainer->steps ? steps * of_batch : (steps - 1) * of_batch + of_last;
+}
+
+/* The state of the optimiser and the session, which is not the trainer's own. */
+static svit_status check_handles(const svit_trainer *trainer, const sv_progress *at,
+                                 const svit_checkpoint *checkpoint, svit_error *err)
+{
+    const struct {
+        const char *key;
+        uint64_t wanted;
+    } numbers[] = {
+        {"optimizer.steps", at->epoch * trainer->steps + at->position},
+        {"optimizer.swapped", 0},
+        {"session.counter",
+         at->epoch * forwards(trainer, trainer->steps) + forwards(trainer, at->position)},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        uint64_t value;
+        TRAINER_TRY(svit_checkpoint_get_u64(checkpoint, numbers[i].key, &value, err));
+        TRAINER_TRY(check_number(numbers[i].key, value, numbers[i].wanted, numbers[i].wanted, err));
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_progress *at,
+                                      const svit_checkpoint *checkpoint, svit_error *err)
+{
+    TRAINER_TRY(check_place(trainer, at, err));
+    TRAINER_TRY(check_sums(trainer, at, err));
+    return check_handles(trainer, at, checkpoint, err);
+}
+
+static int32_t is_rate(double value)
+{
+    return value >= 0 && value <= 1;
+}
+
+static int32_t is_measure(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
+/* `before` is the row of the epoch before; NULL: there is none. */
+static int32_t is_row(const svit_trainer *trainer, const svit_trainer_event *row,
+                      const svit_trainer_event *before)
+{
+    int32_t trained = is_measure(row->train_loss) && is_rate(row->train_top1) &&
+                      is_rate(row->train_top5) && is_measure(row->learning_rate) &&
+                      is_measure(row->images_per_second) && is_measure(row->seconds) &&
+                      isfinite(row->eta_seconds);
+    if (!trainer->validation.loader)
+        return trained && isnan(row->val_loss) && isnan(row->val_top1) && isnan(row->val_top5) &&
+               row->best_epoch == 0;
+    int32_t is_better = !before || row->best_epoch == row->epoch;
+    return trained && is_measure(row->val_loss) && is_rate(row->val_top1) &&
+           is_rate(row->val_top5) &&
+           row->best_epoch == (is_better ? row->epoch : before->best_epoch);
+}
+
+svit_status sv_trainer_check_history(const svit_trainer *trainer, const sv_progress *at,
+                                     svit_error *err)
+{
+    const svit_trainer_event *rows = trainer->history;
+    for (uint64_t i = 0; i < at->rows; i++)
+        if (!is_row(trainer, &rows[i], i ? &rows[i - 1] : NULL))
+            return sv_trainer_fail(err, SVIT_E_FORMAT,
+                                   "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
+                                   "' has values for epoch %" PRIu64 " that no run comes to",
+                                   i + 1);
+    uint64_t best = at->rows ? rows[at->rows - 1].best_epoch : 0;
+    TRAINER_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, best, best, err));
+    double top1 = best ? rows[best - 1].val_top1 : -INFINITY;
+    return check_real(STATE_KEY "best_top1", at->best_top1, at->best_top1 == top1, err);
+}

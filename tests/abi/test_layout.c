@@ -1,0 +1,223 @@
+/* The layout of every public struct where longs and pointers have 64 bits: what programs in other
+ * languages have written down. A struct without padding grows in size with every field that it is
+ * given, so that struct_size tells who knows that field. */
+#include <shiftvit/shiftvit.h>
+
+#include <stdio.h>
+
+#if defined(__LP64__)
+
+#define AT(type, field, offset, bytes)                                                             \
+    _Static_assert(offsetof(type, field) == (offset) && sizeof(((type *)0)->field) == (bytes),     \
+                   #type "." #field " has moved");
+#define SUM(type, field, offset, bytes) +(bytes)
+
+/* Every field at its place, and no byte between them or behind the last. */
+#define LAYOUT(type, bytes, FIELDS)                                                                \
+    FIELDS(AT, type)                                                                               \
+    _Static_assert(sizeof(type) == (bytes), "the size of " #type " has changed");                  \
+    _Static_assert((0 FIELDS(SUM, type)) == (bytes),                                               \
+                   #type " has padding, or a field is not listed");
+
+/* clang-format off */
+#define SVIT_CONTEXT_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, threads, 4, 4) \
+    F(T, allocate, 8, 8) \
+    F(T, release, 16, 8) \
+    F(T, allocator_user, 24, 8) \
+    F(T, log, 32, 8) \
+    F(T, log_user, 40, 8) \
+    F(T, gemm, 48, 8)
+LAYOUT(svit_context_config, 56, SVIT_CONTEXT_CONFIG)
+
+#define SVIT_LOADER_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, batch, 4, 4) \
+    F(T, seed, 8, 8) \
+    F(T, shuffle, 16, 4) \
+    F(T, augment, 20, 4) \
+    F(T, prefetch, 24, 4) \
+    F(T, reserved, 28, 4)
+LAYOUT(svit_loader_config, 32, SVIT_LOADER_CONFIG)
+
+#define SVIT_PRODUCT(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, form, 4, 4) \
+    F(T, m, 8, 4) \
+    F(T, n, 12, 4) \
+    F(T, k, 16, 4) \
+    F(T, heads, 20, 4) \
+    F(T, compute, 24, 4)
+LAYOUT(svit_product, 28, SVIT_PRODUCT)
+
+#define SVIT_MODEL_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, architecture, 4, 4) \
+    F(T, input_height, 8, 4) \
+    F(T, input_width, 12, 4) \
+    F(T, in_channels, 16, 4) \
+    F(T, num_classes, 20, 4) \
+    F(T, patch_size, 24, 4) \
+    F(T, dim, 28, 4) \
+    F(T, stages, 32, 4) \
+    F(T, blocks, 36, 32) \
+    F(T, num_div, 68, 4) \
+    F(T, shift_pixel, 72, 4) \
+    F(T, shift, 76, 4) \
+    F(T, groups, 80, 4) \
+    F(T, norm, 84, 4) \
+    F(T, patch_norm, 88, 4) \
+    F(T, final_norm, 92, 4) \
+    F(T, patch_padding, 96, 4) \
+    F(T, merge_padding, 100, 4) \
+    F(T, classifier, 104, 4) \
+    F(T, drop_path_rule, 108, 4) \
+    F(T, init, 112, 4) \
+    F(T, reserved, 116, 4) \
+    F(T, mlp_ratio, 120, 8) \
+    F(T, norm_eps, 128, 8) \
+    F(T, dropout, 136, 8) \
+    F(T, drop_path, 144, 8) \
+    F(T, depth, 152, 4) \
+    F(T, heads, 156, 4) \
+    F(T, head_dim, 160, 4) \
+    F(T, mlp_dim, 164, 4) \
+    F(T, tokenizer, 168, 4) \
+    F(T, spt_order, 172, 4) \
+    F(T, attention, 176, 4) \
+    F(T, temperature, 180, 4) \
+    F(T, qkv_bias, 184, 4) \
+    F(T, mlp_last_gelu, 188, 4) \
+    F(T, pool, 192, 4) \
+    F(T, head_layers, 196, 4) \
+    F(T, head_units, 200, 32) \
+    F(T, names, 232, 4) \
+    F(T, reserved_too, 236, 4) \
+    F(T, attention_dropout, 240, 8) \
+    F(T, head_dropout, 248, 8)
+LAYOUT(svit_model_config, 256, SVIT_MODEL_CONFIG)
+
+#define SVIT_OPTIMIZER_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, kind, 4, 4) \
+    F(T, learning_rate, 8, 8) \
+    F(T, beta1, 16, 8) \
+    F(T, beta2, 24, 8) \
+    F(T, epsilon, 32, 8) \
+    F(T, weight_decay, 40, 8) \
+    F(T, momentum, 48, 8) \
+    F(T, clip_norm, 56, 8) \
+    F(T, ema_momentum, 64, 8) \
+    F(T, lr_start, 72, 8) \
+    F(T, warmup_steps, 80, 8) \
+    F(T, total_steps, 88, 8) \
+    F(T, schedule, 96, 4) \
+    F(T, decay_rule, 100, 4) \
+    F(T, decay_exclude, 104, 4) \
+    F(T, nesterov, 108, 4) \
+    F(T, ema, 112, 4) \
+    F(T, reserved, 116, 4)
+LAYOUT(svit_optimizer_config, 120, SVIT_OPTIMIZER_CONFIG)
+
+#define SVIT_PIPELINE_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, source_height, 4, 4) \
+    F(T, source_width, 8, 4) \
+    F(T, resize_height, 12, 4) \
+    F(T, resize_width, 16, 4) \
+    F(T, output_height, 20, 4) \
+    F(T, output_width, 24, 4) \
+    F(T, evaluation, 28, 4) \
+    F(T, per_batch, 32, 4) \
+    F(T, source_filter, 36, 4) \
+    F(T, flip_probability, 40, 8) \
+    F(T, scale, 48, 8) \
+    F(T, mean, 56, 24) \
+    F(T, variance, 80, 24) \
+    F(T, rotation, 104, 8) \
+    F(T, zoom, 112, 8)
+LAYOUT(svit_pipeline_config, 120, SVIT_PIPELINE_CONFIG)
+
+#define SVIT_PREDICTOR_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, max_batch, 4, 4) \
+    F(T, compute, 8, 4)
+LAYOUT(svit_predictor_config, 12, SVIT_PREDICTOR_CONFIG)
+
+#define SVIT_SESSION_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, max_batch, 4, 4) \
+    F(T, mode, 8, 4) \
+    F(T, compute, 12, 4) \
+    F(T, seed, 16, 8) \
+    F(T, input_height, 24, 4) \
+    F(T, input_width, 28, 4) \
+    F(T, memory, 32, 4) \
+    F(T, reserved, 36, 4)
+LAYOUT(svit_session_config, 40, SVIT_SESSION_CONFIG)
+
+#define SVIT_ERROR(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, code, 4, 4) \
+    F(T, message, 8, 248)
+LAYOUT(svit_error, 256, SVIT_ERROR)
+
+#define SVIT_TRAINER_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, epochs, 4, 4) \
+    F(T, batch, 8, 4) \
+    F(T, accumulate, 12, 4) \
+    F(T, patience, 16, 4) \
+    F(T, keep, 20, 4) \
+    F(T, seed, 24, 8) \
+    F(T, label_smoothing, 32, 8) \
+    F(T, warmup_fraction, 40, 8) \
+    F(T, folder, 48, 8) \
+    F(T, checkpoint_seconds, 56, 8) \
+    F(T, compute, 64, 4) \
+    F(T, prefetch, 68, 4) \
+    F(T, memory, 72, 4) \
+    F(T, existing, 76, 4) \
+    F(T, description, 80, 8)
+LAYOUT(svit_trainer_config, 88, SVIT_TRAINER_CONFIG)
+
+#define SVIT_TRAINER_EVENT(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, kind, 4, 4) \
+    F(T, epoch, 8, 8) \
+    F(T, epochs, 16, 8) \
+    F(T, step, 24, 8) \
+    F(T, steps, 32, 8) \
+    F(T, train_loss, 40, 8) \
+    F(T, train_top1, 48, 8) \
+    F(T, train_top5, 56, 8) \
+    F(T, val_loss, 64, 8) \
+    F(T, val_top1, 72, 8) \
+    F(T, val_top5, 80, 8) \
+    F(T, learning_rate, 88, 8) \
+    F(T, images_per_second, 96, 8) \
+    F(T, seconds, 104, 8) \
+    F(T, eta_seconds, 112, 8) \
+    F(T, best_epoch, 120, 8) \
+    F(T, stopped_early, 128, 4) \
+    F(T, reserved, 132, 4)
+LAYOUT(svit_trainer_event, 136, SVIT_TRAINER_EVENT)
+
+/* clang-format on */
+
+int main(void)
+{
+    puts("every struct has its layout");
+    return 0;
+}
+
+#else
+
+int main(void)
+{
+    puts("skipped: longs or pointers have another size here");
+    return 77;
+}
+
+#endif

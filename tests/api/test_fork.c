@@ -1,0 +1,244 @@
+/* A child by fork: what it inherited can be freed, is refused where it would need threads, and does
+ * not disturb the parent. Freeing hung, in pthread_cond_destroy, and so did everything that waited
+ * for a worker. */
+#include "fit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+
+enum { COUNT = 12, SIDE = 8, CLASSES = 4, BATCH = 4, PIXELS = SIDE * SIDE * 3 };
+
+typedef struct scene {
+    svit_context *context;
+    svit_model *model;
+    svit_session *session;
+    svit_optimizer *optimizer;
+    svit_dataset *dataset;
+    svit_loader *loader;
+    svit_predictor *predictor;
+    svit_trainer *trainer;
+    svit_checkpoint *checkpoint;
+    svit_pipeline_config pipeline;
+} scene;
+
+static fit_folder folder;
+static uint8_t rgb[COUNT * PIXELS];
+static int32_t labels[COUNT];
+static float images[BATCH * PIXELS], logits[BATCH * CLASSES];
+static int32_t batch_labels[BATCH];
+
+static void make_session(scene *s)
+{
+    svit_session_config config;
+    WORKS(svit_session_config_init(&config, sizeof config));
+    config.max_batch = BATCH;
+    config.mode = SVIT_MODE_TRAIN;
+    WORKS(svit_session_create(&s->session, s->model, &config, err));
+}
+
+static void make_pipeline(scene *s)
+{
+    WORKS(svit_pipeline_config_init(&s->pipeline, sizeof s->pipeline));
+    s->pipeline.source_height = s->pipeline.source_width = SIDE;
+    s->pipeline.resize_height = s->pipeline.resize_width = SIDE + 2;
+    s->pipeline.output_height = s->pipeline.output_width = SIDE;
+}
+
+static void make_trainer(scene *s)
+{
+    svit_trainer_config config;
+    WORKS(svit_trainer_config_init(&config, sizeof config));
+    config.batch = BATCH;
+    config.folder = folder.path;
+    WORKS(svit_trainer_create(&s->trainer, s->context, s->model, s->dataset, s->dataset, &config,
+                              NULL, &s->pipeline, err));
+    WORKS(svit_trainer_checkpoint(s->trainer, err));
+    WORKS(svit_checkpoint_open(&s->checkpoint, s->context,
+                               fit_path(&folder, "checkpoint.safetensors"), err));
+}
+
+static scene scene_make(void)
+{
+    scene s = {.context = fit_context(4)};
+    size_t n;
+    for (size_t i = 0; i < COUNT; i++)
+        labels[i] = (int32_t)(i % CLASSES);
+    s.model = fit_model(s.context, CLASSES, 1);
+    make_session(&s);
+    make_pipeline(&s);
+    WORKS(svit_optimizer_create(&s.optimizer, s.model, NULL, err));
+    WORKS(svit_dataset_memory(&s.dataset, s.context, rgb, labels, COUNT, SIDE, SIDE, CLASSES, err));
+    svit_loader_config config;
+    WORKS(svit_loader_config_init(&config, sizeof config));
+    config.batch = BATCH;
+    WORKS(svit_loader_create(&s.loader, s.dataset, &s.pipeline, &config, err));
+    WORKS(svit_loader_next(s.loader, images, batch_labels, &n, err));
+    make_trainer(&s);
+    WORKS(svit_predictor_create_from_model(&s.predictor, s.model, NULL, err));
+    WORKS(svit_forward(s.session, images, BATCH, logits, err));
+    return s;
+}
+
+static void scene_free(scene *s)
+{
+    svit_context_free(s->context);
+    svit_checkpoint_free(s->checkpoint);
+    svit_trainer_free(s->trainer);
+    svit_predictor_free(s->predictor);
+    svit_loader_free(s->loader);
+    svit_dataset_free(s->dataset);
+    svit_optimizer_free(s->optimizer);
+    svit_session_free(s->session);
+    svit_model_free(s->model);
+}
+
+/* The number of the first call that is not refused as it must be; 0: all are. */
+static int first_not_refused(scene *s)
+{
+    svit_error error = {.struct_size = sizeof error};
+    svit_error *err = &error;
+    svit_trainer_event event;
+    svit_model_config config;
+    svit_model *model = NULL;
+    svit_loader *loader = NULL;
+    svit_product product;
+    size_t n;
+    double speed, loss;
+    float out[BATCH * CLASSES];
+    svit_model_get_config(s->model, &config, sizeof config, NULL);
+    svit_product_init(&product, sizeof product);
+    product.m = product.n = product.k = 8;
+    const char *path = fit_path(&folder, "checkpoint.safetensors");
+    const svit_status statuses[] = {
+        svit_forward(s->session, images, BATCH, out, err),
+        svit_backward(s->session, logits, BATCH, err),
+        svit_step(s->optimizer, s->session, err),
+        svit_loader_next(s->loader, images, batch_labels, &n, err),
+        svit_loader_seek(s->loader, 0, 0, err),
+        svit_loader_create(&loader, s->dataset, &s->pipeline, NULL, err),
+        svit_model_create(&model, s->context, &config, 1, err),
+        svit_model_load(&model, s->context, path, err),
+        svit_model_map(&model, s->context, path, err),
+        svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, out, err),
+        svit_pipeline_evaluate(s->context, &s->pipeline, rgb, 1, SIDE, SIDE, images, err),
+        svit_dataset_verify(s->dataset, NULL, NULL, NULL, err),
+        svit_measure_product(s->context, &product, 0, &speed, err),
+        svit_evaluate(s->context, s->model, s->dataset, &s->pipeline, BATCH, &loss, NULL, NULL,
+                      err),
+        svit_trainer_step(s->trainer, &event, sizeof event, err),
+        svit_trainer_run(s->trainer, NULL, NULL, err),
+        svit_trainer_checkpoint(s->trainer, err),
+        svit_trainer_resume(s->trainer, err),
+        svit_context_check(s->context, err),
+    };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        if (statuses[i] != SVIT_E_STATE)
+            return (int)i + 1;
+    return strstr(error.message, "belongs to process") ? 0 : 99;
+}
+
+/* A context of the child's own works. */
+static int own_context_fails(void)
+{
+    svit_context *context = NULL;
+    svit_context_config config;
+    svit_context_config_init(&config, sizeof config);
+    config.threads = 4;
+    if (svit_context_create(&context, &config, NULL) != SVIT_OK)
+        return 1;
+    svit_model_config small;
+    svit_model *model = NULL;
+    svit_model_config_init(&small, sizeof small);
+    int failed = svit_model_create(&model, context, &small, 1, NULL) != SVIT_OK;
+    svit_model_free(model);
+    svit_context_free(context);
+    return failed;
+}
+
+/* The child ends within seconds, or SIGALRM ends it. */
+static void check_child(scene *s)
+{
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        signal(SIGALRM, SIG_DFL); /* the test's own would end the test */
+        alarm(20);
+        int wrong = first_not_refused(s);
+        if (!wrong && own_context_fails())
+            wrong = 98;
+        scene_free(s);
+        _exit(wrong);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status), "the child ended by signal %d", WTERMSIG(status));
+    ck_assert_msg(WEXITSTATUS(status) == 0, "call %d was not refused", WEXITSTATUS(status));
+}
+
+START_TEST(test_a_child_of_an_idle_parent_frees_all_and_the_parent_goes_on)
+{
+    folder = fit_folder_make();
+    scene s = scene_make();
+    size_t n;
+    float again[BATCH * CLASSES];
+    WORKS(svit_session_set_mode(s.session, SVIT_MODE_INFER, err));
+    WORKS(svit_forward(s.session, images, BATCH, logits, err));
+    check_child(&s);
+    WORKS(svit_forward(s.session, images, BATCH, again, err));
+    ck_assert_mem_eq(logits, again, sizeof logits);
+    WORKS(svit_loader_next(s.loader, images, batch_labels, &n, err));
+    svit_trainer_event event;
+    WORKS(svit_trainer_step(s.trainer, &event, sizeof event, err));
+    WORKS(svit_trainer_checkpoint(s.trainer, err));
+    scene_free(&s);
+    fit_folder_remove(&folder);
+}
+END_TEST
+
+typedef struct busy_thread {
+    scene *scene;
+    atomic_int end;
+} busy_thread;
+
+static void *keep_busy(void *argument)
+{
+    busy_thread *busy = argument;
+    uint8_t one[PIXELS] = {0};
+    float out[PIXELS];
+    while (!atomic_load(&busy->end))
+        svit_pipeline_evaluate(busy->scene->context, &busy->scene->pipeline, one, 1, SIDE, SIDE,
+                               out, NULL);
+    return NULL;
+}
+
+START_TEST(test_a_child_of_a_busy_parent_frees_all_and_the_parent_goes_on)
+{
+    folder = fit_folder_make();
+    scene s = scene_make();
+    busy_thread busy = {.scene = &s};
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, keep_busy, &busy), 0);
+    for (int i = 0; i < 10; i++)
+        check_child(&s);
+    atomic_store(&busy.end, 1);
+    pthread_join(thread, NULL);
+    WORKS(svit_forward(s.session, images, BATCH, logits, err));
+    scene_free(&s);
+    fit_folder_remove(&folder);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("fork");
+    TCase *c = tcase_create("fork");
+    tcase_set_timeout(c, 240);
+    tcase_add_test(c, test_a_child_of_an_idle_parent_frees_all_and_the_parent_goes_on);
+    tcase_add_test(c, test_a_child_of_a_busy_parent_frees_all_and_the_parent_goes_on);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

@@ -1,0 +1,123 @@
+#!/bin/sh
+# folder.sh EXAMPLES: folders of images through the programs: the source size follows the model's
+# input, splits have folders of their own, and what cannot be read is named before anything is done.
+set -eu
+bin=$1
+work=$(mktemp -d)
+pid=
+trap '[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || :; rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work"
+
+fail() {
+    echo "folder.sh: $1" >&2
+    [ ! -f "$work/said" ] || tail -n 20 "$work/said" >&2
+    exit 1
+}
+
+# says WORDS: the last program said so.
+says() {
+    grep -q -- "$1" "$work/said" || fail "'$1' is not in what the program said"
+}
+
+# refuses STATUS WORDS COMMAND...
+refuses() {
+    wanted=$1
+    words=$2
+    shift 2
+    status=0
+    timeout 100 "$@" >"$work/said" 2>&1 || status=$?
+    [ "$status" -eq "$wanted" ] || fail "$*: status $status, not $wanted"
+    says "$words"
+}
+
+# works COMMAND...
+works() {
+    timeout 200 "$@" >"$work/said" 2>&1 || fail "$*: failed"
+}
+
+data=$work/data
+train="$bin/shiftvit-train --threads 2 --set dim=12 --set blocks=[1,1] --batch 20"
+for split in train val test; do
+    works "$bin/shiftvit-export" --data procedural:100 --split $split --count 100 --by-class --out "$work/small/$split"
+    works "$bin/shiftvit-export" --data "folder:$work/small/$split" --val-fraction 0.01 --split train \
+        --count 90 --size 200 --by-class --out "$data/$split"
+done
+
+# Splits have folders of their own, and the source size is that of the resize.
+works $train --data "folder:$data" --epochs 1 --out "$work/run"
+says '90 [a-z]* train, 90 validate, 90 test'
+line=$(grep '^test: ' "$work/said")
+works "$bin/shiftvit-info" --model "$work/run/model.safetensors"
+says 'source_height  *52'
+says 'source_filter  *"shorter-side"'
+works "$bin/shiftvit-eval" --model "$work/run/model.safetensors" --data "folder:$data"
+says "$line"
+works "$bin/shiftvit-predict" --model "$work/run/model.safetensors" "$data"/test/*
+mv "$data/val" "$data/validation"
+works $train --data "folder:$data" --epochs 1 --out "$work/run2"
+says '90 [a-z]* train, 90 validate, 90 test'
+cp -R "$data/validation" "$data/valid"
+refuses 1 'both valid/ and validation/' $train --data "folder:$data" --epochs 1 --out "$work/none"
+rm -r "$data/valid"
+mv "$data/validation" "$data/val"
+
+# Only train/: the other two parts are taken from it. A class called "train" is no split.
+mv "$data/val" "$data/test" "$work"
+works $train --data "folder:$data" --epochs 1 --out "$work/run3"
+says '72 [a-z]* train, 9 validate, 9 test'
+mv "$work/val" "$work/test" "$data"
+mkdir "$work/vehicles"
+cp -R "$data/train/disc" "$work/vehicles/train"
+cp -R "$data/train/ring" "$work/vehicles/plane"
+refuses 1 'too few to split' "$bin/shiftvit-export" --data "folder:$work/vehicles" --val-fraction 0.01 --out "$work/exported"
+works "$bin/shiftvit-export" --data "folder:$work/vehicles" --val-fraction 0.4 --out "$work/exported"
+
+# Lists of classes that differ are both shown.
+mkdir "$data/val/zebra"
+cp "$data/val/disc/"*.png "$data/val/zebra"
+refuses 1 "train/ has 10 classes, val/ 11; from class 10 on train/ has no more, val/ has 'zebra'" \
+    "$bin/shiftvit-eval" --model "$work/run/model.safetensors" --data "folder:$data"
+rm -r "$data/val/zebra"
+
+# Every bad image is named, with what it could do to a terminal escaped, before anything is written.
+escape=$(printf '\033')
+printf x >"$data/train/disc/bad$escape[31m.png"
+printf x >"$data/test/ring/worse.jpg"
+mkfifo "$data/val/ring/fifo.jpg"
+for program in "$train --epochs 1 --out $work/none" \
+    "$bin/shiftvit-eval --split test --model $work/run/model.safetensors"; do
+    refuses 1 '/test/ring/worse.jpg' $program --data "folder:$data"
+    says 'cannot be read; --on-bad skip goes on'
+done
+refuses 1 '3 of 273 images cannot be read' $train --data "folder:$data" --epochs 1 --out "$work/none"
+says '/train/disc/bad\\x1B\[31m.png'
+says "/val/ring/fifo.jpg' is a FIFO; a regular file is needed"
+[ ! -e "$work/none" ] || fail "$work/none was made"
+refuses 2 "'maybe' is none of fail, skip" $train --on-bad maybe
+works $train --data "folder:$data" --on-bad skip --epochs 1 --out "$work/run4"
+says '90 [a-z]* train, 90 validate, 90 test'
+says '3 of 273 images cannot be read and are left out'
+
+# A run on such a folder still ends at SIGTERM, and goes on without the bad images.
+$train --data "folder:$data" --on-bad skip --epochs 100000 --out "$work/run5" >"$work/said" 2>&1 &
+pid=$!
+tries=0
+until [ -s "$work/run5/history.csv" ] && [ "$(wc -l <"$work/run5/history.csv")" -gt 2 ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || fail "no epoch ended"
+    sleep 0.1
+done
+kill -TERM "$pid"
+tries=0
+while kill -0 "$pid" 2>/dev/null; do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || fail "SIGTERM was lost"
+    sleep 0.1
+done
+status=0
+wait "$pid" || status=$?
+pid=
+[ "$status" -eq 1 ] || fail "after SIGTERM: status $status, not 1"
+says 'stopped, checkpoint written'
+grep -q '"on-bad": "skip"' "$work/run5/run.json" || fail "run.json does not say --on-bad"
+echo "folders: passed"

@@ -1,0 +1,64 @@
+/* Changes a safetensors file's metadata as its writer would never write it. */
+#ifndef TEST_CHECKPOINT_EDIT_H
+#define TEST_CHECKPOINT_EDIT_H
+
+#include "fit.h"
+
+/* Where the text of the entry `key` begins in a header. */
+static inline char *edit_find(char *header, const char *key)
+{
+    char quoted[128];
+    snprintf(quoted, sizeof quoted, "\"%s\":\"", key);
+    char *at = strstr(header, quoted);
+    ck_assert_msg(at != NULL, "no entry '%s'", key);
+    return at + strlen(quoted);
+}
+
+/* Writes the file with `header` in place of its own, padded to whole words. */
+static inline void edit_write(const char *path, const char *data, size_t bytes, const char *header)
+{
+    uint64_t old, size = (strlen(header) + 7) / 8 * 8;
+    memcpy(&old, data, sizeof old);
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    fwrite(&size, sizeof size, 1, file);
+    fprintf(file, "%-*s", (int)size, header);
+    fwrite(data + sizeof old + old, 1, bytes - sizeof old - old, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Gives an entry, whose value has no escapes, another value from its character `from` on: as long
+ * as the old one where `from` is not 0. */
+static inline void checkpoint_edit(const char *path, const char *key, size_t from,
+                                   const char *value)
+{
+    size_t bytes;
+    char *data = fit_read(path, &bytes);
+    uint64_t size;
+    memcpy(&size, data, sizeof size);
+    char *header = strndup(data + sizeof size, size), *at = edit_find(header, key);
+    size_t end = from ? from + strlen(value) : strcspn(at, "\"");
+    char *edited = malloc(size + strlen(value) + 1);
+    sprintf(edited, "%.*s%s%s", (int)(at + from - header), header, value, at + end);
+    edit_write(path, data, bytes, edited);
+    free(edited);
+    free(header);
+    free(data);
+}
+
+/* Gives an entry another name of the same length. */
+static inline void checkpoint_rename(const char *path, const char *key, const char *name)
+{
+    size_t bytes;
+    char *data = fit_read(path, &bytes);
+    uint64_t size;
+    memcpy(&size, data, sizeof size);
+    ck_assert_uint_eq(strlen(key), strlen(name));
+    char *header = strndup(data + sizeof size, size);
+    memcpy(edit_find(header, key) - strlen(key) - 3, name, strlen(name));
+    edit_write(path, data, bytes, header);
+    free(header);
+    free(data);
+}
+
+#endif

@@ -1,0 +1,276 @@
+/* Claims of folders: one at a time, over with the process, nothing left behind. */
+#include "fit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static svit_context *context;
+static fit_folder folder;
+
+static void setup(void)
+{
+    context = fit_context(1);
+    folder = fit_folder_make();
+}
+
+static void teardown(void)
+{
+    svit_context_free(context);
+    fit_folder_remove(&folder);
+}
+
+static svit_folder_claim *claim_of(const char *path)
+{
+    svit_folder_claim *claim = NULL;
+    WORKS(svit_folder_claim_create(&claim, context, path, err));
+    return claim;
+}
+
+/* Whether another process finds the folder claimed. */
+static int is_claimed(const char *path)
+{
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        svit_context *own = NULL;
+        svit_folder_claim *claim = NULL;
+        svit_context_config config;
+        svit_context_config_init(&config, sizeof config);
+        config.threads = 1;
+        if (svit_context_create(&own, &config, NULL) != SVIT_OK)
+            _exit(2);
+        svit_status status = svit_folder_claim_create(&claim, own, path, NULL);
+        svit_folder_claim_free(claim);
+        _exit(status == SVIT_OK ? 0 : status == SVIT_E_STATE ? 1 : 3);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+    return WEXITSTATUS(status);
+}
+
+START_TEST(test_a_folder_takes_one_claim_at_a_time)
+{
+    svit_folder_claim *second = NULL, *claim = claim_of(folder.path);
+    FAILS(svit_folder_claim_create(&second, context, folder.path, err), SVIT_E_STATE,
+          "is in use by another process");
+    FAILS(svit_folder_claim_create(&second, context, folder.path, err), SVIT_E_STATE, folder.path);
+    char other_name[128];
+    snprintf(other_name, sizeof other_name, "%s/../%s/", folder.path, strrchr(folder.path, '/'));
+    FAILS(svit_folder_claim_create(&second, context, other_name, err), SVIT_E_STATE, "is in use");
+    ck_assert_ptr_null(second);
+    ck_assert_int_eq(is_claimed(folder.path), 1);
+    svit_folder_claim_free(claim);
+    ck_assert_int_eq(is_claimed(folder.path), 0);
+    svit_folder_claim_free(claim_of(folder.path));
+    ck_assert_int_ne(access(fit_path(&folder, ".lock"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(test_a_claim_ends_with_its_process_and_leaves_no_trace)
+{
+    int ready[2];
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        svit_context *own = NULL;
+        svit_folder_claim *claim = NULL;
+        svit_context_create(&own, NULL, NULL);
+        svit_folder_claim_create(&claim, own, folder.path, NULL);
+        ssize_t sent = write(ready[1], claim ? "y" : "n", 1);
+        (void)sent;
+        for (;;)
+            pause();
+    }
+    char is_ready;
+    ck_assert_int_eq(read(ready[0], &is_ready, 1), 1);
+    ck_assert_int_eq(is_ready, 'y');
+    svit_folder_claim *claim = NULL;
+    FAILS(svit_folder_claim_create(&claim, context, folder.path, err), SVIT_E_STATE, folder.path);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    ck_assert_int_eq(access(fit_path(&folder, ".lock"), F_OK), 0);
+    svit_folder_claim_free(claim_of(folder.path));
+    ck_assert_int_ne(access(fit_path(&folder, ".lock"), F_OK), 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+END_TEST
+
+/* Waits until the other side of the pipe is closed. */
+static void wait_for_close(const int ends[2])
+{
+    char nothing;
+    close(ends[1]);
+    ssize_t got = read(ends[0], &nothing, 1);
+    (void)got;
+}
+
+/* Claims the folder, has a child, and waits to be killed. */
+static void claim_with_a_child(const int ready[2], const int end[2])
+{
+    svit_context *own = NULL;
+    svit_folder_claim *claim = NULL;
+    svit_context_create(&own, NULL, NULL);
+    svit_status status = svit_folder_claim_create(&claim, own, folder.path, NULL);
+    if (fork() == 0) {
+        close(ready[1]);
+        wait_for_close(end);
+        _exit(0);
+    }
+    ssize_t sent = write(ready[1], status == SVIT_OK ? "y" : "n", 1);
+    (void)sent;
+    for (;;)
+        pause();
+}
+
+/* A lock belongs to the open file, which fork shares: a child that outlived its parent held it. */
+START_TEST(test_a_child_by_fork_does_not_hold_the_claim)
+{
+    int ready[2], end[2];
+    char is_ready;
+    ck_assert_int_eq(pipe(ready), 0);
+    ck_assert_int_eq(pipe(end), 0);
+    pid_t parent = fork();
+    if (parent == 0)
+        claim_with_a_child(ready, end);
+    ck_assert_int_eq(read(ready[0], &is_ready, 1), 1);
+    ck_assert_int_eq(is_ready, 'y');
+    ck_assert_int_eq(is_claimed(folder.path), 1);
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    ck_assert_int_eq(is_claimed(folder.path), 0);
+    close(end[1]);
+    close(end[0]);
+    close(ready[0]);
+    close(ready[1]);
+}
+END_TEST
+
+START_TEST(test_a_child_by_fork_leaves_the_folder_to_its_parent)
+{
+    svit_folder_claim *claim = claim_of(folder.path);
+    fit_write(fit_path(&folder, "history.csv"), "x", 1);
+    pid_t child = fork();
+    if (child == 0) {
+        int refused = svit_folder_claim_remove(claim, "history.csv", NULL) == SVIT_E_STATE &&
+                      svit_folder_claim_has(claim, "history.csv") == 1;
+        svit_folder_claim_free(claim);
+        _exit(refused ? 0 : 1);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    ck_assert_int_eq(is_claimed(folder.path), 1);
+    svit_folder_claim_free(claim);
+    ck_assert_int_eq(is_claimed(folder.path), 0);
+}
+END_TEST
+
+START_TEST(test_folders_are_made_and_taken_back_where_they_are_empty)
+{
+    char deep[128], upper[128];
+    snprintf(upper, sizeof upper, "%s/a", folder.path);
+    snprintf(deep, sizeof deep, "%s/a//b/c/", folder.path);
+    svit_folder_claim_free(claim_of(deep));
+    ck_assert_int_ne(access(upper, F_OK), 0);
+    svit_folder_claim *claim = claim_of(deep);
+    ck_assert_int_eq(svit_folder_claim_has(claim, "note"), 0);
+    strcat(deep, "note");
+    fit_write(deep, "x", 1);
+    ck_assert_int_eq(svit_folder_claim_has(claim, "note"), 1);
+    svit_folder_claim_free(claim);
+    ck_assert_int_eq(access(deep, F_OK), 0);
+
+    *strrchr(deep, '/') = '\0';
+    claim = claim_of(deep);
+    FAILS(svit_folder_claim_remove(claim, "a/b", err), SVIT_E_ARGUMENT, "name is 'a/b'");
+    WORKS(svit_folder_claim_remove(claim, "note", err));
+    WORKS(svit_folder_claim_remove(claim, "note", err));
+    svit_folder_claim_free(claim);
+    ck_assert_int_eq(rmdir(deep), 0); /* was there before the second claim */
+    *strrchr(deep, '/') = '\0';
+    ck_assert_int_eq(rmdir(deep), 0);
+    ck_assert_int_eq(rmdir(upper), 0);
+}
+END_TEST
+
+START_TEST(test_what_is_no_folder_is_named)
+{
+    svit_folder_claim *claim = NULL;
+    fit_write(fit_path(&folder, "history.csv"), "x", 1);
+    FAILS(svit_folder_claim_create(&claim, context, fit_path(&folder, "history.csv"), err),
+          SVIT_E_IO, "history.csv");
+    FAILS(svit_folder_claim_create(&claim, context, fit_path(&folder, "history.csv/run"), err),
+          SVIT_E_IO, "history.csv/run");
+    FAILS(svit_folder_claim_create(&claim, context, "", err), SVIT_E_ARGUMENT, "empty");
+    FAILS(svit_folder_claim_create(&claim, NULL, "x", err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_folder_claim_create(&claim, context, NULL, err), SVIT_E_ARGUMENT, "folder");
+    FAILS(svit_folder_claim_create(NULL, context, "x", err), SVIT_E_ARGUMENT, "out");
+    ck_assert_ptr_null(claim);
+    ck_assert_int_eq(svit_folder_claim_has(NULL, "x"), 0);
+    svit_folder_claim_free(NULL);
+}
+END_TEST
+
+/* Claims that come and go in four processes: a file that says who is in is never overwritten. */
+START_TEST(test_claims_that_come_and_go_never_overlap)
+{
+    enum { PROCESSES = 4, ROUNDS = 300 };
+    char path[128], inside[160];
+    snprintf(path, sizeof path, "%s/a/b", folder.path);
+    snprintf(inside, sizeof inside, "%s/a/b/inside", folder.path);
+    pid_t children[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        if (children[i] != 0)
+            continue;
+        svit_context *own = NULL;
+        svit_context_config config;
+        svit_context_config_init(&config, sizeof config);
+        config.threads = 1;
+        svit_context_create(&own, &config, NULL);
+        for (int held = 0; held < ROUNDS;) {
+            svit_folder_claim *claim = NULL;
+            svit_status status = svit_folder_claim_create(&claim, own, path, NULL);
+            if (status == SVIT_E_STATE)
+                continue;
+            if (status != SVIT_OK || mkdir(inside, 0700) != 0 || rmdir(inside) != 0)
+                _exit(1);
+            svit_folder_claim_free(claim);
+            held++;
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "process %d: %d", i, status);
+    }
+    /* A folder that was claimed again before it was taken back stays. */
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/a", folder.path);
+    rmdir(path);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("claim");
+    TCase *c = tcase_create("claim");
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_a_folder_takes_one_claim_at_a_time);
+    tcase_add_test(c, test_a_claim_ends_with_its_process_and_leaves_no_trace);
+    tcase_add_test(c, test_a_child_by_fork_does_not_hold_the_claim);
+    tcase_add_test(c, test_a_child_by_fork_leaves_the_folder_to_its_parent);
+    tcase_add_test(c, test_folders_are_made_and_taken_back_where_they_are_empty);
+    tcase_add_test(c, test_what_is_no_folder_is_named);
+    tcase_add_test(c, test_claims_that_come_and_go_never_overlap);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

@@ -1,0 +1,259 @@
+/* The JSON of the configurations of sessions, optimisers, trainers and loaders: every field reads
+ * back, every wrong one is named. */
+#include "fit.h"
+
+#include "base/fields.h"
+
+#include <float.h>
+#include <math.h>
+
+/* The calls of one configuration, its struct behind a void pointer. */
+typedef struct noun {
+    const char *name;
+    size_t size;
+    svit_status (*init)(void *config, size_t size);
+    svit_status (*read)(void *config, size_t size, const char *json, svit_error *err);
+    svit_status (*write)(const void *config, char *buffer, size_t capacity, size_t *needed,
+                         svit_error *err);
+    const char *defaults;
+    const char *other; /* an object with every field, none at its default */
+} noun;
+
+#define CALLS(noun)                                                                                \
+    static svit_status noun##_init(void *config, size_t size)                                      \
+    {                                                                                              \
+        return svit_##noun##_config_init(config, size);                                            \
+    }                                                                                              \
+    static svit_status noun##_read(void *config, size_t size, const char *json, svit_error *err)   \
+    {                                                                                              \
+        return svit_##noun##_config_from_json(config, size, json, err);                            \
+    }                                                                                              \
+    static svit_status noun##_write(const void *config, char *buffer, size_t capacity,             \
+                                    size_t *needed, svit_error *err)                               \
+    {                                                                                              \
+        return svit_##noun##_config_to_json(config, buffer, capacity, needed, err);                \
+    }
+CALLS(session)
+CALLS(optimizer)
+CALLS(trainer)
+CALLS(loader)
+#define NOUN(noun) #noun, sizeof(svit_##noun##_config), noun##_init, noun##_read, noun##_write
+
+static const noun nouns[] = {
+    {NOUN(session),
+     "{\"max_batch\":256,\"mode\":\"infer\",\"compute\":\"f32\",\"seed\":0,\"input_height\":0,"
+     "\"input_width\":0,\"memory\":\"store\"}",
+     "{\"max_batch\":7,\"mode\":\"train\",\"compute\":\"bf16\",\"seed\":18446744073709551615,"
+     "\"input_height\":32,\"input_width\":8192,\"memory\":\"stages\"}"},
+    {NOUN(optimizer),
+     "{\"optimizer\":\"adamw\",\"learning_rate\":0.001,\"beta1\":0.9,\"beta2\":0.999,"
+     "\"epsilon\":1e-7,\"weight_decay\":0.0001,\"momentum\":0.0,\"clip_norm\":0.0,"
+     "\"ema_momentum\":0.0,\"lr_start\":0.0,\"warmup_steps\":0,\"total_steps\":0,"
+     "\"schedule\":\"constant\",\"decay_rule\":\"scaled\",\"decay_exclude\":[],\"nesterov\":false,"
+     "\"ema\":\"none\"}",
+     "{\"optimizer\":\"sgd\",\"learning_rate\":0.2,\"beta1\":0.8,\"beta2\":0.99,\"epsilon\":1e-8,"
+     "\"weight_decay\":0.05,\"momentum\":0.9,\"clip_norm\":5.0,\"ema_momentum\":0.999,"
+     "\"lr_start\":0.1,\"warmup_steps\":9007199254740993,\"total_steps\":9007199254740995,"
+     "\"schedule\":\"warmup-cosine\",\"decay_rule\":\"unscaled\",\"decay_exclude\":[\"bias\","
+     "\"position\"],\"nesterov\":true,\"ema\":\"keras\"}"},
+    {NOUN(trainer),
+     "{\"epochs\":100,\"batch\":256,\"accumulate\":1,\"patience\":5,\"keep\":\"last\",\"seed\":0,"
+     "\"label_smoothing\":0.0,\"warmup_fraction\":0.15,\"checkpoint_seconds\":0.0,"
+     "\"compute\":\"f32\",\"prefetch\":2,\"memory\":\"store\",\"existing\":\"refuse\"}",
+     "{\"epochs\":3,\"batch\":8,\"accumulate\":4,\"patience\":4294967295,\"keep\":\"best\","
+     "\"seed\":9,\"label_smoothing\":0.1,\"warmup_fraction\":1.0,\"checkpoint_seconds\":2.5,"
+     "\"compute\":\"bf16\",\"prefetch\":16,\"memory\":\"blocks\",\"existing\":\"overwrite\"}"},
+    {NOUN(loader), "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2}",
+     "{\"batch\":65536,\"seed\":1,\"shuffle\":true,\"augment\":true,\"prefetch\":0}"},
+};
+enum { NOUNS = sizeof nouns / sizeof *nouns };
+
+typedef union any {
+    svit_session_config session;
+    svit_optimizer_config optimizer;
+    svit_trainer_config trainer;
+    svit_loader_config loader;
+    unsigned char bytes[512];
+} any;
+
+static void check_text(const noun *what, const any *config, const char *wanted)
+{
+    char text[1024];
+    size_t needed = 0;
+    WORKS(what->write(config, NULL, 0, &needed, err));
+    ck_assert_uint_eq(needed, strlen(wanted) + 1);
+    WORKS(what->write(config, text, sizeof text, &needed, err));
+    ck_assert_str_eq(text, wanted);
+    FAILS(what->write(config, text, needed - 1, NULL, err), SVIT_E_ARGUMENT, "capacity");
+}
+
+START_TEST(test_every_field_reads_back)
+{
+    const noun *what = &nouns[_i];
+    any config, back;
+    memset(&config, 0, sizeof config);
+    memset(&back, 0xff, sizeof back);
+    ck_assert_int_eq(what->init(&config, what->size), SVIT_OK);
+    check_text(what, &config, what->defaults);
+    WORKS(what->read(&back, what->size, "{}", err));
+    ck_assert_mem_eq(&back, &config, what->size);
+    WORKS(what->read(&back, what->size, what->defaults, err));
+    ck_assert_mem_eq(&back, &config, what->size);
+    WORKS(what->read(&back, what->size, what->other, err));
+    check_text(what, &back, what->other);
+}
+END_TEST
+
+START_TEST(test_a_wrong_call_writes_nothing)
+{
+    const noun *what = &nouns[_i];
+    any config, before;
+    memset(&config, 0x5a, sizeof config);
+    before = config;
+    FAILS(what->read(&config, what->size, "[]", err), SVIT_E_FORMAT, what->name);
+    FAILS(what->read(&config, what->size, "{\"seed\":1,\"seed\":2}", err), SVIT_E_FORMAT, "'seed'");
+    FAILS(what->read(&config, what->size, "{\"seeed\":1}", err), SVIT_E_ARGUMENT,
+          "'seeed' is no field of the ");
+    if (what->read != optimizer_read)
+        FAILS(what->read(&config, what->size, "{\"seeed\":1}", err), SVIT_E_ARGUMENT,
+              "did you mean 'seed'?");
+    FAILS(what->read(&config, 2, "{}", err), SVIT_E_ARGUMENT, "size is 2");
+    FAILS(what->read(NULL, what->size, "{}", err), SVIT_E_ARGUMENT, "config is NULL");
+    FAILS(what->read(&config, what->size, NULL, err), SVIT_E_ARGUMENT, "json is NULL");
+    FAILS(what->write(NULL, NULL, 0, NULL, err), SVIT_E_ARGUMENT, "config is NULL");
+    ck_assert_mem_eq(&config, &before, sizeof config);
+    ck_assert_int_eq(what->init(&config, what->size), SVIT_OK);
+    config.session.struct_size = 4;
+    FAILS(what->write(&config, NULL, 0, NULL, err), SVIT_E_ARGUMENT, "struct_size");
+}
+END_TEST
+
+/* Of nouns[noun]. */
+enum { SESSION, OPTIMIZER, TRAINER, LOADER };
+static const struct {
+    int noun;
+    const char *json;
+    const char *part;
+} wrong[] = {
+    {SESSION, "{\"max_batch\":0}", "max_batch is 0; it is in [1, 65536]"},
+    {SESSION, "{\"max_batch\":4294967297}", "max_batch is 4294967297; it is in [1, 65536]"},
+    {SESSION, "{\"max_batch\":1.5}", "max_batch is not a whole number"},
+    {SESSION, "{\"max_batch\":1.0}", "max_batch is not a whole number"},
+    {SESSION, "{\"mode\":\"fit\"}", "mode is 'fit'; it is 'infer' or 'train'"},
+    {SESSION, "{\"mode\":1}", "mode is not text; it is 'infer' or 'train'"},
+    {SESSION, "{\"compute\":\"fp16\"}", "compute is 'fp16'; it is 'f32' or 'bf16' or 'int8'"},
+    {SESSION, "{\"compute\":\"int8\",\"mode\":\"train\"}", "only infers"},
+    {SESSION, "{\"seed\":-1}", "seed is not a whole number from 0"},
+    {SESSION, "{\"seed\":18446744073709551615,\"memory\":\"all\"}", "memory is 'all'"},
+    {SESSION, "{\"input_width\":8193}", "input_width is 8193; it is in [0, 8192]"},
+    {SESSION, "{\"struct_size\":48}", "'struct_size' is no field"},
+    {SESSION, "{\"reserved\":0}", "'reserved' is no field"},
+    {OPTIMIZER, "{\"kind\":\"sgd\"}", "'kind' is no field"},
+    {OPTIMIZER, "{\"optimiser\":\"sgd\"}", "did you mean 'optimizer'?"},
+    {OPTIMIZER, "{\"optimizer\":\"lion\"}", "optimizer is 'lion'; it is 'adamw' or 'sgd'"},
+    {OPTIMIZER, "{\"learning_rate\":-0.1}", "learning_rate is -0.1; it is in [0, "},
+    {OPTIMIZER, "{\"learnign_rate\":0.1}", "did you mean 'learning_rate'?"},
+    {OPTIMIZER, "{\"beta1\":1}", "beta1 is 1; it is in [0, 1)"},
+    {OPTIMIZER, "{\"epsilon\":0}", "epsilon is 0; it is in (0, "},
+    {OPTIMIZER, "{\"momentum\":\"0.9\"}", "momentum is not a number"},
+    {OPTIMIZER, "{\"decay_exclude\":\"bias\"}", "decay_exclude is not an array of words"},
+    {OPTIMIZER, "{\"decay_exclude\":[\"weight\"]}",
+     "decay_exclude is 'weight'; it is 'bias' or 'norm' or 'position'"},
+    {OPTIMIZER, "{\"nesterov\":1}", "nesterov is not true or false"},
+    {OPTIMIZER, "{\"schedule\":\"warmup-cosine\",\"total_steps\":5,\"warmup_steps\":6}",
+     "warmup_steps is 6; it is at most total_steps"},
+    {TRAINER, "{\"epochs\":0}", "epochs is 0; it is in [1, 1000000]"},
+    {TRAINER, "{\"label_smoothing\":1}", "label_smoothing is 1; it is in [0, 1)"},
+    {TRAINER, "{\"checkpoint_seconds\":-1}",
+     "checkpoint_seconds is -1; it is a finite number from 0"},
+    {TRAINER, "{\"accumulate\":9,\"batch\":8}", "accumulate is 9; it is at most batch, 8"},
+    {TRAINER, "{\"compute\":\"int8\"}", "compute is 'int8'; it is 'f32' or 'bf16'"},
+    {TRAINER, "{\"keep\":\"first\"}", "keep is 'first'; it is 'last' or 'best'"},
+    {TRAINER, "{\"folder\":\"run\"}", "folder is a string that the struct only points to"},
+    {LOADER, "{\"batch\":0}", "batch is 0; it is in [1, 65536]"},
+    {LOADER, "{\"shuffle\":1}", "shuffle is not true or false"},
+    {LOADER, "{\"prefetch\":17}", "prefetch is 17; it is in [0, 16]"},
+};
+
+START_TEST(test_each_wrong_field_is_named)
+{
+    const noun *what = &nouns[wrong[_i].noun];
+    any config;
+    FAILS(what->read(&config, what->size, wrong[_i].json, err), SVIT_E_ARGUMENT, wrong[_i].part);
+}
+END_TEST
+
+START_TEST(test_structs_are_checked_before_they_are_written)
+{
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+    svit_session_config session;
+    svit_loader_config loader;
+    svit_trainer_config_init(&trainer, sizeof trainer);
+    svit_optimizer_config_init(&optimizer, sizeof optimizer);
+    svit_session_config_init(&session, sizeof session);
+    svit_loader_config_init(&loader, sizeof loader);
+    trainer.label_smoothing = NAN;
+    FAILS(svit_trainer_config_to_json(&trainer, NULL, 0, NULL, err), SVIT_E_ARGUMENT,
+          "label_smoothing is nan; it is in [0, 1)");
+    trainer.label_smoothing = 0;
+    trainer.checkpoint_seconds = INFINITY;
+    FAILS(svit_trainer_config_to_json(&trainer, NULL, 0, NULL, err), SVIT_E_ARGUMENT,
+          "checkpoint_seconds is inf");
+    optimizer.kind = 2;
+    FAILS(svit_optimizer_config_to_json(&optimizer, NULL, 0, NULL, err), SVIT_E_ARGUMENT,
+          "kind is 2; it is 0..1: 'adamw' or 'sgd'");
+    optimizer.kind = 0;
+    optimizer.decay_exclude = 8;
+    FAILS(svit_optimizer_config_to_json(&optimizer, NULL, 0, NULL, err), SVIT_E_ARGUMENT,
+          "decay_exclude is 8; it is 0..7");
+    session.mode = -1;
+    FAILS(svit_session_config_to_json(&session, NULL, 0, NULL, err), SVIT_E_ARGUMENT,
+          "mode is -1; it is 0..1: 'infer' or 'train'");
+    loader.augment = 2;
+    FAILS(svit_loader_config_to_json(&loader, NULL, 0, NULL, err), SVIT_E_ARGUMENT,
+          "svit_loader_config: augment is 2; it is 0..1");
+}
+END_TEST
+
+/* The steps of a schedule are what a trainer counts, and an optimiser of one's own needs. */
+START_TEST(test_a_schedule_without_steps_is_read)
+{
+    svit_optimizer_config config;
+    double rate;
+    WORKS(svit_optimizer_config_from_json(&config, sizeof config,
+                                          "{\"schedule\":\"warmup-cosine\"}", err));
+    ck_assert_int_eq(config.schedule, SVIT_SCHEDULE_WARMUP_COSINE);
+    FAILS(svit_learning_rate(&config, 0, &rate, err), SVIT_E_ARGUMENT, "total_steps is 0");
+}
+END_TEST
+
+START_TEST(test_a_folder_is_written_if_it_is_set)
+{
+    char text[1024];
+    svit_trainer_config config;
+    svit_trainer_config_init(&config, sizeof config);
+    config.folder = "runs/\"a\"";
+    WORKS(svit_trainer_config_to_json(&config, text, sizeof text, NULL, err));
+    ck_assert_ptr_nonnull(strstr(text, "\"folder\":\"runs/\\\"a\\\"\","));
+    config.description = "a note";
+    WORKS(svit_trainer_config_to_json(&config, text, sizeof text, NULL, err));
+    ck_assert_ptr_nonnull(strstr(text, ",\"description\":\"a note\"}"));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("config JSON");
+    TCase *c = tcase_create("config JSON");
+    tcase_add_loop_test(c, test_every_field_reads_back, 0, NOUNS);
+    tcase_add_loop_test(c, test_a_wrong_call_writes_nothing, 0, NOUNS);
+    tcase_add_loop_test(c, test_each_wrong_field_is_named, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(c, test_structs_are_checked_before_they_are_written);
+    tcase_add_test(c, test_a_schedule_without_steps_is_read);
+    tcase_add_test(c, test_a_folder_is_written_if_it_is_set);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

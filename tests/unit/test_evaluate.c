@@ -1,0 +1,103 @@
+/* Evaluation: class names of a model and of a dataset that mean other things are refused. */
+#include "fit.h"
+
+static svit_context *context;
+static svit_model *model;
+static svit_dataset *drawn; /* 10 classes, with names */
+static svit_pipeline_config pipeline;
+
+static void setup(void)
+{
+    context = fit_context(2);
+    model = fit_model(context, 10, 1);
+    WORKS(svit_dataset_procedural(&drawn, context, 1, SVIT_SPLIT_TEST, 20, err));
+    WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+    pipeline.resize_height = pipeline.resize_width = 8;
+    pipeline.output_height = pipeline.output_width = 8;
+}
+
+static void teardown(void)
+{
+    svit_dataset_free(drawn);
+    svit_model_free(model);
+    svit_context_free(context);
+}
+
+static const char **names_of_data(void)
+{
+    static const char *names[10];
+    for (size_t i = 0; i < 10; i++)
+        names[i] = svit_dataset_class_name(drawn, i);
+    return names;
+}
+
+#define EVALUATE(m, d) svit_evaluate(context, m, d, &pipeline, 8, &loss, NULL, NULL, err)
+
+START_TEST(test_names_that_are_the_same_or_missing_are_evaluated)
+{
+    double loss;
+    WORKS(EVALUATE(model, drawn));
+    WORKS(svit_model_set_classes(model, names_of_data(), 10, err));
+    WORKS(EVALUATE(model, drawn));
+    static uint8_t rgb[2 * 32 * 32 * 3];
+    static const int32_t labels[2] = {0, 1};
+    svit_dataset *nameless = NULL;
+    WORKS(svit_dataset_memory(&nameless, context, rgb, labels, 2, 32, 32, 5, err));
+    WORKS(EVALUATE(model, nameless));
+    svit_dataset_free(nameless);
+}
+END_TEST
+
+START_TEST(test_a_name_that_differs_is_shown_with_what_follows_it)
+{
+    double loss = 7;
+    const char **names = names_of_data();
+    char part[128];
+    snprintf(part, sizeof part, "the dataset '... %s, ", names[3]);
+    names[3] = "zebra";
+    WORKS(svit_model_set_classes(model, names, 10, err));
+    FAILS(EVALUATE(model, drawn), SVIT_E_ARGUMENT, "from class 3 on the model has '... zebra, ");
+    FAILS(EVALUATE(model, drawn), SVIT_E_ARGUMENT, part);
+    FAILS(svit_evaluate_as(context, model, drawn, &pipeline, 8, SVIT_COMPUTE_BF16, &loss, NULL,
+                           NULL, err),
+          SVIT_E_ARGUMENT, "zebra");
+    static char many[10][81];
+    for (size_t i = 0; i < 10; i++) {
+        memset(many[i], 'a' + (char)i, 80);
+        names[i] = many[i];
+    }
+    WORKS(svit_model_set_classes(model, names, 10, err));
+    FAILS(EVALUATE(model, drawn), SVIT_E_ARGUMENT, "the model has '...', the dataset '");
+    FAILS(EVALUATE(model, drawn), SVIT_E_ARGUMENT, "must be the same");
+    ck_assert_double_eq(loss, 7);
+}
+END_TEST
+
+START_TEST(test_another_number_of_names_is_refused)
+{
+    double loss;
+    const char *names[12];
+    memcpy(names, names_of_data(), 10 * sizeof *names);
+    names[10] = "one more";
+    names[11] = "the last";
+    svit_model *larger = fit_model(context, 12, 1);
+    WORKS(svit_model_set_classes(larger, names, 12, err));
+    FAILS(EVALUATE(larger, drawn), SVIT_E_ARGUMENT,
+          "from class 10 on the model has '... one more, the last', the dataset '... '");
+    svit_model_free(larger);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("evaluate");
+    TCase *c = tcase_create("names");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_names_that_are_the_same_or_missing_are_evaluated);
+    tcase_add_test(c, test_a_name_that_differs_is_shown_with_what_follows_it);
+    tcase_add_test(c, test_another_number_of_names_is_refused);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

@@ -1,0 +1,215 @@
+/* Fingerprints tell datasets apart by what is in them, and runs do not go on with other data. */
+#include "test_trainer_support.h"
+
+#include "checkpoint_edit.h"
+
+static uint64_t fingerprint_of(const svit_dataset *dataset)
+{
+    uint64_t fingerprint = 0;
+    WORKS(svit_dataset_fingerprint(dataset, &fingerprint, err));
+    return fingerprint;
+}
+
+static svit_dataset *memory_of(const uint8_t *rgb, const int32_t *of, size_t count, size_t height,
+                               size_t width, size_t classes)
+{
+    svit_dataset *dataset = NULL;
+    WORKS(svit_dataset_memory(&dataset, context, rgb, of, count, height, width, classes, err));
+    return dataset;
+}
+
+static uint64_t fingerprint_of_memory(const uint8_t *rgb, const int32_t *of, size_t count,
+                                      size_t height, size_t width, size_t classes)
+{
+    svit_dataset *dataset = memory_of(rgb, of, count, height, width, classes);
+    uint64_t fingerprint = fingerprint_of(dataset);
+    svit_dataset_free(dataset);
+    return fingerprint;
+}
+
+/* The same number on every machine: FNV-1a over numbers of 8 bytes, the lowest first. */
+START_TEST(test_a_fingerprint_is_a_number_of_the_contents_alone)
+{
+    static const uint8_t rgb[6] = {1, 2, 3, 4, 5, 6};
+    static const int32_t of[2] = {0, 1};
+    ck_assert_uint_eq(fingerprint_of_memory(rgb, of, 2, 1, 1, 2), UINT64_C(0x32A5DBAC90469CC1));
+    uint64_t whole = fingerprint_of(training);
+    ck_assert_uint_eq(whole, fingerprint_of_memory(pictures, labels, SAMPLES, SIDE, SIDE, CLASSES));
+    svit_dataset *same = NULL;
+    WORKS(svit_dataset_slice(&same, training, 0, SAMPLES, err));
+    ck_assert_uint_eq(fingerprint_of(same), whole);
+    svit_dataset_free(same);
+}
+END_TEST
+
+START_TEST(test_any_difference_changes_it)
+{
+    uint64_t whole = fingerprint_of(training);
+    ck_assert_uint_ne(fingerprint_of(validation), whole);
+    for (size_t i = 0; i < sizeof pictures; i += 97) {
+        pictures[i] ^= 1;
+        ck_assert_uint_ne(fingerprint_of(training), whole);
+        pictures[i] ^= 1;
+    }
+    labels[SAMPLES - 1] ^= 1;
+    ck_assert_uint_ne(fingerprint_of(training), whole);
+    labels[SAMPLES - 1] ^= 1;
+    ck_assert_uint_eq(fingerprint_of(training), whole);
+    ck_assert_uint_ne(fingerprint_of_memory(pictures, labels, SAMPLES, SIDE, SIDE, CLASSES + 1),
+                      whole);
+    ck_assert_uint_ne(fingerprint_of_memory(pictures, labels, SAMPLES, SIDE / 2, SIDE * 2, CLASSES),
+                      whole);
+}
+END_TEST
+
+/* Drawn data have class names; their copy in memory has none. */
+START_TEST(test_names_and_64_samples_of_many_count)
+{
+    enum { COUNT = 1000, BYTES = 32 * 32 * 3 };
+    svit_dataset *drawn = NULL;
+    WORKS(svit_dataset_procedural(&drawn, context, 1, SVIT_SPLIT_TRAIN, COUNT, err));
+    uint8_t *copy = malloc(COUNT * BYTES);
+    int32_t of[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        WORKS(svit_dataset_sample(drawn, i, copy + i * BYTES, &of[i], err));
+    svit_dataset *memory = memory_of(copy, of, COUNT, 32, 32, 10);
+    uint64_t whole = fingerprint_of(memory);
+    ck_assert_uint_ne(fingerprint_of(drawn), whole);
+    size_t noticed = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        copy[i * BYTES] ^= 1;
+        noticed += fingerprint_of(memory) != whole;
+        if (i == 0 || i == COUNT - 1)
+            ck_assert_uint_ne(fingerprint_of(memory), whole);
+        copy[i * BYTES] ^= 1;
+    }
+    ck_assert_uint_eq(noticed, 64);
+    free(copy);
+    svit_dataset_free(memory);
+    svit_dataset_free(drawn);
+}
+END_TEST
+
+static int32_t never(size_t index, uint8_t *rgb, int32_t *label, void *user)
+{
+    (void)index;
+    (void)rgb;
+    (void)label;
+    (void)user;
+    return 1;
+}
+
+START_TEST(test_a_callback_is_not_called)
+{
+    svit_dataset *a = NULL, *b = NULL;
+    WORKS(svit_dataset_callback(&a, context, never, SAMPLES, SIDE, SIDE, CLASSES, NULL, err));
+    WORKS(svit_dataset_callback(&b, context, never, SAMPLES + 1, SIDE, SIDE, CLASSES, NULL, err));
+    ck_assert_uint_ne(fingerprint_of(a), fingerprint_of(b));
+    ck_assert_uint_ne(fingerprint_of(a), fingerprint_of(training));
+    svit_dataset_free(a);
+    svit_dataset_free(b);
+    uint64_t out = 7;
+    FAILS(svit_dataset_fingerprint(NULL, &out, err), SVIT_E_ARGUMENT, "dataset");
+    FAILS(svit_dataset_fingerprint(training, NULL, err), SVIT_E_ARGUMENT, "fingerprint");
+    ck_assert_uint_eq(out, 7);
+}
+END_TEST
+
+static void leave_checkpoint(const plan *p)
+{
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, p, validation);
+    svit_trainer_event event;
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+
+/* Counts were all that was compared. */
+START_TEST(test_a_run_does_not_go_on_with_other_data_of_equal_counts)
+{
+    plan p = plan_make(2);
+    leave_checkpoint(&p);
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_dataset *other = NULL;
+    WORKS(svit_dataset_slice(&other, training, SAMPLES - VALIDATION, VALIDATION, err));
+    svit_trainer *trainer = open_trainer(model, &p, other);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "the validation data are others");
+    svit_trainer_free(trainer);
+    svit_dataset_free(other);
+
+    static uint8_t mirrored[sizeof pictures];
+    for (size_t i = 0; i < sizeof pictures; i++)
+        mirrored[i] = (uint8_t)~pictures[i];
+    svit_dataset *kept = training;
+    training = memory_of(mirrored, labels, SAMPLES, SIDE, SIDE, CLASSES);
+    trainer = open_trainer(model, &p, validation);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "the training data are others");
+    svit_trainer_free(trainer);
+    svit_dataset_free(training);
+    training = kept;
+
+    trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
+static char logged[256];
+static int32_t log_count;
+
+static void take_log(void *user, int32_t level, const char *message)
+{
+    (void)user;
+    ck_assert_int_eq(level, SVIT_LOG_WARNING);
+    snprintf(logged, sizeof logged, "%s", message);
+    log_count++;
+}
+
+START_TEST(test_a_checkpoint_of_an_older_library_is_resumed_with_a_warning)
+{
+    plan p = plan_make(2);
+    leave_checkpoint(&p);
+    const char *path = fit_path(&folder, "checkpoint.safetensors");
+    checkpoint_rename(path, "trainer.training_fingerprint", "older0.training_fingerprint_");
+    checkpoint_rename(path, "trainer.validation_fingerprint", "older0.validation_fingerprint_");
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    svit_context_config config;
+    svit_context *own = NULL, *kept = context;
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    config.log = take_log;
+    WORKS(svit_context_create(&own, &config, err));
+    context = own;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    ck_assert_int_eq(log_count, 1);
+    ck_assert_ptr_nonnull(strstr(logged, "older library"));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    svit_context_free(own);
+    context = kept;
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("fingerprint");
+    TCase *c = tcase_create("fingerprint");
+    tcase_set_timeout(c, 120);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_a_fingerprint_is_a_number_of_the_contents_alone);
+    tcase_add_test(c, test_any_difference_changes_it);
+    tcase_add_test(c, test_names_and_64_samples_of_many_count);
+    tcase_add_test(c, test_a_callback_is_not_called);
+    tcase_add_test(c, test_a_run_does_not_go_on_with_other_data_of_equal_counts);
+    tcase_add_test(c, test_a_checkpoint_of_an_older_library_is_resumed_with_a_warning);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

@@ -1,0 +1,132 @@
+/* Messages: UTF-8 that a terminal may see, whatever they quote. */
+#include "fit.h"
+
+#include "base/message.h"
+#include "base/utf8.h"
+
+static const struct {
+    const char *text, *shown;
+} cases[] = {
+    {"", ""},
+    {"dim is 0; it is 1..65536", "dim is 0; it is 1..65536"},
+    {"'h\xc3\xa4user' \xe2\x82\xac \xf0\x9f\x98\x80",
+     "'h\xc3\xa4user' \xe2\x82\xac \xf0\x9f\x98\x80"},
+    {"'a\x1b[31mred\x1b[0m'", "'a\\x1B[31mred\\x1B[0m'"},
+    {"'a\nb\rc\td\x07\x7f'", "'a\\nb\\rc\\td\\x07\\x7F'"},
+    {"'\xc2\x9b"
+     "31m'",
+     "'\\xC2\\x9B31m'"},
+    {"'\xc2\xa0'", "'\xc2\xa0'"},
+    {"'cut\xc3'", "'cut\xe2\x80\xa6'"},
+    {"'cut\xe2\x82'", "'cut\xe2\x80\xa6'"},
+    {"'cut\xf0\x9f\x98'", "'cut\xe2\x80\xa6'"},
+    {"cut\xf0\x9f", "cut\xe2\x80\xa6"},
+    {"'caf\xe9.png'", "'caf\\xE9.png'"},
+    {"'\xff\xfe\x80'", "'\\xFF\\xFE\\x80'"},
+    {"'\xed\xa0\x80'", "'\\xED\\xA0\\x80'"},
+    {"\\n", "\\n"},
+};
+
+START_TEST(test_messages_are_cleaned)
+{
+    char shown[64];
+    sv_message_clean(shown, sizeof shown, cases[_i].text);
+    ck_assert_str_eq(shown, cases[_i].shown);
+}
+END_TEST
+
+START_TEST(test_what_does_not_fit_is_cut_between_characters)
+{
+    static const struct {
+        size_t capacity;
+        const char *text, *shown;
+    } cuts[] = {
+        {9, "12345678", "12345678"},
+        {9, "123456789", "12345\xe2\x80\xa6"},
+        {9,
+         "12345\xc3\xa4"
+         "8",
+         "12345\xc3\xa4"
+         "8"},
+        {9,
+         "12345\xc3\xa4"
+         "89",
+         "12345\xe2\x80\xa6"},
+        {9,
+         "1234\xc3\xa4"
+         "789",
+         "1234\xe2\x80\xa6"},
+        {9, "1234567\x1b", "12345\xe2\x80\xa6"},
+        {8, "\x1b\x1b", "\\x1B\xe2\x80\xa6"},
+    };
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        char shown[16];
+        memset(shown, '#', sizeof shown);
+        sv_message_clean(shown, cuts[i].capacity, cuts[i].text);
+        ck_assert_str_eq(shown, cuts[i].shown);
+        ck_assert_int_eq(shown[cuts[i].capacity], '#');
+    }
+}
+END_TEST
+
+/* Every byte of every position of a long text with characters of all lengths. */
+START_TEST(test_messages_are_utf8_for_any_bytes)
+{
+    uint64_t state = 3;
+    for (int round = 0; round < 20000; round++) {
+        char text[40], shown[24];
+        for (size_t i = 0; i + 1 < sizeof text; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            text[i] = (char)(state >> 56 ? state >> 56 : 1);
+        }
+        text[sizeof text - 1] = '\0';
+        sv_message_clean(shown, sizeof shown, text);
+        ck_assert(sv_utf8_valid(shown));
+        for (const char *c = shown; *c; c++)
+            ck_assert((unsigned char)*c >= 0x20 && *c != 0x7f);
+    }
+}
+END_TEST
+
+START_TEST(test_every_failing_call_is_covered)
+{
+    svit_error err = {.struct_size = sizeof err};
+    char message[2000];
+    memset(message, 0xc3, sizeof message);
+    message[sizeof message - 1] = '\0';
+    svit_error_set(&err, SVIT_E_IO, message);
+    ck_assert(sv_utf8_valid(err.message));
+    ck_assert_uint_le(strlen(err.message), sizeof err.message - 1);
+
+    char name[80] = "a name that is cut at its 64th byte, which is in the middle of \xe2\x82\xac";
+    svit_model_config config;
+    snprintf(message, sizeof message, "{\"%s\":1}", name);
+    ck_assert_int_eq(svit_model_config_from_json(&config, sizeof config, message, &err),
+                     SVIT_E_ARGUMENT);
+    ck_assert(sv_utf8_valid(err.message));
+    ck_assert_ptr_nonnull(strstr(err.message, "middle of \xe2\x80\xa6'"));
+    ck_assert_int_eq(
+        svit_model_config_from_json(&config, sizeof config, "{\"\\u001b[2J\":1}", &err),
+        SVIT_E_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(err.message, "'\\x1B[2J'"));
+
+    ck_assert_int_eq(svit_training_preset("no\x1b\n\xc3", NULL, 0, NULL, 0, NULL, 0, &err),
+                     SVIT_E_ARGUMENT);
+    ck_assert(sv_utf8_valid(err.message));
+    ck_assert_ptr_null(strchr(err.message, '\x1b'));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("messages");
+    TCase *c = tcase_create("messages");
+    tcase_add_loop_test(c, test_messages_are_cleaned, 0, sizeof cases / sizeof *cases);
+    tcase_add_test(c, test_what_does_not_fit_is_cut_between_characters);
+    tcase_add_test(c, test_messages_are_utf8_for_any_bytes);
+    tcase_add_test(c, test_every_failing_call_is_covered);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

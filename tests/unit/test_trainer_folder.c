@@ -1,0 +1,389 @@
+/* The folder of a run: who may have it, and what becomes of a run that is in it. */
+#include "test_trainer_support.h"
+
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define EXTRA "other.safetensors" /* a file that is no run's */
+
+static const char *const FILES[] = {"checkpoint.safetensors", "best.safetensors", "history.csv",
+                                    "run.json"};
+enum { FILE_COUNT = sizeof FILES / sizeof *FILES };
+
+/* What the trainer's files were at some moment. */
+typedef struct snapshot {
+    char *data[FILE_COUNT];
+    size_t bytes[FILE_COUNT];
+} snapshot;
+
+static snapshot snapshot_take(void)
+{
+    snapshot all = {0};
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        if (access(fit_path(&folder, FILES[i]), F_OK) == 0)
+            all.data[i] = fit_read(fit_path(&folder, FILES[i]), &all.bytes[i]);
+    return all;
+}
+
+static void snapshot_put(const snapshot *all)
+{
+    for (size_t i = 0; i < FILE_COUNT; i++) {
+        unlink(fit_path(&folder, FILES[i]));
+        if (all->data[i])
+            fit_write(fit_path(&folder, FILES[i]), all->data[i], all->bytes[i]);
+    }
+}
+
+static int snapshot_same(const snapshot *a, const snapshot *b, size_t i)
+{
+    return !a->data[i] == !b->data[i] && a->bytes[i] == b->bytes[i] &&
+           (!a->data[i] || memcmp(a->data[i], b->data[i], a->bytes[i]) == 0);
+}
+
+static void snapshot_free(snapshot *all)
+{
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        free(all->data[i]);
+}
+
+static int has(const char *name)
+{
+    return access(fit_path(&folder, name), F_OK) == 0;
+}
+
+static svit_status create(svit_trainer **out, svit_model *model, const plan *p, svit_error *err)
+{
+    return svit_trainer_create(out, context, model, training, validation, &p->trainer,
+                               &p->optimizer, &p->pipeline, err);
+}
+
+static void steps(svit_trainer *trainer, int count)
+{
+    svit_trainer_event event;
+    for (int i = 0; i < count; i++)
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+}
+
+/* Leaves a run with all its files, in the middle of its second epoch. */
+static void leave_run(plan p)
+{
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    p.trainer.description = "{\"run\": \"old\"}";
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    steps(trainer, STEPS + 2);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        ck_assert_msg(has(FILES[i]), "%s is missing", FILES[i]);
+}
+
+START_TEST(test_a_used_folder_is_refused_by_default_and_stays)
+{
+    plan p = plan_make(2);
+    svit_trainer *trainer = NULL;
+    leave_run(p);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    FAILS(create(&trainer, model, &p, err), SVIT_E_STATE, folder.path);
+    FAILS(create(&trainer, model, &p, err), SVIT_E_STATE,
+          "holds a run (checkpoint.safetensors, 1 epochs done)");
+    FAILS(create(&trainer, model, &p, err), SVIT_E_STATE, "SVIT_EXISTING_RESUME to go on");
+    FAILS(create(&trainer, model, &p, err), SVIT_E_STATE, "SVIT_EXISTING_OVERWRITE to replace");
+    svit_pipeline_config pipeline;
+    FAILS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err), SVIT_E_STATE, "");
+    for (size_t i = 0; i < FILE_COUNT; i++) {
+        for (size_t k = 0; k < FILE_COUNT; k++)
+            unlink(fit_path(&folder, FILES[k]));
+        fit_write(fit_path(&folder, FILES[i]), "x", 1);
+        FAILS(create(&trainer, model, &p, err), SVIT_E_STATE, FILES[i]);
+    }
+    unlink(fit_path(&folder, FILES[FILE_COUNT - 1]));
+    fit_write(fit_path(&folder, EXTRA), "x", 1);
+    WORKS(create(&trainer, model, &p, err));
+    svit_trainer_free(trainer);
+    p.trainer.existing = 3;
+    FAILS(create(&trainer, model, &p, err), SVIT_E_ARGUMENT, "existing is 3; it is 0..2");
+    svit_model_free(model);
+}
+END_TEST
+
+START_TEST(test_the_folder_is_made_last_and_one_trainer_has_it)
+{
+    char deep[128], upper[128];
+    snprintf(upper, sizeof upper, "%s/a", folder.path);
+    snprintf(deep, sizeof deep, "%s/a/b", folder.path);
+    plan p = plan_make(1), wrong;
+    p.trainer.folder = deep;
+    wrong = p;
+    wrong.pipeline.output_height = 4;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = NULL, *second = NULL;
+    FAILS(create(&trainer, model, &wrong, err), SVIT_E_ARGUMENT, "4 x 8");
+    wrong = p;
+    wrong.trainer.description = "\xc3(";
+    FAILS(create(&trainer, model, &wrong, err), SVIT_E_ARGUMENT, "description is not UTF-8");
+    ck_assert_int_ne(access(upper, F_OK), 0);
+    WORKS(create(&trainer, model, &p, err));
+    ck_assert_int_eq(access(deep, F_OK), 0);
+    for (int existing = 0; existing <= SVIT_EXISTING_OVERWRITE; existing++) {
+        plan other = p;
+        other.trainer.existing = existing;
+        FAILS(create(&second, model, &other, err), SVIT_E_STATE, "is in use by another process");
+    }
+    svit_trainer_free(trainer);
+    ck_assert_int_ne(access(upper, F_OK), 0);
+    svit_model_free(model);
+}
+END_TEST
+
+START_TEST(test_a_run_that_is_to_go_on_is_resumed_before_its_first_step)
+{
+    plan p = plan_make(2);
+    leave_run(p);
+    snapshot before = snapshot_take();
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    svit_trainer_event event;
+    FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_STATE,
+          "svit_trainer_resume comes before the first step");
+    FAILS(svit_trainer_run(trainer, NULL, NULL, err), SVIT_E_STATE, "svit_trainer_resume");
+    FAILS(svit_trainer_checkpoint(trainer, err), SVIT_E_STATE, "svit_trainer_resume");
+    snapshot after = snapshot_take();
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        ck_assert_msg(snapshot_same(&before, &after, i), "%s has changed", FILES[i]);
+    WORKS(svit_trainer_resume(trainer, err));
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    snapshot_free(&before);
+    snapshot_free(&after);
+}
+END_TEST
+
+/* Within the first epoch, or where its end brings the first checkpoint. */
+START_TEST(test_an_overwritten_run_is_whole_until_the_first_checkpoint)
+{
+    plan p = plan_make(2);
+    leave_run(p);
+    fit_write(fit_path(&folder, EXTRA), "x", 1);
+    snapshot old = snapshot_take();
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    p.trainer.description = _i ? NULL : "{\"run\": \"new\"}";
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_STATE, "SVIT_EXISTING_OVERWRITE");
+    steps(trainer, STEPS);
+    snapshot same = snapshot_take();
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        ck_assert_msg(snapshot_same(&old, &same, i), "%s has changed", FILES[i]);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    ck_assert_int_eq(has("best.safetensors"), 0);
+    ck_assert_int_eq(has("history.csv"), 0);
+    ck_assert_int_eq(has("run.json"), !_i);
+    snapshot now = snapshot_take();
+    ck_assert_int_eq(snapshot_same(&old, &now, 0), 0);
+    if (!_i)
+        ck_assert_str_eq(now.data[3], "{\"run\": \"new\"}");
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    ck_assert_int_eq(has("best.safetensors"), 1);
+    ck_assert_int_eq(has("history.csv"), 1);
+    ck_assert_int_eq(has(EXTRA), 1);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    snapshot_free(&old);
+    snapshot_free(&same);
+    snapshot_free(&now);
+}
+END_TEST
+
+static void check_description(const char *wanted)
+{
+    svit_checkpoint *checkpoint = NULL;
+    WORKS(svit_checkpoint_open(&checkpoint, context, fit_path(&folder, FILES[0]), err));
+    const char *found = svit_checkpoint_value(checkpoint, "trainer.description");
+    ck_assert_msg(wanted ? found && strcmp(found, wanted) == 0 : !found, "it is %s", found);
+    svit_checkpoint_free(checkpoint);
+}
+
+START_TEST(test_the_description_is_in_each_checkpoint_and_in_the_folder)
+{
+    static const char TEXT[] = "{\"n\\u00e4me\": \"\xc3\xa4 \\\" \xf0\x9f\x90\x88\",\n \"x\": 1}";
+    plan p = plan_make(2);
+    p.trainer.description = TEXT;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    steps(trainer, 1);
+    ck_assert_int_eq(has("run.json"), 0);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    check_description(TEXT);
+    char *file = fit_read(fit_path(&folder, "run.json"), NULL);
+    ck_assert_str_eq(file, TEXT);
+    free(file);
+    svit_trainer_free(trainer);
+
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    p.trainer.description = NULL;
+    trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    steps(trainer, STEPS);
+    check_description(TEXT);
+    svit_trainer_free(trainer);
+
+    p.trainer.description = "another";
+    trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    check_description("another");
+    svit_trainer_free(trainer);
+
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    p.trainer.description = NULL;
+    trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    check_description(NULL);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
+/* The process ends before its file operation number `operations_left`, counted down to 0. */
+static int operations_left;
+
+int __real_rename(const char *from, const char *to);
+int __real_unlink(const char *path);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_unlink(const char *path);
+
+static void count_operation(void)
+{
+    if (operations_left && --operations_left == 0)
+        _exit(9);
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+    count_operation();
+    return __real_rename(from, to);
+}
+
+int __wrap_unlink(const char *path)
+{
+    count_operation();
+    return __real_unlink(path);
+}
+
+static svit_dataset *dataset_of(svit_context *of)
+{
+    svit_dataset *dataset = NULL;
+    WORKS(svit_dataset_memory(&dataset, of, pictures, labels, SAMPLES, SIDE, SIDE, CLASSES, err));
+    return dataset;
+}
+
+/* Replaces the run, in a process of its own; true where it came to the end. */
+static int overwrite_until(const plan *p, int operations)
+{
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        svit_context *own = fit_context(1);
+        context = own;
+        training = dataset_of(own);
+        WORKS(svit_dataset_slice(&validation, training, 0, VALIDATION, err));
+        svit_trainer *trainer = open_trainer(fit_model(own, CLASSES, 1), p, validation);
+        operations_left = operations;
+        svit_status status = svit_trainer_run(trainer, NULL, NULL, NULL);
+        _exit(status == SVIT_OK ? 0 : 1);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && (WEXITSTATUS(status) == 9 || WEXITSTATUS(status) == 0));
+    return WEXITSTATUS(status) == 0;
+}
+
+/* Whether the run of that plan can be resumed; it then ends as `whole` did. */
+static int goes_on(const plan *p, const svit_model *whole, int operations)
+{
+    plan own = *p;
+    own.trainer.existing = SVIT_EXISTING_RESUME;
+    svit_model *model = fit_model(context, CLASSES, 99);
+    svit_trainer *trainer = open_trainer(model, &own, validation);
+    int resumed = svit_trainer_resume(trainer, NULL) == SVIT_OK;
+    if (resumed) {
+        WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+        ck_assert_msg(fit_same(model, whole), "killed before operation %d", operations);
+    }
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    return resumed;
+}
+
+static svit_model *run_whole(plan p)
+{
+    svit_model *model = fit_model(context, CLASSES, 1);
+    p.trainer.folder = NULL;
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    svit_trainer_free(trainer);
+    return model;
+}
+
+/* The new run has checkpoints at the end of epochs alone, or after every step. */
+START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two)
+{
+    plan old = plan_make(3), new;
+    old.trainer.keep = SVIT_KEEP_BEST;
+    new = old;
+    new.trainer.seed = 4;
+    new.trainer.epochs = 2;
+    new.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    new.trainer.description = "{\"run\": \"new\"}";
+    new.trainer.checkpoint_seconds = _i ? 1e-9 : 0;
+    svit_model *old_whole = run_whole(old), *new_whole = run_whole(new);
+    leave_run(old);
+    snapshot before = snapshot_take();
+    int survived[2] = {0, 0}, finished = 0;
+    for (int n = 1; !finished; n++) {
+        snapshot_put(&before);
+        finished = overwrite_until(&new, n);
+        snapshot left = snapshot_take();
+        int new_goes_on = goes_on(&new, new_whole, n);
+        if (new_goes_on)
+            snapshot_put(&left);
+        int old_goes_on = goes_on(&old, old_whole, n);
+        ck_assert_msg(old_goes_on != new_goes_on, "before operation %d: old %d, new %d", n,
+                      old_goes_on, new_goes_on);
+        if (old_goes_on)
+            for (size_t i = 0; i < FILE_COUNT; i++)
+                ck_assert_msg(snapshot_same(&before, &left, i), "operation %d: %s", n, FILES[i]);
+        survived[new_goes_on]++;
+        snapshot_free(&left);
+    }
+    ck_assert_int_ge(survived[0], 1);
+    ck_assert_int_ge(survived[1], 6);
+    snapshot_free(&before);
+    svit_model_free(old_whole);
+    svit_model_free(new_whole);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("trainer_folder");
+    TCase *c = tcase_create("trainer_folder");
+    tcase_set_timeout(c, 240);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_a_used_folder_is_refused_by_default_and_stays);
+    tcase_add_test(c, test_the_folder_is_made_last_and_one_trainer_has_it);
+    tcase_add_test(c, test_a_run_that_is_to_go_on_is_resumed_before_its_first_step);
+    tcase_add_loop_test(c, test_an_overwritten_run_is_whole_until_the_first_checkpoint, 0, 2);
+    tcase_add_test(c, test_the_description_is_in_each_checkpoint_and_in_the_folder);
+    tcase_add_loop_test(
+        c, test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two, 0, 2);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)
