@@ -5,7 +5,7 @@
 #include "base/context.h"
 #include "base/real.h"
 #include "tensor/arena.h"
-#include "tensor/map.h"
+#include "tensor/shape.h"
 
 typedef struct sv_layer sv_layer;
 struct sv_gemm;

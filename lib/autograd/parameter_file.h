@@ -4,7 +4,7 @@
 #define SV_PARAMETER_FILE_H
 
 #include "autograd/parameter.h"
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 
 typedef struct sv_parameter_array {
     const char *prefix; /* "" for the weights; at most 63 bytes */

@@ -4,7 +4,7 @@
 
 #include "kernels/isa.h"
 #include "kernels/kernels.h"
-#include "kernels/vector.h"
+#include "kernels/simd.h"
 
 /* The words of a token's row, a bit of each of which is its own; NULL without dropout. */
 SV_INLINE const uint32_t *mask_words(sv_dropped dropped, size_t token, size_t stride)

@@ -7,7 +7,7 @@
 #ifndef SV_NORMAL_H
 #define SV_NORMAL_H
 
-#include "kernels/vector.h"
+#include "kernels/simd.h"
 
 #ifdef SV_DOUBLE
 #include "kernels/normal_exact.h"

@@ -2,7 +2,7 @@
 #ifndef SV_NORMAL_EXACT_H
 #define SV_NORMAL_EXACT_H
 
-#include "kernels/vector.h"
+#include "kernels/simd.h"
 
 #include <math.h>
 

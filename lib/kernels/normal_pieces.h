@@ -3,7 +3,7 @@
 #ifndef SV_NORMAL_PIECES_H
 #define SV_NORMAL_PIECES_H
 
-#include "kernels/vector.h"
+#include "kernels/simd.h"
 
 enum { PIECES = 16 };
 #define PIECES_A_UNIT 2.5f

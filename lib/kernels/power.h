@@ -2,7 +2,7 @@
 #ifndef SV_POWER_H
 #define SV_POWER_H
 
-#include "kernels/vector.h"
+#include "kernels/simd.h"
 
 #ifdef SV_DOUBLE
 

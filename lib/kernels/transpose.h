@@ -3,7 +3,7 @@
 #ifndef SV_TRANSPOSE_H
 #define SV_TRANSPOSE_H
 
-#include "kernels/vector.h"
+#include "kernels/simd.h"
 
 /* What comes to lane j: where its number has the bit h a lane of b, else one of a. */
 #define SV_FIRST(j, h) ((j) & (h) ? SV_LANES + (j) - (h) : (j))

@@ -4,7 +4,7 @@
 
 #include "autograd/layer.h"
 #include "autograd/parameter.h"
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 
 /* A weight [out, in] and a bias [out], at `weight` and `bias` in the flat arrays; bias
  * SV_NO_PARAMETER: none. Or of the layer's own making, wherever that has put them. */

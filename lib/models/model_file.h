@@ -2,7 +2,7 @@
 #ifndef SV_MODEL_FILE_H
 #define SV_MODEL_FILE_H
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 #include "models/model.h"
 
 /* Puts the members of a model's metadata into an object that is open. */

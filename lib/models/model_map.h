@@ -2,7 +2,7 @@
 #ifndef SV_MODEL_MAP_H
 #define SV_MODEL_MAP_H
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 #include "models/model.h"
 
 /* Lets the weights of a model without any lie in the file's own pages. Where that cannot be, or a

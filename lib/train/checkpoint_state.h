@@ -2,7 +2,7 @@
 #ifndef SV_CHECKPOINT_STATE_H
 #define SV_CHECKPOINT_STATE_H
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 #include "train/optimizer_handle.h"
 #include "train/session.h"
 

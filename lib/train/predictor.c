@@ -1,7 +1,7 @@
 /* Predictors: pictures in, probabilities out. */
 #include "base/config.h"
 #include "base/size.h"
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 #include "train/session.h"
 
 #include <shiftvit/loss.h>

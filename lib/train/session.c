@@ -1,7 +1,7 @@
 /* Sessions: all memory is planned and taken at creation. */
 #include "train/session.h"
 
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 
 #include <string.h>
 

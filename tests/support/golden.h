@@ -2,7 +2,7 @@
 #ifndef TEST_GOLDEN_H
 #define TEST_GOLDEN_H
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 
 #include <shiftvit/shiftvit.h>
 

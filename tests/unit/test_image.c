@@ -2,7 +2,7 @@
  * numbers. */
 #include "test_data_support.h"
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 
 #include <shiftvit/image.h>
 

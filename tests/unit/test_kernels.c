@@ -3,7 +3,7 @@
 #include "suite.h"
 
 #include "base/random.h"
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 
 #include <shiftvit/image.h>
 #include <shiftvit/model.h>

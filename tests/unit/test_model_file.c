@@ -1,7 +1,7 @@
 /* Files of a model: what is saved loads, what does not fit is refused by name. */
 #include "test_parameters_support.h"
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 
 static void check_same_config(const svit_model *model, const svit_model *back)
 {

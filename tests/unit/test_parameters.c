@@ -3,7 +3,7 @@
 
 #include "golden.h"
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 
 START_TEST(test_names_and_shapes_are_those_of_the_papers_files)
 {

@@ -4,7 +4,7 @@
 
 #include "suite.h"
 
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* safetensors files: what is read back is what was written, and no header is believed. */
 #include "fit.h"
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * same image, in its own aspect ratio. */
 #include "test_data_support.h"
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 
 #include <shiftvit/image.h>
 #include <shiftvit/loader.h>

@@ -1,5 +1,5 @@
 /* Writes safetensors files: the header is made whole first, then the tensors follow one by one. */
-#include "interop/safetensors_header.h"
+#include "io/safetensors_header.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Reads safetensors files: the header once, at opening, then tensors where they are wanted. */
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 
-#include "interop/file_kind.h"
-#include "interop/safetensors_header.h"
+#include "io/file_kind.h"
+#include "io/safetensors_header.h"
 
 #include <assert.h>
 #include <stdlib.h>

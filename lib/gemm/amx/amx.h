@@ -4,7 +4,7 @@
 #ifndef SV_AMX_H
 #define SV_AMX_H
 
-#include "kernels/unit.h"
+#include "gemm/avx512/unit.h"
 
 /* palette 1: tiles of so many rows and bytes a row */
 typedef struct tile_config {

@@ -1,6 +1,6 @@
 /* The library's own tiles as providers: a packed right-hand side keeps its numbers as they are, or
  * narrower. */
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 
 /* Where the panels of the group from column `first` on lie. */
 static char *group_panels(sv_number_type type, const sv_kernels *kernels, const sv_operand *b,

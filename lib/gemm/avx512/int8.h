@@ -9,7 +9,7 @@
 #ifndef SV_INT8_H
 #define SV_INT8_H
 
-#include "kernels/unit.h"
+#include "gemm/avx512/unit.h"
 
 /* Numbers of k in a unit and in a cut. A left-hand side of 32 rows and one cut takes 32 KiB; a sum
  * of a cut is below 255 * 127 * 1024 < 2^25, so it cannot overflow. */

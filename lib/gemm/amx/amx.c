@@ -1,7 +1,7 @@
 /* Products of bfloat16 units on the matrix unit. It works beside the vector units: while it sums,
  * they make the next units of a left-hand side of several parts. */
-#include "kernels/amx.h"
-#include "kernels/bf16_product.h"
+#include "gemm/amx/amx.h"
+#include "gemm/avx512/bf16_backend_impl.h"
 
 SV_INLINE void load_sums(const bf16_block *block, const int two_rows, const int two_columns)
 {

@@ -1,6 +1,6 @@
 /* A weight gradient by any provider: of one that packs, the right-hand side in parts that stay in
  * cache. And what providers share that leave a part of the work to others. */
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 
 #include <string.h>
 

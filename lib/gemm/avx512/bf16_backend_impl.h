@@ -4,8 +4,8 @@
 #ifndef SV_BF16_PRODUCT_H
 #define SV_BF16_PRODUCT_H
 
-#include "kernels/bf16.h"
-#include "kernels/gemm.h"
+#include "gemm/avx512/bf16.h"
+#include "gemm/gemm.h"
 
 /* Units of a left-hand side, of all parts, made at once: with those of 32 rows they take 18 KiB, so
  * that those at work stay in the first cache beside those that are made for the next rows. */

@@ -7,8 +7,8 @@
 #ifndef SV_DOT_PRODUCT_H
 #define SV_DOT_PRODUCT_H
 
-#include "kernels/gemm.h"
-#include "kernels/tile_gaps.h"
+#include "gemm/gemm.h"
+#include "gemm/tile/tile_zero_skipping_impl.h"
 
 /* Lanes of a left-hand side that are made at once, in 72 KiB: so few that they stay in the second
  * cache beside a part of a panel. What a kind makes of rows up to a whole vector of them. And their

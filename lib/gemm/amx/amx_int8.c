@@ -1,6 +1,6 @@
 /* Products of units of bytes on the matrix unit. */
-#include "kernels/amx.h"
-#include "kernels/int8_product.h"
+#include "gemm/amx/amx.h"
+#include "gemm/avx512/int8_backend_impl.h"
 
 SV_INLINE void add_steps(int32_t *sums, const unit_rows *left, const unit_rows *first,
                          const unit_rows *second, size_t steps, const int two_rows)

@@ -1,7 +1,7 @@
 /* Products in bfloat16 by the vector unit's dot products of pairs. Where the rows of a side lie
  * along memory, no number changes its lane. */
-#include "kernels/bf16.h"
-#include "kernels/dot_product.h"
+#include "gemm/avx512/bf16.h"
+#include "gemm/avx512/dot_backend_impl.h"
 
 enum { PAIR = 2, CUT_PAIRS = 192 };
 

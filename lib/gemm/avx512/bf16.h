@@ -11,7 +11,7 @@
 #ifndef SV_BF16_H
 #define SV_BF16_H
 
-#include "kernels/unit.h"
+#include "gemm/avx512/unit.h"
 
 enum { UNIT_DEPTH = 2 * UNIT, PARTS_MOST = 3 };
 

@@ -2,7 +2,7 @@
 #include "base/context.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 
 #include <shiftvit/session.h>
 

@@ -3,7 +3,7 @@
  * accumulators stay in registers. Goto, van de Geijn 2008. A panel's numbers may be narrower than
  * those they are multiplied with: they are widened in registers, which costs little where the time
  * goes into reading them. */
-#include "kernels/tile_gaps.h"
+#include "gemm/tile/tile_zero_skipping_impl.h"
 
 enum {
     /* Rows of a panel used at once, a function of the CPU alone, since sums are cut by it: the

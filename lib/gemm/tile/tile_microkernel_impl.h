@@ -3,7 +3,7 @@
 #ifndef SV_TILE_BLOCK_H
 #define SV_TILE_BLOCK_H
 
-#include "kernels/tile_panel.h"
+#include "gemm/tile/tile_panel.h"
 
 /* The rows that a panel of 1 to 4 vectors is multiplied with at once. */
 enum {

@@ -1,5 +1,5 @@
 /* Tells files by their first bytes. */
-#include "interop/file_kind.h"
+#include "io/file_kind.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Products of bytes by the vector unit's dot products of four. The sums are exact, so their bits
  * are those of the matrix unit. */
 #define SV_WHOLE_SUMS
-#include "kernels/dot_product.h"
-#include "kernels/int8.h"
+#include "gemm/avx512/dot_backend_impl.h"
+#include "gemm/avx512/int8.h"
 
 enum { QUAD = 4 };
 

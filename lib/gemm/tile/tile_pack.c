@@ -1,5 +1,5 @@
 /* Packing the right-hand side of a product by tiles, its numbers as they are or narrower. */
-#include "kernels/tile_panel.h"
+#include "gemm/tile/tile_panel.h"
 #include "kernels/transpose.h"
 
 #include <math.h>

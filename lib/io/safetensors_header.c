@@ -1,5 +1,5 @@
 /* Checks a safetensors header: everything that a lying file could say about its tensors. */
-#include "interop/safetensors_header.h"
+#include "io/safetensors_header.h"
 
 #include "base/size.h"
 

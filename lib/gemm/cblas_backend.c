@@ -1,5 +1,5 @@
 /* CBLAS as a provider: the one file that includes cblas.h. */
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 
 #include <cblas.h>
 

@@ -3,7 +3,7 @@
 #ifndef SV_SAFETENSORS_HEADER_H
 #define SV_SAFETENSORS_HEADER_H
 
-#include "interop/safetensors.h"
+#include "io/safetensors.h"
 
 /* The longest header that is read, as the format's own library limits it. */
 #define SV_SAFETENSORS_HEADER_LIMIT ((uint64_t)100 * 1000 * 1000)

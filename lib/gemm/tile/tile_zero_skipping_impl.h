@@ -4,7 +4,7 @@
 #ifndef SV_TILE_GAPS_H
 #define SV_TILE_GAPS_H
 
-#include "kernels/tile_block.h"
+#include "gemm/tile/tile_microkernel_impl.h"
 
 /* Images whose rows of a place make a block; and spans that gaps leave of k, at most. */
 enum { GAPPED_IMAGES = 8, SPANS = SV_GAPS_GROUPS + 1 };
