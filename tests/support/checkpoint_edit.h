@@ -39,6 +39,7 @@ static inline void checkpoint_edit(const char *path, const char *key, size_t fro
     char *header = strndup(data + sizeof size, size), *at = edit_find(header, key);
     size_t end = from ? from + strlen(value) : strcspn(at, "\"");
     char *edited = malloc(size + strlen(value) + 1);
+    ck_assert_ptr_nonnull(edited);
     sprintf(edited, "%.*s%s%s", (int)(at + from - header), header, value, at + end);
     edit_write(path, data, bytes, edited);
     free(edited);

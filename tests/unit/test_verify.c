@@ -155,7 +155,8 @@ static int32_t name_fifo(size_t index, svit_status status, const char *message, 
     ++*calls;
     ck_assert_uint_eq(index, 1);
     ck_assert_int_eq(status, SVIT_E_IO);
-    ck_assert_msg(strstr(message, "/a/b.jpg' is a FIFO; a regular file is needed") != NULL, "%s", message);
+    ck_assert_msg(strstr(message, "/a/b.jpg' is a FIFO; a regular file is needed") != NULL, "%s",
+                  message);
     return 0;
 }
 
