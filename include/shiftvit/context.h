@@ -2,6 +2,7 @@
 #ifndef SHIFTVIT_CONTEXT_H
 #define SHIFTVIT_CONTEXT_H
 
+#include <shiftvit/allocator.h>
 #include <shiftvit/status.h>
 
 #ifdef __cplusplus
@@ -13,11 +14,6 @@ extern "C" {
  * handles made from it can be freed, and calls that need its workers, or threads or locks of such
  * a handle, return SVIT_E_STATE (docs/threading.md). */
 typedef struct svit_context svit_context;
-
-/* `alignment` is a power of two, 64 at the most; NULL says that there is no memory. Both functions
- * may be called from any thread. `bytes` at release is what was asked for. */
-typedef void *(*svit_allocate_function)(void *user, size_t bytes, size_t alignment);
-typedef void (*svit_release_function)(void *user, void *memory, size_t bytes);
 
 enum { SVIT_LOG_INFO = 0, SVIT_LOG_WARNING = 1 };
 
@@ -91,15 +87,6 @@ SVIT_API void svit_context_release(svit_context *context, void *memory, size_t b
 
 /* Sends a message to the context's log sink; nothing where there is none. */
 SVIT_API void svit_context_log(const svit_context *context, int32_t level, const char *message);
-
-/* Writes a file so that a reader, or a machine that loses power, sees either the old contents or
- * the new, never a part: temporary file in the same folder, flushed, renamed, folder flushed. The
- * new file has the permissions of the old one. Several threads and processes may write one path:
- * the last to finish wins. SVIT_E_IO names the path and the system's reason; the old file is then
- * untouched, unless the message says that the new file is in place and only the folder could not
- * be flushed. Any thread. */
-SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
-                                       svit_error *err);
 
 /* A folder that one handle, of one process, has to itself among all who claim it: a lock on the
  * file `.lock` in it, which ends with the process, however that ends, and which children by fork

@@ -3,6 +3,7 @@
 #define SHIFTVIT_MODEL_H
 
 #include <shiftvit/context.h>
+#include <shiftvit/image.h>
 #include <shiftvit/pipeline.h>
 
 #ifdef __cplusplus
@@ -48,10 +49,6 @@ enum {
 enum {
     SVIT_TOKENIZER_PATCH = 0, /* patches, then a linear layer */
     SVIT_TOKENIZER_SPT = 1    /* shifted patch tokenization (Lee, Lee, Song 2021); any patch size */
-};
-enum {
-    SVIT_SPT_SEED = 0, /* copies: original, left-up, left-down, right-up, right-down */
-    SVIT_SPT_PAPER = 1 /* copies: original, right-down, left-down, right-up, left-up */
 };
 enum {
     SVIT_ATTENTION_GLOBAL = 0, /* scores divided by sqrt(head_dim) */
@@ -103,7 +100,7 @@ typedef struct svit_model_config {
     uint32_t head_dim;      /* 1..65536; heads * head_dim is at most 65536 */
     uint32_t mlp_dim;       /* hidden channels of a layer's MLP, 1..1048576 */
     int32_t tokenizer;      /* SVIT_TOKENIZER_* */
-    int32_t spt_order;      /* SVIT_SPT_* */
+    int32_t spt_order;      /* SVIT_SPT_* of image.h */
     int32_t attention;      /* SVIT_ATTENTION_* */
     int32_t temperature;    /* SVIT_TEMPERATURE_*, of SVIT_ATTENTION_LSA */
     int32_t qkv_bias;       /* 1: queries, keys and values have biases */

@@ -2,9 +2,11 @@
 #ifndef SHIFTVIT_SHIFTVIT_H
 #define SHIFTVIT_SHIFTVIT_H
 
+#include <shiftvit/allocator.h>
 #include <shiftvit/checkpoint.h>
 #include <shiftvit/context.h>
 #include <shiftvit/dataset.h>
+#include <shiftvit/file.h>
 #include <shiftvit/image.h>
 #include <shiftvit/loader.h>
 #include <shiftvit/loss.h>

@@ -2,8 +2,8 @@
 #ifndef SV_LAYER_H
 #define SV_LAYER_H
 
-#include "base/context.h"
 #include "base/real.h"
+#include "context/context.h"
 #include "tensor/arena.h"
 #include "tensor/shape.h"
 

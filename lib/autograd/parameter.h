@@ -4,8 +4,8 @@
 #ifndef SV_PARAMETER_H
 #define SV_PARAMETER_H
 
-#include "base/context.h"
 #include "base/real.h"
+#include "context/context.h"
 
 /* What a parameter is, for weight decay and for initial weights. */
 typedef enum sv_parameter_role {

@@ -1,6 +1,8 @@
 /* The one file that opens, writes, renames and lists files. */
 #include "base/file.h"
 
+#include <shiftvit/file.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,8 @@
 #ifndef SV_MEMORY_H
 #define SV_MEMORY_H
 
-#include <shiftvit/context.h>
+#include <shiftvit/allocator.h>
+#include <shiftvit/status.h>
 
 enum { SV_ALIGNMENT = 64 };
 

@@ -3,8 +3,8 @@
  * one output row mixes. */
 #include "data/antialias.h"
 
-#include "base/context.h"
 #include "base/size.h"
+#include "context/context.h"
 #include "data/checks.h"
 
 #include <shiftvit/image.h>

@@ -3,8 +3,8 @@
 #ifndef SV_DATASET_TABLE_H
 #define SV_DATASET_TABLE_H
 
-#include "base/context.h"
 #include "base/status.h"
+#include "context/context.h"
 
 #include <shiftvit/dataset.h>
 

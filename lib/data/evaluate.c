@@ -1,8 +1,8 @@
 /* The evaluation pipeline for callers: pictures are tasks of the context's workers. */
 #include <shiftvit/pipeline.h>
 
-#include "base/context.h"
 #include "base/size.h"
+#include "context/context.h"
 #include "data/checks.h"
 #include "data/pipeline_config.h"
 #include "data/pipeline_plan.h"

@@ -1,8 +1,9 @@
 /* Picture handles: files and memory in, PNG files out. */
+#include <shiftvit/file.h>
 #include <shiftvit/image.h>
 
-#include "base/context.h"
 #include "base/file.h"
+#include "context/context.h"
 #include "data/checks.h"
 #include "data/codec.h"
 #include "data/picture_file.h"

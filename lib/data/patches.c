@@ -1,7 +1,6 @@
 /* Patches of a picture, plain and shifted: what the tokenizers of ViT and SL-ViT see, for callers
  * who want to look at it. Models have a faster path of their own. */
 #include <shiftvit/image.h>
-#include <shiftvit/model.h>
 
 #include "data/checks.h"
 

@@ -1,7 +1,7 @@
 /* The source step of pipelines and folders. */
 #include "data/source.h"
 
-#include "base/context.h"
+#include "context/context.h"
 #include "data/antialias.h"
 #include "data/checks.h"
 #include "data/pipeline_config.h"

@@ -3,9 +3,9 @@
 #ifndef SV_GEMM_H
 #define SV_GEMM_H
 
+#include "base/size.h"
+#include "base/status.h"
 #include "kernels/kernels.h"
-
-#include <shiftvit/context.h>
 
 /* A right-hand side b[k,n] that many products share: element (p, j) at b[p * row + j * column], one
  * of row and column being 1. */
@@ -82,16 +82,6 @@ static inline size_t sv_gemm_group(const sv_operand *b)
     return b->group ? b->group : b->n;
 }
 
-static inline size_t sv_at_most(size_t count, size_t most)
-{
-    return count < most ? count : most;
-}
-
-static inline size_t sv_at_least(size_t count, size_t least)
-{
-    return count > least ? count : least;
-}
-
 /* packed_bytes and pack of a provider that reads b in place. */
 size_t sv_gemm_no_bytes(const sv_kernels *kernels, size_t k, size_t n);
 void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand);
@@ -127,9 +117,20 @@ extern const sv_gemm sv_gemm_amx_int8_few; /* of a few images */
 extern const sv_gemm sv_gemm_vnni_int8; /* the same on the vector units, the same bits */
 #endif
 
-/* The providers of a session's products: in float32 (the context's), in bfloat16 or, to infer, with
- * weights in bytes. `few`: of a session that infers a few images only. */
-const sv_gemm *sv_gemm_for(const svit_context *context, int32_t compute, int few);
+/* The backends of float32 that a caller names, NULL: the best for the CPU; `few` is for few rows.
+ * SVIT_E_ARGUMENT: the name is unknown; SVIT_E_UNSUPPORTED: this build, this CPU or this system
+ * does not run it. */
+svit_status sv_gemm_find(const sv_gemm **many, const sv_gemm **few, const char *name, sv_isa isa,
+                         svit_error *err);
+
+/* The names of the backends of float32 that run here, by number; NULL past the end. */
+const char *sv_gemm_name(size_t index, sv_isa isa);
+
+#ifndef SV_DOUBLE
+/* The backends in bfloat16, and in int8 to infer; `few`: of a session that infers few images. */
+const sv_gemm *sv_gemm_bf16(sv_isa isa, int few);
+const sv_gemm *sv_gemm_int8(sv_isa isa, int few);
+#endif
 
 /* What the CBLAS says of itself, and the core it runs as; "" where it does not tell. */
 const char *sv_blas_description(void);

@@ -1,5 +1,5 @@
 /* Patches: what a convolution with kernel = stride reads, laid out as rows of a matrix. */
-#include "gemm/gemm.h"
+#include "base/size.h"
 #include "kernels/local.h"
 
 /* Where a patch's line y meets the map: the first pixel and the number of those that exist. */

@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "base/real.h"
+#include "kernels/kernel_list.h"
 
 #include <stdint.h>
 
@@ -117,105 +118,11 @@ typedef struct sv_head_sum {
     size_t heads, tokens, rows, c;
 } sv_head_sum;
 
-/* How the numbers of a packed right-hand side are kept: as they are; in bfloat16; in a byte, each
- * column with a factor of its own; rounded to bfloat16, but at their full width, which multiplies
- * sooner than two bytes that are widened at each turn. */
-typedef enum sv_number_type {
-    SV_NUMBER_REAL,
-    SV_NUMBER_BF16,
-    SV_NUMBER_INT8,
-    SV_NUMBER_ROUNDED,
-    SV_NUMBER_TYPES, /* those of tile.c */
-    /* For dot products (dot_product.h): */
-    SV_NUMBER_PAIR, /* two in bfloat16 a lane */
-    SV_NUMBER_QUAD  /* four bytes a lane, the left-hand side's unsigned */
-} sv_number_type;
-
-/* c[m, ...] = bias + or += a[m,k] b[k, ...]; element (i, p) of a at a[i * row + p * column]. */
-typedef struct sv_tile_product {
-    real *c;
-    size_t ldc;
-    int accumulate;
-    const real *bias; /* a number for each column of c; NULL: 0 */
-    const real *a;
-    size_t row, column;
-    const void *packed; /* b */
-    size_t k;
-    const sv_epilogue *epilogue; /* NULL: none */
-    bool streams;                /* of b, what few rows will meet is fetched in streams */
-} sv_tile_product;
-
 typedef struct sv_kernels {
     sv_isa isa;
-
-    /* norm.c: layer norm per token, y may be x, and group norm with one group per image. mean, rstd
-     * [tokens]. */
-    void (*layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
-                       const real *bias, size_t tokens, size_t c, real eps);
-    void (*norm_moments)(real *mean, real *rstd, const real *x, size_t tokens, size_t c, real eps);
-    void (*norm_apply)(real *y, const real *x, const real *mean, const real *rstd,
-                       const real *weight, const real *bias, size_t tokens, size_t c);
-    void (*norm_backward_parameters)(real *dweight, real *dbias, const real *dy, const real *x,
-                                     const real *mean, const real *rstd, size_t tokens, size_t c);
-    void (*layer_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
-                                const real *rstd, const real *weight, size_t tokens, size_t c);
-    void (*group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
-                                const real *rstd, const real *weight, size_t tokens, size_t c);
-
-    /* gelu.c. kept, and gelu_backward's a, NULL: not wanted. */
-    void (*gelu)(real *a, real *kept, const real *u, sv_dropped dropped, sv_rows rows);
-    void (*gelu_backward)(real *a, real *du, const real *u, sv_dropped dropped, sv_rows rows);
-
-    /* softmax.c. kept is p where there is no mask. */
-    void (*attention_softmax)(real *p, real *kept, real *scores, const sv_attention_rows *call);
-    void (*attention_softmax_again)(real *p, real *kept, const real *scores,
-                                    const sv_attention_rows *call);
-    real (*attention_softmax_backward)(real *ds, const real *p, const real *kept, const real *dp,
-                                       const real *scores, const sv_attention_rows *call);
-    void (*attention_sum)(real *y, const real *x, const sv_head_sum *sum);
-
-    /* residual.c */
-    void (*residual)(real *y, const real *x, const real *branch, sv_dropped dropped,
-                     const real *path, size_t image_tokens, sv_rows rows);
-    void (*residual_backward)(real *dbranch, const real *dy, sv_dropped dropped, const real *path,
-                              size_t image_tokens, sv_rows rows);
-    void (*add_rows)(real *sum, const real *x, size_t rows, size_t c);
-    void (*add)(real *y, const real *x, size_t elements);
-    void (*scale)(real *y, real factor, size_t elements);
-
-    /* shift.c */
-    void (*shift)(real *y, const real *x, const sv_shift_map *map, size_t first_token,
-                  size_t tokens);
-    void (*shift_backward)(real *dx, const real *dy, const sv_shift_map *map, size_t first_token,
-                           size_t tokens);
-
-    /* patch.c */
-    void (*patch_gather)(real *y, const real *x, const sv_patch_map *map, size_t first_token,
-                         size_t tokens);
-    void (*patch_scatter)(real *dx, const real *dy, const sv_patch_map *map, size_t first_token,
-                          size_t tokens);
-
-    void (*shifted_patches)(real *y, const real *x, const sv_patch_map *map, int paper_order,
-                            size_t first_token, size_t tokens);
-
-    /* mean.c */
-    void (*mean_tokens)(real *y, const real *x, size_t images, size_t tokens, size_t c);
-    void (*mean_tokens_backward)(real *dx, const real *dy, size_t images, size_t tokens, size_t c);
-
-    /* dropout.c */
-    void (*dropout_mask)(uint32_t *words, const sv_mask_source *source, size_t first_block,
-                         size_t blocks, size_t c);
-
-    /* epilogue.c: rows row.. and columns column.. of c[m, ldc]. */
-    void (*finish)(real *c, size_t ldc, const sv_epilogue *epilogue, size_t row, size_t rows,
-                   size_t column, size_t columns);
-
-    /* tile.c: products by register-blocked tiles over a packed right-hand side. */
-    size_t (*tile_packed_bytes)(sv_number_type type, size_t k, size_t n);
-    void (*tile_pack)(void *packed, sv_number_type type, const real *b, size_t row, size_t column,
-                      size_t k, size_t n);
-    void (*tile_multiply)(const sv_tile_product *product, sv_number_type type, size_t m,
-                          size_t first, size_t count);
+#define SV_KERNEL_MEMBER(result, name, parameters) result(*name) parameters;
+    SV_KERNEL_LIST(SV_KERNEL_MEMBER)
+#undef SV_KERNEL_MEMBER
 } sv_kernels;
 
 /* The table of an instruction set, or of the best below it that this build has. */

@@ -1,15 +1,13 @@
 /* Products of weights. */
 #include "layers/small_product.h"
 
-#include <shiftvit/session.h>
-
 /* Packed at once, so that scratch stays small. */
 enum { COLUMNS = 192 };
 
 /* Float32's, whatever the run computes in: what they make is rounded once. */
 static const sv_gemm *gemm_of(const sv_run *run)
 {
-    return sv_gemm_for(run->context, SVIT_COMPUTE_F32, 0)->activations;
+    return run->context->gemm->activations;
 }
 
 size_t sv_small_product_bytes(const sv_run *run, size_t k, size_t n)

@@ -3,6 +3,7 @@
 #define SV_TRAINER_SUPPORT_H
 
 #include <shiftvit/context.h>
+#include <shiftvit/file.h>
 
 #if defined(__GNUC__)
 #define TRAINER_PRINTF(string, first) __attribute__((format(printf, string, first)))

@@ -1,22 +1,27 @@
 # Reads the sources of lib/ and complains of includes that go up or sideways, and of outside things
 # that come in by another door than theirs.
 BEGIN {
-    split("base 0 tensor 1 kernels 2 data 2 interop 2 autograd 3 layers 4 models 5 optim 5 " \
-          "train 6 trainer 7", words, " ")
+    split("base 0 tensor 1 kernels 2 io 2 gemm 3 context 4 data 5 autograd 5 layers 6 models 7 optim 7 " \
+          "session 8 predictor 9 trainer 10 api 11", words, " ")
     for (i = 1; (i in words); i += 2)
         floor_of[words[i]] = words[i + 1]
+    split("allocator base file base status base context context dataset data image data loader data " \
+          "pipeline data model models optimizer optim checkpoint session loss session measure session " \
+          "session session predictor predictor trainer trainer shiftvit api", words, " ")
+    for (i = 1; (i in words); i += 2)
+        owner_of[words[i] ".h"] = words[i + 1]
 
     door("malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc " \
          "strdup strndup asprintf vasprintf getline getdelim", "lib/base/memory.c")
     door("fopen fdopen freopen open openat creat mkstemp tmpfile rename renameat fsync fdatasync",
          "lib/base/file.c")
-    second_door["open", "lib/base/claim.c"] = 1
+    second_door["open", "lib/context/claim.c"] = 1
     door("mmap mmap64 munmap mremap", "lib/base/pages.c")
     door("dlopen dlmopen dlsym dlvsym", "lib/base/library.c")
     header_door["dlfcn.h"] = "lib/base/library.c"
     header_door["pthread.h"] = "lib/base/thread.c"
     header_door["threads.h"] = "lib/base/thread.c"
-    header_door["cblas.h"] = "lib/kernels/gemm_cblas.c"
+    header_door["cblas.h"] = "lib/gemm/cblas_backend.c"
     header_door["turbojpeg.h"] = "lib/data/codec.c"
     header_door["jpeglib.h"] = "lib/data/codec.c"
     header_door["png.h"] = "lib/data/codec.c"
@@ -44,6 +49,17 @@ function folder_of(path)
     return path
 }
 
+# A public header belongs to the folder that implements it.
+function check_public(own, target, name)
+{
+    name = target
+    sub(/^shiftvit\//, "", name)
+    if (!(name in owner_of))
+        complain("<" target "> belongs to no folder of lib/")
+    else if (owner_of[name] != own && floor_of[owner_of[name]] >= floor_of[own])
+        complain(own "/ may not look at <" target ">")
+}
+
 function check_include(own, line, target, folder)
 {
     target = line
@@ -51,6 +67,8 @@ function check_include(own, line, target, folder)
     sub(/[>"].*/, "", target)
     if ((target in header_door) && header_door[target] != FILENAME)
         complain("<" target "> belongs in " header_door[target])
+    if (target ~ /^shiftvit\//)
+        check_public(own, target)
     if (line ~ /</)
         return
     if (target !~ /\//) {

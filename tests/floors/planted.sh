@@ -32,16 +32,21 @@ plant() {
 }
 plant lib/base/planted.c '#include "tensor/arena.h"' 'may not look'
 plant lib/tensor/planted.c '#include "kernels/kernels.h"' 'may not look'
-plant lib/data/planted.c '#include "kernels/kernels.h"' 'may not look'
-plant lib/interop/planted.c '#include "data/codec.h"' 'may not look'
+plant lib/data/planted.c '#include "autograd/tape.h"' 'may not look'
+plant lib/io/planted.c '#include "data/codec.h"' 'may not look'
+plant lib/gemm/planted.c '#include "context/context.h"' 'may not look'
+plant lib/gemm/planted.c '#include <shiftvit/session.h>' 'may not look at <shiftvit/session.h>'
+plant lib/base/planted.c '#include <shiftvit/context.h>' 'may not look at <shiftvit/context.h>'
+plant lib/data/planted.c '#include <shiftvit/model.h>' 'may not look at <shiftvit/model.h>'
+plant lib/data/planted.c '#include <shiftvit/nothing.h>' 'belongs to no folder'
 plant lib/optim/planted.h '#include "models/model.h"' 'may not look'
-plant lib/layers/planted.c '#include "train/session.h"' 'may not look'
+plant lib/layers/planted.c '#include "session/session.h"' 'may not look'
 plant lib/trainer/planted.c '#include "base/status.h"' 'written on <shiftvit'
 plant lib/layers/planted.c '#include "layers.h"' 'does not say its folder'
 plant lib/layers/planted.c '#include "nowhere/layers.h"' 'in no folder'
 plant lib/layers/planted.c '#include <pthread.h>' 'lib/base/thread.c'
 plant lib/kernels/planted.c '#include <dlfcn.h>' 'lib/base/library.c'
-plant lib/layers/planted.c '#include <cblas.h>' 'lib/kernels/gemm_cblas.c'
+plant lib/layers/planted.c '#include <cblas.h>' 'lib/gemm/cblas_backend.c'
 plant lib/layers/planted.c '#include <png.h>' 'lib/data/codec.c'
 plant lib/layers/planted.c '#include <turbojpeg.h>' 'lib/data/codec.c'
 plant lib/base/planted.c '#include <jansson.h>' 'examples/'
@@ -51,7 +56,7 @@ done
 for call in fopen open rename fsync; do
     plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/file.c"
 done
-plant lib/base/claim.c "int f = rename (0, 0);" "rename() belongs in lib/base/file.c"
+plant lib/context/claim.c "int f = rename (0, 0);" "rename() belongs in lib/base/file.c"
 for call in mmap munmap; do
     plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/pages.c"
 done

@@ -2,7 +2,7 @@
  * which no public call gives. */
 #include "fit.h"
 #include "golden.h"
-#include "train/session.h"
+#include "session/session.h"
 
 static svit_model *golden_model(svit_context *context, const sv_safetensors *file)
 {

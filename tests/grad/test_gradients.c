@@ -1,8 +1,8 @@
 /* Every gradient against central differences, in double, on the sources of the library. The loss is
  * a random projection of the logits, so that no sum is blind to a part of them. Dropout and
  * DropPath are on: their masks are those of a fixed counter. */
+#include "session/session.h"
 #include "suite.h"
-#include "train/session.h"
 #include "worst.h"
 
 #include "base/random.h"

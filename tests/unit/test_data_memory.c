@@ -156,7 +156,7 @@ START_TEST(test_every_allocation_may_fail)
         .allocator_user = &user,
     };
     svit_context *context = NULL;
-    WORKS(sv_context_open(&context, &config, err));
+    WORKS(svit_context_create(&context, &config, err));
     long long before = user.held;
     long long failed = 0;
     svit_status status = SVIT_E_MEMORY;

@@ -2,8 +2,8 @@
 #ifndef TEST_DATA_SUPPORT_H
 #define TEST_DATA_SUPPORT_H
 
-#include "base/context.h"
 #include "base/file.h"
+#include "context/context.h"
 #include "suite.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static inline svit_context *context_open(void)
 {
     svit_context_config config = {.struct_size = sizeof config, .threads = 2};
     svit_context *context = NULL;
-    WORKS(sv_context_open(&context, &config, err));
+    WORKS(svit_context_create(&context, &config, err));
     return context;
 }
 
@@ -67,7 +67,7 @@ static inline svit_context *context_counting(atomic_llong *bytes)
         .allocator_user = bytes,
     };
     svit_context *context = NULL;
-    WORKS(sv_context_open(&context, &config, err));
+    WORKS(svit_context_create(&context, &config, err));
     return context;
 }
 

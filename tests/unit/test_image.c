@@ -354,7 +354,7 @@ START_TEST(test_sizes_are_checked_before_memory_is_taken)
                                   .allocate = small_allocate,
                                   .release = small_release};
     svit_context *context = NULL;
-    WORKS(sv_context_open(&context, &config, err));
+    WORKS(svit_context_create(&context, &config, err));
     svit_image *image = NULL;
     jpeg bomb = jpeg_make(TJPF_RGB, TJSAMP_444);
     size_t frame = 0;

@@ -1,7 +1,7 @@
 /* Inference is the training forward without dropout and DropPath, in double, whatever it leaves out
  * and takes together: for few pictures and many, in stretches and alone. */
+#include "session/session.h"
 #include "suite.h"
-#include "train/session.h"
 #include "worst.h"
 
 #include "base/random.h"

@@ -1,7 +1,7 @@
 /* The choice of segments against every possible division of short lists of layers. */
 #include "fit.h"
 
-#include "train/segments.h"
+#include "session/segments.h"
 
 enum { LAYERS = 7, LISTS = 300 };
 

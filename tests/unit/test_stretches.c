@@ -2,7 +2,7 @@
  * its pictures give alone (api/test_determinism.c). */
 #include "fit.h"
 
-#include "train/stretch.h"
+#include "session/stretch.h"
 
 #include <shiftvit/shiftvit.h>
 

@@ -90,7 +90,7 @@ static svit_context *context_of(uint32_t threads)
 {
     svit_context_config config = {.struct_size = sizeof config, .threads = threads};
     svit_context *context = NULL;
-    WORKS(sv_context_open(&context, &config, err));
+    WORKS(svit_context_create(&context, &config, err));
     return context;
 }
 

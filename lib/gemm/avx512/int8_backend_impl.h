@@ -4,8 +4,8 @@
 #ifndef SV_INT8_PRODUCT_H
 #define SV_INT8_PRODUCT_H
 
-#include "gemm/gemm.h"
 #include "gemm/avx512/int8.h"
+#include "gemm/gemm.h"
 
 /* Before the units of 16 columns and one cut. */
 typedef struct int8_panel {

@@ -1,20 +1,40 @@
 /* The library's own tiles as providers: a packed right-hand side keeps its numbers as they are, or
  * narrower. */
 #include "gemm/gemm.h"
+#include "gemm/tile/tile_kernels.h"
+
+extern const sv_tile_kernels sv_tile_kernels_baseline;
+#ifdef SV_HAVE_X86
+extern const sv_tile_kernels sv_tile_kernels_avx2;
+extern const sv_tile_kernels sv_tile_kernels_avx512;
+#endif
+
+const sv_tile_kernels *sv_tile_kernels_for(sv_isa isa)
+{
+#ifdef SV_HAVE_X86
+    if (isa >= SV_ISA_AVX512)
+        return &sv_tile_kernels_avx512;
+    if (isa == SV_ISA_AVX2)
+        return &sv_tile_kernels_avx2;
+#endif
+    (void)isa;
+    return &sv_tile_kernels_baseline;
+}
 
 /* Where the panels of the group from column `first` on lie. */
 static char *group_panels(sv_number_type type, const sv_kernels *kernels, const sv_operand *b,
                           size_t first)
 {
-    return (char *)b->packed + kernels->tile_packed_bytes(type, b->k, first);
+    return (char *)b->packed + sv_tile_kernels_for(kernels->isa)->packed_bytes(type, b->k, first);
 }
 
 static void pack_as(sv_number_type type, const sv_kernels *kernels, const sv_operand *b)
 {
     size_t group = sv_gemm_group(b);
     for (size_t j = 0; j < b->n; j += group)
-        kernels->tile_pack(group_panels(type, kernels, b, j), type, b->b + j * b->column, b->row,
-                           b->column, b->k, group);
+        sv_tile_kernels_for(kernels->isa)
+            ->pack(group_panels(type, kernels, b, j), type, b->b + j * b->column, b->row, b->column,
+                   b->k, group);
 }
 
 /* The epilogue of columns from number `first` on. */
@@ -50,14 +70,14 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
                                    b->k,
                                    c->epilogue ? &epilogue : NULL,
                                    sv_cpu_reads_in_streams()};
-        kernels->tile_multiply(&product, type, m, past, here);
+        sv_tile_kernels_for(kernels->isa)->multiply(&product, type, m, past, here);
     }
 }
 
 #define TILE_PROVIDER(symbol, text, type, fills)                                                   \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
-        return kernels->tile_packed_bytes(type, k, n);                                             \
+        return sv_tile_kernels_for(kernels->isa)->packed_bytes(type, k, n);                        \
     }                                                                                              \
     static void symbol##_pack(const sv_kernels *kernels, const sv_operand *b)                      \
     {                                                                                              \

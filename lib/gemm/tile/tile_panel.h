@@ -4,6 +4,7 @@
 #ifndef SV_TILE_PANEL_H
 #define SV_TILE_PANEL_H
 
+#include "gemm/tile/tile_kernels.h"
 #include "kernels/local.h"
 
 /* AVX-512 and NEON have 32 registers, AVX2 and SSE2 16. */
@@ -48,5 +49,11 @@ SV_INLINE size_t panel_bytes(sv_number_type type, size_t k, size_t columns)
     const size_t together = rows_together(type), rows = (k + together - 1) / together * together;
     return columns * (rows * number_bytes(type) + (type == SV_NUMBER_INT8 ? sizeof(real) : 0));
 }
+
+size_t SV_ISA(sv_tile_packed_bytes)(sv_number_type type, size_t k, size_t n);
+void SV_ISA(sv_tile_pack)(void *packed, sv_number_type type, const real *b, size_t row,
+                          size_t column, size_t k, size_t n);
+void SV_ISA(sv_tile_multiply)(const sv_tile_product *product, sv_number_type type, size_t m,
+                              size_t first, size_t count);
 
 #endif

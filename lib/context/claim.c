@@ -1,8 +1,8 @@
 /* Claims of folders: a lock file in the folder. The one file besides file.c that opens and locks.
  */
-#include "base/context.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "context/context.h"
 
 #include <errno.h>
 #include <fcntl.h>

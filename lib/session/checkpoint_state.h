@@ -3,8 +3,8 @@
 #define SV_CHECKPOINT_STATE_H
 
 #include "io/safetensors.h"
-#include "train/optimizer_handle.h"
-#include "train/session.h"
+#include "session/optimizer_handle.h"
+#include "session/session.h"
 
 /* What the library's own metadata keys start with. */
 #define SV_CHECKPOINT_PREFIX "svit."

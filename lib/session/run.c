@@ -1,5 +1,5 @@
 /* What layers see of a pass, and of the packing of their weights. */
-#include "train/session.h"
+#include "session/session.h"
 
 sv_run sv_session_run(const svit_session *session, size_t n, int training)
 {

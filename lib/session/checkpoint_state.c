@@ -1,5 +1,5 @@
 /* Reads and writes the whole numbers of a checkpoint by one table. */
-#include "train/checkpoint_state.h"
+#include "session/checkpoint_state.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* The choice of segments. Bytes outside the region add up, and the region is as large as its
  * largest segment; so for a limit on the region the least sum is found from the last layer to the
  * first, and the limits tried are the sizes that a region can have, from the largest down. */
-#include "train/segments.h"
+#include "session/segments.h"
 
 #include "base/size.h"
 

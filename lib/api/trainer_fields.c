@@ -2,7 +2,7 @@
  * written on the public functions and asks these. */
 #include "base/config.h"
 #include "base/fields.h"
-#include "train/session.h"
+#include "session/session.h"
 
 #include <shiftvit/trainer.h>
 

@@ -2,7 +2,7 @@
 #include "base/config.h"
 #include "base/size.h"
 #include "gemm/gemm.h"
-#include "train/session.h"
+#include "session/session.h"
 
 #include <shiftvit/loss.h>
 #include <shiftvit/predictor.h>

@@ -3,7 +3,7 @@
 #ifndef SV_STRETCH_H
 #define SV_STRETCH_H
 
-#include "train/session.h"
+#include "session/session.h"
 
 /* Of the layers that infer numbers first..end-1, with so many images at a time; 0: one layer, with
  * all of them. Those before number inner_end, whose maps are larger, take inner_images of these. */

@@ -2,8 +2,9 @@
 #include "base/config.h"
 #include "layers/linear.h"
 
+#include "session/session.h"
+
 #include <shiftvit/measure.h>
-#include <shiftvit/session.h>
 
 #include <time.h>
 
@@ -245,7 +246,7 @@ SVIT_API svit_status svit_measure_product(svit_context *context, const svit_prod
     SVIT_TRY(sv_config_import(&self.product, sizeof self.product, product, sizeof self.product,
                               "svit_product", err));
     SVIT_TRY(check(&self.product, seconds, err));
-    self.gemm = sv_gemm_for(context, self.product.compute, 0);
+    self.gemm = sv_session_gemm(context, self.product.compute, 0);
     if (self.product.heads)
         self.gemm = self.gemm->activations;
     SVIT_TRY(plan(&self, err));

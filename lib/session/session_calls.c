@@ -3,7 +3,7 @@
 #include "base/floating.h"
 #include "base/size.h"
 #include "base/status.h"
-#include "train/session.h"
+#include "session/session.h"
 
 #include <string.h>
 

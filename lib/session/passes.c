@@ -1,7 +1,7 @@
 /* Forward and backward over a session's layers. */
 #include "layers/linear.h"
 #include "models/model_map.h"
-#include "train/stretch.h"
+#include "session/stretch.h"
 
 #include <assert.h>
 #include <string.h>

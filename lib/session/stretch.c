@@ -1,5 +1,5 @@
 /* Stretches of layers, and inference through them. */
-#include "train/stretch.h"
+#include "session/stretch.h"
 
 #include "layers/linear.h"
 

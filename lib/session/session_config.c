@@ -1,7 +1,7 @@
 /* Session configurations: defaults, the ranges of their fields, and JSON. */
 #include "base/config.h"
 #include "base/fields.h"
-#include "train/session.h"
+#include "session/session.h"
 
 enum { CONFIG_LEAST = sizeof(svit_session_config), SIDE_LIMIT = 8192 };
 

@@ -2,7 +2,7 @@
 #ifndef SV_SEGMENTS_H
 #define SV_SEGMENTS_H
 
-#include "base/context.h"
+#include "context/context.h"
 
 /* What layer i keeps from forward to backward, in bytes. */
 typedef struct sv_layer_cost {

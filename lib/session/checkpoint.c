@@ -2,7 +2,7 @@
 #include "autograd/parameter_file.h"
 #include "models/config.h"
 #include "models/model_file.h"
-#include "train/checkpoint_state.h"
+#include "session/checkpoint_state.h"
 
 #include <shiftvit/checkpoint.h>
 

@@ -5,7 +5,7 @@
 #include "autograd/tape.h"
 #include "models/layer_list.h"
 #include "models/model.h"
-#include "train/segments.h"
+#include "session/segments.h"
 
 #include <shiftvit/session.h>
 
@@ -17,8 +17,8 @@ struct svit_session {
     uint64_t counter; /* of training forwards */
     sv_map input;
     size_t classes;
-    const struct sv_gemm *gemm;     /* of products, */
-    const struct sv_gemm *few_gemm; /* and of those of few rows */
+    const sv_gemm *gemm;     /* of products, */
+    const sv_gemm *few_gemm; /* and of those of few rows */
     int few;                        /* it infers a few images at the most */
     sv_layer_list layers;
     sv_segments segments;
@@ -93,5 +93,9 @@ const sv_layer *sv_session_last_attention(const svit_session *session, size_t *h
 void sv_session_attend(svit_session *session, const real *input, size_t n, real *logits,
                        real *attention);
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n);
+
+/* The backend of a session that computes in SVIT_COMPUTE_*: the context's in float32, else the
+ * CPU's. `few`: it infers a few images only. */
+const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, int few);
 
 #endif

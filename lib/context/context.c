@@ -1,10 +1,14 @@
-/* Contexts: the caller's configuration, checked, and the worker pool. */
-#include "base/context.h"
+/* Contexts: the caller's configuration, checked, the worker pool, and what of the kernels and the
+ * GEMM backends runs here. */
+#include "context/context.h"
 
 #include "base/config.h"
+#include "base/status.h"
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { THREADS_LIMIT = 256 };
 
@@ -30,8 +34,37 @@ static svit_status read_config(svit_context_config *own, const svit_context_conf
     return SVIT_OK;
 }
 
-svit_status sv_context_open(svit_context **out, const svit_context_config *config, svit_error *err)
+/* Tests run every copy of the kernels by lowering what the CPU is taken for; it cannot be raised.
+ */
+static sv_isa find_isa(void)
 {
+    const sv_isa isa = sv_cpu_isa();
+    const char *wanted = getenv("SHIFTVIT_TEST_ISA");
+    for (sv_isa lower = SV_ISA_BASELINE; wanted && lower < isa; lower++)
+        if (strcmp(sv_isa_name(lower), wanted) == 0)
+            return lower;
+    return isa;
+}
+
+/* Chooses the kernels and the backends, and starts the workers. */
+static svit_status context_open(svit_context *context, const svit_context_config *config,
+                                svit_error *err)
+{
+    context->isa = find_isa();
+    context->kernels = sv_kernels_for(context->isa);
+    SVIT_TRY(sv_gemm_find(&context->gemm, &context->few_gemm, config->gemm, context->isa, err));
+    if (context->gemm == &sv_gemm_cblas)
+        sv_blas_use_one_thread();
+    uint32_t threads = config->threads ? config->threads : sv_thread_cores();
+    if (threads > THREADS_LIMIT)
+        threads = THREADS_LIMIT;
+    return sv_pool_create(&context->pool, &context->allocator, threads, err);
+}
+
+SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_config *config,
+                                         svit_error *err)
+{
+    SV_REQUIRE(out);
     svit_context_config own;
     SVIT_TRY(read_config(&own, config, err));
     sv_allocator allocator = sv_allocator_default();
@@ -44,17 +77,12 @@ svit_status sv_context_open(svit_context **out, const svit_context_config *confi
     context->allocator = allocator;
     context->log = own.log;
     context->log_user = own.log_user;
-    context->isa = sv_cpu_isa();
-    uint32_t threads = own.threads ? own.threads : sv_thread_cores();
-    if (threads > THREADS_LIMIT)
-        threads = THREADS_LIMIT;
-    svit_status status = sv_pool_create(&context->pool, &allocator, threads, err);
-    if (status != SVIT_OK) {
+    svit_status status = context_open(context, &own, err);
+    if (status == SVIT_OK)
+        *out = context;
+    else
         sv_release(&allocator, context, sizeof *context);
-        return status;
-    }
-    *out = context;
-    return SVIT_OK;
+    return status;
 }
 
 svit_context *sv_context_retain(svit_context *context)

@@ -1,9 +1,21 @@
 /* Sessions: all memory is planned and taken at creation. */
-#include "train/session.h"
-
-#include "gemm/gemm.h"
+#include "session/session.h"
 
 #include <string.h>
+
+const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, int few)
+{
+#ifndef SV_DOUBLE
+    if (compute == SVIT_COMPUTE_INT8)
+        return sv_gemm_int8(context->isa, few);
+    if (compute == SVIT_COMPUTE_BF16)
+        return sv_gemm_bf16(context->isa, few);
+#else
+    if (compute != SVIT_COMPUTE_F32)
+        return context->gemm;
+#endif
+    return few ? context->few_gemm : context->gemm;
+}
 
 static svit_status take_memory(svit_session *session, svit_error *err)
 {
@@ -53,8 +65,8 @@ static svit_status prepare(svit_session **out, svit_model *model, const svit_ses
     session->trains = own.mode == SVIT_MODE_TRAIN;
     session->mode = own.mode;
     session->few = !session->trains && own.max_batch <= FEW_IMAGES;
-    session->gemm = sv_gemm_for(model->context, own.compute, 0);
-    session->few_gemm = sv_gemm_for(model->context, own.compute, session->few);
+    session->gemm = sv_session_gemm(model->context, own.compute, 0);
+    session->few_gemm = sv_session_gemm(model->context, own.compute, session->few);
     svit_status status = find_layers(session, err);
     if (status == SVIT_OK)
         status = sv_session_choose_segments(session, err);

@@ -1,8 +1,8 @@
 /* The public optimiser: a model and the optimiser of its parameters. */
-#include "train/optimizer_handle.h"
+#include "session/optimizer_handle.h"
 
 #include "base/floating.h"
-#include "train/session.h"
+#include "session/session.h"
 
 #include <string.h>
 
