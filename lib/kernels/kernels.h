@@ -109,7 +109,8 @@ typedef struct sv_attention_rows {
     int unscaled; /* the softmax leaves share out of p; only without dropout */
 } sv_attention_rows;
 
-/* The end of a merged attention block (layers/attention_merge.c): the heads' outputs, summed. */
+/* The end of a merged attention block (layers/attention/attention_folded.c): the heads' outputs,
+ * summed. */
 typedef struct sv_head_sum {
     const real *o;     /* [rows, heads, c] */
     const real *bias;  /* [c]; NULL: none */

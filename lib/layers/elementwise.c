@@ -1,6 +1,6 @@
 /* GELU and dropout as layers of their own: what a head of several layers has between them. */
-#include "layers/chance.h"
 #include "layers/create.h"
+#include "layers/dropout_bits.h"
 #include "layers/linear.h"
 
 #include <string.h>

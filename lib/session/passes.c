@@ -1,7 +1,7 @@
 /* Forward and backward over a session's layers. */
 #include "layers/linear.h"
 #include "models/model_map.h"
-#include "session/stretch.h"
+#include "session/fused_chain.h"
 
 #include <assert.h>
 #include <string.h>

@@ -19,7 +19,7 @@ struct svit_session {
     size_t classes;
     const sv_gemm *gemm;     /* of products, */
     const sv_gemm *few_gemm; /* and of those of few rows */
-    int few;                        /* it infers a few images at the most */
+    int few;                 /* it infers a few images at the most */
     sv_layer_list layers;
     sv_segments segments;
     sv_tape tape;

@@ -1,7 +1,7 @@
 /* A session's memory, laid out twice by the same functions: to measure it and to use it. */
 #include "base/size.h"
 #include "layers/linear.h"
-#include "session/stretch.h"
+#include "session/fused_chain.h"
 
 static void grow(size_t *most, size_t bytes)
 {

@@ -2,7 +2,7 @@
  * its pictures give alone (api/test_determinism.c). */
 #include "fit.h"
 
-#include "session/stretch.h"
+#include "session/fused_chain.h"
 
 #include <shiftvit/shiftvit.h>
 

@@ -2,7 +2,7 @@
  * its tiles: the gradients of
  * activations, with GELU and the norm computed once more instead of kept. Then, over the panel, the
  * weight gradients, cut by output, so that no sum is split; and the shift's adjoint beside them. */
-#include "layers/shift_block.h"
+#include "layers/shift_block/shift_internal.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* The shift block backward where the weights are small: a group of images a task, some images at a
  * time. They go through the whole backward while they are in cache, their share of the weight
  * gradients too. */
-#include "layers/shares.h"
-#include "layers/shift_block.h"
+#include "layers/partial_gradients.h"
+#include "layers/shift_block/shift_internal.h"
 
 /* Weights of both products, in bytes, that stay in the second cache beside the tokens at work. */
 enum { SMALL_WEIGHTS = 768 << 10, TOKENS_AT_ONCE = 256 };

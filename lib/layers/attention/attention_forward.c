@@ -1,7 +1,7 @@
 /* The attention block forward, an image a task: queries, keys and values, then head by head the
  * scores of a block of queries, their softmax and the weighted values; then the projection. */
-#include "layers/attention.h"
-#include "layers/chance.h"
+#include "layers/attention/attention_internal.h"
+#include "layers/dropout_bits.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The memory of a shift block: what it keeps, scratch, and a call's view of both. */
-#include "layers/shift_block.h"
+#include "layers/shift_block/shift_internal.h"
 
 enum { PANEL_BYTES = 8 << 20, PANEL_TOKENS_LEAST = 1024 };
 

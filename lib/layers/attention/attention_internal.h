@@ -3,9 +3,9 @@
 #define SV_ATTENTION_H
 
 #include "layers/create.h"
-#include "layers/shares.h"
+#include "layers/partial_gradients.h"
 
-/* What a head's products are made of. In the merged form (attention_merge.c) they are as wide as a
+/* What a head's products are made of. In the merged form (attention_folded.c) they are as wide as a
  * token: the normalised tokens themselves are the keys, of all heads, and a head's values are its
  * share of the branch. */
 typedef struct attention_block {

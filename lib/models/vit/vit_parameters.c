@@ -2,7 +2,7 @@
 #include "models/config.h"
 #include "models/parameters.h"
 #include "models/scope.h"
-#include "models/vit_names.h"
+#include "models/vit/vit_names.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Dropout and DropPath from counter-based random numbers. */
-#include "layers/chance.h"
+#include "layers/dropout_bits.h"
 
 #include "base/random.h"
 

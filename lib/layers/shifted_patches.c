@@ -1,7 +1,7 @@
 /* Shifted patch tokenization (Lee, Lee, Song 2021): patches of an image and of four shifted copies
  * of it, a norm, a product. The patches are five times the image, so they are gathered a tile at a
  * time, once more in the backward, and kept nowhere. */
-#include "layers/shares.h"
+#include "layers/partial_gradients.h"
 
 #include <assert.h>
 

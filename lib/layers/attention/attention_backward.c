@@ -1,7 +1,7 @@
 /* The attention block backward, a group of images a task. An image's queries, keys, values and
  * scores are made once more instead of kept, and its share of the weight gradients is added while
  * what it is made of is in cache; the groups' shares are added up in their order. */
-#include "layers/attention.h"
+#include "layers/attention/attention_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The memory of an attention block: what it keeps, a worker's scratch, and a call's view of both.
  */
-#include "layers/attention.h"
+#include "layers/attention/attention_internal.h"
 
 #include <math.h>
 

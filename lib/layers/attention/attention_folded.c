@@ -8,8 +8,8 @@
  * no gradient. And P (V x_j + v) = P V x_j + P v: a head's weighted values are its share of the
  * branch. So K^T Q and P V [c, c] make queries and values, and the tokens are the keys. Where c is
  * small beside d that is less arithmetic, and fewer numbers to keep. */
-#include "layers/attention.h"
-#include "layers/small_product.h"
+#include "layers/attention/attention_internal.h"
+#include "layers/small_matmul.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Stretches of layers, and inference through them. */
-#include "session/stretch.h"
+#include "session/fused_chain.h"
 
 #include "layers/linear.h"
 

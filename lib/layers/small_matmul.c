@@ -1,5 +1,5 @@
 /* Products of weights. */
-#include "layers/small_product.h"
+#include "layers/small_matmul.h"
 
 /* Packed at once, so that scratch stays small. */
 enum { COLUMNS = 192 };

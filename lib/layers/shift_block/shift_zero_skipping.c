@@ -6,8 +6,8 @@
  * weight w and bias b: (0 - mean) rstd w + b. So xn has zeros there, and a begins with what they
  * stand for:
  *   W1 xn = W1 [xn without the gaps] + sum over the gaps g of (-mean rstd) (W1 w)[g] + (W1 b)[g] */
-#include "layers/shift_block.h"
-#include "layers/small_product.h"
+#include "layers/shift_block/shift_internal.h"
+#include "layers/small_matmul.h"
 
 #include <string.h>
 

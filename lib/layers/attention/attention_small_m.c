@@ -1,7 +1,7 @@
 /* The attention block in inference on few images: each image's heads and then its rows are shared
  * out among the workers. A worker makes the queries, keys and values of its heads itself, since
  * fetching what another one has made takes longer. The bits are those of an image a task. */
-#include "layers/attention.h"
+#include "layers/attention/attention_internal.h"
 
 typedef struct few_call {
     const attention_call *call;

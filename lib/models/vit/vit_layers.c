@@ -2,7 +2,7 @@
  * position embedding, layers of attention and MLP, norm and pooling, head. */
 #include "models/config.h"
 #include "models/layer_list.h"
-#include "models/vit_names.h"
+#include "models/vit/vit_names.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  *   H mean(xs + W2 a + b2) + h = (H W2) mean(a) + H mean(xs) + (H b2 + h)
  * with one row a picture, of weights [H W2, H] that are made of the model's. W2 itself is not read,
  * in which one picture's time would go, nor is the block's output made for every token. */
-#include "layers/shift_block.h"
-#include "layers/small_product.h"
+#include "layers/shift_block/shift_internal.h"
+#include "layers/small_matmul.h"
 
 #include <string.h>
 

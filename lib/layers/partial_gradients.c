@@ -1,5 +1,5 @@
 /* Groups of images and the sums of their shares. */
-#include "layers/shares.h"
+#include "layers/partial_gradients.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* The shift block forward: tiles of tokens go through the whole block while they are in cache.
  *   xs = shift(x);  y = xs + path * keep2 * (W2 (keep1 * gelu(W1 norm(xs) + b1)) + b2)          */
-#include "layers/shift_block.h"
+#include "layers/shift_block/shift_internal.h"
 
-#include "layers/chance.h"
+#include "layers/dropout_bits.h"
 
 static shift_rows find_rows(const shift_call *call, size_t first, uint32_t worker)
 {

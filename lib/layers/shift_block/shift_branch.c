@@ -1,6 +1,6 @@
 /* The first half of the shift block's backward, which panels and groups of images have in common.
  */
-#include "layers/shift_block.h"
+#include "layers/shift_block/shift_internal.h"
 
 void sv_shift_branch_backward(const shift_call *call, real *dbranch, real *dhidden, real *a,
                               size_t token, size_t tokens)

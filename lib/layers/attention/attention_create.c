@@ -1,7 +1,7 @@
 /* The attention block as a layer: y = x + path * proj(attention(norm(x))). */
-#include "layers/attention.h"
+#include "layers/attention/attention_internal.h"
 
-#include "layers/chance.h"
+#include "layers/dropout_bits.h"
 
 /* In inference, so few images that there may be more workers. */
 enum { FEW_IMAGES = 3 };

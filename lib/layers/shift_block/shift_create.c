@@ -1,7 +1,7 @@
 /* The shift block as a layer: its memory and its creation. */
-#include "layers/shift_block.h"
+#include "layers/shift_block/shift_internal.h"
 
-#include "layers/chance.h"
+#include "layers/dropout_bits.h"
 
 static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
