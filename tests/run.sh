@@ -130,10 +130,11 @@ names() {
         sed 's/.* [/:] //' | grep -E "$2"
 }
 
-# Seconds long without valgrind, and minutes with it.
+# Seconds long without valgrind, and minutes with it; and what a child by fork abandons to its parent,
+# which valgrind calls lost.
 long='gradients|determinism|products|products_double|epilogues|epilogues_double|gaps|gaps_double'
 long="$long|data_pipeline|parameters|model_golden|memory|initial_weights|fit_memory|model_map_files"
-long="$long|fault_allocations|compute|measure"
+long="$long|fault_allocations|compute|measure|inference|patches|message|trainer_folder|fork"
 
 # The instruction set whose kernels run where the tests ask for $1.
 kernels_in_use() {
