@@ -1,6 +1,6 @@
 #!/bin/sh
 # From a fresh machine to a trained model in a few minutes: installs what is missing (Debian and its
-# kin), builds, trains a small model on drawn pictures, tests it, and draws its predictions.
+# kin), builds, trains a small model on drawn images, tests it, and draws its predictions.
 # sh examples/quickstart.sh [OUT]      OUT is the folder for the results, run/quickstart by default
 set -eu
 cd "$(dirname "$0")/.."
@@ -51,19 +51,19 @@ echo "== building into build/"
 ninja -C build
 bin=build/examples
 
-echo "== training a small model on drawn pictures (about a minute)"
+echo "== training a small model on drawn images (about a minute)"
 "$bin/shiftvit-train" --data procedural:4000 --set dim=48 --set 'blocks=[1,2,2,1]' \
     --set dropout=0 --set drop_path=0.1 --epochs 10 --batch 64 --overwrite --out "$out"
 
-echo "== predicting nine pictures that it has not seen"
-"$bin/shiftvit-export" --data procedural --split test --count 9 --out "$out/pictures"
+echo "== predicting nine images that it has not seen"
+"$bin/shiftvit-export" --data procedural --split test --count 9 --out "$out/images"
 "$bin/shiftvit-predict" --model "$out/model.safetensors" --top 2 --grid "$out/grid.png" \
-    "$out/pictures"
+    "$out/images"
 
 cat <<END
 
 Look at:
-  $out/grid.png      pictures with the predicted class above each
+  $out/grid.png      images with the predicted class above each
   $out/curves.png    loss and accuracy, epoch by epoch
   $out/history.csv   the same as numbers
 Next:

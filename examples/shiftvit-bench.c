@@ -27,13 +27,13 @@ enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_RE
 
 static const struct argp_option option_list[] = {
     {"work", KEY_WORK, "NAME", 0,
-     "train (default): forward, loss, backward, update on pictures in memory; infer: forward; "
-     "latency: forward of a batch of 1; data: resizing and augmenting a batch of pictures in "
+     "train (default): forward, loss, backward, update on images in memory; infer: forward; "
+     "latency: forward of a batch of 1; data: resizing and augmenting a batch of images in "
      "memory; "
      "gemm: every matrix product of a training step, by provider; limits: multiply-adds and memory "
      "by the number of threads",
      0},
-    {"batch", KEY_BATCH, "N", 0, "Pictures at once (default 256; latency: 1)", 0},
+    {"batch", KEY_BATCH, "N", 0, "Images at once (default 256; latency: 1)", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16, or int8 (to infer)", 0},
     {"memory", KEY_MEMORY, "NAME", 0,
      "Of train, what is kept for the backward: store (default): everything; blocks: of a layer "
@@ -104,7 +104,7 @@ static const struct argp parser = {
 /* What was measured. */
 typedef struct bench_result {
     double startup;                  /* seconds */
-    double rates[BENCH_REPEAT_MOST]; /* pictures a second, ascending */
+    double rates[BENCH_REPEAT_MOST]; /* images a second, ascending */
     double fma[2], blas[2];          /* before and after the work */
     double call_median, call_p99;    /* seconds */
 } bench_result;

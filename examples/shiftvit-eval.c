@@ -23,7 +23,7 @@ enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_BATCH = 'b' };
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
-    {"batch", KEY_BATCH, "N", 0, "Compute N pictures at once (default 256)", 0},
+    {"batch", KEY_BATCH, "N", 0, "Compute N images at once (default 256)", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -72,7 +72,7 @@ static const struct argp parser = {
     parse_option,
     NULL,
     "Prints loss, top-1 and top-5 of a model on one part of a data set."
-    "\vThe pictures go through the preprocessing that the model's file carries. A part that "
+    "\vThe images go through the preprocessing that the model's file carries. A part that "
     "is drawn or split by chance is the one that training had only with the same --seed.",
     children,
     NULL,

@@ -1,4 +1,4 @@
-/* Writes pictures of a data set as PNG files, to look at or to predict. */
+/* Writes images of a data set as PNG files, to look at or to predict. */
 #include "common/data_option.h"
 #include "common/path_text.h"
 
@@ -19,7 +19,7 @@ enum { KEY_OUT = 'o', KEY_COUNT = 'n', KEY_SPLIT = 0x300, KEY_BY_CLASS, KEY_SIZE
 
 static const struct argp_option option_list[] = {
     {"out", KEY_OUT, "DIR", 0, "Write to the folder DIR (needed)", 0},
-    {"count", KEY_COUNT, "N", 0, "Write the first N pictures (default 9; 0: all)", 0},
+    {"count", KEY_COUNT, "N", 0, "Write the first N images (default 9; 0: all)", 0},
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
     {"by-class", KEY_BY_CLASS, NULL, 0,
      "A subfolder for each class, as --data folder:DIR reads them", 0},
@@ -64,7 +64,7 @@ static const struct argp_child children[] = {
     {&data_argp, 0, "The data:", 1}, {&program_argp, 0, "Common options:", 2}, {NULL, 0, NULL, 0}};
 static const struct argp parser = {
     option_list, parse_option,
-    NULL,        "Writes pictures of a data set as PNG files, named by their number and class.",
+    NULL,        "Writes images of a data set as PNG files, named by their number and class.",
     children,    NULL,
     NULL};
 
@@ -83,8 +83,8 @@ static void file_name(char name[256], const char *class_name)
 }
 
 /* DIR/00007-circle.png, or DIR/circle/00007.png, the folder made where it is missing. */
-static svit_status picture_path(export_options *self, char *path, const svit_dataset *data,
-                                size_t index, int32_t label)
+static svit_status image_path(export_options *self, char *path, const svit_dataset *data,
+                              size_t index, int32_t label)
 {
     char name[512];
     char number[32];
@@ -103,7 +103,7 @@ static svit_status picture_path(export_options *self, char *path, const svit_dat
     return path_join(&self->program, path, folder, name);
 }
 
-static svit_status export_pictures(export_options *self, const svit_dataset *data, uint8_t *rgb)
+static svit_status export_images(export_options *self, const svit_dataset *data, uint8_t *rgb)
 {
     struct program *program = &self->program;
     size_t count = svit_dataset_count(data);
@@ -114,12 +114,12 @@ static svit_status export_pictures(export_options *self, const svit_dataset *dat
         char path[PATH_CAPACITY];
         int32_t label = 0;
         TRY(svit_dataset_sample(data, i, rgb, &label, &program->err));
-        TRY(picture_path(self, path, data, i, label));
+        TRY(image_path(self, path, data, i, label));
         TRY(svit_image_write_png(program->context, path, rgb, svit_dataset_height(data),
                                  svit_dataset_width(data), &program->err));
     }
     if (!program->quiet)
-        fprintf(stderr, "%zu pictures in %s/\n", count, self->out);
+        fprintf(stderr, "%zu images in %s/\n", count, self->out);
     return SVIT_OK;
 }
 
@@ -133,7 +133,7 @@ static svit_status export_split(export_options *self, data_parts *parts)
     TRY(data_open(parts, &self->program, &self->data, &pipeline, 1u << self->split));
     const svit_dataset *data = parts->split[self->split];
     uint8_t *rgb = calloc(svit_dataset_height(data) * svit_dataset_width(data), 3);
-    svit_status status = rgb ? export_pictures(self, data, rgb)
+    svit_status status = rgb ? export_images(self, data, rgb)
                              : program_fail(&self->program, SVIT_E_MEMORY, "no memory");
     free(rgb);
     return status;

@@ -1,4 +1,4 @@
-/* A picture cut into the patches that ViT sees, and with --spt into those of SL-ViT. */
+/* An image cut into the patches that ViT sees, and with --spt into those of SL-ViT. */
 #include "common/patch_grid.h"
 
 #include <jansson.h>
@@ -15,7 +15,7 @@ typedef struct patches_options {
 enum { KEY_IMAGE = 'i', KEY_OUT = 'o', KEY_SIZE = 'z', KEY_PATCH = 'p', KEY_SPT = 0x300 };
 
 static const struct argp_option option_list[] = {
-    {"image", KEY_IMAGE, "FILE", 0, "The picture, JPEG or PNG (needed)", 0},
+    {"image", KEY_IMAGE, "FILE", 0, "The image, JPEG or PNG (needed)", 0},
     {"size", KEY_SIZE, "N", 0, "Resize it to N x N pixels, 2 to 1024 (default 72)", 0},
     {"patch", KEY_PATCH, "N", 0, "Cut it into patches of N x N pixels, 1 to 256 (default 6)", 0},
     {"spt", KEY_SPT, NULL, 0, "Cut the four shifted copies as well", 0},
@@ -69,14 +69,14 @@ static const struct argp parser = {
     option_list,
     parse_option,
     NULL,
-    "Draws the patches that a picture is cut into."
+    "Draws the patches that an image is cut into."
     "\vWithout --spt these are the patches of ViT. With it there are five grids, as SL-ViT sees "
-    "them: the picture, and its copies moved by half a patch along the diagonals.",
+    "them: the image, and its copies moved by half a patch along the diagonals.",
     children,
     NULL,
     NULL};
 
-/* The picture in floats, then resized to size x size; both arrays have room. */
+/* The image in floats, then resized to size x size; both arrays have room. */
 static svit_status resize(patches_options *self, const svit_image *image, float *whole,
                           float *resized)
 {

@@ -1,4 +1,4 @@
-/* The classes of pictures, by confidence, and a grid of the pictures with their classes; where a
+/* The classes of images, by confidence, and a grid of the images with their classes; where a
  * model with attention looks. */
 #include "common/model_path.h"
 #include "common/picture_grid.h"
@@ -18,7 +18,7 @@ typedef struct predict_options {
     const char *model, *grid, *attention;
     size_t top;
     int32_t compute; /* SVIT_COMPUTE_* */
-    char **paths;    /* pictures and folders as given; borrowed from the command line */
+    char **paths;    /* images and folders as given; borrowed from the command line */
     size_t path_count;
 } predict_options;
 
@@ -27,9 +27,9 @@ enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g', KEY_ATTENTION = 'a', KEY_
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
     {"top", KEY_TOP, "K", 0, "Print the K likeliest classes (default 5)", 0},
-    {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine pictures with their classes", 0},
+    {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine images with their classes", 0},
     {"attention", KEY_ATTENTION, "OUT.png", 0,
-     "Draw the first nine pictures, each beside what the last layer's attention takes of it (for "
+     "Draw the first nine images, each beside what the last layer's attention takes of it (for "
      "models that have attention)",
      0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
@@ -66,7 +66,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         if (!self->model)
             argp_error(state, "--model FILE is needed");
         if (self->path_count == 0)
-            argp_error(state, "PATH: a picture or a folder of pictures is needed");
+            argp_error(state, "PATH: an image or a folder of images is needed");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -79,9 +79,9 @@ static const struct argp parser = {
     option_list,
     parse_option,
     "PATH...",
-    "Prints the classes of JPEG and PNG pictures by confidence."
+    "Prints the classes of JPEG and PNG images by confidence."
     "\vOf a folder, every *.jpg, *.jpeg and *.png in it is taken. "
-    "Pictures come in the order of their names. What this program draws, and a training "
+    "Images come in the order of their names. What this program draws, and a training "
     "run's curves.png, are left out.",
     children,
     NULL,
@@ -164,7 +164,7 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static svit_status list_pictures(path_list *list, predict_options *options)
+static svit_status list_images(path_list *list, predict_options *options)
 {
     for (size_t i = 0; i < options->path_count; i++)
         if (path_is_folder(options->paths[i]))
@@ -223,7 +223,7 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
                                         class_name(predictor, ranking->labels[i], number), "label",
                                         (json_int_t)ranking->labels[i], "confidence",
                                         100 * (double)ranking->probabilities[ranking->labels[i]]));
-    json_t *object = json_pack("{s:o, s:o}", "picture", results_text(path), "classes", classes);
+    json_t *object = json_pack("{s:o, s:o}", "image", results_text(path), "classes", classes);
     json_dumpf(object, stdout, JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(object);
@@ -252,7 +252,7 @@ static svit_status draw_cells(predict_options *options, const grid_cell *cells, 
     return SVIT_OK;
 }
 
-/* A picture that cannot be read is said and passed over; the first such failure is returned. */
+/* An image that cannot be read is said and passed over; the first such failure is returned. */
 static svit_status predict_all(predict_options *options, svit_predictor *predictor,
                                const path_list *list, struct ranking *ranking, attention_map *map)
 {
@@ -267,7 +267,7 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
             fprintf(stderr, "%s: %s\n", program_invocation_short_name,
                     options->program.err.message);
             result =
-                program_fail(&options->program, SVIT_E_FORMAT, "not every picture could be read");
+                program_fail(&options->program, SVIT_E_FORMAT, "not every image could be read");
             continue;
         }
         rank(ranking);
@@ -279,7 +279,7 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
     return result;
 }
 
-/* Pictures come one by one. */
+/* Images come one by one. */
 static svit_status open_predictor(svit_predictor **predictor, predict_options *options,
                                   const char *path)
 {
@@ -301,7 +301,7 @@ static svit_status predict(predict_options *options, svit_predictor **predictor,
     TRY(open_predictor(predictor, options, path));
     if (options->attention)
         TRY(attention_map_open(map, program, path));
-    TRY(list_pictures(list, options));
+    TRY(list_images(list, options));
     struct ranking ranking = {.classes = svit_predictor_classes(*predictor)};
     ranking.probabilities = calloc(ranking.classes, sizeof *ranking.probabilities);
     ranking.labels = calloc(ranking.classes, sizeof *ranking.labels);

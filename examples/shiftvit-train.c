@@ -230,7 +230,7 @@ static void introduce(const train_run *self)
     if (self->options.program.quiet)
         return;
     fprintf(stderr,
-            "%" PRIu64 " parameters, %zu classes; %zu pictures train, %zu validate, %zu test; "
+            "%" PRIu64 " parameters, %zu classes; %zu images train, %zu validate, %zu test; "
             "at most %" PRIu32 " epochs in batches of %" PRIu32 ", %" PRIu32 " threads; %s/\n",
             svit_model_parameter_elements(self->model),
             svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]),

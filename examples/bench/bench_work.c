@@ -5,16 +5,16 @@
 
 #include <stdlib.h>
 
-static svit_status create_arrays(bench_work *self, struct program *program, size_t picture)
+static svit_status create_arrays(bench_work *self, struct program *program, size_t image)
 {
     uint32_t random = 1;
-    self->images = calloc(self->batch * picture, sizeof *self->images);
+    self->images = calloc(self->batch * image, sizeof *self->images);
     self->logits = calloc(self->batch * self->classes, sizeof *self->logits);
     self->dlogits = calloc(self->batch * self->classes, sizeof *self->dlogits);
     self->labels = calloc(self->batch, sizeof *self->labels);
     if (!self->images || !self->logits || !self->dlogits || !self->labels)
         return program_fail(program, SVIT_E_MEMORY, "no memory for a batch of %zu", self->batch);
-    for (size_t i = 0; i < self->batch * picture; i++) {
+    for (size_t i = 0; i < self->batch * image; i++) {
         random = random * 1664525u + 1013904223u;
         self->images[i] = (float)(random >> 8) / (float)(1 << 24);
     }
@@ -40,18 +40,18 @@ static svit_status create_session(bench_work *self, struct program *program,
     return SVIT_OK;
 }
 
-enum { SIDE = 32, PICTURE = SIDE * SIDE * 3, BATCHES = 16, DATA_CLASSES = 10 };
+enum { SIDE = 32, IMAGE = SIDE * SIDE * 3, BATCHES = 16, DATA_CLASSES = 10 };
 
-/* Pictures of drawn bytes, in memory, so that the pipeline alone is measured. */
+/* Images of drawn bytes, in memory, so that the pipeline alone is measured. */
 static svit_status create_data(bench_work *self, struct program *program)
 {
     size_t count = BATCHES * self->batch;
     uint32_t random = 1;
-    self->pixels = malloc(count * PICTURE);
+    self->pixels = malloc(count * IMAGE);
     self->picture_labels = calloc(count, sizeof *self->picture_labels);
     if (!self->pixels || !self->picture_labels)
-        return program_fail(program, SVIT_E_MEMORY, "no memory for %zu pictures", count);
-    for (size_t i = 0; i < count * PICTURE; i++) {
+        return program_fail(program, SVIT_E_MEMORY, "no memory for %zu images", count);
+    for (size_t i = 0; i < count * IMAGE; i++) {
         random = random * 1664525u + 1013904223u;
         self->pixels[i] = (uint8_t)(random >> 24);
     }

@@ -32,7 +32,7 @@ static void add(product_list *list, const char *name, const char *part, svit_pro
     listed->count = count;
 }
 
-/* Nobody needs the input gradient of a layer that sees the picture. */
+/* Nobody needs the input gradient of a layer that sees the image. */
 static void add_linear(product_list *list, linear_layer layer, int input_gradient)
 {
     uint32_t tokens = fit(layer.tokens);
@@ -77,12 +77,11 @@ static void list_shiftvit(product_list *list, const svit_model_config *config, s
     char name[32];
     uint32_t height = lines_after(config->input_height, config->patch_size, config->patch_padding);
     uint32_t width = lines_after(config->input_width, config->patch_size, config->patch_padding);
-    uint32_t picture = config->patch_size * config->patch_size * config->in_channels;
+    uint32_t image = config->patch_size * config->patch_size * config->in_channels;
     uint32_t channels = config->dim;
     add_linear(
         list,
-        (linear_layer){"patch embedding", (uint64_t)batch * height * width, picture, channels, 1},
-        0);
+        (linear_layer){"patch embedding", (uint64_t)batch * height * width, image, channels, 1}, 0);
     for (uint32_t stage = 0; stage < config->stages; stage++) {
         uint32_t hidden = fit((uint64_t)(config->mlp_ratio * channels));
         snprintf(name, sizeof name, "stage %u", stage + 1);
@@ -167,11 +166,11 @@ static void list_vit(product_list *list, const svit_model_config *config, size_t
     uint32_t patch = config->patch_size;
     uint32_t patches = (config->input_height / patch) * (config->input_width / patch);
     int shifted = config->tokenizer == SVIT_TOKENIZER_SPT;
-    uint32_t picture = patch * patch * config->in_channels * (shifted ? 5 : 1);
+    uint32_t image = patch * patch * config->in_channels * (shifted ? 5 : 1);
     /* Of shifted patches the first layer is a norm with weights, which needs the gradient. */
-    add_linear(
-        list, (linear_layer){"patch embedding", (uint64_t)batch * patches, picture, config->dim, 1},
-        shifted);
+    add_linear(list,
+               (linear_layer){"patch embedding", (uint64_t)batch * patches, image, config->dim, 1},
+               shifted);
     add_vit_layers(list, config, batch, patches + (config->pool == SVIT_POOL_CLASS_TOKEN));
     add_vit_head(list, config, batch,
                  fit((uint64_t)config->dim * (config->pool == SVIT_POOL_FLATTEN ? patches : 1)));

@@ -18,7 +18,7 @@ typedef struct product_list {
     size_t count;
 } product_list;
 
-/* Of a batch of `batch` pictures, in the order of the layers: forward, input gradient, weight
+/* Of a batch of `batch` images, in the order of the layers: forward, input gradient, weight
  * gradient of each; products of one shape, those of a stage's blocks say, are one. What
  * work_count_training counts is here, and nothing else. */
 void product_list_of(product_list *list, const svit_model_config *config, size_t batch);

@@ -4,7 +4,7 @@
 
 #include <shiftvit/model.h>
 
-/* Floating-point operations of one picture's matrix products, those of attention included, a
+/* Floating-point operations of one image's matrix products, those of attention included, a
  * multiply-add counted as 2; norms, softmax, GELU and the rest are not counted, nor the scores that
  * a backward works out again. Training is the forward, and for the backward the gradients of both
  * factors, each as much again, but for the input gradient of a first layer, which nobody needs.

@@ -1,4 +1,4 @@
-/* Where a model looks: the last layer's attention over a picture. */
+/* Where a model looks: the last layer's attention over an image. */
 #include "attention_map.h"
 
 #include <stdlib.h>

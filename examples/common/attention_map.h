@@ -1,10 +1,10 @@
-/* Where a model looks: the last layer's attention over a picture. */
+/* Where a model looks: the last layer's attention over an image. */
 #ifndef EXAMPLE_ATTENTION_MAP_H
 #define EXAMPLE_ATTENTION_MAP_H
 
 #include "program.h"
 
-/* A model of its own with a session for one picture. Start from zero. */
+/* A model of its own with a session for one image. Start from zero. */
 typedef struct attention_map {
     svit_model *model;
     svit_session *session;
@@ -13,7 +13,7 @@ typedef struct attention_map {
     size_t rows, columns; /* of patches */
     int class_token;      /* 1: token 0 is no patch */
     float *input, *logits, *attention;
-    float *values; /* [rows, columns] of the last picture, from 0, the least, to 1, the most */
+    float *values; /* [rows, columns] of the last image, from 0, the least, to 1, the most */
 } attention_map;
 
 /* Reads the model; SVIT_E_ARGUMENT where it has no attention. */

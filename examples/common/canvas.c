@@ -1,4 +1,4 @@
-/* A white picture to draw on with cairo. */
+/* A white image to draw on with cairo. */
 #include "canvas.h"
 
 #include <stdio.h>

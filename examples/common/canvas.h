@@ -1,4 +1,4 @@
-/* A white picture to draw on with cairo. */
+/* A white image to draw on with cairo. */
 #ifndef EXAMPLE_CANVAS_H
 #define EXAMPLE_CANVAS_H
 
@@ -11,7 +11,7 @@ enum { CANVAS_LEFT, CANVAS_CENTRE, CANVAS_RIGHT };
 /* Never NULL; what went wrong comes to light in canvas_write. */
 cairo_t *canvas_create(int width, int height);
 
-/* Writes the picture as a PNG file, as svit_file_replace does, and frees the canvas. */
+/* Writes the image as a PNG file, as svit_file_replace does, and frees the canvas. */
 svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path);
 
 /* Dark text on the line y: x is its left end, its centre or its right end. */

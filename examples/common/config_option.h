@@ -34,7 +34,7 @@ svit_status config_resolve(svit_model_config *out, struct program *self,
 void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config *model,
                          const svit_dataset *data);
 
-/* 1 where the preset is one of the Keras ViT example, which normalises pictures by the mean and
+/* 1 where the preset is one of the Keras ViT example, which normalises images by the mean and
  * variance of whatever it is trained on. */
 int config_wants_statistics(const svit_model_config *preset);
 

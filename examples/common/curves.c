@@ -1,4 +1,4 @@
-/* Learning curves as a picture. */
+/* Learning curves as an image. */
 #include "curves.h"
 
 #include "canvas.h"

@@ -1,4 +1,4 @@
-/* Learning curves as a picture. */
+/* Learning curves as an image. */
 #ifndef EXAMPLE_CURVES_H
 #define EXAMPLE_CURVES_H
 

@@ -93,7 +93,7 @@ static svit_status check_classes(struct program *self, const svit_dataset *train
     list_classes(other_text, sizeof other_text, other, same);
     return program_fail(
         self, SVIT_E_FORMAT,
-        "session/ has %zu classes, %s/ %zu; from class %zu on train/ has %s, %s/ has %s", classes,
+        "train/ has %zu classes, %s/ %zu; from class %zu on train/ has %s, %s/ has %s", classes,
         name, others, same, text, name, other_text);
 }
 

@@ -22,7 +22,7 @@ const char *const data_label_names[] = {"fine", "coarse", NULL};
 
 static const struct argp_option options[] = {
     {"data", KEY_DATA, "SPEC", 0,
-     "procedural[:COUNT] (default): pictures drawn from the seed, COUNT (4000) to train, 1000 each "
+     "procedural[:COUNT] (default): images drawn from the seed, COUNT (4000) to train, 1000 each "
      "to validate and to test; "
      "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "
      "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
@@ -36,9 +36,9 @@ static const struct argp_option options[] = {
      "Of folder:DIR without DIR/val, validate on the part F (0.01 to 0.4, default 0.1), chosen by "
      "the seed; without DIR/test, test on another part of the same size",
      0},
-    {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training pictures", 0},
-    {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation pictures", 0},
-    {"limit-test", KEY_LIMIT_TEST, "N", 0, "Take the first N test pictures", 0},
+    {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training images", 0},
+    {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation images", 0},
+    {"limit-test", KEY_LIMIT_TEST, "N", 0, "Take the first N test images", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -118,7 +118,7 @@ static svit_status open_procedural(data_parts *out, struct program *self, const 
     return SVIT_OK;
 }
 
-/* The first pictures train, the last `validation` of them validate. */
+/* The first images train, the last `validation` of them validate. */
 static svit_status split_in_order(data_parts *out, struct program *self, svit_dataset *whole,
                                   size_t validation, unsigned wanted)
 {

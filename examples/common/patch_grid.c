@@ -1,4 +1,4 @@
-/* The patches of a picture and of its shifted copies, each copy a grid with gaps. */
+/* The patches of an image and of its shifted copies, each copy a grid with gaps. */
 #include "patch_grid.h"
 
 #include "canvas.h"
@@ -96,8 +96,7 @@ svit_status patch_grid_draw(struct program *self, const patch_set *set, const ch
         double left = MARGIN + (double)(i % columns) * (side + MARGIN);
         double top = TITLE + (double)(i / columns) * (side + TITLE + MARGIN / 2.0);
         const char *title = set->copies > 1 && i > 0 ? patch_copy_names[i - 1] : "PATCHES";
-        draw_copy(canvas, set, i > 0 ? i - 1 : 0, i > 0, i > 0 ? title : "PICTURE", left, top,
-                  side);
+        draw_copy(canvas, set, i > 0 ? i - 1 : 0, i > 0, i > 0 ? title : "IMAGE", left, top, side);
     }
     snprintf(text, sizeof text, "%zu " TIMES " %zu patches of %zu " TIMES " %zu pixels", set->side,
              set->side, set->patch, set->patch);

@@ -1,4 +1,4 @@
-/* The patches of a picture and of its shifted copies, each copy a grid with gaps. */
+/* The patches of an image and of its shifted copies, each copy a grid with gaps. */
 #ifndef EXAMPLE_PATCH_GRID_H
 #define EXAMPLE_PATCH_GRID_H
 
@@ -17,7 +17,7 @@ typedef struct patch_set {
 /* The names of the copies in the order SVIT_SPT_SEED. */
 extern const char *const patch_copy_names[PATCH_COPIES];
 
-/* Draws the picture and a grid of each copy to a PNG file. */
+/* Draws the image and a grid of each copy to a PNG file. */
 svit_status patch_grid_draw(struct program *self, const patch_set *set, const char *path);
 
 #endif

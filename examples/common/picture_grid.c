@@ -1,4 +1,4 @@
-/* The first nine pictures in a grid, the predicted class above each; and where a model looks. */
+/* The first nine images in a grid, the predicted class above each; and where a model looks. */
 #include "picture_grid.h"
 
 #include "canvas.h"
@@ -7,7 +7,7 @@
 
 enum { SIDE = 220, GAP = 20, TITLE = 36, COLUMNS = 3, PAIR_GAP = 6 };
 
-/* A picture as a cairo surface; cairo tells of no memory by the surface's status. */
+/* An image as a cairo surface; cairo tells of no memory by the surface's status. */
 static cairo_surface_t *picture_surface(const svit_image *image)
 {
     size_t height = svit_image_height(image);
@@ -45,7 +45,7 @@ static uint32_t heat_colour(float value)
     return colour;
 }
 
-/* The map of the last picture, a pixel a patch. */
+/* The map of the last image, a pixel a patch. */
 static cairo_surface_t *heat_surface(const attention_map *map)
 {
     cairo_surface_t *surface =
@@ -63,7 +63,7 @@ static cairo_surface_t *heat_surface(const attention_map *map)
     return surface;
 }
 
-/* Where a picture stands on the canvas. */
+/* Where an image stands on the canvas. */
 typedef struct picture_frame {
     double left, top, width, height;
 } picture_frame;
@@ -115,7 +115,7 @@ static void draw_surface(cairo_t *canvas, cairo_surface_t *surface, const pictur
     cairo_surface_destroy(surface);
 }
 
-/* The whole picture; the pixels of small ones stay sharp squares. */
+/* The whole image; the pixels of small ones stay sharp squares. */
 static void draw_picture(cairo_t *canvas, const svit_image *image, const picture_frame *frame)
 {
     int small = frame->width >= 2 * (double)svit_image_width(image);
@@ -123,7 +123,7 @@ static void draw_picture(cairo_t *canvas, const svit_image *image, const picture
                  small ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_GOOD);
 }
 
-/* The picture once more, under the attention that the model pays to it. */
+/* The image once more, under the attention that the model pays to it. */
 static svit_status draw_attention(struct program *self, cairo_t *canvas, attention_map *map,
                                   const svit_image *image, double left, double top)
 {

@@ -1,4 +1,4 @@
-/* The first nine pictures in a grid, the predicted class above each; and where a model looks. */
+/* The first nine images in a grid, the predicted class above each; and where a model looks. */
 #ifndef EXAMPLE_PICTURE_GRID_H
 #define EXAMPLE_PICTURE_GRID_H
 
@@ -12,7 +12,7 @@ typedef struct grid_cell {
     char title[256]; /* the class and its confidence */
 } grid_cell;
 
-/* Draws up to nine cells to a PNG file; with a map, each picture twice, the second under the
+/* Draws up to nine cells to a PNG file; with a map, each image twice, the second under the
  * attention that the model pays to it. */
 svit_status picture_grid_draw(struct program *self, const grid_cell *cells, size_t count,
                               attention_map *map, const char *path);

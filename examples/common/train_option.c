@@ -37,7 +37,7 @@ enum {
 
 static const struct argp_option option_list[] = {
     {"epochs", KEY_EPOCHS, "N", 0, "Train for N epochs", 0},
-    {"batch", KEY_BATCH, "N", 0, "Take N pictures a step", 0},
+    {"batch", KEY_BATCH, "N", 0, "Take N images a step", 0},
     {"lr", KEY_LR, "X", 0, "Learning rate, the schedule's greatest", 0},
     {"weight-decay", KEY_WEIGHT_DECAY, "X", 0, "Weight decay", 0},
     {"schedule", KEY_SCHEDULE, "NAME", 0, "constant or warmup-cosine", 0},

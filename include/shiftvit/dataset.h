@@ -1,4 +1,4 @@
-/* Datasets: numbered samples of 8-bit RGB pictures with labels, from files, memory or callbacks. */
+/* Datasets: numbered samples of 8-bit RGB images with labels, from files, memory or callbacks. */
 #ifndef SHIFTVIT_DATASET_H
 #define SHIFTVIT_DATASET_H
 
@@ -83,7 +83,7 @@ SVIT_API size_t svit_dataset_classes(const svit_dataset *dataset);
 SVIT_API const char *svit_dataset_class_name(const svit_dataset *dataset, size_t label);
 
 /* Reads one sample into rgb[height, width, 3] and *label. SVIT_E_FORMAT names the file of a
- * picture that cannot be decoded; SVIT_E_ARGUMENT a label out of range from a callback. */
+ * image that cannot be decoded; SVIT_E_ARGUMENT a label out of range from a callback. */
 SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
                                          int32_t *label, svit_error *err);
 

@@ -1,4 +1,4 @@
-/* Pictures: decoding, encoding, resampling. Every function here may be called from any thread. */
+/* Images: decoding, encoding, resampling. Every function here may be called from any thread. */
 #ifndef SHIFTVIT_IMAGE_H
 #define SHIFTVIT_IMAGE_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* A decoded picture: 8-bit RGB, rgb[height, width, 3]. */
+/* A decoded image: 8-bit RGB, rgb[height, width, 3]. */
 typedef struct svit_image svit_image;
 
 /* Reads a JPEG or PNG file, told apart by its first bytes; grey becomes RGB, transparency is laid
@@ -19,7 +19,7 @@ typedef struct svit_image svit_image;
 SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
                                      svit_error *err);
 
-/* As svit_image_read, from memory; `name` is what messages call it (NULL: "picture"). */
+/* As svit_image_read, from memory; `name` is what messages call it (NULL: "image"). */
 SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, const void *data,
                                        size_t bytes, const char *name, svit_error *err);
 
@@ -63,7 +63,7 @@ SVIT_API svit_status svit_flip_horizontal_f32(const float *in, size_t height, si
                                               size_t channels, float *out, svit_error *err);
 
 /* Affine resampling: output pixel (x, y) reads input point (t0 x + t1 y + t2, t3 x + t4 y + t5),
- * pixel centres at whole numbers, folded into the picture by reflection (d c b a | a b c d |
+ * pixel centres at whole numbers, folded into the image by reflection (d c b a | a b c d |
  * d c b a), bilinear. in and out [height, width, channels], not the same array; `transform` has
  * 6 finite values. As Keras' RandomRotation and RandomZoom. */
 SVIT_API svit_status svit_affine_f32(const float *in, size_t height, size_t width, size_t channels,
@@ -82,7 +82,7 @@ enum {
     SVIT_SPT_PAPER = 1 /* copies: original, right-down, left-down, right-up, left-up */
 };
 
-/* Cuts a picture into patches, tokens in row-major order: in[height, width, channels] to
+/* Cuts an image into patches, tokens in row-major order: in[height, width, channels] to
  * out[tokens, patch, patch, copies, channels], `patch` pixels a side, 1..256, dividing height and
  * width. `spt` 0: one copy, the image. 1: five copies, as shifted patch tokenization has them, the
  * image and its diagonal moves by half a patch (an odd patch: rounded down), 0 where nothing comes

@@ -45,7 +45,7 @@ SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset
 /* NULL allowed. */
 SVIT_API void svit_loader_free(svit_loader *loader);
 
-/* The size of one picture of a batch: height, width (channels are 3). 0 for NULL. */
+/* The size of one image of a batch: height, width (channels are 3). 0 for NULL. */
 SVIT_API size_t svit_loader_height(const svit_loader *loader);
 SVIT_API size_t svit_loader_width(const svit_loader *loader);
 
@@ -54,7 +54,7 @@ SVIT_API uint64_t svit_loader_batches(const svit_loader *loader);
 
 /* Copies the next batch into images[batch, height, width, 3] and labels[batch], and its size into
  * *n. At the end of an epoch *n is 0, and the call after that begins the next epoch. On failure (a
- * picture that cannot be read, SVIT_E_STOPPED from a callback) the loader stays at this batch. */
+ * image that cannot be read, SVIT_E_STOPPED from a callback) the loader stays at this batch. */
 SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
                                       size_t *n, svit_error *err);
 

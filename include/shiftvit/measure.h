@@ -24,7 +24,7 @@ typedef struct svit_product {
     uint32_t heads;  /* 0: one product of a linear layer. The first two forms are cut over the
                         workers by rows, of a large b by columns too, and b, a weight, is made ready
                         beforehand; the third is cut by c, and no sum is split.
-                        1..268435456: so many products of attention (pictures times heads), each on
+                        1..268435456: so many products of attention (images times heads), each on
                         one worker, which makes b ready each time, in cache where it fits */
     int32_t compute; /* SVIT_COMPUTE_F32: by the context's provider of products (its `gemm`);
                         SVIT_COMPUTE_BF16: as a session that computes in bfloat16 */

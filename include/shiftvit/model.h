@@ -210,7 +210,7 @@ SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const
  * svit_model_set_classes or the model's end. */
 SVIT_API const char *svit_model_class_name(const svit_model *model, size_t label);
 
-/* Gives the model the pipeline that turns a picture into its input; it is copied and travels in
+/* Gives the model the pipeline that turns an image into its input; it is copied and travels in
  * the model's file. NULL takes it away. */
 SVIT_API svit_status svit_model_set_pipeline(svit_model *model, const svit_pipeline_config *config,
                                              svit_error *err);

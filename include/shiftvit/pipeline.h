@@ -1,4 +1,4 @@
-/* Pipelines: what turns a picture of bytes into a model's input, in training and in evaluation. */
+/* Pipelines: what turns an image of bytes into a model's input, in training and in evaluation. */
 #ifndef SHIFTVIT_PIPELINE_H
 #define SHIFTVIT_PIPELINE_H
 
@@ -9,9 +9,8 @@ extern "C" {
 #endif
 
 enum {
-    SVIT_EVALUATE_RESIZE =
-        0,                 /* the resized picture is resized again to the output size (Keras 2) */
-    SVIT_EVALUATE_KEEP = 1 /* the resized picture is the output (today's Keras) */
+    SVIT_EVALUATE_RESIZE = 0, /* the resized image is resized again to the output size (Keras 2) */
+    SVIT_EVALUATE_KEEP = 1    /* the resized image is the output (today's Keras) */
 };
 
 /* The source step: how an image whose size differs from source_height x source_width is brought to
@@ -40,8 +39,8 @@ typedef struct svit_pipeline_config {
     uint32_t output_height; /* the model's input */
     uint32_t output_width;
     int32_t evaluation;      /* SVIT_EVALUATE_* */
-    int32_t per_batch;       /* 1: one crop offset a batch (as Keras draws), 0: one a picture; the
-                                flip is always drawn for each picture */
+    int32_t per_batch;       /* 1: one crop offset a batch (as Keras draws), 0: one an image; the
+                                flip is always drawn for each image */
     int32_t source_filter;   /* SVIT_SOURCE_*; NEAREST unless set, also in files that name none */
     double flip_probability; /* [0, 1] */
     double scale;            /* above 0 */

@@ -1,4 +1,4 @@
-/* Predictors: one model file, pictures in, class probabilities out. */
+/* Predictors: one model file, images in, class probabilities out. */
 #ifndef SHIFTVIT_PREDICTOR_H
 #define SHIFTVIT_PREDICTOR_H
 
@@ -14,7 +14,7 @@ typedef struct svit_predictor svit_predictor;
 
 typedef struct svit_predictor_config {
     uint32_t struct_size; /* sizeof(svit_predictor_config) */
-    uint32_t max_batch;   /* pictures computed at once, 1..65536; more are taken in turns */
+    uint32_t max_batch;   /* images computed at once, 1..65536; more are taken in turns */
     int32_t compute;      /* SVIT_COMPUTE_* */
 } svit_predictor_config;
 

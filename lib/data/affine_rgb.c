@@ -1,11 +1,11 @@
 /* Affine resampling as pipelines want it: three channels, mixed in float32, and coordinates folded
- * only where they leave the picture. */
+ * only where they leave the image. */
 #include "data/affine.h"
 
 #include "data/axis.h"
 #include "data/checks.h"
 
-/* out[c] = in at the point (x, y) of the picture, bilinear */
+/* out[c] = in at the point (x, y) of the image, bilinear */
 static inline void point_read(float *restrict out, const float *restrict in, size_t height,
                               size_t width, double x, double y)
 {

@@ -1,4 +1,4 @@
-/* Where the lines of a resampled picture come from, along one axis. In resizing, pixel centres are
+/* Where the lines of a resampled image come from, along one axis. In resizing, pixel centres are
  * at half; in reflection, at whole numbers. */
 #ifndef SV_AXIS_H
 #define SV_AXIS_H

@@ -39,7 +39,7 @@ static svit_status buffers_create(sv_batcher *batcher, const svit_pipeline_confi
                                "the order of an epoch", err));
     batcher->order = memory;
     SVIT_TRY(
-        sv_allocate_array(allocator, &memory, sv_dataset_picture(dataset), 1, "a picture", err));
+        sv_allocate_array(allocator, &memory, sv_dataset_image_bytes(dataset), 1, "an image", err));
     batcher->rgb = memory;
     SVIT_TRY(sv_allocate_array(allocator, &memory, sv_pipeline_scratch(batcher->plan),
                                sizeof *batcher->scratch, "a pipeline's scratch", err));
@@ -73,7 +73,7 @@ void sv_batcher_free(sv_batcher *batcher)
     if (batcher->plan)
         sv_release(allocator, batcher->scratch,
                    sv_pipeline_scratch(batcher->plan) * sizeof *batcher->scratch);
-    sv_release(allocator, batcher->rgb, sv_dataset_picture(dataset));
+    sv_release(allocator, batcher->rgb, sv_dataset_image_bytes(dataset));
     sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
     sv_pipeline_free(allocator, batcher->plan);
     sv_release(allocator, batcher, sizeof *batcher);

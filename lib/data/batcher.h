@@ -20,7 +20,7 @@ uint64_t sv_batcher_batches(const sv_batcher *batcher);
 size_t sv_batcher_height(const sv_batcher *batcher);
 size_t sv_batcher_width(const sv_batcher *batcher);
 
-/* Floats of one picture. */
+/* Floats of one image. */
 size_t sv_batcher_elements(const sv_batcher *batcher);
 
 /* Samples in a batch: fewer in the last. */

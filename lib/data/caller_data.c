@@ -22,7 +22,7 @@ static svit_status arrays_sample(const svit_dataset *dataset, size_t index, uint
 {
     (void)err;
     const arrays *own = (const arrays *)dataset;
-    size_t bytes = sv_dataset_picture(dataset);
+    size_t bytes = sv_dataset_image_bytes(dataset);
     memcpy(rgb, own->rgb + index * bytes, bytes);
     *label = own->labels[index];
     return SVIT_OK;

@@ -4,8 +4,8 @@
 #include "data/dataset_table.h"
 #include "data/path.h"
 
-enum { SIDE = 32, PLANE = SIDE * SIDE, PICTURE = SV_RGB * PLANE, PARTS = 5, LABELS = 2 };
-enum { PART_LIMIT = 1 << 30 }; /* bytes of a file: some 350,000 pictures */
+enum { SIDE = 32, PLANE = SIDE * SIDE, IMAGE = SV_RGB * PLANE, PARTS = 5, LABELS = 2 };
+enum { PART_LIMIT = 1 << 30 }; /* bytes of a file: some 350,000 images */
 
 /* How the records of one of the two are made. */
 typedef struct record_layout {
@@ -34,7 +34,7 @@ typedef struct cifar {
 
 static size_t record_bytes(const record_layout *layout)
 {
-    return layout->labels + PICTURE;
+    return layout->labels + IMAGE;
 }
 
 static svit_status cifar_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,

@@ -21,7 +21,7 @@ static svit_status check_size(size_t height, size_t width, const char *name, svi
     if (height < 1 || width < 1 || height > SV_SIDE_LIMIT || width > SV_SIDE_LIMIT ||
         height * width > SV_PIXEL_LIMIT)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: the picture is %zu x %zu; 1..%d pixels a side and at most %d in all "
+                       "%s: the image is %zu x %zu; 1..%d pixels a side and at most %d in all "
                        "are accepted",
                        name, width, height, SV_SIDE_LIMIT, SV_PIXEL_LIMIT);
     return SVIT_OK;
@@ -33,10 +33,10 @@ static svit_status pixels_allocate(sv_pixels *out, const sv_allocator *allocator
     size_t factors[] = {height, width, channels};
     size_t bytes = 0;
     if (!sv_size_product(&bytes, factors, 3))
-        return sv_fail_memory(err, SIZE_MAX, "a picture");
+        return sv_fail_memory(err, SIZE_MAX, "an image");
     uint8_t *rgb = sv_allocate(allocator, bytes);
     if (!rgb)
-        return sv_fail_memory(err, bytes, "a picture");
+        return sv_fail_memory(err, bytes, "an image");
     *out = (sv_pixels){.rgb = rgb, .height = height, .width = width, .bytes = bytes};
     return SVIT_OK;
 }
@@ -54,7 +54,7 @@ static svit_status fail_jpeg(svit_error *err, const char *name, tjhandle jpeg)
 }
 
 /* A file that ends early is only a warning to the decoder, which would make up the rest of the
- * picture; so every warning is a refusal. */
+ * image; so every warning is a refusal. */
 static svit_status jpeg_decompress(tjhandle jpeg, sv_pixels *out, const sv_allocator *allocator,
                                    const uint8_t *data, size_t bytes, const char *name,
                                    svit_error *err)

@@ -36,7 +36,7 @@ SVIT_API void svit_dataset_free(svit_dataset *dataset)
     svit_context_free(context);
 }
 
-size_t sv_dataset_picture(const svit_dataset *dataset)
+size_t sv_dataset_image_bytes(const svit_dataset *dataset)
 {
     return dataset->height * dataset->width * SV_RGB;
 }

@@ -42,6 +42,6 @@ svit_status sv_dataset_create(svit_dataset **out, svit_context *context,
 svit_dataset *sv_dataset_retain(svit_dataset *dataset);
 
 /* Bytes of a sample. */
-size_t sv_dataset_picture(const svit_dataset *dataset);
+size_t sv_dataset_image_bytes(const svit_dataset *dataset);
 
 #endif

@@ -1,4 +1,4 @@
-/* The evaluation pipeline for callers: pictures are tasks of the context's workers. */
+/* The evaluation pipeline for callers: images are tasks of the context's workers. */
 #include <shiftvit/pipeline.h>
 
 #include "base/size.h"
@@ -7,36 +7,37 @@
 #include "data/pipeline_config.h"
 #include "data/pipeline_plan.h"
 
-typedef struct pictures {
+typedef struct evaluation {
     const sv_pipeline *plan;
     const uint8_t *rgb;
-    size_t picture; /* bytes of one that comes in */
+    size_t image_bytes; /* of one that comes in */
     float *out;
     size_t elements; /* of one that comes out */
     float *scratch;
     size_t scratch_size; /* floats of one worker */
-} pictures;
+} evaluation;
 
 static void evaluate_task(void *argument, size_t task, uint32_t worker)
 {
-    const pictures *all = argument;
-    sv_pipeline_evaluate(all->plan, all->out + task * all->elements, all->rgb + task * all->picture,
+    const evaluation *all = argument;
+    sv_pipeline_evaluate(all->plan, all->out + task * all->elements,
+                         all->rgb + task * all->image_bytes,
                          all->scratch + worker * all->scratch_size);
 }
 
-static svit_status evaluate_pictures(svit_context *context, const sv_pipeline *plan,
-                                     const uint8_t *rgb, size_t n, size_t picture, float *out,
-                                     svit_error *err)
+static svit_status evaluate_images(svit_context *context, const sv_pipeline *plan,
+                                   const uint8_t *rgb, size_t n, size_t image_bytes, float *out,
+                                   svit_error *err)
 {
     size_t workers = sv_pool_threads(context->pool);
     size_t scratch_size = sv_pipeline_scratch(plan);
     void *scratch = NULL;
     SVIT_TRY(sv_allocate_array(&context->allocator, &scratch, workers, scratch_size * sizeof(float),
                                "a pipeline's scratch", err));
-    pictures all = {
+    evaluation all = {
         .plan = plan,
         .rgb = rgb,
-        .picture = picture,
+        .image_bytes = image_bytes,
         .out = out,
         .elements = sv_pipeline_height(plan, false) * sv_pipeline_width(plan, false) * SV_RGB,
         .scratch = scratch,
@@ -68,7 +69,7 @@ SVIT_API svit_status svit_pipeline_evaluate(svit_context *context,
                        n);
     sv_pipeline *plan = NULL;
     SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &own, height, width, err));
-    svit_status status = evaluate_pictures(context, plan, rgb, n, bytes / n, out, err);
+    svit_status status = evaluate_images(context, plan, rgb, n, bytes / n, out, err);
     sv_pipeline_free(&context->allocator, plan);
     return status;
 }

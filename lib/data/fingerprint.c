@@ -47,7 +47,7 @@ static svit_status mix_samples(uint64_t *hash, const svit_dataset *dataset, uint
         size_t index = i ? (size_t)((uint64_t)i * last / (count - 1)) : 0;
         SVIT_TRY(svit_dataset_sample(dataset, index, rgb, &label, err));
         *hash = mix_u64(*hash, (uint64_t)label);
-        *hash = mix_bytes(*hash, rgb, sv_dataset_picture(dataset));
+        *hash = mix_bytes(*hash, rgb, sv_dataset_image_bytes(dataset));
     }
     return SVIT_OK;
 }
@@ -62,10 +62,10 @@ SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint6
     if (!dataset->caller_thread_only) {
         const sv_allocator *allocator = &dataset->context->allocator;
         void *rgb;
-        SVIT_TRY(
-            sv_allocate_array(allocator, &rgb, sv_dataset_picture(dataset), 1, "an image", err));
+        SVIT_TRY(sv_allocate_array(allocator, &rgb, sv_dataset_image_bytes(dataset), 1, "an image",
+                                   err));
         status = mix_samples(&hash, dataset, rgb, err);
-        sv_release(allocator, rgb, sv_dataset_picture(dataset));
+        sv_release(allocator, rgb, sv_dataset_image_bytes(dataset));
     }
     if (status == SVIT_OK)
         *fingerprint = hash;

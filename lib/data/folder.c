@@ -2,8 +2,8 @@
 #include "base/file.h"
 #include "data/checks.h"
 #include "data/dataset_table.h"
+#include "data/image_file.h"
 #include "data/path.h"
-#include "data/picture_file.h"
 #include "data/source.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static svit_status image_load(const folder_set *own, const char *path, uint8_t *
 {
     const sv_allocator *allocator = &own->base.context->allocator;
     sv_pixels pixels;
-    SVIT_TRY(sv_picture_read(&pixels, allocator, path, err));
+    SVIT_TRY(sv_image_file_read(&pixels, allocator, path, err));
     svit_status status = sv_source_step(allocator, own->filter, pixels.rgb, pixels.height,
                                         pixels.width, rgb, own->base.height, own->base.width, err);
     sv_release(allocator, pixels.rgb, pixels.bytes);

@@ -1,4 +1,4 @@
-/* Picture handles: files and memory in, PNG files out. */
+/* Image handles: files and memory in, PNG files out. */
 #include <shiftvit/file.h>
 #include <shiftvit/image.h>
 
@@ -6,7 +6,7 @@
 #include "context/context.h"
 #include "data/checks.h"
 #include "data/codec.h"
-#include "data/picture_file.h"
+#include "data/image_file.h"
 
 struct svit_image {
     svit_context *context;
@@ -19,19 +19,19 @@ static svit_status image_create(svit_image **out, svit_context *context, const s
     svit_image *image = sv_allocate(&context->allocator, sizeof *image);
     if (!image) {
         sv_release(&context->allocator, pixels->rgb, pixels->bytes);
-        return sv_fail_memory(err, sizeof *image, "a picture");
+        return sv_fail_memory(err, sizeof *image, "an image");
     }
     *image = (svit_image){.context = sv_context_retain(context), .pixels = *pixels};
     *out = image;
     return SVIT_OK;
 }
 
-svit_status sv_picture_read(sv_pixels *out, const sv_allocator *allocator, const char *path,
-                            svit_error *err)
+svit_status sv_image_file_read(sv_pixels *out, const sv_allocator *allocator, const char *path,
+                               svit_error *err)
 {
     void *data = NULL;
     size_t bytes = 0;
-    SVIT_TRY(sv_file_read(&data, &bytes, allocator, path, SV_PICTURE_FILE_LIMIT, err));
+    SVIT_TRY(sv_file_read(&data, &bytes, allocator, path, SV_IMAGE_FILE_LIMIT, err));
     svit_status status = sv_decode(out, allocator, data, bytes, path, err);
     sv_release(allocator, data, bytes + 1);
     return status;
@@ -44,7 +44,7 @@ SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, co
     SV_REQUIRE(context);
     SV_REQUIRE(path);
     sv_pixels pixels;
-    SVIT_TRY(sv_picture_read(&pixels, &context->allocator, path, err));
+    SVIT_TRY(sv_image_file_read(&pixels, &context->allocator, path, err));
     return image_create(out, context, &pixels, err);
 }
 
@@ -55,7 +55,7 @@ SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, 
     SV_REQUIRE(context);
     SV_REQUIRE(data);
     sv_pixels pixels;
-    SVIT_TRY(sv_decode(&pixels, &context->allocator, data, bytes, name ? name : "picture", err));
+    SVIT_TRY(sv_decode(&pixels, &context->allocator, data, bytes, name ? name : "image", err));
     return image_create(out, context, &pixels, err);
 }
 

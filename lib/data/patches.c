@@ -1,4 +1,4 @@
-/* Patches of a picture, plain and shifted: what the tokenizers of ViT and SL-ViT see, for callers
+/* Patches of an image, plain and shifted: what the tokenizers of ViT and SL-ViT see, for callers
  * who want to look at it. Models have a faster path of their own. */
 #include <shiftvit/image.h>
 
@@ -20,15 +20,15 @@ static const shift SHIFTS[][COPIES] = {
     [SVIT_SPT_PAPER] = {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}},
 };
 
-typedef struct picture {
+typedef struct image {
     const float *in;
     size_t height;
     size_t width;
     size_t channels;
-} picture;
+} float_image;
 
-/* out[c] = in[y, x, c], and 0 outside the picture */
-static void pixel_read(float *out, const picture *from, ptrdiff_t y, ptrdiff_t x)
+/* out[c] = in[y, x, c], and 0 outside the image */
+static void pixel_read(float *out, const float_image *from, ptrdiff_t y, ptrdiff_t x)
 {
     size_t c = from->channels;
     bool inside = y >= 0 && y < (ptrdiff_t)from->height && x >= 0 && x < (ptrdiff_t)from->width;
@@ -39,7 +39,7 @@ static void pixel_read(float *out, const picture *from, ptrdiff_t y, ptrdiff_t x
 }
 
 /* out[row,column,copy,c] of the patch whose first pixel is (top, left); returns its end */
-static float *patch_read(float *out, const picture *from, size_t top, size_t left, size_t patch,
+static float *patch_read(float *out, const float_image *from, size_t top, size_t left, size_t patch,
                          const shift *shifts, size_t copies)
 {
     ptrdiff_t half = (ptrdiff_t)(patch / 2);
@@ -51,13 +51,13 @@ static float *patch_read(float *out, const picture *from, size_t top, size_t lef
     return out;
 }
 
-static svit_status check_patch(const char *where, const picture *from, size_t patch, int32_t spt,
-                               int32_t spt_order, svit_error *err)
+static svit_status check_patch(const char *where, const float_image *from, size_t patch,
+                               int32_t spt, int32_t spt_order, svit_error *err)
 {
     SVIT_TRY(sv_check_range(where, "patch", patch, 1, PATCH_LIMIT, err));
     if (from->height % patch != 0 || from->width % patch != 0)
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: patch is %zu, the picture %zu x %zu; a patch that divides both sides "
+                       "%s: patch is %zu, the image %zu x %zu; a patch that divides both sides "
                        "is accepted",
                        where, patch, from->height, from->width);
     if (spt != 0 && spt != 1)
@@ -78,7 +78,7 @@ SVIT_API svit_status svit_patches_f32(const float *in, size_t height, size_t wid
     SV_REQUIRE(out);
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SVIT_TRY(sv_check_range(__func__, "channels", channels, 1, SV_CHANNEL_LIMIT, err));
-    picture from = {in, height, width, channels};
+    float_image from = {in, height, width, channels};
     SVIT_TRY(check_patch(__func__, &from, patch, spt, spt_order, err));
     SVIT_TRY(sv_check_distinct(__func__, in, out, err));
     for (size_t top = 0; top < height; top += patch)

@@ -22,28 +22,28 @@ struct sv_pipeline {
     size_t width;         /* of images that the tables below read */
     uint32_t *row;        /* [source_height] the image's row behind a row of the source size */
     sv_tap *down;         /* [resize_height] in rows of the source size */
-    sv_tap *across;       /* [resize_width] in bytes of a picture's row */
+    sv_tap *across;       /* [resize_width] in bytes of an image's row */
     sv_tap *down_again;   /* [output_height], and across_again [output_width] in floats of a row: */
     sv_tap *across_again; /* the second resize of evaluation */
     float value[SV_RGB][BYTES];
 };
 
-/* Two lines of a picture, line y in row[y & 1], as bilinear mixing needs y and y + 1. */
+/* Two lines of an image, line y in row[y & 1], as bilinear mixing needs y and y + 1. */
 typedef struct line_pair {
     float *row[2];
     size_t held[2];
 } line_pair;
 
-/* One picture on its way through a plan. */
+/* One image on its way through a plan. */
 typedef struct passage {
     const sv_pipeline *plan;
     const uint8_t *rgb;
-    size_t first; /* columns of the resized picture that are wanted */
+    size_t first; /* columns of the resized image that are wanted */
     size_t columns;
     bool mirror;
     line_pair source;  /* lines of the source size, mixed along the line */
-    line_pair resized; /* lines of the resized picture, mixed along the line again */
-    float *line;       /* a line of the resized picture */
+    line_pair resized; /* lines of the resized image, mixed along the line again */
+    float *line;       /* a line of the resized image */
 } passage;
 
 static svit_status taps_create(sv_tap **out, const sv_allocator *allocator, size_t in, size_t size,
@@ -374,7 +374,7 @@ static void zoom(const svit_pipeline_config *config, float *out, const float *in
 }
 
 /* Rotation and zoom are two passes, as in Keras: each mixes pixels and folds at the borders, so
- * that one pass of both would give another picture. Passes alternate between `out` and the
+ * that one pass of both would give another image. Passes alternate between `out` and the
  * scratch, and the last one ends in `out`. */
 void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
                        const sv_augmentation *drawn, float *scratch)

@@ -1,4 +1,4 @@
-/* The procedural set: pictures drawn from numbers, so that there is something to learn on a machine
+/* The procedural set: images drawn from numbers, so that there is something to learn on a machine
  * that has no data. Each has two colours, a slope of brightness, noise, and often something that is
  * in the way; shapes move, turn a little and vary in size. A mirror changes no class. */
 #include "base/random.h"

@@ -14,7 +14,7 @@ typedef struct histogram {
 static svit_status histogram_fill(histogram *counts, const svit_dataset *dataset, uint8_t *rgb,
                                   svit_error *err)
 {
-    size_t bytes = sv_dataset_picture(dataset);
+    size_t bytes = sv_dataset_image_bytes(dataset);
     for (size_t i = 0; i < dataset->count; i++) {
         int32_t label = 0;
         SVIT_TRY(svit_dataset_sample(dataset, i, rgb, &label, err));
@@ -51,10 +51,10 @@ SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double
     SV_REQUIRE(mean);
     SV_REQUIRE(variance);
     const sv_allocator *allocator = &dataset->context->allocator;
-    size_t bytes = sv_dataset_picture(dataset);
+    size_t bytes = sv_dataset_image_bytes(dataset);
     uint8_t *rgb = sv_allocate(allocator, bytes);
     if (!rgb)
-        return sv_fail_memory(err, bytes, "a picture");
+        return sv_fail_memory(err, bytes, "an image");
     histogram counts = {0};
     svit_status status = histogram_fill(&counts, dataset, rgb, err);
     sv_release(allocator, rgb, bytes);

@@ -19,7 +19,7 @@ static void verify_task(void *argument, size_t task, uint32_t worker)
     int32_t label;
     svit_error *err = &own->errors[task];
     *err = (svit_error){.struct_size = sizeof *err};
-    uint8_t *rgb = own->rgb + worker * sv_dataset_picture(own->dataset);
+    uint8_t *rgb = own->rgb + worker * sv_dataset_image_bytes(own->dataset);
     err->code = svit_dataset_sample(own->dataset, own->first + task, rgb, &label, err);
 }
 
@@ -68,7 +68,7 @@ SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_s
     SVIT_TRY(svit_context_check(dataset->context, err));
     const sv_allocator *allocator = &dataset->context->allocator;
     const size_t workers = sv_pool_threads(dataset->context->pool);
-    const size_t bytes = workers * sv_dataset_picture(dataset);
+    const size_t bytes = workers * sv_dataset_image_bytes(dataset);
     size_t count = 0;
     verification *own = sv_allocate(allocator, sizeof *own);
     uint8_t *rgb = sv_allocate(allocator, bytes);

@@ -34,8 +34,8 @@ typedef struct shifted_call {
     shifted_saved saved;
     sv_share shares[SHARES];
     real *out;
-    const real *in;      /* of the backward dy */
-    const real *picture; /* [n, height, width, channels] */
+    const real *in;     /* of the backward dy */
+    const real *images; /* [n, height, width, channels] */
     size_t tokens, tile;
     size_t group_images;
 } shifted_call;
@@ -117,7 +117,7 @@ static shifted_work find_work(const shifted_call *call, uint32_t worker)
 static void gather(const shifted_call *call, real *patches, size_t first, size_t tokens)
 {
     const shifted_layer *layer = call->layer;
-    call->run->context->kernels->shifted_patches(patches, call->picture, &layer->map,
+    call->run->context->kernels->shifted_patches(patches, call->images, &layer->map,
                                                  layer->paper_order, first, tokens);
 }
 
@@ -142,7 +142,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
 {
     shifted_call call = start_call(layer, run, saved);
     call.out = y;
-    call.picture = x;
+    call.images = x;
     sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
 }
 
@@ -182,7 +182,7 @@ static void group_task(void *argument, size_t group, uint32_t worker)
         add_to_shares(call, shares, &work, first, sv_tile_here(end, first, call->tile));
 }
 
-/* The picture has no gradient. */
+/* The image has no gradient. */
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x)
 {
@@ -193,7 +193,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     sv_arena arena = {.base = run->shared};
     take_shares(call.shares, &arena, call.layer, groups);
     call.in = dy;
-    call.picture = x;
+    call.images = x;
     sv_run_tasks(run, group_task, &call, groups);
     sv_shares_add(run, call.shares, SHARES, groups);
 }

@@ -19,7 +19,7 @@ typedef struct sv_architecture {
     /* Adds the parameters in the order of files; the configuration must be legal. */
     svit_status (*parameters)(sv_parameter_table *table, const svit_model_config *config,
                               svit_error *err);
-    /* The most layers that it has, and its layers, from picture to logits. */
+    /* The most layers that it has, and its layers, from image to logits. */
     size_t (*layer_count)(const svit_model_config *config);
     svit_status (*layers)(struct sv_builder *build);
     /* Preset number `index`, from 0, which is the default; false past the end. */

@@ -13,7 +13,7 @@ typedef struct sv_layer_list {
     size_t capacity; /* of those that train */
 } sv_layer_list;
 
-/* Makes the layers of `model` for inputs of height x width, from picture to logits. SVIT_E_ARGUMENT
+/* Makes the layers of `model` for inputs of height x width, from image to logits. SVIT_E_ARGUMENT
  * where the model does not take that size. On failure nothing is left behind. */
 svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t height,
                             size_t width, svit_error *err);

@@ -1,4 +1,4 @@
-/* Predictors: pictures in, probabilities out. */
+/* Predictors: images in, probabilities out. */
 #include "base/config.h"
 #include "base/size.h"
 #include "gemm/gemm.h"
@@ -13,7 +13,7 @@ struct svit_predictor {
     svit_model *model;
     svit_session *session;
     svit_pipeline_config pipeline;
-    float *inputs; /* max_batch pictures as the model takes them */
+    float *inputs; /* max_batch images as the model takes them */
     size_t input_elements;
     size_t max_batch;
 };
@@ -62,18 +62,18 @@ static svit_status create_steps(svit_predictor *predictor, int32_t compute, svit
     const svit_model *model = predictor->model;
     SVIT_TRY(svit_model_get_pipeline(model, &predictor->pipeline, sizeof predictor->pipeline, err));
     if (model->config.in_channels != 3)
-        return sv_fail(err, SVIT_E_ARGUMENT, "the model has in_channels %u; pictures have 3",
+        return sv_fail(err, SVIT_E_ARGUMENT, "the model has in_channels %u; images have 3",
                        model->config.in_channels);
     size_t height, width;
     SVIT_TRY(svit_pipeline_evaluation_size(&predictor->pipeline, &height, &width, err));
     SVIT_TRY(create_session(predictor, height, width, compute, err));
     size_t factors[] = {predictor->max_batch, height, width, 3};
     if (!sv_size_product(&predictor->input_elements, factors, 4))
-        return sv_fail(err, SVIT_E_MEMORY, "max_batch of %zu pictures does not fit memory",
+        return sv_fail(err, SVIT_E_MEMORY, "max_batch of %zu images does not fit memory",
                        predictor->max_batch);
     return sv_allocate_array(&predictor->context->allocator, (void **)&predictor->inputs,
                              predictor->input_elements, sizeof *predictor->inputs,
-                             "a predictor's pictures", err);
+                             "a predictor's images", err);
 }
 
 SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit_model *model,
@@ -175,13 +175,13 @@ SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *r
     size_t factors[] = {n, height, width, 3}, elements;
     if (n < 1 || height < 1 || width < 1 || !sv_size_product(&elements, factors, 4))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "n, height, width are %zu, %zu, %zu; each is at least 1, and the pictures "
+                       "n, height, width are %zu, %zu, %zu; each is at least 1, and the images "
                        "fit memory",
                        n, height, width);
-    size_t picture = elements / n;
+    size_t image_bytes = elements / n;
     for (size_t done = 0, turn; done < n; done += turn) {
         turn = n - done < predictor->max_batch ? n - done : predictor->max_batch;
-        SVIT_TRY(predict_turn(predictor, rgb + done * picture, done, turn, height, width,
+        SVIT_TRY(predict_turn(predictor, rgb + done * image_bytes, done, turn, height, width,
                               probabilities + done * svit_predictor_classes(predictor), err));
     }
     return SVIT_OK;

@@ -45,10 +45,10 @@ static void pack_weights(svit_session *session, int32_t mode)
 }
 
 /* The caller's array may change before the backward. */
-static const real *keep_picture(svit_session *session, const real *input, size_t n)
+static const real *keep_input(svit_session *session, const real *input, size_t n)
 {
     size_t elements = n * sv_map_elements(session->input);
-    return memcpy(session->picture, input, elements * sizeof(real));
+    return memcpy(session->saved_input, input, elements * sizeof(real));
 }
 
 /* A map in passing that nobody reads. */
@@ -60,7 +60,7 @@ static real *other_buffer(const svit_session *session, const real *x)
 static void train(svit_session *session, const sv_run *run, const real *input, real *logits)
 {
     const size_t count = session->layers.count;
-    const real *x = session->picture ? keep_picture(session, input, run->n) : input;
+    const real *x = session->saved_input ? keep_input(session, input, run->n) : input;
     sv_tape_clear(&session->tape);
     for (size_t i = 0; i < count; i++) {
         const sv_layer *layer = session->layers.layers[i];
@@ -144,7 +144,8 @@ void sv_session_attend(svit_session *session, const real *input, size_t n, real 
 static void run_again(const svit_session *session, const sv_run *run, const sv_segment *segment,
                       real *free)
 {
-    const real *x = segment->first > 0 ? session->outputs[segment->first - 1] : session->picture;
+    const real *x =
+        segment->first > 0 ? session->outputs[segment->first - 1] : session->saved_input;
     for (size_t i = segment->first; i < segment->end; i++) {
         const sv_layer *layer = session->layers.layers[i];
         real *y = session->outputs[i] ? session->outputs[i] : x == free ? session->passing : free;

@@ -19,7 +19,7 @@ sv_run sv_session_run(const svit_session *session, size_t n, int training)
 /* Rows of a layer's products that are few. */
 enum { FEW_ROWS = 64 };
 
-/* By the largest batch, so that a picture's bits do not depend on how many come with it. */
+/* By the largest batch, so that an image's bits do not depend on how many come with it. */
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer)
 {
     sv_run own = *run;

@@ -36,7 +36,7 @@ static size_t most(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The picture is kept only to run the first layer again. */
+/* The image is kept only to run the first layer again. */
 static size_t needed_input(const sv_layer_cost *costs, size_t layer)
 {
     return costs[layer].keeps_input && layer > 0 ? costs[layer].input : 0;

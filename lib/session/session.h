@@ -27,12 +27,12 @@ struct svit_session {
     char *memory; /* everything below lies in it */
     size_t memory_bytes;
     real *gradients;
-    char **saved;     /* of each layer */
-    real **outputs;   /* of each layer, where its map is kept for the backward; else NULL */
-    char **packed;    /* of each layer, by its number */
-    real *picture;    /* the input, where the first layer is run again; else NULL */
-    real *buffers[2]; /* maps in passing */
-    real *passing;    /* one more, to run layers again in the backward */
+    char **saved;      /* of each layer */
+    real **outputs;    /* of each layer, where its map is kept for the backward; else NULL */
+    char **packed;     /* of each layer, by its number */
+    real *saved_input; /* the input, where the first layer is run again; else NULL */
+    real *buffers[2];  /* maps in passing */
+    real *passing;     /* one more, to run layers again in the backward */
     char *shared;
     char *worker;
     size_t worker_bytes;

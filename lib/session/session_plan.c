@@ -115,7 +115,7 @@ static void lay_input(svit_session *session, sv_arena *arena, const sv_segment *
         return;
     real *input = take_map(arena, session, session->layers.layers[first]->in);
     if (first == 0)
-        session->picture = input;
+        session->saved_input = input;
     else if (arena->base)
         session->outputs[first - 1] = input;
 }

@@ -59,7 +59,7 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
             err, SVIT_E_ARGUMENT, "the pipeline's output is %u x %u; the model's input is %u x %u",
             own->output_height, own->output_width, model.input_height, model.input_width);
     trainer->classes = model.num_classes;
-    trainer->picture = (size_t)model.input_height * model.input_width * 3;
+    trainer->image_floats = (size_t)model.input_height * model.input_width * 3;
     return SVIT_OK;
 }
 
@@ -96,7 +96,7 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
     svit_context *context = trainer->context;
     size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
     TRAINER_TRY(sv_trainer_allocate(context, &trainer->images, batch,
-                                    trainer->picture * sizeof(float), err));
+                                    trainer->image_floats * sizeof(float), err));
     TRAINER_TRY(sv_trainer_allocate(context, &trainer->labels, batch, sizeof(int32_t), err));
     TRAINER_TRY(sv_trainer_allocate(context, &trainer->logits, trainer->part, row, err));
     TRAINER_TRY(sv_trainer_allocate(context, &trainer->dlogits, trainer->part, row, err));
@@ -192,7 +192,7 @@ static void free_memory(svit_trainer *trainer)
 {
     svit_context *context = trainer->context;
     size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
-    svit_context_release(context, trainer->images, batch * trainer->picture * sizeof(float));
+    svit_context_release(context, trainer->images, batch * trainer->image_floats * sizeof(float));
     svit_context_release(context, trainer->labels, batch * sizeof(int32_t));
     svit_context_release(context, trainer->logits, trainer->part * row);
     svit_context_release(context, trainer->dlogits, trainer->part * row);

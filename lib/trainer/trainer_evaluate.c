@@ -11,7 +11,7 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
     TRAINER_TRY(svit_model_get_config(model, &config, sizeof config, err));
     if (config.in_channels != 3)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "the model has in_channels %u; pictures of a dataset have 3",
+                               "the model has in_channels %u; images of a dataset have 3",
                                config.in_channels);
     if (svit_dataset_count(dataset) < 1)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s has no samples; at least 1 is needed",
@@ -84,7 +84,7 @@ static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int3
     config.compute = compute;
     config.input_height = (uint32_t)height;
     config.input_width = (uint32_t)width;
-    evaluator->picture = height * width * 3;
+    evaluator->image_floats = height * width * 3;
     return svit_session_create(&evaluator->session, model, &config, err);
 }
 
@@ -103,7 +103,7 @@ static svit_status open_buffers(sv_evaluator *evaluator, svit_error *err)
     svit_context *context = evaluator->context;
     size_t batch = evaluator->batch;
     TRAINER_TRY(sv_trainer_allocate(context, &evaluator->images, batch,
-                                    evaluator->picture * sizeof(float), err));
+                                    evaluator->image_floats * sizeof(float), err));
     TRAINER_TRY(sv_trainer_allocate(context, &evaluator->logits, batch,
                                     evaluator->classes * sizeof(float), err));
     return sv_trainer_allocate(context, &evaluator->labels, batch, sizeof(int32_t), err);
@@ -139,7 +139,8 @@ void sv_evaluator_close(sv_evaluator *evaluator)
     size_t batch = evaluator->batch;
     svit_context_release(context, evaluator->labels, batch * sizeof(int32_t));
     svit_context_release(context, evaluator->logits, batch * evaluator->classes * sizeof(float));
-    svit_context_release(context, evaluator->images, batch * evaluator->picture * sizeof(float));
+    svit_context_release(context, evaluator->images,
+                         batch * evaluator->image_floats * sizeof(float));
     svit_loader_free(evaluator->loader);
     svit_session_free(evaluator->session);
     *evaluator = (sv_evaluator){0};

@@ -20,7 +20,7 @@ typedef struct sv_evaluator {
     svit_loader *loader;
     float *images, *logits;
     int32_t *labels;
-    size_t batch, picture, classes;
+    size_t batch, image_floats, classes;
 } sv_evaluator;
 
 /* Where the run stands: all that a checkpoint must bring back besides the model, the optimiser and
@@ -51,7 +51,7 @@ struct svit_trainer {
     uint64_t training_fingerprint, validation_fingerprint; /* where there is a folder */
     uint64_t steps;                                        /* in an epoch */
 
-    size_t part, picture, classes; /* samples of a part, floats of a picture */
+    size_t part, image_floats, classes; /* samples of a part, floats of an image */
     float *images, *logits, *dlogits;
     int32_t *labels;
 

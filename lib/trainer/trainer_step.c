@@ -7,7 +7,7 @@
 static svit_status run_part(svit_trainer *trainer, size_t first, size_t n, size_t all,
                             sv_metrics *sums, svit_error *err)
 {
-    const float *images = trainer->images + first * trainer->picture;
+    const float *images = trainer->images + first * trainer->image_floats;
     const int32_t *labels = trainer->labels + first;
     float loss;
     TRAINER_TRY(svit_forward(trainer->session, images, n, trainer->logits, err));

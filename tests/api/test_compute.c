@@ -72,7 +72,7 @@ static svit_model *open_model(const char *json, uint32_t threads)
     return model;
 }
 
-static const float *pictures(void)
+static const float *images(void)
 {
     static float pixels[BATCH * PIXELS];
     uint32_t state = 12345;
@@ -93,7 +93,7 @@ static result compute_with(const char *json, int32_t compute, uint32_t threads)
     svit_session *session = open_session(model, compute, SVIT_MODE_TRAIN);
     for (size_t i = 0; i < BATCH; i++)
         labels[i] = (int32_t)(i % CLASSES);
-    OK(svit_forward(session, pictures(), BATCH, of.logits, &err));
+    OK(svit_forward(session, images(), BATCH, of.logits, &err));
     OK(svit_cross_entropy(of.logits, labels, BATCH, CLASSES, 0, &loss, dlogits, &err));
     OK(svit_backward(session, dlogits, BATCH, &err));
     read_gradients(&of, model, session);
@@ -150,8 +150,8 @@ START_TEST(test_bytes_are_near_float32)
     svit_model *model = open_model(MODELS[_i], 2);
     svit_session *whole = open_session(model, SVIT_COMPUTE_F32, SVIT_MODE_INFER);
     svit_session *bytes = open_session(model, SVIT_COMPUTE_INT8, SVIT_MODE_INFER);
-    OK(svit_forward(whole, pictures(), BATCH, exact, &err));
-    OK(svit_forward(bytes, pictures(), BATCH, rounded, &err));
+    OK(svit_forward(whole, images(), BATCH, exact, &err));
+    OK(svit_forward(bytes, images(), BATCH, rounded, &err));
     double logits = distance(rounded, exact, BATCH * CLASSES);
     ck_assert_msg(logits > 1e-5 && logits < 0.03, "logits differ by %g", logits);
     svit_session_free(whole);

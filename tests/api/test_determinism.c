@@ -1,5 +1,5 @@
 /* The same bits on any number of threads, after twenty training steps with dropout and DropPath;
- * and a batch gives what its pictures give one by one. */
+ * and a batch gives what its images give one by one. */
 #include "fit.h"
 #include "gemms.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A model and the pixels along its pictures' sides. */
+/* A model and the pixels along its images' sides. */
 typedef struct subject {
     const char *json;
     size_t height, width;
@@ -29,7 +29,7 @@ static const subject SUBJECTS[] = {
      "\"num_classes\":10,\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"dropout\":0.1,"
      "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.1}",
      20, 20},
-    /* Heads as wide as a token: their weights are merged. One picture has several blocks of rows.
+    /* Heads as wide as a token: their weights are merged. One image has several blocks of rows.
      */
     {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":16,"
      "\"depth\":2,\"heads\":2,\"head_dim\":16,\"mlp_dim\":32,\"head_units\":[32],"
@@ -160,7 +160,7 @@ static double limit_of(const char *gemm)
     return strcmp(gemm, "cblas") != 0 ? 0 : 5e-6;
 }
 
-START_TEST(test_a_batch_gives_what_its_pictures_give_alone)
+START_TEST(test_a_batch_gives_what_its_images_give_alone)
 {
     draw_data();
     svit_error err = {.struct_size = sizeof err};
@@ -169,23 +169,23 @@ START_TEST(test_a_batch_gives_what_its_pictures_give_alone)
     outfit o = dress(chosen->json, gemm, 2, SVIT_MODE_INFER);
     static float batch[BATCH * CLASSES];
     float alone[CLASSES];
-    size_t picture = chosen->height * chosen->width * 3;
+    size_t image = chosen->height * chosen->width * 3;
     /* Of its very size, and no multiple of five, so many as go together: sanitizers see who reads
      * past it. */
-    float *pictures = malloc(BATCH * picture * sizeof *pictures);
-    ck_assert_ptr_nonnull(pictures);
-    memcpy(pictures, pixels, BATCH * picture * sizeof *pictures);
-    OK(svit_forward(o.session, pictures, BATCH, batch, &err));
-    free(pictures);
+    float *images = malloc(BATCH * image * sizeof *images);
+    ck_assert_ptr_nonnull(images);
+    memcpy(images, pixels, BATCH * image * sizeof *images);
+    OK(svit_forward(o.session, images, BATCH, batch, &err));
+    free(images);
     for (size_t i = 0; i < BATCH; i++) {
-        OK(svit_forward(o.session, pixels + i * picture, 1, alone, &err));
+        OK(svit_forward(o.session, pixels + i * image, 1, alone, &err));
         check_within(alone, batch + i * CLASSES, CLASSES, limit_of(gemm));
     }
     undress(&o);
 }
 END_TEST
 
-/* Wide enough that one picture's layers are cut into parts for the workers. */
+/* Wide enough that one image's layers are cut into parts for the workers. */
 static const char *const WIDE[] = {
     "{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1,1]}",
     "{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1],\"norm\":\"group\"}",
@@ -198,7 +198,7 @@ static const char *const WIDE[] = {
 };
 enum { WIDE_COUNT = sizeof WIDE / sizeof *WIDE };
 
-START_TEST(test_one_picture_gives_the_same_bits_on_any_number_of_threads)
+START_TEST(test_one_image_gives_the_same_bits_on_any_number_of_threads)
 {
     GEMM(gemm, _i % GEMM_COUNT);
     draw_data();
@@ -209,7 +209,7 @@ START_TEST(test_one_picture_gives_the_same_bits_on_any_number_of_threads)
             outfit o = dress(WIDE[_i / GEMM_COUNT], gemm, THREADS[i], SVIT_MODE_INFER);
             OK(svit_forward(o.session, pixels, n, i ? many : one, &err));
             ck_assert_msg(!i || memcmp(one, many, n * CLASSES * sizeof *one) == 0,
-                          "%zu pictures: %u threads differ from 1", n, THREADS[i]);
+                          "%zu images: %u threads differ from 1", n, THREADS[i]);
             undress(&o);
         }
 }
@@ -306,9 +306,9 @@ static Suite *determinism_suite(void)
     tcase_set_timeout(all, 200);
     tcase_add_loop_test(all, test_training_gives_the_same_bits_on_any_number_of_threads, 0,
                         SUBJECT_COUNT * GEMM_COUNT);
-    tcase_add_loop_test(all, test_a_batch_gives_what_its_pictures_give_alone, 0,
+    tcase_add_loop_test(all, test_a_batch_gives_what_its_images_give_alone, 0,
                         SUBJECT_COUNT * GEMM_COUNT);
-    tcase_add_loop_test(all, test_one_picture_gives_the_same_bits_on_any_number_of_threads, 0,
+    tcase_add_loop_test(all, test_one_image_gives_the_same_bits_on_any_number_of_threads, 0,
                         WIDE_COUNT * GEMM_COUNT);
     tcase_add_loop_test(all, test_training_without_dropout_forwards_like_inference, 0,
                         FORWARD_COUNT * GEMM_COUNT);

@@ -49,7 +49,7 @@ static void teardown(void)
 static const float GRADIENTS[] = {1e31f, -1e31f, 3e38f, 2e19f, 1e-30f, 1e-45f};
 enum { GRADIENT_COUNT = sizeof GRADIENTS / sizeof *GRADIENTS };
 
-/* The first step of Adam is the learning rate's size, whatever the gradient's: black pictures
+/* The first step of Adam is the learning rate's size, whatever the gradient's: black images
  * through sixteen norms gave gradients of 1e31, whose squares made the second moment infinite. */
 START_TEST(test_adam_steps_by_the_learning_rate_at_any_gradient)
 {
@@ -78,8 +78,8 @@ START_TEST(test_adam_steps_by_the_learning_rate_at_any_gradient)
 }
 END_TEST
 
-/* A picture without any contrast: variance zero in every norm at first. */
-START_TEST(test_black_pictures_train)
+/* An image without any contrast: variance zero in every norm at first. */
+START_TEST(test_black_images_train)
 {
     static float images[2 * 8 * 8 * 3], logits[2 * CLASSES], dlogits[2 * CLASSES];
     const int32_t labels[] = {1, 2};
@@ -151,7 +151,7 @@ END_TEST
 
 enum { NUMBERS_MOST = 20000 };
 
-/* All gradients, of pictures and of `scale` times some dlogits, all of which any rounding leaves as
+/* All gradients, of images and of `scale` times some dlogits, all of which any rounding leaves as
  * they are. */
 static size_t find_gradients(float all[NUMBERS_MOST], float scale)
 {
@@ -225,7 +225,7 @@ static Suite *extremes_suite(void)
     TCase *all = tcase_create("step");
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, test_adam_steps_by_the_learning_rate_at_any_gradient);
-    tcase_add_test(all, test_black_pictures_train);
+    tcase_add_test(all, test_black_images_train);
     tcase_add_loop_test(all, test_a_forward_that_overflows_names_the_image, 0, 2);
     tcase_add_test(all, test_an_attention_forward_that_overflows_names_the_image);
     tcase_add_test(all, test_no_gradient_is_below_the_smallest_normal_number);

@@ -174,7 +174,7 @@ static void with_checkpoint(svit_context *context)
 
 static void with_image(svit_context *context)
 {
-    const char *path = fit_path(&folder, "picture.png");
+    const char *path = fit_path(&folder, "image.png");
     svit_image *image = NULL;
     WORKS(svit_image_write_png(context, path, rgb, SIDE, SIDE, err));
     WORKS(svit_image_read(&image, context, path, err));

@@ -104,7 +104,7 @@ static void bench_close(bench *self)
     svit_context_free(self->context);
 }
 
-/* One pass over n pictures with all that a caller may do in between: the pictures change, and the
+/* One pass over n images with all that a caller may do in between: the images change, and the
  * number of the next masks. `to` gets logits and gradients. */
 static float *pass(bench *self, size_t n, float *to)
 {
@@ -127,7 +127,7 @@ static size_t numbers(const bench *self)
     return STEPS * (BATCH * CLASSES + svit_model_parameter_elements(self->model));
 }
 
-/* Logits and gradients of steps on end, the second one on fewer pictures; the weights change after
+/* Logits and gradients of steps on end, the second one on fewer images; the weights change after
  * each. To be freed by the caller. */
 static float *run(const char *json, int32_t memory, uint32_t threads, size_t *count)
 {

@@ -1,4 +1,4 @@
-/* Sequences of any length: 1 token and 1,025, a picture that is not square, and what inference
+/* Sequences of any length: 1 token and 1,025, an image that is not square, and what inference
  * takes of memory as they grow. */
 #include "fit.h"
 #include "worst.h"
@@ -23,7 +23,7 @@ static svit_model *pixel_model(svit_context *context, uint32_t height, uint32_t 
     return model;
 }
 
-static svit_session *one_picture(svit_model *model)
+static svit_session *one_image(svit_model *model)
 {
     svit_session_config config;
     svit_session_config_init(&config, sizeof config);
@@ -83,14 +83,14 @@ static void naive_token(double *token, const svit_model *model, const float *pix
 }
 
 /* What the qkv projection makes of all tokens: [TOKENS, 3 HEADS HEAD_DIM]. */
-static double *naive_qkv(const svit_model *model, const float *picture)
+static double *naive_qkv(const svit_model *model, const float *image)
 {
     enum { WIDE = 3 * HEADS * HEAD_DIM };
     float *w = weights(model, "blocks.0.attn.qkv.weight"),
           *b = weights(model, "blocks.0.attn.qkv.bias");
     double *qkv = malloc(sizeof(double) * TOKENS * WIDE), token[DIM];
     for (size_t t = 0; t < TOKENS; t++) {
-        naive_token(token, model, picture + t * COLOURS, t);
+        naive_token(token, model, image + t * COLOURS, t);
         for (size_t i = 0; i < WIDE; i++) {
             qkv[t * WIDE + i] = b[i];
             for (size_t c = 0; c < DIM; c++)
@@ -120,20 +120,20 @@ static void naive_row(double *row, const double *qkv, size_t head, size_t t, int
         row[other] /= sum;
 }
 
-/* 1,025 tokens of a picture that is not square: each weight is that of the definition. */
+/* 1,025 tokens of an image that is not square: each weight is that of the definition. */
 START_TEST(test_attention_over_1025_tokens_is_the_definition)
 {
     svit_context *context = fit_context(2);
     svit_model *model = pixel_model(context, HEIGHT, WIDTH, _i);
     set_drawn(model, "blocks.0.attn.qkv.weight", 3);
     set_drawn(model, "blocks.0.attn.qkv.bias", 1);
-    svit_session *session = one_picture(model);
-    static float picture[TOKENS * COLOURS], attention[HEADS * TOKENS * TOKENS];
+    svit_session *session = one_image(model);
+    static float image[TOKENS * COLOURS], attention[HEADS * TOKENS * TOKENS];
     float logits[3];
-    draw(picture, TOKENS * COLOURS, 2);
-    WORKS(svit_forward_attention(session, picture, 1, logits, attention, HEADS * TOKENS * TOKENS,
-                                 err));
-    double *qkv = naive_qkv(model, picture), row[TOKENS], most = 0, largest = 0;
+    draw(image, TOKENS * COLOURS, 2);
+    WORKS(
+        svit_forward_attention(session, image, 1, logits, attention, HEADS * TOKENS * TOKENS, err));
+    double *qkv = naive_qkv(model, image), row[TOKENS], most = 0, largest = 0;
     for (size_t head = 0; head < HEADS; head++)
         for (size_t t = 0; t < TOKENS; t++) {
             const float *got = attention + (head * TOKENS + t) * TOKENS;
@@ -158,7 +158,7 @@ START_TEST(test_one_token_attends_to_itself_or_to_nothing)
 {
     svit_context *context = fit_context(1);
     svit_model *model = pixel_model(context, 1, 1, _i);
-    svit_session *session = one_picture(model);
+    svit_session *session = one_image(model);
     const float pixel[COLOURS] = {0.2f, -1, 0.7f};
     float before[3], after[3], attention[HEADS];
     WORKS(svit_forward_attention(session, pixel, 1, before, attention, HEADS, err));
@@ -178,7 +178,7 @@ END_TEST
 static uint64_t memory_of(svit_context *context, uint32_t side)
 {
     svit_model *model = pixel_model(context, side, side, 0);
-    svit_session *session = one_picture(model);
+    svit_session *session = one_image(model);
     uint64_t bytes = svit_session_memory(session);
     svit_session_free(session);
     svit_model_free(model);

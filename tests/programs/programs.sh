@@ -111,7 +111,7 @@ is_png images/drawn.png
 run 0 shiftvit-predict --model trained --top 2 --grid images/drawn.png images
 cmp -s out first || fail 'what --grid drew was classified'
 run 0 shiftvit-predict --model trained --json images/00000-*.png
-prints '^\{"picture": "images/00000-[a-z -]+.png", "classes": \[\{"class": "[a-z ]+", "label": [0-9], "confidence": '
+prints '^\{"image": "images/00000-[a-z -]+.png", "classes": \[\{"class": "[a-z ]+", "label": [0-9], "confidence": '
 run 2 shiftvit-predict --model trained --grid grid.jpg images
 says "'grid.jpg' does not end in .png"
 run 1 shiftvit-predict --model trained trained

@@ -48,8 +48,8 @@ check_train() {
 check_predict() {
     prints "^ +$percent  [a-z]"
     for name in grid attention; do
-        picture=$(option $name "$1")
-        [ -z "$picture" ] || is_png "$picture"
+        image=$(option $name "$1")
+        [ -z "$image" ] || is_png "$image"
     done
 }
 

@@ -60,7 +60,7 @@ static inline void fit_folder_remove(const fit_folder *folder)
 {
     static const char *const files[] = {
         "checkpoint.safetensors", "best.safetensors", "history.csv", "model.safetensors",
-        "other.safetensors",      "picture.png",      "run.json",    ".lock"};
+        "other.safetensors",      "image.png",        "run.json",    ".lock"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(fit_path(folder, files[i]));
     ck_assert_int_eq(rmdir(folder->path), 0);
@@ -101,7 +101,7 @@ static inline svit_context *fit_context(uint32_t threads)
     return context;
 }
 
-/* 8x8 pictures, patches of 4, two stages of 8 and 16 channels. */
+/* 8x8 images, patches of 4, two stages of 8 and 16 channels. */
 static inline svit_model_config fit_model_config(uint32_t classes)
 {
     svit_model_config config;

@@ -1,10 +1,10 @@
-/* Folders of pictures: order, labels, what is left out and what is refused. */
+/* Folders of images: order, labels, what is left out and what is refused. */
 #include "test_data_support.h"
 
 #include <shiftvit/dataset.h>
 #include <shiftvit/image.h>
 
-/* A picture of one colour. */
+/* An image of one colour. */
 static void plain_write(svit_context *context, const test_folder *folder, const char *name,
                         uint8_t value, size_t height, size_t width)
 {
@@ -13,7 +13,7 @@ static void plain_write(svit_context *context, const test_folder *folder, const 
     WORKS(svit_image_write_png(context, path_in(folder, name), rgb, height, width, err));
 }
 
-START_TEST(test_classes_and_pictures_are_in_byte_order)
+START_TEST(test_classes_and_images_are_in_byte_order)
 {
     atomic_llong held = 0;
     svit_context *context = context_counting(&held);
@@ -34,7 +34,7 @@ START_TEST(test_classes_and_pictures_are_in_byte_order)
     plain_write(context, &folder, "a/9.png", 9, 2, 64);
     plain_write(context, &folder, "b/x.PNG", 20, 5, 3);
     plain_write(context, &folder, "Z/y.jpeg", 30, 1, 1); /* PNG by its bytes */
-    file_write(&folder, "a/notes.txt", "no picture", 10);
+    file_write(&folder, "a/notes.txt", "no image", 10);
     plain_write(context, &folder, "stray.png", 40, 4, 4);
     svit_dataset *dataset = NULL;
     WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 6, SVIT_SOURCE_NEAREST, err));
@@ -65,7 +65,7 @@ START_TEST(test_classes_and_pictures_are_in_byte_order)
 }
 END_TEST
 
-START_TEST(test_pictures_are_brought_to_size_by_nearest_neighbour)
+START_TEST(test_images_are_brought_to_size_by_nearest_neighbour)
 {
     svit_context *context = context_open();
     test_folder folder = folder_make();
@@ -181,8 +181,8 @@ static Suite *folder_suite(void)
     Suite *suite = suite_create("data_folder");
     TCase *cases = tcase_create("all");
     tcase_set_timeout(cases, 60);
-    tcase_add_test(cases, test_classes_and_pictures_are_in_byte_order);
-    tcase_add_test(cases, test_pictures_are_brought_to_size_by_nearest_neighbour);
+    tcase_add_test(cases, test_classes_and_images_are_in_byte_order);
+    tcase_add_test(cases, test_images_are_brought_to_size_by_nearest_neighbour);
     tcase_add_test(cases, test_folders_that_are_no_dataset_are_refused);
     tcase_add_test(cases, test_names_that_are_not_utf8_are_refused);
     suite_add_tcase(suite, cases);

@@ -27,7 +27,7 @@ static void failing_release(void *user, void *memory, size_t bytes)
 
 typedef svit_status (*scenario)(svit_context *context, const test_folder *folder, svit_error *err);
 
-static svit_status read_picture(svit_context *context, const test_folder *folder, svit_error *err)
+static svit_status read_image(svit_context *context, const test_folder *folder, svit_error *err)
 {
     svit_image *image = NULL;
     svit_status status = svit_image_read(&image, context, path_in(folder, "a/p.png"), err);
@@ -35,7 +35,7 @@ static svit_status read_picture(svit_context *context, const test_folder *folder
     return status;
 }
 
-static svit_status write_picture(svit_context *context, const test_folder *folder, svit_error *err)
+static svit_status write_image(svit_context *context, const test_folder *folder, svit_error *err)
 {
     const uint8_t rgb[12] = {1, 2, 3};
     return svit_image_write_png(context, path_in(folder, "b/q.png"), rgb, 2, 2, err);
@@ -76,7 +76,7 @@ static svit_status read_cifar(svit_context *context, const test_folder *folder, 
     return status;
 }
 
-/* Two batches of a loader whose thread also reads pictures. */
+/* Two batches of a loader whose thread also reads images. */
 static svit_status load_batches(svit_context *context, const test_folder *folder, uint32_t prefetch,
                                 svit_error *err)
 {
@@ -124,7 +124,7 @@ static svit_status evaluate(svit_context *context, const test_folder *folder, sv
 }
 
 static const scenario SCENARIOS[] = {
-    read_picture, write_picture, read_folder, read_cifar, load_here, load_ahead, evaluate,
+    read_image, write_image, read_folder, read_cifar, load_here, load_ahead, evaluate,
 };
 enum { SCENARIO_COUNT = sizeof SCENARIOS / sizeof *SCENARIOS };
 

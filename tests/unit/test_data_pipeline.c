@@ -67,7 +67,7 @@ static svit_pipeline_config config_of(const struct size_case *size)
     return config;
 }
 
-/* The resized picture by the public functions, in bytes, before normalising. */
+/* The resized image by the public functions, in bytes, before normalising. */
 static void resize_reference(float *resized, const uint8_t *rgb, const struct size_case *size)
 {
     static uint8_t source[ROOM];
@@ -95,15 +95,15 @@ START_TEST(test_evaluation_is_nearest_then_bilinear_twice)
     static float wanted[ROOM];
     static float got[3 * ROOM];
     enum { N = 3 };
-    size_t picture = (size_t)3 * size->in[0] * size->in[1];
-    bytes_fill(rgb, N * picture, 31 + (uint32_t)_i);
+    size_t image = (size_t)3 * size->in[0] * size->in[1];
+    bytes_fill(rgb, N * image, 31 + (uint32_t)_i);
     for (int32_t evaluation = 0; evaluation < 2; evaluation++) {
         config.evaluation = evaluation;
         WORKS(svit_pipeline_evaluate(context, &config, rgb, N, size->in[0], size->in[1], got, err));
         const uint32_t *out = evaluation == SVIT_EVALUATE_KEEP ? size->resize : size->output;
         size_t elements = (size_t)3 * out[0] * out[1];
         for (size_t n = 0; n < N; n++) {
-            resize_reference(resized, rgb + n * picture, size);
+            resize_reference(resized, rgb + n * image, size);
             WORKS(svit_resize_bilinear_f32(resized, size->resize[0], size->resize[1], 3, wanted,
                                            out[0], out[1], err));
             for (size_t i = 0; i < elements; i++)
@@ -115,7 +115,7 @@ START_TEST(test_evaluation_is_nearest_then_bilinear_twice)
 }
 END_TEST
 
-START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_picture)
+START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_image)
 {
     const struct size_case *size = &SIZES[_i];
     svit_pipeline_config config = config_of(size);
@@ -152,7 +152,7 @@ START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_picture)
 }
 END_TEST
 
-/* The cropped, mirrored and normalised picture by the public functions. */
+/* The cropped, mirrored and normalised image by the public functions. */
 static void crop_reference(float *out, const float *resized, const svit_pipeline_config *config,
                            const sv_augmentation *drawn)
 {
@@ -188,7 +188,7 @@ static void affine_reference(float *out, const float *in, const svit_pipeline_co
 static const double AFFINES[][2] = {{0.02, 0}, {0, 0.2}, {0.02, 0.2}, {1, 0.99}}; /* turns, zoom */
 enum { AFFINE_CASES = sizeof AFFINES / sizeof *AFFINES };
 
-START_TEST(test_training_rotates_then_zooms_the_cropped_picture)
+START_TEST(test_training_rotates_then_zooms_the_cropped_image)
 {
     const struct size_case *size = &SIZES[_i / AFFINE_CASES];
     svit_pipeline_config config = config_of(size);
@@ -474,9 +474,9 @@ static Suite *pipeline_suite(void)
     tcase_set_timeout(cases, 120);
     tcase_add_test(cases, test_default_is_that_of_the_keras_example);
     tcase_add_loop_test(cases, test_evaluation_is_nearest_then_bilinear_twice, 0, SIZE_CASES);
-    tcase_add_loop_test(cases, test_training_is_a_crop_and_a_mirror_of_the_resized_picture, 0,
+    tcase_add_loop_test(cases, test_training_is_a_crop_and_a_mirror_of_the_resized_image, 0,
                         SIZE_CASES);
-    tcase_add_loop_test(cases, test_training_rotates_then_zooms_the_cropped_picture, 0,
+    tcase_add_loop_test(cases, test_training_rotates_then_zooms_the_cropped_image, 0,
                         SIZE_CASES * AFFINE_CASES);
     tcase_add_loop_test(cases, test_rotation_and_zoom_are_drawn_apart_from_crop_and_mirror, 0, 2);
     tcase_add_test(cases, test_rotation_and_zoom_are_uniform_in_their_range);

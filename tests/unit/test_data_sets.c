@@ -5,12 +5,12 @@
 
 #include <math.h>
 
-enum { CIFAR_PICTURE = 3072 };
+enum { CIFAR_IMAGE = 3072 };
 
-/* Records with `labels` label bytes; pictures from the seed; label bytes from `label_of`. */
+/* Records with `labels` label bytes; images from the seed; label bytes from `label_of`. */
 static uint8_t *records_make(size_t count, size_t labels, const uint8_t *label_bytes, uint32_t seed)
 {
-    size_t record = labels + CIFAR_PICTURE;
+    size_t record = labels + CIFAR_IMAGE;
     uint8_t *data = malloc(count * record);
     bytes_fill(data, count * record, seed);
     for (size_t i = 0; i < count; i++)
@@ -22,14 +22,14 @@ static void records_write(const test_folder *folder, const char *name, size_t co
                           const uint8_t *label_bytes, uint32_t seed)
 {
     uint8_t *data = records_make(count, labels, label_bytes, seed);
-    file_write(folder, name, data, count * (labels + CIFAR_PICTURE));
+    file_write(folder, name, data, count * (labels + CIFAR_IMAGE));
     free(data);
 }
 
 static void check_record(const svit_dataset *dataset, size_t index, const uint8_t *planes,
                          int32_t wanted)
 {
-    uint8_t rgb[CIFAR_PICTURE];
+    uint8_t rgb[CIFAR_IMAGE];
     int32_t label = -1;
     WORKS(svit_dataset_sample(dataset, index, rgb, &label, err));
     ck_assert_int_eq(label, wanted);
@@ -119,7 +119,7 @@ START_TEST(test_one_cifar_given_as_the_other_is_told)
     FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TRAIN, SVIT_LABELS_FINE,
                                 err),
           SVIT_E_IO, "holds 'test_batch.bin', so it is CIFAR-10, and CIFAR-100 is asked for");
-    /* The same pictures under the other's name: their bytes do not fit. */
+    /* The same images under the other's name: their bytes do not fit. */
     records_write(&folder, "test.bin", 4, 1, labels, 1);
     FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TEST, SVIT_LABELS_FINE,
                                 err),
@@ -295,15 +295,15 @@ START_TEST(test_procedural_samples_depend_on_seed_split_and_index_alone)
     ck_assert_str_eq(svit_dataset_class_name(sets[0], 0), "disc");
     ck_assert_str_eq(svit_dataset_class_name(sets[0], 9), "dots");
     for (size_t i = 0; i < 20; i++) {
-        uint8_t rgb[4][CIFAR_PICTURE];
+        uint8_t rgb[4][CIFAR_IMAGE];
         int32_t label[4];
         for (size_t s = 0; s < 4; s++) {
             procedural_read(sets[s], i, rgb[s], &label[s]);
             ck_assert_int_eq(label[s], (int)(i % 10));
         }
-        ck_assert_mem_eq(rgb[0], rgb[1], CIFAR_PICTURE);
-        ck_assert_mem_ne(rgb[0], rgb[2], CIFAR_PICTURE);
-        ck_assert_mem_ne(rgb[0], rgb[3], CIFAR_PICTURE);
+        ck_assert_mem_eq(rgb[0], rgb[1], CIFAR_IMAGE);
+        ck_assert_mem_ne(rgb[0], rgb[2], CIFAR_IMAGE);
+        ck_assert_mem_ne(rgb[0], rgb[3], CIFAR_IMAGE);
     }
     for (size_t s = 0; s < 4; s++)
         svit_dataset_free(sets[s]);
@@ -334,7 +334,7 @@ START_TEST(test_procedural_stripes_lie_and_stand)
     WORKS(svit_dataset_procedural(&dataset, context, 3, SVIT_SPLIT_TRAIN, 2000, err));
     int right = 0;
     for (size_t i = 0; i < 200; i++) {
-        uint8_t rgb[CIFAR_PICTURE];
+        uint8_t rgb[CIFAR_IMAGE];
         int32_t label;
         double along;
         double down;

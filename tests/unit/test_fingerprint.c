@@ -34,7 +34,7 @@ START_TEST(test_a_fingerprint_is_a_number_of_the_contents_alone)
     static const int32_t of[2] = {0, 1};
     ck_assert_uint_eq(fingerprint_of_memory(rgb, of, 2, 1, 1, 2), UINT64_C(0x32A5DBAC90469CC1));
     uint64_t whole = fingerprint_of(training);
-    ck_assert_uint_eq(whole, fingerprint_of_memory(pictures, labels, SAMPLES, SIDE, SIDE, CLASSES));
+    ck_assert_uint_eq(whole, fingerprint_of_memory(images, labels, SAMPLES, SIDE, SIDE, CLASSES));
     svit_dataset *same = NULL;
     WORKS(svit_dataset_slice(&same, training, 0, SAMPLES, err));
     ck_assert_uint_eq(fingerprint_of(same), whole);
@@ -46,18 +46,18 @@ START_TEST(test_any_difference_changes_it)
 {
     uint64_t whole = fingerprint_of(training);
     ck_assert_uint_ne(fingerprint_of(validation), whole);
-    for (size_t i = 0; i < sizeof pictures; i += 97) {
-        pictures[i] ^= 1;
+    for (size_t i = 0; i < sizeof images; i += 97) {
+        images[i] ^= 1;
         ck_assert_uint_ne(fingerprint_of(training), whole);
-        pictures[i] ^= 1;
+        images[i] ^= 1;
     }
     labels[SAMPLES - 1] ^= 1;
     ck_assert_uint_ne(fingerprint_of(training), whole);
     labels[SAMPLES - 1] ^= 1;
     ck_assert_uint_eq(fingerprint_of(training), whole);
-    ck_assert_uint_ne(fingerprint_of_memory(pictures, labels, SAMPLES, SIDE, SIDE, CLASSES + 1),
+    ck_assert_uint_ne(fingerprint_of_memory(images, labels, SAMPLES, SIDE, SIDE, CLASSES + 1),
                       whole);
-    ck_assert_uint_ne(fingerprint_of_memory(pictures, labels, SAMPLES, SIDE / 2, SIDE * 2, CLASSES),
+    ck_assert_uint_ne(fingerprint_of_memory(images, labels, SAMPLES, SIDE / 2, SIDE * 2, CLASSES),
                       whole);
 }
 END_TEST
@@ -140,9 +140,9 @@ START_TEST(test_a_run_does_not_go_on_with_other_data_of_equal_counts)
     svit_trainer_free(trainer);
     svit_dataset_free(other);
 
-    static uint8_t mirrored[sizeof pictures];
-    for (size_t i = 0; i < sizeof pictures; i++)
-        mirrored[i] = (uint8_t)~pictures[i];
+    static uint8_t mirrored[sizeof images];
+    for (size_t i = 0; i < sizeof images; i++)
+        mirrored[i] = (uint8_t)~images[i];
     svit_dataset *kept = training;
     training = memory_of(mirrored, labels, SAMPLES, SIDE, SIDE, CLASSES);
     trainer = open_trainer(model, &p, validation);

@@ -25,7 +25,7 @@ static void heap_release(void *user, void *memory, size_t bytes)
 }
 
 static fit_folder folder;
-static uint8_t pictures[6 * 8 * 8 * 3];
+static uint8_t images[6 * 8 * 8 * 3];
 static const int32_t labels[6] = {0, 1, 2, 0, 1, 2};
 
 /* What a program does with the handles of this test, all of which it frees. */
@@ -58,7 +58,7 @@ static svit_status scenario(handles *h, heap *memory)
     TRY(svit_model_create(&h->model, h->context, &model, 1, NULL));
     static const char *const names[] = {"a", "b", "c"};
     TRY(svit_model_set_classes(h->model, names, 3, NULL));
-    TRY(svit_dataset_memory(&h->data, h->context, pictures, labels, 6, 8, 8, 3, NULL));
+    TRY(svit_dataset_memory(&h->data, h->context, images, labels, 6, 8, 8, 3, NULL));
 
     svit_trainer_config trainer;
     svit_trainer_config_init(&trainer, sizeof trainer);
@@ -88,7 +88,7 @@ static svit_status scenario(handles *h, heap *memory)
     TRY(svit_model_load(&h->loaded, h->context, path, NULL));
     TRY(svit_predictor_create_from_model(&h->predictor, h->loaded, NULL, NULL));
     float probabilities[3];
-    return svit_predict_u8(h->predictor, pictures, 1, 8, 8, probabilities, NULL);
+    return svit_predict_u8(h->predictor, images, 1, 8, 8, probabilities, NULL);
 }
 
 START_TEST(test_a_heap_that_gives_out_is_an_error_and_nothing_leaks)

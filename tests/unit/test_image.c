@@ -1,4 +1,4 @@
-/* Pictures: what is written is read again, damage is refused, resampling has the reference's
+/* Images: what is written is read again, damage is refused, resampling has the reference's
  * numbers. */
 #include "test_data_support.h"
 
@@ -103,25 +103,25 @@ static void check_transform(const double transform[6], const float wanted[8])
 
 START_TEST(test_rotation_and_zoom_have_the_reference_numbers)
 {
-    enum { PICTURE = 24 * 20 * 3 };
-    float *image = golden_read("affine.image", PICTURE);
+    enum { IMAGE = 24 * 20 * 3 };
+    float *image = golden_read("affine.image", IMAGE);
     float *turns = golden_read("rotate.turns", 3);
     float *rotate_transform = golden_read("rotate.transform", 3 * 8);
-    float *rotated = golden_read("rotate.out", 3 * PICTURE);
+    float *rotated = golden_read("rotate.out", 3 * IMAGE);
     float *factors = golden_read("zoom.factors", 3 * 2);
     float *zoom_transform = golden_read("zoom.transform", 3 * 8);
-    float *zoomed = golden_read("zoom.out", 3 * PICTURE);
-    static float out[PICTURE];
+    float *zoomed = golden_read("zoom.out", 3 * IMAGE);
+    static float out[IMAGE];
     double transform[6];
     for (size_t i = 0; i < 3; i++) {
         WORKS(svit_affine_rotation(turns[i], 24, 20, transform, err));
         check_transform(transform, rotate_transform + 8 * i);
         WORKS(svit_affine_f32(image, 24, 20, 3, transform, out, err));
-        ck_assert_double_le(largest_difference(out, rotated + i * PICTURE, PICTURE), 2e-5);
+        ck_assert_double_le(largest_difference(out, rotated + i * IMAGE, IMAGE), 2e-5);
         WORKS(svit_affine_zoom(factors[2 * i], factors[2 * i + 1], 24, 20, transform, err));
         check_transform(transform, zoom_transform + 8 * i);
         WORKS(svit_affine_f32(image, 24, 20, 3, transform, out, err));
-        ck_assert_double_le(largest_difference(out, zoomed + i * PICTURE, PICTURE), 2e-5);
+        ck_assert_double_le(largest_difference(out, zoomed + i * IMAGE, IMAGE), 2e-5);
     }
     float *all[] = {image, turns, rotate_transform, rotated, factors, zoom_transform, zoomed};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -140,7 +140,7 @@ START_TEST(test_resizing_to_the_same_size_changes_nothing)
 }
 END_TEST
 
-START_TEST(test_one_pixel_grows_to_a_plain_picture)
+START_TEST(test_one_pixel_grows_to_a_plain_image)
 {
     float in[2] = {3, -7};
     float out[4 * 3 * 2];
@@ -150,7 +150,7 @@ START_TEST(test_one_pixel_grows_to_a_plain_picture)
 }
 END_TEST
 
-START_TEST(test_affine_folds_any_finite_transform_into_the_picture)
+START_TEST(test_affine_folds_any_finite_transform_into_the_image)
 {
     float in[6] = {1, 2, 3, 4, 5, 6};
     float out[6];
@@ -181,7 +181,7 @@ START_TEST(test_png_is_read_as_it_was_written)
     ck_assert_uint_eq(svit_image_height(image), 13);
     ck_assert_uint_eq(svit_image_width(image), 9);
     ck_assert_mem_eq(svit_image_pixels(image), rgb, sizeof rgb);
-    svit_context_free(context); /* the picture keeps it alive */
+    svit_context_free(context); /* the image keeps it alive */
     svit_image_free(image);
     ck_assert_int_eq(bytes, 0);
     folder_remove(&folder);
@@ -225,7 +225,7 @@ typedef struct jpeg {
     unsigned long bytes;
 } jpeg;
 
-/* A smooth picture of 24 x 16 pixels in TurboJPEG's pixel format. */
+/* A smooth image of 24 x 16 pixels in TurboJPEG's pixel format. */
 static jpeg jpeg_make(int format, int sampling)
 {
     static uint8_t pixels[24 * 16 * 4];
@@ -379,7 +379,7 @@ START_TEST(test_sizes_are_checked_before_memory_is_taken)
 }
 END_TEST
 
-START_TEST(test_what_is_no_picture_is_refused)
+START_TEST(test_what_is_no_image_is_refused)
 {
     svit_context *context = context_open();
     test_folder folder = folder_make();
@@ -399,7 +399,7 @@ START_TEST(test_what_is_no_picture_is_refused)
 }
 END_TEST
 
-START_TEST(test_wrong_arguments_of_pictures_are_named)
+START_TEST(test_wrong_arguments_of_images_are_named)
 {
     svit_context *context = context_open();
     svit_image *image = NULL;
@@ -410,7 +410,7 @@ START_TEST(test_wrong_arguments_of_pictures_are_named)
     FAILS(svit_image_decode(NULL, context, rgb, 1, NULL, err), SVIT_E_ARGUMENT, "out");
     FAILS(svit_image_decode(&image, NULL, rgb, 1, NULL, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_image_decode(&image, context, NULL, 1, NULL, err), SVIT_E_ARGUMENT, "data");
-    FAILS(svit_image_decode(&image, context, rgb, 0, NULL, err), SVIT_E_FORMAT, "picture");
+    FAILS(svit_image_decode(&image, context, rgb, 0, NULL, err), SVIT_E_FORMAT, "image");
     FAILS(svit_image_write_png(NULL, "a", rgb, 1, 1, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_image_write_png(context, NULL, rgb, 1, 1, err), SVIT_E_ARGUMENT, "path");
     FAILS(svit_image_write_png(context, "a", NULL, 1, 1, err), SVIT_E_ARGUMENT, "rgb");
@@ -479,8 +479,8 @@ static Suite *image_suite(void)
     tcase_add_test(resample, test_flip_has_the_reference_numbers);
     tcase_add_test(resample, test_rotation_and_zoom_have_the_reference_numbers);
     tcase_add_test(resample, test_resizing_to_the_same_size_changes_nothing);
-    tcase_add_test(resample, test_one_pixel_grows_to_a_plain_picture);
-    tcase_add_test(resample, test_affine_folds_any_finite_transform_into_the_picture);
+    tcase_add_test(resample, test_one_pixel_grows_to_a_plain_image);
+    tcase_add_test(resample, test_affine_folds_any_finite_transform_into_the_image);
     tcase_add_test(resample, test_wrong_arguments_of_resampling_are_named);
     suite_add_tcase(suite, resample);
     TCase *files = tcase_create("files");
@@ -492,8 +492,8 @@ static Suite *image_suite(void)
     tcase_add_test(files, test_a_cmyk_jpeg_is_refused);
     tcase_add_test(files, test_a_png_cut_anywhere_is_refused);
     tcase_add_test(files, test_sizes_are_checked_before_memory_is_taken);
-    tcase_add_test(files, test_what_is_no_picture_is_refused);
-    tcase_add_test(files, test_wrong_arguments_of_pictures_are_named);
+    tcase_add_test(files, test_what_is_no_image_is_refused);
+    tcase_add_test(files, test_wrong_arguments_of_images_are_named);
     suite_add_tcase(suite, files);
     return suite;
 }

@@ -1,5 +1,5 @@
 /* Inference is the training forward without dropout and DropPath, in double, whatever it leaves out
- * and takes together: for few pictures and many, in stretches and alone. */
+ * and takes together: for few images and many, in stretches and alone. */
 #include "session/session.h"
 #include "suite.h"
 #include "worst.h"
@@ -14,7 +14,7 @@
 typedef struct subject {
     const char *json;
     size_t fewer; /* layers that infer: last block, mean, classifier in one; norm and merging too */
-    size_t most; /* pictures: of small maps as many as go through a stretch with a padded merging */
+    size_t most;  /* images: of small maps as many as go through a stretch with a padded merging */
 } subject;
 
 static const subject SUBJECTS[] = {
@@ -30,7 +30,7 @@ static const subject SUBJECTS[] = {
     {"{\"input_height\":8,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 3, 200},
     {"{\"input_height\":4,\"input_width\":12,\"dim\":12,\"blocks\":[1,1,1]" PLAIN "}", 4, 200},
     {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 3, 200},
-    /* Stages of which one takes four times as many pictures at once as the one before. */
+    /* Stages of which one takes four times as many images at once as the one before. */
     {"{\"input_height\":24,\"input_width\":24,\"dim\":12,\"blocks\":[1,1,1]" PLAIN "}", 4, 130},
     /* A stage without blocks; norms of whole maps before they are merged. */
     {"{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[1,0,1]" PLAIN "}", 4, 80},
@@ -157,15 +157,15 @@ START_TEST(test_inference_is_the_forward_without_dropout)
             largest = worst_of(largest, fabs(b.trained[i]));
         }
         ck_assert_double_gt(largest, 1e-3);
-        ck_assert_msg(worst <= 1e-14 * fmax(1, largest), "%zu pictures: %.3g of %.3g", n, worst,
+        ck_assert_msg(worst <= 1e-14 * fmax(1, largest), "%zu images: %.3g of %.3g", n, worst,
                       largest);
     }
     close_bed(&b);
 }
 END_TEST
 
-/* A session for one picture multiplies what larger ones leave out of small maps. */
-START_TEST(test_a_picture_alone_is_one_of_many)
+/* A session for one image multiplies what larger ones leave out of small maps. */
+START_TEST(test_an_image_alone_is_one_of_many)
 {
     const size_t many = SUBJECTS[_i].most;
     bed b = open_bed(&SUBJECTS[_i], many, SVIT_MODE_TRAIN);
@@ -206,7 +206,7 @@ static Suite *inference_suite(void)
     Suite *suite = suite_create("inference");
     TCase *all = tcase_create("models");
     tcase_add_loop_test(all, test_inference_is_the_forward_without_dropout, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_a_picture_alone_is_one_of_many, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_an_image_alone_is_one_of_many, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_some_layers_infer_in_one, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;

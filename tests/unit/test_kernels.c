@@ -128,7 +128,7 @@ START_TEST(test_patch_gather_and_scatter_are_adjoint)
 }
 END_TEST
 
-/* Both orders of copies, of pixels of one to five numbers, of pictures one to four patches wide; in
+/* Both orders of copies, of pixels of one to five numbers, of images one to four patches wide; in
  * arrays of their very size, a few tokens at a time. */
 static const sv_patch_map SHIFTED[] = {
     {8, 2, 1, 4, 1, 2, 0, 0},   {8, 4, 2, 4, 2, 2, 0, 0},    {8, 6, 3, 4, 3, 2, 0, 0},
@@ -137,23 +137,23 @@ static const sv_patch_map SHIFTED[] = {
     {15, 20, 3, 3, 4, 5, 0, 0}, {3, 4, 2, 3, 4, 1, 0, 0},
 };
 
-START_TEST(test_shifted_patches_are_those_of_the_picture)
+START_TEST(test_shifted_patches_are_those_of_the_image)
 {
     KERNELS(k);
     enum { IMAGES = 2, SOME = 5 };
     for (size_t i = 0; i < sizeof SHIFTED / sizeof *SHIFTED; i++)
         for (int order = 0; order < 2; order++) {
             const sv_patch_map *map = &SHIFTED[i];
-            size_t picture = map->height * map->width * map->channels;
+            size_t image = map->height * map->width * map->channels;
             size_t tokens = IMAGES * map->rows * map->columns;
             size_t row = 5 * map->size * map->size * map->channels;
-            float *x = malloc(IMAGES * picture * 4), *wanted = malloc(tokens * row * 4);
-            fill(x, IMAGES * picture, 5);
+            float *x = malloc(IMAGES * image * 4), *wanted = malloc(tokens * row * 4);
+            fill(x, IMAGES * image, 5);
             for (size_t n = 0; n < IMAGES; n++)
-                ck_assert_int_eq(svit_patches_f32(x + n * picture, map->height, map->width,
+                ck_assert_int_eq(svit_patches_f32(x + n * image, map->height, map->width,
                                                   map->channels, (uint32_t)map->size, 1,
                                                   order ? SVIT_SPT_PAPER : SVIT_SPT_SEED,
-                                                  wanted + n * 5 * picture, NULL),
+                                                  wanted + n * 5 * image, NULL),
                                  SVIT_OK);
             for (size_t first = 0; first < tokens; first += SOME) {
                 size_t here = tokens - first < SOME ? tokens - first : SOME;
@@ -431,7 +431,7 @@ static Suite *kernels_suite(void)
     tcase_add_loop_test(all, test_shift_and_its_backward_are_adjoint, 0, 3);
     tcase_add_loop_test(all, test_shift_moves_each_group_its_way, 0, 3);
     tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, 3);
-    tcase_add_loop_test(all, test_shifted_patches_are_those_of_the_picture, 0, 3);
+    tcase_add_loop_test(all, test_shifted_patches_are_those_of_the_image, 0, 3);
     tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, 3);
     tcase_add_loop_test(all, test_dropout_bits_are_philox_by_place, 0, 3);
     tcase_add_loop_test(all, test_dropout_keeps_its_share, 0, 3);

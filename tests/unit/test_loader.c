@@ -219,7 +219,7 @@ static int crop_place(const float *image)
     return (int)left + SIDE * (int)image[1];
 }
 
-/* Distinct crop places, and mirrored pictures, in the next batch. */
+/* Distinct crop places, and mirrored images, in the next batch. */
 static size_t places_count(svit_loader *loader, int *mirrored, int *first_place)
 {
     batch got = batch_next(loader);
@@ -236,7 +236,7 @@ static size_t places_count(svit_loader *loader, int *mirrored, int *first_place)
     return count;
 }
 
-START_TEST(test_crops_are_drawn_for_each_picture_or_each_batch)
+START_TEST(test_crops_are_drawn_for_each_image_or_each_batch)
 {
     numbered *own = numbered_make();
     int places[4];
@@ -246,7 +246,7 @@ START_TEST(test_crops_are_drawn_for_each_picture_or_each_batch)
     for (size_t b = 0; b < 4; b++)
         ck_assert_uint_eq(places_count(loader, &mirrored, &places[b]), 1);
     ck_assert(places[0] != places[1] || places[1] != places[2] || places[2] != places[3]);
-    ck_assert_int_gt(mirrored, 0); /* the flip is drawn for each picture all the same */
+    ck_assert_int_gt(mirrored, 0); /* the flip is drawn for each image all the same */
     ck_assert_int_lt(mirrored, 4 * BATCH);
     svit_loader_free(loader);
     own->pipeline.per_batch = 0;
@@ -300,7 +300,7 @@ START_TEST(test_augmentation_of_a_sample_does_not_depend_on_the_batch_size)
 }
 END_TEST
 
-START_TEST(test_a_picture_that_cannot_be_read_stops_the_loader_at_its_batch)
+START_TEST(test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch)
 {
     numbered *own = numbered_make();
     test_folder folder = folder_make();
@@ -311,7 +311,7 @@ START_TEST(test_a_picture_that_cannot_be_read_stops_the_loader_at_its_batch)
         WORKS(svit_image_write_png(own->context, path_in(&folder, name),
                                    own->rgb + i * SIDE * SIDE * 3, SIDE, SIDE, err));
     }
-    file_write(&folder, "a/07.png", "not a picture", 13);
+    file_write(&folder, "a/07.png", "not an image", 13);
     svit_dataset *dataset = NULL;
     WORKS(svit_dataset_folder(&dataset, own->context, folder.path, SIDE, SIDE, SVIT_SOURCE_NEAREST,
                               err));
@@ -495,10 +495,10 @@ static Suite *loader_suite(void)
     tcase_add_test(cases, test_batches_are_the_same_however_far_ahead_they_are_made);
     tcase_add_loop_test(cases, test_seeking_goes_to_the_same_batches, 0, PREFETCH_CASES);
     tcase_add_test(cases, test_going_back_to_the_start_of_a_fixed_epoch_gives_it_again);
-    tcase_add_test(cases, test_crops_are_drawn_for_each_picture_or_each_batch);
+    tcase_add_test(cases, test_crops_are_drawn_for_each_image_or_each_batch);
     tcase_add_test(cases, test_flip_probability_0_and_1_are_certain);
     tcase_add_test(cases, test_augmentation_of_a_sample_does_not_depend_on_the_batch_size);
-    tcase_add_loop_test(cases, test_a_picture_that_cannot_be_read_stops_the_loader_at_its_batch, 0,
+    tcase_add_loop_test(cases, test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch, 0,
                         PREFETCH_CASES);
     tcase_add_test(cases, test_callbacks_are_called_on_the_callers_thread_only);
     tcase_add_test(cases, test_a_busy_loader_can_be_sent_elsewhere_and_freed);

@@ -199,7 +199,7 @@ static svit_predictor *predictor_of(svit_context *of, svit_model *model)
  * its model for itself then gives it back, where products do not read it in place. */
 START_TEST(test_a_predictor_keeps_packed_weights_alone)
 {
-    uint8_t picture[8 * 8 * 3];
+    uint8_t image[8 * 8 * 3];
     float wanted[CLASSES], got[CLASSES];
     svit_context_config config;
     svit_context *own = NULL;
@@ -218,11 +218,11 @@ START_TEST(test_a_predictor_keeps_packed_weights_alone)
     long turned = (long)(fit_elements(loaded, TURNED) * sizeof(float) / 1024);
     svit_predictor *mapped = predictor_of(own, NULL), *other = predictor_of(own, loaded);
     long before = copied_kilobytes();
-    for (size_t i = 0; i < sizeof picture; i++)
-        picture[i] = (uint8_t)(i * i % 251);
+    for (size_t i = 0; i < sizeof image; i++)
+        image[i] = (uint8_t)(i * i % 251);
     for (int twice = 0; twice < 2; twice++) {
-        WORKS(svit_predict_u8(mapped, picture, 1, 8, 8, got, err));
-        WORKS(svit_predict_u8(other, picture, 1, 8, 8, wanted, err));
+        WORKS(svit_predict_u8(mapped, image, 1, 8, 8, got, err));
+        WORKS(svit_predict_u8(other, image, 1, 8, 8, wanted, err));
         ck_assert_mem_eq(got, wanted, sizeof got);
     }
     long given_back = before - copied_kilobytes();

@@ -23,7 +23,7 @@ static inline void teardown(void)
     fit_folder_remove(&folder);
 }
 
-/* A ViT of 12x12 pictures, patches of 4, 6 channels, one layer of 2 heads of 5. */
+/* A ViT of 12x12 images, patches of 4, 6 channels, one layer of 2 heads of 5. */
 static const struct {
     const char *key, *value;
 } small[] = {

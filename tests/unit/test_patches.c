@@ -6,17 +6,17 @@
 
 START_TEST(test_shifted_patches_are_the_reference_ones)
 {
-    enum { N = 3, SIDE = 24, PATCH = 6, PICTURE = SIDE * SIDE * 3, OUT = 5 * PICTURE };
+    enum { N = 3, SIDE = 24, PATCH = 6, IMAGE = SIDE * SIDE * 3, OUT = 5 * IMAGE };
     sv_safetensors *file = golden_open("slvit_small");
     size_t elements = 0;
     float *input = golden_floats(file, "input", &elements);
-    ck_assert_uint_eq(elements, N * PICTURE);
+    ck_assert_uint_eq(elements, N * IMAGE);
     float *wanted = golden_floats(file, "spt.patches", &elements);
     ck_assert_uint_eq(elements, N * OUT);
     static float got[OUT];
     for (size_t n = 0; n < N; n++) {
-        WORKS(svit_patches_f32(input + n * PICTURE, SIDE, SIDE, 3, PATCH, 1, SVIT_SPT_SEED, got,
-                               err));
+        WORKS(
+            svit_patches_f32(input + n * IMAGE, SIDE, SIDE, 3, PATCH, 1, SVIT_SPT_SEED, got, err));
         ck_assert_mem_eq(got, wanted + n * OUT, sizeof got);
     }
     golden_free(input);
@@ -29,7 +29,7 @@ END_TEST
  *                                                                5 6 7 8 */
 static const float SMALL[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
-START_TEST(test_plain_patches_are_the_picture_in_another_order)
+START_TEST(test_plain_patches_are_the_image_in_another_order)
 {
     const float wanted[8] = {1, 2, 5, 6, 3, 4, 7, 8};
     float got[8];
@@ -67,7 +67,7 @@ START_TEST(test_colours_stay_together)
 }
 END_TEST
 
-/* By hand: pixel (row, column) of copy `copy`, 0 outside; a picture's numbers count from 1. */
+/* By hand: pixel (row, column) of copy `copy`, 0 outside; an image's numbers count from 1. */
 static float moved_pixel(ptrdiff_t row, ptrdiff_t column, size_t copy, ptrdiff_t half,
                          size_t height, size_t width, size_t channels, size_t channel)
 {
@@ -81,7 +81,7 @@ static float moved_pixel(ptrdiff_t row, ptrdiff_t column, size_t copy, ptrdiff_t
 
 /* Every line of patches inside and at all edges, for images of one to five channels. An odd patch
  * moves its copies by patch / 2 pixels, rounded down, as the reference does. */
-START_TEST(test_copies_of_any_picture)
+START_TEST(test_copies_of_any_image)
 {
     static const size_t PATCHES[] = {2, 4, 1, 3, 5, 7};
     const size_t channels = (size_t)_i / 6 + 1, patch = PATCHES[_i % 6];
@@ -136,8 +136,8 @@ static Suite *patches_suite(void)
     Suite *suite = suite_create("patches");
     TCase *cases = tcase_create("all");
     tcase_add_test(cases, test_shifted_patches_are_the_reference_ones);
-    tcase_add_loop_test(cases, test_copies_of_any_picture, 0, 30);
-    tcase_add_test(cases, test_plain_patches_are_the_picture_in_another_order);
+    tcase_add_loop_test(cases, test_copies_of_any_image, 0, 30);
+    tcase_add_test(cases, test_plain_patches_are_the_image_in_another_order);
     tcase_add_test(cases, test_copies_come_in_the_order_asked_for);
     tcase_add_test(cases, test_colours_stay_together);
     tcase_add_test(cases, test_wrong_arguments_of_patches_are_named);

@@ -7,15 +7,15 @@ enum { CLASSES = 4, SIDE = 11, COUNT = 5 };
 static svit_context *context;
 static fit_folder folder;
 static svit_model *model;
-static uint8_t pictures[COUNT * SIDE * SIDE * 3];
+static uint8_t images[COUNT * SIDE * SIDE * 3];
 
 static void setup(void)
 {
     context = fit_context(2);
     folder = fit_folder_make();
     model = fit_model(context, CLASSES, 1);
-    for (size_t i = 0; i < sizeof pictures; i++)
-        pictures[i] = (uint8_t)(i * i % 251);
+    for (size_t i = 0; i < sizeof images; i++)
+        images[i] = (uint8_t)(i * i % 251);
 }
 
 static void teardown(void)
@@ -41,7 +41,7 @@ static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipel
     float inputs[COUNT * 10 * 10 * 3];
     size_t height, width;
     WORKS(svit_pipeline_evaluation_size(pipeline, &height, &width, err));
-    WORKS(svit_pipeline_evaluate(context, pipeline, pictures, COUNT, SIDE, SIDE, inputs, err));
+    WORKS(svit_pipeline_evaluate(context, pipeline, images, COUNT, SIDE, SIDE, inputs, err));
     svit_session_config config;
     WORKS(svit_session_config_init(&config, sizeof config));
     config.max_batch = COUNT;
@@ -55,7 +55,7 @@ static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipel
     svit_session_free(session);
 }
 
-START_TEST(test_pictures_in_turns_are_the_same_as_by_hand)
+START_TEST(test_images_in_turns_are_the_same_as_by_hand)
 {
     svit_pipeline_config pipeline = pipeline_make();
     pipeline.evaluation = _i ? SVIT_EVALUATE_KEEP : SVIT_EVALUATE_RESIZE;
@@ -71,16 +71,16 @@ START_TEST(test_pictures_in_turns_are_the_same_as_by_hand)
     WORKS(svit_predictor_create(&predictor, context, path, &config, err));
     float wanted[COUNT * CLASSES], got[COUNT * CLASSES];
     expect(wanted, &pipeline, SVIT_COMPUTE_F32);
-    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, got, err));
+    WORKS(svit_predict_u8(predictor, images, COUNT, SIDE, SIDE, got, err));
     for (size_t i = 0; i < COUNT * CLASSES; i++)
         ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
     ck_assert_uint_eq(svit_predictor_classes(predictor), CLASSES);
     ck_assert_str_eq(svit_predictor_class_name(predictor, 3), "d");
     ck_assert_ptr_null(svit_predictor_class_name(predictor, 4));
 
-    const char *picture = fit_path(&folder, "picture.png");
-    WORKS(svit_image_write_png(context, picture, pictures, SIDE, SIDE, err));
-    WORKS(svit_predict_file(predictor, picture, got, err));
+    const char *image = fit_path(&folder, "image.png");
+    WORKS(svit_image_write_png(context, image, images, SIDE, SIDE, err));
+    WORKS(svit_predict_file(predictor, image, got, err));
     for (size_t i = 0; i < CLASSES; i++)
         ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
     svit_predictor_free(predictor);
@@ -120,7 +120,7 @@ START_TEST(test_narrow_numbers_are_near_float32)
     double most = 0;
     expect(exact, &pipeline, SVIT_COMPUTE_F32);
     expect(wanted, &pipeline, _i);
-    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, got, err));
+    WORKS(svit_predict_u8(predictor, images, COUNT, SIDE, SIDE, got, err));
     for (size_t i = 0; i < COUNT * CLASSES; i++) {
         ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
         most = worst_of(most, fabs((double)got[i] - exact[i]));
@@ -149,13 +149,13 @@ START_TEST(test_an_image_that_overflows_is_named_whatever_its_turn)
     svit_predictor *predictor = NULL;
     WORKS(svit_predictor_create_from_model(&predictor, model, &config, err));
     float out[COUNT * CLASSES];
-    memset(pictures, 0, sizeof pictures);
-    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, out, err));
-    memset(pictures + 3 * SIDE * SIDE * 3, 255, SIDE * SIDE * 3);
-    FAILS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, out, err), SVIT_E_NUMERIC,
+    memset(images, 0, sizeof images);
+    WORKS(svit_predict_u8(predictor, images, COUNT, SIDE, SIDE, out, err));
+    memset(images + 3 * SIDE * SIDE * 3, 255, SIDE * SIDE * 3);
+    FAILS(svit_predict_u8(predictor, images, COUNT, SIDE, SIDE, out, err), SVIT_E_NUMERIC,
           "image 3 has the logit ");
-    memset(pictures, 0, sizeof pictures);
-    WORKS(svit_predict_u8(predictor, pictures, COUNT, SIDE, SIDE, out, err));
+    memset(images, 0, sizeof images);
+    WORKS(svit_predict_u8(predictor, images, COUNT, SIDE, SIDE, out, err));
     svit_predictor_free(predictor);
 }
 END_TEST
@@ -184,10 +184,10 @@ START_TEST(test_wrong_calls_are_refused)
     ck_assert_ptr_null(predictor);
     WORKS(svit_predictor_create_from_model(&predictor, model, NULL, err));
     float out[CLASSES];
-    FAILS(svit_predict_u8(predictor, pictures, 0, SIDE, SIDE, out, err), SVIT_E_ARGUMENT, "0, 11");
+    FAILS(svit_predict_u8(predictor, images, 0, SIDE, SIDE, out, err), SVIT_E_ARGUMENT, "0, 11");
     FAILS(svit_predict_u8(predictor, NULL, 1, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
           "rgb is NULL");
-    FAILS(svit_predict_u8(predictor, pictures, SIZE_MAX, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
+    FAILS(svit_predict_u8(predictor, images, SIZE_MAX, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
           "fit memory");
     FAILS(svit_predict_file(predictor, "/nowhere/at/all", out, err), SVIT_E_IO, "/nowhere/at/all");
     svit_predictor_free(predictor);
@@ -200,7 +200,7 @@ static Suite *suite(void)
     Suite *all = suite_create("predictor");
     TCase *c = tcase_create("predictor");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, test_pictures_in_turns_are_the_same_as_by_hand, 0, 2);
+    tcase_add_loop_test(c, test_images_in_turns_are_the_same_as_by_hand, 0, 2);
     tcase_add_loop_test(c, test_narrow_numbers_are_near_float32, SVIT_COMPUTE_BF16,
                         SVIT_COMPUTE_INT8 + 1);
     tcase_add_test(c, test_an_image_that_overflows_is_named_whatever_its_turn);

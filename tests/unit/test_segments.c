@@ -10,7 +10,7 @@ typedef struct division {
     size_t count;
 } division;
 
-/* Layer's input, where it is kept for the backward: the picture is only for the first forward. */
+/* Layer's input, where it is kept for the backward: the image is only for the first forward. */
 static size_t needed(const sv_layer_cost *costs, size_t layer)
 {
     return layer > 0 && costs[layer].keeps_input ? costs[layer].input : 0;

@@ -1,5 +1,5 @@
 /* Which layers infer some images at a time. That it changes no bit is seen where a batch gives what
- * its pictures give alone (api/test_determinism.c). */
+ * its images give alone (api/test_determinism.c). */
 #include "fit.h"
 
 #include "session/fused_chain.h"

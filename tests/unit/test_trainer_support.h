@@ -1,4 +1,4 @@
-/* What the tests of the trainer have in common: a small set of pictures, and a plan to train on it.
+/* What the tests of the trainer have in common: a small set of images, and a plan to train on it.
  */
 #ifndef TEST_TRAINER_SUPPORT_H
 #define TEST_TRAINER_SUPPORT_H
@@ -9,11 +9,11 @@ enum { SAMPLES = 22, VALIDATION = 10, SIDE = 8, CLASSES = 3, BATCH = 8, STEPS = 
 
 static svit_context *context;
 static fit_folder folder;
-static uint8_t pictures[SAMPLES * SIDE * SIDE * 3];
+static uint8_t images[SAMPLES * SIDE * SIDE * 3];
 static int32_t labels[SAMPLES];
 static svit_dataset *training, *validation;
 
-/* Pictures of noise; class c is brighter in channel c. */
+/* Images of noise; class c is brighter in channel c. */
 static inline void setup(void)
 {
     context = fit_context(2);
@@ -24,11 +24,11 @@ static inline void setup(void)
         for (size_t k = 0; k < SIDE * SIDE * 3; k++) {
             state = state * 1664525u + 1013904223u;
             uint32_t bright = k % 3 == i % CLASSES ? 90 : 0;
-            pictures[i * SIDE * SIDE * 3 + k] = (uint8_t)((state >> 24) % 120 + bright);
+            images[i * SIDE * SIDE * 3 + k] = (uint8_t)((state >> 24) % 120 + bright);
         }
     }
-    WORKS(svit_dataset_memory(&training, context, pictures, labels, SAMPLES, SIDE, SIDE, CLASSES,
-                              err));
+    WORKS(
+        svit_dataset_memory(&training, context, images, labels, SAMPLES, SIDE, SIDE, CLASSES, err));
     WORKS(svit_dataset_slice(&validation, training, 0, VALIDATION, err));
 }
 

@@ -1,8 +1,8 @@
 /* What a ShiftViT ends with, in inference: a block, the mean over its tokens, the classifier. From
  * the block's GELU on all of it is linear, so the means are taken there, and one product is left:
  *   H mean(xs + W2 a + b2) + h = (H W2) mean(a) + H mean(xs) + (H b2 + h)
- * with one row a picture, of weights [H W2, H] that are made of the model's. W2 itself is not read,
- * in which one picture's time would go, nor is the block's output made for every token. */
+ * with one row an image, of weights [H W2, H] that are made of the model's. W2 itself is not read,
+ * in which one image's time would go, nor is the block's output made for every token. */
 #include "layers/shift_block/shift_internal.h"
 #include "layers/small_matmul.h"
 

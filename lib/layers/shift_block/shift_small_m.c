@@ -1,4 +1,4 @@
-/* The shift block in inference over few tokens, as one picture has in the late stages: the workers
+/* The shift block in inference over few tokens, as one image has in the late stages: the workers
  * share out the columns of both products, so that each reads its own part of the weights. The bits
  * are those of tiles, since no sum is split. */
 #include "layers/shift_block/shift_internal.h"
