@@ -1,4 +1,4 @@
-"""From the start of a program to the classes of one picture, with the weights in a file: what a
+"""From the start of a program to the classes of one image, with the weights in a file: what a
 user waits for. Ours is shiftvit-predict; the peers' is a Python program that loads an ONNX file.
 Time and memory are those of the whole process, seen from outside."""
 import random
@@ -14,7 +14,7 @@ RUNS = 5  # after one that is not counted, with which files come into memory
 
 
 def png(side: int, pixels: bytes) -> bytes:
-    """A square picture of 8-bit red, green and blue, without filters."""
+    """A square image of 8-bit red, green and blue, without filters."""
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (struct.pack(">I", len(data)) + kind + data
                 + struct.pack(">I", zlib.crc32(kind + data)))
@@ -27,12 +27,12 @@ def png(side: int, pixels: bytes) -> bytes:
 
 
 class Inputs:
-    """A picture and a model file of ours for each model, made in `folder` when first asked for."""
+    """An image and a model file of ours for each model, made in `folder` when first asked for."""
 
     def __init__(self, bench: str, folder: Path) -> None:
         self.programs, self.folder = Path(bench).parent, folder
 
-    def picture(self, model: str) -> Path:
+    def image(self, model: str) -> Path:
         """A PNG file; its bare bytes lie beside it."""
         path = self.folder / f"{model}.png"
         if not path.exists():
@@ -64,15 +64,15 @@ def run_often(command: list[str], limit: float) -> tuple[list[Done], dict[str, o
 def predict_ours(inputs: Inputs, job: Job, limit: float) -> dict[str, object]:
     command = [str(inputs.programs / "shiftvit-predict"),
                f"--model={inputs.model(job.model, limit)}", f"--threads={job.threads}", "--quiet",
-               str(inputs.picture(job.model))]
+               str(inputs.image(job.model))]
     return {**run_often(command, limit)[1], "details": "shiftvit-predict, a PNG file"}
 
 
 def predict_peer(python: str, inputs: Inputs, runner: Runner, job: Job,
                  limit: float) -> dict[str, object]:
     """The start-up is what the program itself says: from its first line to the first result."""
-    pixels = inputs.picture(job.model).with_suffix(".raw")
-    runs, outside = run_often(peer_command(python, runner, job) + [f"--picture={pixels}"], limit)
+    pixels = inputs.image(job.model).with_suffix(".raw")
+    runs, outside = run_often(peer_command(python, runner, job) + [f"--image={pixels}"], limit)
     answers = [peer_result(done.line, runner, job) for done in runs]
     return {**outside, "startup_s": median(answer["startup_s"] for answer in answers),
-            "details": f"{answers[0]['details']}, the picture's bare bytes"}
+            "details": f"{answers[0]['details']}, the image's bare bytes"}

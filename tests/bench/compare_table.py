@@ -9,10 +9,10 @@ from compare_runs import OURS
 
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 MODELS = {"shiftvit": "ShiftViT", "vit": "ViT", "slvit": "SL-ViT"}
-TITLES = {"train": "training", "infer": "inference", "latency": "one picture",
-          "data": "pictures augmented", "startup": "start to first result",
-          "predict": "a program's start to a picture's classes"}
-UNITS = {"latency": "ms", "startup": "s", "predict": "s"}  # else pictures a second
+TITLES = {"train": "training", "infer": "inference", "latency": "one image",
+          "data": "images augmented", "startup": "start to first result",
+          "predict": "a program's start to an image's classes"}
+UNITS = {"latency": "ms", "startup": "s", "predict": "s"}  # else images a second
 Record = dict[str, object]
 
 

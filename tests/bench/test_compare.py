@@ -210,7 +210,7 @@ class Choices(unittest.TestCase):
 
 
 class Predict(unittest.TestCase):
-    def test_the_picture_is_a_png_file(self):
+    def test_the_image_is_a_png_file(self):
         pixels = bytes(range(12))
         file = compare_predict.png(2, pixels)
         self.assertEqual(file[:8], b"\x89PNG\r\n\x1a\n")

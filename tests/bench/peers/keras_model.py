@@ -48,7 +48,7 @@ def shiftvit() -> keras.Model:
 
 
 class Patches(layers.Layer):
-    """The picture's patches as tokens; with `copies` of the picture, moved by half a patch, too."""
+    """The image's patches as tokens; with `copies` of the image, moved by half a patch, too."""
 
     def __init__(self, copies: bool) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ def build(name: str) -> keras.Model:
 
 
 def augmentation(name: str) -> keras.Sequential:
-    """The training pictures' way: bytes, 32x32, to augmented floats."""
+    """The training images' way: bytes, 32x32, to augmented floats."""
     if name == "shiftvit":
         steps = [layers.Resizing(52, 52), layers.RandomCrop(48, 48),
                  layers.RandomFlip("horizontal"), layers.Rescaling(1 / 255)]

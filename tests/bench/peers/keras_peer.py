@@ -16,28 +16,28 @@ except ImportError as error:
 Step = Callable[[], object]
 
 
-def training_step(pictures: tensorflow.Tensor, compiled: bool) -> Step:
+def training_step(images: tensorflow.Tensor, compiled: bool) -> Step:
     model = keras_model.build(OPTIONS.model)
     model.compile(optimizer=keras.optimizers.AdamW(1e-3, weight_decay=1e-4),
                   loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
                   jit_compile=compiled)
     classes = peer.CLASSES[OPTIONS.model]
     labels = tensorflow.random.uniform((OPTIONS.batch,), 0, classes, tensorflow.int32)
-    return lambda: model.train_on_batch(pictures, labels)
+    return lambda: model.train_on_batch(images, labels)
 
 
-def inference(pictures: tensorflow.Tensor, compiled: bool) -> Step:
+def inference(images: tensorflow.Tensor, compiled: bool) -> Step:
     model = keras_model.build(OPTIONS.model)
     forward = tensorflow.function(lambda x: model(x, training=False), jit_compile=compiled)
-    return lambda: forward(pictures).numpy()
+    return lambda: forward(images).numpy()
 
 
 def data_step() -> Step:
     values = tensorflow.random.uniform((OPTIONS.batch, 32, 32, 3), 0, 256, tensorflow.int32)
-    pictures = tensorflow.cast(values, tensorflow.uint8)
+    images = tensorflow.cast(values, tensorflow.uint8)
     augmentation = keras_model.augmentation(OPTIONS.model)
     augment = tensorflow.function(lambda x: augmentation(x, training=True))
-    return lambda: augment(pictures)[0, 0, 0, 0].numpy()
+    return lambda: augment(images)[0, 0, 0, 0].numpy()
 
 
 def make_peer() -> peer.Peer:
@@ -45,10 +45,10 @@ def make_peer() -> peer.Peer:
     if OPTIONS.work == "data":
         crop = ", one crop a batch" if OPTIONS.model == "shiftvit" else ""
         return peer.Peer(data_step(), version + crop)
-    pictures = tensorflow.random.uniform((OPTIONS.batch, *peer.SHAPES[OPTIONS.model]))
+    images = tensorflow.random.uniform((OPTIONS.batch, *peer.SHAPES[OPTIONS.model]))
     compiled = OPTIONS.form == "xla"
     make = training_step if OPTIONS.work == "train" else inference
-    return peer.Peer(make(pictures, compiled), version + (", XLA" if compiled else ", graph"))
+    return peer.Peer(make(images, compiled), version + (", XLA" if compiled else ", graph"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """What the peers that only run models share: their ONNX file, made when it is first asked for, and
-their pictures."""
+their images."""
 import subprocess
 import sys
 from pathlib import Path
@@ -47,8 +47,8 @@ def model_file(options: peer.Options) -> Path:
     sys.exit(subprocess.run([sys.executable, *sys.argv], check=False).returncode)
 
 
-def pictures(options: peer.Options) -> numpy.ndarray:
+def images(options: peer.Options) -> numpy.ndarray:
     shape = (options.batch, *peer.SHAPES[options.model])
-    if options.picture:
-        return (numpy.fromfile(options.picture, numpy.uint8) / numpy.float32(255)).reshape(shape)
+    if options.image:
+        return (numpy.fromfile(options.image, numpy.uint8) / numpy.float32(255)).reshape(shape)
     return numpy.random.default_rng(0).random(shape, dtype=numpy.float32)

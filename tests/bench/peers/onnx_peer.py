@@ -5,7 +5,7 @@ RUN_ONLY = ("infer", "latency", "startup", "predict")
 OPTIONS = peer.parse_options(RUN_ONLY, ("stock", "int8"))
 try:
     import onnxruntime
-    from onnx_file import model_file, pictures
+    from onnx_file import model_file, images
 except ImportError as error:
     peer.not_installed(error)
 
@@ -16,7 +16,7 @@ def make_peer() -> peer.Peer:
     settings.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(model_file(OPTIONS)), settings,
                                            providers=["CPUExecutionProvider"])
-    x = pictures(OPTIONS)
+    x = images(OPTIONS)
     weights = ", weights of 8 bits" if OPTIONS.form == "int8" else ""
     return peer.Peer(lambda: session.run(None, {"x": x})[0],
                      f"ONNX Runtime {onnxruntime.__version__}, all graph optimizations{weights}")

@@ -5,7 +5,7 @@ RUN_ONLY = ("infer", "latency", "startup", "predict")
 OPTIONS = peer.parse_options(RUN_ONLY, ("stock", "bf16"))
 try:
     import openvino
-    from onnx_file import model_file, pictures
+    from onnx_file import model_file, images
 except ImportError as error:
     peer.not_installed(error)
 
@@ -20,7 +20,7 @@ def make_peer() -> peer.Peer:
     if taken != PRECISION:
         raise RuntimeError(f"asked for {PRECISION}, OpenVINO computes in {taken}")
     request = model.create_infer_request()
-    x = pictures(OPTIONS)
+    x = images(OPTIONS)
     version = openvino.__version__.split("-")[0]
     return peer.Peer(lambda: request.infer({0: x}, share_inputs=True)[0],
                      f"OpenVINO {version}, one stream, {PRECISION}")

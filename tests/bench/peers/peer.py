@@ -24,7 +24,7 @@ class Options(NamedTuple):
     threads: int
     seconds: float
     form: str
-    picture: str = ""
+    image: str = ""
 
 
 class Peer(NamedTuple):
@@ -42,7 +42,7 @@ def parse_options(works: tuple[str, ...], forms: tuple[str, ...]) -> Options:
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--form", choices=forms, default=forms[0])
-    parser.add_argument("--picture", default="", help="the picture of predict, as bare bytes")
+    parser.add_argument("--image", default="", help="the image of predict, as bare bytes")
     options = Options(**vars(parser.parse_args()))
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
     return options

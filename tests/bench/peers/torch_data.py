@@ -1,4 +1,4 @@
-"""The training pictures' way in PyTorch: a batch of bytes, 32x32, to a batch of augmented floats."""
+"""The training images' way in PyTorch: a batch of bytes, 32x32, to a batch of augmented floats."""
 import math
 
 import torch
@@ -6,10 +6,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def augment_shiftvit(pictures: Tensor) -> Tensor:
-    """To 52x52 bilinearly, then a crop of 48x48 and a mirror drawn for each picture, 0 to 1."""
-    n = pictures.shape[0]
-    large = F.interpolate(pictures.permute(0, 3, 1, 2).float().mul_(1 / 255), size=52,
+def augment_shiftvit(images: Tensor) -> Tensor:
+    """To 52x52 bilinearly, then a crop of 48x48 and a mirror drawn for each image, 0 to 1."""
+    n = images.shape[0]
+    large = F.interpolate(images.permute(0, 3, 1, 2).float().mul_(1 / 255), size=52,
                           mode="bilinear", align_corners=False).permute(0, 2, 3, 1)
     corner = torch.randint(0, 5, (2, n, 1))
     ahead = torch.arange(48).expand(n, 48)
@@ -18,12 +18,12 @@ def augment_shiftvit(pictures: Tensor) -> Tensor:
     return large[torch.arange(n)[:, None, None], rows[:, :, None], columns[:, None, :]]
 
 
-def augment_vit(pictures: Tensor) -> Tensor:
-    """Normalised, to 72x72 bilinearly, then mirror, rotation and zoom of each picture as one affine
+def augment_vit(images: Tensor) -> Tensor:
+    """Normalised, to 72x72 bilinearly, then mirror, rotation and zoom of each image as one affine
     map that samples bilinearly and reflects at the border."""
-    n = pictures.shape[0]
+    n = images.shape[0]
     mean, deviation = torch.tensor([129.3, 124.1, 112.4]), torch.tensor([68.2, 65.4, 70.4])
-    normal = (pictures.float() - mean) / deviation
+    normal = (images.float() - mean) / deviation
     large = F.interpolate(normal.permute(0, 3, 1, 2), size=72, mode="bilinear", align_corners=False)
     angle = (torch.rand(n) * 2 - 1) * 0.02 * 2 * math.pi
     zoom = 1 + (torch.rand(2, n) * 2 - 1) * 0.2

@@ -132,7 +132,7 @@ class Layer(nn.Module):
 
 
 def with_shifted_copies(x: Tensor) -> Tensor:
-    """The picture and its copies moved left-up, left-down, right-up, right-down by half a patch."""
+    """The image and its copies moved left-up, left-down, right-up, right-down by half a patch."""
     half, side = PATCH // 2, x.shape[1]
     wide = F.pad(x, (0, 0, half, half, half, half))
     corners = [(PATCH, PATCH), (0, PATCH), (PATCH, 0), (0, 0)]

@@ -29,7 +29,7 @@ def build(fused: bool) -> torch.nn.Module:
 
 
 def training_step(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
-    pictures = torch.rand(batch, *peer.SHAPES[OPTIONS.model])
+    images = torch.rand(batch, *peer.SHAPES[OPTIONS.model])
     labels = torch.randint(0, peer.CLASSES[OPTIONS.model], (batch,))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-4, eps=1e-7,
                                   fused=True)
@@ -38,7 +38,7 @@ def training_step(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
     def step() -> float:
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=LOW):
-            loss = F.cross_entropy(forward(pictures), labels)
+            loss = F.cross_entropy(forward(images), labels)
         loss.backward()
         optimizer.step()
         return loss.item()
@@ -47,9 +47,9 @@ def training_step(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
 
 
 def inference(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
-    pictures = torch.rand(batch, *peer.SHAPES[OPTIONS.model])
+    images = torch.rand(batch, *peer.SHAPES[OPTIONS.model])
     if LOW:
-        model, pictures = model.bfloat16(), pictures.bfloat16()
+        model, images = model.bfloat16(), images.bfloat16()
     if compiled:
         import torch._inductor.config as inductor
         inductor.freezing = True
@@ -58,7 +58,7 @@ def inference(model: torch.nn.Module, batch: int, compiled: bool) -> Step:
 
     def step() -> float:
         with guard():
-            return forward(pictures)[0, 0].item()
+            return forward(images)[0, 0].item()
 
     return step
 
@@ -89,16 +89,16 @@ def choose_attention() -> tuple[bool, str]:
 
 
 def data_step() -> Step:
-    pictures = torch.randint(0, 256, (OPTIONS.batch, 32, 32, 3), dtype=torch.uint8)
+    images = torch.randint(0, 256, (OPTIONS.batch, 32, 32, 3), dtype=torch.uint8)
     augment = (torch_data.augment_shiftvit if OPTIONS.model == "shiftvit"
                else torch_data.augment_vit)
-    return lambda: augment(pictures)[0, 0, 0, 0].item()
+    return lambda: augment(images)[0, 0, 0, 0].item()
 
 
 def make_peer() -> peer.Peer:
     version = f"PyTorch {torch.__version__}"
     if OPTIONS.work == "data":
-        return peer.Peer(data_step(), f"{version}, every picture its own draw")
+        return peer.Peer(data_step(), f"{version}, every image its own draw")
     training = OPTIONS.work == "train"
     torch_model.Dropout.fast = training and OPTIONS.form != "stock"
     begin = time.perf_counter()
