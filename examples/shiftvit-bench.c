@@ -30,7 +30,7 @@ static const struct argp_option option_list[] = {
      "train (default): forward, loss, backward, update on images in memory; infer: forward; "
      "latency: forward of a batch of 1; data: resizing and augmenting a batch of images in "
      "memory; "
-     "gemm: every matrix product of a training step, by provider; limits: multiply-adds and memory "
+     "gemm: every matrix product of a training step, by backend; limits: multiply-adds and memory "
      "by the number of threads",
      0},
     {"batch", KEY_BATCH, "N", 0, "Images at once (default 256; latency: 1)", 0},
@@ -90,7 +90,7 @@ static const struct argp parser = {
     "of the two is taken. latency_ms is the median time of a call, latency_p99_ms its 99th "
     "percentile. startup_ms is from the start of the program to the first result.\n\n"
     "gemm: a product is m x n, sums of k, count of them a step, on the library's workers; gflops "
-    "is the median over the repeats, the providers that run here, or the one of --gemm, taking "
+    "is the median over the repeats, the backends that run here, or the one of --gemm, taking "
     "turns. Attention's are heads, one by one, which attention itself takes in blocks of queries. "
     "Norms, GELU and the like are left out. limits: fma_gflops on registers by instruction set, "
     "blas_gflops as "

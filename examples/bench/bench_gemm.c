@@ -1,4 +1,4 @@
-/* shiftvit-bench --work gemm: the products of a model's training step, by provider. */
+/* shiftvit-bench --work gemm: the products of a model's training step, by backend. */
 #include "bench_gemm.h"
 
 #include "bench_line.h"
@@ -8,34 +8,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PROVIDERS_MOST = 16, NAME_BYTES = 32 };
+enum { BACKENDS_MOST = 16, NAME_BYTES = 32 };
 
-typedef struct bench_provider {
+typedef struct bench_backend {
     char name[NAME_BYTES];
     svit_context *context;
     double gflops[BENCH_REPEAT_MOST];
-} bench_provider;
+} bench_backend;
 
 typedef struct gemm_bench {
     struct program *program;
     const bench_gemm_options *options;
-    bench_provider providers[PROVIDERS_MOST];
+    bench_backend backends[BACKENDS_MOST];
     size_t count; /* of them */
     product_list list;
 } gemm_bench;
 
-/* A provider lives in a context of its own. `gemm`: what to ask for, NULL for the program's own. */
-static svit_status open_provider(gemm_bench *self, const char *name, const char *gemm)
+/* A backend lives in a context of its own. `gemm`: what to ask for, NULL for the program's own. */
+static svit_status open_backend(gemm_bench *self, const char *name, const char *gemm)
 {
     svit_context_config config;
-    if (!name || self->count == PROVIDERS_MOST)
+    if (!name || self->count == BACKENDS_MOST)
         return SVIT_OK;
-    bench_provider *provider = &self->providers[self->count++];
-    snprintf(provider->name, sizeof provider->name, "%s", name);
+    bench_backend *backend = &self->backends[self->count++];
+    snprintf(backend->name, sizeof backend->name, "%s", name);
     TRY(svit_context_config_init(&config, sizeof config));
     config.threads = self->program->threads;
     config.gemm = gemm;
-    return svit_context_create(&provider->context, &config, &self->program->err);
+    return svit_context_create(&backend->context, &config, &self->program->err);
 }
 
 /* The one that --gemm names, or all that run here; in bfloat16 there is one. */
@@ -44,17 +44,17 @@ static svit_status open_named(gemm_bench *self, const json_t *build)
     const char *wanted = self->program->gemm;
     const json_t *gemms = json_object_get(build, "gemms");
     if (self->options->compute == SVIT_COMPUTE_BF16)
-        return open_provider(self, json_string_value(json_object_get(build, "gemm_bf16")), wanted);
+        return open_backend(self, json_string_value(json_object_get(build, "gemm_bf16")), wanted);
     if (wanted)
-        return open_provider(self, wanted, wanted);
+        return open_backend(self, wanted, wanted);
     for (size_t i = 0; i < json_array_size(gemms); i++) {
         const char *name = json_string_value(json_array_get(gemms, i));
-        TRY(open_provider(self, name, name));
+        TRY(open_backend(self, name, name));
     }
     return SVIT_OK;
 }
 
-static svit_status open_providers(gemm_bench *self)
+static svit_status open_backends(gemm_bench *self)
 {
     json_t *build = bench_build(self->program->context);
     svit_status status = open_named(self, build);
@@ -62,7 +62,7 @@ static svit_status open_providers(gemm_bench *self)
     return status;
 }
 
-/* The providers take turns, so that what disturbs the machine for a while disturbs all. */
+/* The backends take turns, so that what disturbs the machine for a while disturbs all. */
 static svit_status measure(gemm_bench *self, const svit_product *listed)
 {
     const bench_gemm_options *options = self->options;
@@ -70,32 +70,31 @@ static svit_status measure(gemm_bench *self, const svit_product *listed)
     product.compute = options->compute;
     for (size_t turn = 0; turn < options->repeat; turn++)
         for (size_t i = 0; i < self->count; i++)
-            TRY(svit_measure_product(self->providers[i].context, &product, options->seconds,
-                                     &self->providers[i].gflops[turn], &self->program->err));
+            TRY(svit_measure_product(self->backends[i].context, &product, options->seconds,
+                                     &self->backends[i].gflops[turn], &self->program->err));
     for (size_t i = 0; i < self->count; i++)
-        sort_reals(self->providers[i].gflops, options->repeat);
+        sort_reals(self->backends[i].gflops, options->repeat);
     return SVIT_OK;
 }
 
-static void print(const gemm_bench *self, const bench_provider *provider,
+static void print(const gemm_bench *self, const bench_backend *backend,
                   const listed_product *listed, double peak)
 {
     const bench_gemm_options *options = self->options;
     const svit_product *product = &listed->product;
-    double gflops = sorted_part(provider->gflops, options->repeat, 0.5);
-    json_t *line =
-        bench_line_new(provider->context, "gemm", svit_context_threads(provider->context));
+    double gflops = sorted_part(backend->gflops, options->repeat, 0.5);
+    json_t *line = bench_line_new(backend->context, "gemm", svit_context_threads(backend->context));
     json_t *facts = json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "preset",
                               options->preset, "batch", (json_int_t)options->batch, "compute",
                               options->compute == SVIT_COMPUTE_BF16 ? "bf16" : "f32", "product",
                               listed->name, "m", (json_int_t)product->m, "n",
                               (json_int_t)product->n, "k", (json_int_t)product->k, "count",
-                              (json_int_t)listed->count, "provider", provider->name);
+                              (json_int_t)listed->count, "backend", backend->name);
     json_object_update(line, facts);
     json_decref(facts);
     bench_line_real(line, "gflops", gflops);
-    bench_line_real(line, "min", provider->gflops[0]);
-    bench_line_real(line, "max", provider->gflops[options->repeat - 1]);
+    bench_line_real(line, "min", backend->gflops[0]);
+    bench_line_real(line, "max", backend->gflops[options->repeat - 1]);
     bench_line_real(line, "fraction_of_peak", gflops / peak);
     bench_line_real(line, "peak_gflops", peak);
     bench_line_print(line);
@@ -109,7 +108,7 @@ static svit_status measure_list(gemm_bench *self)
         TRY(measure(self, &self->list.products[i].product));
         double after = machine_peak_fma(0, threads);
         for (size_t p = 0; p < self->count; p++)
-            print(self, &self->providers[p], &self->list.products[i], (before + after) / 2);
+            print(self, &self->backends[p], &self->list.products[i], (before + after) / 2);
         before = after;
     }
     return SVIT_OK;
@@ -124,11 +123,11 @@ svit_status bench_gemm(struct program *program, const svit_model_config *config,
     self->program = program;
     self->options = options;
     product_list_of(&self->list, config, options->batch);
-    svit_status status = open_providers(self);
+    svit_status status = open_backends(self);
     if (status == SVIT_OK)
         status = measure_list(self);
     for (size_t i = 0; i < self->count; i++)
-        svit_context_free(self->providers[i].context);
+        svit_context_free(self->backends[i].context);
     free(self);
     return status;
 }

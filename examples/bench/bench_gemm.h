@@ -1,4 +1,4 @@
-/* shiftvit-bench --work gemm: the products of a model's training step, by provider. */
+/* shiftvit-bench --work gemm: the products of a model's training step, by backend. */
 #ifndef EXAMPLE_BENCH_GEMM_H
 #define EXAMPLE_BENCH_GEMM_H
 
@@ -14,7 +14,7 @@ typedef struct bench_gemm_options {
     size_t repeat;   /* 1..BENCH_REPEAT_MOST */
 } bench_gemm_options;
 
-/* Prints a JSON object a line, for every product and every provider that runs here, or the one
+/* Prints a JSON object a line, for every product and every backend that runs here, or the one
  * that --gemm names; the FMA peak is taken before and after each product, and its mean printed. */
 svit_status bench_gemm(struct program *program, const svit_model_config *config,
                        const bench_gemm_options *options);

@@ -8,7 +8,7 @@
 enum { BF16_UNITS = 2 };
 
 /* What this CPU has, and the system lets be used, for dot products of bfloat16 with sums in
- * float32, the fastest first: "amx" (its matrix unit), "avx512_bf16"; NULL past the last. */
+ * float32, the fastest first: "amx" (its AMX), "avx512_bf16"; NULL past the last. */
 const char *machine_bf16_unit(size_t index);
 
 /* Such dot products on registers alone, GFLOP/s of `threads` threads at once, by unit number

@@ -31,7 +31,7 @@ typedef struct svit_context_config {
     svit_log_function log; /* NULL: nothing is logged */
     void *log_user;
     const char *gemm; /* matrix products in float32: "tile" (the library's own, on the CPU's vector
-                         units), "amx" (its own on x86's matrix unit: every number as the sum of
+                         units), "amx" (its own on AMX: every number as the sum of
                          three in bfloat16), "cblas", or NULL = "amx" where the CPU and the system
                          have it, else "tile". "amx" asks Linux for the unit's registers, for the
                          whole process. The library splits the work itself: "cblas" makes the

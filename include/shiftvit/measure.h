@@ -1,4 +1,4 @@
-/* The speed of matrix products as the layers compute them, by shape and provider. */
+/* The speed of matrix products as the layers compute them, by shape and backend. */
 #ifndef SHIFTVIT_MEASURE_H
 #define SHIFTVIT_MEASURE_H
 
@@ -26,7 +26,7 @@ typedef struct svit_product {
                         beforehand; the third is cut by c, and no sum is split.
                         1..268435456: so many products of attention (images times heads), each on
                         one worker, which makes b ready each time, in cache where it fits */
-    int32_t compute; /* SVIT_COMPUTE_F32: by the context's provider of products (its `gemm`);
+    int32_t compute; /* SVIT_COMPUTE_F32: by the context's backend of products (its `gemm`);
                         SVIT_COMPUTE_BF16: as a session that computes in bfloat16 */
 } svit_product;
 

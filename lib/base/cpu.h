@@ -13,14 +13,14 @@ typedef enum sv_isa {
     SV_ISA_AVX512,
     SV_ISA_AVX512_VNNI, /* dot products of bytes */
     SV_ISA_AVX512_BF16, /* and of bfloat16 */
-    SV_ISA_AMX          /* the matrix unit, for bytes and bfloat16 */
+    SV_ISA_AMX          /* AMX, for bytes and bfloat16 */
 } sv_isa;
 
 /* The best that the CPU and the operating system both have. */
 sv_isa sv_cpu_isa(void);
 
 /* Whether dot products of bfloat16 do more than float32's multiply-adds on the vector units: twice
- * as much on AMD's (Zen 4 and later), half as much on Intel's, which have a matrix unit for them.
+ * as much on AMD's (Zen 4 and later), half as much on Intel's, which have AMX for them.
  */
 bool sv_cpu_has_fast_bf16_dots(void);
 
@@ -28,7 +28,7 @@ bool sv_cpu_has_fast_bf16_dots(void);
  * not AMD's CPUs, which foresee what is read in turn. Costs nothing to ask. */
 bool sv_cpu_reads_in_streams(void);
 
-/* Asks the operating system for the matrix unit's registers, for the whole process and once for
+/* Asks the operating system for AMX's registers, for the whole process and once for
  * all; whether it grants them. Signal frames of threads that use them grow by 8 KiB. */
 bool sv_cpu_permit_amx(void);
 

@@ -1,4 +1,4 @@
-/* CBLAS as a provider: the one file that includes cblas.h. */
+/* CBLAS as a backend: the one file that includes cblas.h. */
 #include "gemm/gemm.h"
 
 #include <cblas.h>

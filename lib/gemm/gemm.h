@@ -1,4 +1,4 @@
-/* Products with a weight, and weight gradients, by one of several providers. All run on the calling
+/* Products with a weight, and weight gradients, by one of several backends. All run on the calling
  * thread alone: the work is split by the layers. */
 #ifndef SV_GEMM_H
 #define SV_GEMM_H
@@ -12,7 +12,7 @@
 typedef struct sv_operand {
     const real *b;
     size_t k, n, row, column;
-    void *packed; /* what the provider made of b; unused where it needs nothing */
+    void *packed; /* what the backend made of b; unused where it needs nothing */
     size_t group; /* products may be cut between groups of so many columns; a multiple of
                      SV_GEMM_GROUP that divides n; 0: none */
 } sv_operand;
@@ -21,7 +21,7 @@ typedef struct sv_operand {
 typedef struct sv_left {
     const real *a;
     size_t row, column;
-    void *made; /* what the provider made of it, for several products; NULL: nothing */
+    void *made; /* what the backend made of it, for several products; NULL: nothing */
 } sv_left;
 
 /* Where a product goes: c[i, j] = bias[j] + it, or += it; and then through the epilogue. */
@@ -47,7 +47,7 @@ typedef struct sv_gemm {
     void (*multiply)(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
                      const sv_operand *b, size_t m, size_t first, size_t count);
 
-    /* The provider for products of two matrices that both are made anew for each. */
+    /* The backend for products of two matrices that both are made anew for each. */
     const struct sv_gemm *activations;
 
     /* Bytes of what `multiply` makes of a left-hand side [m, k], and the making of it beforehand;
@@ -63,14 +63,14 @@ typedef struct sv_gemm {
 enum { SV_GEMM_COLUMNS = 48, SV_GEMM_REST = 144, SV_GEMM_GROUP = 16 };
 
 /* Of the right-hand side of a weight gradient, so much is packed at once that it stays in the
- * second cache; and the bytes that it takes, at most six for a number. */
+ * L2; and the bytes that it takes, at most six for a number. */
 enum {
     SV_GEMM_TOKENS = 192,
     SV_GEMM_WIDTH = 384,
     SV_GEMM_SCRATCH = SV_GEMM_TOKENS * SV_GEMM_WIDTH * (sizeof(real) > 6 ? sizeof(real) : 6)
 };
 
-/* c[m,n] += a[k,m]^T b[k,n]: a weight gradient, k tokens, by the provider's `activations`. Leading
+/* c[m,n] += a[k,m]^T b[k,n]: a weight gradient, k tokens, by the backend's `activations`. Leading
  * dimensions lda, ldb, ldc; `scratch` has SV_GEMM_SCRATCH bytes. */
 void sv_gemm_multiply_transposed(const sv_gemm *gemm, const sv_kernels *kernels, real *c,
                                  size_t ldc, const real *a, size_t lda, const real *b, size_t ldb,
@@ -82,7 +82,7 @@ static inline size_t sv_gemm_group(const sv_operand *b)
     return b->group ? b->group : b->n;
 }
 
-/* packed_bytes and pack of a provider that reads b in place. */
+/* packed_bytes and pack of a backend that reads b in place. */
 size_t sv_gemm_no_bytes(const sv_kernels *kernels, size_t k, size_t n);
 void sv_gemm_no_packing(const sv_kernels *kernels, const sv_operand *operand);
 
@@ -95,7 +95,7 @@ static inline void sv_gemm_finish(const sv_kernels *kernels, const sv_output *c,
         kernels->finish(c->c, c->ldc, c->epilogue, row, rows, first, count);
 }
 
-/* For a provider that knows no bias: writes it to `count` columns of c[m, n] from number `first`,
+/* For a backend that knows no bias: writes it to `count` columns of c[m, n] from number `first`,
  * where there is one. Whether the product is to be added to what c then holds. */
 int sv_gemm_put_bias(const sv_output *c, size_t m, size_t first, size_t count);
 
@@ -108,7 +108,7 @@ extern const sv_gemm sv_gemm_tile_int8;    /* in bytes, for inference */
 #endif
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
 extern const sv_gemm sv_gemm_dot_bf16;     /* bfloat16 on the vector units */
-extern const sv_gemm sv_gemm_amx;          /* float32 of three parts, on the matrix unit */
+extern const sv_gemm sv_gemm_amx;          /* float32 of three parts, on AMX */
 extern const sv_gemm sv_gemm_amx_bf16;     /* bfloat16 */
 extern const sv_gemm sv_gemm_amx_int8;     /* bytes on both sides, for inference */
 extern const sv_gemm sv_gemm_amx_int8_few; /* of a few images */

@@ -5,12 +5,12 @@
 
 /* What a caller may name, and what it takes: an instruction set and, beyond the CPU, something that
  * must be had first. */
-typedef struct provider {
+typedef struct backend {
     const char *name, *title;
     const sv_gemm *gemm; /* NULL: not in this build */
     sv_isa isa;
     svit_status (*prepare)(svit_error *err); /* NULL: nothing */
-} provider;
+} backend;
 
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
 static svit_status permit_amx(svit_error *err)
@@ -22,7 +22,7 @@ static svit_status permit_amx(svit_error *err)
 }
 #endif
 
-static const provider PROVIDERS[] = {
+static const backend BACKENDS[] = {
     {"tile", "tiles", &sv_gemm_tile, SV_ISA_BASELINE, NULL},
     {"cblas", "CBLAS", &sv_gemm_cblas, SV_ISA_BASELINE, NULL},
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
@@ -31,9 +31,9 @@ static const provider PROVIDERS[] = {
     {"amx", "AMX", NULL, SV_ISA_AMX, NULL},
 #endif
 };
-enum { PROVIDER_COUNT = sizeof PROVIDERS / sizeof *PROVIDERS };
+enum { BACKEND_COUNT = sizeof BACKENDS / sizeof *BACKENDS };
 
-static svit_status check_runs(const provider *candidate, sv_isa isa, svit_error *err)
+static svit_status check_runs(const backend *candidate, sv_isa isa, svit_error *err)
 {
     const char *name = candidate->name, *title = candidate->title;
     if (!candidate->gemm)
@@ -44,24 +44,24 @@ static svit_status check_runs(const provider *candidate, sv_isa isa, svit_error 
     return candidate->prepare ? candidate->prepare(err) : SVIT_OK;
 }
 
-static bool runs_here(const provider *candidate, sv_isa isa)
+static bool runs_here(const backend *candidate, sv_isa isa)
 {
     return check_runs(candidate, isa, NULL) == SVIT_OK;
 }
 
 /* NULL: nothing has that name. */
-static const provider *find_provider(const char *name)
+static const backend *find_backend(const char *name)
 {
-    for (size_t i = 0; i < PROVIDER_COUNT; i++)
-        if (strcmp(PROVIDERS[i].name, name) == 0)
-            return &PROVIDERS[i];
+    for (size_t i = 0; i < BACKEND_COUNT; i++)
+        if (strcmp(BACKENDS[i].name, name) == 0)
+            return &BACKENDS[i];
     return NULL;
 }
 
 /* By the CPU alone, so that the same build gives the same bits: docs/performance.md. */
 static const sv_gemm *best_gemm(sv_isa isa)
 {
-    const provider *amx = find_provider("amx");
+    const backend *amx = find_backend("amx");
     return runs_here(amx, isa) ? amx->gemm : &sv_gemm_tile;
 }
 
@@ -74,7 +74,7 @@ svit_status sv_gemm_find(const sv_gemm **many, const sv_gemm **few, const char *
         *few = &sv_gemm_tile;
         return SVIT_OK;
     }
-    const provider *named = find_provider(name);
+    const backend *named = find_backend(name);
     if (!named)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "gemm is '%.60s'; 'tile', 'cblas', 'amx' or NULL is accepted", name);
@@ -85,9 +85,9 @@ svit_status sv_gemm_find(const sv_gemm **many, const sv_gemm **few, const char *
 
 const char *sv_gemm_name(size_t index, sv_isa isa)
 {
-    for (size_t i = 0; i < PROVIDER_COUNT; i++)
-        if (runs_here(&PROVIDERS[i], isa) && index-- == 0)
-            return PROVIDERS[i].name;
+    for (size_t i = 0; i < BACKEND_COUNT; i++)
+        if (runs_here(&BACKENDS[i], isa) && index-- == 0)
+            return BACKENDS[i].name;
     return NULL;
 }
 

@@ -1,5 +1,5 @@
-/* A weight gradient by any provider: of one that packs, the right-hand side in parts that stay in
- * cache. And what providers share that leave a part of the work to others. */
+/* A weight gradient by any backend: of one that packs, the right-hand side in parts that stay in
+ * cache. And what backends share that leave a part of the work to others. */
 #include "gemm/gemm.h"
 
 #include <string.h>

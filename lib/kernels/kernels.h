@@ -85,7 +85,7 @@ typedef struct sv_epilogue {
     size_t image_tokens;
     const real *u; /* NULL: no derivative */
     real *a;       /* NULL: not wanted */
-    /* NULL: none, and not of groups; where they stand for something, only by a provider that fills
+    /* NULL: none, and not of groups; where they stand for something, only by a backend that fills
      * them, else a hint. */
     const sv_zeros *zeros;
     /* Hints: c lies far away, nobody has touched it lately; nobody reads c's gaps, so that anything

@@ -1,5 +1,5 @@
 /* Softmax over rows of attention scores with what stands around it, the scores' factor and the
- * dropout of the weights, so that a row is walked through while it is in the first cache. Vaswani
+ * dropout of the weights, so that a row is walked through while it is in L1. Vaswani
  * et al. 2017; Lee, Lee, Song 2021 (the diagonal left out). */
 #include "kernels/local.h"
 #include "kernels/power.h"

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-/* A piece of a weight gradient: so many rows that what they are made of stays in the second cache;
+/* A piece of a weight gradient: so many rows that what they are made of stays in L2;
  * whole panels of columns, several where there are pieces enough for many workers, because they
  * share those rows. */
 enum {
@@ -14,7 +14,7 @@ enum {
     PIECES_WANTED = 4
 };
 
-/* How products with a weight too large for the second cache are cut. */
+/* How products with a weight too large for L2 are cut. */
 enum { LARGE_WEIGHT = 131072, ROWS_OF_LARGE = 256 };
 
 static void take_linear(sv_layer *layer, sv_linear *linear)

@@ -29,7 +29,7 @@ void sv_linear_init_made(sv_linear *linear, sv_layer *layer, size_t out, size_t 
 size_t sv_pack_bytes(const sv_layer *layer, const sv_run *run);
 void sv_pack(sv_layer *layer, const sv_run *run, char *memory, int backward, uint32_t worker);
 
-/* Bytes of what a provider packs of a right-hand side [k, n], in whole lines of memory. */
+/* Bytes of what a backend packs of a right-hand side [k, n], in whole lines of memory. */
 size_t sv_packed_bytes(const sv_gemm *gemm, const sv_run *run, size_t k, size_t n);
 
 /* NULL: none. */
@@ -73,7 +73,7 @@ void sv_multiply(const sv_run *run, const sv_output *c, const sv_left *a, const 
 void sv_operand_pack(const sv_run *run, sv_operand *operand, const real *b, size_t row,
                      size_t column, size_t k, size_t n);
 
-/* x[tokens, width] as the left-hand side of several products: what the provider makes of it is made
+/* x[tokens, width] as the left-hand side of several products: what the backend makes of it is made
  * here, in `memory` of sv_left_bytes. */
 size_t sv_left_bytes(const sv_run *run, size_t tokens, size_t width);
 sv_left sv_left_make(const sv_run *run, const real *x, size_t tokens, size_t width, void *memory);
@@ -93,7 +93,7 @@ void sv_weight_piece(const sv_run *run, const sv_weight_job *job, size_t piece, 
 /* All pieces of `count` jobs on the pool; each worker's scratch at the start of its own. */
 void sv_weight_gradients(const sv_run *run, const sv_weight_job *jobs, size_t count);
 
-/* Tokens that one task takes, so that its activations stay in the second cache; in training a
+/* Tokens that one task takes, so that its activations stay in L2; in training a
  * multiple of 32, a function of the shapes alone; alone, as many as there are, up to a limit.
  * `width` is the widest row. */
 size_t sv_tile_tokens(const sv_run *run, size_t tokens, size_t width);
@@ -151,7 +151,7 @@ static inline sv_columns sv_column_part(size_t columns, size_t parts, size_t par
 enum { SV_FEW_TOKENS = 64 };
 
 /* The columns that a part should have at least, of a product over some tokens. Small parts are
- * shared out better, but each makes of its left-hand side what its provider needs. */
+ * shared out better, but each makes of its left-hand side what its backend needs. */
 static inline size_t sv_part_columns(const sv_gemm *gemm, size_t tokens)
 {
     enum { SMALL = 96, LARGE = 192 };
@@ -159,8 +159,8 @@ static inline size_t sv_part_columns(const sv_gemm *gemm, size_t tokens)
 }
 
 /* How a product [tokens, columns] with a weight [in, out] is cut into tasks: tiles of rows; of a
- * weight too large for the second cache also parts of the columns, so that each part is read once.
- * A function of the shapes and the provider alone. */
+ * weight too large for L2 also parts of the columns, so that each part is read once.
+ * A function of the shapes and the backend alone. */
 typedef struct sv_linear_cut {
     size_t tokens, columns; /* of the product */
     size_t tile, parts;     /* rows of a tile, parts of the columns */

@@ -67,7 +67,7 @@ static int sums_rows(const svit_product *product)
     return product->form == SVIT_PRODUCT_WEIGHT_GRADIENT;
 }
 
-/* b as the provider takes it. */
+/* b as the backend takes it. */
 static sv_operand right_side(const svit_product *product, const operands *of)
 {
     sv_operand side = {.b = of->b, .k = product->k, .n = product->n, .packed = of->packed};

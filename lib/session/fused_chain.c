@@ -1,11 +1,11 @@
-/* Stretches of layers, and inference through them. */
+/* Fused chains of layers, and inference through them. */
 #include "session/fused_chain.h"
 
 #include "layers/linear.h"
 
 enum {
     TOKENS = 144,          /* at a time, or an image: whole blocks of every panel */
-    MAP_BYTES = 256 << 10, /* at most: two maps and a layer's own rows fill a second cache */
+    MAP_BYTES = 256 << 10, /* at most: two maps and a layer's own rows fill a L2 */
     GROUPS_LEAST = 8       /* for as many workers */
 };
 
@@ -25,51 +25,52 @@ static size_t images_of(const sv_layer *layer, size_t n)
 }
 
 /* Layers from number `first` on that take as many images at a time. */
-static sv_stretch even_stretch(const svit_session *session, size_t first, size_t n)
+static sv_fused_chain even_chain(const svit_session *session, size_t first, size_t n)
 {
     sv_layer *const *layers = session->layers.infer;
-    sv_stretch stretch = {first, first + 1, images_of(layers[first], n), first, 0};
-    while (stretch.images && stretch.end < session->layers.infer_count &&
-           images_of(layers[stretch.end], n) == stretch.images)
-        stretch.end++;
-    return stretch;
+    sv_fused_chain chain = {first, first + 1, images_of(layers[first], n), first, 0};
+    while (chain.images && chain.end < session->layers.infer_count &&
+           images_of(layers[chain.end], n) == chain.images)
+        chain.end++;
+    return chain;
 }
 
-/* Two stretches on end, where the map between them has room for all images of the second. */
-static bool join(sv_stretch *joined, const svit_session *session, const sv_stretch *inner, size_t n)
+/* Two fused chains on end, where the map between them has room for all images of the second. */
+static bool join(sv_fused_chain *joined, const svit_session *session, const sv_fused_chain *inner,
+                 size_t n)
 {
     const size_t end = inner->end;
     if (end == session->layers.infer_count)
         return false;
-    const sv_stretch outer = even_stretch(session, end, n);
+    const sv_fused_chain outer = even_chain(session, end, n);
     if (outer.images <= inner->images || outer.images % inner->images != 0 ||
         map_bytes(session->layers.infer[end - 1], outer.images) > MAP_BYTES)
         return false;
-    *joined = (sv_stretch){inner->first, outer.end, outer.images, end, inner->images};
+    *joined = (sv_fused_chain){inner->first, outer.end, outer.images, end, inner->images};
     return true;
 }
 
-sv_stretch sv_stretch_from(const svit_session *session, size_t first, size_t n)
+sv_fused_chain sv_fused_chain_from(const svit_session *session, size_t first, size_t n)
 {
-    sv_stretch stretch = even_stretch(session, first, n), joined;
-    if (stretch.images && join(&joined, session, &stretch, n))
+    sv_fused_chain chain = even_chain(session, first, n), joined;
+    if (chain.images && join(&joined, session, &chain, n))
         return joined;
-    if (stretch.end == first + 1)
-        stretch.images = 0;
-    return stretch;
+    if (chain.end == first + 1)
+        chain.images = 0;
+    return chain;
 }
 
 /* What a worker's scratch has to hold: two maps in passing, the one between the inner layers and
  * the others, and what any of the layers needs. */
-typedef struct stretch_sizes {
+typedef struct chain_sizes {
     size_t map, between; /* numbers */
     sv_layer_memory layer;
-} stretch_sizes;
+} chain_sizes;
 
-typedef struct stretch_scratch {
+typedef struct chain_scratch {
     real *maps[2], *between;
     char *shared, *worker;
-} stretch_scratch;
+} chain_scratch;
 
 static sv_run layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer,
                         size_t images)
@@ -80,26 +81,26 @@ static sv_run layer_run(const svit_session *session, const sv_run *run, const sv
     return own;
 }
 
-static stretch_sizes sizes_of(const svit_session *session, const sv_stretch *stretch)
+static chain_sizes sizes_of(const svit_session *session, const sv_fused_chain *chain)
 {
     sv_layer *const *layers = session->layers.infer;
     const sv_run run = sv_session_run(session, 0, 0);
-    stretch_sizes sizes = {0};
-    for (size_t i = stretch->first; i < stretch->end; i++) {
-        size_t images = i < stretch->inner_end ? stretch->inner_images : stretch->images;
+    chain_sizes sizes = {0};
+    for (size_t i = chain->first; i < chain->end; i++) {
+        size_t images = i < chain->inner_end ? chain->inner_images : chain->images;
         sv_run own = layer_run(session, &run, layers[i], images);
         sv_layer_memory memory = sv_layer_measure(layers[i], &own);
         sv_layer_memory_most(&sizes.layer, &memory);
         sizes.map = sv_at_least(sizes.map, sv_map_elements(layers[i]->out) * images);
     }
-    if (stretch->inner_images)
-        sizes.between = sv_map_elements(layers[stretch->inner_end]->in) * stretch->images;
+    if (chain->inner_images)
+        sizes.between = sv_map_elements(layers[chain->inner_end]->in) * chain->images;
     return sizes;
 }
 
-static stretch_scratch lay_scratch(sv_arena *arena, const stretch_sizes *sizes)
+static chain_scratch lay_scratch(sv_arena *arena, const chain_sizes *sizes)
 {
-    stretch_scratch scratch;
+    chain_scratch scratch;
     for (int i = 0; i < 2; i++)
         scratch.maps[i] = sv_arena_take(arena, sizes->map, 1, sizeof(real));
     scratch.between = sv_arena_take(arena, sizes->between, 1, sizeof(real));
@@ -108,26 +109,26 @@ static stretch_scratch lay_scratch(sv_arena *arena, const stretch_sizes *sizes)
     return scratch;
 }
 
-sv_layer_memory sv_stretch_measure(const svit_session *session, const sv_stretch *stretch)
+sv_layer_memory sv_fused_chain_measure(const svit_session *session, const sv_fused_chain *chain)
 {
     sv_arena arena = {0};
-    stretch_sizes sizes = sizes_of(session, stretch);
+    chain_sizes sizes = sizes_of(session, chain);
     lay_scratch(&arena, &sizes);
     return (sv_layer_memory){.worker = arena.bytes,
                              .overflow = sizes.layer.overflow || arena.overflow};
 }
 
-typedef struct stretch_call {
+typedef struct chain_call {
     const svit_session *session;
     const sv_run *run;
-    const sv_stretch *stretch;
-    stretch_sizes sizes;
+    const sv_fused_chain *chain;
+    chain_sizes sizes;
     real *y;
     const real *x;
-} stretch_call;
+} chain_call;
 
 /* Some images through layers first..end-1. */
-static void pass_layers(const stretch_call *call, const stretch_scratch *scratch, size_t first,
+static void pass_layers(const chain_call *call, const chain_scratch *scratch, size_t first,
                         size_t end, size_t images, real *y, const real *x)
 {
     sv_layer *const *layers = call->session->layers.infer;
@@ -143,28 +144,28 @@ static void pass_layers(const stretch_call *call, const stretch_scratch *scratch
 
 static void images_task(void *argument, size_t task, uint32_t worker)
 {
-    const stretch_call *call = argument;
-    const sv_stretch *stretch = call->stretch;
+    const chain_call *call = argument;
+    const sv_fused_chain *chain = call->chain;
     sv_layer *const *layers = call->session->layers.infer;
     sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
-    stretch_scratch scratch = lay_scratch(&arena, &call->sizes);
-    size_t image = task * stretch->images;
-    size_t images = sv_tile_here(call->run->n, image, stretch->images);
-    size_t in = sv_map_elements(layers[stretch->first]->in);
-    size_t between = sv_map_elements(layers[stretch->inner_end]->in);
+    chain_scratch scratch = lay_scratch(&arena, &call->sizes);
+    size_t image = task * chain->images;
+    size_t images = sv_tile_here(call->run->n, image, chain->images);
+    size_t in = sv_map_elements(layers[chain->first]->in);
+    size_t between = sv_map_elements(layers[chain->inner_end]->in);
     const real *x = call->x + image * in;
-    for (size_t i = 0; i < images && stretch->inner_images; i += stretch->inner_images)
-        pass_layers(call, &scratch, stretch->first, stretch->inner_end,
-                    sv_tile_here(images, i, stretch->inner_images), scratch.between + i * between,
+    for (size_t i = 0; i < images && chain->inner_images; i += chain->inner_images)
+        pass_layers(call, &scratch, chain->first, chain->inner_end,
+                    sv_tile_here(images, i, chain->inner_images), scratch.between + i * between,
                     x + i * in);
-    pass_layers(call, &scratch, stretch->inner_end, stretch->end, images,
-                call->y + image * sv_map_elements(layers[stretch->end - 1]->out),
-                stretch->inner_images ? scratch.between : x);
+    pass_layers(call, &scratch, chain->inner_end, chain->end, images,
+                call->y + image * sv_map_elements(layers[chain->end - 1]->out),
+                chain->inner_images ? scratch.between : x);
 }
 
-void sv_stretch_forward(const svit_session *session, const sv_run *run, const sv_stretch *stretch,
-                        real *y, const real *x)
+void sv_fused_chain_forward(const svit_session *session, const sv_run *run,
+                            const sv_fused_chain *chain, real *y, const real *x)
 {
-    stretch_call call = {session, run, stretch, sizes_of(session, stretch), y, x};
-    sv_pool_run(run->context->pool, images_task, &call, sv_tile_count(run->n, stretch->images));
+    chain_call call = {session, run, chain, sizes_of(session, chain), y, x};
+    sv_pool_run(run->context->pool, images_task, &call, sv_tile_count(run->n, chain->images));
 }

@@ -74,11 +74,11 @@ static void train(svit_session *session, const sv_run *run, const real *input, r
 }
 
 /* Whoever wants to see attention weights wants them of all images, of one layer. */
-static sv_stretch stretch_from(const svit_session *session, const sv_run *run, size_t first)
+static sv_fused_chain chain_from(const svit_session *session, const sv_run *run, size_t first)
 {
     if (run->attention)
-        return (sv_stretch){first, first + 1, 0, first, 0};
-    return sv_stretch_from(session, first, run->n);
+        return (sv_fused_chain){first, first + 1, 0, first, 0};
+    return sv_fused_chain_from(session, first, run->n);
 }
 
 static void infer(svit_session *session, const sv_run *run, const real *input, real *logits)
@@ -88,12 +88,12 @@ static void infer(svit_session *session, const sv_run *run, const real *input, r
     sv_tape_clear(&session->tape);
     for (size_t i = 0, end; i < count; i = end) {
         const sv_layer *layer = session->layers.infer[i];
-        sv_stretch stretch = stretch_from(session, run, i);
-        end = stretch.end;
+        sv_fused_chain chain = chain_from(session, run, i);
+        end = chain.end;
         real *y = end == count ? logits : other_buffer(session, x);
         sv_run own = sv_session_layer_run(session, run, layer);
-        if (stretch.images)
-            sv_stretch_forward(session, run, &stretch, y, x);
+        if (chain.images)
+            sv_fused_chain_forward(session, run, &chain, y, x);
         else
             layer->class->forward(layer, &own, NULL, y, x);
         x = y;

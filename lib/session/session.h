@@ -66,7 +66,7 @@ uint64_t sv_session_seed(const svit_session *session);
 /* What layers see of a pass over n images, in training or not. */
 sv_run sv_session_run(const svit_session *session, size_t n, int training);
 
-/* The same for one layer, whose products may have another provider. */
+/* The same for one layer, whose products may have another backend. */
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer);
 
 /* As a layer's weights are packed: for the backward too where the session trains and the layer

@@ -59,7 +59,7 @@ svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 }
 
 /* What all layers need: of shared and worker scratch the most of any. A session that trains also
- * infers, so both count, and stretches of layers do. */
+ * infers, so both count, and fused chains of layers do. */
 static sv_layer_memory measure_scratch(const svit_session *session)
 {
     sv_layer_memory most = {0};
@@ -73,12 +73,12 @@ static sv_layer_memory measure_scratch(const svit_session *session)
         sv_layer_memory_most(&most, &memory);
     }
     for (size_t i = 0; i < list->infer_count;) {
-        sv_stretch stretch = sv_stretch_from(session, i, session->config.max_batch);
-        if (stretch.images) {
-            sv_layer_memory memory = sv_stretch_measure(session, &stretch);
+        sv_fused_chain chain = sv_fused_chain_from(session, i, session->config.max_batch);
+        if (chain.images) {
+            sv_layer_memory memory = sv_fused_chain_measure(session, &chain);
             sv_layer_memory_most(&most, &memory);
         }
-        i = stretch.end;
+        i = chain.end;
     }
     return most;
 }

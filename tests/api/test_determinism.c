@@ -261,7 +261,7 @@ START_TEST(test_each_training_forward_has_masks_of_its_own)
 }
 END_TEST
 
-/* Of the OpenMP that a provider may have brought with it. */
+/* Of the OpenMP that a backend may have brought with it. */
 extern int omp_get_max_threads(void) __attribute__((weak));
 
 static size_t thread_count(void)
@@ -275,7 +275,7 @@ static size_t thread_count(void)
     return count;
 }
 
-/* No provider splits a product once more, and a program's own OpenMP keeps its number. */
+/* No backend splits a product once more, and a program's own OpenMP keeps its number. */
 START_TEST(test_products_stay_on_the_calling_thread)
 {
     GEMM(gemm, _i);

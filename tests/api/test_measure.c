@@ -1,4 +1,4 @@
-/* The speed of products: every form by every provider has one, and wrong arguments are named. The
+/* The speed of products: every form by every backend has one, and wrong arguments are named. The
  * speed itself is asserted nowhere. */
 #include "gemms.h"
 #include "suite.h"

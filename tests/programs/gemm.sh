@@ -1,6 +1,6 @@
 #!/bin/sh
 # --gemm: every program takes what the library names, and refuses what it does not; the bench measures
-# each product by every provider that runs here.  gemm.sh FOLDER_OF_THE_PROGRAMS
+# each product by every backend that runs here.  gemm.sh FOLDER_OF_THE_PROGRAMS
 set -eu
 programs=$1
 work=$(mktemp -d)
@@ -16,10 +16,10 @@ field() {
     sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" "$work/build"
 }
 
-# The names of the providers, one a line.
+# The names of the backends, one a line.
 "$programs/shiftvit-info" --build --json >"$work/build"
 sed -n 's/.*"gemms": *\[\([^]]*\)\].*/\1/p' "$work/build" | tr -d ' "' | tr , '\n' >"$work/gemms"
-grep -q '^tile$' "$work/gemms" || fail 'no tiles among the providers'
+grep -q '^tile$' "$work/gemms" || fail 'no tiles among the backends'
 
 while read -r gemm; do
     "$programs/shiftvit-info" --build --json --gemm "$gemm" >"$work/build"
@@ -47,7 +47,7 @@ if ! grep -q '^amx$' "$work/gemms"; then
 fi
 
 small='--set dim=24 --set blocks=[1] --batch 1 --seconds 0 --repeat 1 --threads 1'
-# measured COUNT OPTION...: the providers of the bench's first COUNT lines, sorted; the rest of them
+# measured COUNT OPTION...: the backends of the bench's first COUNT lines, sorted; the rest of them
 # nobody waits for.
 measured() {
     count=$1
@@ -55,12 +55,12 @@ measured() {
     # Options are meant to be split.
     # shellcheck disable=SC2086
     "$programs/shiftvit-bench" --work gemm $small "$@" | head -n "$count" >"$work/lines"
-    sed -n 's/.*"provider": *"\([^"]*\)".*/\1/p' "$work/lines" | sort -u
+    sed -n 's/.*"backend": *"\([^"]*\)".*/\1/p' "$work/lines" | sort -u
 }
 all=$(measured "$(wc -l <"$work/gemms")")
 [ "$all" = "$(sort "$work/gemms")" ] || fail "measured are $all"
 [ "$(measured 2 --gemm tile)" = tile ] || fail '--gemm tile measures others, too'
-[ "$(measured 2 --compute bf16)" = "$(field gemm_bf16)" ] || fail 'bf16 has another provider'
+[ "$(measured 2 --compute bf16)" = "$(field gemm_bf16)" ] || fail 'bf16 has another backend'
 grep -q '"compute": *"bf16"' "$work/lines" || fail 'the lines do not say bf16'
 
 # A resumed run keeps the products that it began with.
@@ -68,7 +68,7 @@ grep -q '"compute": *"bf16"' "$work/lines" || fail 'the lines do not say bf16'
     --set 'blocks=[1]' --epochs 1 --batch 32 --threads 1 --quiet --gemm tile --out "$work/run" >/dev/null
 grep -q '"gemm": *"tile"' "$work/run/run.json" || fail 'run.json does not say --gemm'
 
-# Where the library multiplies on the matrix unit, the machine's limit of it is measured.
+# Where the library multiplies on AMX, the machine's limit of it is measured.
 "$programs/shiftvit-bench" --work limits --threads 1 >"$work/lines"
 grep -q '"bf16_gflops": *{' "$work/lines" || fail 'limits has no bf16_gflops'
 if grep -q '^amx$' "$work/gemms"; then

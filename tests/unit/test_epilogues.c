@@ -1,6 +1,6 @@
-/* What a product's numbers go through while they are near, by every provider, on every instruction
+/* What a product's numbers go through while they are near, by every backend, on every instruction
  * set that it runs on: the same bits as the product first and then each operation by itself over
- * the whole of it. Compiled once more in double, for the providers that there are. */
+ * the whole of it. Compiled once more in double, for the backends that there are. */
 #include "test_products_support.h"
 
 /* More rows, columns and depth than go through an epilogue, a chunk or a cut of bytes at once. */
@@ -180,7 +180,7 @@ END_TEST
 static Suite *epilogues_suite(void)
 {
     Suite *suite = suite_create("epilogues");
-    TCase *all = tcase_create("providers");
+    TCase *all = tcase_create("backends");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_epilogues_have_the_bits_of_single_operations, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_epilogues_of_groups, 0, SUBJECT_COUNT);

@@ -1,4 +1,4 @@
-/* Products whose rows have gaps, by the providers that know of them: what fills zeros, that a row
+/* Products whose rows have gaps, by the backends that know of them: what fills zeros, that a row
  * has the same bits among many, whose gaps are skipped, and alone, and that what nobody reads is
  * left out and nothing else. Compiled once more in double. */
 #include "test_products_support.h"
@@ -85,7 +85,7 @@ static void clear_gaps(const bed *b)
                 b->a.x[i * b->a.row + p] = 0;
 }
 
-/* Rows first.. with zeros and, where the provider fills them, what they stand for. */
+/* Rows first.. with zeros and, where the backend fills them, what they stand for. */
 static void multiply_filled(const bed *b, real *c, size_t first, size_t rows)
 {
     const real *mean = b->moments.x + first, *rstd = b->moments.x + b->moments.row + first;
@@ -99,7 +99,7 @@ static void multiply_filled(const bed *b, real *c, size_t first, size_t rows)
     b->of->gemm->multiply(b->k, &out, &left, &b->right, rows, 0, n);
 }
 
-/* Whether a provider leaves out what it knows to be zeros or unread. */
+/* Whether a backend leaves out what it knows to be zeros or unread. */
 static bool skips(const sv_gemm *gemm)
 {
 #ifndef SV_DOUBLE
@@ -234,7 +234,7 @@ END_TEST
 static Suite *gaps_suite(void)
 {
     Suite *suite = suite_create("gaps");
-    TCase *all = tcase_create("providers");
+    TCase *all = tcase_create("backends");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_a_row_has_the_same_bits_whatever_is_skipped, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_zeros_are_filled, 0, SUBJECT_COUNT);

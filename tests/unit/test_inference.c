@@ -1,5 +1,5 @@
 /* Inference is the training forward without dropout and DropPath, in double, whatever it leaves out
- * and takes together: for few images and many, in stretches and alone. */
+ * and takes together: for few images and many, in fused chains and alone. */
 #include "session/session.h"
 #include "suite.h"
 #include "worst.h"
@@ -14,7 +14,8 @@
 typedef struct subject {
     const char *json;
     size_t fewer; /* layers that infer: last block, mean, classifier in one; norm and merging too */
-    size_t most;  /* images: of small maps as many as go through a stretch with a padded merging */
+    size_t
+        most; /* images: of small maps as many as go through a fused chain with a padded merging */
 } subject;
 
 static const subject SUBJECTS[] = {

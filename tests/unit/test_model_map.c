@@ -4,13 +4,13 @@
 
 #include <pthread.h>
 
-static const char *const providers[] = {"tile", "cblas"};
+static const char *const backends[] = {"tile", "cblas"};
 
 START_TEST(test_a_mapped_model_is_the_loaded_one_to_the_bit)
 {
     svit_context_config config;
     svit_context_config_init(&config, sizeof config);
-    config.gemm = providers[_i];
+    config.gemm = backends[_i];
     svit_context *own = NULL;
     WORKS(svit_context_create(&own, &config, err));
     svit_model *mapped = NULL, *loaded = NULL;
@@ -205,7 +205,7 @@ START_TEST(test_a_predictor_keeps_packed_weights_alone)
     svit_context *own = NULL;
     svit_pipeline_config pipeline;
     svit_context_config_init(&config, sizeof config);
-    config.gemm = providers[_i];
+    config.gemm = backends[_i];
     WORKS(svit_context_create(&own, &config, err));
     WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
     pipeline.source_height = pipeline.source_width = 8;
@@ -229,9 +229,9 @@ START_TEST(test_a_predictor_keeps_packed_weights_alone)
     if (before < 0)
         skip_check("this system does not tell which pages are copies");
     else
-        ck_assert_msg(strcmp(providers[_i], "tile") == 0 ? given_back > turned - 16
-                                                         : given_back == 0,
-                      "%s: %ld KiB of %ld were given back", providers[_i], given_back, turned);
+        ck_assert_msg(strcmp(backends[_i], "tile") == 0 ? given_back > turned - 16
+                                                        : given_back == 0,
+                      "%s: %ld KiB of %ld were given back", backends[_i], given_back, turned);
     svit_predictor_free(mapped);
     svit_predictor_free(other);
     svit_model_free(loaded);
@@ -297,14 +297,14 @@ static Suite *suite(void)
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_set_timeout(cases, 120);
     tcase_add_loop_test(cases, test_a_mapped_model_is_the_loaded_one_to_the_bit, 0,
-                        sizeof providers / sizeof *providers);
+                        sizeof backends / sizeof *backends);
     tcase_add_test(cases, test_a_checkpoint_is_mapped);
     tcase_add_loop_test(cases, test_what_is_written_stays_and_the_file_does_too, 0, 2);
     tcase_add_test(cases, test_training_goes_as_on_a_loaded_model);
     tcase_add_loop_test(cases, test_the_file_may_be_replaced_or_removed, 0, 3);
     tcase_add_test(cases, test_packed_weights_leave_memory);
     tcase_add_loop_test(cases, test_a_predictor_keeps_packed_weights_alone, 0,
-                        sizeof providers / sizeof *providers);
+                        sizeof backends / sizeof *backends);
     tcase_add_test(cases, test_sessions_of_several_threads_share_a_mapped_model);
     tcase_add_test(cases, test_wrong_calls_are_refused);
     suite_add_tcase(all, cases);

@@ -1,6 +1,6 @@
-/* Matrix products by every provider, on every instruction set that it runs on, against sums of more
+/* Matrix products by every backend, on every instruction set that it runs on, against sums of more
  * digits: shapes that leave rest rows, columns and depth; sides that lie either way; biases; parts.
- * Compiled once more in double, for the providers that there are. */
+ * Compiled once more in double, for the backends that there are. */
 #include "test_products_support.h"
 
 #include "base/memory.h"
@@ -211,7 +211,7 @@ static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, 
     free(b.x);
 }
 
-/* What a provider makes of a left-hand side beforehand; NULL where it takes it as it is. */
+/* What a backend makes of a left-hand side beforehand; NULL where it takes it as it is. */
 static void *make_left(const sv_gemm *gemm, const sv_left *left, size_t m, size_t depth)
 {
     if (!gemm->left_bytes)
@@ -358,7 +358,7 @@ START_TEST(test_not_finite_and_zeros)
 END_TEST
 
 #ifndef SV_DOUBLE
-/* Two providers' products of a shape, the second of which must run here. */
+/* Two backends' products of a shape, the second of which must run here. */
 static void check_same_bits(const subject pair[2], const size_t shape[3], int turned)
 {
     size_t m = shape[0], n = shape[1], depth = shape[2];
@@ -408,7 +408,7 @@ END_TEST
 static Suite *products_suite(void)
 {
     Suite *suite = suite_create("products");
-    TCase *all = tcase_create("providers");
+    TCase *all = tcase_create("backends");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_products, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_weight_gradients, 0, SUBJECT_COUNT);

@@ -1,4 +1,4 @@
-/* Every provider of products on every instruction set that it runs on, and matrices for them. */
+/* Every backend of products on every instruction set that it runs on, and matrices for them. */
 #ifndef TEST_PRODUCTS_SUPPORT_H
 #define TEST_PRODUCTS_SUPPORT_H
 
@@ -15,7 +15,7 @@
  * side's numbers gives, 0 where they are kept as they are. */
 typedef struct subject {
     const sv_gemm *gemm;
-    sv_isa isa; /* the kernels', or what the provider takes */
+    sv_isa isa; /* the kernels', or what the backend takes */
     double left, right;
 } subject;
 

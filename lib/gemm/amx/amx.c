@@ -1,4 +1,4 @@
-/* Products of bfloat16 units on the matrix unit. It works beside the vector units: while it sums,
+/* Products of bfloat16 units on AMX. It works beside the vector units: while it sums,
  * they make the next units of a left-hand side of several parts. */
 #include "gemm/amx/amx.h"
 #include "gemm/avx512/bf16_backend_impl.h"
@@ -89,5 +89,5 @@ static void sums_of_three(const bf16_block *block, int two_rows, int two_columns
     add_halves(block, 3, two_rows, two_columns);
 }
 
-SV_BF16_PROVIDER(sv_gemm_amx, "amx", 3, sums_of_three, begin, end);
-SV_BF16_PROVIDER(sv_gemm_amx_bf16, "amx-bf16", 1, sums_of_one, begin, end);
+SV_BF16_BACKEND(sv_gemm_amx, "amx", 3, sums_of_three, begin, end);
+SV_BF16_BACKEND(sv_gemm_amx_bf16, "amx-bf16", 1, sums_of_one, begin, end);

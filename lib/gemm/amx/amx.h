@@ -1,4 +1,4 @@
-/* The matrix unit (AMX): a block of 32 x 32 sums stays in four of its eight tiles, two hold units
+/* AMX: a block of 32 x 32 sums stays in four of its eight tiles, two hold units
  * of the left-hand side and two of the right. A tile's number is part of the instruction, so these
  * are functions of constants. */
 #ifndef SV_AMX_H

@@ -1,4 +1,4 @@
-/* Products of units of bytes on the matrix unit. */
+/* Products of units of bytes on AMX. */
 #include "gemm/amx/amx.h"
 #include "gemm/avx512/int8_backend_impl.h"
 
@@ -30,7 +30,7 @@ static void sums(int32_t *sums, const unit_rows *left, const unit_rows *first,
         add_steps(sums, left, first, second, steps, 0);
 }
 
-SV_INT8_PROVIDER(sv_gemm_amx_int8, "amx-int8", sums, begin, end, &sv_gemm_amx);
+SV_INT8_BACKEND(sv_gemm_amx_int8, "amx-int8", sums, begin, end, &sv_gemm_amx);
 
 /* Over few rows the tiles are faster at what is not packed beforehand. */
 const sv_gemm sv_gemm_amx_int8_few = {

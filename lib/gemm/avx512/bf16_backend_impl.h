@@ -1,6 +1,6 @@
 /* Products of bfloat16 units, but for the sums themselves: packing, and the walk over blocks of
- * 32 x 32 sums. A file that includes this defines the sums for its instruction set, and providers
- * by SV_BF16_PROVIDER. */
+ * 32 x 32 sums. A file that includes this defines the sums for its instruction set, and backends
+ * by SV_BF16_BACKEND. */
 #ifndef SV_BF16_PRODUCT_H
 #define SV_BF16_PRODUCT_H
 
@@ -8,11 +8,11 @@
 #include "gemm/gemm.h"
 
 /* Units of a left-hand side, of all parts, made at once: with those of 32 rows they take 18 KiB, so
- * that those at work stay in the first cache beside those that are made for the next rows. */
+ * that those at work stay in L1 beside those that are made for the next rows. */
 enum { UNITS_AT_ONCE = 9 };
 
 /* Columns of a right-hand side that all rows meet before the next ones: with the steps of k at work
- * they take 216 KiB of three parts, so that they and those that come next stay in the second cache.
+ * they take 216 KiB of three parts, so that they and those that come next stay in L2.
  */
 enum { COLUMNS_AT_ONCE = 384 };
 
@@ -37,7 +37,7 @@ typedef struct bf16_job {
     size_t row;             /* and rows of the next one */
 } bf16_job;
 
-/* Lines of a right-hand side that are wanted in the second cache: so many of each 16 columns. The
+/* Lines of a right-hand side that are wanted in L2: so many of each 16 columns. The
  * processor does not foresee them, since units of one chunk of k lie in many places. */
 typedef struct bf16_ahead {
     const __m512i *first, *second;
@@ -278,8 +278,8 @@ SV_INLINE void bf16_multiply(const sv_kernels *kernels, const sv_output *c, cons
     }
 }
 
-/* A provider of `parts` parts. begin() and end() stand around its sums. */
-#define SV_BF16_PROVIDER(symbol, text, parts, sums, begin, end)                                    \
+/* A backend of `parts` parts. begin() and end() stand around its sums. */
+#define SV_BF16_BACKEND(symbol, text, parts, sums, begin, end)                                     \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
         (void)kernels;                                                                             \

@@ -97,7 +97,7 @@ static const dot_kind PAIRS = {.numbers = PAIR,
                                .few_rows = few_rows,
                                .gapped = gapped};
 
-SV_DOT_PROVIDER_FUNCTIONS(dot_bf16, PAIRS)
+SV_DOT_BACKEND_FUNCTIONS(dot_bf16, PAIRS)
 
 /* A left-hand side is made so soon that each product makes its own. */
 const sv_gemm sv_gemm_dot_bf16 = {

@@ -1,7 +1,7 @@
 /* Products by the vector unit's dot products of narrow numbers: register tiles as tile.c's, each of
  * whose lanes holds some numbers of k, side by side. The right-hand side is packed so; the
  * left-hand side is made so, some rows and some of k at a time. A file that includes this says how
- * its kind of number is made, and defines a provider by SV_DOT_PROVIDER_FUNCTIONS. For instruction
+ * its kind of number is made, and defines a backend by SV_DOT_BACKEND_FUNCTIONS. For instruction
  * sets that have AVX-512.
  */
 #ifndef SV_DOT_PRODUCT_H
@@ -283,8 +283,8 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
     }
 }
 
-/* What a provider of a kind calls. */
-#define SV_DOT_PROVIDER_FUNCTIONS(symbol, kind)                                                    \
+/* What a backend of a kind calls. */
+#define SV_DOT_BACKEND_FUNCTIONS(symbol, kind)                                                     \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
         (void)kernels;                                                                             \

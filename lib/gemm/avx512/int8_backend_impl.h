@@ -1,6 +1,6 @@
 /* Products of units of bytes, but for the sums themselves: packing, and the walk over blocks of
- * 32 x 32 sums. A file that includes this defines the sums for its instruction set, and a provider
- * by SV_INT8_PROVIDER. The sums are exact, so every instruction set gives the same bits. */
+ * 32 x 32 sums. A file that includes this defines the sums for its instruction set, and a backend
+ * by SV_INT8_BACKEND. The sums are exact, so every instruction set gives the same bits. */
 #ifndef SV_INT8_PRODUCT_H
 #define SV_INT8_PRODUCT_H
 
@@ -155,8 +155,8 @@ SV_INLINE void int8_multiply(const sv_kernels *kernels, const sv_output *c, cons
     }
 }
 
-/* A provider. begin() and end() stand around its sums. */
-#define SV_INT8_PROVIDER(symbol, text, sums, begin, end, activations)                              \
+/* A backend. begin() and end() stand around its sums. */
+#define SV_INT8_BACKEND(symbol, text, sums, begin, end, activations)                               \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
         (void)kernels;                                                                             \

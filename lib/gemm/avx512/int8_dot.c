@@ -1,5 +1,5 @@
 /* Products of bytes by the vector unit's dot products of four. The sums are exact, so their bits
- * are those of the matrix unit. */
+ * are those of AMX. */
 #define SV_WHOLE_SUMS
 #include "gemm/avx512/dot_backend_impl.h"
 #include "gemm/avx512/int8.h"
@@ -65,7 +65,7 @@ static const dot_kind QUADS = {.numbers = QUAD,
                                .few_rows = few_rows,
                                .gapped = gapped};
 
-SV_DOT_PROVIDER_FUNCTIONS(vnni_int8, QUADS)
+SV_DOT_BACKEND_FUNCTIONS(vnni_int8, QUADS)
 
 static size_t left_bytes(size_t m, size_t k)
 {

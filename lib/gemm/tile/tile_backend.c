@@ -1,4 +1,4 @@
-/* The library's own tiles as providers: a packed right-hand side keeps its numbers as they are, or
+/* The library's own tiles as backends: a packed right-hand side keeps its numbers as they are, or
  * narrower. */
 #include "gemm/gemm.h"
 #include "gemm/tile/tile_kernels.h"
@@ -74,7 +74,7 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
     }
 }
 
-#define TILE_PROVIDER(symbol, text, type, fills)                                                   \
+#define TILE_BACKEND(symbol, text, type, fills)                                                    \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
         return sv_tile_kernels_for(kernels->isa)->packed_bytes(type, k, n);                        \
@@ -91,9 +91,9 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
     const sv_gemm symbol = {text,          symbol##_bytes, symbol##_pack, symbol##_multiply,       \
                             &sv_gemm_tile, NULL,           NULL,          fills}
 
-TILE_PROVIDER(sv_gemm_tile, "tile", SV_NUMBER_REAL, true);
+TILE_BACKEND(sv_gemm_tile, "tile", SV_NUMBER_REAL, true);
 #ifndef SV_DOUBLE
-TILE_PROVIDER(sv_gemm_tile_bf16, "tile-bf16", SV_NUMBER_BF16, false);
-TILE_PROVIDER(sv_gemm_tile_rounded, "tile-bf16", SV_NUMBER_ROUNDED, false);
-TILE_PROVIDER(sv_gemm_tile_int8, "tile-int8", SV_NUMBER_INT8, false);
+TILE_BACKEND(sv_gemm_tile_bf16, "tile-bf16", SV_NUMBER_BF16, false);
+TILE_BACKEND(sv_gemm_tile_rounded, "tile-bf16", SV_NUMBER_ROUNDED, false);
+TILE_BACKEND(sv_gemm_tile_int8, "tile-int8", SV_NUMBER_INT8, false);
 #endif

@@ -7,7 +7,7 @@
 
 enum {
     /* Rows of a panel used at once, a function of the CPU alone, since sums are cut by it: the
-     * more, the seldomer c is read and written. The second cache has room for them, and a reader in
+     * more, the seldomer c is read and written. L2 has room for them, and a reader in
      * turn has them in time; where they are fetched in streams the first must hold the next ones
      * too. */
     DEPTH = 768,

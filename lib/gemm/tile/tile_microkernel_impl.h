@@ -165,7 +165,7 @@ SV_INLINE int are_fetched_in_turn(size_t rows, size_t bytes, bool streams)
     return !streams && rows > 1 && bytes > NEAR;
 }
 
-/* Lines of a panel long before their turn, for the second cache: the first has no room for so
+/* Lines of a panel long before their turn, for L2: the first has no room for so
  * many, and the CPU's own foresight does not look so far. */
 SV_INLINE void fetch_in_turn(const char *panel, size_t bytes)
 {

@@ -13,7 +13,7 @@ typedef struct few_call {
 } few_call;
 
 /* Asks for the weights of one head, which what has run since the last image has driven out of the
- * second cache. */
+ * L2. */
 static void fetch_head(const attention_block *block, const sv_run *run, size_t head)
 {
     enum { LINE = 64 };

@@ -4,7 +4,7 @@
 #include "layers/partial_gradients.h"
 #include "layers/shift_block/shift_internal.h"
 
-/* Weights of both products, in bytes, that stay in the second cache beside the tokens at work. */
+/* Weights of both products, in bytes, that stay in L2 beside the tokens at work. */
 enum { SMALL_WEIGHTS = 768 << 10, TOKENS_AT_ONCE = 256 };
 
 static size_t weight_bytes(const shift_block *block)

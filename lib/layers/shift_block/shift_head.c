@@ -18,7 +18,7 @@ typedef struct head_call {
     const shift_head *head;
     const shift_call *block;
     real *means;   /* [n, (mean of a, mean of xs)] */
-    char *made;    /* by the product's provider of few of them */
+    char *made;    /* by the product's backend of few of them */
     size_t images; /* of a task: those of a tile, at least one */
 } head_call;
 

@@ -15,7 +15,7 @@ def make_peer() -> peer.Peer:
     settings.intra_op_num_threads = OPTIONS.threads
     settings.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(model_file(OPTIONS)), settings,
-                                           providers=["CPUExecutionProvider"])
+                                           backends=["CPUExecutionProvider"])
     x = images(OPTIONS)
     weights = ", weights of 8 bits" if OPTIONS.form == "int8" else ""
     return peer.Peer(lambda: session.run(None, {"x": x})[0],

@@ -11,7 +11,7 @@ enum { MOST = 8 };
 typedef struct shape {
     const char *json;
     size_t n;
-    sv_stretch stretches[MOST]; /* up to one with no layers */
+    sv_fused_chain chains[MOST]; /* up to one with no layers */
 } shape;
 
 /* ShiftViT: patches, blocks, norm and patches, ... A patch layer goes with the stage that it
@@ -49,8 +49,8 @@ START_TEST(test_layers_in_a_row_take_images_that_fit_a_cache)
     WORKS(svit_session_create(&session, model, &session_config, err));
     size_t wanted = 0;
     for (size_t i = 0; i < session->layers.infer_count;) {
-        sv_stretch got = sv_stretch_from(session, i, of->n);
-        const sv_stretch *want = &of->stretches[wanted];
+        sv_fused_chain got = sv_fused_chain_from(session, i, of->n);
+        const sv_fused_chain *want = &of->chains[wanted];
         if (want->end > 0 && want->first == i) {
             ck_assert_uint_eq(got.end, want->end);
             ck_assert_uint_eq(got.images, want->images);
@@ -58,21 +58,21 @@ START_TEST(test_layers_in_a_row_take_images_that_fit_a_cache)
             ck_assert_uint_eq(got.inner_images, want->inner_images);
             wanted++;
         } else {
-            ck_assert_msg(got.images == 0 && got.end == i + 1, "layer %zu begins a stretch to %zu",
-                          i, got.end);
+            ck_assert_msg(got.images == 0 && got.end == i + 1,
+                          "layer %zu begins a fused chain to %zu", i, got.end);
         }
         i = got.end;
     }
-    ck_assert_uint_eq(of->stretches[wanted].end, 0);
+    ck_assert_uint_eq(of->chains[wanted].end, 0);
     svit_session_free(session);
     svit_model_free(model);
     svit_context_free(context);
 }
 END_TEST
 
-static Suite *stretches_suite(void)
+static Suite *chains_suite(void)
 {
-    Suite *suite = suite_create("stretches");
+    Suite *suite = suite_create("chains");
     TCase *all = tcase_create("shapes");
     tcase_add_loop_test(all, test_layers_in_a_row_take_images_that_fit_a_cache, 0,
                         sizeof SHAPES / sizeof *SHAPES);
@@ -80,4 +80,4 @@ static Suite *stretches_suite(void)
     return suite;
 }
 
-TEST_MAIN(stretches_suite)
+TEST_MAIN(chains_suite)
