@@ -34,7 +34,7 @@ START_TEST(test_classes_and_images_are_in_byte_order)
     plain_write(context, &folder, "a/9.png", 9, 2, 64);
     plain_write(context, &folder, "b/x.PNG", 20, 5, 3);
     plain_write(context, &folder, "Z/y.jpeg", 30, 1, 1); /* PNG by its bytes */
-    file_write(&folder, "a/notes.txt", "no image", 10);
+    file_write(&folder, "a/notes.txt", "no image", 8);
     plain_write(context, &folder, "stray.png", 40, 4, 4);
     svit_dataset *dataset = NULL;
     WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 6, SVIT_SOURCE_NEAREST, err));

@@ -311,7 +311,7 @@ START_TEST(test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch)
         WORKS(svit_image_write_png(own->context, path_in(&folder, name),
                                    own->rgb + i * SIDE * SIDE * 3, SIDE, SIDE, err));
     }
-    file_write(&folder, "a/07.png", "not an image", 13);
+    file_write(&folder, "a/07.png", "not an image", 12);
     svit_dataset *dataset = NULL;
     WORKS(svit_dataset_folder(&dataset, own->context, folder.path, SIDE, SIDE, SVIT_SOURCE_NEAREST,
                               err));
