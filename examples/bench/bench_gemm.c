@@ -63,15 +63,15 @@ static svit_status open_backends(gemm_bench *self)
 }
 
 /* The backends take turns, so that what disturbs the machine for a while disturbs all. */
-static svit_status measure(gemm_bench *self, const svit_product *listed)
+static svit_status measure(gemm_bench *self, const svit_matmul *listed)
 {
     const bench_gemm_options *options = self->options;
-    svit_product product = *listed;
+    svit_matmul product = *listed;
     product.compute = options->compute;
     for (size_t turn = 0; turn < options->repeat; turn++)
         for (size_t i = 0; i < self->count; i++)
-            TRY(svit_measure_product(self->backends[i].context, &product, options->seconds,
-                                     &self->backends[i].gflops[turn], &self->program->err));
+            TRY(svit_benchmark_matmul(self->backends[i].context, &product, options->seconds,
+                                      &self->backends[i].gflops[turn], &self->program->err));
     for (size_t i = 0; i < self->count; i++)
         sort_reals(self->backends[i].gflops, options->repeat);
     return SVIT_OK;
@@ -81,7 +81,7 @@ static void print(const gemm_bench *self, const bench_backend *backend,
                   const listed_product *listed, double peak)
 {
     const bench_gemm_options *options = self->options;
-    const svit_product *product = &listed->product;
+    const svit_matmul *product = &listed->product;
     double gflops = sorted_part(backend->gflops, options->repeat, 0.5);
     json_t *line = bench_line_new(backend->context, "gemm", svit_context_threads(backend->context));
     json_t *facts = json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "preset",

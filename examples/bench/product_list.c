@@ -19,7 +19,7 @@ static uint32_t fit(uint64_t size)
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
 
-static void add(product_list *list, const char *name, const char *part, svit_product product,
+static void add(product_list *list, const char *name, const char *part, svit_matmul product,
                 uint64_t count)
 {
     if (count == 0)
@@ -37,16 +37,16 @@ static void add_linear(product_list *list, linear_layer layer, int input_gradien
 {
     uint32_t tokens = fit(layer.tokens);
     add(list, layer.name, ", forward",
-        (svit_product){.form = SVIT_PRODUCT_FORWARD, .m = tokens, .n = layer.out, .k = layer.in},
+        (svit_matmul){.form = SVIT_MATMUL_FORWARD, .m = tokens, .n = layer.out, .k = layer.in},
         layer.layers);
     if (input_gradient)
         add(list, layer.name, ", input gradient",
-            (svit_product){
-                .form = SVIT_PRODUCT_INPUT_GRADIENT, .m = tokens, .n = layer.in, .k = layer.out},
+            (svit_matmul){
+                .form = SVIT_MATMUL_INPUT_GRADIENT, .m = tokens, .n = layer.in, .k = layer.out},
             layer.layers);
     add(list, layer.name, ", weight gradient",
-        (svit_product){
-            .form = SVIT_PRODUCT_WEIGHT_GRADIENT, .m = layer.out, .n = layer.in, .k = tokens},
+        (svit_matmul){
+            .form = SVIT_MATMUL_WEIGHT_GRADIENT, .m = layer.out, .n = layer.in, .k = tokens},
         layer.layers);
 }
 
@@ -117,12 +117,12 @@ static void add_heads(product_list *list, const svit_model_config *config, size_
 {
     uint32_t heads = fit((uint64_t)batch * config->heads);
     uint64_t count = (uint64_t)heads * config->depth;
-    svit_product scores = {
-        .form = SVIT_PRODUCT_FORWARD, .m = tokens, .n = tokens, .k = d, .heads = heads};
-    svit_product output = {
-        .form = SVIT_PRODUCT_INPUT_GRADIENT, .m = tokens, .n = d, .k = tokens, .heads = heads};
-    svit_product transposed = output;
-    transposed.form = SVIT_PRODUCT_WEIGHT_GRADIENT;
+    svit_matmul scores = {
+        .form = SVIT_MATMUL_FORWARD, .m = tokens, .n = tokens, .k = d, .heads = heads};
+    svit_matmul output = {
+        .form = SVIT_MATMUL_INPUT_GRADIENT, .m = tokens, .n = d, .k = tokens, .heads = heads};
+    svit_matmul transposed = output;
+    transposed.form = SVIT_MATMUL_WEIGHT_GRADIENT;
     add(list, "attention q k^T", ", forward", scores, count);
     add(list, "attention q k^T", ", gradient of q", output, count);
     add(list, "attention q k^T", ", gradient of k", transposed, count);

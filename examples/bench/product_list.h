@@ -2,14 +2,14 @@
 #ifndef EXAMPLE_PRODUCT_LIST_H
 #define EXAMPLE_PRODUCT_LIST_H
 
-#include <shiftvit/measure.h>
+#include <shiftvit/benchmark.h>
 #include <shiftvit/model.h>
 
 enum { PRODUCTS_MOST = 96 };
 
 typedef struct listed_product {
     char name[64]; /* "stage 3 up, weight gradient" */
-    svit_product product;
+    svit_matmul product;
     uint64_t count; /* a step, of the size m x n x k; heads are counted one by one */
 } listed_product;
 

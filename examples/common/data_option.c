@@ -112,9 +112,9 @@ static svit_status open_procedural(data_parts *out, struct program *self, const 
     size_t train = count ? strtoull(count, NULL, 10) : PROCEDURAL_TRAIN;
     for (int32_t split = 0; split < 3; split++)
         if (wanted & (1u << split))
-            TRY(svit_dataset_procedural(&out->split[split], self->context, self->seed, split,
-                                        split == SVIT_SPLIT_TRAIN ? train : PROCEDURAL_OTHER,
-                                        &self->err));
+            TRY(svit_dataset_synthetic(&out->split[split], self->context, self->seed, split,
+                                       split == SVIT_SPLIT_TRAIN ? train : PROCEDURAL_OTHER,
+                                       &self->err));
     return SVIT_OK;
 }
 

@@ -58,9 +58,9 @@ SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *con
 
 /* Drawn shapes and textures, 10 classes, 32x32, `count` samples of which each is a function of
  * (seed, split, index) alone; label is index mod 10. `split` one of SVIT_SPLIT_*. */
-SVIT_API svit_status svit_dataset_procedural(svit_dataset **out, svit_context *context,
-                                             uint64_t seed, int32_t split, size_t count,
-                                             svit_error *err);
+SVIT_API svit_status svit_dataset_synthetic(svit_dataset **out, svit_context *context,
+                                            uint64_t seed, int32_t split, size_t count,
+                                            svit_error *err);
 
 /* The part first..first+count-1 of `parent`, which it keeps alive. */
 SVIT_API svit_status svit_dataset_slice(svit_dataset **out, svit_dataset *parent, size_t first,

@@ -3,6 +3,7 @@
 #define SHIFTVIT_SHIFTVIT_H
 
 #include <shiftvit/allocator.h>
+#include <shiftvit/benchmark.h>
 #include <shiftvit/checkpoint.h>
 #include <shiftvit/context.h>
 #include <shiftvit/dataset.h>
@@ -10,7 +11,6 @@
 #include <shiftvit/image.h>
 #include <shiftvit/loader.h>
 #include <shiftvit/loss.h>
-#include <shiftvit/measure.h>
 #include <shiftvit/model.h>
 #include <shiftvit/optimizer.h>
 #include <shiftvit/pipeline.h>

@@ -11,42 +11,54 @@ typedef struct sv_layer sv_layer;
 struct sv_gemm;
 struct sv_linear;
 
-/* One pass over a batch, as all layers see it. */
-typedef struct sv_run {
+/* What executes a pass: the same for every layer and every batch of a session, the workspace apart.
+ */
+typedef struct sv_exec {
     svit_context *context;
-    const struct sv_gemm *gemm; /* of all products */
-    const real *weights;        /* flat arrays of the model's parameter table */
-    real *gradients;
-    size_t n; /* images */
-    int training;
-    uint64_t seed;    /* of dropout and DropPath */
-    uint64_t counter; /* of training forwards */
-    int few;          /* the layer's products have few rows, in all that the session infers */
-    int alone;        /* one worker takes these images through by itself: tasks are done in turn */
-    char *shared;     /* scratch of the layer that is running */
-    char *worker;     /* scratch of worker w at worker + w * worker_bytes */
+    const struct sv_gemm *gemm; /* backend of every matmul */
+    bool small_m;               /* the session only infers, and few images: matmuls have few rows */
+    bool serial;          /* tasks run one after the other on the calling thread, as worker 0 */
+    char *workspace;      /* of the layer that is running */
+    char *worker_scratch; /* of worker 0; worker w's begins worker_bytes * w later */
     size_t worker_bytes;
-    real *attention; /* where the layer number attention_layer leaves its attention weights
-                        [n, heads, T, T]; NULL: nowhere */
-    uint32_t attention_layer;
-    /* Is told which weight, by its place in the flat arrays, has just been packed; NULL: nobody
-     * asks. Any worker. */
+    /* Is told that the packed copy of the weight at this offset of the flat arrays is up to date;
+     * NULL: nobody asks. Called by any worker. */
     void (*packed)(const void *argument, size_t weight);
     const void *packed_argument;
+} sv_exec;
+
+/* What is computed: one pass over a batch of images. */
+typedef struct sv_pass {
+    size_t n; /* images */
+    bool training;
+    uint64_t seed;    /* of dropout and DropPath */
+    uint64_t counter; /* number of the training forward, which makes its random numbers its own */
+    /* Where layer attention_layer writes its attention weights [n, heads, T, T]; NULL: nowhere. */
+    real *attention;
+    uint32_t attention_layer;
+} sv_pass;
+
+/* One pass over a batch, as every layer sees it. */
+typedef struct sv_run {
+    sv_exec exec;
+    sv_pass pass;
+    const real *weights; /* flat arrays of the model's parameter table */
+    real *gradients;
 } sv_run;
 
-/* Does tasks 0..count-1, on the context's pool or, alone, on this thread as worker 0. */
-void sv_run_tasks(const sv_run *run, sv_task task, void *argument, size_t count);
+/* Runs tasks 0 to count - 1, on the context's workers unless exec->serial, and returns when all
+ * have ended. */
+void sv_run_tasks(const sv_exec *exec, sv_task task, void *argument, size_t count);
 
 /* What a layer needs for n images, in bytes. */
 typedef struct sv_layer_memory {
     size_t saved; /* from forward to backward */
-    size_t shared;
-    size_t worker;
+    size_t workspace;
+    size_t worker_scratch;
     bool overflow;
 } sv_layer_memory;
 
-typedef struct sv_layer_class {
+typedef struct sv_layer_ops {
     const char *name;
     int keeps_input;   /* backward reads x: nobody writes over it before */
     int training_only; /* y = x in inference */
@@ -54,11 +66,11 @@ typedef struct sv_layer_class {
     /* Numbers of the weights that the layer makes of the model's before they are packed, 0 for
      * none; and the making of them, on this thread with a worker's scratch, in `memory` that stays.
      * Tells run->packed of what it has read. Both NULL: all its weights are the model's. */
-    size_t (*made_elements)(const sv_layer *layer);
-    void (*make_weights)(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
+    size_t (*derived_elements)(const sv_layer *layer);
+    void (*derive_weights)(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
 
     /* For run->n images at the most; NULL: the layer needs no memory. */
-    void (*measure)(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
+    void (*plan_workspace)(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
     /* y[n, out] of x[n, in]. `saved` is NULL where nothing is kept (inference). */
     void (*forward)(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);
@@ -67,20 +79,20 @@ typedef struct sv_layer_class {
      * forward got where the class keeps it, else NULL. */
     void (*backward)(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x);
-} sv_layer_class;
+} sv_layer_ops;
 
 /* What the layer needs for run->n images; and into *most the most of shared and of worker scratch
  * that any of several layers needs. */
-sv_layer_memory sv_layer_measure(const sv_layer *layer, const sv_run *run);
-void sv_layer_memory_most(sv_layer_memory *most, const sv_layer_memory *memory);
+sv_layer_memory sv_layer_plan_workspace(const sv_layer *layer, const sv_run *run);
+void sv_layer_memory_max(sv_layer_memory *most, const sv_layer_memory *memory);
 
 /* The most products with weights that a layer has. */
 enum { SV_LAYER_LINEARS = 2 };
 
 /* The head of every layer's own struct. */
 struct sv_layer {
-    const sv_layer_class *class;
-    sv_map in, out;
+    const sv_layer_ops *ops;
+    sv_shape in, out;
     size_t bytes;    /* of the whole struct, to release it */
     uint32_t number; /* in its model: its random numbers are its own */
     size_t rows;     /* of an image in its products, where they are more than in `out`; else 0 */

@@ -12,11 +12,11 @@ void sv_tape_clear(sv_tape *tape)
 void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, void *saved, real *y,
                      const real *x)
 {
-    layer->class->forward(layer, run, saved, y, x);
+    layer->ops->forward(layer, run, saved, y, x);
     assert(tape->count < tape->capacity);
-    tape->records[tape->count++] = (sv_record){layer, layer->class->keeps_input ? x : NULL, saved};
-    tape->n = run->n;
-    tape->counter = run->counter;
+    tape->records[tape->count++] = (sv_record){layer, layer->ops->keeps_input ? x : NULL, saved};
+    tape->n = run->pass.n;
+    tape->counter = run->pass.counter;
 }
 
 void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t until)
@@ -24,8 +24,8 @@ void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t
     while (tape->count > until) {
         const sv_record *record = &tape->records[--tape->count];
         real *dy = buffers[0], *dx = buffers[1];
-        record->layer->class->backward(record->layer, run, record->saved,
-                                       tape->count > 0 ? dx : NULL, dy, record->x);
+        record->layer->ops->backward(record->layer, run, record->saved, tape->count > 0 ? dx : NULL,
+                                     dy, record->x);
         buffers[0] = dx;
         buffers[1] = dy;
     }

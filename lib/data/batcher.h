@@ -3,7 +3,7 @@
 #ifndef SV_BATCHER_H
 #define SV_BATCHER_H
 
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 #include "data/pipeline_plan.h"
 
 #include <shiftvit/loader.h>

@@ -1,7 +1,7 @@
 /* Datasets of the caller's: arrays in memory, and a callback. */
 #include "base/size.h"
 #include "data/checks.h"
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 
 #include <string.h>
 
@@ -45,8 +45,8 @@ static svit_status callback_sample(const svit_dataset *dataset, size_t index, ui
     return SVIT_OK;
 }
 
-static const sv_dataset_table ARRAYS = {sizeof(arrays), arrays_sample, NULL};
-static const sv_dataset_table CALLBACK = {sizeof(callback), callback_sample, NULL};
+static const sv_dataset_ops ARRAYS = {sizeof(arrays), arrays_sample, NULL};
+static const sv_dataset_ops CALLBACK = {sizeof(callback), callback_sample, NULL};
 
 static svit_status check_sizes(const char *where, size_t count, size_t height, size_t width,
                                size_t classes, svit_error *err)
@@ -62,7 +62,7 @@ static svit_status check_sizes(const char *where, size_t count, size_t height, s
     return SVIT_OK;
 }
 
-static svit_status create(svit_dataset **out, svit_context *context, const sv_dataset_table *table,
+static svit_status create(svit_dataset **out, svit_context *context, const sv_dataset_ops *table,
                           size_t count, size_t height, size_t width, size_t classes,
                           svit_error *err)
 {

@@ -1,7 +1,7 @@
 /* CIFAR-10 and CIFAR-100: records of label bytes and three planes, the files whole in memory. */
 #include "base/file.h"
 #include "data/checks.h"
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 #include "data/path.h"
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, IMAGE = SV_RGB * PLANE, PARTS = 5, LABELS = 2 };
@@ -66,7 +66,7 @@ static void cifar_end(svit_dataset *dataset)
     sv_class_names_free(allocator, own->names, dataset->classes);
 }
 
-static const sv_dataset_table CIFAR = {sizeof(cifar), cifar_sample, cifar_end};
+static const sv_dataset_ops CIFAR = {sizeof(cifar), cifar_sample, cifar_end};
 
 static svit_status check_labels(const record_layout *layout, const uint8_t *record, size_t number,
                                 const char *path, svit_error *err)

@@ -1,12 +1,12 @@
 /* What all datasets have in common: counting references, sizes, names, reading a sample. */
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 
 #include "data/checks.h"
 
 #include <string.h>
 
 svit_status sv_dataset_create(svit_dataset **out, svit_context *context,
-                              const sv_dataset_table *table, svit_error *err)
+                              const sv_dataset_ops *table, svit_error *err)
 {
     svit_dataset *dataset = sv_allocate(&context->allocator, table->bytes);
     if (!dataset)

@@ -1,5 +1,5 @@
 /* Fingerprints of datasets: FNV-1a of 64 bits (Fowler, Noll, Vo 1991). */
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Folders of images: a subfolder a class. Names are kept, images are decoded when read. */
 #include "base/file.h"
 #include "data/checks.h"
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 #include "data/image_file.h"
 #include "data/path.h"
 #include "data/source.h"
@@ -86,7 +86,7 @@ static void folder_end(svit_dataset *dataset)
     sv_listing_free(allocator, &own->classes);
 }
 
-static const sv_dataset_table FOLDER = {sizeof(folder_set), folder_sample, folder_end};
+static const sv_dataset_ops FOLDER = {sizeof(folder_set), folder_sample, folder_end};
 
 static bool is_image(const char *name)
 {

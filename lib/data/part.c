@@ -1,7 +1,7 @@
 /* Parts of datasets: a range of samples, and a choice of samples. */
 #include "base/size.h"
 #include "data/checks.h"
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 
 #include <string.h>
 
@@ -33,10 +33,10 @@ static void part_end(svit_dataset *dataset)
     svit_dataset_free(own->parent);
 }
 
-static const sv_dataset_table SLICE = {sizeof(part), slice_sample, part_end};
-static const sv_dataset_table SELECTION = {sizeof(part), selection_sample, part_end};
+static const sv_dataset_ops SLICE = {sizeof(part), slice_sample, part_end};
+static const sv_dataset_ops SELECTION = {sizeof(part), selection_sample, part_end};
 
-static svit_status part_create(part **out, const sv_dataset_table *table, svit_dataset *parent,
+static svit_status part_create(part **out, const sv_dataset_ops *table, svit_dataset *parent,
                                size_t count, svit_error *err)
 {
     svit_dataset *dataset = NULL;

@@ -1,7 +1,7 @@
 /* Mean and variance of a dataset's bytes, from a count of each value: exact however many there are.
  */
 #include "data/checks.h"
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Reading every sample of a dataset to find those that cannot be read. */
 #include "data/checks.h"
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 
 /* Samples that the workers read before the calling thread reports: enough to keep them all busy,
  * few enough that a stop is soon. */

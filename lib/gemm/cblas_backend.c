@@ -39,16 +39,23 @@ void sv_blas_use_one_thread(void)
         bli_thread_set_num_threads(1);
 }
 
-static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
-                     const sv_operand *b, size_t m, size_t first, size_t count)
+static void multiply(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
+                     const sv_gemm_b *b, size_t m, size_t first, size_t count)
 {
-    int left = a->column == 1, right = b->column == 1;
-    real beta = (real)sv_gemm_put_bias(c, m, first, count);
+    int left = a->column_stride == 1, right = b->column_stride == 1;
+    real beta = (real)sv_gemm_write_bias(c, m, first, count);
     GEMM(CblasRowMajor, left ? CblasNoTrans : CblasTrans, right ? CblasNoTrans : CblasTrans, (int)m,
-         (int)count, (int)b->k, 1, a->a, (int)(left ? a->row : a->column), b->b + first * b->column,
-         (int)(right ? b->row : b->column), beta, c->c + first, (int)c->ldc);
-    sv_gemm_finish(kernels, c, 0, m, first, count);
+         (int)count, (int)b->k, 1, a->a, (int)(left ? a->row_stride : a->column_stride),
+         b->b + first * b->column_stride, (int)(right ? b->row_stride : b->column_stride), beta,
+         c->c + first, (int)c->ldc);
+    sv_gemm_apply_epilogue(kernels, c, 0, m, first, count);
 }
 
-const sv_gemm sv_gemm_cblas = {
-    "cblas", sv_gemm_no_bytes, sv_gemm_no_packing, multiply, &sv_gemm_cblas, NULL, NULL, false};
+const sv_gemm sv_gemm_cblas = {"cblas",
+                               sv_gemm_b_in_place_bytes,
+                               sv_gemm_b_in_place_pack,
+                               multiply,
+                               &sv_gemm_cblas,
+                               NULL,
+                               NULL,
+                               false};

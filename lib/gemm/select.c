@@ -106,7 +106,7 @@ const sv_gemm *sv_gemm_int8(sv_isa isa, int few)
     (void)few;
 #ifdef SV_HAVE_AMX
     if (has_amx(isa))
-        return few ? &sv_gemm_amx_int8_few : &sv_gemm_amx_int8;
+        return few ? &sv_gemm_amx_int8_small_m : &sv_gemm_amx_int8;
 #endif
 #ifdef SV_HAVE_VNNI
     if (isa >= SV_ISA_AVX512_VNNI)

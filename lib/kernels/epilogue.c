@@ -11,14 +11,16 @@ void SV_ISA(sv_finish)(real *c, size_t ldc, const sv_epilogue *e, size_t row, si
     c += at;
     if (dropped.mask)
         dropped.mask += column;
-    if (e->u) {
-        SV_ISA(sv_gelu_backward)(e->a ? e->a + at : NULL, c, e->u + at, dropped, here);
+    if (e->pre_gelu) {
+        SV_ISA(sv_gelu_backward)
+        (e->hidden ? e->hidden + at : NULL, c, e->pre_gelu + at, dropped, here);
         return;
     }
     if (e->gelu) {
-        SV_ISA(sv_gelu)(c, e->kept ? e->kept + at : NULL, c, dropped, here);
+        SV_ISA(sv_gelu)(c, e->save_pre_gelu ? e->save_pre_gelu + at : NULL, c, dropped, here);
         dropped.mask = NULL;
     }
-    if (e->shortcut)
-        SV_ISA(sv_residual)(c, e->shortcut + at, c, dropped, e->path, e->image_tokens, here);
+    if (e->residual)
+        SV_ISA(sv_residual)
+    (c, e->residual + at, c, dropped, e->drop_path_scale, e->image_tokens, here);
 }

@@ -9,7 +9,7 @@ typedef struct patch_line {
     size_t count;
 } patch_line;
 
-static patch_line find_line(const sv_patch_map *map, size_t token, size_t line)
+static patch_line find_line(const sv_patch_geometry *map, size_t token, size_t line)
 {
     size_t column = token % map->columns, row = token / map->columns % map->rows;
     size_t image = token / (map->columns * map->rows);
@@ -27,8 +27,8 @@ static patch_line find_line(const sv_patch_map *map, size_t token, size_t line)
 
 /* y[token, (line, column, channel)] = x[n, h, w, c] under the patch, 0 outside the map; tokens
  * first_token.. of the batch. */
-void SV_ISA(sv_patch_gather)(real *y, const real *x, const sv_patch_map *map, size_t first_token,
-                             size_t tokens)
+void SV_ISA(sv_patch_gather)(real *y, const real *x, const sv_patch_geometry *map,
+                             size_t first_token, size_t tokens)
 {
     size_t c = map->channels, line_elements = map->size * c;
     for (size_t t = 0; t < tokens; t++)
@@ -44,8 +44,8 @@ void SV_ISA(sv_patch_gather)(real *y, const real *x, const sv_patch_map *map, si
 
 /* The adjoint: dx[n, h, w, c] = dy[token, (line, column, channel)]. Patches do not overlap, so each
  * pixel has one source or none; pixels with none are left as they are. */
-void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_map *map, size_t first_token,
-                              size_t tokens)
+void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_geometry *map,
+                              size_t first_token, size_t tokens)
 {
     size_t c = map->channels, line_elements = map->size * c;
     for (size_t t = 0; t < tokens; t++)
@@ -90,7 +90,7 @@ SV_INLINE void spread_line(real *y, const real *x, ptrdiff_t column, size_t size
 
 /* y[column, copy, channel] of one line of a patch, which begins at pixel (row, column) of the
  * image, where some copies leave the image. */
-SV_INLINE void edge_line(real *y, const real *image, const sv_patch_map *map, ptrdiff_t row,
+SV_INLINE void edge_line(real *y, const real *image, const sv_patch_geometry *map, ptrdiff_t row,
                          ptrdiff_t column, const int moves[COPY_COUNT][2], const size_t channels)
 {
     const ptrdiff_t half = (ptrdiff_t)(map->size / 2);
@@ -107,7 +107,7 @@ SV_INLINE void edge_line(real *y, const real *image, const sv_patch_map *map, pt
 
 /* The same where none does. Four numbers are copied sooner than three: the fourth is the next
  * pixel's, and is written over; the last pixel has no next. */
-SV_INLINE void whole_line(real *y, const real *image, const sv_patch_map *map, ptrdiff_t row,
+SV_INLINE void whole_line(real *y, const real *image, const sv_patch_geometry *map, ptrdiff_t row,
                           ptrdiff_t column, const int moves[COPY_COUNT][2], const size_t channels)
 {
     const ptrdiff_t half = (ptrdiff_t)(map->size / 2), width = (ptrdiff_t)map->width;
@@ -126,8 +126,8 @@ SV_INLINE void whole_line(real *y, const real *image, const sv_patch_map *map, p
 
 /* y[line, column, copy, channel] of one patch of one image; `channels` a constant where pixels
  * are red, green and blue: a call of memcpy for each would take longer than the copy. */
-SV_INLINE void shifted_patch(real *y, const real *image, const sv_patch_map *map, ptrdiff_t top,
-                             ptrdiff_t left, int paper_order, const size_t channels)
+SV_INLINE void shifted_patch(real *y, const real *image, const sv_patch_geometry *map,
+                             ptrdiff_t top, ptrdiff_t left, int paper_order, const size_t channels)
 {
     const ptrdiff_t size = (ptrdiff_t)map->size, half = size / 2;
     const int across = left >= half && left + size + half <= (ptrdiff_t)map->width;
@@ -140,8 +140,8 @@ SV_INLINE void shifted_patch(real *y, const real *image, const sv_patch_map *map
 
 /* y[token, (line, column, copy, channel)] of x[n, h, w, c] and its four shifted copies; tokens
  * first_token.. of the batch. Lee, Lee, Song 2021. */
-void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_map *map, int paper_order,
-                                size_t first_token, size_t tokens)
+void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_geometry *map,
+                                int paper_order, size_t first_token, size_t tokens)
 {
     const size_t per_image = map->rows * map->columns, c = map->channels;
     const size_t image = map->height * map->width * c, row = map->size * map->size * COPY_COUNT * c;

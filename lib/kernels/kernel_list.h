@@ -47,15 +47,17 @@
     X(void, add, (real * y, const real *x, size_t elements))                                       \
     X(void, scale, (real * y, real factor, size_t elements))                                       \
     X(void, shift,                                                                                 \
-      (real * y, const real *x, const sv_shift_map *map, size_t first_token, size_t tokens))       \
+      (real * y, const real *x, const sv_shift_geometry *map, size_t first_token, size_t tokens))  \
     X(void, shift_backward,                                                                        \
-      (real * dx, const real *dy, const sv_shift_map *map, size_t first_token, size_t tokens))     \
+      (real * dx, const real *dy, const sv_shift_geometry *map, size_t first_token,                \
+       size_t tokens))                                                                             \
     X(void, patch_gather,                                                                          \
-      (real * y, const real *x, const sv_patch_map *map, size_t first_token, size_t tokens))       \
+      (real * y, const real *x, const sv_patch_geometry *map, size_t first_token, size_t tokens))  \
     X(void, patch_scatter,                                                                         \
-      (real * dx, const real *dy, const sv_patch_map *map, size_t first_token, size_t tokens))     \
+      (real * dx, const real *dy, const sv_patch_geometry *map, size_t first_token,                \
+       size_t tokens))                                                                             \
     X(void, shifted_patches,                                                                       \
-      (real * y, const real *x, const sv_patch_map *map, int paper_order, size_t first_token,      \
+      (real * y, const real *x, const sv_patch_geometry *map, int paper_order, size_t first_token, \
        size_t tokens))                                                                             \
     X(void, mean_tokens, (real * y, const real *x, size_t images, size_t tokens, size_t c))        \
     X(void, mean_tokens_backward,                                                                  \

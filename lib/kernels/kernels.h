@@ -13,20 +13,20 @@
 
 /* The map that tokens are laid out in, and how its channel groups move. Tokens of a batch are
  * numbered image by image, row by row. */
-typedef struct sv_shift_map {
+typedef struct sv_shift_geometry {
     size_t height, width, channels;
     size_t group; /* channels of each of the four groups */
     size_t pixels;
     int crop; /* 1: nothing moves, the border lines are cleared (SVIT_SHIFT_KERAS) */
-} sv_shift_map;
+} sv_shift_geometry;
 
 /* How patches are cut: kernel = stride = size, `top` and `left` lines of zeros before the map. */
-typedef struct sv_patch_map {
+typedef struct sv_patch_geometry {
     size_t height, width, channels; /* of the input */
     size_t rows, columns;           /* of the output */
     size_t size;
     size_t top, left;
-} sv_patch_map;
+} sv_patch_geometry;
 
 /* Random bits of one dropout: words[block, c], bit b of block k is token 32 k + b. */
 typedef struct sv_mask_source {
@@ -70,27 +70,27 @@ typedef struct sv_zeros {
 } sv_zeros;
 
 /* What a product's numbers c go through once their sums are complete, while they are near: GELU,
- * dropout and the shortcut, each where it is asked for,
- *   kept = c;  c = gelu(c);  c = keep * scale * c;  c = shortcut + path[image] * c
+ * dropout and the residual, each where it is asked for,
+ *   kept = c;  c = gelu(c);  c = keep * scale * c;  c = residual + path[image] * c
  * or, with u, GELU's derivative, which the other fields leave alone but for dropout,
  *   c = keep * scale * gelu'(u) * c;  a = keep * scale * gelu(u)
- * kept, shortcut, u and a lie as c does: row i, column j of c belongs to theirs. */
+ * kept, residual, u and a lie as c does: row i, column j of c belongs to theirs. */
 typedef struct sv_epilogue {
     sv_dropped dropped;
     size_t first_token; /* of row 0 */
     bool gelu;
-    real *kept;           /* NULL: not wanted */
-    const real *shortcut; /* NULL: none */
-    const real *path;     /* NULL: 1 */
+    real *save_pre_gelu;         /* NULL: not wanted */
+    const real *residual;        /* NULL: none */
+    const real *drop_path_scale; /* NULL: 1 */
     size_t image_tokens;
-    const real *u; /* NULL: no derivative */
-    real *a;       /* NULL: not wanted */
+    const real *pre_gelu; /* NULL: no derivative */
+    real *hidden;         /* NULL: not wanted */
     /* NULL: none, and not of groups; where they stand for something, only by a backend that fills
      * them, else a hint. */
     const sv_zeros *zeros;
     /* Hints: c lies far away, nobody has touched it lately; nobody reads c's gaps, so that anything
      * may be left there, NULL: none, and not of groups. */
-    bool far;
+    bool not_in_cache;
     const sv_gaps *unread;
 } sv_epilogue;
 
@@ -105,17 +105,18 @@ typedef struct sv_attention_rows {
 
     /* By query number: p = share 2^(scale log2(e) score - most). Written by the softmax where they
      * are not NULL, and read when it is made again. */
-    real *most, *share;
+    real *row_max, *inv_row_sum;
     int unscaled; /* the softmax leaves share out of p; only without dropout */
 } sv_attention_rows;
 
 /* The end of a merged attention block (layers/attention/attention_folded.c): the heads' outputs,
  * summed. */
 typedef struct sv_head_sum {
-    const real *o;     /* [rows, heads, c] */
-    const real *bias;  /* [c]; NULL: none */
-    const real *share; /* a factor of head h and row r: share[h * tokens + r]; NULL: 1 */
-    real path;         /* a factor of the sum */
+    const real *o;    /* [rows, heads, c] */
+    const real *bias; /* [c]; NULL: none */
+    const real
+        *inv_row_sum;     /* a factor of head h and row r: inv_row_sum[h * tokens + r]; NULL: 1 */
+    real drop_path_scale; /* a factor of the sum */
     size_t heads, tokens, rows, c;
 } sv_head_sum;
 

@@ -1,4 +1,4 @@
-/* The end of a block: dropout, DropPath and shortcut in one pass; sums over rows, sums and
+/* The end of a block: dropout, DropPath and residual in one pass; sums over rows, sums and
  * multiples of whole arrays. */
 #include "kernels/local.h"
 
@@ -22,7 +22,7 @@ void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, sv_dropped 
     }
 }
 
-/* dbranch[t,c] = path[image] * keep * scale * dy[t,c]; the shortcut's gradient is dy itself. */
+/* dbranch[t,c] = path[image] * keep * scale * dy[t,c]; the residual's gradient is dy itself. */
 void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, sv_dropped dropped,
                                   const real *path, size_t image_tokens, sv_rows rows)
 {

@@ -4,8 +4,8 @@
 /* One token of a map: group k of y is group k of x at the token that lies `pixels` in the direction
  * of group k (left, right, up, down), zero where there is none. sign is 1 for the shift and -1 for
  * its adjoint, which moves the other way. */
-static void shift_token(real *y, const real *x, const sv_shift_map *map, size_t row, size_t column,
-                        ptrdiff_t sign)
+static void shift_token(real *y, const real *x, const sv_shift_geometry *map, size_t row,
+                        size_t column, ptrdiff_t sign)
 {
     size_t g = map->group, c = map->channels, p = map->pixels;
     int after = column + p < map->width, before = column >= p;
@@ -28,7 +28,7 @@ static void shift_token(real *y, const real *x, const sv_shift_map *map, size_t 
     copy_or_clear(y + 4 * g, x + 4 * g, 1, c - 4 * g);
 }
 
-static void shift_tokens(real *y, const real *x, const sv_shift_map *map, size_t first_token,
+static void shift_tokens(real *y, const real *x, const sv_shift_geometry *map, size_t first_token,
                          size_t tokens, ptrdiff_t sign)
 {
     size_t c = map->channels, column = first_token % map->width;
@@ -45,7 +45,7 @@ static void shift_tokens(real *y, const real *x, const sv_shift_map *map, size_t
 
 /* y[tokens,c] = shift(x) for tokens first_token.. of the batch x[n,h,w,c]; y is not x.
  * out[h,w] = x[h,w+p], x[h,w-p], x[h+p,w], x[h-p,w] for the four groups, the rest stays. */
-void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_map *map, size_t first_token,
+void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_geometry *map, size_t first_token,
                       size_t tokens)
 {
     shift_tokens(y, x, map, first_token, tokens, 1);
@@ -53,7 +53,7 @@ void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_map *map, size_t fi
 
 /* dx[tokens,c] = the adjoint of out[h,w] = x[h,w+p] ...: dx[h,w] = dy[h,w-p] ..., zero where the
  * source lies outside. With `crop`, where nothing moves, the shift is its own adjoint. */
-void SV_ISA(sv_shift_backward)(real *dx, const real *dy, const sv_shift_map *map,
+void SV_ISA(sv_shift_backward)(real *dx, const real *dy, const sv_shift_geometry *map,
                                size_t first_token, size_t tokens)
 {
     shift_tokens(dx, dy, map, first_token, tokens, -1);

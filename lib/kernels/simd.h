@@ -1,6 +1,6 @@
 /* Vectors of the instruction set that is being compiled for, in the compilers' vector extension. */
-#ifndef SV_VECTOR_H
-#define SV_VECTOR_H
+#ifndef SV_SIMD_H
+#define SV_SIMD_H
 
 #include "base/real.h"
 

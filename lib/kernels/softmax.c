@@ -106,9 +106,9 @@ SV_INLINE void some_rows(real *p, real *kept, const real *scores, const sv_atten
                                     most[r], columns, masked ? own + r : NONE);
     for (size_t r = 0; r < rows && !call->unscaled; r++)
         row_finish(p + at + r * columns, kept + at + r * columns, share[r], call, first + r);
-    for (size_t r = 0; r < rows && call->share; r++) {
-        call->most[own + r] = most[r];
-        call->share[own + r] = share[r];
+    for (size_t r = 0; r < rows && call->inv_row_sum; r++) {
+        call->row_max[own + r] = most[r];
+        call->inv_row_sum[own + r] = share[r];
     }
 }
 
@@ -131,8 +131,8 @@ SV_INLINE void weights_again(real *p, real *kept, const real *scores, const uint
                              size_t i, size_t some)
 {
     vreal score = v_load_some(scores + i, some) * v_set(call->scale * LOG2_E);
-    vreal e = v_exp2_negative(score - v_set(call->most[query]));
-    vreal v = v_keep(seen(i, some, own), e) * v_set(call->share[query]);
+    vreal e = v_exp2_negative(score - v_set(call->row_max[query]));
+    vreal v = v_keep(seen(i, some, own), e) * v_set(call->inv_row_sum[query]);
     v_store_some(p + i, v, some);
     if (words)
         v_store_some(kept + i, v_keep(v_mask_some(words + i, bit, some), v * v_set(call->keep)),
@@ -227,7 +227,7 @@ SV_INLINE vreal heads_sum(const sv_head_sum *sum, const real *o, size_t r, size_
 {
     vreal total = sum->bias ? v_load_some(sum->bias + i, some) : (vreal){0};
     for (size_t head = 0; head < sum->heads; head++) {
-        real share = sum->share ? sum->share[head * sum->tokens + r] : 1;
+        real share = sum->inv_row_sum ? sum->inv_row_sum[head * sum->tokens + r] : 1;
         total += v_set(share) * v_load_some(o + head * sum->c + i, some);
     }
     return total;
@@ -240,7 +240,7 @@ void SV_ISA(sv_attention_sum)(real *y, const real *x, const sv_head_sum *sum)
     for (size_t r = 0; r < sum->rows; r++, o += sum->heads * sum->c, x += sum->c, y += sum->c)
         for (size_t i = 0; i < sum->c; i += LANES) {
             size_t some = sum->c - i;
-            vreal branch = v_set(sum->path) * heads_sum(sum, o, r, i, some);
+            vreal branch = v_set(sum->drop_path_scale) * heads_sum(sum, o, r, i, some);
             v_store_some(y + i, v_load_some(x + i, some) + branch, some);
         }
 }

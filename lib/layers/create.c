@@ -5,11 +5,11 @@
 #include <stdio.h>
 
 svit_status sv_layer_allocate(void **out, svit_context *context, size_t bytes,
-                              const sv_layer_class *class, svit_error *err)
+                              const sv_layer_ops *class, svit_error *err)
 {
     SVIT_TRY(sv_allocate_array(&context->allocator, out, 1, bytes, class->name, err));
     sv_layer *layer = *out;
-    layer->class = class;
+    layer->ops = class;
     layer->bytes = bytes;
     return SVIT_OK;
 }

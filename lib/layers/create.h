@@ -6,7 +6,7 @@
 
 /* A cleared struct of `bytes` whose head is a layer of `class`. */
 svit_status sv_layer_allocate(void **out, svit_context *context, size_t bytes,
-                              const sv_layer_class *class, svit_error *err);
+                              const sv_layer_ops *class, svit_error *err);
 
 /* The offset of parameter `prefix``suffix` in the flat arrays. The table is made from the same
  * configuration, so it is there. */
@@ -17,15 +17,15 @@ size_t sv_layer_parameter_if(const sv_parameter_table *table, const char *prefix
                              const char *suffix);
 
 /* The shift of a block over `map`. */
-static inline sv_shift_map sv_shift_map_of(const sv_shift_options *block, sv_map map)
+static inline sv_shift_geometry sv_shift_geometry_of(const sv_shift_options *block, sv_shape map)
 {
-    return (sv_shift_map){map.height,   map.width,     map.channels,
-                          block->group, block->pixels, block->crop};
+    return (sv_shift_geometry){map.height,    map.width,  map.channels, block->group_channels,
+                               block->pixels, block->crop};
 }
 
 /* The gaps of a shift over a map, of no period where it is not small: channels into which nothing
  * is shifted, and those of its input that nobody reads since they are shifted out. */
-void sv_shift_gaps(const sv_shift_map *map, sv_gaps *zeros, sv_gaps *unread);
+void sv_shift_gaps(const sv_shift_geometry *map, sv_gaps *zeros, sv_gaps *unread);
 
 /* Says in `memory` what three arenas have measured. */
 void sv_layer_memory_set(sv_layer_memory *memory, const sv_arena *saved, const sv_arena *shared,

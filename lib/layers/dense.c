@@ -11,16 +11,16 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
 {
     const sv_linear *linear = &((const dense_layer *)layer)->linear;
     size_t width = linear->in > linear->out ? linear->in : linear->out;
-    *memory = (sv_layer_memory){.shared = sv_left_bytes(run, SV_FEW_TOKENS, width),
-                                .worker = run->training ? SV_GEMM_SCRATCH : 0};
+    *memory = (sv_layer_memory){.workspace = sv_packed_a_bytes(&run->exec, SV_SMALL_M, width),
+                                .worker_scratch = run->pass.training ? SV_GEMM_SCRATCH : 0};
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
 {
     (void)saved;
     const sv_linear *linear = &((const dense_layer *)layer)->linear;
-    size_t tokens = run->n * sv_map_tokens(layer->in);
-    sv_linear_forward_spread(linear, run, y, x, tokens, run->shared);
+    size_t tokens = run->pass.n * sv_shape_tokens(layer->in);
+    sv_linear_forward_parallel(linear, run, y, x, tokens, run->exec.workspace);
 }
 
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -28,28 +28,29 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
 {
     (void)saved;
     const sv_linear *linear = &((const dense_layer *)layer)->linear;
-    size_t tokens = run->n * sv_map_tokens(layer->in);
-    sv_weight_job job = {run->gradients + linear->weight, dy, x, linear->out, linear->in, tokens};
+    size_t tokens = run->pass.n * sv_shape_tokens(layer->in);
+    sv_weight_gradient_job job = {
+        run->gradients + linear->weight, dy, x, linear->out, linear->in, tokens};
     sv_weight_gradients(run, &job, 1);
-    run->context->kernels->add_rows(run->gradients + linear->bias, dy, tokens, linear->out);
+    run->exec.context->kernels->add_rows(run->gradients + linear->bias, dy, tokens, linear->out);
     if (dx)
-        sv_linear_backward_spread(linear, run, dx, dy, tokens, run->shared);
+        sv_linear_backward_parallel(linear, run, dx, dy, tokens, run->exec.workspace);
 }
 
-static const sv_layer_class DENSE_CLASS = {.name = "dense",
-                                           .keeps_input = 1,
-                                           .measure = measure,
-                                           .forward = forward,
-                                           .backward = backward};
+static const sv_layer_ops DENSE_CLASS = {.name = "dense",
+                                         .keeps_input = 1,
+                                         .plan_workspace = measure,
+                                         .forward = forward,
+                                         .backward = backward};
 
 svit_status sv_dense_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                            sv_map in, size_t channels_out, const char *name, svit_error *err)
+                            sv_shape in, size_t channels_out, const char *name, svit_error *err)
 {
     void *memory;
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(dense_layer), &DENSE_CLASS, err));
     dense_layer *dense = memory;
     dense->base.in = in;
-    dense->base.out = (sv_map){in.height, in.width, channels_out};
+    dense->base.out = (sv_shape){in.height, in.width, channels_out};
     sv_linear_init(&dense->linear, &dense->base, channels_out, in.channels,
                    sv_layer_parameter(table, name, ".weight"),
                    sv_layer_parameter(table, name, ".bias"));

@@ -1,6 +1,6 @@
 /* What layers draw: dropout masks and DropPath factors, each a function of its place alone. */
-#ifndef SV_CHANCE_H
-#define SV_CHANCE_H
+#ifndef SV_DROPOUT_BITS_H
+#define SV_DROPOUT_BITS_H
 
 #include "autograd/layer.h"
 #include "kernels/kernels.h"
@@ -15,6 +15,6 @@ void sv_dropout_mask(const sv_run *run, uint32_t number, uint32_t which, uint32_
                      uint32_t *words, size_t first, size_t blocks, size_t c);
 
 /* path[image] = 1 / (1 - rate) with probability 1 - rate, else 0. */
-void sv_draw_paths(const sv_run *run, uint32_t number, double rate, real *path);
+void sv_draw_drop_path_scales(const sv_run *run, uint32_t number, double rate, real *path);
 
 #endif

@@ -25,20 +25,21 @@ typedef struct element_call {
 
 static size_t width_of(const sv_layer *layer)
 {
-    return sv_map_elements(layer->in);
+    return sv_shape_elements(layer->in);
 }
 
 static void run_tasks(sv_task task, const sv_layer *layer, const sv_run *run, void *saved,
                       real *out, const real *in, const real *x)
 {
     element_call call = {(const element_layer *)layer, run, saved, out, in, x, width_of(layer)};
-    sv_run_tasks(run, task, &call, sv_tile_count(run->n, ROWS));
+    sv_run_tasks(&run->exec, task, &call, sv_block_count(run->pass.n, ROWS));
 }
 
 static sv_rows rows_of(const element_call *call, size_t task)
 {
     size_t first = task * ROWS;
-    return (sv_rows){first, sv_tile_here(call->run->n, first, ROWS), call->width, call->width};
+    return (sv_rows){first, sv_block_length(call->run->pass.n, first, ROWS), call->width,
+                     call->width};
 }
 
 static void gelu_task(void *argument, size_t task, uint32_t worker)
@@ -47,7 +48,8 @@ static void gelu_task(void *argument, size_t task, uint32_t worker)
     const element_call *call = argument;
     sv_rows rows = rows_of(call, task);
     size_t at = rows.first_token * call->width;
-    call->run->context->kernels->gelu(call->out + at, NULL, call->in + at, SV_NOT_DROPPED, rows);
+    call->run->exec.context->kernels->gelu(call->out + at, NULL, call->in + at, SV_NOT_DROPPED,
+                                           rows);
 }
 
 static void gelu_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
@@ -63,8 +65,8 @@ static void gelu_backward_task(void *argument, size_t task, uint32_t worker)
     sv_rows rows = rows_of(call, task);
     size_t at = rows.first_token * call->width;
     memcpy(call->out + at, call->in + at, rows.tokens * call->width * sizeof(real));
-    call->run->context->kernels->gelu_backward(NULL, call->out + at, call->x + at, SV_NOT_DROPPED,
-                                               rows);
+    call->run->exec.context->kernels->gelu_backward(NULL, call->out + at, call->x + at,
+                                                    SV_NOT_DROPPED, rows);
 }
 
 static void gelu_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -73,14 +75,14 @@ static void gelu_backward(const sv_layer *layer, const sv_run *run, void *saved,
     run_tasks(gelu_backward_task, layer, run, saved, dx, dy, x);
 }
 
-static const sv_layer_class GELU_CLASS = {
+static const sv_layer_ops GELU_CLASS = {
     .name = "gelu", .keeps_input = 1, .forward = gelu_forward, .backward = gelu_backward};
 
 static void measure_dropout(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     sv_arena saved = {0}, none = {0};
-    if (run->training)
-        sv_arena_take(&saved, sv_tile_count(run->n, ROWS), width_of(layer), sizeof(uint32_t));
+    if (run->pass.training)
+        sv_arena_take(&saved, sv_block_count(run->pass.n, ROWS), width_of(layer), sizeof(uint32_t));
     sv_layer_memory_set(memory, &saved, &none, &none);
 }
 
@@ -90,8 +92,8 @@ static void mask_rows(const element_call *call, size_t task)
     sv_rows rows = rows_of(call, task);
     size_t at = rows.first_token * call->width;
     sv_dropped dropped = {call->mask, call->layer->scale};
-    call->run->context->kernels->residual_backward(call->out + at, call->in + at, dropped, NULL, 1,
-                                                   rows);
+    call->run->exec.context->kernels->residual_backward(call->out + at, call->in + at, dropped,
+                                                        NULL, 1, rows);
 }
 
 static void dropout_task(void *argument, size_t task, uint32_t worker)
@@ -121,14 +123,14 @@ static void dropout_backward(const sv_layer *layer, const sv_run *run, void *sav
     run_tasks(dropout_backward_task, layer, run, saved, dx, dy, x);
 }
 
-static const sv_layer_class DROPOUT_CLASS = {.name = "dropout",
-                                             .training_only = 1,
-                                             .measure = measure_dropout,
-                                             .forward = dropout_forward,
-                                             .backward = dropout_backward};
+static const sv_layer_ops DROPOUT_CLASS = {.name = "dropout",
+                                           .training_only = 1,
+                                           .plan_workspace = measure_dropout,
+                                           .forward = dropout_forward,
+                                           .backward = dropout_backward};
 
-static svit_status create(sv_layer **out, svit_context *context, const sv_layer_class *class,
-                          sv_map map, double rate, svit_error *err)
+static svit_status create(sv_layer **out, svit_context *context, const sv_layer_ops *class,
+                          sv_shape map, double rate, svit_error *err)
 {
     void *memory;
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(element_layer), class, err));
@@ -139,12 +141,12 @@ static svit_status create(sv_layer **out, svit_context *context, const sv_layer_
     return SVIT_OK;
 }
 
-svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_map map, svit_error *err)
+svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_shape map, svit_error *err)
 {
     return create(out, context, &GELU_CLASS, map, 0, err);
 }
 
-svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_map map, double rate,
+svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_shape map, double rate,
                               svit_error *err)
 {
     return create(out, context, &DROPOUT_CLASS, map, rate, err);

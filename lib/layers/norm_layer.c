@@ -25,29 +25,31 @@ typedef struct norm_call {
 
 static size_t tile_of(const norm_layer *norm, const sv_run *run)
 {
-    size_t tokens = sv_map_tokens(norm->base.in);
-    return norm->group ? tokens : sv_tile_tokens(run, run->n * tokens, norm->base.in.channels);
+    size_t tokens = sv_shape_tokens(norm->base.in);
+    return norm->group ? tokens
+                       : sv_token_block_size(run, run->pass.n * tokens, norm->base.in.channels);
 }
 
 static norm_saved layout_saved(sv_arena *arena, const norm_layer *norm, size_t n)
 {
     norm_saved saved;
-    saved.mean = sv_arena_reals(arena, n, sv_map_tokens(norm->base.in));
-    saved.rstd = sv_arena_reals(arena, n, sv_map_tokens(norm->base.in));
+    saved.mean = sv_arena_reals(arena, n, sv_shape_tokens(norm->base.in));
+    saved.rstd = sv_arena_reals(arena, n, sv_shape_tokens(norm->base.in));
     return saved;
 }
 
 /* Each task's share of dweight and dbias, [tasks, 2, c]. */
 static real *layout_shared(sv_arena *arena, const norm_layer *norm, const sv_run *run)
 {
-    size_t tasks = sv_tile_count_most(run->n * sv_map_tokens(norm->base.in), tile_of(norm, run));
+    size_t tasks =
+        sv_token_block_count_max(run->pass.n * sv_shape_tokens(norm->base.in), tile_of(norm, run));
     return sv_arena_reals(arena, 2 * tasks, norm->base.in.channels);
 }
 
 static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
-    size_t n = run->n;
-    int training = run->training;
+    size_t n = run->pass.n;
+    int training = run->pass.training;
     const norm_layer *norm = (const norm_layer *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     layout_saved(training ? &saved : &shared, norm, n);
@@ -59,9 +61,9 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
 static norm_call start_call(const norm_layer *norm, const sv_run *run, void *saved)
 {
     norm_call call = {.layer = norm, .run = run};
-    sv_arena arena = {.base = saved ? saved : run->shared};
-    call.saved = layout_saved(&arena, norm, run->n);
-    call.tokens = run->n * sv_map_tokens(norm->base.in);
+    sv_arena arena = {.base = saved ? saved : run->exec.workspace};
+    call.saved = layout_saved(&arena, norm, run->pass.n);
+    call.tokens = run->pass.n * sv_shape_tokens(norm->base.in);
     call.tile = tile_of(norm, run);
     return call;
 }
@@ -71,9 +73,9 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const norm_call *call = argument;
     const norm_layer *norm = call->layer;
-    const sv_kernels *kernels = call->run->context->kernels;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = norm->base.in.channels, first = task * call->tile;
-    size_t tokens = sv_tile_here(call->tokens, first, call->tile);
+    size_t tokens = sv_block_length(call->tokens, first, call->tile);
     const real *x = call->x + first * c, *weights = call->run->weights;
     real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     if (norm->group) {
@@ -91,7 +93,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     norm_call call = start_call((const norm_layer *)layer, run, saved);
     call.out = y;
     call.x = x;
-    sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.tile));
 }
 
 static void backward_task(void *argument, size_t task, uint32_t worker)
@@ -99,9 +101,9 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const norm_call *call = argument;
     const norm_layer *norm = call->layer;
-    const sv_kernels *kernels = call->run->context->kernels;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = norm->base.in.channels, first = task * call->tile;
-    size_t tokens = sv_tile_here(call->tokens, first, call->tile);
+    size_t tokens = sv_block_length(call->tokens, first, call->tile);
     const real *x = call->x + first * c, *dy = call->dy + first * c;
     const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     real *dweight = call->partials + 2 * task * c;
@@ -116,23 +118,26 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
                      const real *dy, const real *x)
 {
     const norm_layer *norm = (const norm_layer *)layer;
-    const sv_kernels *kernels = run->context->kernels;
+    const sv_kernels *kernels = run->exec.context->kernels;
     norm_call call = start_call(norm, run, saved);
-    sv_arena shared = {.base = run->shared};
+    sv_arena shared = {.base = run->exec.workspace};
     call.partials = layout_shared(&shared, norm, run);
     call.out = dx;
     call.dy = dy;
     call.x = x;
-    size_t tasks = sv_tile_count(call.tokens, call.tile), c = norm->base.in.channels;
-    sv_run_tasks(run, backward_task, &call, tasks);
+    size_t tasks = sv_block_count(call.tokens, call.tile), c = norm->base.in.channels;
+    sv_run_tasks(&run->exec, backward_task, &call, tasks);
     for (size_t task = 0; task < tasks; task++) {
         kernels->add(run->gradients + norm->weight, call.partials + 2 * task * c, c);
         kernels->add(run->gradients + norm->bias, call.partials + (2 * task + 1) * c, c);
     }
 }
 
-static const sv_layer_class NORM_CLASS = {
-    .name = "norm", .keeps_input = 1, .measure = measure, .forward = forward, .backward = backward};
+static const sv_layer_ops NORM_CLASS = {.name = "norm",
+                                        .keeps_input = 1,
+                                        .plan_workspace = measure,
+                                        .forward = forward,
+                                        .backward = backward};
 
 svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                            const sv_norm_options *options, svit_error *err)
@@ -140,10 +145,10 @@ svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_param
     void *memory;
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(norm_layer), &NORM_CLASS, err));
     norm_layer *norm = memory;
-    norm->base.in = norm->base.out = options->map;
+    norm->base.in = norm->base.out = options->shape;
     norm->weight = sv_layer_parameter(table, options->name, ".weight");
     norm->bias = sv_layer_parameter(table, options->name, ".bias");
-    norm->group = options->group;
+    norm->group = options->per_image;
     norm->eps = (real)options->eps;
     *out = &norm->base;
     return SVIT_OK;

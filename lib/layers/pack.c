@@ -2,48 +2,48 @@
  * train, what the backward reads. Before them the weights that the layer makes itself. */
 #include "layers/linear.h"
 
-size_t sv_packed_bytes(const sv_gemm *gemm, const sv_run *run, size_t k, size_t n)
+size_t sv_packed_b_bytes(const sv_gemm *gemm, const sv_exec *exec, size_t k, size_t n)
 {
     sv_arena arena = {0};
-    sv_arena_take(&arena, gemm->packed_bytes(run->context->kernels, k, n), 1, 1);
+    sv_arena_take(&arena, gemm->packed_b_bytes(exec->context->kernels, k, n), 1, 1);
     return arena.bytes;
 }
 
-static size_t operand_bytes(const sv_operand *operand, const sv_run *run)
+static size_t operand_bytes(const sv_gemm_b *operand, const sv_run *run)
 {
-    return sv_packed_bytes(run->gemm, run, operand->k, operand->n);
+    return sv_packed_b_bytes(run->exec.gemm, &run->exec, operand->k, operand->n);
 }
 
 static size_t linear_bytes(const sv_linear *linear, const sv_run *run)
 {
     return operand_bytes(&linear->forward, run) +
-           (run->training ? operand_bytes(&linear->backward, run) : 0);
+           (run->pass.training ? operand_bytes(&linear->backward, run) : 0);
 }
 
 static size_t made_bytes(const sv_layer *layer)
 {
     sv_arena arena = {0};
-    if (layer->class->made_elements)
-        sv_arena_reals(&arena, layer->class->made_elements(layer), 1);
+    if (layer->ops->derived_elements)
+        sv_arena_reals(&arena, layer->ops->derived_elements(layer), 1);
     return arena.bytes;
 }
 
-static void pack_operand(sv_operand *operand, const sv_run *run, const real *weight, char *memory)
+static void pack_operand(sv_gemm_b *operand, const sv_run *run, const real *weight, char *memory)
 {
     operand->b = weight;
     operand->packed = memory;
-    run->gemm->pack(run->context->kernels, operand);
+    run->exec.gemm->pack_b(run->exec.context->kernels, operand);
 }
 
 static void pack_linear(sv_linear *linear, const sv_run *run, char *memory, int backward)
 {
-    const real *weight = linear->made ? linear->made : run->weights + linear->weight;
+    const real *weight = linear->derived ? linear->derived : run->weights + linear->weight;
     if (backward)
         pack_operand(&linear->backward, run, weight, memory + operand_bytes(&linear->forward, run));
     else
         pack_operand(&linear->forward, run, weight, memory);
-    if (run->packed && !linear->made && backward == run->training)
-        run->packed(run->packed_argument, linear->weight);
+    if (run->exec.packed && !linear->derived && backward == run->pass.training)
+        run->exec.packed(run->exec.packed_argument, linear->weight);
 }
 
 size_t sv_pack_bytes(const sv_layer *layer, const sv_run *run)
@@ -66,8 +66,8 @@ static void pack_linears(const sv_layer *layer, const sv_run *run, char *memory,
 static void pack_made(sv_layer *layer, const sv_run *run, char *memory, uint32_t worker)
 {
     char *packed = memory + made_bytes(layer);
-    layer->class->make_weights(layer, run, (real *)memory, sv_worker_scratch(run, worker));
-    for (int backward = 0; backward <= run->training; backward++)
+    layer->ops->derive_weights(layer, run, (real *)memory, sv_worker_scratch(&run->exec, worker));
+    for (int backward = 0; backward <= run->pass.training; backward++)
         pack_linears(layer, run, packed, backward);
 }
 

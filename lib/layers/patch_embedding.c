@@ -11,7 +11,7 @@ enum { MERGED = 2 * 2, TOKENS_NORMALISED = 8 };
 
 typedef struct patch_layer {
     sv_layer base;
-    sv_patch_map map;
+    sv_patch_geometry map;
     sv_linear linear;
     bool norm; /* of each pixel, by parameters at these offsets */
     size_t norm_weight, norm_bias;
@@ -28,7 +28,7 @@ typedef struct patch_call {
     real *patches; /* of all tokens, or NULL */
     real *out;
     const real *in;
-    sv_left few; /* the patches of few tokens */
+    sv_gemm_a few; /* the patches of few tokens */
     size_t tokens, tile, parts;
 } patch_call;
 
@@ -39,17 +39,17 @@ static size_t widest_row(const patch_layer *patch)
 
 static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
-    size_t n = run->n;
-    int training = run->training;
+    size_t n = run->pass.n;
+    int training = run->pass.training;
     const patch_layer *patch = (const patch_layer *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
-    size_t tokens = sv_map_tokens(layer->out);
+    size_t tokens = sv_shape_tokens(layer->out);
     if (training)
         sv_arena_reals(&saved, n * tokens, patch->linear.in);
-    size_t tile = sv_tile_tokens_most(run, n * tokens, widest_row(patch));
+    size_t tile = sv_token_block_size_max(run, n * tokens, widest_row(patch));
     sv_arena_reals(&worker, tile, patch->linear.in);
     if (!training)
-        sv_arena_take(&shared, sv_left_bytes(run, SV_FEW_TOKENS, patch->linear.in), 1, 1);
+        sv_arena_take(&shared, sv_packed_a_bytes(&run->exec, SV_SMALL_M, patch->linear.in), 1, 1);
     if (training)
         worker.bytes = sv_at_least(worker.bytes, SV_GEMM_SCRATCH);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
@@ -59,20 +59,21 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
                              const real *in)
 {
     const patch_layer *patch = (const patch_layer *)layer;
-    size_t tokens = run->n * sv_map_tokens(layer->out);
-    size_t parts = sv_column_parts(patch->linear.out, sv_part_columns(run->gemm, SV_FEW_TOKENS));
+    size_t tokens = run->pass.n * sv_shape_tokens(layer->out);
+    size_t parts = sv_column_partition_count(patch->linear.out,
+                                             sv_min_partition_columns(run->exec.gemm, SV_SMALL_M));
     return (patch_call){.layer = patch,
                         .run = run,
                         .patches = saved,
                         .out = out,
                         .in = in,
                         .tokens = tokens,
-                        .tile = sv_tile_tokens(run, tokens, widest_row(patch)),
+                        .tile = sv_token_block_size(run, tokens, widest_row(patch)),
                         .parts = parts};
 }
 
 /* Which of a patch's pixels are not the map's. */
-static unsigned outside(const sv_patch_map *map, size_t row, size_t column)
+static unsigned outside(const sv_patch_geometry *map, size_t row, size_t column)
 {
     unsigned set = 0;
     for (size_t i = 0; i < map->size; i++)
@@ -90,12 +91,12 @@ static unsigned outside(const sv_patch_map *map, size_t row, size_t column)
 static void normalize(const patch_call *call, real *rows, size_t first, size_t tokens)
 {
     const patch_layer *patch = call->layer;
-    const sv_patch_map *map = &patch->map;
+    const sv_patch_geometry *map = &patch->map;
     const real *weights = call->run->weights;
     real mean[TOKENS_NORMALISED * MERGED], rstd[TOKENS_NORMALISED * MERGED];
-    call->run->context->kernels->layer_norm(rows, mean, rstd, rows, weights + patch->norm_weight,
-                                            weights + patch->norm_bias, tokens * MERGED,
-                                            map->channels, patch->eps);
+    call->run->exec.context->kernels->layer_norm(
+        rows, mean, rstd, rows, weights + patch->norm_weight, weights + patch->norm_bias,
+        tokens * MERGED, map->channels, patch->eps);
     for (size_t t = first; t < first + tokens; t++) {
         unsigned zeros = outside(map, t / map->columns % map->rows, t % map->columns);
         for (size_t pixel = 0; pixel < MERGED; pixel++, rows += map->channels)
@@ -108,13 +109,13 @@ static void normalize(const patch_call *call, real *rows, size_t first, size_t t
 static void make_rows(const patch_call *call, real *rows, size_t first, size_t tokens)
 {
     const patch_layer *patch = call->layer;
-    const sv_kernels *kernels = call->run->context->kernels;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
     if (!patch->norm) {
         kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
         return;
     }
     for (size_t t = 0; t < tokens; t += TOKENS_NORMALISED) {
-        size_t here = sv_tile_here(tokens, t, TOKENS_NORMALISED);
+        size_t here = sv_block_length(tokens, t, TOKENS_NORMALISED);
         real *some = rows + t * patch->linear.in;
         kernels->patch_gather(some, call->in, &patch->map, first + t, here);
         normalize(call, some, first + t, here);
@@ -126,12 +127,12 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const patch_call *call = argument;
     const patch_layer *patch = call->layer;
     const sv_linear *linear = &patch->linear;
-    size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
+    size_t first = task * call->tile, tokens = sv_block_length(call->tokens, first, call->tile);
     real *rows = call->patches ? call->patches + first * linear->in
-                               : (real *)(void *)sv_worker_scratch(call->run, worker);
+                               : (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
     make_rows(call, rows, first, tokens);
     const sv_epilogue epilogue = {.first_token = first,
-                                  .far = true,
+                                  .not_in_cache = true,
                                   .zeros = patch->zeros.gaps.period ? &patch->zeros : NULL,
                                   .unread = patch->unread.period ? &patch->unread : NULL};
     sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, &epilogue);
@@ -143,29 +144,30 @@ static void few_task(void *argument, size_t part, uint32_t worker)
     (void)worker;
     const patch_call *call = argument;
     const sv_linear *linear = &call->layer->linear;
-    sv_linear_forward_part(linear, call->run, call->out, &call->few, call->tokens,
-                           sv_column_part(linear->out, call->parts, part), NULL);
+    sv_linear_forward_columns(linear, call->run, call->out, &call->few, call->tokens,
+                              sv_column_partition(linear->out, call->parts, part), NULL);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
 {
     patch_call call = start_call(layer, run, saved, y, x);
-    if (sv_are_few(run, call.tokens)) {
-        real *rows = (real *)(void *)sv_worker_scratch(run, 0);
+    if (sv_is_small_m(run, call.tokens)) {
+        real *rows = (real *)(void *)sv_worker_scratch(&run->exec, 0);
         make_rows(&call, rows, 0, call.tokens);
-        call.few = sv_left_make(run, rows, call.tokens, call.layer->linear.in, run->shared);
-        sv_run_tasks(run, few_task, &call, call.parts);
+        call.few =
+            sv_pack_a(&run->exec, rows, call.tokens, call.layer->linear.in, run->exec.workspace);
+        sv_run_tasks(&run->exec, few_task, &call, call.parts);
         return;
     }
-    sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.tile));
 }
 
 static void clear_task(void *argument, size_t image, uint32_t worker)
 {
     (void)worker;
     const patch_call *call = argument;
-    sv_map in = call->layer->base.in;
-    size_t elements = sv_map_elements(in);
+    sv_shape in = call->layer->base.in;
+    size_t elements = sv_shape_elements(in);
     memset(call->out + image * elements, 0, elements * sizeof(real));
 }
 
@@ -173,12 +175,13 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
 {
     const patch_call *call = argument;
     const sv_linear *linear = &call->layer->linear;
-    size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
-    real *rows = (real *)(void *)sv_worker_scratch(call->run, worker);
+    size_t first = task * call->tile, tokens = sv_block_length(call->tokens, first, call->tile);
+    real *rows = (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
     const sv_gaps *gaps = &call->layer->zeros.gaps;
     const sv_epilogue epilogue = {.first_token = first, .unread = gaps->period ? gaps : NULL};
     sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens, &epilogue);
-    call->run->context->kernels->patch_scatter(call->out, rows, &call->layer->map, first, tokens);
+    call->run->exec.context->kernels->patch_scatter(call->out, rows, &call->layer->map, first,
+                                                    tokens);
 }
 
 /* Pixels that no patch covers (VALID padding) get no gradient, so dx is cleared first. */
@@ -189,22 +192,22 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     const patch_layer *patch = (const patch_layer *)layer;
     const sv_linear *linear = &patch->linear;
     patch_call call = start_call(layer, run, saved, dx, dy);
-    sv_weight_job job = {
+    sv_weight_gradient_job job = {
         run->gradients + linear->weight, dy, call.patches, linear->out, linear->in, call.tokens};
     sv_weight_gradients(run, &job, 1);
     if (linear->bias != SV_NO_PARAMETER)
-        run->context->kernels->add_rows(run->gradients + linear->bias, dy, call.tokens,
-                                        linear->out);
+        run->exec.context->kernels->add_rows(run->gradients + linear->bias, dy, call.tokens,
+                                             linear->out);
     if (!dx)
         return;
     if (patch->map.rows * patch->map.size < patch->map.height + patch->map.top ||
         patch->map.columns * patch->map.size < patch->map.width + patch->map.left)
-        sv_run_tasks(run, clear_task, &call, run->n);
-    sv_run_tasks(run, backward_task, &call, sv_tile_count(call.tokens, call.tile));
+        sv_run_tasks(&run->exec, clear_task, &call, run->pass.n);
+    sv_run_tasks(&run->exec, backward_task, &call, sv_block_count(call.tokens, call.tile));
 }
 
-static const sv_layer_class PATCH_CLASS = {
-    .name = "patches", .measure = measure, .forward = forward, .backward = backward};
+static const sv_layer_ops PATCH_CLASS = {
+    .name = "patches", .plan_workspace = measure, .forward = forward, .backward = backward};
 
 /* Lines of output, and lines of zeros before the map: SAME pads (total - map) / 2 before. */
 static size_t padded(size_t *before, size_t lines, size_t size, int same)
@@ -220,7 +223,7 @@ static size_t padded(size_t *before, size_t lines, size_t size, int same)
 
 static void find_zeros(patch_layer *patch)
 {
-    const sv_patch_map *map = &patch->map;
+    const sv_patch_geometry *map = &patch->map;
     size_t tokens = map->rows * map->columns;
     sv_gaps gaps = {.period = tokens, .width = map->channels};
     unsigned any = 0;
@@ -238,7 +241,7 @@ static void find_zeros(patch_layer *patch)
 /* What the block that follows reads none of. */
 static void find_unread(patch_layer *patch, const sv_shift_options *block)
 {
-    const sv_shift_map map = sv_shift_map_of(block, patch->base.out);
+    const sv_shift_geometry map = sv_shift_geometry_of(block, patch->base.out);
     sv_gaps zeros;
     sv_shift_gaps(&map, &zeros, &patch->unread);
 }
@@ -259,14 +262,14 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
     void *memory;
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(patch_layer), &PATCH_CLASS, err));
     patch_layer *patch = memory;
-    sv_map in = options->in;
-    sv_patch_map *map = &patch->map;
-    *map = (sv_patch_map){
+    sv_shape in = options->in;
+    sv_patch_geometry *map = &patch->map;
+    *map = (sv_patch_geometry){
         .height = in.height, .width = in.width, .channels = in.channels, .size = options->size};
     map->rows = padded(&map->top, in.height, options->size, options->same_padding);
     map->columns = padded(&map->left, in.width, options->size, options->same_padding);
     patch->base.in = in;
-    patch->base.out = (sv_map){map->rows, map->columns, options->channels_out};
+    patch->base.out = (sv_shape){map->rows, map->columns, options->channels_out};
     find_zeros(patch);
     if (options->feeds)
         find_unread(patch, options->feeds);

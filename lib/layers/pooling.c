@@ -13,33 +13,33 @@ typedef struct pool_call {
 
 static size_t images_of(const pool_call *call, size_t task)
 {
-    return sv_tile_here(call->run->n, task * IMAGES_A_TASK, IMAGES_A_TASK);
+    return sv_block_length(call->run->pass.n, task * IMAGES_A_TASK, IMAGES_A_TASK);
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     const pool_call *call = argument;
-    size_t tokens = sv_map_tokens(call->layer->in), c = call->layer->in.channels;
+    size_t tokens = sv_shape_tokens(call->layer->in), c = call->layer->in.channels;
     size_t first = task * IMAGES_A_TASK;
-    call->run->context->kernels->mean_tokens(call->out + first * c, call->in + first * tokens * c,
-                                             images_of(call, task), tokens, c);
+    call->run->exec.context->kernels->mean_tokens(
+        call->out + first * c, call->in + first * tokens * c, images_of(call, task), tokens, c);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
 {
     (void)saved;
     pool_call call = {layer, run, y, x};
-    sv_run_tasks(run, forward_task, &call, sv_tile_count(run->n, IMAGES_A_TASK));
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(run->pass.n, IMAGES_A_TASK));
 }
 
 static void backward_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     const pool_call *call = argument;
-    size_t tokens = sv_map_tokens(call->layer->in), c = call->layer->in.channels;
+    size_t tokens = sv_shape_tokens(call->layer->in), c = call->layer->in.channels;
     size_t first = task * IMAGES_A_TASK;
-    call->run->context->kernels->mean_tokens_backward(
+    call->run->exec.context->kernels->mean_tokens_backward(
         call->out + first * tokens * c, call->in + first * c, images_of(call, task), tokens, c);
 }
 
@@ -49,19 +49,19 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     (void)saved;
     (void)x;
     pool_call call = {layer, run, dx, dy};
-    sv_run_tasks(run, backward_task, &call, sv_tile_count(run->n, IMAGES_A_TASK));
+    sv_run_tasks(&run->exec, backward_task, &call, sv_block_count(run->pass.n, IMAGES_A_TASK));
 }
 
-static const sv_layer_class MEAN_CLASS = {
+static const sv_layer_ops MEAN_CLASS = {
     .name = "mean pooling", .forward = forward, .backward = backward};
 
-svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_map in, svit_error *err)
+svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_shape in, svit_error *err)
 {
     void *memory;
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(sv_layer), &MEAN_CLASS, err));
     sv_layer *layer = memory;
     layer->in = in;
-    layer->out = (sv_map){1, 1, in.channels};
+    layer->out = (sv_shape){1, 1, in.channels};
     *out = layer;
     return SVIT_OK;
 }

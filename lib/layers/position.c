@@ -28,13 +28,13 @@ static void position_task(void *argument, size_t image, uint32_t worker)
     const token_call *call = argument;
     const token_layer *layer = call->layer;
     const real *weights = call->run->weights;
-    size_t c = layer->base.in.channels, tokens = sv_map_tokens(layer->base.in);
+    size_t c = layer->base.in.channels, tokens = sv_shape_tokens(layer->base.in);
     size_t extra = extra_tokens(layer);
     real *y = call->out + image * (tokens + extra) * c;
     if (extra)
         memcpy(y, weights + layer->class_token, c * sizeof(real));
     memcpy(y + extra * c, call->in + image * tokens * c, tokens * c * sizeof(real));
-    call->run->context->kernels->add(y, weights + layer->position, (tokens + extra) * c);
+    call->run->exec.context->kernels->add(y, weights + layer->position, (tokens + extra) * c);
 }
 
 static void position_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
@@ -42,7 +42,7 @@ static void position_forward(const sv_layer *layer, const sv_run *run, void *sav
 {
     (void)saved;
     token_call call = {(const token_layer *)layer, run, y, x};
-    sv_run_tasks(run, position_task, &call, run->n);
+    sv_run_tasks(&run->exec, position_task, &call, run->pass.n);
 }
 
 enum { SUM_ELEMENTS = 512 };
@@ -52,12 +52,12 @@ static void position_sum_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     const token_call *call = argument;
-    size_t all = sv_map_elements(call->layer->base.out);
+    size_t all = sv_shape_elements(call->layer->base.out);
     size_t first = task * SUM_ELEMENTS;
     size_t here = all - first < SUM_ELEMENTS ? all - first : SUM_ELEMENTS;
     real *sum = call->run->gradients + call->layer->position + first;
-    for (size_t image = 0; image < call->run->n; image++)
-        call->run->context->kernels->add(sum, call->in + image * all + first, here);
+    for (size_t image = 0; image < call->run->pass.n; image++)
+        call->run->exec.context->kernels->add(sum, call->in + image * all + first, here);
 }
 
 static void position_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -66,24 +66,25 @@ static void position_backward(const sv_layer *layer, const sv_run *run, void *sa
     (void)saved;
     (void)x;
     const token_layer *position = (const token_layer *)layer;
-    size_t c = layer->in.channels, tokens = sv_map_tokens(layer->in);
+    size_t c = layer->in.channels, tokens = sv_shape_tokens(layer->in);
     size_t extra = extra_tokens(position), all = (tokens + extra) * c;
     token_call call = {position, run, NULL, dy};
-    sv_run_tasks(run, position_sum_task, &call, sv_tile_count(all, SUM_ELEMENTS));
-    for (size_t image = 0; image < run->n; image++) {
+    sv_run_tasks(&run->exec, position_sum_task, &call, sv_block_count(all, SUM_ELEMENTS));
+    for (size_t image = 0; image < run->pass.n; image++) {
         if (extra)
-            run->context->kernels->add(run->gradients + position->class_token, dy + image * all, c);
+            run->exec.context->kernels->add(run->gradients + position->class_token,
+                                            dy + image * all, c);
         if (dx)
             memcpy(dx + image * tokens * c, dy + image * all + extra * c,
                    tokens * c * sizeof(real));
     }
 }
 
-static const sv_layer_class POSITION_CLASS = {
+static const sv_layer_ops POSITION_CLASS = {
     .name = "position embedding", .forward = position_forward, .backward = position_backward};
 
 svit_status sv_position_create(sv_layer **out, svit_context *context,
-                               const sv_parameter_table *table, sv_map in, const char *position,
+                               const sv_parameter_table *table, sv_shape in, const char *position,
                                const char *class_token, svit_error *err)
 {
     void *memory;
@@ -92,7 +93,7 @@ svit_status sv_position_create(sv_layer **out, svit_context *context,
     layer->position = sv_layer_parameter(table, position, "");
     layer->class_token = class_token ? sv_layer_parameter(table, class_token, "") : SV_NO_PARAMETER;
     layer->base.in = in;
-    layer->base.out = (sv_map){1, sv_map_tokens(in) + extra_tokens(layer), in.channels};
+    layer->base.out = (sv_shape){1, sv_shape_tokens(in) + extra_tokens(layer), in.channels};
     *out = &layer->base;
     return SVIT_OK;
 }
@@ -101,8 +102,8 @@ static void first_forward(const sv_layer *layer, const sv_run *run, void *saved,
                           const real *x)
 {
     (void)saved;
-    size_t c = layer->in.channels, tokens = sv_map_tokens(layer->in);
-    for (size_t image = 0; image < run->n; image++)
+    size_t c = layer->in.channels, tokens = sv_shape_tokens(layer->in);
+    for (size_t image = 0; image < run->pass.n; image++)
         memcpy(y + image * c, x + image * tokens * c, c * sizeof(real));
 }
 
@@ -111,22 +112,23 @@ static void first_backward(const sv_layer *layer, const sv_run *run, void *saved
 {
     (void)saved;
     (void)x;
-    size_t c = layer->in.channels, tokens = sv_map_tokens(layer->in);
-    memset(dx, 0, run->n * tokens * c * sizeof(real));
-    for (size_t image = 0; image < run->n; image++)
+    size_t c = layer->in.channels, tokens = sv_shape_tokens(layer->in);
+    memset(dx, 0, run->pass.n * tokens * c * sizeof(real));
+    for (size_t image = 0; image < run->pass.n; image++)
         memcpy(dx + image * tokens * c, dy + image * c, c * sizeof(real));
 }
 
-static const sv_layer_class FIRST_CLASS = {
+static const sv_layer_ops FIRST_CLASS = {
     .name = "class token", .forward = first_forward, .backward = first_backward};
 
-svit_status sv_first_token_create(sv_layer **out, svit_context *context, sv_map in, svit_error *err)
+svit_status sv_first_token_create(sv_layer **out, svit_context *context, sv_shape in,
+                                  svit_error *err)
 {
     void *memory;
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(sv_layer), &FIRST_CLASS, err));
     sv_layer *layer = memory;
     layer->in = in;
-    layer->out = (sv_map){1, 1, in.channels};
+    layer->out = (sv_shape){1, 1, in.channels};
     *out = layer;
     return SVIT_OK;
 }

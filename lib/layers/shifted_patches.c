@@ -7,7 +7,7 @@
 
 typedef struct shifted_layer {
     sv_layer base;
-    sv_patch_map map;
+    sv_patch_geometry map;
     int paper_order;
     size_t norm_weight, norm_bias; /* offsets */
     real eps;
@@ -32,7 +32,7 @@ typedef struct shifted_call {
     const shifted_layer *layer;
     const sv_run *run;
     shifted_saved saved;
-    sv_share shares[SHARES];
+    sv_partial_gradient shares[SHARES];
     real *out;
     const real *in;     /* of the backward dy */
     const real *images; /* [n, height, width, channels] */
@@ -42,7 +42,7 @@ typedef struct shifted_call {
 
 static size_t tokens_of(const shifted_layer *layer, const sv_run *run)
 {
-    return run->n * sv_map_tokens(layer->base.out);
+    return run->pass.n * sv_shape_tokens(layer->base.out);
 }
 
 static size_t weight_bytes(const shifted_layer *layer)
@@ -53,20 +53,20 @@ static size_t weight_bytes(const shifted_layer *layer)
 static shifted_saved lay_saved(sv_arena *arena, const shifted_layer *layer, size_t n)
 {
     shifted_saved saved;
-    saved.mean = sv_arena_reals(arena, n, sv_map_tokens(layer->base.out));
-    saved.rstd = sv_arena_reals(arena, n, sv_map_tokens(layer->base.out));
+    saved.mean = sv_arena_reals(arena, n, sv_shape_tokens(layer->base.out));
+    saved.rstd = sv_arena_reals(arena, n, sv_shape_tokens(layer->base.out));
     return saved;
 }
 
-static void take_shares(sv_share list[SHARES], sv_arena *arena, const shifted_layer *layer,
-                        size_t groups)
+static void take_shares(sv_partial_gradient list[SHARES], sv_arena *arena,
+                        const shifted_layer *layer, size_t groups)
 {
     const sv_linear *linear = &layer->linear;
-    list[WEIGHT] = (sv_share){linear->weight, linear->out * linear->in, NULL};
-    list[BIAS] = (sv_share){linear->bias, linear->out, NULL};
-    list[NORM_WEIGHT] = (sv_share){layer->norm_weight, linear->in, NULL};
-    list[NORM_BIAS] = (sv_share){layer->norm_bias, linear->in, NULL};
-    sv_shares_take(arena, list, SHARES, groups);
+    list[WEIGHT] = (sv_partial_gradient){linear->weight, linear->out * linear->in, NULL};
+    list[BIAS] = (sv_partial_gradient){linear->bias, linear->out, NULL};
+    list[NORM_WEIGHT] = (sv_partial_gradient){layer->norm_weight, linear->in, NULL};
+    list[NORM_BIAS] = (sv_partial_gradient){layer->norm_bias, linear->in, NULL};
+    sv_partial_gradients_take(arena, list, SHARES, groups);
 }
 
 static shifted_work take_work(sv_arena *arena, const shifted_layer *layer, size_t tile,
@@ -86,13 +86,14 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
 {
     const shifted_layer *shifted = (const shifted_layer *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
-    lay_saved(run->training ? &saved : &shared, shifted, run->n);
-    if (run->training) {
-        sv_share shares[SHARES];
-        take_shares(shares, &shared, shifted, sv_share_groups_most(run->n, weight_bytes(shifted)));
+    lay_saved(run->pass.training ? &saved : &shared, shifted, run->pass.n);
+    if (run->pass.training) {
+        sv_partial_gradient shares[SHARES];
+        take_shares(shares, &shared, shifted,
+                    sv_reduction_chunks_max(run->pass.n, weight_bytes(shifted)));
     }
-    size_t tile = sv_tile_tokens_most(run, tokens_of(shifted, run), shifted->linear.in);
-    take_work(&worker, shifted, tile, run->training);
+    size_t tile = sv_token_block_size_max(run, tokens_of(shifted, run), shifted->linear.in);
+    take_work(&worker, shifted, tile, run->pass.training);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -100,25 +101,25 @@ static shifted_call start_call(const sv_layer *layer, const sv_run *run, void *s
 {
     const shifted_layer *shifted = (const shifted_layer *)layer;
     shifted_call call = {.layer = shifted, .run = run};
-    sv_arena arena = {.base = saved ? saved : run->shared};
-    call.saved = lay_saved(&arena, shifted, run->n);
+    sv_arena arena = {.base = saved ? saved : run->exec.workspace};
+    call.saved = lay_saved(&arena, shifted, run->pass.n);
     call.tokens = tokens_of(shifted, run);
-    call.tile = sv_tile_tokens(run, call.tokens, shifted->linear.in);
-    call.group_images = sv_share_images(run->n, weight_bytes(shifted));
+    call.tile = sv_token_block_size(run, call.tokens, shifted->linear.in);
+    call.group_images = sv_reduction_chunk_images(run->pass.n, weight_bytes(shifted));
     return call;
 }
 
 static shifted_work find_work(const shifted_call *call, uint32_t worker)
 {
-    sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
-    return take_work(&arena, call->layer, call->tile, call->run->training);
+    sv_arena arena = {.base = sv_worker_scratch(&call->run->exec, worker)};
+    return take_work(&arena, call->layer, call->tile, call->run->pass.training);
 }
 
 static void gather(const shifted_call *call, real *patches, size_t first, size_t tokens)
 {
     const shifted_layer *layer = call->layer;
-    call->run->context->kernels->shifted_patches(patches, call->images, &layer->map,
-                                                 layer->paper_order, first, tokens);
+    call->run->exec.context->kernels->shifted_patches(patches, call->images, &layer->map,
+                                                      layer->paper_order, first, tokens);
 }
 
 /* y = norm(patches) W^T + b */
@@ -128,9 +129,9 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const shifted_layer *layer = call->layer;
     const real *weights = call->run->weights;
     shifted_work work = find_work(call, worker);
-    size_t first = task * call->tile, tokens = sv_tile_here(call->tokens, first, call->tile);
+    size_t first = task * call->tile, tokens = sv_block_length(call->tokens, first, call->tile);
     gather(call, work.patches, first, tokens);
-    call->run->context->kernels->layer_norm(
+    call->run->exec.context->kernels->layer_norm(
         work.xn, call->saved.mean + first, call->saved.rstd + first, work.patches,
         weights + layer->norm_weight, weights + layer->norm_bias, tokens, layer->linear.in,
         layer->eps);
@@ -143,7 +144,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     shifted_call call = start_call(layer, run, saved);
     call.out = y;
     call.images = x;
-    sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.tile));
 }
 
 /* The shares of `tokens` tokens:  dW += dy^T xn;  dxn = dy W;  those of the norm */
@@ -153,15 +154,15 @@ static void add_to_shares(const shifted_call *call, real *const shares[SHARES],
     const shifted_layer *layer = call->layer;
     const sv_linear *linear = &layer->linear;
     const sv_run *run = call->run;
-    const sv_kernels *kernels = run->context->kernels;
+    const sv_kernels *kernels = run->exec.context->kernels;
     const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     const real *dy = call->in + first * linear->out;
     gather(call, work->patches, first, tokens);
     kernels->norm_apply(work->xn, work->patches, mean, rstd, run->weights + layer->norm_weight,
                         run->weights + layer->norm_bias, tokens, linear->in);
-    sv_gemm_multiply_transposed(run->gemm, kernels, shares[WEIGHT], linear->in, dy, linear->out,
-                                work->xn, linear->in, linear->out, linear->in, tokens,
-                                work->weight_scratch);
+    sv_gemm_weight_gradient(run->exec.gemm, kernels, shares[WEIGHT], linear->in, dy, linear->out,
+                            work->xn, linear->in, linear->out, linear->in, tokens,
+                            work->weight_scratch);
     kernels->add_rows(shares[BIAS], dy, tokens, linear->out);
     sv_linear_backward(linear, run, work->dxn, dy, tokens, NULL);
     kernels->norm_backward_parameters(shares[NORM_WEIGHT], shares[NORM_BIAS], work->dxn,
@@ -172,14 +173,14 @@ static void group_task(void *argument, size_t group, uint32_t worker)
 {
     const shifted_call *call = argument;
     shifted_work work = find_work(call, worker);
-    size_t image = sv_map_tokens(call->layer->base.out), each = call->group_images * image;
-    size_t first = group * each, end = first + sv_tile_here(call->tokens, first, each);
+    size_t image = sv_shape_tokens(call->layer->base.out), each = call->group_images * image;
+    size_t first = group * each, end = first + sv_block_length(call->tokens, first, each);
     real *shares[SHARES];
-    sv_shares_clear(call->shares, SHARES, group);
+    sv_partial_gradients_clear(call->shares, SHARES, group);
     for (size_t i = 0; i < SHARES; i++)
-        shares[i] = sv_share_of(&call->shares[i], group);
+        shares[i] = sv_partial_gradient_of(&call->shares[i], group);
     for (; first < end; first += call->tile)
-        add_to_shares(call, shares, &work, first, sv_tile_here(end, first, call->tile));
+        add_to_shares(call, shares, &work, first, sv_block_length(end, first, call->tile));
 }
 
 /* The image has no gradient. */
@@ -189,20 +190,20 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     assert(dx == NULL);
     (void)dx;
     shifted_call call = start_call(layer, run, saved);
-    size_t groups = sv_tile_count(run->n, call.group_images);
-    sv_arena arena = {.base = run->shared};
+    size_t groups = sv_block_count(run->pass.n, call.group_images);
+    sv_arena arena = {.base = run->exec.workspace};
     take_shares(call.shares, &arena, call.layer, groups);
     call.in = dy;
     call.images = x;
-    sv_run_tasks(run, group_task, &call, groups);
-    sv_shares_add(run, call.shares, SHARES, groups);
+    sv_run_tasks(&run->exec, group_task, &call, groups);
+    sv_partial_gradients_reduce(run, call.shares, SHARES, groups);
 }
 
-static const sv_layer_class SHIFTED_CLASS = {.name = "shifted patch tokens",
-                                             .keeps_input = 1,
-                                             .measure = measure,
-                                             .forward = forward,
-                                             .backward = backward};
+static const sv_layer_ops SHIFTED_CLASS = {.name = "shifted patch tokens",
+                                           .keeps_input = 1,
+                                           .plan_workspace = measure,
+                                           .forward = forward,
+                                           .backward = backward};
 
 svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
                                      const sv_parameter_table *table,
@@ -211,20 +212,20 @@ svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
     void *memory;
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(shifted_layer), &SHIFTED_CLASS, err));
     shifted_layer *layer = memory;
-    sv_map in = options->in;
+    sv_shape in = options->in;
     size_t size = options->size;
-    layer->map = (sv_patch_map){.height = in.height,
-                                .width = in.width,
-                                .channels = in.channels,
-                                .rows = in.height / size,
-                                .columns = in.width / size,
-                                .size = size};
+    layer->map = (sv_patch_geometry){.height = in.height,
+                                     .width = in.width,
+                                     .channels = in.channels,
+                                     .rows = in.height / size,
+                                     .columns = in.width / size,
+                                     .size = size};
     layer->paper_order = options->paper_order;
     layer->eps = (real)options->eps;
     layer->norm_weight = sv_layer_parameter(table, options->norm, ".weight");
     layer->norm_bias = sv_layer_parameter(table, options->norm, ".bias");
     layer->base.in = in;
-    layer->base.out = (sv_map){layer->map.rows, layer->map.columns, options->channels_out};
+    layer->base.out = (sv_shape){layer->map.rows, layer->map.columns, options->channels_out};
     sv_linear_init(&layer->linear, &layer->base, options->channels_out,
                    size * size * in.channels * 5,
                    sv_layer_parameter(table, options->projection, ".weight"),

@@ -1,6 +1,6 @@
 /* Products by which a layer makes weights of others, and the gradients of those: on this thread. */
-#ifndef SV_SMALL_PRODUCT_H
-#define SV_SMALL_PRODUCT_H
+#ifndef SV_SMALL_MATMUL_H
+#define SV_SMALL_MATMUL_H
 
 #include "layers/linear.h"
 
@@ -10,15 +10,15 @@ typedef struct sv_matrix {
     size_t row, column;
 } sv_matrix;
 
-/* c[m,n] += a[m,k] b[k,n], with scratch of sv_small_product_bytes. */
-typedef struct sv_small_product {
+/* c[m,n] += a[m,k] b[k,n], with scratch of sv_small_matmul_bytes. */
+typedef struct sv_small_matmul {
     real *c;
     size_t ldc;
     sv_matrix a, b;
     size_t m, k, n;
-} sv_small_product;
+} sv_small_matmul;
 
-size_t sv_small_product_bytes(const sv_run *run, size_t k, size_t n);
-void sv_add_product(const sv_run *run, const sv_small_product *of, void *scratch);
+size_t sv_small_matmul_bytes(const sv_exec *exec, size_t k, size_t n);
+void sv_add_matmul(const sv_exec *exec, const sv_small_matmul *of, void *scratch);
 
 #endif

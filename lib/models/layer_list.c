@@ -15,7 +15,7 @@ void sv_builder_append(sv_builder *build, sv_layer *layer)
     layer->number = (uint32_t)list->count;
     build->map = layer->out;
     list->layers[list->count++] = layer;
-    if (!layer->class->training_only)
+    if (!layer->ops->training_only)
         list->infer[list->infer_count++] = layer;
 }
 
@@ -23,7 +23,7 @@ void sv_builder_replace(sv_builder *build, size_t count, sv_layer *layer)
 {
     sv_layer_list *list = build->list;
     list->infer_count -= count;
-    assert(sv_map_elements(layer->in) == sv_map_elements(list->infer[list->infer_count]->in));
+    assert(sv_shape_elements(layer->in) == sv_shape_elements(list->infer[list->infer_count]->in));
     list->infer[list->infer_count++] = layer;
     list->layers[list->capacity + build->replacements++] = layer;
 }

@@ -24,7 +24,7 @@ typedef struct sv_builder {
     sv_layer_list *list;
     size_t replacements;
     const svit_model *model;
-    sv_map map; /* what the next layer gets */
+    sv_shape map; /* what the next layer gets */
     svit_error *err;
 } sv_builder;
 

@@ -102,7 +102,8 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
  * products read the packed copies alone, nobody looks at them afterwards. */
 static void keep_packed_alone(const svit_predictor *predictor)
 {
-    predictor->model->packed_once = predictor->session->gemm->packed_bytes != sv_gemm_no_bytes;
+    predictor->model->packed_once =
+        predictor->session->gemm->packed_b_bytes != sv_gemm_b_in_place_bytes;
 }
 
 SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *context,

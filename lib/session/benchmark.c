@@ -4,7 +4,7 @@
 
 #include "session/session.h"
 
-#include <shiftvit/measure.h>
+#include <shiftvit/benchmark.h>
 
 #include <time.h>
 
@@ -21,18 +21,18 @@ typedef struct operands {
 typedef struct measurement {
     svit_context *context;
     const sv_gemm *gemm;
-    svit_product product;
+    svit_matmul product;
     operands shared; /* of a linear layer */
-    sv_operand weight;
-    sv_linear_cut cut;
+    sv_gemm_b weight;
+    sv_linear_partition cut;
     char *memory;                        /* everything lies in it */
     size_t bytes, workers, worker_bytes; /* all; where the workers' shares begin; each of them */
 } measurement;
 
-SVIT_API svit_status svit_product_init(svit_product *product, size_t size)
+SVIT_API svit_status svit_matmul_init(svit_matmul *product, size_t size)
 {
-    svit_product own = {.struct_size = sizeof own};
-    return sv_config_export(product, size, &own, sizeof own, "svit_product", NULL);
+    svit_matmul own = {.struct_size = sizeof own};
+    return sv_config_export(product, size, &own, sizeof own, "svit_matmul", NULL);
 }
 
 static svit_status check_size(const char *name, uint32_t value, uint32_t least, svit_error *err)
@@ -43,10 +43,10 @@ static svit_status check_size(const char *name, uint32_t value, uint32_t least, 
     return SVIT_OK;
 }
 
-static svit_status check(const svit_product *product, double seconds, svit_error *err)
+static svit_status check(const svit_matmul *product, double seconds, svit_error *err)
 {
-    if (product->form < SVIT_PRODUCT_FORWARD || product->form > SVIT_PRODUCT_WEIGHT_GRADIENT)
-        return sv_fail(err, SVIT_E_ARGUMENT, "form is %d; it is one of SVIT_PRODUCT_*",
+    if (product->form < SVIT_MATMUL_FORWARD || product->form > SVIT_MATMUL_WEIGHT_GRADIENT)
+        return sv_fail(err, SVIT_E_ARGUMENT, "form is %d; it is one of SVIT_MATMUL_*",
                        product->form);
     if (product->compute != SVIT_COMPUTE_F32 && product->compute != SVIT_COMPUTE_BF16)
         return sv_fail(err, SVIT_E_ARGUMENT,
@@ -62,24 +62,24 @@ static svit_status check(const svit_product *product, double seconds, svit_error
     return SVIT_OK;
 }
 
-static int sums_rows(const svit_product *product)
+static int sums_rows(const svit_matmul *product)
 {
-    return product->form == SVIT_PRODUCT_WEIGHT_GRADIENT;
+    return product->form == SVIT_MATMUL_WEIGHT_GRADIENT;
 }
 
 /* b as the backend takes it. */
-static sv_operand right_side(const svit_product *product, const operands *of)
+static sv_gemm_b right_side(const svit_matmul *product, const operands *of)
 {
-    sv_operand side = {.b = of->b, .k = product->k, .n = product->n, .packed = of->packed};
-    int forward = product->form == SVIT_PRODUCT_FORWARD;
-    side.row = forward ? 1 : product->n;
-    side.column = forward ? product->k : 1;
+    sv_gemm_b side = {.b = of->b, .k = product->k, .n = product->n, .packed = of->packed};
+    int forward = product->form == SVIT_MATMUL_FORWARD;
+    side.row_stride = forward ? 1 : product->n;
+    side.column_stride = forward ? product->k : 1;
     return side;
 }
 
 static operands take_operands(sv_arena *arena, const measurement *self)
 {
-    const svit_product *product = &self->product;
+    const svit_matmul *product = &self->product;
     operands of = {.a = sv_arena_reals(arena, product->m, product->k)};
     of.b = sv_arena_reals(arena, product->n, product->k);
     of.c = sv_arena_reals(arena, product->m, product->n);
@@ -87,7 +87,7 @@ static operands take_operands(sv_arena *arena, const measurement *self)
         of.scratch = product->heads ? sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1) : NULL;
         return of;
     }
-    size_t packed = self->gemm->packed_bytes(self->context->kernels, product->k, product->n);
+    size_t packed = self->gemm->packed_b_bytes(self->context->kernels, product->k, product->n);
     of.packed = sv_arena_take(arena, packed, 1, 1);
     return of;
 }
@@ -130,7 +130,7 @@ static void draw(real *values, size_t count, uint32_t state)
     }
 }
 
-static void draw_operands(const svit_product *product, const operands *of)
+static void draw_operands(const svit_matmul *product, const operands *of)
 {
     draw(of->a, (size_t)product->m * product->k, 1);
     draw(of->b, (size_t)product->n * product->k, 2);
@@ -146,14 +146,14 @@ static void prepare_heads(measurement *self)
 
 static void prepare_linear(measurement *self)
 {
-    const svit_product *product = &self->product;
+    const svit_matmul *product = &self->product;
     sv_arena arena = {.base = self->memory};
     self->shared = take_operands(&arena, self);
     draw_operands(product, &self->shared);
-    self->cut = sv_linear_cut_of(self->gemm, product->m, product->n, product->k, product->n);
+    self->cut = sv_linear_partition_of(self->gemm, product->m, product->n, product->k, product->n);
     self->weight = right_side(product, &self->shared);
     if (!sums_rows(product))
-        self->gemm->pack(self->context->kernels, &self->weight);
+        self->gemm->pack_b(self->context->kernels, &self->weight);
 }
 
 static void linear_task(void *argument, size_t task, uint32_t worker)
@@ -161,44 +161,44 @@ static void linear_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const measurement *self = argument;
     const operands *of = &self->shared;
-    sv_linear_part part = sv_linear_part_of(&self->cut, task);
+    sv_linear_work_item part = sv_linear_work_item_of(&self->cut, task);
     size_t k = self->product.k, n = self->product.n;
-    sv_left left = {of->a + part.first * k, k, 1, NULL};
-    sv_output out = {of->c + part.first * n, n, 0, NULL, NULL};
-    self->gemm->multiply(self->context->kernels, &out, &left, &self->weight, part.tokens,
-                         part.columns.first, part.columns.count);
+    sv_gemm_a left = {of->a + part.first * k, k, 1, NULL};
+    sv_gemm_c out = {of->c + part.first * n, n, 0, NULL, NULL};
+    self->gemm->matmul(self->context->kernels, &out, &left, &self->weight, part.tokens,
+                       part.columns.first, part.columns.count);
 }
 
 static void head_task(void *argument, size_t task, uint32_t worker)
 {
     (void)task;
     const measurement *self = argument;
-    const svit_product *product = &self->product;
+    const svit_matmul *product = &self->product;
     const sv_gemm *gemm = self->gemm;
     const sv_kernels *kernels = self->context->kernels;
     size_t m = product->m, n = product->n;
     operands of = worker_operands(self, worker);
     if (sums_rows(product)) {
-        sv_gemm_multiply_transposed(gemm, kernels, of.c, n, of.a, m, of.b, n, m, n, product->k,
-                                    of.scratch);
+        sv_gemm_weight_gradient(gemm, kernels, of.c, n, of.a, m, of.b, n, m, n, product->k,
+                                of.scratch);
         return;
     }
-    sv_operand right = right_side(product, &of);
-    gemm->pack(kernels, &right);
-    sv_left left = {of.a, product->k, 1, NULL};
-    sv_output out = {of.c, n, 0, NULL, NULL};
-    gemm->multiply(kernels, &out, &left, &right, m, 0, n);
+    sv_gemm_b right = right_side(product, &of);
+    gemm->pack_b(kernels, &right);
+    sv_gemm_a left = {of.a, product->k, 1, NULL};
+    sv_gemm_c out = {of.c, n, 0, NULL, NULL};
+    gemm->matmul(kernels, &out, &left, &right, m, 0, n);
 }
 
 static void weight_gradient(const measurement *self)
 {
-    const svit_product *product = &self->product;
-    sv_run run = {.context = self->context,
-                  .gemm = self->gemm,
-                  .worker = self->memory + self->workers,
-                  .worker_bytes = self->worker_bytes};
-    sv_weight_job job = {self->shared.c, self->shared.a, self->shared.b,
-                         product->m,     product->n,     product->k};
+    const svit_matmul *product = &self->product;
+    sv_run run = {.exec.context = self->context,
+                  .exec.gemm = self->gemm,
+                  .exec.worker_scratch = self->memory + self->workers,
+                  .exec.worker_bytes = self->worker_bytes};
+    sv_weight_gradient_job job = {self->shared.c, self->shared.a, self->shared.b,
+                                  product->m,     product->n,     product->k};
     sv_weight_gradients(&run, &job, 1);
 }
 
@@ -210,7 +210,7 @@ static void compute(measurement *self)
     else if (sums_rows(&self->product))
         weight_gradient(self);
     else
-        sv_pool_run(pool, linear_task, self, sv_linear_cut_tasks(&self->cut));
+        sv_pool_run(pool, linear_task, self, sv_linear_partition_tasks(&self->cut));
 }
 
 static double now(void)
@@ -222,7 +222,7 @@ static double now(void)
 
 static double speed(measurement *self, double seconds)
 {
-    const svit_product *product = &self->product;
+    const svit_matmul *product = &self->product;
     double heads = product->heads ? product->heads : 1;
     double operations = 2.0 * product->m * product->n * product->k * heads;
     double passed = 0, computed = 0;
@@ -235,8 +235,8 @@ static double speed(measurement *self, double seconds)
     return 1e-9 * operations * computed / passed;
 }
 
-SVIT_API svit_status svit_measure_product(svit_context *context, const svit_product *product,
-                                          double seconds, double *gflops, svit_error *err)
+SVIT_API svit_status svit_benchmark_matmul(svit_context *context, const svit_matmul *product,
+                                           double seconds, double *gflops, svit_error *err)
 {
     SV_REQUIRE(context);
     SV_REQUIRE(product);
@@ -244,7 +244,7 @@ SVIT_API svit_status svit_measure_product(svit_context *context, const svit_prod
     SVIT_TRY(svit_context_check(context, err));
     measurement self = {.context = context};
     SVIT_TRY(sv_config_import(&self.product, sizeof self.product, product, sizeof self.product,
-                              "svit_product", err));
+                              "svit_matmul", err));
     SVIT_TRY(check(&self.product, seconds, err));
     self.gemm = sv_session_gemm(context, self.product.compute, 0);
     if (self.product.heads)

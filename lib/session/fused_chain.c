@@ -11,13 +11,13 @@ enum {
 
 static size_t map_bytes(const sv_layer *layer, size_t images)
 {
-    return images * sv_map_elements(layer->out) * sizeof(real);
+    return images * sv_shape_elements(layer->out) * sizeof(real);
 }
 
 /* Images of a layer's outputs that are taken at a time; 0: all of them. */
 static size_t images_of(const sv_layer *layer, size_t n)
 {
-    size_t tokens = sv_map_tokens(layer->out);
+    size_t tokens = sv_shape_tokens(layer->out);
     size_t images = tokens < TOKENS ? TOKENS / tokens : 1;
     if (n / images < GROUPS_LEAST)
         return 0;
@@ -76,8 +76,8 @@ static sv_run layer_run(const svit_session *session, const sv_run *run, const sv
                         size_t images)
 {
     sv_run own = sv_session_layer_run(session, run, layer);
-    own.n = images;
-    own.alone = 1;
+    own.pass.n = images;
+    own.exec.serial = 1;
     return own;
 }
 
@@ -89,12 +89,12 @@ static chain_sizes sizes_of(const svit_session *session, const sv_fused_chain *c
     for (size_t i = chain->first; i < chain->end; i++) {
         size_t images = i < chain->inner_end ? chain->inner_images : chain->images;
         sv_run own = layer_run(session, &run, layers[i], images);
-        sv_layer_memory memory = sv_layer_measure(layers[i], &own);
-        sv_layer_memory_most(&sizes.layer, &memory);
-        sizes.map = sv_at_least(sizes.map, sv_map_elements(layers[i]->out) * images);
+        sv_layer_memory memory = sv_layer_plan_workspace(layers[i], &own);
+        sv_layer_memory_max(&sizes.layer, &memory);
+        sizes.map = sv_at_least(sizes.map, sv_shape_elements(layers[i]->out) * images);
     }
     if (chain->inner_images)
-        sizes.between = sv_map_elements(layers[chain->inner_end]->in) * chain->images;
+        sizes.between = sv_shape_elements(layers[chain->inner_end]->in) * chain->images;
     return sizes;
 }
 
@@ -104,17 +104,18 @@ static chain_scratch lay_scratch(sv_arena *arena, const chain_sizes *sizes)
     for (int i = 0; i < 2; i++)
         scratch.maps[i] = sv_arena_take(arena, sizes->map, 1, sizeof(real));
     scratch.between = sv_arena_take(arena, sizes->between, 1, sizeof(real));
-    scratch.shared = sv_arena_take(arena, sizes->layer.shared, 1, 1);
-    scratch.worker = sv_arena_take(arena, sizes->layer.worker, 1, 1);
+    scratch.shared = sv_arena_take(arena, sizes->layer.workspace, 1, 1);
+    scratch.worker = sv_arena_take(arena, sizes->layer.worker_scratch, 1, 1);
     return scratch;
 }
 
-sv_layer_memory sv_fused_chain_measure(const svit_session *session, const sv_fused_chain *chain)
+sv_layer_memory sv_fused_chain_plan_workspace(const svit_session *session,
+                                              const sv_fused_chain *chain)
 {
     sv_arena arena = {0};
     chain_sizes sizes = sizes_of(session, chain);
     lay_scratch(&arena, &sizes);
-    return (sv_layer_memory){.worker = arena.bytes,
+    return (sv_layer_memory){.worker_scratch = arena.bytes,
                              .overflow = sizes.layer.overflow || arena.overflow};
 }
 
@@ -134,10 +135,10 @@ static void pass_layers(const chain_call *call, const chain_scratch *scratch, si
     sv_layer *const *layers = call->session->layers.infer;
     for (size_t i = first; i < end; i++) {
         sv_run own = layer_run(call->session, call->run, layers[i], images);
-        own.shared = scratch->shared;
-        own.worker = scratch->worker;
+        own.exec.workspace = scratch->shared;
+        own.exec.worker_scratch = scratch->worker;
         real *out = i + 1 == end ? y : scratch->maps[x == scratch->maps[0]];
-        layers[i]->class->forward(layers[i], &own, NULL, out, x);
+        layers[i]->ops->forward(layers[i], &own, NULL, out, x);
         x = out;
     }
 }
@@ -147,19 +148,19 @@ static void images_task(void *argument, size_t task, uint32_t worker)
     const chain_call *call = argument;
     const sv_fused_chain *chain = call->chain;
     sv_layer *const *layers = call->session->layers.infer;
-    sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
+    sv_arena arena = {.base = sv_worker_scratch(&call->run->exec, worker)};
     chain_scratch scratch = lay_scratch(&arena, &call->sizes);
     size_t image = task * chain->images;
-    size_t images = sv_tile_here(call->run->n, image, chain->images);
-    size_t in = sv_map_elements(layers[chain->first]->in);
-    size_t between = sv_map_elements(layers[chain->inner_end]->in);
+    size_t images = sv_block_length(call->run->pass.n, image, chain->images);
+    size_t in = sv_shape_elements(layers[chain->first]->in);
+    size_t between = sv_shape_elements(layers[chain->inner_end]->in);
     const real *x = call->x + image * in;
     for (size_t i = 0; i < images && chain->inner_images; i += chain->inner_images)
         pass_layers(call, &scratch, chain->first, chain->inner_end,
-                    sv_tile_here(images, i, chain->inner_images), scratch.between + i * between,
+                    sv_block_length(images, i, chain->inner_images), scratch.between + i * between,
                     x + i * in);
     pass_layers(call, &scratch, chain->inner_end, chain->end, images,
-                call->y + image * sv_map_elements(layers[chain->end - 1]->out),
+                call->y + image * sv_shape_elements(layers[chain->end - 1]->out),
                 chain->inner_images ? scratch.between : x);
 }
 
@@ -167,5 +168,6 @@ void sv_fused_chain_forward(const svit_session *session, const sv_run *run,
                             const sv_fused_chain *chain, real *y, const real *x)
 {
     chain_call call = {session, run, chain, sizes_of(session, chain), y, x};
-    sv_pool_run(run->context->pool, images_task, &call, sv_tile_count(run->n, chain->images));
+    sv_pool_run(run->exec.context->pool, images_task, &call,
+                sv_block_count(run->pass.n, chain->images));
 }

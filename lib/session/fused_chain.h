@@ -1,7 +1,7 @@
 /* Layers in a row that infer a few images at a time: one worker takes these through all of them,
  * so that their maps stay in its L2 and nobody waits between two layers. */
-#ifndef SV_STRETCH_H
-#define SV_STRETCH_H
+#ifndef SV_FUSED_CHAIN_H
+#define SV_FUSED_CHAIN_H
 
 #include "session/session.h"
 
@@ -17,7 +17,8 @@ typedef struct sv_fused_chain {
 sv_fused_chain sv_fused_chain_from(const svit_session *session, size_t first, size_t n);
 
 /* What it needs: a worker's scratch alone. */
-sv_layer_memory sv_fused_chain_measure(const svit_session *session, const sv_fused_chain *chain);
+sv_layer_memory sv_fused_chain_plan_workspace(const svit_session *session,
+                                              const sv_fused_chain *chain);
 
 /* y[n, out] of x[n, in], two places: from the first layer's input to the last one's output. */
 void sv_fused_chain_forward(const svit_session *session, const sv_run *run,

@@ -24,8 +24,8 @@ static void pack_task(void *argument, size_t task, uint32_t worker)
     pack_call *call = argument;
     sv_layer *layer = call->layers[call->count - 1 - task / call->copies];
     sv_run run = sv_session_pack_run(call->session, layer);
-    run.packed = forget_weight;
-    run.packed_argument = call->session->model;
+    run.exec.packed = forget_weight;
+    run.exec.packed_argument = call->session->model;
     sv_pack(layer, &run, call->session->packed[layer->number], (int)(task % call->copies), worker);
 }
 
@@ -47,7 +47,7 @@ static void pack_weights(svit_session *session, int32_t mode)
 /* The caller's array may change before the backward. */
 static const real *keep_input(svit_session *session, const real *input, size_t n)
 {
-    size_t elements = n * sv_map_elements(session->input);
+    size_t elements = n * sv_shape_elements(session->input);
     return memcpy(session->saved_input, input, elements * sizeof(real));
 }
 
@@ -60,7 +60,7 @@ static real *other_buffer(const svit_session *session, const real *x)
 static void train(svit_session *session, const sv_run *run, const real *input, real *logits)
 {
     const size_t count = session->layers.count;
-    const real *x = session->saved_input ? keep_input(session, input, run->n) : input;
+    const real *x = session->saved_input ? keep_input(session, input, run->pass.n) : input;
     sv_tape_clear(&session->tape);
     for (size_t i = 0; i < count; i++) {
         const sv_layer *layer = session->layers.layers[i];
@@ -76,9 +76,9 @@ static void train(svit_session *session, const sv_run *run, const real *input, r
 /* Whoever wants to see attention weights wants them of all images, of one layer. */
 static sv_fused_chain chain_from(const svit_session *session, const sv_run *run, size_t first)
 {
-    if (run->attention)
+    if (run->pass.attention)
         return (sv_fused_chain){first, first + 1, 0, first, 0};
-    return sv_fused_chain_from(session, first, run->n);
+    return sv_fused_chain_from(session, first, run->pass.n);
 }
 
 static void infer(svit_session *session, const sv_run *run, const real *input, real *logits)
@@ -95,7 +95,7 @@ static void infer(svit_session *session, const sv_run *run, const real *input, r
         if (chain.images)
             sv_fused_chain_forward(session, run, &chain, y, x);
         else
-            layer->class->forward(layer, &own, NULL, y, x);
+            layer->ops->forward(layer, &own, NULL, y, x);
         x = y;
     }
 }
@@ -132,8 +132,8 @@ void sv_session_attend(svit_session *session, const real *input, size_t n, real 
 {
     size_t heads, tokens;
     sv_run run = sv_session_run(session, n, 0);
-    run.attention = attention;
-    run.attention_layer = sv_session_last_attention(session, &heads, &tokens)->number;
+    run.pass.attention = attention;
+    run.pass.attention_layer = sv_session_last_attention(session, &heads, &tokens)->number;
     pack_weights(session, SVIT_MODE_INFER);
     infer(session, &run, input, logits);
 }
@@ -149,7 +149,7 @@ static void run_again(const svit_session *session, const sv_run *run, const sv_s
     for (size_t i = segment->first; i < segment->end; i++) {
         const sv_layer *layer = session->layers.layers[i];
         real *y = session->outputs[i] ? session->outputs[i] : x == free ? session->passing : free;
-        layer->class->forward(layer, run, session->saved[i], y, x);
+        layer->ops->forward(layer, run, session->saved[i], y, x);
         x = y;
     }
 }
@@ -158,7 +158,7 @@ void sv_session_backward(svit_session *session, const real *dlogits, size_t n)
 {
     assert(session->tape.n == n);
     sv_run run = sv_session_run(session, n, 1);
-    run.counter = session->tape.counter;
+    run.pass.counter = session->tape.counter;
     real *buffers[] = {session->buffers[0], session->buffers[1]};
     memcpy(buffers[0], dlogits, n * session->classes * sizeof(real));
     for (size_t i = session->segments.count; i-- > 0;) {

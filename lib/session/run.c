@@ -3,17 +3,17 @@
 
 sv_run sv_session_run(const svit_session *session, size_t n, int training)
 {
-    return (sv_run){.context = session->model->context,
-                    .gemm = session->gemm,
+    return (sv_run){.exec.context = session->model->context,
+                    .exec.gemm = session->gemm,
                     .weights = session->model->weights,
                     .gradients = session->gradients,
-                    .n = n,
-                    .training = training,
-                    .seed = session->config.seed,
-                    .counter = session->counter,
-                    .shared = session->shared,
-                    .worker = session->worker,
-                    .worker_bytes = session->worker_bytes};
+                    .pass.n = n,
+                    .pass.training = training,
+                    .pass.seed = session->config.seed,
+                    .pass.counter = session->counter,
+                    .exec.workspace = session->shared,
+                    .exec.worker_scratch = session->worker,
+                    .exec.worker_bytes = session->worker_bytes};
 }
 
 /* Rows of a layer's products that are few. */
@@ -23,11 +23,11 @@ enum { FEW_ROWS = 64 };
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer)
 {
     sv_run own = *run;
-    size_t rows = layer->rows ? layer->rows : sv_map_tokens(layer->out);
+    size_t rows = layer->rows ? layer->rows : sv_shape_tokens(layer->out);
     int few = rows <= FEW_ROWS / session->config.max_batch;
-    own.few = few && session->few;
+    own.exec.small_m = few && session->few;
     if (few)
-        own.gemm = session->few_gemm;
+        own.exec.gemm = session->few_gemm;
     return own;
 }
 

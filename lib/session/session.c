@@ -21,7 +21,7 @@ static svit_status take_memory(svit_session *session, svit_error *err)
 {
     const sv_allocator *allocator = &session->model->context->allocator;
     size_t bytes = 0;
-    SVIT_TRY(sv_session_measure(session, &bytes, err));
+    SVIT_TRY(sv_session_memory_needed(session, &bytes, err));
     session->memory = sv_allocate(allocator, bytes);
     if (!session->memory)
         return sv_fail_memory(err, bytes, "a session");
@@ -35,14 +35,14 @@ static svit_status take_memory(svit_session *session, svit_error *err)
 static svit_status find_layers(svit_session *session, svit_error *err)
 {
     const svit_model_config *config = &session->model->config;
-    session->input =
-        (sv_map){session->config.input_height ? session->config.input_height : config->input_height,
-                 session->config.input_width ? session->config.input_width : config->input_width,
-                 config->in_channels};
+    session->input = (sv_shape){
+        session->config.input_height ? session->config.input_height : config->input_height,
+        session->config.input_width ? session->config.input_width : config->input_width,
+        config->in_channels};
     SVIT_TRY(sv_model_layers(&session->layers, session->model, session->input.height,
                              session->input.width, err));
-    sv_map out = session->layers.layers[session->layers.count - 1]->out;
-    session->classes = sv_map_elements(out);
+    sv_shape out = session->layers.layers[session->layers.count - 1]->out;
+    session->classes = sv_shape_elements(out);
     return SVIT_OK;
 }
 
@@ -102,7 +102,7 @@ SVIT_API svit_status svit_session_plan(uint64_t *bytes, svit_model *model,
     svit_session *session;
     size_t measured = 0;
     SVIT_TRY(prepare(&session, model, config, err));
-    svit_status status = sv_session_measure(session, &measured, err);
+    svit_status status = sv_session_memory_needed(session, &measured, err);
     if (status == SVIT_OK)
         *bytes = measured;
     svit_session_free(session);

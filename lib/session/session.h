@@ -15,7 +15,7 @@ struct svit_session {
     int trains;       /* created to train: there is memory for it */
     int32_t mode;     /* at present */
     uint64_t counter; /* of training forwards */
-    sv_map input;
+    sv_shape input;
     size_t classes;
     const sv_gemm *gemm;     /* of products, */
     const sv_gemm *few_gemm; /* and of those of few rows */
@@ -53,7 +53,7 @@ svit_status sv_session_config_read(svit_session_config *out, const svit_session_
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err);
 
 /* Bytes that the session needs. */
-svit_status sv_session_measure(svit_session *session, size_t *bytes, svit_error *err);
+svit_status sv_session_memory_needed(svit_session *session, size_t *bytes, svit_error *err);
 
 /* Lays everything out in session->memory. */
 void sv_session_place(svit_session *session);

@@ -25,7 +25,7 @@ static svit_status check_forward(const svit_session *session, const float *nhwc,
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "n is %zu; 1 to %u images, the session's max_batch, are accepted", n,
                        session->config.max_batch);
-    return check_finite(nhwc, n * sv_map_elements(session->input), "nhwc", err);
+    return check_finite(nhwc, n * sv_shape_elements(session->input), "nhwc", err);
 }
 
 /* Finite weights and images can still overflow on the way. */

@@ -20,18 +20,18 @@ static sv_layer_memory measure_layer(const svit_session *session, const sv_layer
                                      int training)
 {
     sv_run run = largest_run(session, layer, training);
-    return sv_layer_measure(layer, &run);
+    return sv_layer_plan_workspace(layer, &run);
 }
 
 /* The map of a whole batch. */
-static real *take_map(sv_arena *arena, const svit_session *session, sv_map map)
+static real *take_map(sv_arena *arena, const svit_session *session, sv_shape map)
 {
     size_t elements = 0, factors[] = {session->config.max_batch, map.height, map.width};
     arena->overflow = arena->overflow || !sv_size_product(&elements, factors, 3);
     return sv_arena_take(arena, elements, map.channels, sizeof(real));
 }
 
-static size_t map_bytes(const svit_session *session, sv_map map)
+static size_t map_bytes(const svit_session *session, sv_shape map)
 {
     sv_arena arena = {0};
     take_map(&arena, session, map);
@@ -49,7 +49,7 @@ svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
     for (size_t i = 0; i < count && session->trains; i++) {
         const sv_layer *layer = session->layers.layers[i];
         costs[i] = (sv_layer_cost){measure_layer(session, layer, 1).saved,
-                                   map_bytes(session, layer->in), layer->class->keeps_input};
+                                   map_bytes(session, layer->in), layer->ops->keeps_input};
     }
     svit_status status =
         sv_segments_choose(&session->segments, context, costs, count,
@@ -66,17 +66,17 @@ static sv_layer_memory measure_scratch(const svit_session *session)
     const sv_layer_list *list = &session->layers;
     for (size_t i = 0; session->trains && i < list->count; i++) {
         sv_layer_memory memory = measure_layer(session, list->layers[i], 1);
-        sv_layer_memory_most(&most, &memory);
+        sv_layer_memory_max(&most, &memory);
     }
     for (size_t i = 0; i < list->infer_count; i++) {
         sv_layer_memory memory = measure_layer(session, list->infer[i], 0);
-        sv_layer_memory_most(&most, &memory);
+        sv_layer_memory_max(&most, &memory);
     }
     for (size_t i = 0; i < list->infer_count;) {
         sv_fused_chain chain = sv_fused_chain_from(session, i, session->config.max_batch);
         if (chain.images) {
-            sv_layer_memory memory = sv_fused_chain_measure(session, &chain);
-            sv_layer_memory_most(&most, &memory);
+            sv_layer_memory memory = sv_fused_chain_plan_workspace(session, &chain);
+            sv_layer_memory_max(&most, &memory);
         }
         i = chain.end;
     }
@@ -85,7 +85,7 @@ static sv_layer_memory measure_scratch(const svit_session *session)
 
 static int keeps_input(const svit_session *session, size_t i)
 {
-    return session->layers.layers[i]->class->keeps_input;
+    return session->layers.layers[i]->ops->keeps_input;
 }
 
 /* What the layers of a segment keep, its first one's input apart. */
@@ -173,8 +173,8 @@ static void lay_scratch(svit_session *session, sv_arena *arena)
 {
     sv_layer_memory most = measure_scratch(session);
     arena->overflow = arena->overflow || most.overflow;
-    session->shared = sv_arena_take(arena, most.shared, 1, 1);
-    session->worker_bytes = (most.worker + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
+    session->shared = sv_arena_take(arena, most.workspace, 1, 1);
+    session->worker_bytes = (most.worker_scratch + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
     session->worker = sv_arena_take(arena, svit_context_threads(session->model->context),
                                     session->worker_bytes, 1);
 }
@@ -203,7 +203,7 @@ static void lay_all(svit_session *session, sv_arena *arena)
     lay_scratch(session, arena);
 }
 
-svit_status sv_session_measure(svit_session *session, size_t *bytes, svit_error *err)
+svit_status sv_session_memory_needed(svit_session *session, size_t *bytes, svit_error *err)
 {
     sv_arena measured = {0};
     lay_all(session, &measured);

@@ -1,5 +1,5 @@
 /* Runs a trainer to its end, telling a callback what happens. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
 {

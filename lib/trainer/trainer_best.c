@@ -1,5 +1,5 @@
 /* The weights of the best epoch: kept in memory, written beside the checkpoints. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 static svit_status elements_of(size_t *elements, const svit_model *model, const char *name,
                                svit_error *err)

@@ -1,6 +1,6 @@
 /* What a checkpoint says of where its run stands, checked before anything of it is used: a damaged
  * file must not send the run to an epoch that it has no history of. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

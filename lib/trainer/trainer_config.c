@@ -1,5 +1,5 @@
 /* Reads a caller's configuration of a trainer. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 enum { CONFIG_LEAST = sizeof(svit_trainer_config) };
 

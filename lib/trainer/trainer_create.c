@@ -1,5 +1,5 @@
 /* Makes trainers and ends them. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Evaluation: a model over a dataset, batch by batch, without a gradient. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * history, and changes the other files afterwards: until then the old run is whole, and from then
  * on the new one can be resumed without any other file. What is left over after a process was
  * killed in between is removed after the next checkpoint. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The history: a row an epoch, in memory, in history.csv and in checkpoints. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Goes on from a checkpoint: first everything is read and checked, then everything is put back. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Writes checkpoints of a run: its own entries beside those of model, optimiser and session. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The fit loop, pulled event by event: each call does the work up to the next one. */
-#include "trainer/trainer_inside.h"
+#include "trainer/trainer_internal.h"
 
 #include <math.h>
 

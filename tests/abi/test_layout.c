@@ -49,7 +49,7 @@ LAYOUT(svit_loader_config, 32, SVIT_LOADER_CONFIG)
     F(T, k, 16, 4) \
     F(T, heads, 20, 4) \
     F(T, compute, 24, 4)
-LAYOUT(svit_product, 28, SVIT_PRODUCT)
+LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
 
 #define SVIT_MODEL_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

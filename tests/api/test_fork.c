@@ -103,12 +103,12 @@ static int first_not_refused(scene *s)
     svit_model_config config;
     svit_model *model = NULL;
     svit_loader *loader = NULL;
-    svit_product product;
+    svit_matmul product;
     size_t n;
     double speed, loss;
     float out[BATCH * CLASSES];
     svit_model_get_config(s->model, &config, sizeof config, NULL);
-    svit_product_init(&product, sizeof product);
+    svit_matmul_init(&product, sizeof product);
     product.m = product.n = product.k = 8;
     const char *path = fit_path(&folder, "checkpoint.safetensors");
     const svit_status statuses[] = {
@@ -124,7 +124,7 @@ static int first_not_refused(scene *s)
         svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, out, err),
         svit_pipeline_evaluate(s->context, &s->pipeline, rgb, 1, SIDE, SIDE, images, err),
         svit_dataset_verify(s->dataset, NULL, NULL, NULL, err),
-        svit_measure_product(s->context, &product, 0, &speed, err),
+        svit_benchmark_matmul(s->context, &product, 0, &speed, err),
         svit_evaluate(s->context, s->model, s->dataset, &s->pipeline, BATCH, &loss, NULL, NULL,
                       err),
         svit_trainer_step(s->trainer, &event, sizeof event, err),

@@ -55,10 +55,10 @@ static svit_context *open_context(const char *gemm, uint32_t threads)
     return made;
 }
 
-static svit_product product_of(int32_t form, uint32_t m, uint32_t n, uint32_t k, uint32_t heads)
+static svit_matmul product_of(int32_t form, uint32_t m, uint32_t n, uint32_t k, uint32_t heads)
 {
-    svit_product product;
-    OK(svit_product_init(&product, sizeof product));
+    svit_matmul product;
+    OK(svit_matmul_init(&product, sizeof product));
     product.form = form;
     product.m = m;
     product.n = n;
@@ -71,12 +71,12 @@ static svit_product product_of(int32_t form, uint32_t m, uint32_t n, uint32_t k,
 static const uint32_t SHAPES[][3] = {{1, 1, 1}, {17, 37, 5}, {33, 700, 301}, {3000, 48, 65}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
-static void check_speeds(svit_context *context, svit_product product)
+static void check_speeds(svit_context *context, svit_matmul product)
 {
     for (product.compute = SVIT_COMPUTE_F32; product.compute <= SVIT_COMPUTE_BF16;
          product.compute++) {
         double gflops = -1;
-        OK(svit_measure_product(context, &product, 0, &gflops, &err));
+        OK(svit_benchmark_matmul(context, &product, 0, &gflops, &err));
         ck_assert_msg(isfinite(gflops) && gflops > 0, "form %d of %u x %u x %u: %g", product.form,
                       product.m, product.n, product.k, gflops);
     }
@@ -89,7 +89,7 @@ START_TEST(test_every_product_has_a_speed)
             continue;
         svit_context *context = open_context(GEMMS[i / 2], 1 + i % 2 * 2);
         size_t before = live_blocks;
-        for (int32_t form = 0; form <= SVIT_PRODUCT_WEIGHT_GRADIENT; form++)
+        for (int32_t form = 0; form <= SVIT_MATMUL_WEIGHT_GRADIENT; form++)
             for (size_t shape = 0; shape < SHAPE_COUNT; shape++)
                 for (uint32_t heads = 0; heads < 8; heads += 7)
                     check_speeds(context, product_of(form, SHAPES[shape][0], SHAPES[shape][1],
@@ -104,9 +104,9 @@ END_TEST
 START_TEST(test_seconds_are_taken)
 {
     svit_context *context = open_context("tile", 1);
-    svit_product product = product_of(SVIT_PRODUCT_FORWARD, 8, 8, 8, 0);
+    svit_matmul product = product_of(SVIT_MATMUL_FORWARD, 8, 8, 8, 0);
     double gflops = 0;
-    OK(svit_measure_product(context, &product, 0.01, &gflops, &err));
+    OK(svit_benchmark_matmul(context, &product, 0.01, &gflops, &err));
     ck_assert(isfinite(gflops) && gflops > 0);
     svit_context_free(context);
 }
@@ -115,24 +115,24 @@ END_TEST
 START_TEST(test_wrong_arguments_are_named)
 {
     svit_context *context = open_context("tile", 1);
-    const svit_product good = product_of(SVIT_PRODUCT_FORWARD, 2, 3, 4, 0);
+    const svit_matmul good = product_of(SVIT_MATMUL_FORWARD, 2, 3, 4, 0);
     double gflops = 7;
-    svit_product bytes = good;
+    svit_matmul bytes = good;
     bytes.compute = SVIT_COMPUTE_INT8;
     FAILS(SVIT_E_ARGUMENT, "compute is 2; SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 is accepted",
-          svit_measure_product(context, &bytes, 0, &gflops, &err));
-    FAILS(SVIT_E_ARGUMENT, "context", svit_measure_product(NULL, &good, 0, &gflops, &err));
-    FAILS(SVIT_E_ARGUMENT, "product", svit_measure_product(context, NULL, 0, &gflops, &err));
-    FAILS(SVIT_E_ARGUMENT, "gflops", svit_measure_product(context, &good, 0, NULL, &err));
+          svit_benchmark_matmul(context, &bytes, 0, &gflops, &err));
+    FAILS(SVIT_E_ARGUMENT, "context", svit_benchmark_matmul(NULL, &good, 0, &gflops, &err));
+    FAILS(SVIT_E_ARGUMENT, "product", svit_benchmark_matmul(context, NULL, 0, &gflops, &err));
+    FAILS(SVIT_E_ARGUMENT, "gflops", svit_benchmark_matmul(context, &good, 0, NULL, &err));
     FAILS(SVIT_E_ARGUMENT, "seconds is -1",
-          svit_measure_product(context, &good, -1, &gflops, &err));
+          svit_benchmark_matmul(context, &good, -1, &gflops, &err));
     FAILS(SVIT_E_ARGUMENT, "seconds is 3601",
-          svit_measure_product(context, &good, 3601, &gflops, &err));
+          svit_benchmark_matmul(context, &good, 3601, &gflops, &err));
     FAILS(SVIT_E_ARGUMENT, "seconds is nan",
-          svit_measure_product(context, &good, NAN, &gflops, &err));
+          svit_benchmark_matmul(context, &good, NAN, &gflops, &err));
     const struct {
         const char *text;
-        svit_product product;
+        svit_matmul product;
     } wrong[] = {
         {"form is 3", product_of(3, 1, 1, 1, 0)},
         {"form is -1", product_of(-1, 1, 1, 1, 0)},
@@ -140,15 +140,15 @@ START_TEST(test_wrong_arguments_are_named)
         {"n is 268435457", product_of(0, 1, 268435457, 1, 0)},
         {"k is 4294967295", product_of(0, 1, 1, UINT32_MAX, 0)},
         {"heads is 268435457; 0 to 268435456", product_of(0, 1, 1, 1, 268435457)},
-        {"struct_size of svit_product is 3", {.struct_size = 3}},
+        {"struct_size of svit_matmul is 3", {.struct_size = 3}},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         FAILS(SVIT_E_ARGUMENT, wrong[i].text,
-              svit_measure_product(context, &wrong[i].product, 0, &gflops, &err));
-    ck_assert_int_eq(svit_product_init(NULL, sizeof good), SVIT_E_ARGUMENT);
-    ck_assert_int_eq(svit_measure_product(NULL, NULL, 0, NULL, NULL), SVIT_E_ARGUMENT);
+              svit_benchmark_matmul(context, &wrong[i].product, 0, &gflops, &err));
+    ck_assert_int_eq(svit_matmul_init(NULL, sizeof good), SVIT_E_ARGUMENT);
+    ck_assert_int_eq(svit_benchmark_matmul(NULL, NULL, 0, NULL, NULL), SVIT_E_ARGUMENT);
     ck_assert_double_eq(gflops, 7);
-    OK(svit_measure_product(context, &good, 0, &gflops, &err));
+    OK(svit_benchmark_matmul(context, &good, 0, &gflops, &err));
     svit_context_free(context);
 }
 END_TEST
@@ -156,13 +156,13 @@ END_TEST
 START_TEST(test_no_memory_is_a_status)
 {
     svit_context *context = open_context("tile", 2);
-    svit_product small = product_of(SVIT_PRODUCT_FORWARD, 2, 3, 4, 0);
-    svit_product huge = product_of(SVIT_PRODUCT_FORWARD, 1 << 28, 1 << 28, 1 << 28, 1);
+    svit_matmul small = product_of(SVIT_MATMUL_FORWARD, 2, 3, 4, 0);
+    svit_matmul huge = product_of(SVIT_MATMUL_FORWARD, 1 << 28, 1 << 28, 1 << 28, 1);
     size_t before = live_blocks;
     double gflops = 7;
-    FAILS(SVIT_E_MEMORY, "product", svit_measure_product(context, &huge, 0, &gflops, &err));
+    FAILS(SVIT_E_MEMORY, "product", svit_benchmark_matmul(context, &huge, 0, &gflops, &err));
     refuses = 1;
-    FAILS(SVIT_E_MEMORY, "a product", svit_measure_product(context, &small, 0, &gflops, &err));
+    FAILS(SVIT_E_MEMORY, "a product", svit_benchmark_matmul(context, &small, 0, &gflops, &err));
     refuses = 0;
     ck_assert_double_eq(gflops, 7);
     ck_assert_uint_eq(live_blocks, before);

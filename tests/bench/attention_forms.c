@@ -57,10 +57,12 @@ static bench start(size_t tokens)
         draw(*sides[i], tokens * D, (uint32_t)i);
     }
     b.scores = floats(b.queries * tokens);
-    b.keys_t = floats(sv_tile_kernels_for(b.kernels->isa)->packed_bytes(SV_NUMBER_REAL, D, tokens) /
-                      sizeof(float));
-    b.values = floats(sv_tile_kernels_for(b.kernels->isa)->packed_bytes(SV_NUMBER_REAL, tokens, D) /
-                      sizeof(float));
+    b.keys_t =
+        floats(sv_tile_kernels_for(b.kernels->isa)->packed_b_bytes(SV_NUMBER_REAL, D, tokens) /
+               sizeof(float));
+    b.values =
+        floats(sv_tile_kernels_for(b.kernels->isa)->packed_b_bytes(SV_NUMBER_REAL, tokens, D) /
+               sizeof(float));
     b.part = floats(b.queries * D);
     b.most = floats(b.queries);
     b.sum = floats(b.queries);

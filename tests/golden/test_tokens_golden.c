@@ -30,11 +30,11 @@ static float *tokens_of(const svit_session *session, const float *input, size_t 
     float *x = NULL;
     for (size_t i = 0; i < session->layers.infer_count; i++) {
         const sv_layer *layer = session->layers.infer[i];
-        if (strcmp(layer->class->name, "position embedding") == 0)
+        if (strcmp(layer->ops->name, "position embedding") == 0)
             break;
-        *elements = n * sv_map_tokens(layer->out) * layer->out.channels;
+        *elements = n * sv_shape_tokens(layer->out) * layer->out.channels;
         float *y = malloc(*elements * sizeof *y);
-        layer->class->forward(layer, &run, NULL, y, x ? x : input);
+        layer->ops->forward(layer, &run, NULL, y, x ? x : input);
         free(x);
         x = y;
     }

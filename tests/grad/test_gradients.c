@@ -128,7 +128,7 @@ static bed open_bed(const char *json, const char *gemm)
     session.seed = 11;
     ck_assert_msg(svit_session_create(&b.session, b.model, &session, &err) == SVIT_OK, "%s",
                   err.message);
-    size_t pixels = BATCH * sv_map_tokens(b.session->input) * b.session->input.channels;
+    size_t pixels = BATCH * sv_shape_tokens(b.session->input) * b.session->input.channels;
     b.logit_count = BATCH * b.session->classes;
     b.input = malloc(pixels * sizeof(double));
     b.projection = malloc(b.logit_count * sizeof(double));

@@ -287,10 +287,10 @@ START_TEST(test_procedural_samples_depend_on_seed_split_and_index_alone)
 {
     svit_context *context = context_open();
     svit_dataset *sets[4];
-    WORKS(svit_dataset_procedural(&sets[0], context, 1, SVIT_SPLIT_TRAIN, 100, err));
-    WORKS(svit_dataset_procedural(&sets[1], context, 1, SVIT_SPLIT_TRAIN, 7000000, err));
-    WORKS(svit_dataset_procedural(&sets[2], context, 1, SVIT_SPLIT_TEST, 100, err));
-    WORKS(svit_dataset_procedural(&sets[3], context, 2, SVIT_SPLIT_TRAIN, 100, err));
+    WORKS(svit_dataset_synthetic(&sets[0], context, 1, SVIT_SPLIT_TRAIN, 100, err));
+    WORKS(svit_dataset_synthetic(&sets[1], context, 1, SVIT_SPLIT_TRAIN, 7000000, err));
+    WORKS(svit_dataset_synthetic(&sets[2], context, 1, SVIT_SPLIT_TEST, 100, err));
+    WORKS(svit_dataset_synthetic(&sets[3], context, 2, SVIT_SPLIT_TRAIN, 100, err));
     ck_assert_uint_eq(svit_dataset_classes(sets[0]), 10);
     ck_assert_str_eq(svit_dataset_class_name(sets[0], 0), "disc");
     ck_assert_str_eq(svit_dataset_class_name(sets[0], 9), "dots");
@@ -331,7 +331,7 @@ START_TEST(test_procedural_stripes_lie_and_stand)
 {
     svit_context *context = context_open();
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_procedural(&dataset, context, 3, SVIT_SPLIT_TRAIN, 2000, err));
+    WORKS(svit_dataset_synthetic(&dataset, context, 3, SVIT_SPLIT_TRAIN, 2000, err));
     int right = 0;
     for (size_t i = 0; i < 200; i++) {
         uint8_t rgb[CIFAR_IMAGE];
@@ -398,10 +398,10 @@ START_TEST(test_wrong_arguments_of_datasets_are_named)
           "sample");
     FAILS(svit_dataset_callback(&set, context, give_sample, 0, 1, 1, 1, NULL, err), SVIT_E_ARGUMENT,
           "count is 0");
-    FAILS(svit_dataset_procedural(NULL, context, 0, 0, 1, err), SVIT_E_ARGUMENT, "out");
-    FAILS(svit_dataset_procedural(&set, NULL, 0, 0, 1, err), SVIT_E_ARGUMENT, "context");
-    FAILS(svit_dataset_procedural(&set, context, 0, 3, 1, err), SVIT_E_ARGUMENT, "split is 3");
-    FAILS(svit_dataset_procedural(&set, context, 0, 0, 0, err), SVIT_E_ARGUMENT, "count is 0");
+    FAILS(svit_dataset_synthetic(NULL, context, 0, 0, 1, err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_dataset_synthetic(&set, NULL, 0, 0, 1, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_dataset_synthetic(&set, context, 0, 3, 1, err), SVIT_E_ARGUMENT, "split is 3");
+    FAILS(svit_dataset_synthetic(&set, context, 0, 0, 0, err), SVIT_E_ARGUMENT, "count is 0");
     ck_assert_ptr_null(set);
     WORKS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, 1, 2, err));
     const size_t indices[] = {0, 2};

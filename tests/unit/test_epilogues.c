@@ -12,7 +12,7 @@ enum {
 
 /* All that an epilogue may read and write. */
 typedef struct operands {
-    matrix x, u;     /* a shortcut and GELU's input, [ROWS, COLUMNS] */
+    matrix x, u;     /* a residual and GELU's input, [ROWS, COLUMNS] */
     uint32_t *words; /* [.., COLUMNS] */
     real path[IMAGES];
     real *c, *extra; /* the product, what is kept or a, of the epilogue */
@@ -69,32 +69,33 @@ static sv_epilogue epilogue_of(const operands *o, form which)
     switch (which) {
     case UP:
         return (sv_epilogue){
-            .dropped = dropped, .first_token = TOKEN, .gelu = true, .kept = o->extra};
+            .dropped = dropped, .first_token = TOKEN, .gelu = true, .save_pre_gelu = o->extra};
     case UP_INFERRING:
         return (sv_epilogue){.gelu = true};
     case DOWN:
         return (sv_epilogue){.dropped = dropped,
                              .first_token = TOKEN,
-                             .shortcut = o->x.x,
-                             .path = o->path,
+                             .residual = o->x.x,
+                             .drop_path_scale = o->path,
                              .image_tokens = IMAGE_TOKENS};
     case DOWN_GELU:
         return (sv_epilogue){.dropped = dropped,
                              .first_token = TOKEN,
                              .gelu = true,
-                             .kept = o->extra,
-                             .shortcut = o->x.x,
-                             .path = o->path,
+                             .save_pre_gelu = o->extra,
+                             .residual = o->x.x,
+                             .drop_path_scale = o->path,
                              .image_tokens = IMAGE_TOKENS};
     case DOWN_INFERRING:
-        return (sv_epilogue){.shortcut = o->x.x};
+        return (sv_epilogue){.residual = o->x.x};
     case PROJECTION:
         return (sv_epilogue){.first_token = TOKEN,
-                             .shortcut = o->x.x,
-                             .path = o->path,
+                             .residual = o->x.x,
+                             .drop_path_scale = o->path,
                              .image_tokens = IMAGE_TOKENS};
     default:
-        return (sv_epilogue){.dropped = dropped, .first_token = TOKEN, .u = o->u.x, .a = o->extra};
+        return (sv_epilogue){
+            .dropped = dropped, .first_token = TOKEN, .pre_gelu = o->u.x, .hidden = o->extra};
     }
 }
 
@@ -119,12 +120,12 @@ static void finish_by_hand(const sv_kernels *k, operands *o, form which)
 }
 
 /* Two products of one right-hand side, of `m` rows and in two parts of its columns. */
-static void multiply(const subject *of, const sv_kernels *k, const sv_output *c, const sv_left *a,
-                     const sv_operand *b, size_t m)
+static void multiply(const subject *of, const sv_kernels *k, const sv_gemm_c *c, const sv_gemm_a *a,
+                     const sv_gemm_b *b, size_t m)
 {
-    const size_t cut = b->group ? b->group : 2 * SV_GEMM_COLUMNS;
-    of->gemm->multiply(k, c, a, b, m, 0, cut);
-    of->gemm->multiply(k, c, a, b, m, cut, b->n - cut);
+    const size_t cut = b->split ? b->split : 2 * SV_GEMM_SPLIT_COLUMNS;
+    of->gemm->matmul(k, c, a, b, m, 0, cut);
+    of->gemm->matmul(k, c, a, b, m, cut, b->n - cut);
 }
 
 static void check_forms(const subject *of, const sv_kernels *k, size_t m, size_t depth,
@@ -132,13 +133,13 @@ static void check_forms(const subject *of, const sv_kernels *k, size_t m, size_t
 {
     operands o = make_operands();
     matrix a = make(ROWS, depth, false, 1), b = make(depth, COLUMNS, true, 2);
-    sv_operand right = {b.x,  depth, COLUMNS, b.row, b.column, packed_memory(of, k, depth, COLUMNS),
-                        group};
-    sv_left left = {a.x, a.row, 1, NULL};
-    of->gemm->pack(k, &right);
+    sv_gemm_b right = {b.x,  depth, COLUMNS, b.row, b.column, packed_memory(of, k, depth, COLUMNS),
+                       group};
+    sv_gemm_a left = {a.x, a.row, 1, NULL};
+    of->gemm->pack_b(k, &right);
     for (form which = 0; which < FORMS; which++) {
         const sv_epilogue epilogue = epilogue_of(&o, which);
-        const sv_output plain = {o.wanted, COLUMNS, 0, o.x.x, NULL},
+        const sv_gemm_c plain = {o.wanted, COLUMNS, 0, o.x.x, NULL},
                         finished = {o.c, COLUMNS, 0, o.x.x, &epilogue};
         const size_t bytes = m * COLUMNS * sizeof(real);
         memset(o.c, 0, ROWS * COLUMNS * sizeof(real));

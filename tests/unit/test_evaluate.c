@@ -10,7 +10,7 @@ static void setup(void)
 {
     context = fit_context(2);
     model = fit_model(context, 10, 1);
-    WORKS(svit_dataset_procedural(&drawn, context, 1, SVIT_SPLIT_TEST, 20, err));
+    WORKS(svit_dataset_synthetic(&drawn, context, 1, SVIT_SPLIT_TEST, 20, err));
     WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
     pipeline.resize_height = pipeline.resize_width = 8;
     pipeline.output_height = pipeline.output_width = 8;

@@ -67,7 +67,7 @@ START_TEST(test_names_and_64_samples_of_many_count)
 {
     enum { COUNT = 1000, BYTES = 32 * 32 * 3 };
     svit_dataset *drawn = NULL;
-    WORKS(svit_dataset_procedural(&drawn, context, 1, SVIT_SPLIT_TRAIN, COUNT, err));
+    WORKS(svit_dataset_synthetic(&drawn, context, 1, SVIT_SPLIT_TRAIN, COUNT, err));
     uint8_t *copy = malloc(COUNT * BYTES);
     int32_t of[COUNT];
     for (size_t i = 0; i < COUNT; i++)

@@ -30,8 +30,8 @@ typedef struct bed {
     const sv_kernels *k;
     const shape *shape;
     size_t rows;
-    matrix a, b, bias, moments, fill, shortcut;
-    sv_operand right;
+    matrix a, b, bias, moments, fill, residual;
+    sv_gemm_b right;
     real *c, *other;
 } bed;
 
@@ -55,10 +55,10 @@ static bed open_bed(const subject *of, const sv_kernels *k, const shape *form)
     b.bias = make(1, n, false, 3);
     b.moments = make(2, b.rows, false, 4);
     b.fill = make(1, 2 * SV_GAPS_GROUPS * n, false, 5);
-    b.shortcut = make(b.rows, n - MARGIN, false, 6);
-    b.right = (sv_operand){
+    b.residual = make(b.rows, n - MARGIN, false, 6);
+    b.right = (sv_gemm_b){
         b.b.x, form->depth, n, b.b.row, b.b.column, packed_memory(of, k, form->depth, n), 0};
-    of->gemm->pack(k, &b.right);
+    of->gemm->pack_b(k, &b.right);
     b.c = malloc(b.rows * n * sizeof(real));
     b.other = malloc(b.rows * n * sizeof(real));
     return b;
@@ -71,7 +71,7 @@ static void close_bed(bed *b)
     free(b->bias.x);
     free(b->moments.x);
     free(b->fill.x);
-    free(b->shortcut.x);
+    free(b->residual.x);
     free(b->right.packed);
     free(b->c);
     free(b->other);
@@ -93,10 +93,10 @@ static void multiply_filled(const bed *b, real *c, size_t first, size_t rows)
     const sv_zeros zeros = {b->shape->gaps, mean, rstd, fill, b->shape->columns};
     const sv_epilogue epilogue = {
         .first_token = FIRST_TOKEN + first, .gelu = true, .zeros = &zeros};
-    const sv_left left = {b->a.x + first * b->a.row, b->a.row, 1, NULL};
+    const sv_gemm_a left = {b->a.x + first * b->a.row, b->a.row, 1, NULL};
     const size_t n = b->shape->columns;
-    const sv_output out = {c + first * n, n, 0, b->bias.x, &epilogue};
-    b->of->gemm->multiply(b->k, &out, &left, &b->right, rows, 0, n);
+    const sv_gemm_c out = {c + first * n, n, 0, b->bias.x, &epilogue};
+    b->of->gemm->matmul(b->k, &out, &left, &b->right, rows, 0, n);
 }
 
 /* Whether a backend leaves out what it knows to be zeros or unread. */
@@ -182,9 +182,9 @@ START_TEST(test_zeros_are_filled)
         const sv_zeros zeros = {SHAPES[s].gaps, b.moments.x, b.moments.x + b.moments.row, b.fill.x,
                                 n};
         const sv_epilogue epilogue = {.first_token = FIRST_TOKEN, .zeros = &zeros};
-        const sv_left left = {b.a.x, b.a.row, 1, NULL};
-        const sv_output out = {b.c, n, 0, b.bias.x, &epilogue};
-        of->gemm->multiply(k, &out, &left, &b.right, b.rows, 0, n);
+        const sv_gemm_a left = {b.a.x, b.a.row, 1, NULL};
+        const sv_gemm_c out = {b.c, n, 0, b.bias.x, &epilogue};
+        of->gemm->matmul(k, &out, &left, &b.right, b.rows, 0, n);
         for (size_t i = 0; i < b.rows; i++)
             for (size_t j = 0; j < n; j++) {
                 double sizes, want = expected(&b, i, j, &sizes);
@@ -198,7 +198,7 @@ START_TEST(test_zeros_are_filled)
 }
 END_TEST
 
-/* Columns of a product's rows that nobody reads are left as they are, or get the shortcut alone,
+/* Columns of a product's rows that nobody reads are left as they are, or get the residual alone,
  * but for those that share a vector with others and for the first rows, which fetch; all others
  * have the bits of the whole. */
 START_TEST(test_what_nobody_reads_is_left_out)
@@ -207,19 +207,19 @@ START_TEST(test_what_nobody_reads_is_left_out)
     for (size_t s = 0; s < SHAPE_COUNT; s++) {
         bed b = open_bed(of, k, &SHAPES[s]);
         const size_t n = SHAPES[s].columns;
-        const sv_left left = {b.a.x, b.a.row, 1, NULL};
-        sv_epilogue epilogue = {.first_token = FIRST_TOKEN, .shortcut = b.shortcut.x};
-        const sv_output whole = {b.other, n, 0, b.bias.x, &epilogue},
+        const sv_gemm_a left = {b.a.x, b.a.row, 1, NULL};
+        sv_epilogue epilogue = {.first_token = FIRST_TOKEN, .residual = b.residual.x};
+        const sv_gemm_c whole = {b.other, n, 0, b.bias.x, &epilogue},
                         out = {b.c, n, 0, b.bias.x, &epilogue};
-        of->gemm->multiply(k, &whole, &left, &b.right, b.rows, 0, n);
+        of->gemm->matmul(k, &whole, &left, &b.right, b.rows, 0, n);
         epilogue.unread = &SHAPES[s].gaps;
         for (size_t i = 0; i < b.rows * n; i++)
             b.c[i] = LEFT;
-        of->gemm->multiply(k, &out, &left, &b.right, b.rows, 0, n);
+        of->gemm->matmul(k, &out, &left, &b.right, b.rows, 0, n);
         size_t gaps = 0, left_out = 0;
         for (size_t i = 0; i < b.rows * n; i++) {
             bool gap = is_gap(&SHAPES[s], i / n, i % n), same = b.c[i] == b.other[i];
-            bool kept = b.c[i] == LEFT || b.c[i] == LEFT + b.shortcut.x[i];
+            bool kept = b.c[i] == LEFT || b.c[i] == LEFT + b.residual.x[i];
             gaps += gap;
             left_out += gap && !same && kept;
             ck_assert_msg(same || (gap && kept), "shape %zu, element %zu", s, i);

@@ -117,7 +117,7 @@ static bed open_bed(const subject *of, size_t most, int32_t mode)
     session.max_batch = (uint32_t)most;
     session.mode = mode;
     OK(svit_session_create(&b.session, b.model, &session, err));
-    b.pixels = drawn(most * sv_map_elements(b.session->input));
+    b.pixels = drawn(most * sv_shape_elements(b.session->input));
     b.trained = drawn(most * b.session->classes);
     b.inferred = drawn(most * b.session->classes);
     return b;
@@ -171,7 +171,7 @@ START_TEST(test_an_image_alone_is_one_of_many)
     const size_t many = SUBJECTS[_i].most;
     bed b = open_bed(&SUBJECTS[_i], many, SVIT_MODE_TRAIN);
     bed one = open_bed(&SUBJECTS[_i], 1, SVIT_MODE_INFER);
-    const size_t classes = b.session->classes, elements = sv_map_elements(b.session->input);
+    const size_t classes = b.session->classes, elements = sv_shape_elements(b.session->input);
     change_weights(b.model);
     change_weights(one.model);
     for (int32_t mode = SVIT_MODE_INFER; mode <= SVIT_MODE_TRAIN; mode++) {
@@ -195,9 +195,10 @@ START_TEST(test_some_layers_infer_in_one)
     const sv_layer_list *list = &b.session->layers;
     size_t fewer = SUBJECTS[_i].fewer;
     for (size_t i = 0; i < list->count; i++)
-        fewer += (size_t)list->layers[i]->class->training_only;
+        fewer += (size_t)list->layers[i]->ops->training_only;
     ck_assert_uint_eq(list->infer_count + fewer, list->count);
-    ck_assert_uint_eq(sv_map_elements(list->infer[list->infer_count - 1]->out), b.session->classes);
+    ck_assert_uint_eq(sv_shape_elements(list->infer[list->infer_count - 1]->out),
+                      b.session->classes);
     close_bed(&b);
 }
 END_TEST

@@ -27,12 +27,12 @@ static double dot(const float *a, const float *b, size_t count)
     return sum;
 }
 
-static const sv_shift_map SHIFTS[] = {{5, 7, 24, 4, 1, 0}, {5, 7, 24, 4, 2, 0},
-                                      {4, 3, 19, 4, 5, 0}, {1, 1, 16, 4, 1, 0},
-                                      {6, 5, 20, 5, 1, 1}, {3, 4, 13, 1, 3, 1}};
+static const sv_shift_geometry SHIFTS[] = {{5, 7, 24, 4, 1, 0}, {5, 7, 24, 4, 2, 0},
+                                           {4, 3, 19, 4, 5, 0}, {1, 1, 16, 4, 1, 0},
+                                           {6, 5, 20, 5, 1, 1}, {3, 4, 13, 1, 3, 1}};
 
 /* A batch of images, taken in parts that do not end with an image. */
-static void shift_all(const sv_kernels *k, float *y, const float *x, const sv_shift_map *map,
+static void shift_all(const sv_kernels *k, float *y, const float *x, const sv_shift_geometry *map,
                       size_t tokens, int back)
 {
     for (size_t first = 0; first < tokens; first += 8) {
@@ -45,7 +45,7 @@ START_TEST(test_shift_and_its_backward_are_adjoint)
 {
     KERNELS(k);
     for (size_t i = 0; i < sizeof SHIFTS / sizeof *SHIFTS; i++) {
-        const sv_shift_map *map = &SHIFTS[i];
+        const sv_shift_geometry *map = &SHIFTS[i];
         size_t tokens = 3 * map->height * map->width, count = tokens * map->channels;
         float *x = malloc(count * 4), *y = malloc(count * 4), *sx = malloc(count * 4),
               *sy = malloc(count * 4);
@@ -63,7 +63,7 @@ START_TEST(test_shift_and_its_backward_are_adjoint)
 END_TEST
 
 /* What MODELS says of each group, one pixel at a time. */
-static float shifted(const float *x, const sv_shift_map *m, size_t h, size_t w, size_t c)
+static float shifted(const float *x, const sv_shift_geometry *m, size_t h, size_t w, size_t c)
 {
     long p = (long)m->pixels, row = (long)h, column = (long)w;
     size_t group = c / m->group;
@@ -82,7 +82,7 @@ START_TEST(test_shift_moves_each_group_its_way)
 {
     KERNELS(k);
     for (size_t i = 0; i < sizeof SHIFTS / sizeof *SHIFTS; i++) {
-        const sv_shift_map *map = &SHIFTS[i];
+        const sv_shift_geometry *map = &SHIFTS[i];
         size_t tokens = map->height * map->width, count = tokens * map->channels;
         float *x = malloc(count * 4), *y = malloc(count * 4);
         fill(x, count, 3);
@@ -100,16 +100,16 @@ START_TEST(test_shift_moves_each_group_its_way)
 END_TEST
 
 /* SAME with an odd rest, SAME with a rest on both sides, VALID with a rest. */
-static const sv_patch_map PATCHES[] = {{5, 7, 6, 3, 4, 2, 0, 0},
-                                       {33, 10, 3, 9, 3, 4, 1, 1},
-                                       {9, 11, 5, 2, 2, 4, 0, 0},
-                                       {2, 2, 3, 1, 1, 5, 1, 1}};
+static const sv_patch_geometry PATCHES[] = {{5, 7, 6, 3, 4, 2, 0, 0},
+                                            {33, 10, 3, 9, 3, 4, 1, 1},
+                                            {9, 11, 5, 2, 2, 4, 0, 0},
+                                            {2, 2, 3, 1, 1, 5, 1, 1}};
 
 START_TEST(test_patch_gather_and_scatter_are_adjoint)
 {
     KERNELS(k);
     for (size_t i = 0; i < sizeof PATCHES / sizeof *PATCHES; i++) {
-        const sv_patch_map *map = &PATCHES[i];
+        const sv_patch_geometry *map = &PATCHES[i];
         size_t n = 2, pixels = n * map->height * map->width * map->channels;
         size_t tokens = n * map->rows * map->columns;
         size_t rows = tokens * map->size * map->size * map->channels;
@@ -130,7 +130,7 @@ END_TEST
 
 /* Both orders of copies, of pixels of one to five numbers, of images one to four patches wide; in
  * arrays of their very size, a few tokens at a time. */
-static const sv_patch_map SHIFTED[] = {
+static const sv_patch_geometry SHIFTED[] = {
     {8, 2, 1, 4, 1, 2, 0, 0},   {8, 4, 2, 4, 2, 2, 0, 0},    {8, 6, 3, 4, 3, 2, 0, 0},
     {16, 12, 3, 4, 3, 4, 0, 0}, {24, 24, 3, 4, 4, 6, 0, 0},  {16, 16, 4, 4, 4, 4, 0, 0},
     {4, 16, 3, 1, 4, 4, 0, 0},  {24, 18, 17, 4, 3, 6, 0, 0}, {12, 12, 3, 4, 4, 3, 0, 0},
@@ -143,7 +143,7 @@ START_TEST(test_shifted_patches_are_those_of_the_image)
     enum { IMAGES = 2, SOME = 5 };
     for (size_t i = 0; i < sizeof SHIFTED / sizeof *SHIFTED; i++)
         for (int order = 0; order < 2; order++) {
-            const sv_patch_map *map = &SHIFTED[i];
+            const sv_patch_geometry *map = &SHIFTED[i];
             size_t image = map->height * map->width * map->channels;
             size_t tokens = IMAGES * map->rows * map->columns;
             size_t row = 5 * map->size * map->size * map->channels;
@@ -325,8 +325,8 @@ START_TEST(test_softmax_is_made_again)
     for (size_t at = 0; at < sizeof SOFTMAX / sizeof *SOFTMAX; at++) {
         size_t columns = SOFTMAX[at].columns, bytes = QUERIES * columns * sizeof(float);
         sv_attention_rows call = softmax_rows(&SOFTMAX[at], mask);
-        call.most = most;
-        call.share = share;
+        call.row_max = most;
+        call.inv_row_sum = share;
         fill(scores, QUERIES * columns, 12);
         k->attention_softmax(p, call.mask ? kept : p, scores, &call);
         k->attention_softmax_again(p2, call.mask ? kept2 : p2, scores, &call);
@@ -361,9 +361,9 @@ START_TEST(test_sum_of_heads_follows_its_formula)
         for (size_t i = 0; i < ROWS * c; i++) {
             double wanted = sum.bias ? bias[i % c] : 0;
             for (size_t head = 0; head < HEADS; head++)
-                wanted += (sum.share ? (double)share[head * TOKENS + i / c] : 1) *
+                wanted += (sum.inv_row_sum ? (double)share[head * TOKENS + i / c] : 1) *
                           o[(i / c * HEADS + head) * c + i % c];
-            wanted = x[i] + (double)sum.path * wanted;
+            wanted = x[i] + (double)sum.drop_path_scale * wanted;
             ck_assert_double_le(fabs(y[i] - wanted), 2e-6);
         }
     }

@@ -395,7 +395,7 @@ START_TEST(test_a_busy_loader_can_be_sent_elsewhere_and_freed)
     atomic_llong held = 0;
     svit_context *context = context_counting(&held);
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_procedural(&dataset, context, 1, SVIT_SPLIT_TRAIN, 400, err));
+    WORKS(svit_dataset_synthetic(&dataset, context, 1, SVIT_SPLIT_TRAIN, 400, err));
     svit_pipeline_config pipeline;
     ck_assert_int_eq(svit_pipeline_config_init(&pipeline, sizeof pipeline), SVIT_OK);
     svit_loader_config config = config_make(1, 1, 4);

@@ -13,7 +13,7 @@ static double list_work(void)
 {
     double work = 0;
     for (size_t i = 0; i < list.count; i++) {
-        const svit_product *product = &list.products[i].product;
+        const svit_matmul *product = &list.products[i].product;
         work += 2.0 * product->m * product->n * product->k * (double)list.products[i].count;
     }
     return work;

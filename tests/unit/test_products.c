@@ -119,18 +119,18 @@ static void multiply_all_ways(const subject *of, const sv_kernels *k, const size
     matrix a = make(m, depth, left_turned, 1), b = make(depth, n, right_turned, 2);
     matrix before = make(m, n, false, 3), c = make(m, n, false, 3);
     guarded_bias bias = make_bias(n, 9);
-    sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
-    sv_left left = {a.x, a.row, a.column, NULL};
-    sv_output sum = {c.x, c.row, 1, NULL, NULL}, product = {c.x, c.row, 0, NULL, NULL};
-    sv_output biased = {c.x, c.row, 0, bias.x, NULL};
+    sv_gemm_b right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
+    sv_gemm_a left = {a.x, a.row, a.column, NULL};
+    sv_gemm_c sum = {c.x, c.row, 1, NULL, NULL}, product = {c.x, c.row, 0, NULL, NULL};
+    sv_gemm_c biased = {c.x, c.row, 0, bias.x, NULL};
     element *elements = find_elements(&a, &b, shape);
-    of->gemm->pack(k, &right);
-    of->gemm->multiply(k, &sum, &left, &right, m, 0, n);
+    of->gemm->pack_b(k, &right);
+    of->gemm->matmul(k, &sum, &left, &right, m, 0, n);
     check(of, &c, &before, elements, shape);
-    of->gemm->multiply(k, &product, &left, &right, m, 0, n);
+    of->gemm->matmul(k, &product, &left, &right, m, 0, n);
     set_rows(&before, NULL, m, n);
     check(of, &c, &before, elements, shape);
-    of->gemm->multiply(k, &biased, &left, &right, m, 0, n);
+    of->gemm->matmul(k, &biased, &left, &right, m, 0, n);
     set_rows(&before, bias.x, m, n);
     check(of, &c, &before, elements, shape);
     munmap(bias.memory, bias.bytes);
@@ -158,7 +158,7 @@ START_TEST(test_weight_gradients)
     if (of->right == BYTE)
         return; /* bytes are for inference */
     static const size_t shapes[][3] = {
-        {3, 5, 7}, {48, 64, 33}, {20, 400, 200}, {65, 47, 2 * SV_GEMM_TOKENS + 9}};
+        {3, 5, 7}, {48, 64, 33}, {20, 400, 200}, {65, 47, 2 * SV_GEMM_KC + 9}};
     void *scratch = NULL;
     ck_assert_int_eq(posix_memalign(&scratch, 64, SV_GEMM_SCRATCH), 0);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -166,8 +166,8 @@ START_TEST(test_weight_gradients)
         matrix a = make(shape[0], shape[2], true, 4), b = make(shape[2], shape[1], false, 5);
         matrix before = make(shape[0], shape[1], false, 6), c = make(shape[0], shape[1], false, 6);
         element *elements = find_elements(&a, &b, shape);
-        sv_gemm_multiply_transposed(of->gemm, k, c.x, c.row, a.x, a.column, b.x, b.row, shape[0],
-                                    shape[1], shape[2], scratch);
+        sv_gemm_weight_gradient(of->gemm, k, c.x, c.row, a.x, a.column, b.x, b.row, shape[0],
+                                shape[1], shape[2], scratch);
         check(of, &c, &before, elements, shape);
         free(elements);
         free(a.x);
@@ -179,7 +179,7 @@ START_TEST(test_weight_gradients)
 }
 END_TEST
 
-enum { PART_ROWS = 41, PART_COLUMNS = 3 * SV_GEMM_COLUMNS + SV_GEMM_REST + 47 };
+enum { PART_ROWS = 41, PART_COLUMNS = 3 * SV_GEMM_SPLIT_COLUMNS + SV_GEMM_SPLIT_TAIL + 47 };
 
 static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, size_t depth)
 {
@@ -187,22 +187,22 @@ static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, 
     size_t bytes = PART_ROWS * n * sizeof *whole;
     matrix a = make(PART_ROWS, depth, false, 7), b = make(depth, n, false, 8);
     guarded_bias bias = make_bias(n, 10);
-    sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
-    sv_left left = {a.x, a.row, 1, NULL};
-    sv_output all = {whole, n, 0, bias.x, NULL}, some = {parts, n, 0, bias.x, NULL};
-    of->gemm->pack(k, &right);
-    of->gemm->multiply(k, &all, &left, &right, PART_ROWS, 0, n);
-    size_t rest = n % SV_GEMM_COLUMNS ? SV_GEMM_REST : SV_GEMM_COLUMNS;
-    for (size_t cut = SV_GEMM_COLUMNS; cut + rest <= n; cut += SV_GEMM_COLUMNS) {
+    sv_gemm_b right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
+    sv_gemm_a left = {a.x, a.row, 1, NULL};
+    sv_gemm_c all = {whole, n, 0, bias.x, NULL}, some = {parts, n, 0, bias.x, NULL};
+    of->gemm->pack_b(k, &right);
+    of->gemm->matmul(k, &all, &left, &right, PART_ROWS, 0, n);
+    size_t rest = n % SV_GEMM_SPLIT_COLUMNS ? SV_GEMM_SPLIT_TAIL : SV_GEMM_SPLIT_COLUMNS;
+    for (size_t cut = SV_GEMM_SPLIT_COLUMNS; cut + rest <= n; cut += SV_GEMM_SPLIT_COLUMNS) {
         memset(parts, 0, sizeof parts);
-        of->gemm->multiply(k, &some, &left, &right, PART_ROWS, 0, cut);
-        of->gemm->multiply(k, &some, &left, &right, PART_ROWS, cut, n - cut);
+        of->gemm->matmul(k, &some, &left, &right, PART_ROWS, 0, cut);
+        of->gemm->matmul(k, &some, &left, &right, PART_ROWS, cut, n - cut);
         ck_assert_mem_eq(parts, whole, bytes);
     }
     for (size_t row = 0; row < PART_ROWS; row++) {
-        sv_left one = {a.x + row * a.row, a.row, 1, NULL};
-        sv_output alone = {parts + row * n, n, 0, bias.x, NULL};
-        of->gemm->multiply(k, &alone, &one, &right, 1, 0, n);
+        sv_gemm_a one = {a.x + row * a.row, a.row, 1, NULL};
+        sv_gemm_c alone = {parts + row * n, n, 0, bias.x, NULL};
+        of->gemm->matmul(k, &alone, &one, &right, 1, 0, n);
     }
     ck_assert_mem_eq(parts, whole, bytes);
     munmap(bias.memory, bias.bytes);
@@ -212,15 +212,15 @@ static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, 
 }
 
 /* What a backend makes of a left-hand side beforehand; NULL where it takes it as it is. */
-static void *make_left(const sv_gemm *gemm, const sv_left *left, size_t m, size_t depth)
+static void *pack_a(const sv_gemm *gemm, const sv_gemm_a *left, size_t m, size_t depth)
 {
-    if (!gemm->left_bytes)
+    if (!gemm->packed_a_bytes)
         return NULL;
-    size_t bytes = gemm->left_bytes(m, depth);
+    size_t bytes = gemm->packed_a_bytes(m, depth);
     void *made =
         aligned_alloc(SV_ALIGNMENT, (bytes + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT);
     ck_assert_ptr_nonnull(made);
-    gemm->make_left(left, m, depth, made);
+    gemm->pack_a(left, m, depth, made);
     return made;
 }
 
@@ -233,23 +233,23 @@ static void multiply_in_groups(const subject *of, const sv_kernels *k, size_t gr
     const size_t m = GROUPED_ROWS, n = GROUPED_COLUMNS;
     matrix a = make(m, depth, false, 7), b = make(depth, n, true, 8);
     guarded_bias bias = make_bias(n, 10);
-    sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
-    sv_left left = {a.x, a.row, 1, NULL}, once = left;
-    sv_output all = {whole, n, 0, bias.x, NULL}, some = {parts, n, 0, bias.x, NULL};
-    of->gemm->pack(k, &right);
-    of->gemm->multiply(k, &all, &left, &right, m, 0, n);
-    right.group = group;
-    of->gemm->pack(k, &right);
-    once.made = make_left(of->gemm, &left, m, depth);
+    sv_gemm_b right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
+    sv_gemm_a left = {a.x, a.row, 1, NULL}, once = left;
+    sv_gemm_c all = {whole, n, 0, bias.x, NULL}, some = {parts, n, 0, bias.x, NULL};
+    of->gemm->pack_b(k, &right);
+    of->gemm->matmul(k, &all, &left, &right, m, 0, n);
+    right.split = group;
+    of->gemm->pack_b(k, &right);
+    once.packed = pack_a(of->gemm, &left, m, depth);
     for (size_t first = n; first > 0; first -= group)
-        of->gemm->multiply(k, &some, &once, &right, m, first - group, group);
+        of->gemm->matmul(k, &some, &once, &right, m, first - group, group);
     ck_assert_mem_eq(parts, whole, sizeof whole);
     memset(parts, 0, sizeof parts);
-    of->gemm->multiply(k, &some, &left, &right, m, 0, group);
-    of->gemm->multiply(k, &some, &once, &right, m, group, n - group);
+    of->gemm->matmul(k, &some, &left, &right, m, 0, group);
+    of->gemm->matmul(k, &some, &once, &right, m, group, n - group);
     ck_assert_mem_eq(parts, whole, sizeof whole);
     munmap(bias.memory, bias.bytes);
-    free(once.made);
+    free(once.packed);
     free(right.packed);
     free(a.x);
     free(b.x);
@@ -258,18 +258,19 @@ static void multiply_in_groups(const subject *of, const sv_kernels *k, size_t gr
 /* Of the BLAS, which promises no bits. */
 static void multiply_nearly_in_parts(const subject *of, const sv_kernels *k)
 {
-    enum { DEPTH = 70, CUT = 2 * SV_GEMM_COLUMNS };
+    enum { DEPTH = 70, CUT = 2 * SV_GEMM_SPLIT_COLUMNS };
     const size_t shape[] = {PART_ROWS, PART_COLUMNS, DEPTH};
     matrix a = make(PART_ROWS, DEPTH, false, 7), b = make(DEPTH, PART_COLUMNS, true, 8);
     matrix c = make(PART_ROWS, PART_COLUMNS, false, 3);
     matrix before = make(PART_ROWS, PART_COLUMNS, false, 3);
     guarded_bias bias = make_bias(PART_COLUMNS, 10);
-    sv_operand right = {.b = b.x, .k = DEPTH, .n = PART_COLUMNS, .row = b.row, .column = b.column};
-    sv_left left = {a.x, a.row, 1, NULL};
-    sv_output out = {c.x, c.row, 0, bias.x, NULL};
+    sv_gemm_b right = {
+        .b = b.x, .k = DEPTH, .n = PART_COLUMNS, .row_stride = b.row, .column_stride = b.column};
+    sv_gemm_a left = {a.x, a.row, 1, NULL};
+    sv_gemm_c out = {c.x, c.row, 0, bias.x, NULL};
     element *elements = find_elements(&a, &b, shape);
-    of->gemm->multiply(k, &out, &left, &right, PART_ROWS, 0, CUT);
-    of->gemm->multiply(k, &out, &left, &right, PART_ROWS, CUT, PART_COLUMNS - CUT);
+    of->gemm->matmul(k, &out, &left, &right, PART_ROWS, 0, CUT);
+    of->gemm->matmul(k, &out, &left, &right, PART_ROWS, CUT, PART_COLUMNS - CUT);
     set_rows(&before, bias.x, PART_ROWS, PART_COLUMNS);
     check(of, &c, &before, elements, shape);
     munmap(bias.memory, bias.bytes);
@@ -289,10 +290,10 @@ START_TEST(test_parts_of_a_product)
         multiply_nearly_in_parts(of, k);
         return;
     }
-    for (size_t n = SV_GEMM_COLUMNS + SV_GEMM_REST; n <= PART_COLUMNS; n++)
+    for (size_t n = SV_GEMM_SPLIT_COLUMNS + SV_GEMM_SPLIT_TAIL; n <= PART_COLUMNS; n++)
         multiply_in_parts(of, k, n, 20);
     multiply_in_parts(of, k, PART_COLUMNS, 2100);
-    for (size_t group = SV_GEMM_GROUP; group <= GROUPED_COLUMNS / 2; group *= 2) {
+    for (size_t group = SV_GEMM_SPLIT_UNIT; group <= GROUPED_COLUMNS / 2; group *= 2) {
         multiply_in_groups(of, k, group, 20);
         multiply_in_groups(of, k, group, 2100);
     }
@@ -312,11 +313,11 @@ START_TEST(test_numbers_of_parts)
     for (size_t i = 0; i < COUNT; i++)
         for (size_t j = 0; j < COUNT; j++) {
             real c = 0;
-            sv_operand right = {&RIGHT[j], 1, 1, 1, 1, packed_memory(of, k, 1, 1), 0};
-            sv_left left = {&LEFT[i], 1, 1, NULL};
-            sv_output out = {&c, 1, 0, NULL, NULL};
-            of->gemm->pack(k, &right);
-            of->gemm->multiply(k, &out, &left, &right, 1, 0, 1);
+            sv_gemm_b right = {&RIGHT[j], 1, 1, 1, 1, packed_memory(of, k, 1, 1), 0};
+            sv_gemm_a left = {&LEFT[i], 1, 1, NULL};
+            sv_gemm_c out = {&c, 1, 0, NULL, NULL};
+            of->gemm->pack_b(k, &right);
+            of->gemm->matmul(k, &out, &left, &right, 1, 0, 1);
             double wanted = (double)LEFT[i] * RIGHT[j];
             ck_assert_msg(fabs(c - wanted) <= 1.25 * ROUNDING * fabs(wanted) + 6 * FLT_MIN,
                           "%g x %g is %.9g", (double)LEFT[i], (double)RIGHT[j], (double)c);
@@ -328,11 +329,11 @@ END_TEST
 static real one_product(const subject *of, const sv_kernels *k, real a, real b)
 {
     real c = 5;
-    sv_operand right = {&b, 1, 1, 1, 1, packed_memory(of, k, 1, 1), 0};
-    sv_left left = {&a, 1, 1, NULL};
-    sv_output out = {&c, 1, 0, NULL, NULL};
-    of->gemm->pack(k, &right);
-    of->gemm->multiply(k, &out, &left, &right, 1, 0, 1);
+    sv_gemm_b right = {&b, 1, 1, 1, 1, packed_memory(of, k, 1, 1), 0};
+    sv_gemm_a left = {&a, 1, 1, NULL};
+    sv_gemm_c out = {&c, 1, 0, NULL, NULL};
+    of->gemm->pack_b(k, &right);
+    of->gemm->matmul(k, &out, &left, &right, 1, 0, 1);
     free(right.packed);
     return c;
 }
@@ -366,14 +367,13 @@ static void check_same_bits(const subject pair[2], const size_t shape[3], int tu
     matrix c[] = {make(m, n, false, 3), make(m, n, false, 3)};
     for (int i = 0; i < 2 && kernels_of(&pair[1]); i++) {
         const sv_kernels *k = kernels_of(&pair[i]);
-        sv_operand right = {b.x, depth, n, b.row, b.column, packed_memory(&pair[i], k, depth, n),
-                            0};
-        sv_left left = {a.x, a.row, a.column, NULL};
-        sv_output biased = {c[i].x, c[i].row, 0, b.x, NULL},
+        sv_gemm_b right = {b.x, depth, n, b.row, b.column, packed_memory(&pair[i], k, depth, n), 0};
+        sv_gemm_a left = {a.x, a.row, a.column, NULL};
+        sv_gemm_c biased = {c[i].x, c[i].row, 0, b.x, NULL},
                   sum = {c[i].x, c[i].row, 1, NULL, NULL};
-        pair[i].gemm->pack(k, &right);
-        pair[i].gemm->multiply(k, &biased, &left, &right, m, 0, n);
-        pair[i].gemm->multiply(k, &sum, &left, &right, m, 0, n);
+        pair[i].gemm->pack_b(k, &right);
+        pair[i].gemm->matmul(k, &biased, &left, &right, m, 0, n);
+        pair[i].gemm->matmul(k, &sum, &left, &right, m, 0, n);
         free(right.packed);
     }
     ck_assert_mem_eq(c[0].x, c[1].x, c[0].elements * sizeof(float));

@@ -92,7 +92,7 @@ static inline real at(const matrix *of, size_t row, size_t column)
 static inline void *packed_memory(const subject *of, const sv_kernels *k, size_t depth, size_t n)
 {
     void *memory = NULL;
-    size_t bytes = of->gemm->packed_bytes(k, depth, n);
+    size_t bytes = of->gemm->packed_b_bytes(k, depth, n);
     ck_assert_int_eq(posix_memalign(&memory, 64, bytes ? bytes : 64), 0);
     memset(memory, 0x55, bytes);
     return memory;

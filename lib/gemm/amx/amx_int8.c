@@ -33,6 +33,6 @@ static void sums(int32_t *sums, const unit_rows *left, const unit_rows *first,
 SV_INT8_BACKEND(sv_gemm_amx_int8, "amx-int8", sums, begin, end, &sv_gemm_amx);
 
 /* Over few rows the tiles are faster at what is not packed beforehand. */
-const sv_gemm sv_gemm_amx_int8_few = {
+const sv_gemm sv_gemm_amx_int8_small_m = {
     "amx-int8",    sv_gemm_amx_int8_bytes, sv_gemm_amx_int8_pack, sv_gemm_amx_int8_multiply,
     &sv_gemm_tile, int8_left_bytes,        int8_make_lefts,       false};

@@ -19,9 +19,9 @@ enum { COLUMNS_AT_ONCE = 384 };
 /* A product, of which columns first.. are computed. */
 typedef struct bf16_walk {
     const sv_kernels *kernels; /* for its epilogue */
-    const sv_output *c;
-    const sv_left *a;
-    const sv_operand *b;
+    const sv_gemm_c *c;
+    const sv_gemm_a *a;
+    const sv_gemm_b *b;
     size_t m, first, count;
     size_t all, at_once; /* steps of k */
 } bf16_walk;
@@ -30,7 +30,7 @@ typedef struct bf16_walk {
  * i.. and steps s.. of k. */
 typedef struct bf16_job {
     unit_rows *to;
-    const sv_left *a;
+    const sv_gemm_a *a;
     size_t i, rows, s, steps, k;
     size_t before, columns; /* of the product; `before` of its columns are done */
     size_t made;            /* units, of 2 steps, */
@@ -68,13 +68,13 @@ static size_t bf16_packed_bytes(size_t k, size_t n, size_t parts)
 }
 
 /* packed[n / 16, k / 32, parts] */
-SV_INLINE void bf16_pack(const sv_operand *b, const size_t parts)
+SV_INLINE void bf16_pack(const sv_gemm_b *b, const size_t parts)
 {
     unit_rows *to = b->packed;
     for (size_t j = 0; j < b->n; j += UNIT)
         for (size_t p = 0; p < b->k; p += UNIT_DEPTH, to += parts) {
-            unit_source from = {b->b + j * b->column + p * b->row, b->column, b->row, b->n - j,
-                                b->k - p};
+            unit_source from = {b->b + j * b->column_stride + p * b->row_stride, b->column_stride,
+                                b->row_stride, b->n - j, b->k - p};
             bf16_make_rows(to, 1, &from, 0, UNIT, 1, parts);
         }
 }
@@ -93,8 +93,8 @@ SV_INLINE void bf16_make_some(bf16_job *job, size_t rows, const size_t parts)
     if (lower >= job->rows)
         return;
     size_t i = job->i + lower, p = (job->s + q) * UNIT_DEPTH;
-    unit_source from = {job->a->a + i * job->a->row + p * job->a->column, job->a->row,
-                        job->a->column, job->rows - lower, job->k - p};
+    unit_source from = {job->a->a + i * job->a->row_stride + p * job->a->column_stride,
+                        job->a->row_stride, job->a->column_stride, job->rows - lower, job->k - p};
     bf16_make_rows(job->to + 2 * q * parts + (lower > 0), 2, &from, row, rows, 0, parts);
 }
 
@@ -110,7 +110,7 @@ static size_t bf16_left_bytes(size_t m, size_t k, size_t parts)
 }
 
 /* made[m / 32, k / 32, parts, 2] */
-SV_INLINE void bf16_make_left(const sv_left *a, size_t m, size_t k, unit_rows *made,
+SV_INLINE void bf16_make_left(const sv_gemm_a *a, size_t m, size_t k, unit_rows *made,
                               const size_t parts)
 {
     bf16_job job = {.a = a, .k = k, .steps = bf16_steps(k)};
@@ -222,7 +222,7 @@ SV_INLINE void bf16_fetch_some(bf16_ahead *ahead, size_t lines)
 SV_INLINE void bf16_multiply_rows(const bf16_walk *walk, const bf16_job *job, bf16_job *next,
                                   const bf16_job *then, bf16_sums *sums, const size_t parts)
 {
-    const sv_output *c = walk->c;
+    const sv_gemm_c *c = walk->c;
     int accumulate = c->accumulate || job->s > 0;
     bf16_block block = {.ldc = c->ldc,
                         .left = job->to,
@@ -243,15 +243,15 @@ SV_INLINE void bf16_multiply_rows(const bf16_walk *walk, const bf16_job *job, bf
     }
     bf16_make_rest(next, parts);
     if (job->s + job->steps == walk->all)
-        sv_gemm_finish(walk->kernels, c, job->i, job->rows, walk->first + job->before,
-                       job->columns);
+        sv_gemm_apply_epilogue(walk->kernels, c, job->i, job->rows, walk->first + job->before,
+                               job->columns);
 }
 
 /* Where the job's units are, if they were made beforehand; else where they are to be made. */
 SV_INLINE void bf16_place(const bf16_walk *walk, bf16_job *job, unit_rows *place,
                           const size_t parts)
 {
-    unit_rows *made = walk->a->made;
+    unit_rows *made = walk->a->packed;
     job->to = made ? made + (job->i / BLOCK * walk->all + job->s) * 2 * parts : place;
     job->made = made ? 2 * job->steps : 0;
 }
@@ -259,8 +259,8 @@ SV_INLINE void bf16_place(const bf16_walk *walk, bf16_job *job, unit_rows *place
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Units of one part are not made
  * beside sums, and take turns in one place. Every element is summed in the order of k, whatever m,
  * first and count are. */
-SV_INLINE void bf16_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
-                             const sv_operand *b, size_t m, size_t first, size_t count,
+SV_INLINE void bf16_multiply(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
+                             const sv_gemm_b *b, size_t m, size_t first, size_t count,
                              bf16_sums *sums, const size_t parts)
 {
     unit_rows left[2][2 * UNITS_AT_ONCE];
@@ -285,7 +285,7 @@ SV_INLINE void bf16_multiply(const sv_kernels *kernels, const sv_output *c, cons
         (void)kernels;                                                                             \
         return bf16_packed_bytes(k, n, parts);                                                     \
     }                                                                                              \
-    static void symbol##_pack(const sv_kernels *kernels, const sv_operand *operand)                \
+    static void symbol##_pack(const sv_kernels *kernels, const sv_gemm_b *operand)                 \
     {                                                                                              \
         (void)kernels;                                                                             \
         bf16_pack(operand, parts);                                                                 \
@@ -294,12 +294,13 @@ SV_INLINE void bf16_multiply(const sv_kernels *kernels, const sv_output *c, cons
     {                                                                                              \
         return bf16_left_bytes(m, k, parts);                                                       \
     }                                                                                              \
-    static void symbol##_make_left(const sv_left *a, size_t m, size_t k, void *made)               \
+    static void symbol##_make_left(const sv_gemm_a *a, size_t m, size_t k, void *made)             \
     {                                                                                              \
         bf16_make_left(a, m, k, made, parts);                                                      \
     }                                                                                              \
-    static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
-                                  const sv_operand *b, size_t m, size_t first, size_t count)       \
+    static void symbol##_multiply(const sv_kernels *kernels, const sv_gemm_c *c,                   \
+                                  const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,  \
+                                  size_t count)                                                    \
     {                                                                                              \
         begin();                                                                                   \
         bf16_multiply(kernels, c, a, b, m, first, count, sums, parts);                             \

@@ -54,35 +54,35 @@ static void pack_columns(const dot_panel *panel, size_t first, const float *b, s
     }
 }
 
-static void pack_pairs(const dot_panel *panel, const sv_operand *b, size_t first, size_t p)
+static void pack_pairs(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p)
 {
-    const float *from = b->b + first * b->column + p * b->row;
+    const float *from = b->b + first * b->column_stride + p * b->row_stride;
     const size_t k = sv_at_most(b->k - p, CUT_PAIRS * PAIR);
-    if (b->column == 1)
-        pack_rows(panel, from, b->row, k);
+    if (b->column_stride == 1)
+        pack_rows(panel, from, b->row_stride, k);
     else
         for (size_t j = 0; j < panel->lanes; j += LANES)
-            pack_columns(panel, j, from + j * b->column, b->column, k);
+            pack_columns(panel, j, from + j * b->column_stride, b->column_stride, k);
 }
 
 /* As the matrix lies: whole vectors of a row's pairs, or of the rows' numbers of a pair. */
-static dot_left make_pairs(float *lanes, float *factors, const sv_left *a, const dot_part *part,
+static dot_left make_pairs(float *lanes, float *factors, const sv_gemm_a *a, const dot_part *part,
                            size_t k)
 {
-    const float *from = a->a + part->i * a->row + part->p * a->column;
+    const float *from = a->a + part->i * a->row_stride + part->p * a->column_stride;
     const size_t pairs = (part->depth + 1) / PAIR, here = k - part->p;
-    if (a->column == 1) {
+    if (a->column_stride == 1) {
         dot_left left = {lanes, factors, dot_rounded(pairs, LANES), 1, 0};
-        for (size_t r = 0; r < part->rows; r++, lanes += left.row, from += a->row)
+        for (size_t r = 0; r < part->rows; r++, lanes += left.row, from += a->row_stride)
             for (size_t q = 0; q < pairs; q += LANES)
                 _mm512_storeu_si512(lanes + q, load_pairs(from + PAIR * q, here - PAIR * q));
         return left;
     }
     dot_left left = {lanes, factors, 1, dot_rounded(part->rows, LANES), 0};
-    for (size_t q = 0; q < pairs; q++, lanes += left.column, from += PAIR * a->column)
+    for (size_t q = 0; q < pairs; q++, lanes += left.column, from += PAIR * a->column_stride)
         for (size_t r = 0; r < part->rows; r += LANES)
-            _mm512_storeu_si512(lanes + r,
-                                load_lines(from + r, a->column, part->rows - r, here - PAIR * q));
+            _mm512_storeu_si512(
+                lanes + r, load_lines(from + r, a->column_stride, part->rows - r, here - PAIR * q));
     return left;
 }
 

@@ -51,10 +51,10 @@ typedef struct dot_kind {
     size_t header;  /* words */
 
     /* Makes columns first.. and a cut from p on. */
-    void (*pack)(const dot_panel *panel, const sv_operand *b, size_t first, size_t p);
+    void (*pack)(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p);
 
     /* Makes a part of a[.., k] in `lanes` and, where the kind has any, `factors`. */
-    dot_left (*make)(float *lanes, float *factors, const sv_left *a, const dot_part *part,
+    dot_left (*make)(float *lanes, float *factors, const sv_gemm_a *a, const dot_part *part,
                      size_t k);
 
     /* Where a left-hand side's lanes of a row lie side by side, where those of a lane do, and where
@@ -86,9 +86,9 @@ SV_INLINE size_t dot_words(const dot_kind *kind, size_t k)
 
 /* The first cut of the panel that begins with column `first`. Those of a group of columns are cut
  * without regard to the others'. */
-SV_INLINE dot_panel dot_panel_at(const dot_kind *kind, const sv_operand *b, size_t first)
+SV_INLINE dot_panel dot_panel_at(const dot_kind *kind, const sv_gemm_b *b, size_t first)
 {
-    const size_t group = sv_gemm_group(b), left = group - first % group;
+    const size_t group = sv_gemm_split_columns(b), left = group - first % group;
     const size_t vectors = vectors_of(left), lanes = vectors * LANES;
     return (dot_panel){(float *)b->packed + first * dot_words(kind, b->k), vectors,
                        sv_at_most(left, lanes), lanes};
@@ -104,7 +104,7 @@ SV_INLINE size_t dot_packed_bytes(const dot_kind *kind, size_t k, size_t n)
     return dot_rounded(n, LANES) * dot_words(kind, k) * sizeof(float);
 }
 
-SV_INLINE void dot_pack(const dot_kind *kind, const sv_operand *b)
+SV_INLINE void dot_pack(const dot_kind *kind, const sv_gemm_b *b)
 {
     for (size_t j = 0; j < b->n;) {
         dot_panel panel = dot_panel_at(kind, b, j);
@@ -116,8 +116,8 @@ SV_INLINE void dot_pack(const dot_kind *kind, const sv_operand *b)
 
 /* A product, of which columns first.. are computed. */
 typedef struct dot_product {
-    const sv_output *c;
-    const sv_operand *b;
+    const sv_gemm_c *c;
+    const sv_gemm_b *b;
     size_t first, count;
     int few;     /* rows */
     int in_turn; /* panels are fetched before their turn */
@@ -144,9 +144,9 @@ SV_INLINE const float *dot_shortcut(const dot_product *product, const dot_part *
                                     size_t j)
 {
     const sv_epilogue *e = product->c->epilogue;
-    if (!e || !e->shortcut || !is_shortcut(e) || part->p + end < product->b->k)
+    if (!e || !e->residual || !is_shortcut(e) || part->p + end < product->b->k)
         return NULL;
-    return e->shortcut + part->i * product->c->ldc + j;
+    return e->residual + part->i * product->c->ldc + j;
 }
 
 /* The part's rows of a panel, cut by cut, so that what they meet of the panel stays near. */
@@ -154,7 +154,7 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
                                   const dot_left *left, const dot_part *part, size_t j,
                                   dot_panel panel)
 {
-    const sv_output *c = product->c;
+    const sv_gemm_c *c = product->c;
     const size_t cut = kind->cut * kind->numbers;
     multiply_function *multiply = dot_functions(kind, product, left)[panel.vectors];
     panel.words += part->p / cut * (kind->header + kind->cut) * panel.lanes;
@@ -170,7 +170,7 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
                             .panel_row = panel.lanes * sizeof(float),
                             .bias = c->bias ? c->bias + j : NULL,
                             .depth = dot_lanes(kind, sv_at_most(part->depth - q, cut)),
-                            .shortcut = dot_shortcut(product, part, q + cut, j),
+                            .residual = dot_shortcut(product, part, q + cut, j),
                             .in_turn = product->in_turn};
         const tile_strip strip = {.c = c->c + part->i * c->ldc + j,
                                   .ldc = c->ldc,
@@ -221,7 +221,8 @@ SV_INLINE size_t dot_left_bytes(const dot_kind *kind, size_t m, size_t k)
     return sizeof(dot_left) + dot_rounded(m, LANES) * lanes * sizeof(float);
 }
 
-SV_INLINE void dot_make_left(const dot_kind *kind, const sv_left *a, size_t m, size_t k, void *made)
+SV_INLINE void dot_make_left(const dot_kind *kind, const sv_gemm_a *a, size_t m, size_t k,
+                             void *made)
 {
     const dot_part all = {0, m, 0, k};
     dot_left *left = made;
@@ -239,7 +240,7 @@ SV_INLINE dot_left dot_made(const dot_kind *kind, const dot_left *all, const dot
 }
 
 /* What each place has of a part of k that is one cut: all of it or, where neither c's beginning
- * nor a shortcut comes with it, nothing. */
+ * nor a residual comes with it, nothing. */
 SV_INLINE void dot_find_places(const dot_kind *kind, dot_product *product, const dot_part *part)
 {
     tile_gaps *gaps = &product->gaps;
@@ -254,8 +255,8 @@ SV_INLINE void dot_find_places(const dot_kind *kind, dot_product *product, const
 
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Every element is summed in the order
  * of k, whatever m, first and count are. */
-SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, const sv_output *c,
-                            const sv_left *a, const sv_operand *b, size_t m, size_t first,
+SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, const sv_gemm_c *c,
+                            const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,
                             size_t count)
 {
     float lanes[DOT_SPACE + DOT_PAST] __attribute__((aligned(64))), factors[DOT_FACTORS];
@@ -266,7 +267,8 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
                            count,
                            .few = m <= FEW_ROWS,
                            .in_turn = are_fetched_in_turn(m, bytes, sv_cpu_reads_in_streams())};
-    find_gaps(&product.gaps, kind->gapped, c->epilogue, product.few || a->column != 1 ? 0 : m);
+    find_gaps(&product.gaps, kind->gapped, c->epilogue,
+              product.few || a->column_stride != 1 ? 0 : m);
     const size_t depth = product.gaps.period ? kind->cut * kind->numbers
                                              : dot_depth(kind, dot_rows(kind, &product.gaps, m));
     for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
@@ -274,11 +276,11 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
         dot_find_places(kind, &product, &part);
         for (part.i = 0; part.i < m; part.i += part.rows) {
             part.rows = dot_rows(kind, &product.gaps, m - part.i);
-            dot_left left = a->made ? dot_made(kind, a->made, &part)
-                                    : kind->make(lanes, factors, a, &part, b->k);
+            dot_left left = a->packed ? dot_made(kind, a->packed, &part)
+                                      : kind->make(lanes, factors, a, &part, b->k);
             dot_multiply_part(kind, &product, &left, &part);
             if (part.p + part.depth == b->k && !is_shortcut(c->epilogue))
-                sv_gemm_finish(kernels, c, part.i, part.rows, first, count);
+                sv_gemm_apply_epilogue(kernels, c, part.i, part.rows, first, count);
         }
     }
 }
@@ -290,13 +292,14 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
         (void)kernels;                                                                             \
         return dot_packed_bytes(&kind, k, n);                                                      \
     }                                                                                              \
-    static void symbol##_pack(const sv_kernels *kernels, const sv_operand *operand)                \
+    static void symbol##_pack(const sv_kernels *kernels, const sv_gemm_b *operand)                 \
     {                                                                                              \
         (void)kernels;                                                                             \
         dot_pack(&kind, operand);                                                                  \
     }                                                                                              \
-    static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
-                                  const sv_operand *b, size_t m, size_t first, size_t count)       \
+    static void symbol##_multiply(const sv_kernels *kernels, const sv_gemm_c *c,                   \
+                                  const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,  \
+                                  size_t count)                                                    \
     {                                                                                              \
         dot_multiply(&kind, kernels, c, a, b, m, first, count);                                    \
     }

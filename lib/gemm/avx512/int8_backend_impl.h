@@ -53,27 +53,28 @@ static size_t int8_packed_bytes(size_t k, size_t n)
 }
 
 /* packed[k / 1024, n / 16] of panels */
-static void int8_pack(const sv_operand *b)
+static void int8_pack(const sv_gemm_b *b)
 {
     char *to = b->packed;
     for (size_t p = 0; p < b->k; p += CUT)
         for (size_t j = 0; j < b->n; j += UNIT) {
-            unit_source from = {b->b + j * b->column + p * b->row, b->column, b->row, b->n - j,
-                                b->k - p};
+            unit_source from = {b->b + j * b->column_stride + p * b->row_stride, b->column_stride,
+                                b->row_stride, b->n - j, b->k - p};
             int8_panel *panel = (int8_panel *)(void *)to;
             int8_make_columns(panel->units, panel->factors, panel->offsets, &from);
             to += int8_panel_bytes(int8_cut(b->k, p));
         }
 }
 
-static void int8_make_left(int8_left *left, const sv_left *a, size_t i, size_t rows, size_t p,
+static void int8_make_left(int8_left *left, const sv_gemm_a *a, size_t i, size_t rows, size_t p,
                            size_t k)
 {
-    unit_source from = {a->a + i * a->row + p * a->column, a->row, a->column, rows, k - p};
+    unit_source from = {a->a + i * a->row_stride + p * a->column_stride, a->row_stride,
+                        a->column_stride, rows, k - p};
     int8_make(int8_units(left->units, 2), left->factors, &from, 0x80);
     if (rows <= UNIT)
         return;
-    from.x += UNIT * a->row;
+    from.x += UNIT * a->row_stride;
     from.lines -= UNIT;
     int8_make(int8_units(left->units + 1, 2), left->factors + UNIT, &from, 0x80);
 }
@@ -84,7 +85,7 @@ static size_t int8_left_bytes(size_t m, size_t k)
 }
 
 /* made[k / 1024, m / 32] */
-static void int8_make_lefts(const sv_left *a, size_t m, size_t k, void *made)
+static void int8_make_lefts(const sv_gemm_a *a, size_t m, size_t k, void *made)
 {
     int8_left *to = made;
     for (size_t p = 0; p < k; p += CUT)
@@ -94,7 +95,7 @@ static void int8_make_lefts(const sv_left *a, size_t m, size_t k, void *made)
 
 /* c[rows, j..] = bias + or += (sums - offsets) * the panel's factors * the rows' factors; at most
  * 16 columns */
-SV_INLINE void int8_put(const sv_output *c, size_t j, const int32_t *sums, const int8_panel *panel,
+SV_INLINE void int8_put(const sv_gemm_c *c, size_t j, const int32_t *sums, const int8_panel *panel,
                         const float *factors, size_t rows, size_t columns)
 {
     float *to = c->c + j;
@@ -113,7 +114,7 @@ SV_INLINE void int8_put(const sv_output *c, size_t j, const int32_t *sums, const
 }
 
 /* c[rows, first..end-1] of left and the panels of these columns */
-SV_INLINE void int8_add_rows(const sv_output *c, size_t rows, const int8_left *left,
+SV_INLINE void int8_add_rows(const sv_gemm_c *c, size_t rows, const int8_left *left,
                              const char *panels, size_t depth, size_t first, size_t end,
                              int8_sums *sums)
 {
@@ -131,17 +132,17 @@ SV_INLINE void int8_add_rows(const sv_output *c, size_t rows, const int8_left *l
 
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Every element is summed in the
  * order of k, whatever m, first and count are. */
-SV_INLINE void int8_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
-                             const sv_operand *b, size_t m, size_t first, size_t count,
+SV_INLINE void int8_multiply(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
+                             const sv_gemm_b *b, size_t m, size_t first, size_t count,
                              int8_sums *sums)
 {
     int8_left own;
-    const int8_left *made = a->made;
+    const int8_left *made = a->packed;
     const char *panels = b->packed;
     for (size_t p = 0; p < b->k; p += CUT) {
         size_t depth = int8_cut(b->k, p);
         for (size_t i = 0; i < m; i += BLOCK) {
-            sv_output rows_of_c = {c->c + i * c->ldc, c->ldc, c->accumulate || p > 0, c->bias,
+            sv_gemm_c rows_of_c = {c->c + i * c->ldc, c->ldc, c->accumulate || p > 0, c->bias,
                                    NULL};
             size_t rows = m - i < BLOCK ? m - i : BLOCK;
             if (!made)
@@ -149,7 +150,7 @@ SV_INLINE void int8_multiply(const sv_kernels *kernels, const sv_output *c, cons
             int8_add_rows(&rows_of_c, rows, made ? made++ : &own, panels, depth, first,
                           first + count, sums);
             if (p + depth == b->k)
-                sv_gemm_finish(kernels, c, i, rows, first, count);
+                sv_gemm_apply_epilogue(kernels, c, i, rows, first, count);
         }
         panels += int8_panels(b->n) * int8_panel_bytes(depth);
     }
@@ -162,13 +163,14 @@ SV_INLINE void int8_multiply(const sv_kernels *kernels, const sv_output *c, cons
         (void)kernels;                                                                             \
         return int8_packed_bytes(k, n);                                                            \
     }                                                                                              \
-    static void symbol##_pack(const sv_kernels *kernels, const sv_operand *operand)                \
+    static void symbol##_pack(const sv_kernels *kernels, const sv_gemm_b *operand)                 \
     {                                                                                              \
         (void)kernels;                                                                             \
         int8_pack(operand);                                                                        \
     }                                                                                              \
-    static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
-                                  const sv_operand *b, size_t m, size_t first, size_t count)       \
+    static void symbol##_multiply(const sv_kernels *kernels, const sv_gemm_c *c,                   \
+                                  const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,  \
+                                  size_t count)                                                    \
     {                                                                                              \
         begin();                                                                                   \
         int8_multiply(kernels, c, a, b, m, first, count, sums);                                    \

@@ -22,7 +22,7 @@ static void put_columns(const dot_panel *panel, size_t first, const unit_rows *u
             _mm512_storeu_si512(to + (2 + s * UNIT + q) * panel->lanes, units[s].rows[q]);
 }
 
-static void pack_quads(const dot_panel *panel, const sv_operand *b, size_t first, size_t p)
+static void pack_quads(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p)
 {
     unit_rows units[CUT_UNITS];
     float factors[UNIT];
@@ -30,23 +30,23 @@ static void pack_quads(const dot_panel *panel, const sv_operand *b, size_t first
     size_t depth = sv_at_most(b->k - p, CUT), count = (depth + UNIT_BYTES - 1) / UNIT_BYTES;
     for (size_t j = 0; j < panel->lanes; j += UNIT) {
         size_t width = j < panel->width ? panel->width - j : 0;
-        unit_source from = {b->b + (first + j) * b->column + p * b->row, b->column, b->row, width,
-                            depth};
+        unit_source from = {b->b + (first + j) * b->column_stride + p * b->row_stride,
+                            b->column_stride, b->row_stride, width, depth};
         int8_make_columns(units, factors, offsets, &from);
         put_columns(panel, j, units, count, factors, offsets);
     }
 }
 
 /* The bytes of a row side by side, whole units of k. */
-static dot_left make_quads(float *lanes, float *factors, const sv_left *a, const dot_part *part,
+static dot_left make_quads(float *lanes, float *factors, const sv_gemm_a *a, const dot_part *part,
                            size_t k)
 {
     dot_left left = {lanes, factors, dot_rounded(part->depth, UNIT_BYTES) / QUAD, 1, part->rows};
     for (size_t p = 0; p < part->depth; p += CUT, factors += part->rows)
         for (size_t i = 0; i < part->rows; i += UNIT) {
             size_t at = part->p + p, count = sv_at_most(part->rows - i, UNIT);
-            unit_source from = {a->a + (part->i + i) * a->row + at * a->column, a->row, a->column,
-                                count, k - at};
+            unit_source from = {a->a + (part->i + i) * a->row_stride + at * a->column_stride,
+                                a->row_stride, a->column_stride, count, k - at};
             int8_place place = {(char *)(lanes + i * left.row) + p, left.row * QUAD, UNIT_BYTES};
             float made[UNIT];
             int8_make(place, made, &from, 0x80);
@@ -67,16 +67,16 @@ static const dot_kind QUADS = {.numbers = QUAD,
 
 SV_DOT_BACKEND_FUNCTIONS(vnni_int8, QUADS)
 
-static size_t left_bytes(size_t m, size_t k)
+static size_t packed_a_bytes(size_t m, size_t k)
 {
     return dot_left_bytes(&QUADS, m, k);
 }
 
-static void make_left(const sv_left *a, size_t m, size_t k, void *made)
+static void pack_a(const sv_gemm_a *a, size_t m, size_t k, void *made)
 {
     dot_make_left(&QUADS, a, m, k, made);
 }
 
 const sv_gemm sv_gemm_vnni_int8 = {
     "vnni-int8",   vnni_int8_bytes, vnni_int8_pack, vnni_int8_multiply,
-    &sv_gemm_tile, left_bytes,      make_left,      false};
+    &sv_gemm_tile, packed_a_bytes,  pack_a,         false};

@@ -4,8 +4,8 @@
  * A unit is 16 rows of 64 bytes. Of a left-hand side it has 16 rows of the matrix, of a right-hand
  * side 16 columns of it; as many numbers of k in a row's lanes as 64 bytes hold. A left-hand side
  * has a matrix row in a unit's row, a right-hand side a matrix column in a unit's column. */
-#ifndef SV_UNIT_H
-#define SV_UNIT_H
+#ifndef SV_AVX512_UNIT_H
+#define SV_AVX512_UNIT_H
 
 #include "kernels/transpose.h"
 

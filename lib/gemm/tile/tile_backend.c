@@ -22,19 +22,19 @@ const sv_tile_kernels *sv_tile_kernels_for(sv_isa isa)
 }
 
 /* Where the panels of the group from column `first` on lie. */
-static char *group_panels(sv_number_type type, const sv_kernels *kernels, const sv_operand *b,
+static char *group_panels(sv_number_type type, const sv_kernels *kernels, const sv_gemm_b *b,
                           size_t first)
 {
-    return (char *)b->packed + sv_tile_kernels_for(kernels->isa)->packed_bytes(type, b->k, first);
+    return (char *)b->packed + sv_tile_kernels_for(kernels->isa)->packed_b_bytes(type, b->k, first);
 }
 
-static void pack_as(sv_number_type type, const sv_kernels *kernels, const sv_operand *b)
+static void pack_as(sv_number_type type, const sv_kernels *kernels, const sv_gemm_b *b)
 {
-    size_t group = sv_gemm_group(b);
+    size_t group = sv_gemm_split_columns(b);
     for (size_t j = 0; j < b->n; j += group)
         sv_tile_kernels_for(kernels->isa)
-            ->pack(group_panels(type, kernels, b, j), type, b->b + j * b->column, b->row, b->column,
-                   b->k, group);
+            ->pack(group_panels(type, kernels, b, j), type, b->b + j * b->column_stride,
+                   b->row_stride, b->column_stride, b->k, group);
 }
 
 /* The epilogue of columns from number `first` on. */
@@ -42,17 +42,18 @@ static sv_epilogue epilogue_from(const sv_epilogue *all, size_t first)
 {
     sv_epilogue moved = *all;
     moved.dropped.mask = all->dropped.mask ? all->dropped.mask + first : NULL;
-    moved.kept = all->kept ? all->kept + first : NULL;
-    moved.shortcut = all->shortcut ? all->shortcut + first : NULL;
-    moved.u = all->u ? all->u + first : NULL;
-    moved.a = all->a ? all->a + first : NULL;
+    moved.save_pre_gelu = all->save_pre_gelu ? all->save_pre_gelu + first : NULL;
+    moved.residual = all->residual ? all->residual + first : NULL;
+    moved.pre_gelu = all->pre_gelu ? all->pre_gelu + first : NULL;
+    moved.hidden = all->hidden ? all->hidden + first : NULL;
     return moved;
 }
 
-static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv_output *c,
-                        const sv_left *a, const sv_operand *b, size_t m, size_t first, size_t count)
+static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv_gemm_c *c,
+                        const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,
+                        size_t count)
 {
-    size_t group = sv_gemm_group(b);
+    size_t group = sv_gemm_split_columns(b);
     for (size_t end = first + count, here; first < end; first += here) {
         size_t past = first % group, start = first - past;
         here = sv_at_most(end - first, group - past);
@@ -64,8 +65,8 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
                                    c->accumulate,
                                    c->bias ? c->bias + start : NULL,
                                    a->a,
-                                   a->row,
-                                   a->column,
+                                   a->row_stride,
+                                   a->column_stride,
                                    group_panels(type, kernels, b, start),
                                    b->k,
                                    c->epilogue ? &epilogue : NULL,
@@ -77,14 +78,15 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
 #define TILE_BACKEND(symbol, text, type, fills)                                                    \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
-        return sv_tile_kernels_for(kernels->isa)->packed_bytes(type, k, n);                        \
+        return sv_tile_kernels_for(kernels->isa)->packed_b_bytes(type, k, n);                      \
     }                                                                                              \
-    static void symbol##_pack(const sv_kernels *kernels, const sv_operand *b)                      \
+    static void symbol##_pack(const sv_kernels *kernels, const sv_gemm_b *b)                       \
     {                                                                                              \
         pack_as(type, kernels, b);                                                                 \
     }                                                                                              \
-    static void symbol##_multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a, \
-                                  const sv_operand *b, size_t m, size_t first, size_t count)       \
+    static void symbol##_multiply(const sv_kernels *kernels, const sv_gemm_c *c,                   \
+                                  const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,  \
+                                  size_t count)                                                    \
     {                                                                                              \
         multiply_as(type, kernels, c, a, b, m, first, count);                                      \
     }                                                                                              \

@@ -66,7 +66,7 @@ typedef struct tile_columns {
     int in_turn;     /* are they fetched, as they lie */
 } tile_columns;
 
-/* How c goes through its epilogue: a shortcut that is all of it, or nothing, while the sums are in
+/* How c goes through its epilogue: a residual that is all of it, or nothing, while the sums are in
  * registers; a strip of c by itself, while it is near; or c as a whole, since what is kept for, or
  * from, another pass lies far away, and memory likes whole rows. */
 typedef enum tile_finish { IN_REGISTERS, BY_STRIPS, AS_A_WHOLE } tile_finish;
@@ -75,7 +75,7 @@ static tile_finish finish_of(const sv_epilogue *e)
 {
     if (is_shortcut(e))
         return IN_REGISTERS;
-    return e->kept || e->u ? AS_A_WHOLE : BY_STRIPS;
+    return e->save_pre_gelu || e->pre_gelu ? AS_A_WHOLE : BY_STRIPS;
 }
 
 static void finish_rows(const sv_tile_product *product, size_t row, size_t rows, size_t first,
@@ -156,7 +156,7 @@ static tile_sides sides_of(const tile_call *call, const tile_part *part, const t
     const sv_tile_product *product = call->product;
     const sv_epilogue *e = product->epilogue;
     const size_t lanes = panel->vectors * LANES, row = lanes * number_bytes(call->type);
-    const bool shortcut = e && e->shortcut && call->finish == IN_REGISTERS && part->last;
+    const bool residual = e && e->residual && call->finish == IN_REGISTERS && part->last;
     tile_sides sides = {.a = product->a + part->p * product->column,
                         .row = product->row,
                         .column = product->column,
@@ -165,9 +165,9 @@ static tile_sides sides_of(const tile_call *call, const tile_part *part, const t
                         .factors = (const real *)(const void *)panel->numbers,
                         .bias = product->bias ? product->bias + panel->first : NULL,
                         .depth = part->depth,
-                        .shortcut = shortcut ? e->shortcut + panel->first : NULL,
+                        .residual = residual ? e->residual + panel->first : NULL,
                         .step = 1,
-                        .far = e && e->far && part->p == 0,
+                        .far = e && e->not_in_cache && part->p == 0,
                         .in_turn = call->columns->in_turn};
     sides.next = sides.panel + part->depth * row;
     if (call->columns->fetch == FETCH_PANEL && product->streams)

@@ -35,7 +35,7 @@ typedef struct sv_tile_product {
 
 typedef struct sv_tile_kernels {
     /* Bytes of packed B for a [k, n] matrix. */
-    size_t (*packed_bytes)(sv_number_type type, size_t k, size_t n);
+    size_t (*packed_b_bytes)(sv_number_type type, size_t k, size_t n);
     /* Packs b[k, n], element (p, j) at b[p * row + j * column]. */
     void (*pack)(void *packed, sv_number_type type, const real *b, size_t row, size_t column,
                  size_t k, size_t n);

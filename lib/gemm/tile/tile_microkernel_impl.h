@@ -49,7 +49,7 @@ typedef struct tile_sides {
     size_t first, step;
     const real *bias; /* [width], likewise; NULL: 0 */
     size_t depth;
-    const real *shortcut; /* lies as c does; NULL: none */
+    const real *residual; /* lies as c does; NULL: none */
     int far;              /* c does: it is fetched while the sums are made */
     /* What the first rows of a fetch: */
     const char *next; /* with FETCH_PANEL what is read after these rows of the panel, */
@@ -210,10 +210,10 @@ SV_INLINE vsums first_sums(const tile_sides *sides, const tile_form form, size_t
     return (vsums)v_load_lanes(sides->bias + v * LANES, v_some(width - v * LANES));
 }
 
-/* c[rows, vectors] = before[rows at `row`, vectors] + the sums, and then += shortcut. */
+/* c[rows, vectors] = before[rows at `row`, vectors] + the sums, and then += residual. */
 SV_INLINE void store_rows(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
                           const tile_sides *sides, const tile_form form, size_t width,
-                          const real *before, size_t row, const real *shortcut)
+                          const real *before, size_t row, const real *residual)
 {
     vsome some[WIDEST];
     SV_REGISTERS
@@ -225,14 +225,14 @@ SV_INLINE void store_rows(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
         for (size_t v = 0; v < form.vectors; v++) {
             vreal value = v_load_lanes(before + v * LANES, some[v]);
             value = add_sums(value, sum[r][v], sides, form, r, v);
-            if (shortcut)
-                value += v_load_lanes(shortcut + r * ldc + v * LANES, some[v]);
+            if (residual)
+                value += v_load_lanes(residual + r * ldc + v * LANES, some[v]);
             v_store_lanes(c + v * LANES, value, some[v]);
         }
     }
 }
 
-/* c[rows, width] = bias + or += sum[rows, width], and then += shortcut */
+/* c[rows, width] = bias + or += sum[rows, width], and then += residual */
 SV_INLINE void store_block(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
                            const tile_sides *sides, const tile_form form, size_t width,
                            int accumulate)
@@ -240,8 +240,8 @@ SV_INLINE void store_block(real *c, size_t ldc, vsums sum[MOST_ROWS][WIDEST],
     const real *bias = are_sums(form.type) ? NULL : sides->bias;
     const real *before = accumulate ? c : bias ? bias : ZEROS;
     const size_t row = accumulate ? ldc : 0;
-    if (sides->shortcut)
-        store_rows(c, ldc, sum, sides, form, width, before, row, sides->shortcut);
+    if (sides->residual)
+        store_rows(c, ldc, sum, sides, form, width, before, row, sides->residual);
     else
         store_rows(c, ldc, sum, sides, form, width, before, row, NULL);
 }
@@ -271,7 +271,7 @@ SV_INLINE void add_spans(vsums sum[MOST_ROWS][WIDEST], const tile_sides *sides,
     }
 }
 
-/* c[rows, width] = bias + or += a[rows, depth] panel[depth, width], and then += shortcut */
+/* c[rows, width] = bias + or += a[rows, depth] panel[depth, width], and then += residual */
 SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, const tile_form form,
                               size_t width, int accumulate)
 {
@@ -335,8 +335,8 @@ SV_INLINE void multiply_block(real *c, size_t ldc, const tile_sides *sides, cons
 SV_INLINE void pass_rows(tile_sides *sides, size_t rows, size_t ldc)
 {
     sides->a += rows * sides->row;
-    if (sides->shortcut)
-        sides->shortcut += rows * ldc;
+    if (sides->residual)
+        sides->residual += rows * ldc;
     sides->first += rows * sides->step;
     sides->apart = 0;
     sides->in_turn = 0;

@@ -4,7 +4,7 @@
 extern const sv_tile_kernels SV_ISA(sv_tile_kernels);
 
 const sv_tile_kernels SV_ISA(sv_tile_kernels) = {
-    .packed_bytes = SV_ISA(sv_tile_packed_bytes),
+    .packed_b_bytes = SV_ISA(sv_tile_packed_bytes),
     .pack = SV_ISA(sv_tile_pack),
     .multiply = SV_ISA(sv_tile_multiply),
 };

@@ -27,10 +27,11 @@ typedef struct tile_gaps {
     size_t whole; /* number of a place without gaps, if there is one */
 } tile_gaps;
 
-/* Whether an epilogue is a shortcut or nothing, which is done while the sums are in registers. */
+/* Whether an epilogue is a residual or nothing, which is done while the sums are in registers. */
 static bool is_shortcut(const sv_epilogue *e)
 {
-    return !e || !(e->gelu || e->u || e->kept || e->dropped.mask || e->path);
+    return !e ||
+           !(e->gelu || e->pre_gelu || e->save_pre_gelu || e->dropped.mask || e->drop_path_scale);
 }
 
 /* Rows of a place that are no whole blocks would take longer than the gaps spare. Of c only what
@@ -161,7 +162,7 @@ static void multiply_vectors(const tile_strip *strip, const tile_sides *sides,
     here.factors += first;
     here.offsets = here.offsets ? here.offsets + first : NULL;
     here.bias = here.bias ? here.bias + first : NULL;
-    here.shortcut = here.shortcut ? here.shortcut + first : NULL;
+    here.residual = here.residual ? here.residual + first : NULL;
     multiply[to - from](strip->c + first, strip->ldc, &here, strip->rows, end - first,
                         strip->accumulate);
 }
@@ -191,7 +192,7 @@ static void multiply_place(tile_strip strip, multiply_function *whole, tile_side
 {
     if (strip.begins)
         begin_rows(&strip, sides->bias, gaps, sides->first, gaps->period);
-    if (!place->span_count && strip.accumulate && !sides->shortcut)
+    if (!place->span_count && strip.accumulate && !sides->residual)
         return;
     if (sides->in_turn) {
         const size_t rows = strip.rows < ROWS_OF_3 ? strip.rows : ROWS_OF_3;

@@ -9,7 +9,7 @@ enum { SCORES_AT_ONCE = 32768, MASK_BITS = 32 };
 /* A multiple of 32, so that a block of scores is whole words of its mask. */
 static size_t queries_at_once(size_t tokens)
 {
-    size_t all = sv_tile_count(tokens, MASK_BITS) * MASK_BITS;
+    size_t all = sv_block_count(tokens, MASK_BITS) * MASK_BITS;
     size_t wanted = SCORES_AT_ONCE / tokens / MASK_BITS * MASK_BITS;
     if (wanted < MASK_BITS)
         wanted = MASK_BITS;
@@ -19,7 +19,7 @@ static size_t queries_at_once(size_t tokens)
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n)
 {
     attention_saved saved = {0};
-    size_t tokens = sv_map_tokens(block->base.in), blocks = sv_tile_count(tokens, MASK_BITS);
+    size_t tokens = sv_shape_tokens(block->base.in), blocks = sv_block_count(tokens, MASK_BITS);
     saved.mean = sv_arena_reals(arena, n, tokens);
     saved.rstd = sv_arena_reals(arena, n, tokens);
     if (!block->merged)
@@ -39,31 +39,31 @@ static size_t weight_bytes(const attention_block *block)
     return rows * block->base.in.channels * sizeof(real);
 }
 
-void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
-                         const attention_block *block, size_t groups)
+void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_SHARES], sv_arena *arena,
+                                    const attention_block *block, size_t groups)
 {
     size_t c = block->base.in.channels, row = block->row;
-    list[SHARE_QKV_WEIGHT] = (sv_share){block->qkv.weight, row * c, NULL};
+    list[SHARE_QKV_WEIGHT] = (sv_partial_gradient){block->qkv.weight, row * c, NULL};
     list[SHARE_PROJ_WEIGHT] =
-        (sv_share){block->proj.weight, block->merged ? 0 : c * block->inner, NULL};
-    list[SHARE_QKV_BIAS] = (sv_share){block->qkv.bias, row, NULL};
-    list[SHARE_PROJ_BIAS] = (sv_share){block->proj.bias, c, NULL};
-    list[SHARE_NORM_WEIGHT] = (sv_share){block->norm_weight, c, NULL};
-    list[SHARE_NORM_BIAS] = (sv_share){block->norm_bias, c, NULL};
-    list[SHARE_SCALE] = (sv_share){SV_NO_PARAMETER, block->heads, NULL};
-    sv_shares_take(arena, list, ATTENTION_SHARES, groups);
+        (sv_partial_gradient){block->proj.weight, block->merged ? 0 : c * block->inner, NULL};
+    list[SHARE_QKV_BIAS] = (sv_partial_gradient){block->qkv.bias, row, NULL};
+    list[SHARE_PROJ_BIAS] = (sv_partial_gradient){block->proj.bias, c, NULL};
+    list[SHARE_NORM_WEIGHT] = (sv_partial_gradient){block->norm_weight, c, NULL};
+    list[SHARE_NORM_BIAS] = (sv_partial_gradient){block->norm_bias, c, NULL};
+    list[SHARE_SCALE] = (sv_partial_gradient){SV_NO_PARAMETER, block->heads, NULL};
+    sv_partial_gradients_take(arena, list, ATTENTION_SHARES, groups);
 }
 
-static sv_operand packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
+static sv_gemm_b packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
 {
-    size_t bytes = sv_packed_bytes(run->gemm->activations, run, k, n);
-    return (sv_operand){.packed = sv_arena_take(arena, bytes, 1, 1)};
+    size_t bytes = sv_packed_b_bytes(run->exec.gemm->activations, &run->exec, k, n);
+    return (sv_gemm_b){.packed = sv_arena_take(arena, bytes, 1, 1)};
 }
 
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run)
 {
     attention_work work = {0};
-    size_t tokens = sv_map_tokens(block->base.in), c = block->base.in.channels;
+    size_t tokens = sv_shape_tokens(block->base.in), c = block->base.in.channels;
     size_t w = block->width, queries = queries_at_once(tokens);
     work.xn = sv_arena_reals(arena, tokens, c);
     work.qkv = sv_arena_reals(arena, tokens, block->row);
@@ -71,12 +71,12 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.keys_t = packed(arena, run, w, tokens);
     work.values = packed(arena, run, tokens, w);
     work.heads.o = sv_arena_reals(arena, tokens, block->inner);
-    if (!run->training && block->merged) {
+    if (!run->pass.training && block->merged) {
         work.heads.most = sv_arena_reals(arena, block->heads, tokens);
         work.heads.share = sv_arena_reals(arena, block->heads, tokens);
     }
-    if (!run->training) {
-        work.left = sv_arena_take(arena, sv_left_bytes(run, tokens, c), 1, 1);
+    if (!run->pass.training) {
+        work.left = sv_arena_take(arena, sv_packed_a_bytes(&run->exec, tokens, c), 1, 1);
         return work;
     }
     work.dbranch = sv_arena_reals(arena, tokens, c);
@@ -91,26 +91,26 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.values_t = packed(arena, run, w, tokens);
     work.keys = work.values;
     work.queries = packed(arena, run, queries, w);
-    work.doutputs_bytes = sv_packed_bytes(run->gemm->activations, run, queries, w);
-    work.doutputs.packed = sv_arena_take(arena, block->merged ? sv_tile_count(tokens, queries) : 1,
+    work.doutputs_bytes = sv_packed_b_bytes(run->exec.gemm->activations, &run->exec, queries, w);
+    work.doutputs.packed = sv_arena_take(arena, block->merged ? sv_block_count(tokens, queries) : 1,
                                          work.doutputs_bytes, 1);
     work.weight_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
     return work;
 }
 
-void sv_attention_measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
+void sv_attention_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     const attention_block *block = (const attention_block *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
-    if (run->training) {
-        sv_share shares[ATTENTION_SHARES];
-        sv_attention_saved(&saved, block, run->n);
-        sv_attention_shares(shares, &shared, block,
-                            sv_share_groups_most(run->n, weight_bytes(block)));
+    if (run->pass.training) {
+        sv_partial_gradient shares[ATTENTION_SHARES];
+        sv_attention_saved(&saved, block, run->pass.n);
+        sv_attention_partial_gradients(shares, &shared, block,
+                                       sv_reduction_chunks_max(run->pass.n, weight_bytes(block)));
     }
     sv_attention_work(&worker, block, run);
     if (block->merged)
-        sv_arena_take(&worker, sv_attention_make_bytes(block, run), 1, 1);
+        sv_arena_take(&worker, sv_attention_derive_bytes(block, run), 1, 1);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
@@ -120,12 +120,12 @@ attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void 
     attention_call call = {.block = block, .run = run};
     if (saved) {
         sv_arena arena = {.base = saved};
-        call.saved = sv_attention_saved(&arena, block, run->n);
+        call.saved = sv_attention_saved(&arena, block, run->pass.n);
     }
-    call.tokens = sv_map_tokens(layer->in);
+    call.tokens = sv_shape_tokens(layer->in);
     call.queries = queries_at_once(call.tokens);
-    call.mask_blocks = sv_tile_count(call.tokens, MASK_BITS);
-    call.group_images = sv_share_images(run->n, weight_bytes(block));
+    call.mask_blocks = sv_block_count(call.tokens, MASK_BITS);
+    call.group_images = sv_reduction_chunk_images(run->pass.n, weight_bytes(block));
     return call;
 }
 
@@ -153,7 +153,7 @@ sv_attention_rows sv_attention_rows_of(const attention_call *call, const attenti
                                        size_t image, size_t head, size_t first)
 {
     const attention_block *block = call->block;
-    sv_attention_rows rows = {.rows = sv_tile_here(call->tokens, first, call->queries),
+    sv_attention_rows rows = {.rows = sv_block_length(call->tokens, first, call->queries),
                               .columns = call->tokens,
                               .first_row = first,
                               .scale = scale_of(block, call->run->weights, head),
@@ -161,8 +161,8 @@ sv_attention_rows sv_attention_rows_of(const attention_call *call, const attenti
                               .mask = sv_attention_mask(call, image, head),
                               .keep = block->scale};
     if (heads->most) {
-        rows.most = heads->most + head * call->tokens;
-        rows.share = heads->share + head * call->tokens;
+        rows.row_max = heads->most + head * call->tokens;
+        rows.inv_row_sum = heads->share + head * call->tokens;
     }
     return rows;
 }

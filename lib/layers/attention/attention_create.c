@@ -12,27 +12,28 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     call.out = y;
     call.in = x;
     if (call.saved.path)
-        sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
-    if (!run->training && !run->alone && run->n <= FEW_IMAGES && call.block->qkv.forward.group)
-        sv_attention_few(&call);
+        sv_draw_drop_path_scales(run, layer->number, call.block->drop_path, call.saved.path);
+    if (!run->pass.training && !run->exec.serial && run->pass.n <= FEW_IMAGES &&
+        call.block->qkv.forward.split)
+        sv_attention_small_m(&call);
     else
         sv_attention_images(&call);
 }
 
-static const sv_layer_class ATTENTION_CLASS = {.name = "attention block",
-                                               .keeps_input = 1,
-                                               .made_elements = sv_attention_made_elements,
-                                               .make_weights = sv_attention_make_weights,
-                                               .measure = sv_attention_measure,
-                                               .forward = forward,
-                                               .backward = sv_attention_backward};
+static const sv_layer_ops ATTENTION_CLASS = {.name = "attention block",
+                                             .keeps_input = 1,
+                                             .derived_elements = sv_attention_derived_elements,
+                                             .derive_weights = sv_attention_derive_weights,
+                                             .plan_workspace = sv_attention_plan_workspace,
+                                             .forward = forward,
+                                             .backward = sv_attention_backward};
 
 bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)
 {
-    if (layer->class != &ATTENTION_CLASS)
+    if (layer->ops != &ATTENTION_CLASS)
         return false;
     *heads = ((const attention_block *)layer)->heads;
-    *tokens = sv_map_tokens(layer->in);
+    *tokens = sv_shape_tokens(layer->in);
     return true;
 }
 
@@ -52,19 +53,19 @@ static void find_parameters(attention_block *block, const sv_parameter_table *ta
 static void make_products(attention_block *block)
 {
     size_t c = block->base.in.channels;
-    block->merged = sv_attention_merges(block);
+    block->merged = sv_attention_is_folded(block);
     block->width = block->merged ? c : block->head_dim;
     block->inner = block->heads * block->width;
     block->row = (block->merged ? 2 : 3) * block->inner;
     if (block->merged) {
-        sv_linear_init_made(&block->qkv, &block->base, block->row, c);
+        sv_linear_init_derived(&block->qkv, &block->base, block->row, c);
     } else {
         sv_linear_init(&block->qkv, &block->base, block->row, c, block->weight, block->bias);
         sv_linear_init(&block->proj, &block->base, c, block->inner, block->proj.weight,
                        block->proj.bias);
     }
-    if (block->width % SV_GEMM_GROUP == 0)
-        block->qkv.forward.group = block->width;
+    if (block->width % SV_GEMM_SPLIT_UNIT == 0)
+        block->qkv.forward.split = block->width;
 }
 
 svit_status sv_attention_create(sv_layer **out, svit_context *context,
@@ -74,7 +75,7 @@ svit_status sv_attention_create(sv_layer **out, svit_context *context,
     void *memory;
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(attention_block), &ATTENTION_CLASS, err));
     attention_block *block = memory;
-    block->base.in = block->base.out = options->map;
+    block->base.in = block->base.out = options->shape;
     block->heads = options->heads;
     block->head_dim = options->head_dim;
     block->per_head = options->per_head;

@@ -15,9 +15,10 @@
 
 /* Multiply-adds of a head and token: four products with weights and two with as many keys as
  * tokens, against two and two that are c wide. */
-bool sv_attention_merges(const attention_block *block)
+bool sv_attention_is_folded(const attention_block *block)
 {
-    size_t c = block->base.in.channels, d = block->head_dim, tokens = sv_map_tokens(block->base.in);
+    size_t c = block->base.in.channels, d = block->head_dim,
+           tokens = sv_shape_tokens(block->base.in);
     return !block->identity && c * (c + tokens) < d * (2 * c + tokens);
 }
 
@@ -44,13 +45,13 @@ static head_weights weights_of(const attention_block *block, const sv_run *run, 
                           .inner = inner};
 }
 
-size_t sv_attention_make_bytes(const attention_block *block, const sv_run *run)
+size_t sv_attention_derive_bytes(const attention_block *block, const sv_run *run)
 {
     size_t c = block->base.in.channels, most = block->head_dim > c ? block->head_dim : c;
-    return sv_small_product_bytes(run, most, most);
+    return sv_small_matmul_bytes(&run->exec, most, most);
 }
 
-size_t sv_attention_made_elements(const sv_layer *layer)
+size_t sv_attention_derived_elements(const sv_layer *layer)
 {
     const attention_block *block = (const attention_block *)layer;
     return block->merged ? block->row * (block->base.in.channels + 1) : 0;
@@ -66,27 +67,27 @@ static void make_head(const attention_block *block, const sv_run *run, size_t he
     real *query_bias = bias + head * c, *value_bias = query_bias + inner;
     sv_matrix q = {of.q, c, 1}, k = {of.k, c, 1}, k_t = {of.k, 1, c}, v = {of.v, c, 1};
     sv_matrix p = {of.p, of.inner, 1}, p_t = {of.p, 1, of.inner};
-    sv_add_product(run, &(sv_small_product){queries, c, k_t, q, c, d, c}, scratch);
-    sv_add_product(run, &(sv_small_product){values, c, p, v, c, d, c}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){queries, c, k_t, q, c, d, c}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){values, c, p, v, c, d, c}, scratch);
     if (!of.q_bias)
         return;
     sv_matrix a = {of.q_bias, d, 1}, v_bias = {of.v_bias, d, 1};
-    sv_add_product(run, &(sv_small_product){query_bias, c, a, k, 1, d, c}, scratch);
-    sv_add_product(run, &(sv_small_product){value_bias, c, v_bias, p_t, 1, d, c}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){query_bias, c, a, k, 1, d, c}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){value_bias, c, v_bias, p_t, 1, d, c}, scratch);
 }
 
-void sv_attention_make_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+void sv_attention_derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
 {
     attention_block *block = (attention_block *)layer;
     real *bias = memory + block->row * block->base.in.channels;
-    memset(memory, 0, sv_attention_made_elements(layer) * sizeof(real));
+    memset(memory, 0, sv_attention_derived_elements(layer) * sizeof(real));
     for (size_t head = 0; head < block->heads; head++)
         make_head(block, run, head, memory, bias, scratch);
-    block->qkv.made = memory;
-    block->qkv.made_bias = bias;
-    if (run->packed) {
-        run->packed(run->packed_argument, block->weight);
-        run->packed(run->packed_argument, block->proj.weight);
+    block->qkv.derived = memory;
+    block->qkv.derived_bias = bias;
+    if (run->exec.packed) {
+        run->exec.packed(run->exec.packed_argument, block->weight);
+        run->exec.packed(run->exec.packed_argument, block->proj.weight);
     }
 }
 
@@ -110,10 +111,10 @@ static void add_weights(const gradient_call *call, size_t head, void *scratch)
     real *dp = run->gradients + block->proj.weight + head * d;
     sv_matrix q = {of.q, c, 1}, k = {of.k, c, 1}, v_t = {of.v, 1, c}, p_t = {of.p, 1, of.inner};
     sv_matrix dw_q = {dqueries, c, 1}, dw_q_t = {dqueries, 1, c}, dw_v = {dvalues, c, 1};
-    sv_add_product(run, &(sv_small_product){dq, c, k, dw_q, d, c, c}, scratch);
-    sv_add_product(run, &(sv_small_product){dk, c, q, dw_q_t, d, c, c}, scratch);
-    sv_add_product(run, &(sv_small_product){dv, c, p_t, dw_v, d, c, c}, scratch);
-    sv_add_product(run, &(sv_small_product){dp, of.inner, dw_v, v_t, c, c, d}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){dq, c, k, dw_q, d, c, c}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){dk, c, q, dw_q_t, d, c, c}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){dv, c, p_t, dw_v, d, c, c}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){dp, of.inner, dw_v, v_t, c, c, d}, scratch);
 }
 
 /* Of bias[0] = K^T a:  da += K dbias[0];  dK += a dbias[0]^T.  Of bias[1] = P v:
@@ -132,24 +133,24 @@ static void add_biases(const gradient_call *call, size_t head, void *scratch)
     sv_matrix a = {of.q_bias, 1, 1}, v = {of.v_bias, d, 1};
     sv_matrix da_row = {dquery_bias, c, 1}, dv_row = {dvalue_bias, c, 1},
               dv_column = {dvalue_bias, 1, 1};
-    sv_add_product(run, &(sv_small_product){da, d, da_row, k_t, 1, c, d}, scratch);
-    sv_add_product(run, &(sv_small_product){dk, c, a, da_row, d, 1, c}, scratch);
-    sv_add_product(run, &(sv_small_product){dv, d, dv_row, p, 1, c, d}, scratch);
-    sv_add_product(run, &(sv_small_product){dp, of.inner, dv_column, v, c, 1, d}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){da, d, da_row, k_t, 1, c, d}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){dk, c, a, da_row, d, 1, c}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){dv, d, dv_row, p, 1, c, d}, scratch);
+    sv_add_matmul(&run->exec, &(sv_small_matmul){dp, of.inner, dv_column, v, c, 1, d}, scratch);
 }
 
 static void gradient_task(void *argument, size_t head, uint32_t worker)
 {
     const gradient_call *call = argument;
-    char *scratch = sv_worker_scratch(call->run, worker);
+    char *scratch = sv_worker_scratch(&call->run->exec, worker);
     add_weights(call, head, scratch);
     if (call->block->bias != SV_NO_PARAMETER)
         add_biases(call, head, scratch);
 }
 
-void sv_attention_add_made(const attention_block *block, const sv_run *run, const real *dw,
-                           const real *dbias)
+void sv_attention_add_derived_gradients(const attention_block *block, const sv_run *run,
+                                        const real *dw, const real *dbias)
 {
     gradient_call call = {block, run, dw, dbias};
-    sv_run_tasks(run, gradient_task, &call, block->heads);
+    sv_run_tasks(&run->exec, gradient_task, &call, block->heads);
 }

@@ -14,17 +14,17 @@ void sv_attention_normalise(const attention_call *call, attention_work *work, si
     /* Where nothing is kept, scores come after the statistics, which nobody reads again. */
     real *mean = saved->mean ? saved->mean + token : work->scores;
     real *rstd = saved->rstd ? saved->rstd + token : work->scores + tokens;
-    call->run->context->kernels->layer_norm(work->xn, mean, rstd, call->in + token * c,
-                                            weights + block->norm_weight,
-                                            weights + block->norm_bias, tokens, c, block->eps);
+    call->run->exec.context->kernels->layer_norm(work->xn, mean, rstd, call->in + token * c,
+                                                 weights + block->norm_weight,
+                                                 weights + block->norm_bias, tokens, c, block->eps);
     if (block->merged)
-        sv_operand_pack(call->run, &work->keys_t, work->xn, 1, c, c, tokens);
+        sv_pack_b(&call->run->exec, &work->keys_t, work->xn, 1, c, c, tokens);
 }
 
 /* Whether the caller asks for this layer's attention weights. */
 static int is_shown(const attention_call *call)
 {
-    return call->run->attention && call->run->attention_layer == call->block->base.number;
+    return call->run->pass.attention && call->run->pass.attention_layer == call->block->base.number;
 }
 
 /* Whether the softmax leaves the weights' last factor to the sum over the heads, which is shorter.
@@ -40,21 +40,21 @@ static void attend(const attention_call *call, const attention_work *work,
 {
     const attention_block *block = call->block;
     const sv_run *run = call->run;
-    const sv_kernels *kernels = run->context->kernels;
+    const sv_kernels *kernels = run->exec.context->kernels;
     size_t tokens = call->tokens, w = block->width, row = block->row;
     sv_attention_rows rows = sv_attention_rows_of(call, heads, image, head, first);
     real *p = work->scores;
-    sv_output scores = {p, tokens, 0, NULL, NULL},
+    sv_gemm_c scores = {p, tokens, 0, NULL, NULL},
               output = {heads->o + first * block->inner + head * w, block->inner, 0, NULL, NULL};
-    sv_left queries = {work->qkv + first * row + head * w, row, 1, NULL},
-            kept = {p, tokens, 1, NULL};
-    sv_multiply(run, &scores, &queries, &work->keys_t, rows.rows);
+    sv_gemm_a queries = {work->qkv + first * row + head * w, row, 1, NULL},
+              kept = {p, tokens, 1, NULL};
+    sv_matmul(&run->exec, &scores, &queries, &work->keys_t, rows.rows);
     rows.unscaled = is_unscaled(call);
     kernels->attention_softmax(p, p, p, &rows);
     if (is_shown(call))
-        memcpy(run->attention + ((image * block->heads + head) * tokens + first) * tokens, p,
+        memcpy(run->pass.attention + ((image * block->heads + head) * tokens + first) * tokens, p,
                rows.rows * tokens * sizeof(real));
-    sv_multiply(run, &output, &kept, &work->values, rows.rows);
+    sv_matmul(&run->exec, &output, &kept, &work->values, rows.rows);
 }
 
 void sv_attention_head(const attention_call *call, attention_work *work,
@@ -65,8 +65,8 @@ void sv_attention_head(const attention_call *call, attention_work *work,
     const real *values = work->qkv + row - block->inner + head * w;
     uint32_t *mask = sv_attention_mask(call, image, head);
     if (!block->merged)
-        sv_operand_pack(call->run, &work->keys_t, values - block->inner, 1, row, w, tokens);
-    sv_operand_pack(call->run, &work->values, values, row, 1, tokens, w);
+        sv_pack_b(&call->run->exec, &work->keys_t, values - block->inner, 1, row, w, tokens);
+    sv_pack_b(&call->run->exec, &work->values, values, row, 1, tokens, w);
     if (mask)
         sv_dropout_mask(call->run, block->base.number, 0, block->threshold, mask,
                         (image * block->heads + head) * call->mask_blocks, call->mask_blocks,
@@ -82,13 +82,14 @@ static void sum_heads(const attention_call *call, const attention_heads *heads, 
     size_t first = image * call->tokens + row, c = block->base.in.channels;
     const sv_head_sum sum = {.o = heads->o + row * block->inner,
                              .bias = sv_linear_bias(&block->proj, call->run),
-                             .share = is_unscaled(call) ? heads->share + row : NULL,
-                             .path = call->saved.path ? call->saved.path[image] : 1,
+                             .inv_row_sum = is_unscaled(call) ? heads->share + row : NULL,
+                             .drop_path_scale = call->saved.path ? call->saved.path[image] : 1,
                              .heads = block->heads,
                              .tokens = call->tokens,
                              .rows = rows,
                              .c = c};
-    call->run->context->kernels->attention_sum(call->out + first * c, call->in + first * c, &sum);
+    call->run->exec.context->kernels->attention_sum(call->out + first * c, call->in + first * c,
+                                                    &sum);
 }
 
 void sv_attention_finish(const attention_call *call, const attention_heads *heads, size_t image,
@@ -100,14 +101,15 @@ void sv_attention_finish(const attention_call *call, const attention_heads *head
     const real *o = heads->o + row * block->inner;
     real *y = call->out + first * c;
     const sv_epilogue epilogue = {.first_token = first,
-                                  .shortcut = call->in + first * c,
-                                  .path = call->saved.path,
+                                  .residual = call->in + first * c,
+                                  .drop_path_scale = call->saved.path,
                                   .image_tokens = call->tokens};
     if (block->merged)
         sum_heads(call, heads, image, row, rows);
     else if (block->identity)
-        run->context->kernels->residual(y, epilogue.shortcut, o, SV_NOT_DROPPED, epilogue.path,
-                                        call->tokens, (sv_rows){first, rows, c, c});
+        run->exec.context->kernels->residual(y, epilogue.residual, o, SV_NOT_DROPPED,
+                                             epilogue.drop_path_scale, call->tokens,
+                                             (sv_rows){first, rows, c, c});
     else
         sv_linear_forward(&block->proj, run, y, o, rows, &epilogue);
 }
@@ -118,7 +120,7 @@ static void image_task(void *argument, size_t image, uint32_t worker)
     const attention_block *block = call->block;
     const sv_run *run = call->run;
     size_t tokens = call->tokens;
-    sv_arena arena = {.base = sv_worker_scratch(run, worker)};
+    sv_arena arena = {.base = sv_worker_scratch(&run->exec, worker)};
     attention_work work = sv_attention_work(&arena, block, run);
     attention_heads heads = sv_attention_heads(call, &work, image);
     sv_attention_normalise(call, &work, image);
@@ -134,5 +136,5 @@ static void image_task(void *argument, size_t image, uint32_t worker)
 
 void sv_attention_images(attention_call *call)
 {
-    sv_run_tasks(call->run, image_task, call, call->run->n);
+    sv_run_tasks(&call->run->exec, image_task, call, call->run->pass.n);
 }

@@ -64,9 +64,9 @@ typedef struct attention_work {
     real *dkeys;           /* [T, c]: merged, of the tokens as keys */
     real *doutput, *dqkv;  /* [T, inner], merged: dbranch; [T, row] */
     real *scores, *p, *kept, *dp; /* [queries, T] */
-    sv_operand keys_t, values_t;  /* [w, T] */
-    sv_operand keys, values;      /* [T, w] */
-    sv_operand queries, doutputs; /* [queries, w]; doutputs merged: of every block of queries */
+    sv_gemm_b keys_t, values_t;   /* [w, T] */
+    sv_gemm_b keys, values;       /* [T, w] */
+    sv_gemm_b queries, doutputs;  /* [queries, w]; doutputs merged: of every block of queries */
     size_t doutputs_bytes;        /* of one block's */
     void *left;                   /* what is made of xn, in inference */
     void *weight_scratch;         /* of a weight gradient */
@@ -76,7 +76,7 @@ typedef struct attention_call {
     const attention_block *block;
     const sv_run *run;
     attention_saved saved;
-    sv_share shares[ATTENTION_SHARES];
+    sv_partial_gradient shares[ATTENTION_SHARES];
     real *out;
     const real *in, *x;
     size_t tokens;       /* of an image */
@@ -86,12 +86,12 @@ typedef struct attention_call {
 } attention_call;
 
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n);
-void sv_attention_shares(sv_share list[ATTENTION_SHARES], sv_arena *arena,
-                         const attention_block *block, size_t groups);
+void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_SHARES], sv_arena *arena,
+                                    const attention_block *block, size_t groups);
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run);
 
-/* sv_layer_class.measure. */
-void sv_attention_measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
+/* sv_layer_ops.plan_workspace. */
+void sv_attention_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
 attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved);
 
@@ -120,22 +120,22 @@ void sv_attention_finish(const attention_call *call, const attention_heads *head
 
 /* The forward of a call: an image a task; and in inference, on few images. */
 void sv_attention_images(attention_call *call);
-void sv_attention_few(const attention_call *call);
+void sv_attention_small_m(const attention_call *call);
 
 /* Whether heads of `head_dim` are cheaper merged, over so many tokens. */
-bool sv_attention_merges(const attention_block *block);
+bool sv_attention_is_folded(const attention_block *block);
 
-/* sv_layer_class.made_elements and make_weights of the merged form. */
-size_t sv_attention_made_elements(const sv_layer *layer);
-void sv_attention_make_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
+/* sv_layer_ops.derived_elements and derive_weights of the merged form. */
+size_t sv_attention_derived_elements(const sv_layer *layer);
+void sv_attention_derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
 
 /* What that needs of a worker's scratch. */
-size_t sv_attention_make_bytes(const attention_block *block, const sv_run *run);
+size_t sv_attention_derive_bytes(const attention_block *block, const sv_run *run);
 
 /* Adds to the model's gradients what those of the merged weight dw[2 inner, c] and bias
  * dbias[2 inner] come to, by the pool. */
-void sv_attention_add_made(const attention_block *block, const sv_run *run, const real *dw,
-                           const real *dbias);
+void sv_attention_add_derived_gradients(const attention_block *block, const sv_run *run,
+                                        const real *dw, const real *dbias);
 
 void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                            const real *dy, const real *x);

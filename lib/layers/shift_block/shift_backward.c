@@ -10,7 +10,7 @@
 static size_t tile_first(const shift_call *call, size_t task, size_t *tokens)
 {
     size_t first = task * call->tile;
-    *tokens = sv_tile_here(call->here, first, call->tile);
+    *tokens = sv_block_length(call->here, first, call->tile);
     return first;
 }
 
@@ -20,7 +20,7 @@ static void tile_sums(const shift_call *call, size_t task, size_t first, size_t 
 {
     const shift_block *block = call->block;
     const shift_panel *panel = &call->panel;
-    const sv_kernels *kernels = call->run->context->kernels;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = block->map.channels, hidden = block->hidden, token = call->first + first;
     real *dbias1 = panel->dbias1 + task * hidden, *dbias2 = panel->dbias2 + task * c;
     real *dweight = panel->dweight + task * c, *dbias = panel->dbias + task * c;
@@ -43,12 +43,12 @@ static void tile_task(void *argument, size_t task, uint32_t worker)
     const shift_panel *panel = &call->panel;
     const shift_saved *saved = &call->saved;
     const sv_run *run = call->run;
-    const sv_kernels *kernels = run->context->kernels;
+    const sv_kernels *kernels = run->exec.context->kernels;
     size_t c = block->map.channels, hidden = block->hidden, tokens;
     size_t first = tile_first(call, task, &tokens), token = call->first + first;
     const real *xs = saved->xs + token * c, *weight = run->weights + block->norm_weight;
     real *dhidden = panel->dhidden + first * hidden, *dxs = panel->dxs + first * c;
-    real *dxn = block->group_norm ? dxs : (real *)(void *)sv_worker_scratch(run, worker);
+    real *dxn = block->group_norm ? dxs : (real *)(void *)sv_worker_scratch(&run->exec, worker);
     sv_shift_branch_backward(call, panel->dbranch + first * c, dhidden, panel->a + first * hidden,
                              token, tokens);
     sv_linear_backward(&block->fc1, run, dxn, dhidden, tokens, NULL);
@@ -68,7 +68,7 @@ static void image_task(void *argument, size_t image, uint32_t worker)
     (void)worker;
     const shift_call *call = argument;
     const shift_block *block = call->block;
-    const sv_kernels *kernels = call->run->context->kernels;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = block->map.channels, tokens = call->image_tokens;
     size_t first = image * tokens, token = call->first + first;
     real *dxs = call->panel.dxs + first * c;
@@ -83,17 +83,17 @@ static void panel_task(void *argument, size_t task, uint32_t worker)
 {
     const shift_call *call = argument;
     size_t c = call->block->map.channels, tokens;
-    size_t first_pieces = sv_weight_pieces(&call->jobs[0]);
-    void *scratch = sv_worker_scratch(call->run, worker);
+    size_t first_pieces = sv_weight_gradient_tasks(&call->jobs[0]);
+    void *scratch = sv_worker_scratch(&call->run->exec, worker);
     if (task < first_pieces) {
-        sv_weight_piece(call->run, &call->jobs[0], task, scratch);
+        sv_weight_gradient_task(call->run, &call->jobs[0], task, scratch);
     } else if (task < call->pieces) {
-        sv_weight_piece(call->run, &call->jobs[1], task - first_pieces, scratch);
+        sv_weight_gradient_task(call->run, &call->jobs[1], task - first_pieces, scratch);
     } else {
         size_t first = tile_first(call, task - call->pieces, &tokens);
-        call->run->context->kernels->shift_backward(call->out + (call->first + first) * c,
-                                                    call->panel.dxs, &call->block->map, first,
-                                                    tokens);
+        call->run->exec.context->kernels->shift_backward(call->out + (call->first + first) * c,
+                                                         call->panel.dxs, &call->block->map, first,
+                                                         tokens);
     }
 }
 
@@ -101,7 +101,7 @@ static void panel_task(void *argument, size_t task, uint32_t worker)
 static void add_sums(const shift_call *call, size_t tiles)
 {
     const shift_block *block = call->block;
-    const sv_kernels *kernels = call->run->context->kernels;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
     real *gradients = call->run->gradients;
     size_t c = block->map.channels;
     kernels->add_rows(gradients + block->fc1.bias, call->panel.dbias1, tiles, block->hidden);
@@ -114,24 +114,25 @@ static void run_panel(shift_call *call)
 {
     const shift_block *block = call->block;
     const sv_run *run = call->run;
-    size_t c = block->map.channels, tiles = sv_tile_count(call->here, call->tile);
-    sv_run_tasks(run, tile_task, call, tiles);
+    size_t c = block->map.channels, tiles = sv_block_count(call->here, call->tile);
+    sv_run_tasks(&run->exec, tile_task, call, tiles);
     if (block->group_norm)
-        sv_run_tasks(run, image_task, call, call->here / call->image_tokens);
-    call->jobs[0] = (sv_weight_job){run->gradients + block->fc1.weight,
-                                    call->panel.dhidden,
-                                    call->panel.xn,
-                                    block->hidden,
-                                    c,
-                                    call->here};
-    call->jobs[1] = (sv_weight_job){run->gradients + block->fc2.weight,
-                                    call->panel.dbranch,
-                                    call->panel.a,
-                                    c,
-                                    block->hidden,
-                                    call->here};
-    call->pieces = sv_weight_pieces(&call->jobs[0]) + sv_weight_pieces(&call->jobs[1]);
-    sv_run_tasks(run, panel_task, call, call->pieces + (call->out ? tiles : 0));
+        sv_run_tasks(&run->exec, image_task, call, call->here / call->image_tokens);
+    call->jobs[0] = (sv_weight_gradient_job){run->gradients + block->fc1.weight,
+                                             call->panel.dhidden,
+                                             call->panel.xn,
+                                             block->hidden,
+                                             c,
+                                             call->here};
+    call->jobs[1] = (sv_weight_gradient_job){run->gradients + block->fc2.weight,
+                                             call->panel.dbranch,
+                                             call->panel.a,
+                                             c,
+                                             block->hidden,
+                                             call->here};
+    call->pieces =
+        sv_weight_gradient_tasks(&call->jobs[0]) + sv_weight_gradient_tasks(&call->jobs[1]);
+    sv_run_tasks(&run->exec, panel_task, call, call->pieces + (call->out ? tiles : 0));
     add_sums(call, tiles);
 }
 
@@ -146,10 +147,10 @@ void sv_shift_block_backward(const sv_layer *layer, const sv_run *run, void *sav
         sv_shift_groups_backward(&call);
         return;
     }
-    sv_arena arena = {.base = run->shared};
+    sv_arena arena = {.base = run->exec.workspace};
     call.panel = sv_shift_panel(&arena, call.block, run);
     for (; call.first < call.tokens; call.first += call.panel_tokens) {
-        call.here = sv_tile_here(call.tokens, call.first, call.panel_tokens);
+        call.here = sv_block_length(call.tokens, call.first, call.panel_tokens);
         run_panel(&call);
     }
 }

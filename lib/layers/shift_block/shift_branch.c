@@ -7,7 +7,7 @@ void sv_shift_branch_backward(const shift_call *call, real *dbranch, real *dhidd
 {
     const shift_block *block = call->block;
     const shift_saved *saved = &call->saved;
-    const sv_kernels *kernels = call->run->context->kernels;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = block->map.channels, hidden = block->hidden;
     const sv_rows rows = {token, tokens, c, c};
     const sv_dropped dropped = {saved->mask2, block->scale};
@@ -18,7 +18,7 @@ void sv_shift_branch_backward(const shift_call *call, real *dbranch, real *dhidd
         kernels->gelu_backward(NULL, dbranch, saved->u2 + token * c, dropped, rows);
     const sv_epilogue epilogue = {.dropped = {saved->mask1, block->scale},
                                   .first_token = token,
-                                  .u = saved->u + token * hidden,
-                                  .a = a};
+                                  .pre_gelu = saved->u + token * hidden,
+                                  .hidden = a};
     sv_linear_backward(&block->fc2, call->run, dhidden, dbranch, tokens, &epilogue);
 }

@@ -5,12 +5,12 @@ enum { PANEL_BYTES = 8 << 20, PANEL_TOKENS_LEAST = 1024 };
 
 size_t sv_shift_tile(const shift_block *block, const sv_run *run)
 {
-    return sv_tile_tokens(run, run->n * sv_map_tokens(block->base.in), block->hidden);
+    return sv_token_block_size(run, run->pass.n * sv_shape_tokens(block->base.in), block->hidden);
 }
 
 size_t sv_shift_panel_tokens(const shift_block *block, size_t n)
 {
-    size_t image = sv_map_tokens(block->base.in);
+    size_t image = sv_shape_tokens(block->base.in);
     size_t row = (2 * block->hidden + 3 * block->map.channels) * sizeof(real);
     size_t wanted = PANEL_BYTES / row;
     if (wanted < PANEL_TOKENS_LEAST)
@@ -22,7 +22,7 @@ size_t sv_shift_panel_tokens(const shift_block *block, size_t n)
 shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, int training)
 {
     shift_saved saved = {0};
-    size_t tokens = n * sv_map_tokens(block->base.in), c = block->map.channels;
+    size_t tokens = n * sv_shape_tokens(block->base.in), c = block->map.channels;
     size_t words = (tokens + 31) / 32;
     if (training || block->group_norm) {
         saved.xs = sv_arena_reals(arena, tokens, c);
@@ -46,8 +46,8 @@ shift_saved sv_shift_saved(sv_arena *arena, const shift_block *block, size_t n, 
 shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, const sv_run *run)
 {
     shift_panel panel;
-    size_t tokens = sv_shift_panel_tokens(block, run->n), c = block->map.channels;
-    size_t tiles = sv_tile_count_most(tokens, sv_shift_tile(block, run));
+    size_t tokens = sv_shift_panel_tokens(block, run->pass.n), c = block->map.channels;
+    size_t tiles = sv_token_block_count_max(tokens, sv_shift_tile(block, run));
     panel.a = sv_arena_reals(arena, tokens, block->hidden);
     panel.dhidden = sv_arena_reals(arena, tokens, block->hidden);
     panel.dbranch = sv_arena_reals(arena, tokens, c);
@@ -63,15 +63,15 @@ shift_panel sv_shift_panel(sv_arena *arena, const shift_block *block, const sv_r
 size_t sv_shift_worker_bytes(const shift_block *block, const sv_run *run, bool *overflow)
 {
     sv_arena arena = {0};
-    size_t tokens = run->n * sv_map_tokens(block->base.in), c = block->map.channels;
-    size_t tile = sv_tile_tokens_most(run, tokens, block->hidden);
-    int training = run->training;
+    size_t tokens = run->pass.n * sv_shape_tokens(block->base.in), c = block->map.channels;
+    size_t tile = sv_token_block_size_max(run, tokens, block->hidden);
+    int training = run->pass.training;
     sv_arena_reals(&arena, tile, c);
     sv_arena_reals(&arena, tile, block->hidden);
     if (!training) {
         sv_arena_reals(&arena, tile, c);
         sv_arena_reals(&arena, tile, 2);
-        sv_arena_take(&arena, sv_left_bytes(run, SV_FEW_TOKENS, c), 1, 1);
+        sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, c), 1, 1);
     }
     *overflow = arena.overflow;
     return training && arena.bytes < SV_GEMM_SCRATCH ? SV_GEMM_SCRATCH : arena.bytes;
@@ -81,11 +81,11 @@ shift_call sv_shift_call(const sv_layer *layer, const sv_run *run, void *saved)
 {
     const shift_block *block = (const shift_block *)layer;
     shift_call call = {.block = block, .run = run};
-    sv_arena arena = {.base = saved ? saved : run->shared};
-    call.saved = sv_shift_saved(&arena, block, run->n, run->training);
-    call.image_tokens = sv_map_tokens(layer->in);
-    call.tokens = run->n * call.image_tokens;
+    sv_arena arena = {.base = saved ? saved : run->exec.workspace};
+    call.saved = sv_shift_saved(&arena, block, run->pass.n, run->pass.training);
+    call.image_tokens = sv_shape_tokens(layer->in);
+    call.tokens = run->pass.n * call.image_tokens;
     call.tile = sv_shift_tile(block, run);
-    call.panel_tokens = sv_shift_panel_tokens(block, run->n);
+    call.panel_tokens = sv_shift_panel_tokens(block, run->pass.n);
     return call;
 }

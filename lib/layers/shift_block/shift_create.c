@@ -5,8 +5,8 @@
 
 static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
-    size_t n = run->n;
-    int training = run->training;
+    size_t n = run->pass.n;
+    int training = run->pass.training;
     const shift_block *block = (const shift_block *)layer;
     sv_arena saved = {0}, shared = {0}, worker = {0};
     sv_shift_saved(training ? &saved : &shared, block, n, training);
@@ -22,32 +22,32 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
-static size_t made_elements(const sv_layer *layer)
+static size_t derived_elements(const sv_layer *layer)
 {
     return sv_shift_fill_elements((const shift_block *)layer);
 }
 
-static void make_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
 {
     sv_shift_make_fill((shift_block *)layer, run, memory, scratch);
 }
 
-static const sv_layer_class SHIFT_BLOCK_CLASS = {.name = "shift block",
-                                                 .made_elements = made_elements,
-                                                 .make_weights = make_weights,
-                                                 .measure = measure,
-                                                 .forward = sv_shift_block_forward,
-                                                 .backward = sv_shift_block_backward};
+static const sv_layer_ops SHIFT_BLOCK_CLASS = {.name = "shift block",
+                                               .derived_elements = derived_elements,
+                                               .derive_weights = derive_weights,
+                                               .plan_workspace = measure,
+                                               .forward = sv_shift_block_forward,
+                                               .backward = sv_shift_block_backward};
 
 void sv_shift_block_init(shift_block *block, const sv_parameter_table *table,
                          const sv_shift_options *options)
 {
-    sv_map map = options->map;
+    sv_shape map = options->shape;
     const sv_mlp_names *names = &options->names;
     block->base.in = block->base.out = map;
-    block->map = sv_shift_map_of(options, map);
+    block->map = sv_shift_geometry_of(options, map);
     block->hidden = options->hidden;
-    block->group_norm = options->group_norm;
+    block->group_norm = options->norm_per_image;
     block->last_gelu = options->last_gelu;
     block->eps = (real)options->eps;
     block->drop_path = options->drop_path;

@@ -8,10 +8,10 @@ static shift_rows find_rows(const shift_call *call, size_t first, uint32_t worke
 {
     const shift_block *block = call->block;
     size_t c = block->map.channels;
-    sv_arena arena = {.base = sv_worker_scratch(call->run, worker)};
+    sv_arena arena = {.base = sv_worker_scratch(&call->run->exec, worker)};
     shift_rows rows = {.xn = sv_arena_reals(&arena, call->tile, c)};
     rows.a = sv_arena_reals(&arena, call->tile, block->hidden);
-    if (call->run->training)
+    if (call->run->pass.training)
         rows.u = call->saved.u + first * block->hidden;
     if (call->saved.xs) {
         rows.moved = call->saved.xs + first * c;
@@ -30,7 +30,7 @@ static shift_rows find_rows(const shift_call *call, size_t first, uint32_t worke
 static void normalize(const shift_call *call, const shift_rows *rows, size_t first, size_t tokens)
 {
     const shift_block *block = call->block;
-    const sv_kernels *kernels = call->run->context->kernels;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
     const real *weight = call->run->weights + block->norm_weight;
     const real *bias = call->run->weights + block->norm_bias;
     size_t c = block->map.channels;
@@ -63,7 +63,7 @@ static void multiply_up(const shift_call *call, const shift_rows *rows, size_t f
         .dropped = draw_mask(call, call->saved.mask1, 0, first, tokens, block->hidden),
         .first_token = first,
         .gelu = true,
-        .kept = rows->u,
+        .save_pre_gelu = rows->u,
         .zeros = zeros.fill ? &zeros : NULL};
     sv_linear_forward(&block->fc1, call->run, rows->a, rows->xn, tokens, &epilogue);
 }
@@ -74,16 +74,16 @@ static void multiply_down(const shift_call *call, const shift_rows *rows, size_t
 {
     const shift_block *block = call->block;
     size_t c = block->map.channels;
-    const sv_epilogue epilogue = {.dropped =
-                                      draw_mask(call, call->saved.mask2, 1, first, tokens, c),
-                                  .first_token = first,
-                                  .gelu = block->last_gelu,
-                                  .kept = call->saved.u2 ? call->saved.u2 + first * c : NULL,
-                                  .shortcut = rows->xs,
-                                  .path = call->saved.path,
-                                  .image_tokens = call->image_tokens,
-                                  .far = true,
-                                  .unread = block->unread.period ? &block->unread : NULL};
+    const sv_epilogue epilogue = {
+        .dropped = draw_mask(call, call->saved.mask2, 1, first, tokens, c),
+        .first_token = first,
+        .gelu = block->last_gelu,
+        .save_pre_gelu = call->saved.u2 ? call->saved.u2 + first * c : NULL,
+        .residual = rows->xs,
+        .drop_path_scale = call->saved.path,
+        .image_tokens = call->image_tokens,
+        .not_in_cache = true,
+        .unread = block->unread.period ? &block->unread : NULL};
     sv_linear_forward(&block->fc2, call->run, call->out + first * c, rows->a, tokens, &epilogue);
 }
 
@@ -99,7 +99,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
 {
     const shift_call *call = argument;
     size_t first = task * call->tile;
-    size_t tokens = sv_tile_here(call->tokens, first, call->tile);
+    size_t tokens = sv_block_length(call->tokens, first, call->tile);
     shift_rows rows = sv_shift_hidden(call, first, tokens, worker);
     multiply_down(call, &rows, first, tokens);
 }
@@ -110,7 +110,7 @@ static void statistics_task(void *argument, size_t image, uint32_t worker)
     (void)worker;
     const shift_call *call = argument;
     const shift_block *block = call->block;
-    const sv_kernels *kernels = call->run->context->kernels;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = block->map.channels, first = image * call->image_tokens;
     real *xs = call->saved.xs + first * c;
     kernels->shift(xs, call->in, &block->map, first, call->image_tokens);
@@ -121,7 +121,7 @@ static void statistics_task(void *argument, size_t image, uint32_t worker)
 void sv_shift_prepare(shift_call *call)
 {
     if (call->block->group_norm)
-        sv_run_tasks(call->run, statistics_task, call, call->run->n);
+        sv_run_tasks(&call->run->exec, statistics_task, call, call->run->pass.n);
 }
 
 void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
@@ -131,11 +131,11 @@ void sv_shift_block_forward(const sv_layer *layer, const sv_run *run, void *save
     call.out = y;
     call.in = x;
     if (call.saved.path)
-        sv_draw_paths(run, layer->number, call.block->drop_path, call.saved.path);
+        sv_draw_drop_path_scales(run, layer->number, call.block->drop_path, call.saved.path);
     if (sv_shift_are_few(&call)) {
         sv_shift_block_few(&call);
         return;
     }
     sv_shift_prepare(&call);
-    sv_run_tasks(run, forward_task, &call, sv_tile_count(call.tokens, call.tile));
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.tile));
 }

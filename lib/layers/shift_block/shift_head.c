@@ -24,8 +24,9 @@ typedef struct head_call {
 
 static void lay_means(head_call *call, sv_arena *arena, const shift_head *head, const sv_run *run)
 {
-    call->means = sv_arena_reals(arena, run->n, head->classifier.in);
-    call->made = sv_arena_take(arena, sv_left_bytes(run, SV_FEW_TOKENS, head->classifier.in), 1, 1);
+    call->means = sv_arena_reals(arena, run->pass.n, head->classifier.in);
+    call->made =
+        sv_arena_take(arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, head->classifier.in), 1, 1);
 }
 
 static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
@@ -34,19 +35,19 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     const shift_block *block = &head->block;
     head_call call;
     sv_arena saved = {0}, shared = {0}, worker = {0};
-    sv_shift_saved(&shared, block, run->n, 0);
+    sv_shift_saved(&shared, block, run->pass.n, 0);
     lay_means(&call, &shared, head, run);
     worker.bytes = sv_shift_worker_bytes(block, run, &worker.overflow);
     worker.bytes = sv_at_least(worker.bytes, sv_shift_fill_bytes(block, run));
-    worker.bytes =
-        sv_at_least(worker.bytes, sv_small_product_bytes(run, block->map.channels, block->hidden));
+    worker.bytes = sv_at_least(
+        worker.bytes, sv_small_matmul_bytes(&run->exec, block->map.channels, block->hidden));
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 
 /* Adds a tile's rows, of whole images or of one alone, to the sums of their images. */
 static void add_tile(const head_call *call, const shift_rows *rows, size_t first, size_t tokens)
 {
-    const sv_kernels *kernels = call->block->run->context->kernels;
+    const sv_kernels *kernels = call->block->run->exec.context->kernels;
     size_t c = call->block->block->map.channels, hidden = call->block->block->hidden;
     size_t image_tokens = call->block->image_tokens;
     size_t each = image_tokens < tokens ? image_tokens : tokens;
@@ -66,8 +67,8 @@ static void clear_images(const head_call *call, size_t image, size_t images)
 static void divide_images(const head_call *call, size_t image, size_t images)
 {
     size_t width = call->head->classifier.in;
-    call->block->run->context->kernels->scale(call->means + image * width,
-                                              1 / (real)call->block->image_tokens, images * width);
+    call->block->run->exec.context->kernels->scale(
+        call->means + image * width, 1 / (real)call->block->image_tokens, images * width);
 }
 
 static void images_task(void *argument, size_t task, uint32_t worker)
@@ -75,11 +76,11 @@ static void images_task(void *argument, size_t task, uint32_t worker)
     const head_call *call = argument;
     const shift_call *block = call->block;
     size_t image = task * call->images;
-    size_t images = sv_tile_here(block->run->n, image, call->images);
+    size_t images = sv_block_length(block->run->pass.n, image, call->images);
     size_t end = (image + images) * block->image_tokens;
     clear_images(call, image, images);
     for (size_t first = image * block->image_tokens, tokens; first < end; first += tokens) {
-        tokens = sv_tile_here(end, first, block->tile);
+        tokens = sv_block_length(end, first, block->tile);
         shift_rows rows = sv_shift_hidden(block, first, tokens, worker);
         add_tile(call, &rows, first, tokens);
     }
@@ -90,17 +91,17 @@ static void few_images(const head_call *call)
 {
     const shift_call *block = call->block;
     shift_rows rows = sv_shift_few_hidden(block);
-    clear_images(call, 0, block->run->n);
+    clear_images(call, 0, block->run->pass.n);
     add_tile(call, &rows, 0, block->tokens);
-    divide_images(call, 0, block->run->n);
+    divide_images(call, 0, block->run->pass.n);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
 {
     (void)saved;
     const shift_head *head = (const shift_head *)layer;
-    sv_arena arena = {.base = run->shared};
-    sv_shift_saved(&arena, &head->block, run->n, 0);
+    sv_arena arena = {.base = run->exec.workspace};
+    sv_shift_saved(&arena, &head->block, run->pass.n, 0);
     shift_call block = sv_shift_call(layer, run, NULL);
     block.in = x;
     head_call call = {.head = head,
@@ -112,12 +113,12 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
         few_images(&call);
     } else {
         sv_shift_prepare(&block);
-        sv_run_tasks(run, images_task, &call, sv_tile_count(run->n, call.images));
+        sv_run_tasks(&run->exec, images_task, &call, sv_block_count(run->pass.n, call.images));
     }
-    sv_linear_forward_spread(&head->classifier, run, y, call.means, run->n, call.made);
+    sv_linear_forward_parallel(&head->classifier, run, y, call.means, run->pass.n, call.made);
 }
 
-static size_t made_elements(const sv_layer *layer)
+static size_t derived_elements(const sv_layer *layer)
 {
     const sv_linear *classifier = &((const shift_head *)layer)->classifier;
     return classifier->out * (classifier->in + 1) +
@@ -125,7 +126,7 @@ static size_t made_elements(const sv_layer *layer)
 }
 
 /* weight[classes, (H W2, H)] and bias = H b2 + h */
-static void make_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
 {
     shift_head *head = (shift_head *)layer;
     const shift_block *block = &head->block;
@@ -136,26 +137,26 @@ static void make_weights(sv_layer *layer, const sv_run *run, real *memory, char 
     memset(memory, 0, classes * width * sizeof(real));
     memcpy(bias, run->weights + head->head_bias, classes * sizeof(real));
     const sv_matrix h_rows = {h, c, 1}, b2 = {run->weights + block->fc2.bias, 1, 1};
-    sv_add_product(run,
-                   &(sv_small_product){memory, width, h_rows, {w2, hidden, 1}, classes, c, hidden},
-                   scratch);
+    sv_add_matmul(&run->exec,
+                  &(sv_small_matmul){memory, width, h_rows, {w2, hidden, 1}, classes, c, hidden},
+                  scratch);
     for (size_t i = 0; i < classes; i++)
         memcpy(memory + i * width + hidden, h + i * c, c * sizeof(real));
-    sv_add_product(run, &(sv_small_product){bias, 1, h_rows, b2, classes, c, 1}, scratch);
-    head->classifier.made = memory;
-    head->classifier.made_bias = bias;
+    sv_add_matmul(&run->exec, &(sv_small_matmul){bias, 1, h_rows, b2, classes, c, 1}, scratch);
+    head->classifier.derived = memory;
+    head->classifier.derived_bias = bias;
     sv_shift_make_fill(&head->block, run, bias + classes, scratch);
-    if (run->packed) {
-        run->packed(run->packed_argument, block->fc2.weight);
-        run->packed(run->packed_argument, head->head_weight);
+    if (run->exec.packed) {
+        run->exec.packed(run->exec.packed_argument, block->fc2.weight);
+        run->exec.packed(run->exec.packed_argument, head->head_weight);
     }
 }
 
-static const sv_layer_class SHIFT_HEAD_CLASS = {.name = "shift block, mean and classifier",
-                                                .made_elements = made_elements,
-                                                .make_weights = make_weights,
-                                                .measure = measure,
-                                                .forward = forward};
+static const sv_layer_ops SHIFT_HEAD_CLASS = {.name = "shift block, mean and classifier",
+                                              .derived_elements = derived_elements,
+                                              .derive_weights = derive_weights,
+                                              .plan_workspace = measure,
+                                              .forward = forward};
 
 svit_status sv_shift_head_create(sv_layer **out, svit_context *context,
                                  const sv_parameter_table *table, const sv_shift_options *block,
@@ -167,12 +168,12 @@ svit_status sv_shift_head_create(sv_layer **out, svit_context *context,
     sv_layer *base = &head->block.base;
     sv_shift_block_init(&head->block, table, block);
     base->linears[1] = NULL; /* fc2 is read where weights are made, and no product of its own */
-    sv_linear_init_made(&head->classifier, base, classes,
-                        head->block.hidden + head->block.map.channels);
+    sv_linear_init_derived(&head->classifier, base, classes,
+                           head->block.hidden + head->block.map.channels);
     head->head_weight = sv_layer_parameter(table, name, ".weight");
     head->head_bias = sv_layer_parameter(table, name, ".bias");
-    base->out = (sv_map){1, 1, classes};
-    base->rows = sv_map_tokens(base->in);
+    base->out = (sv_shape){1, 1, classes};
+    base->rows = sv_shape_tokens(base->in);
     *out = base;
     return SVIT_OK;
 }

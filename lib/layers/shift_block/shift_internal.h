@@ -7,7 +7,7 @@
 
 typedef struct shift_block {
     sv_layer base;
-    sv_shift_map map;
+    sv_shift_geometry map;
     sv_linear fc1, fc2;
     size_t norm_weight, norm_bias; /* offsets */
     size_t hidden;
@@ -61,7 +61,7 @@ typedef struct shift_call {
     size_t tile;
     size_t panel_tokens; /* of a full panel: whole images */
     size_t first, here;  /* the panel at work: its first token and its tokens */
-    sv_weight_job jobs[2];
+    sv_weight_gradient_job jobs[2];
     size_t pieces; /* of both jobs */
 } shift_call;
 

@@ -20,7 +20,8 @@ static int bit(int number, int set)
 
 /* Groups left, right, up, down of the shift: what is not shifted into token (row, column), and what
  * is shifted out of it. */
-static void find_gaps(const sv_shift_map *map, size_t row, size_t column, uint8_t *in, uint8_t *out)
+static void find_gaps(const sv_shift_geometry *map, size_t row, size_t column, uint8_t *in,
+                      uint8_t *out)
 {
     size_t p = map->pixels;
     int first = column < p, last = column + p >= map->width;
@@ -30,7 +31,7 @@ static void find_gaps(const sv_shift_map *map, size_t row, size_t column, uint8_
         map->crop ? *in : (uint8_t)(bit(0, first) | bit(1, last) | bit(2, upper) | bit(3, lower));
 }
 
-void sv_shift_gaps(const sv_shift_map *map, sv_gaps *zeros, sv_gaps *unread)
+void sv_shift_gaps(const sv_shift_geometry *map, sv_gaps *zeros, sv_gaps *unread)
 {
     size_t tokens = map->height * map->width;
     *zeros = *unread = (sv_gaps){.period = 0};
@@ -44,7 +45,7 @@ void sv_shift_gaps(const sv_shift_map *map, sv_gaps *zeros, sv_gaps *unread)
 /* Not where rows are few: their time goes into reading W1, and what fills the gaps is read too. */
 static bool leaves_out(const shift_block *block, const sv_run *run)
 {
-    return block->zeros.period && !run->few && run->gemm->fills;
+    return block->zeros.period && !run->exec.small_m && run->exec.gemm->fills;
 }
 
 size_t sv_shift_fill_elements(const shift_block *block)
@@ -58,7 +59,7 @@ size_t sv_shift_fill_bytes(const shift_block *block, const sv_run *run)
         return 0;
     sv_arena arena = {0};
     sv_arena_reals(&arena, FACTORS, block->zeros.width);
-    return arena.bytes + sv_small_product_bytes(run, block->zeros.width, block->hidden);
+    return arena.bytes + sv_small_matmul_bytes(&run->exec, block->zeros.width, block->hidden);
 }
 
 /* fill[2, hidden] = (w, b)[g] W1[:, g]^T */
@@ -72,9 +73,9 @@ static void make_group(const shift_block *block, const sv_run *run, size_t g, re
     char *packed = scratch + arena.bytes;
     memcpy(factors, run->weights + block->norm_weight + g * width, width * sizeof(real));
     memcpy(factors + width, run->weights + block->norm_bias + g * width, width * sizeof(real));
-    sv_add_product(
-        run,
-        &(sv_small_product){fill, hidden, {factors, width, 1}, {w1, 1, c}, FACTORS, width, hidden},
+    sv_add_matmul(
+        &run->exec,
+        &(sv_small_matmul){fill, hidden, {factors, width, 1}, {w1, 1, c}, FACTORS, width, hidden},
         packed);
 }
 

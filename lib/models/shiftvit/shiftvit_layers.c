@@ -19,7 +19,7 @@ size_t sv_shiftvit_layer_count(const svit_model_config *config)
 static svit_status check_map(const sv_builder *build, size_t size, int32_t padding,
                              const char *name)
 {
-    sv_map in = build->map;
+    sv_shape in = build->map;
     if (!sv_padded_lines(in.height, size, padding) || !sv_padded_lines(in.width, size, padding))
         return sv_fail(build->err, SVIT_E_ARGUMENT,
                        "%s: a map of %zux%zu leaves no pixel after a stride of %zu; a larger input "
@@ -36,7 +36,7 @@ static svit_status add_patches(sv_builder *build, const sv_patch_options *option
     return SVIT_OK;
 }
 
-static sv_norm_options norm_options(const svit_model_config *config, sv_map map, const char *name)
+static sv_norm_options norm_options(const svit_model_config *config, sv_shape map, const char *name)
 {
     return (sv_norm_options){map, name, config->norm == SVIT_NORM_GROUP, config->norm_eps};
 }
@@ -80,15 +80,15 @@ static double drop_path_rate(const svit_model_config *config, size_t stage, size
     }
 }
 
-static sv_shift_options block_options(const svit_model_config *config, sv_map map, size_t stage,
+static sv_shift_options block_options(const svit_model_config *config, sv_shape map, size_t stage,
                                       size_t block)
 {
-    sv_shift_options options = {.map = map,
+    sv_shift_options options = {.shape = map,
                                 .hidden = sv_stage_hidden(config, stage),
-                                .group = sv_stage_group(config, stage),
+                                .group_channels = sv_stage_group(config, stage),
                                 .pixels = config->shift_pixel,
                                 .crop = config->shift == SVIT_SHIFT_KERAS,
-                                .group_norm = config->norm == SVIT_NORM_GROUP,
+                                .norm_per_image = config->norm == SVIT_NORM_GROUP,
                                 .feeds_block = block + 1 < config->blocks[stage],
                                 .eps = config->norm_eps,
                                 .dropout = config->dropout,
@@ -128,7 +128,7 @@ static svit_status add_merge(sv_builder *build, size_t stage)
                                 .feeds = config->blocks[stage + 1] > 0 ? &block : NULL};
     SVIT_TRY(add_patches(build, &options));
     options.norm = &norm;
-    if (!norm.group)
+    if (!norm.per_image)
         SV_REPLACE(
             build, 2,
             sv_patch_create(&layer, model->context, &model->parameters, &options, build->err));
@@ -144,7 +144,7 @@ static svit_status add_stage(sv_builder *build, size_t stage)
 }
 
 /* In inference the last block, mean and classifier are one layer, where no norm is between them. */
-static svit_status join_head(sv_builder *build, sv_map map)
+static svit_status join_head(sv_builder *build, sv_shape map)
 {
     const svit_model *model = build->model;
     const svit_model_config *config = &model->config;
@@ -161,7 +161,7 @@ static svit_status join_head(sv_builder *build, sv_map map)
 static svit_status add_head(sv_builder *build)
 {
     const svit_model *model = build->model;
-    const sv_map map = build->map;
+    const sv_shape map = build->map;
     SV_APPEND(build, sv_mean_create(&layer, model->context, map, build->err));
     if (!model->config.classifier)
         return SVIT_OK;

@@ -82,7 +82,7 @@ static svit_status add_attention(sv_builder *build, size_t index)
 {
     const svit_model *model = build->model;
     const svit_model_config *config = &model->config;
-    sv_attention_options options = {.map = build->map,
+    sv_attention_options options = {.shape = build->map,
                                     .heads = config->heads,
                                     .head_dim = config->head_dim,
                                     .per_head = config->temperature == SVIT_TEMPERATURE_MULTIPLY,
@@ -104,7 +104,7 @@ static svit_status add_mlp(sv_builder *build, size_t index)
 {
     const svit_model *model = build->model;
     const svit_model_config *config = &model->config;
-    sv_shift_options options = {.map = build->map,
+    sv_shift_options options = {.shape = build->map,
                                 .hidden = config->mlp_dim,
                                 .last_gelu = config->mlp_last_gelu,
                                 .eps = config->norm_eps,
@@ -134,7 +134,7 @@ static svit_status add_pooling(sv_builder *build)
         return SVIT_OK;
     default:
         SVIT_TRY(add_norm(build, norm));
-        build->map = (sv_map){1, 1, sv_map_elements(build->map)};
+        build->map = (sv_shape){1, 1, sv_shape_elements(build->map)};
         return SVIT_OK;
     }
 }

@@ -3,7 +3,7 @@
  * in the way; shapes move, turn a little and vary in size. A mirror changes no class. */
 #include "base/random.h"
 #include "data/checks.h"
-#include "data/dataset_table.h"
+#include "data/dataset_ops.h"
 
 #include <math.h>
 
@@ -238,7 +238,7 @@ static svit_status procedural_sample(const svit_dataset *dataset, size_t index, 
     (void)err;
     const procedural *own = (const procedural *)dataset;
     sv_random random;
-    sv_random_start(&random, own->seed, SV_STREAM_PROCEDURAL, index, own->split);
+    sv_random_start(&random, own->seed, SV_STREAM_SYNTHETIC, index, own->split);
     drawing d = draw_numbers(&random);
     size_t class = index % CLASSES;
     for (int y = 0; y < SIDE; y++)
@@ -249,11 +249,11 @@ static svit_status procedural_sample(const svit_dataset *dataset, size_t index, 
     return SVIT_OK;
 }
 
-static const sv_dataset_table PROCEDURAL = {sizeof(procedural), procedural_sample, NULL};
+static const sv_dataset_ops PROCEDURAL = {sizeof(procedural), procedural_sample, NULL};
 
-SVIT_API svit_status svit_dataset_procedural(svit_dataset **out, svit_context *context,
-                                             uint64_t seed, int32_t split, size_t count,
-                                             svit_error *err)
+SVIT_API svit_status svit_dataset_synthetic(svit_dataset **out, svit_context *context,
+                                            uint64_t seed, int32_t split, size_t count,
+                                            svit_error *err)
 {
     SV_REQUIRE(out);
     SV_REQUIRE(context);

@@ -1,6 +1,6 @@
 /* The inside of svit_trainer. */
-#ifndef SV_TRAINER_INSIDE_H
-#define SV_TRAINER_INSIDE_H
+#ifndef SV_TRAINER_INTERNAL_H
+#define SV_TRAINER_INTERNAL_H
 
 #include "trainer/trainer_support.h"
 

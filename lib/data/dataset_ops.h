@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-typedef struct sv_dataset_table {
+typedef struct sv_dataset_ops {
     size_t bytes; /* of the whole struct */
 
     /* Writes sample `index`, which is below count, and its label, which the kind has checked. */
@@ -20,12 +20,12 @@ typedef struct sv_dataset_table {
     /* Frees what the kind owns, of a dataset that may be half made (the rest is zero); NULL where
      * it owns nothing. */
     void (*end)(svit_dataset *dataset);
-} sv_dataset_table;
+} sv_dataset_ops;
 
 struct svit_dataset {
     atomic_uint references;
     svit_context *context;
-    const sv_dataset_table *table;
+    const sv_dataset_ops *table;
     size_t count;
     size_t height;
     size_t width;
@@ -36,7 +36,7 @@ struct svit_dataset {
 
 /* Makes a dataset of `table->bytes` bytes, cleared behind the base, with one reference. */
 svit_status sv_dataset_create(svit_dataset **out, svit_context *context,
-                              const sv_dataset_table *table, svit_error *err);
+                              const sv_dataset_ops *table, svit_error *err);
 
 /* Counts one more that needs the dataset; returns it. svit_dataset_free counts down. */
 svit_dataset *sv_dataset_retain(svit_dataset *dataset);

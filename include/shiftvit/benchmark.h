@@ -1,6 +1,6 @@
 /* The speed of matrix products as the layers compute them, by shape and backend. */
-#ifndef SHIFTVIT_MEASURE_H
-#define SHIFTVIT_MEASURE_H
+#ifndef SHIFTVIT_BENCHMARK_H
+#define SHIFTVIT_BENCHMARK_H
 
 #include <shiftvit/context.h>
 
@@ -9,15 +9,15 @@ extern "C" {
 #endif
 
 enum {
-    SVIT_PRODUCT_FORWARD = 0,        /* c[m, n] = a[m, k] b[n, k]^T */
-    SVIT_PRODUCT_INPUT_GRADIENT = 1, /* c[m, n] = a[m, k] b[k, n] */
-    SVIT_PRODUCT_WEIGHT_GRADIENT = 2 /* c[m, n] += a[k, m]^T b[k, n] */
+    SVIT_MATMUL_FORWARD = 0,        /* c[m, n] = a[m, k] b[n, k]^T */
+    SVIT_MATMUL_INPUT_GRADIENT = 1, /* c[m, n] = a[m, k] b[k, n] */
+    SVIT_MATMUL_WEIGHT_GRADIENT = 2 /* c[m, n] += a[k, m]^T b[k, n] */
 };
 
 /* A matrix product; its operands are float32. */
-typedef struct svit_product {
-    uint32_t struct_size; /* sizeof(svit_product) */
-    int32_t form;         /* SVIT_PRODUCT_* */
+typedef struct svit_matmul {
+    uint32_t struct_size; /* sizeof(svit_matmul) */
+    int32_t form;         /* SVIT_MATMUL_* */
     uint32_t m;           /* each 1..268435456 */
     uint32_t n;
     uint32_t k;
@@ -28,11 +28,11 @@ typedef struct svit_product {
                         one worker, which makes b ready each time, in cache where it fits */
     int32_t compute; /* SVIT_COMPUTE_F32: by the context's backend of products (its `gemm`);
                         SVIT_COMPUTE_BF16: as a session that computes in bfloat16 */
-} svit_product;
+} svit_matmul;
 
-/* Fills `product`: SVIT_PRODUCT_FORWARD of a linear layer, in float32; m, n and k are 0, to be
+/* Fills `product`: SVIT_MATMUL_FORWARD of a linear layer, in float32; m, n and k are 0, to be
  * set. `size` as in svit_context_config_init. */
-SVIT_API svit_status svit_product_init(svit_product *product, size_t size);
+SVIT_API svit_status svit_matmul_init(svit_matmul *product, size_t size);
 
 /* Computes `product` over drawn numbers on all workers of the context: once unmeasured, then over
  * and over for `seconds`, 0 to 3600 (0: once), whole products only. *gflops is their speed in 1e9
@@ -42,8 +42,8 @@ SVIT_API svit_status svit_product_init(svit_product *product, size_t size);
  * blocks of queries. SVIT_E_ARGUMENT names the field that is out of
  * range; SVIT_E_MEMORY: the product does not fit. *gflops is written only on success. Any thread;
  * calls into one context take turns with the workers. */
-SVIT_API svit_status svit_measure_product(svit_context *context, const svit_product *product,
-                                          double seconds, double *gflops, svit_error *err);
+SVIT_API svit_status svit_benchmark_matmul(svit_context *context, const svit_matmul *product,
+                                           double seconds, double *gflops, svit_error *err);
 
 #ifdef __cplusplus
 }
