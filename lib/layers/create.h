@@ -16,11 +16,11 @@ size_t sv_layer_parameter(const sv_parameter_table *table, const char *prefix, c
 size_t sv_layer_parameter_if(const sv_parameter_table *table, const char *prefix,
                              const char *suffix);
 
-/* The shift of a block over `map`. */
-static inline sv_shift_geometry sv_shift_geometry_of(const sv_shift_options *block, sv_shape map)
+/* The geometry of a shift over a feature map of `shape`. */
+static inline sv_shift_geometry sv_shift_geometry_of(const sv_shift_options *shift, sv_shape shape)
 {
-    return (sv_shift_geometry){map.height,    map.width,  map.channels, block->group_channels,
-                               block->pixels, block->crop};
+    return (sv_shift_geometry){shape.height,          shape.width,   shape.channels,
+                               shift->group_channels, shift->pixels, shift->crop};
 }
 
 /* The gaps of a shift over a map, of no period where it is not small: channels into which nothing

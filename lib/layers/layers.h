@@ -17,26 +17,35 @@ typedef struct sv_norm_options {
 svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                            const sv_norm_options *options, svit_error *err);
 
-/* Where an MLP's parameters are: `norm`.weight, `fc1`.weight and so on. */
+/* Prefixes of an MLP block's parameters: `norm`.weight, `norm`.bias, `fc1`.weight and so on. */
 typedef struct sv_mlp_names {
     char norm[64], fc1[64], fc2[64];
 } sv_mlp_names;
 
-/* A ShiftViT block, and with group 0 the MLP of a transformer: x = shift(x);
- * y = x + droppath(mlp(norm(x))). */
+/* The shift of four channel groups of group_channels channels by `pixels`, in the directions left,
+ * right, up and down; the other channels stay. group_channels 0: no shift. With `crop` nothing
+ * moves and the border that would have been shifted in is cleared (SVIT_SHIFT_KERAS). */
 typedef struct sv_shift_options {
+    size_t group_channels, pixels;
+    bool crop;
+} sv_shift_options;
+
+/* An MLP block with an optional shift before it, the block of ShiftViT (Wang et al. 2022) and the
+ * MLP of a transformer:
+ *   x = shift(x);  y = x + drop_path(mlp(norm(x))),  mlp(x) = fc2(gelu(fc1(x)))
+ * with dropout after the GELU and after fc2. */
+typedef struct sv_mlp_options {
     sv_shape shape;
-    size_t hidden, group_channels, pixels;
-    int crop;           /* SVIT_SHIFT_KERAS */
-    int norm_per_image; /* as sv_norm_options.group */
-    int last_gelu;      /* GELU after the second product too */
-    bool feeds_block;   /* what is shifted next is y, in the same way */
+    size_t hidden_channels;
+    sv_shift_options shift;
+    bool norm_per_image; /* group norm with one group; otherwise layer norm of each token */
+    bool last_gelu;      /* GELU follows fc2 too */
+    bool feeds_block;    /* y is read by a block with the same shift alone */
     double eps, dropout, drop_path;
     sv_mlp_names names;
-} sv_shift_options;
-svit_status sv_shift_block_create(sv_layer **out, svit_context *context,
-                                  const sv_parameter_table *table, const sv_shift_options *options,
-                                  svit_error *err);
+} sv_mlp_options;
+svit_status sv_mlp_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
+                          const sv_mlp_options *options, svit_error *err);
 
 /* A convolution whose kernel is its stride, as patches times a weight: `name`.weight, and
  * `name`.bias where there is one. */
@@ -46,16 +55,18 @@ typedef struct sv_patch_options {
     int same_padding;
     const char *name;
     const sv_norm_options *norm; /* to infer, patches of 2 x 2 of norm(x), a layer norm; or NULL */
-    const sv_shift_options *feeds; /* the block that alone reads y, its map apart; or NULL */
+    /* The MLP block that alone reads y, its shape aside; NULL: unknown. */
+    const sv_mlp_options *feeds;
 } sv_patch_options;
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err);
 
-/* To infer, what a ShiftViT ends with, in one: a block without a last GELU, the mean over its
- * tokens, and `head`.weight, .bias: y[n, classes] = mean(block(x)) H^T + h. */
-svit_status sv_shift_head_create(sv_layer **out, svit_context *context,
-                                 const sv_parameter_table *table, const sv_shift_options *block,
-                                 size_t classes, const char *head, svit_error *err);
+/* The end of a ShiftViT for inference: the last block, which has no last GELU, the mean over its
+ * tokens and the classifier `head`.weight H and `head`.bias h in one layer:
+ *   y[n, classes] = mean(block(x)) H^T + h */
+svit_status sv_mlp_head_create(sv_layer **out, svit_context *context,
+                               const sv_parameter_table *table, const sv_mlp_options *block,
+                               size_t classes, const char *head, svit_error *err);
 
 /* Where attention's parameters are; qkv's bias, proj and temperature only where the table has them.
  */

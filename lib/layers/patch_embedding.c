@@ -239,9 +239,9 @@ static void find_zeros(patch_layer *patch)
 }
 
 /* What the block that follows reads none of. */
-static void find_unread(patch_layer *patch, const sv_shift_options *block)
+static void find_unread(patch_layer *patch, const sv_mlp_options *block)
 {
-    const sv_shift_geometry map = sv_shift_geometry_of(block, patch->base.out);
+    const sv_shift_geometry map = sv_shift_geometry_of(&block->shift, patch->base.out);
     sv_gaps zeros;
     sv_shift_gaps(&map, &zeros, &patch->unread);
 }

@@ -38,7 +38,7 @@ void sv_builder_append(sv_builder *build, sv_layer *layer);
     } while (0)
 
 /* In inference what a creator made does the work of the last `count` layers that infer:
- * SV_REPLACE(build, 3, sv_shift_head_create(&layer, ...)) */
+ * SV_REPLACE(build, 3, sv_mlp_head_create(&layer, ...)) */
 void sv_builder_replace(sv_builder *build, size_t count, sv_layer *layer);
 #define SV_REPLACE(build, count, create)                                                           \
     do {                                                                                           \

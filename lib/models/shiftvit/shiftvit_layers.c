@@ -80,19 +80,19 @@ static double drop_path_rate(const svit_model_config *config, size_t stage, size
     }
 }
 
-static sv_shift_options block_options(const svit_model_config *config, sv_shape map, size_t stage,
-                                      size_t block)
+static sv_mlp_options block_options(const svit_model_config *config, sv_shape map, size_t stage,
+                                    size_t block)
 {
-    sv_shift_options options = {.shape = map,
-                                .hidden = sv_stage_hidden(config, stage),
-                                .group_channels = sv_stage_group(config, stage),
-                                .pixels = config->shift_pixel,
-                                .crop = config->shift == SVIT_SHIFT_KERAS,
-                                .norm_per_image = config->norm == SVIT_NORM_GROUP,
-                                .feeds_block = block + 1 < config->blocks[stage],
-                                .eps = config->norm_eps,
-                                .dropout = config->dropout,
-                                .drop_path = drop_path_rate(config, stage, block)};
+    sv_mlp_options options = {.shape = map,
+                              .hidden_channels = sv_stage_hidden(config, stage),
+                              .shift = {.group_channels = sv_stage_group(config, stage),
+                                        .pixels = config->shift_pixel,
+                                        .crop = config->shift == SVIT_SHIFT_KERAS},
+                              .norm_per_image = config->norm == SVIT_NORM_GROUP,
+                              .feeds_block = block + 1 < config->blocks[stage],
+                              .eps = config->norm_eps,
+                              .dropout = config->dropout,
+                              .drop_path = drop_path_rate(config, stage, block)};
     sv_mlp_names *names = &options.names;
     snprintf(names->norm, sizeof names->norm, "layers.%zu.blocks.%zu.norm2", stage, block);
     snprintf(names->fc1, sizeof names->fc1, "layers.%zu.blocks.%zu.mlp.fc1", stage, block);
@@ -102,9 +102,9 @@ static sv_shift_options block_options(const svit_model_config *config, sv_shape 
 
 static svit_status add_block(sv_builder *build, size_t stage, size_t block)
 {
-    sv_shift_options options = block_options(&build->model->config, build->map, stage, block);
-    SV_APPEND(build, sv_shift_block_create(&layer, build->model->context, &build->model->parameters,
-                                           &options, build->err));
+    sv_mlp_options options = block_options(&build->model->config, build->map, stage, block);
+    SV_APPEND(build, sv_mlp_create(&layer, build->model->context, &build->model->parameters,
+                                   &options, build->err));
     return SVIT_OK;
 }
 
@@ -119,7 +119,7 @@ static svit_status add_merge(sv_builder *build, size_t stage)
     SVIT_TRY(add_norm(build, norm_name));
     SVIT_TRY(check_map(build, 2, config->merge_padding, name));
     const sv_norm_options norm = norm_options(config, build->map, norm_name);
-    const sv_shift_options block = block_options(config, build->map, stage + 1, 0);
+    const sv_mlp_options block = block_options(config, build->map, stage + 1, 0);
     sv_patch_options options = {.in = build->map,
                                 .size = 2,
                                 .channels_out = sv_stage_channels(config, stage + 1),
@@ -151,10 +151,10 @@ static svit_status join_head(sv_builder *build, sv_shape map)
     size_t stage = config->stages - 1;
     if (config->final_norm || config->blocks[stage] == 0)
         return SVIT_OK;
-    sv_shift_options block = block_options(config, map, stage, config->blocks[stage] - 1);
+    sv_mlp_options block = block_options(config, map, stage, config->blocks[stage] - 1);
     SV_REPLACE(build, 3,
-               sv_shift_head_create(&layer, model->context, &model->parameters, &block,
-                                    config->num_classes, HEAD, build->err));
+               sv_mlp_head_create(&layer, model->context, &model->parameters, &block,
+                                  config->num_classes, HEAD, build->err));
     return SVIT_OK;
 }
 

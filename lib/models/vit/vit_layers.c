@@ -104,18 +104,18 @@ static svit_status add_mlp(sv_builder *build, size_t index)
 {
     const svit_model *model = build->model;
     const svit_model_config *config = &model->config;
-    sv_shift_options options = {.shape = build->map,
-                                .hidden = config->mlp_dim,
-                                .last_gelu = config->mlp_last_gelu,
-                                .eps = config->norm_eps,
-                                .dropout = config->dropout,
-                                .drop_path = drop_path_rate(config, index)};
+    sv_mlp_options options = {.shape = build->map,
+                              .hidden_channels = config->mlp_dim,
+                              .last_gelu = config->mlp_last_gelu,
+                              .eps = config->norm_eps,
+                              .dropout = config->dropout,
+                              .drop_path = drop_path_rate(config, index)};
     const sv_vit_names *names = sv_vit_names_of(config);
     print_name(options.names.norm, names, index, names->norm2);
     print_name(options.names.fc1, names, index, names->fc1);
     print_name(options.names.fc2, names, index, names->fc2);
-    SV_APPEND(build, sv_shift_block_create(&layer, model->context, &model->parameters, &options,
-                                           build->err));
+    SV_APPEND(build,
+              sv_mlp_create(&layer, model->context, &model->parameters, &options, build->err));
     return SVIT_OK;
 }
 

@@ -6,7 +6,7 @@
  * weight w and bias b: (0 - mean) rstd w + b. So xn has zeros there, and a begins with what they
  * stand for:
  *   W1 xn = W1 [xn without the gaps] + sum over the gaps g of (-mean rstd) (W1 w)[g] + (W1 b)[g] */
-#include "layers/shift_block/shift_internal.h"
+#include "layers/mlp/mlp_internal.h"
 #include "layers/small_matmul.h"
 
 #include <string.h>
@@ -43,30 +43,31 @@ void sv_shift_gaps(const sv_shift_geometry *map, sv_gaps *zeros, sv_gaps *unread
 }
 
 /* Not where rows are few: their time goes into reading W1, and what fills the gaps is read too. */
-static bool leaves_out(const shift_block *block, const sv_run *run)
+static bool leaves_out(const mlp_block *block, const sv_run *run)
 {
     return block->zeros.period && !run->exec.small_m && run->exec.gemm->fills;
 }
 
-size_t sv_shift_fill_elements(const shift_block *block)
+size_t sv_mlp_fill_elements(const mlp_block *block)
 {
-    return block->zeros.period ? SV_GAPS_GROUPS * FACTORS * block->hidden : 0;
+    return block->zeros.period ? SV_GAPS_GROUPS * FACTORS * block->hidden_channels : 0;
 }
 
-size_t sv_shift_fill_bytes(const shift_block *block, const sv_run *run)
+size_t sv_mlp_fill_bytes(const mlp_block *block, const sv_run *run)
 {
     if (!block->zeros.period)
         return 0;
     sv_arena arena = {0};
     sv_arena_reals(&arena, FACTORS, block->zeros.width);
-    return arena.bytes + sv_small_matmul_bytes(&run->exec, block->zeros.width, block->hidden);
+    return arena.bytes +
+           sv_small_matmul_bytes(&run->exec, block->zeros.width, block->hidden_channels);
 }
 
 /* fill[2, hidden] = (w, b)[g] W1[:, g]^T */
-static void make_group(const shift_block *block, const sv_run *run, size_t g, real *fill,
+static void make_group(const mlp_block *block, const sv_run *run, size_t g, real *fill,
                        char *scratch)
 {
-    size_t c = block->map.channels, width = block->zeros.width, hidden = block->hidden;
+    size_t c = block->base.in.channels, width = block->zeros.width, hidden = block->hidden_channels;
     const real *w1 = run->weights + block->fc1.weight + g * width;
     sv_arena arena = {.base = scratch};
     real *factors = sv_arena_reals(&arena, FACTORS, width);
@@ -79,13 +80,13 @@ static void make_group(const shift_block *block, const sv_run *run, size_t g, re
         packed);
 }
 
-void sv_shift_make_fill(shift_block *block, const sv_run *run, real *memory, char *scratch)
+void sv_mlp_derive_fill(mlp_block *block, const sv_run *run, real *memory, char *scratch)
 {
     if (!leaves_out(block, run))
         return;
-    memset(memory, 0, sv_shift_fill_elements(block) * sizeof(real));
+    memset(memory, 0, sv_mlp_fill_elements(block) * sizeof(real));
     for (size_t g = 0; g < SV_GAPS_GROUPS; g++)
-        make_group(block, run, g, memory + g * FACTORS * block->hidden, scratch);
+        make_group(block, run, g, memory + g * FACTORS * block->hidden_channels, scratch);
     block->fill = memory;
 }
 
@@ -96,14 +97,15 @@ static void clear_gaps(real *xn, const sv_gaps *gaps, unsigned groups)
             memset(xn + g * gaps->width, 0, gaps->width * sizeof(real));
 }
 
-sv_zeros sv_shift_zeros(const shift_call *call, real *xn, const real *mean, const real *rstd,
-                        size_t first, size_t tokens)
+sv_zeros sv_mlp_zeros(const mlp_call *call, real *xn, const real *mean, const real *rstd,
+                      size_t first, size_t tokens)
 {
-    const shift_block *block = call->block;
+    const mlp_block *block = call->block;
     const sv_gaps *gaps = &block->zeros;
     if (!leaves_out(block, call->run))
         return (sv_zeros){.fill = NULL};
     for (size_t t = 0; t < tokens; t++)
-        clear_gaps(xn + t * block->map.channels, gaps, gaps->groups[(first + t) % gaps->period]);
-    return (sv_zeros){*gaps, mean, rstd, block->fill, block->hidden};
+        clear_gaps(xn + t * block->base.in.channels, gaps,
+                   gaps->groups[(first + t) % gaps->period]);
+    return (sv_zeros){*gaps, mean, rstd, block->fill, block->hidden_channels};
 }

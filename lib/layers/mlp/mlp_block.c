@@ -1,0 +1,354 @@
+/* The MLP block, general path. A shift of channel groups may come before the MLP: then it is the
+ * block of ShiftViT (Wang et al. 2022).
+ *   x_shifted = shift(x)                                      or x
+ *   pre_gelu  = W1 norm(x_shifted) + b1
+ *   hidden    = dropout(gelu(pre_gelu))
+ *   branch    = dropout(W2 hidden + b2)                       or dropout(gelu(W2 hidden + b2))
+ *   y         = x_shifted + drop_path_scale * branch
+ * The forward takes one token block after another through the whole block, while it is in cache.
+ * The backward recomputes norm and GELU instead of saving their outputs.
+ * Reference: tests/reference/reference_mlp.c. Special paths: mlp_small_m.c, mlp_chunks.c. */
+#include "layers/dropout_bits.h"
+#include "layers/mlp/mlp_internal.h"
+
+#include <string.h>
+
+/* Forward */
+
+static mlp_rows locate_rows(const mlp_call *call, size_t first, uint32_t worker)
+{
+    const mlp_block *block = call->block;
+    size_t c = block->base.in.channels;
+    sv_arena arena = {.base = sv_worker_scratch(&call->run->exec, worker)};
+    mlp_rows rows = {.x_norm = sv_arena_reals(&arena, call->token_block, c)};
+    rows.hidden = sv_arena_reals(&arena, call->token_block, block->hidden_channels);
+    if (call->run->pass.training)
+        rows.pre_gelu = call->saved.pre_gelu + first * block->hidden_channels;
+    if (call->saved.x_shifted) {
+        rows.shift_into = call->saved.x_shifted + first * c;
+        rows.mean = call->saved.mean + first;
+        rows.rstd = call->saved.rstd + first;
+    } else {
+        real *shifted = sv_arena_reals(&arena, call->token_block, c);
+        rows.shift_into = block->shift.group > 0 ? shifted : NULL;
+        rows.mean = sv_arena_reals(&arena, call->token_block, 2);
+        rows.rstd = rows.mean + call->token_block;
+    }
+    rows.x_shifted = rows.shift_into ? rows.shift_into : call->in + first * c;
+    return rows;
+}
+
+/* x_shifted = shift(x);  x_norm = norm(x_shifted). Group norm has done the shift for its moments.
+ */
+static void shift_and_normalize(const mlp_call *call, const mlp_rows *rows, size_t first,
+                                size_t tokens)
+{
+    const mlp_block *block = call->block;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
+    const real *weight = call->run->weights + block->norm_weight;
+    const real *bias = call->run->weights + block->norm_bias;
+    size_t c = block->base.in.channels;
+    if (block->norm_per_image) {
+        kernels->norm_apply(rows->x_norm, rows->x_shifted, rows->mean, rows->rstd, weight, bias,
+                            tokens, c);
+        return;
+    }
+    if (rows->shift_into)
+        kernels->shift(rows->shift_into, call->in, &block->shift, first, tokens);
+    kernels->layer_norm(rows->x_norm, rows->mean, rows->rstd, rows->x_shifted, weight, bias, tokens,
+                        c, block->eps);
+}
+
+/* Draws dropout mask `which` of this layer for a token block that begins at token `first`, a
+ * multiple of 32. `words` is the mask of the batch; NULL: no dropout. */
+static sv_dropped draw_mask(const mlp_call *call, uint32_t *words, uint32_t which, size_t first,
+                            size_t tokens, size_t c)
+{
+    const mlp_block *block = call->block;
+    if (words)
+        sv_dropout_mask(call->run, block->base.number, which, block->dropout_threshold,
+                        words + first / 32 * c, first / 32, (tokens + 31) / 32, c);
+    return (sv_dropped){words, block->dropout_scale};
+}
+
+/* hidden = dropout(gelu(W1 x_norm + b1)) */
+static void fc1_forward(const mlp_call *call, const mlp_rows *rows, size_t first, size_t tokens)
+{
+    const mlp_block *block = call->block;
+    const sv_zeros zeros = sv_mlp_zeros(call, rows->x_norm, rows->mean, rows->rstd, first, tokens);
+    const sv_epilogue epilogue = {.dropped = draw_mask(call, call->saved.hidden_mask, 0, first,
+                                                       tokens, block->hidden_channels),
+                                  .first_token = first,
+                                  .gelu = true,
+                                  .save_pre_gelu = rows->pre_gelu,
+                                  .zeros = zeros.fill ? &zeros : NULL};
+    sv_linear_forward(&block->fc1, call->run, rows->hidden, rows->x_norm, tokens, &epilogue);
+}
+
+/* y = x_shifted + drop_path_scale * branch */
+static void fc2_forward(const mlp_call *call, const mlp_rows *rows, size_t first, size_t tokens)
+{
+    const mlp_block *block = call->block;
+    const mlp_saved *saved = &call->saved;
+    size_t c = block->base.in.channels;
+    const sv_epilogue epilogue = {
+        .dropped = draw_mask(call, saved->branch_mask, 1, first, tokens, c),
+        .first_token = first,
+        .gelu = block->last_gelu,
+        .save_pre_gelu = saved->pre_last_gelu ? saved->pre_last_gelu + first * c : NULL,
+        .residual = rows->x_shifted,
+        .drop_path_scale = saved->drop_path_scale,
+        .image_tokens = call->image_tokens,
+        .not_in_cache = true,
+        .unread = block->unread.period ? &block->unread : NULL};
+    sv_linear_forward(&block->fc2, call->run, call->out + first * c, rows->hidden, tokens,
+                      &epilogue);
+}
+
+mlp_rows sv_mlp_hidden(const mlp_call *call, size_t first, size_t tokens, uint32_t worker)
+{
+    mlp_rows rows = locate_rows(call, first, worker);
+    shift_and_normalize(call, &rows, first, tokens);
+    fc1_forward(call, &rows, first, tokens);
+    return rows;
+}
+
+static void forward_task(void *argument, size_t task, uint32_t worker)
+{
+    const mlp_call *call = argument;
+    size_t first = task * call->token_block;
+    size_t tokens = sv_block_length(call->tokens, first, call->token_block);
+    mlp_rows rows = sv_mlp_hidden(call, first, tokens, worker);
+    fc2_forward(call, &rows, first, tokens);
+}
+
+/* mean and rstd of one image, for group norm. */
+static void moments_task(void *argument, size_t image, uint32_t worker)
+{
+    (void)worker;
+    const mlp_call *call = argument;
+    const mlp_block *block = call->block;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
+    size_t c = block->base.in.channels, first = image * call->image_tokens;
+    real *x_shifted = call->saved.x_shifted + first * c;
+    kernels->shift(x_shifted, call->in, &block->shift, first, call->image_tokens);
+    kernels->norm_moments(call->saved.mean + first, call->saved.rstd + first, x_shifted,
+                          call->image_tokens, c, block->eps);
+}
+
+void sv_mlp_prepare(mlp_call *call)
+{
+    if (call->block->norm_per_image)
+        sv_run_tasks(&call->run->exec, moments_task, call, call->run->pass.n);
+}
+
+void sv_mlp_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
+{
+    mlp_call call = sv_mlp_call(layer, run, saved);
+    call.out = y;
+    call.in = x;
+    if (call.saved.drop_path_scale)
+        sv_draw_drop_path_scales(run, layer->number, call.block->drop_path,
+                                 call.saved.drop_path_scale);
+    if (sv_mlp_is_small_m(&call)) {
+        sv_mlp_small_m_forward(&call);
+        return;
+    }
+    sv_mlp_prepare(&call);
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.token_block));
+}
+
+/* Backward. Image blocks come one after the other. Each passes its token blocks from dy to
+ * dx_shifted; then come its weight gradients, split by elements of the output so that no sum is
+ * split, and beside them the shift's adjoint. */
+
+/* The first token of token block `task` within the image block, and its tokens. */
+static size_t locate_token_block(const mlp_call *call, size_t task, size_t *tokens)
+{
+    size_t first = task * call->token_block;
+    *tokens = sv_block_length(call->count, first, call->token_block);
+    return first;
+}
+
+/* dbranch = drop_path_scale * keep * dy [* gelu'(pre_last_gelu)]
+ * dhidden = (dbranch W2) * keep * gelu'(pre_gelu),  hidden = keep * gelu(pre_gelu)
+ * of  y = x_shifted + drop_path_scale * branch,  keep being a dropout mask times its scale. */
+void sv_mlp_branch_backward(const mlp_call *call, real *dbranch, real *dhidden, real *hidden,
+                            size_t first, size_t tokens)
+{
+    const mlp_block *block = call->block;
+    const mlp_saved *saved = &call->saved;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
+    size_t c = block->base.in.channels;
+    const sv_rows rows = {first, tokens, c, c};
+    const sv_dropped dropped = {saved->branch_mask, block->dropout_scale};
+    kernels->residual_backward(dbranch, call->in + first * c,
+                               block->last_gelu ? SV_NOT_DROPPED : dropped, saved->drop_path_scale,
+                               call->image_tokens, rows);
+    if (block->last_gelu)
+        kernels->gelu_backward(NULL, dbranch, saved->pre_last_gelu + first * c, dropped, rows);
+    const sv_epilogue epilogue = {.dropped = {saved->hidden_mask, block->dropout_scale},
+                                  .first_token = first,
+                                  .pre_gelu = saved->pre_gelu + first * block->hidden_channels,
+                                  .hidden = hidden};
+    sv_linear_backward(&block->fc2, call->run, dhidden, dbranch, tokens, &epilogue);
+}
+
+/* The partial sums of token block `task` for the gradients of biases and norm parameters.
+ * `first` counts within the image block. */
+static void sum_over_tokens(const mlp_call *call, size_t task, size_t first, size_t tokens,
+                            const real *dx_norm)
+{
+    const mlp_image_block *work = &call->work;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
+    size_t c = call->block->base.in.channels, hidden_channels = call->block->hidden_channels;
+    size_t token = call->first + first;
+    real *dfc1_bias = work->dfc1_bias + task * hidden_channels;
+    real *dfc2_bias = work->dfc2_bias + task * c;
+    real *dnorm_weight = work->dnorm_weight + task * c, *dnorm_bias = work->dnorm_bias + task * c;
+    memset(dfc1_bias, 0, hidden_channels * sizeof(real));
+    memset(dfc2_bias, 0, c * sizeof(real));
+    memset(dnorm_weight, 0, c * sizeof(real));
+    memset(dnorm_bias, 0, c * sizeof(real));
+    kernels->add_rows(dfc1_bias, work->dhidden + first * hidden_channels, tokens, hidden_channels);
+    kernels->add_rows(dfc2_bias, work->dbranch + first * c, tokens, c);
+    kernels->norm_backward_parameters(dnorm_weight, dnorm_bias, dx_norm,
+                                      call->saved.x_shifted + token * c, call->saved.mean + token,
+                                      call->saved.rstd + token, tokens, c);
+}
+
+/* From dy of a token block to dx_norm = dhidden W1, and with layer norm on to
+ * dx_shifted = dy + norm'(dx_norm). Group norm needs dx_norm of the whole image: norm_task. */
+static void backward_task(void *argument, size_t task, uint32_t worker)
+{
+    const mlp_call *call = argument;
+    const mlp_block *block = call->block;
+    const mlp_image_block *work = &call->work;
+    const mlp_saved *saved = &call->saved;
+    const sv_run *run = call->run;
+    const sv_kernels *kernels = run->exec.context->kernels;
+    size_t c = block->base.in.channels, hidden_channels = block->hidden_channels, tokens;
+    size_t first = locate_token_block(call, task, &tokens), token = call->first + first;
+    const real *x_shifted = saved->x_shifted + token * c;
+    const real *weight = run->weights + block->norm_weight;
+    real *dhidden = work->dhidden + first * hidden_channels;
+    real *dx_shifted = work->dx_shifted + first * c;
+    real *dx_norm =
+        block->norm_per_image ? dx_shifted : (real *)(void *)sv_worker_scratch(&run->exec, worker);
+    sv_mlp_branch_backward(call, work->dbranch + first * c, dhidden,
+                           work->hidden + first * hidden_channels, token, tokens);
+    sv_linear_backward(&block->fc1, run, dx_norm, dhidden, tokens, NULL);
+    kernels->norm_apply(work->x_norm + first * c, x_shifted, saved->mean + token,
+                        saved->rstd + token, weight, run->weights + block->norm_bias, tokens, c);
+    sum_over_tokens(call, task, first, tokens, dx_norm);
+    if (block->norm_per_image)
+        return;
+    kernels->layer_norm_backward(dx_shifted, dx_norm, x_shifted, saved->mean + token,
+                                 saved->rstd + token, weight, tokens, c);
+    kernels->add(dx_shifted, call->in + token * c, tokens * c);
+}
+
+/* dx_shifted = dy + group_norm'(dx_norm) of one image; dx_norm lies in dx_shifted. */
+static void norm_task(void *argument, size_t image, uint32_t worker)
+{
+    (void)worker;
+    const mlp_call *call = argument;
+    const mlp_block *block = call->block;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
+    size_t c = block->base.in.channels, tokens = call->image_tokens;
+    size_t first = image * tokens, token = call->first + first;
+    real *dx_shifted = call->work.dx_shifted + first * c;
+    kernels->group_norm_backward(dx_shifted, dx_shifted, call->saved.x_shifted + token * c,
+                                 call->saved.mean + token, call->saved.rstd + token,
+                                 call->run->weights + block->norm_weight, tokens, c);
+    kernels->add(dx_shifted, call->in + token * c, tokens * c);
+}
+
+/* Tasks of dW1 += dhidden^T x_norm, then of dW2 += dbranch^T hidden, then token blocks of
+ * dx = shift'(dx_shifted). */
+static void gradient_task(void *argument, size_t task, uint32_t worker)
+{
+    const mlp_call *call = argument;
+    size_t c = call->block->base.in.channels, tokens;
+    size_t fc1_tasks = sv_weight_gradient_tasks(&call->gradients[0]);
+    void *scratch = sv_worker_scratch(&call->run->exec, worker);
+    if (task < fc1_tasks) {
+        sv_weight_gradient_task(call->run, &call->gradients[0], task, scratch);
+    } else if (task < call->gradient_tasks) {
+        sv_weight_gradient_task(call->run, &call->gradients[1], task - fc1_tasks, scratch);
+    } else {
+        size_t first = locate_token_block(call, task - call->gradient_tasks, &tokens);
+        call->run->exec.context->kernels->shift_backward(call->out + (call->first + first) * c,
+                                                         call->work.dx_shifted, &call->block->shift,
+                                                         first, tokens);
+    }
+}
+
+static void set_gradient_jobs(mlp_call *call)
+{
+    const mlp_block *block = call->block;
+    const mlp_image_block *work = &call->work;
+    real *gradients = call->run->gradients;
+    size_t c = block->base.in.channels, hidden_channels = block->hidden_channels;
+    call->gradients[0] = (sv_weight_gradient_job){gradients + block->fc1.weight,
+                                                  work->dhidden,
+                                                  work->x_norm,
+                                                  hidden_channels,
+                                                  c,
+                                                  call->count};
+    call->gradients[1] = (sv_weight_gradient_job){gradients + block->fc2.weight,
+                                                  work->dbranch,
+                                                  work->hidden,
+                                                  c,
+                                                  hidden_channels,
+                                                  call->count};
+    call->gradient_tasks = sv_weight_gradient_tasks(&call->gradients[0]) +
+                           sv_weight_gradient_tasks(&call->gradients[1]);
+}
+
+/* Adds the token blocks' partial sums to the gradients, in index order. */
+static void reduce_sums(const mlp_call *call, size_t token_blocks)
+{
+    const mlp_block *block = call->block;
+    const mlp_image_block *work = &call->work;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
+    real *gradients = call->run->gradients;
+    size_t c = block->base.in.channels;
+    kernels->add_rows(gradients + block->fc1.bias, work->dfc1_bias, token_blocks,
+                      block->hidden_channels);
+    kernels->add_rows(gradients + block->fc2.bias, work->dfc2_bias, token_blocks, c);
+    kernels->add_rows(gradients + block->norm_weight, work->dnorm_weight, token_blocks, c);
+    kernels->add_rows(gradients + block->norm_bias, work->dnorm_bias, token_blocks, c);
+}
+
+static void image_block_backward(mlp_call *call)
+{
+    const sv_exec *exec = &call->run->exec;
+    size_t token_blocks = sv_block_count(call->count, call->token_block);
+    sv_run_tasks(exec, backward_task, call, token_blocks);
+    if (call->block->norm_per_image)
+        sv_run_tasks(exec, norm_task, call, call->count / call->image_tokens);
+    set_gradient_jobs(call);
+    sv_run_tasks(exec, gradient_task, call, call->gradient_tasks + (call->out ? token_blocks : 0));
+    reduce_sums(call, token_blocks);
+}
+
+void sv_mlp_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                     const real *dy, const real *x)
+{
+    (void)x;
+    mlp_call call = sv_mlp_call(layer, run, saved);
+    call.out = dx;
+    call.in = dy;
+    if (call.block->chunked) {
+        sv_mlp_chunks_backward(&call);
+        return;
+    }
+    sv_arena arena = {.base = run->exec.workspace};
+    size_t image_block = sv_mlp_image_block_tokens(call.block, run->pass.n);
+    call.work = sv_mlp_image_block(&arena, call.block, run);
+    for (; call.first < call.tokens; call.first += image_block) {
+        call.count = sv_block_length(call.tokens, call.first, image_block);
+        image_block_backward(&call);
+    }
+}

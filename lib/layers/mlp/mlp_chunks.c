@@ -1,0 +1,175 @@
+/* The MLP block's backward for small weights: one task takes a reduction chunk, some images of the
+ * batch, in groups of few images that go through the whole backward while they are in cache. Each
+ * chunk sums its own partial gradient of every parameter, which stays in L2 meanwhile; the partial
+ * gradients are then added in index order. General path: sv_mlp_backward in mlp_block.c.
+ * Reference: tests/reference/reference_mlp.c. */
+#include "layers/mlp/mlp_internal.h"
+#include "layers/partial_gradients.h"
+
+/* Weights of at most 768 KiB stay in L2 beside 256 tokens at work. */
+enum { SMALL_WEIGHTS = 768 << 10, TOKENS_AT_ONCE = 256 };
+
+static size_t weight_bytes(const mlp_block *block)
+{
+    return 2 * block->hidden_channels * block->base.in.channels * sizeof(real);
+}
+
+bool sv_mlp_is_chunked(const mlp_block *block)
+{
+    return weight_bytes(block) <= SMALL_WEIGHTS;
+}
+
+/* The parameters, in the order of the partial gradients. */
+enum { FC1_WEIGHT, FC2_WEIGHT, FC1_BIAS, FC2_BIAS, NORM_WEIGHT, NORM_BIAS, PARAMETERS };
+
+static void take_partial_gradients(sv_partial_gradient list[PARAMETERS], sv_arena *arena,
+                                   const mlp_block *block, size_t chunks)
+{
+    size_t c = block->base.in.channels, hidden_channels = block->hidden_channels;
+    list[FC1_WEIGHT] = (sv_partial_gradient){block->fc1.weight, hidden_channels * c, NULL};
+    list[FC2_WEIGHT] = (sv_partial_gradient){block->fc2.weight, c * hidden_channels, NULL};
+    list[FC1_BIAS] = (sv_partial_gradient){block->fc1.bias, hidden_channels, NULL};
+    list[FC2_BIAS] = (sv_partial_gradient){block->fc2.bias, c, NULL};
+    list[NORM_WEIGHT] = (sv_partial_gradient){block->norm_weight, c, NULL};
+    list[NORM_BIAS] = (sv_partial_gradient){block->norm_bias, c, NULL};
+    sv_partial_gradients_take(arena, list, PARAMETERS, chunks);
+}
+
+/* A worker's scratch, for the images that it takes at once. */
+typedef struct chunk_scratch {
+    real *hidden, *dhidden;                        /* [tokens, hidden_channels] */
+    real *dbranch, *x_norm, *dx_norm, *dx_shifted; /* [tokens, c] */
+    void *gemm_scratch;                            /* of a weight gradient */
+} chunk_scratch;
+
+static size_t images_at_once(const mlp_block *block, size_t images)
+{
+    size_t wanted = sv_at_least(TOKENS_AT_ONCE / sv_shape_tokens(block->base.in), 1);
+    return sv_at_most(wanted, images);
+}
+
+static chunk_scratch take_scratch(sv_arena *arena, const mlp_block *block)
+{
+    chunk_scratch scratch;
+    size_t c = block->base.in.channels;
+    size_t tokens = sv_at_least(sv_shape_tokens(block->base.in), TOKENS_AT_ONCE);
+    scratch.hidden = sv_arena_reals(arena, tokens, block->hidden_channels);
+    scratch.dhidden = sv_arena_reals(arena, tokens, block->hidden_channels);
+    scratch.dbranch = sv_arena_reals(arena, tokens, c);
+    scratch.x_norm = sv_arena_reals(arena, tokens, c);
+    scratch.dx_norm = sv_arena_reals(arena, tokens, c);
+    scratch.dx_shifted = sv_arena_reals(arena, tokens, c);
+    scratch.gemm_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
+    return scratch;
+}
+
+void sv_mlp_chunks_memory(const mlp_block *block, size_t n, sv_arena *workspace, sv_arena *worker)
+{
+    sv_partial_gradient list[PARAMETERS];
+    take_partial_gradients(list, workspace, block, sv_reduction_chunks_max(n, weight_bytes(block)));
+    take_scratch(worker, block);
+}
+
+typedef struct chunks_call {
+    const mlp_call *call;
+    sv_partial_gradient partial[PARAMETERS];
+    size_t images; /* of a full chunk */
+} chunks_call;
+
+/* Adds to the chunk's partial gradients what `tokens` tokens of the batch from token `first`
+ * contribute: dW1 += dhidden^T x_norm;  dW2 += dbranch^T hidden;  biases and norm likewise. */
+static void add_gradients(const chunks_call *all, size_t chunk, const chunk_scratch *scratch,
+                          size_t first, size_t tokens)
+{
+    const mlp_call *call = all->call;
+    const sv_gemm *gemm = call->run->exec.gemm;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
+    size_t c = call->block->base.in.channels, hidden_channels = call->block->hidden_channels;
+    real *partial[PARAMETERS];
+    for (size_t i = 0; i < PARAMETERS; i++)
+        partial[i] = sv_partial_gradient_of(&all->partial[i], chunk);
+    sv_gemm_weight_gradient(gemm, kernels, partial[FC1_WEIGHT], c, scratch->dhidden,
+                            hidden_channels, scratch->x_norm, c, hidden_channels, c, tokens,
+                            scratch->gemm_scratch);
+    sv_gemm_weight_gradient(gemm, kernels, partial[FC2_WEIGHT], hidden_channels, scratch->dbranch,
+                            c, scratch->hidden, hidden_channels, c, hidden_channels, tokens,
+                            scratch->gemm_scratch);
+    kernels->add_rows(partial[FC1_BIAS], scratch->dhidden, tokens, hidden_channels);
+    kernels->add_rows(partial[FC2_BIAS], scratch->dbranch, tokens, c);
+    kernels->norm_backward_parameters(partial[NORM_WEIGHT], partial[NORM_BIAS], scratch->dx_norm,
+                                      call->saved.x_shifted + first * c, call->saved.mean + first,
+                                      call->saved.rstd + first, tokens, c);
+}
+
+/* dx_shifted = norm'(dx_norm) */
+static void norm_backward(const mlp_call *call, const chunk_scratch *scratch, size_t first,
+                          size_t tokens)
+{
+    const mlp_block *block = call->block;
+    const mlp_saved *saved = &call->saved;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
+    const real *weight = call->run->weights + block->norm_weight;
+    size_t c = block->base.in.channels, image = call->image_tokens;
+    if (!block->norm_per_image) {
+        kernels->layer_norm_backward(scratch->dx_shifted, scratch->dx_norm,
+                                     saved->x_shifted + first * c, saved->mean + first,
+                                     saved->rstd + first, weight, tokens, c);
+        return;
+    }
+    for (size_t i = 0; i < tokens; i += image)
+        kernels->group_norm_backward(scratch->dx_shifted + i * c, scratch->dx_norm + i * c,
+                                     saved->x_shifted + (first + i) * c, saved->mean + first + i,
+                                     saved->rstd + first + i, weight, image, c);
+}
+
+/* The whole backward of some images: `tokens` tokens of the batch from token `first`. */
+static void images_backward(const chunks_call *all, size_t chunk, const chunk_scratch *scratch,
+                            size_t first, size_t tokens)
+{
+    const mlp_call *call = all->call;
+    const mlp_block *block = call->block;
+    const mlp_saved *saved = &call->saved;
+    const sv_run *run = call->run;
+    const sv_kernels *kernels = run->exec.context->kernels;
+    size_t c = block->base.in.channels;
+    sv_mlp_branch_backward(call, scratch->dbranch, scratch->dhidden, scratch->hidden, first,
+                           tokens);
+    sv_linear_backward(&block->fc1, run, scratch->dx_norm, scratch->dhidden, tokens, NULL);
+    kernels->norm_apply(scratch->x_norm, saved->x_shifted + first * c, saved->mean + first,
+                        saved->rstd + first, run->weights + block->norm_weight,
+                        run->weights + block->norm_bias, tokens, c);
+    add_gradients(all, chunk, scratch, first, tokens);
+    if (!call->out)
+        return;
+    /* dx = shift'(dy + norm'(dx_norm)) */
+    norm_backward(call, scratch, first, tokens);
+    kernels->add(scratch->dx_shifted, call->in + first * c, tokens * c);
+    kernels->shift_backward(call->out + first * c, scratch->dx_shifted, &block->shift, 0, tokens);
+}
+
+static void chunk_task(void *argument, size_t chunk, uint32_t worker)
+{
+    const chunks_call *all = argument;
+    const mlp_call *call = all->call;
+    sv_arena arena = {.base = sv_worker_scratch(&call->run->exec, worker)};
+    chunk_scratch scratch = take_scratch(&arena, call->block);
+    size_t image = chunk * all->images;
+    size_t end = image + sv_block_length(call->run->pass.n, image, all->images);
+    size_t at_once = images_at_once(call->block, all->images);
+    sv_partial_gradients_clear(all->partial, PARAMETERS, chunk);
+    for (; image < end; image += at_once)
+        images_backward(all, chunk, &scratch, image * call->image_tokens,
+                        sv_block_length(end, image, at_once) * call->image_tokens);
+}
+
+void sv_mlp_chunks_backward(const mlp_call *call)
+{
+    const sv_run *run = call->run;
+    chunks_call all = {.call = call,
+                       .images = sv_reduction_chunk_images(run->pass.n, weight_bytes(call->block))};
+    size_t chunks = sv_block_count(run->pass.n, all.images);
+    sv_arena arena = {.base = run->exec.workspace};
+    take_partial_gradients(all.partial, &arena, call->block, chunks);
+    sv_run_tasks(&run->exec, chunk_task, &all, chunks);
+    sv_partial_gradients_reduce(run, all.partial, PARAMETERS, chunks);
+}

@@ -1,0 +1,146 @@
+/* What the files of the MLP block share: the layer, its memory, and one pass through it. */
+#ifndef SV_MLP_INTERNAL_H
+#define SV_MLP_INTERNAL_H
+
+#include "layers/create.h"
+#include "layers/linear.h"
+
+/* The layer. Offsets are into the flat arrays of the parameter table. */
+typedef struct mlp_block {
+    sv_layer base;
+    sv_shift_geometry shift; /* shift.group 0: the block has no shift */
+    sv_linear fc1, fc2;      /* [hidden_channels, c], [c, hidden_channels] */
+    size_t norm_weight, norm_bias;
+    size_t hidden_channels;
+    bool norm_per_image; /* group norm with one group; otherwise layer norm of each token */
+    bool last_gelu;      /* GELU follows fc2 too */
+    bool chunked;        /* mlp_chunks.c computes the backward */
+    real eps;
+    double drop_path;
+    uint32_t dropout_threshold; /* as sv_mask_source.threshold; 0: no dropout */
+    real dropout_scale;         /* of the elements that dropout keeps */
+    /* For mlp_zero_skipping.c; period 0: nothing is skipped. fill[group, 2, hidden_channels] is the
+     * correction term of the zero channel groups. */
+    sv_gaps zeros, unread;
+    const real *fill;
+} mlp_block;
+
+/* What the backward needs of the forward: two activations and one bit per dropout mask element. */
+typedef struct mlp_saved {
+    real *x_shifted;       /* [tokens, c] */
+    real *pre_gelu;        /* [tokens, hidden_channels]: input of the GELU */
+    real *pre_last_gelu;   /* [tokens, c]: input of the last GELU; NULL without one */
+    real *mean, *rstd;     /* [tokens]; equal within an image if norm_per_image */
+    uint32_t *hidden_mask; /* [tokens / 32, hidden_channels]; NULL without dropout */
+    uint32_t *branch_mask; /* [tokens / 32, c]; NULL without dropout */
+    real *drop_path_scale; /* [n]: 0 or 1 / (1 - rate); NULL without DropPath */
+} mlp_saved;
+
+/* The workspace of the general backward, for one image block. */
+typedef struct mlp_image_block {
+    real *hidden, *dhidden;                      /* [tokens of the image block, hidden_channels] */
+    real *dbranch, *x_norm, *dx_shifted;         /* [tokens of the image block, c] */
+    real *dfc1_bias;                             /* partial sums [token blocks, hidden_channels] */
+    real *dfc2_bias, *dnorm_weight, *dnorm_bias; /* partial sums [token blocks, c] */
+} mlp_image_block;
+
+/* The rows of one token block in the forward. They are rows of mlp_saved in training, and lie in
+ * the worker's scratch in inference. */
+typedef struct mlp_rows {
+    const real *x_shifted; /* [tokens, c]; the layer's input if the block has no shift */
+    real *shift_into;      /* where x_shifted is written; NULL: it is the layer's input itself */
+    real *mean, *rstd;     /* [tokens] */
+    real *pre_gelu;        /* [tokens, hidden_channels]; NULL: not saved */
+    real *hidden;          /* [tokens, hidden_channels]: dropout(gelu(pre_gelu)) */
+    real *x_norm;          /* [tokens, c] */
+} mlp_rows;
+
+/* One pass. In the backward `in` is dy and `out` is dx, which is NULL if nobody needs it. */
+typedef struct mlp_call {
+    const mlp_block *block;
+    const sv_run *run;
+    mlp_saved saved;
+    real *out;
+    const real *in;
+    size_t tokens; /* of the batch */
+    size_t image_tokens;
+    size_t token_block; /* tokens of a full token block */
+    /* The general backward alone: the image block at work. */
+    mlp_image_block work;
+    size_t first, count;                 /* its first token and its tokens */
+    sv_weight_gradient_job gradients[2]; /* of fc1 and fc2 */
+    size_t gradient_tasks;               /* of both jobs */
+} mlp_call;
+
+/* mlp_create.c: initialises a cleared block; its position in the list of layers is set later. */
+void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp_options *options);
+
+/* mlp_memory.c: layouts, each used once to measure and once to use the memory. */
+
+/* What is saved (training), or what the forward needs of the workspace (inference with group norm,
+ * whose statistics of an image come before its token blocks). */
+mlp_saved sv_mlp_saved(sv_arena *arena, const mlp_block *block, size_t n, bool training);
+
+mlp_image_block sv_mlp_image_block(sv_arena *arena, const mlp_block *block, const sv_run *run);
+
+/* Tokens of a full image block of a batch of n: whole images. */
+size_t sv_mlp_image_block_tokens(const mlp_block *block, size_t n);
+
+/* Bytes of one worker's scratch in the forward and in the general backward. */
+size_t sv_mlp_worker_bytes(const mlp_block *block, const sv_run *run, bool *overflow);
+
+/* sv_layer_ops.plan_workspace. */
+void sv_mlp_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
+
+/* A pass through `layer`, without its `in` and `out`. */
+mlp_call sv_mlp_call(const sv_layer *layer, const sv_run *run, void *saved);
+
+/* mlp_block.c: the general path, and the steps of it that special paths share. */
+
+void sv_mlp_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);
+void sv_mlp_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                     const real *dy, const real *x);
+
+/* Computes what token blocks need of whole images: with group norm the moments. */
+void sv_mlp_prepare(mlp_call *call);
+
+/* x_shifted = shift(x);  hidden = dropout(gelu(fc1(norm(x_shifted)))), for `tokens` tokens of the
+ * batch from token `first`. */
+mlp_rows sv_mlp_hidden(const mlp_call *call, size_t first, size_t tokens, uint32_t worker);
+
+/* The backward from dy to dhidden, for `tokens` tokens of the batch from token `first`. Writes
+ * dbranch, dhidden and, recomputed, hidden. */
+void sv_mlp_branch_backward(const mlp_call *call, real *dbranch, real *dhidden, real *hidden,
+                            size_t first, size_t tokens);
+
+/* mlp_small_m.c: inference over few tokens. */
+
+/* Whether the pass has so few tokens that its matmuls are split by columns. */
+bool sv_mlp_is_small_m(const mlp_call *call);
+void sv_mlp_small_m_forward(const mlp_call *call);
+
+/* x_shifted and hidden of all tokens, in the first worker's scratch. */
+mlp_rows sv_mlp_small_m_hidden(const mlp_call *call);
+
+/* mlp_chunks.c: the backward in reduction chunks. */
+
+/* Whether the weights are small enough for it. */
+bool sv_mlp_is_chunked(const mlp_block *block);
+
+/* Measures its workspace and its worker's scratch for a batch of n. */
+void sv_mlp_chunks_memory(const mlp_block *block, size_t n, sv_arena *workspace, sv_arena *worker);
+void sv_mlp_chunks_backward(const mlp_call *call);
+
+/* mlp_zero_skipping.c: zero channel groups of x_norm on small feature maps. */
+
+/* Elements of the derived correction term, bytes of scratch to derive it, and its derivation. */
+size_t sv_mlp_fill_elements(const mlp_block *block);
+size_t sv_mlp_fill_bytes(const mlp_block *block, const sv_run *run);
+void sv_mlp_derive_fill(mlp_block *block, const sv_run *run, real *memory, char *scratch);
+
+/* Clears the zero channel groups of x_norm and returns their description for the epilogue; its
+ * `fill` is NULL if the pass skips nothing. */
+sv_zeros sv_mlp_zeros(const mlp_call *call, real *x_norm, const real *mean, const real *rstd,
+                      size_t first, size_t tokens);
+
+#endif
