@@ -55,6 +55,8 @@ check_predict() {
 
 check() {
     case $1 in
+    *train_minimal*) lasts '^epoch 5: loss [0-9.]+$' ;;
+    *predict_minimal*) prints "^ *$percent  class [0-9]  [a-z]" ;;
     *shiftvit-train*) check_train "$1" ;;
     *shiftvit-eval*) lasts "^test: $result\$" ;;
     *shiftvit-predict*) check_predict "$1" ;;
@@ -84,5 +86,5 @@ for page in tutorial-shiftvit tutorial-slvit; do
         count=$((count + 1))
     done <"$work/commands"
 done
-[ "$count" -ge 18 ] || fail "only $count commands were found in the tutorials"
+[ "$count" -ge 24 ] || fail "only $count commands were found in the tutorials"
 echo "$count commands"
