@@ -51,6 +51,9 @@ check_link() {
     fi
 }
 
+# Pages whose width is not checked.
+unmeasured='CHANGELOG.md docs/architecture.md'
+
 count=0
 : >"$work/wrong"
 for page in *.md docs/*.md docs/*/*.md; do
@@ -59,6 +62,7 @@ for page in *.md docs/*.md docs/*/*.md; do
         check_link "$page" "$target"
         count=$((count + 1))
     done <"$work/targets"
+    case " $unmeasured " in *" $page "*) continue ;; esac
     awk -v page="$page" '
         /^```/ { fenced = !fenced }
         length > 120 && !fenced && !/^    / && !/^ *\|/ && !/\]\(/ && !/<(a|img) / {

@@ -64,6 +64,11 @@ check() {
         prints '^144 patches of [0-9]+ values: '
         is_png "$(option out "$1")"
         ;;
+    *shiftvit-export*--by-class*)
+        for file in "$(option out "$1")"/*/*.png; do
+            is_png "$file"
+        done
+        ;;
     *shiftvit-export*)
         for file in "$(option out "$1")"/*.png; do
             is_png "$file"
