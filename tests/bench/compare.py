@@ -1,5 +1,5 @@
 """The library's speed beside its peers': runs shiftvit-bench and every installed peer in turns, keeps
-the raw lines, and writes the tables of docs/performance.md.
+the raw lines, and writes the tables of a page in docs/dev/.
 
     python3 tests/bench/compare.py --bench build/examples/shiftvit-bench --out results.jsonl \\
         --python ~/venv-torch/bin/python --python ~/venv-onnx/bin/python
@@ -20,7 +20,7 @@ from compare_runs import (OURS, PRESETS, RUNNERS, WORKS, Environments, Job, RunE
                           run_ours, run_peer)
 from compare_table import Record, make_tables, split_page, value_of, write_page
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "dev" / "comparison-avx512-bf16.md"
 
 
 def list_of(*known: str) -> Callable[[str], list[str]]:
@@ -54,7 +54,8 @@ def parse_arguments() -> argparse.Namespace:
     results.add_argument("--from", type=Path, metavar="FILE", dest="source",
                          help="run nothing; make the tables from these raw results")
     parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE",
-                        help="the page that has the two markers (default docs/performance.md)")
+                        help="the page that has the two markers (default "
+                             "docs/dev/comparison-avx512-bf16.md)")
     parser.add_argument("--bench", metavar="PATH", help="shiftvit-bench, with the other programs")
     parser.add_argument("--python", action="append", metavar="PATH",
                         help="Python of an environment with peers; may be repeated (default: this)")

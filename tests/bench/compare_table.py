@@ -1,4 +1,4 @@
-"""From the raw lines of a comparison to the tables of docs/performance.md."""
+"""From the raw lines of a comparison to the tables of a page in docs/dev/."""
 import os
 import tempfile
 from pathlib import Path

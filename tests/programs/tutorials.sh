@@ -55,12 +55,19 @@ check_predict() {
 
 check() {
     case $1 in
+    *train_minimal*) lasts '^epoch 5: loss [0-9.]+$' ;;
+    *predict_minimal*) prints "^ *$percent  class [0-9]  [a-z]" ;;
     *shiftvit-train*) check_train "$1" ;;
     *shiftvit-eval*) lasts "^test: $result\$" ;;
     *shiftvit-predict*) check_predict "$1" ;;
     *shiftvit-patches*)
         prints '^144 patches of [0-9]+ values: '
         is_png "$(option out "$1")"
+        ;;
+    *shiftvit-export*--by-class*)
+        for file in "$(option out "$1")"/*/*.png; do
+            is_png "$file"
+        done
         ;;
     *shiftvit-export*)
         for file in "$(option out "$1")"/*.png; do
@@ -84,5 +91,5 @@ for page in tutorial-shiftvit tutorial-slvit; do
         count=$((count + 1))
     done <"$work/commands"
 done
-[ "$count" -ge 18 ] || fail "only $count commands were found in the tutorials"
+[ "$count" -ge 24 ] || fail "only $count commands were found in the tutorials"
 echo "$count commands"
