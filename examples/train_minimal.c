@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     check(svit_context_create(&context, NULL, &err));
     svit_dataset *data; /* images of 32 x 32 pixels with labels 0 to 9 */
     check(argc > 2 ? svit_dataset_cifar10(&data, context, argv[2], SVIT_SPLIT_TRAIN, &err)
-                   : svit_dataset_procedural(&data, context, 1, SVIT_SPLIT_TRAIN, IMAGES, &err));
+                   : svit_dataset_synthetic(&data, context, 1, SVIT_SPLIT_TRAIN, IMAGES, &err));
     svit_model_config config; /* the default ShiftViT, made smaller: 2 stages of 2 blocks */
     check(svit_model_config_from_json(&config, sizeof config, "{\"dim\": 48, \"blocks\": [2, 2]}",
                                       &err));
