@@ -1,16 +1,15 @@
-/* Groups of images and the sums of their shares. */
+/* Partial gradients and their reduction. */
 #include "layers/partial_gradients.h"
 
 #include <string.h>
 
-/* Enough for many workers, and not so much that clearing and adding is a burden. */
-enum { GROUPS = 32, SHARES_BYTES = 64 << 20 };
+/* 32 chunks keep many workers busy; 64 MiB of sums bound the time of clearing and adding them. */
+enum { CHUNKS_MAX = 32, SUMS_BYTES_MAX = 64 << 20 };
 
 size_t sv_reduction_chunks_max(size_t n, size_t bytes)
 {
-    size_t groups = SHARES_BYTES / bytes;
-    groups = groups < 1 ? 1 : groups > GROUPS ? GROUPS : groups;
-    return groups < n ? groups : n;
+    size_t chunks = sv_at_most(sv_at_least(SUMS_BYTES_MAX / bytes, 1), CHUNKS_MAX);
+    return sv_at_most(chunks, n);
 }
 
 size_t sv_reduction_chunk_images(size_t n, size_t bytes)
@@ -19,37 +18,37 @@ size_t sv_reduction_chunk_images(size_t n, size_t bytes)
 }
 
 void sv_partial_gradients_take(sv_arena *arena, sv_partial_gradient *list, size_t count,
-                               size_t groups)
+                               size_t chunks)
 {
     for (size_t i = 0; i < count; i++)
-        list[i].shares = sv_arena_reals(arena, groups, list[i].elements);
+        list[i].sums = sv_arena_reals(arena, chunks, list[i].elements);
 }
 
-void sv_partial_gradients_clear(const sv_partial_gradient *list, size_t count, size_t group)
+void sv_partial_gradients_clear(const sv_partial_gradient *list, size_t count, size_t chunk)
 {
     for (size_t i = 0; i < count; i++)
-        memset(sv_partial_gradient_of(&list[i], group), 0, list[i].elements * sizeof(real));
+        memset(sv_partial_gradient_of(&list[i], chunk), 0, list[i].elements * sizeof(real));
 }
 
-typedef struct share_call {
+typedef struct reduce_call {
     const sv_run *run;
-    size_t groups;
+    size_t chunks;
     const sv_partial_gradient *list;
-} share_call;
+} reduce_call;
 
-static void share_task(void *argument, size_t task, uint32_t worker)
+static void reduce_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
-    const share_call *call = argument;
-    const sv_partial_gradient *share = &call->list[task];
-    if (share->parameter != SV_NO_PARAMETER)
-        call->run->exec.context->kernels->add_rows(call->run->gradients + share->parameter,
-                                                   share->shares, call->groups, share->elements);
+    const reduce_call *call = argument;
+    const sv_partial_gradient *partial = &call->list[task];
+    if (partial->parameter != SV_NO_PARAMETER)
+        call->run->exec.context->kernels->add_rows(call->run->gradients + partial->parameter,
+                                                   partial->sums, call->chunks, partial->elements);
 }
 
 void sv_partial_gradients_reduce(const sv_run *run, const sv_partial_gradient *list, size_t count,
-                                 size_t groups)
+                                 size_t chunks)
 {
-    share_call call = {run, groups, list};
-    sv_run_tasks(&run->exec, share_task, &call, count);
+    reduce_call call = {run, chunks, list};
+    sv_run_tasks(&run->exec, reduce_task, &call, count);
 }

@@ -1,40 +1,41 @@
-/* Gradients that are sums over a batch, made as shares: images are taken in groups, each group adds
- * up a share of its own while what it is made of is in cache, and the shares are added in the order
- * of the groups. How many there are depends on the shapes alone, so the sums do not depend on the
- * threads. */
+/* Partial gradients: the gradient of a parameter that is a sum over a batch is summed per reduction
+ * chunk, some images each, while a chunk's operands are in cache; then the chunks' sums are added
+ * in index order. The number of chunks depends on shapes alone, so the bits do not depend on the
+ * number of threads. */
 #ifndef SV_PARTIAL_GRADIENTS_H
 #define SV_PARTIAL_GRADIENTS_H
 
 #include "layers/create.h"
 #include "layers/linear.h"
 
-/* Images of one group of a batch of n, for shares of `bytes` each. */
-size_t sv_reduction_chunk_images(size_t n, size_t bytes);
-
-/* The most groups that any batch of up to n images has. */
-size_t sv_reduction_chunks_max(size_t n, size_t bytes);
-
-/* A number of shares of `elements` each, of a parameter's gradient; SV_NO_PARAMETER: the layer adds
- * them itself, or needs none. */
+/* The partial gradients of one parameter. */
 typedef struct sv_partial_gradient {
-    size_t parameter, elements;
-    real *shares; /* [groups, elements] */
+    size_t parameter; /* offset; SV_NO_PARAMETER: the layer reduces the sums itself */
+    size_t elements;
+    real *sums; /* [chunks, elements] */
 } sv_partial_gradient;
 
-/* Lays out the shares of a list. */
+/* Images of a full chunk of a batch of n. `bytes` is the size of one chunk's sums. */
+size_t sv_reduction_chunk_images(size_t n, size_t bytes);
+
+/* The largest number of chunks that any batch of up to n images has. */
+size_t sv_reduction_chunks_max(size_t n, size_t bytes);
+
+/* Lays out the sums of `count` parameters. */
 void sv_partial_gradients_take(sv_arena *arena, sv_partial_gradient *list, size_t count,
-                               size_t groups);
+                               size_t chunks);
 
-/* Sets the shares of one group to 0. */
-void sv_partial_gradients_clear(const sv_partial_gradient *list, size_t count, size_t group);
+/* Clears the sums of one chunk. */
+void sv_partial_gradients_clear(const sv_partial_gradient *list, size_t count, size_t chunk);
 
-static inline real *sv_partial_gradient_of(const sv_partial_gradient *share, size_t group)
+/* The sums of one chunk: [elements]. */
+static inline real *sv_partial_gradient_of(const sv_partial_gradient *partial, size_t chunk)
 {
-    return share->shares + group * share->elements;
+    return partial->sums + chunk * partial->elements;
 }
 
-/* Adds the shares to the gradients of their parameters, in the order of the groups. */
+/* Adds the sums to the gradients of their parameters, in index order. Runs tasks. */
 void sv_partial_gradients_reduce(const sv_run *run, const sv_partial_gradient *list, size_t count,
-                                 size_t groups);
+                                 size_t chunks);
 
 #endif

@@ -1,20 +1,21 @@
-/* A convolution whose kernel is its stride: patch embedding and patch merging, to infer also with
- * the norm before it. */
+/* A convolution whose kernel size equals its stride: patch embedding and patch merging. The
+ * inference graph also has it fused with the norm before it. y = patches W^T + b                 or
+ * norm(patches) W^T + b Reference: tests/reference/reference_patches.c. */
 #include "layers/create.h"
 #include "layers/linear.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Patches of 2 x 2 pixels, of which so many tokens' are normalised at once, while they are near. */
-enum { MERGED = 2 * 2, TOKENS_NORMALISED = 8 };
+/* With the norm a patch has 2 x 2 pixels; 8 tokens are normalised at once, while they are in L1. */
+enum { PIXELS = 2 * 2, TOKENS_AT_ONCE = 8 };
 
 typedef struct patch_layer {
     sv_layer base;
-    sv_patch_geometry map;
+    sv_patch_geometry geometry;
     sv_linear linear;
-    bool norm; /* of each pixel, by parameters at these offsets */
-    size_t norm_weight, norm_bias;
+    bool norm;                     /* each pixel of a patch is normalised */
+    size_t norm_weight, norm_bias; /* offsets */
     real eps;
     /* Around a small map that is padded, of patches of 2 x 2; and in the output, what the shift
      * that follows loses; no period: none. */
@@ -25,34 +26,37 @@ typedef struct patch_layer {
 typedef struct patch_call {
     const patch_layer *layer;
     const sv_run *run;
-    real *patches; /* of all tokens, or NULL */
+    real *patches; /* [tokens, in]: saved for the backward; NULL in inference */
     real *out;
     const real *in;
-    sv_gemm_a few; /* the patches of few tokens */
-    size_t tokens, tile, parts;
+    sv_gemm_a small_m;  /* the patches, if the pass has few tokens */
+    size_t tokens;      /* of the batch */
+    size_t token_block; /* tokens of a full token block */
+    size_t partitions;  /* of the columns, if the pass has few tokens */
 } patch_call;
 
 static size_t widest_row(const patch_layer *patch)
 {
-    return patch->linear.in > patch->linear.out ? patch->linear.in : patch->linear.out;
+    return sv_at_least(patch->linear.in, patch->linear.out);
 }
 
-static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
+static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     size_t n = run->pass.n;
     int training = run->pass.training;
     const patch_layer *patch = (const patch_layer *)layer;
-    sv_arena saved = {0}, shared = {0}, worker = {0};
+    sv_arena saved = {0}, workspace = {0}, worker = {0};
     size_t tokens = sv_shape_tokens(layer->out);
     if (training)
         sv_arena_reals(&saved, n * tokens, patch->linear.in);
-    size_t tile = sv_token_block_size_max(run, n * tokens, widest_row(patch));
-    sv_arena_reals(&worker, tile, patch->linear.in);
+    size_t token_block = sv_token_block_size_max(run, n * tokens, widest_row(patch));
+    sv_arena_reals(&worker, token_block, patch->linear.in);
     if (!training)
-        sv_arena_take(&shared, sv_packed_a_bytes(&run->exec, SV_SMALL_M, patch->linear.in), 1, 1);
+        sv_arena_take(&workspace, sv_packed_a_bytes(&run->exec, SV_SMALL_M, patch->linear.in), 1,
+                      1);
     if (training)
         worker.bytes = sv_at_least(worker.bytes, SV_GEMM_SCRATCH);
-    sv_layer_memory_set(memory, &saved, &shared, &worker);
+    sv_layer_memory_set(memory, &saved, &workspace, &worker);
 }
 
 static patch_call start_call(const sv_layer *layer, const sv_run *run, void *saved, real *out,
@@ -60,19 +64,19 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
 {
     const patch_layer *patch = (const patch_layer *)layer;
     size_t tokens = run->pass.n * sv_shape_tokens(layer->out);
-    size_t parts = sv_column_partition_count(patch->linear.out,
-                                             sv_min_partition_columns(run->exec.gemm, SV_SMALL_M));
+    size_t partitions = sv_column_partition_count(
+        patch->linear.out, sv_min_partition_columns(run->exec.gemm, SV_SMALL_M));
     return (patch_call){.layer = patch,
                         .run = run,
                         .patches = saved,
                         .out = out,
                         .in = in,
                         .tokens = tokens,
-                        .tile = sv_token_block_size(run, tokens, widest_row(patch)),
-                        .parts = parts};
+                        .token_block = sv_token_block_size(run, tokens, widest_row(patch)),
+                        .partitions = partitions};
 }
 
-/* Which of a patch's pixels are not the map's. */
+/* The set of a patch's pixels that lie in the padding: bit size * i + j for pixel (i, j). */
 static unsigned outside(const sv_patch_geometry *map, size_t row, size_t column)
 {
     unsigned set = 0;
@@ -86,38 +90,37 @@ static unsigned outside(const sv_patch_geometry *map, size_t row, size_t column)
     return set;
 }
 
-/* rows[tokens, MERGED, c] = norm(rows), but for the zeros around the map, which the norm knows
- * nothing of. */
+/* rows[tokens, PIXELS, c] = norm(rows). Padding stays zero, since it is added after the norm. */
 static void normalize(const patch_call *call, real *rows, size_t first, size_t tokens)
 {
     const patch_layer *patch = call->layer;
-    const sv_patch_geometry *map = &patch->map;
+    const sv_patch_geometry *map = &patch->geometry;
     const real *weights = call->run->weights;
-    real mean[TOKENS_NORMALISED * MERGED], rstd[TOKENS_NORMALISED * MERGED];
+    real mean[TOKENS_AT_ONCE * PIXELS], rstd[TOKENS_AT_ONCE * PIXELS];
     call->run->exec.context->kernels->layer_norm(
         rows, mean, rstd, rows, weights + patch->norm_weight, weights + patch->norm_bias,
-        tokens * MERGED, map->channels, patch->eps);
+        tokens * PIXELS, map->channels, patch->eps);
     for (size_t t = first; t < first + tokens; t++) {
         unsigned zeros = outside(map, t / map->columns % map->rows, t % map->columns);
-        for (size_t pixel = 0; pixel < MERGED; pixel++, rows += map->channels)
+        for (size_t pixel = 0; pixel < PIXELS; pixel++, rows += map->channels)
             if (zeros >> pixel & 1)
                 memset(rows, 0, map->channels * sizeof(real));
     }
 }
 
-/* rows[tokens, size * size * c] = the patches, or those of the norm */
-static void make_rows(const patch_call *call, real *rows, size_t first, size_t tokens)
+/* rows[tokens, size * size * c] = patches of x, or of norm(x) */
+static void gather_rows(const patch_call *call, real *rows, size_t first, size_t tokens)
 {
     const patch_layer *patch = call->layer;
     const sv_kernels *kernels = call->run->exec.context->kernels;
     if (!patch->norm) {
-        kernels->patch_gather(rows, call->in, &patch->map, first, tokens);
+        kernels->patch_gather(rows, call->in, &patch->geometry, first, tokens);
         return;
     }
-    for (size_t t = 0; t < tokens; t += TOKENS_NORMALISED) {
-        size_t here = sv_block_length(tokens, t, TOKENS_NORMALISED);
+    for (size_t t = 0; t < tokens; t += TOKENS_AT_ONCE) {
+        size_t here = sv_block_length(tokens, t, TOKENS_AT_ONCE);
         real *some = rows + t * patch->linear.in;
-        kernels->patch_gather(some, call->in, &patch->map, first + t, here);
+        kernels->patch_gather(some, call->in, &patch->geometry, first + t, here);
         normalize(call, some, first + t, here);
     }
 }
@@ -127,10 +130,11 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const patch_call *call = argument;
     const patch_layer *patch = call->layer;
     const sv_linear *linear = &patch->linear;
-    size_t first = task * call->tile, tokens = sv_block_length(call->tokens, first, call->tile);
+    size_t first = task * call->token_block,
+           tokens = sv_block_length(call->tokens, first, call->token_block);
     real *rows = call->patches ? call->patches + first * linear->in
                                : (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
-    make_rows(call, rows, first, tokens);
+    gather_rows(call, rows, first, tokens);
     const sv_epilogue epilogue = {.first_token = first,
                                   .not_in_cache = true,
                                   .zeros = patch->zeros.gaps.period ? &patch->zeros : NULL,
@@ -138,14 +142,14 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, &epilogue);
 }
 
-/* Some columns of few tokens. */
-static void few_task(void *argument, size_t part, uint32_t worker)
+/* y[:, partition] = patches W^T, for few tokens. */
+static void columns_task(void *argument, size_t part, uint32_t worker)
 {
     (void)worker;
     const patch_call *call = argument;
     const sv_linear *linear = &call->layer->linear;
-    sv_linear_forward_columns(linear, call->run, call->out, &call->few, call->tokens,
-                              sv_column_partition(linear->out, call->parts, part), NULL);
+    sv_linear_forward_columns(linear, call->run, call->out, &call->small_m, call->tokens,
+                              sv_column_partition(linear->out, call->partitions, part), NULL);
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
@@ -153,13 +157,13 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     patch_call call = start_call(layer, run, saved, y, x);
     if (sv_is_small_m(run, call.tokens)) {
         real *rows = (real *)(void *)sv_worker_scratch(&run->exec, 0);
-        make_rows(&call, rows, 0, call.tokens);
-        call.few =
+        gather_rows(&call, rows, 0, call.tokens);
+        call.small_m =
             sv_pack_a(&run->exec, rows, call.tokens, call.layer->linear.in, run->exec.workspace);
-        sv_run_tasks(&run->exec, few_task, &call, call.parts);
+        sv_run_tasks(&run->exec, columns_task, &call, call.partitions);
         return;
     }
-    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.tile));
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.token_block));
 }
 
 static void clear_task(void *argument, size_t image, uint32_t worker)
@@ -175,16 +179,18 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
 {
     const patch_call *call = argument;
     const sv_linear *linear = &call->layer->linear;
-    size_t first = task * call->tile, tokens = sv_block_length(call->tokens, first, call->tile);
+    size_t first = task * call->token_block,
+           tokens = sv_block_length(call->tokens, first, call->token_block);
     real *rows = (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
     const sv_gaps *gaps = &call->layer->zeros.gaps;
     const sv_epilogue epilogue = {.first_token = first, .unread = gaps->period ? gaps : NULL};
     sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens, &epilogue);
-    call->run->exec.context->kernels->patch_scatter(call->out, rows, &call->layer->map, first,
+    call->run->exec.context->kernels->patch_scatter(call->out, rows, &call->layer->geometry, first,
                                                     tokens);
 }
 
-/* Pixels that no patch covers (VALID padding) get no gradient, so dx is cleared first. */
+/* Of y = patches W^T + b:  dW += dy^T patches;  db += dy;  dx = scatter(dy W). Pixels that no patch
+ * covers (VALID padding) get no gradient, so dx is cleared first. */
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x)
 {
@@ -200,16 +206,19 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
                                              linear->out);
     if (!dx)
         return;
-    if (patch->map.rows * patch->map.size < patch->map.height + patch->map.top ||
-        patch->map.columns * patch->map.size < patch->map.width + patch->map.left)
+    if (patch->geometry.rows * patch->geometry.size <
+            patch->geometry.height + patch->geometry.top ||
+        patch->geometry.columns * patch->geometry.size <
+            patch->geometry.width + patch->geometry.left)
         sv_run_tasks(&run->exec, clear_task, &call, run->pass.n);
-    sv_run_tasks(&run->exec, backward_task, &call, sv_block_count(call.tokens, call.tile));
+    sv_run_tasks(&run->exec, backward_task, &call, sv_block_count(call.tokens, call.token_block));
 }
 
-static const sv_layer_ops PATCH_CLASS = {
-    .name = "patches", .plan_workspace = measure, .forward = forward, .backward = backward};
+static const sv_layer_ops PATCH_OPS = {
+    .name = "patches", .plan_workspace = plan_workspace, .forward = forward, .backward = backward};
 
-/* Lines of output, and lines of zeros before the map: SAME pads (total - map) / 2 before. */
+/* Returns the lines of the output and in *before the lines of padding before the input: SAME pads
+ * half of what is missing, rounded down, before. */
 static size_t padded(size_t *before, size_t lines, size_t size, int same)
 {
     if (!same) {
@@ -223,7 +232,7 @@ static size_t padded(size_t *before, size_t lines, size_t size, int same)
 
 static void find_zeros(patch_layer *patch)
 {
-    const sv_patch_geometry *map = &patch->map;
+    const sv_patch_geometry *map = &patch->geometry;
     size_t tokens = map->rows * map->columns;
     sv_gaps gaps = {.period = tokens, .width = map->channels};
     unsigned any = 0;
@@ -249,7 +258,7 @@ static void find_unread(patch_layer *patch, const sv_mlp_options *block)
 static void set_norm(patch_layer *patch, const sv_parameter_table *table,
                      const sv_norm_options *norm)
 {
-    assert(patch->map.size * patch->map.size == MERGED && !norm->group);
+    assert(patch->geometry.size * patch->geometry.size == PIXELS && !norm->per_image);
     patch->norm = true;
     patch->norm_weight = sv_layer_parameter(table, norm->name, ".weight");
     patch->norm_bias = sv_layer_parameter(table, norm->name, ".bias");
@@ -260,10 +269,10 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
                             const sv_patch_options *options, svit_error *err)
 {
     void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(patch_layer), &PATCH_CLASS, err));
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(patch_layer), &PATCH_OPS, err));
     patch_layer *patch = memory;
     sv_shape in = options->in;
-    sv_patch_geometry *map = &patch->map;
+    sv_patch_geometry *map = &patch->geometry;
     *map = (sv_patch_geometry){
         .height = in.height, .width = in.width, .channels = in.channels, .size = options->size};
     map->rows = padded(&map->top, in.height, options->size, options->same_padding);

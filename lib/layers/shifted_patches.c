@@ -1,13 +1,14 @@
-/* Shifted patch tokenization (Lee, Lee, Song 2021): patches of an image and of four shifted copies
- * of it, a norm, a product. The patches are five times the image, so they are gathered a tile at a
- * time, once more in the backward, and kept nowhere. */
+/* Shifted patch tokenization (Lee, Lee, Song 2021): y = norm(patches) W^T + b, of patches of an
+ * image and of its four diagonally shifted copies. The patches have five times the elements of the
+ * image, so they are gathered one token block at a time, again in the backward, and never saved.
+ * Reference: tests/reference/reference_spt.c. */
 #include "layers/partial_gradients.h"
 
 #include <assert.h>
 
 typedef struct shifted_layer {
     sv_layer base;
-    sv_patch_geometry map;
+    sv_patch_geometry patches;
     int paper_order;
     size_t norm_weight, norm_bias; /* offsets */
     real eps;
@@ -18,26 +19,28 @@ typedef struct shifted_saved {
     real *mean, *rstd; /* [tokens] */
 } shifted_saved;
 
-/* Gradients that are sums over images. */
-enum { WEIGHT, BIAS, NORM_WEIGHT, NORM_BIAS, SHARES };
+/* The parameters, in the order of the partial gradients. */
+enum { WEIGHT, BIAS, NORM_WEIGHT, NORM_BIAS, PARAMETERS };
 
-/* A worker's scratch for one tile; what only the backward needs. */
+/* A worker's scratch for one token block. */
 typedef struct shifted_work {
-    real *patches, *xn; /* [tile, in] */
-    real *dxn;          /* [tile, in] */
-    void *weight_scratch;
+    real *patches, *x_norm; /* [token block, in] */
+    /* The backward alone: */
+    real *dx_norm;      /* [token block, in] */
+    void *gemm_scratch; /* of a weight gradient */
 } shifted_work;
 
 typedef struct shifted_call {
     const shifted_layer *layer;
     const sv_run *run;
     shifted_saved saved;
-    sv_partial_gradient shares[SHARES];
+    sv_partial_gradient partial[PARAMETERS];
     real *out;
-    const real *in;     /* of the backward dy */
-    const real *images; /* [n, height, width, channels] */
-    size_t tokens, tile;
-    size_t group_images;
+    const real *in;      /* dy, in the backward */
+    const real *images;  /* [n, height, width, channels] */
+    size_t tokens;       /* of the batch */
+    size_t token_block;  /* tokens of a full token block */
+    size_t chunk_images; /* images of a full reduction chunk */
 } shifted_call;
 
 static size_t tokens_of(const shifted_layer *layer, const sv_run *run)
@@ -58,43 +61,43 @@ static shifted_saved lay_saved(sv_arena *arena, const shifted_layer *layer, size
     return saved;
 }
 
-static void take_shares(sv_partial_gradient list[SHARES], sv_arena *arena,
-                        const shifted_layer *layer, size_t groups)
+static void take_partial_gradients(sv_partial_gradient list[PARAMETERS], sv_arena *arena,
+                                   const shifted_layer *layer, size_t chunks)
 {
     const sv_linear *linear = &layer->linear;
     list[WEIGHT] = (sv_partial_gradient){linear->weight, linear->out * linear->in, NULL};
     list[BIAS] = (sv_partial_gradient){linear->bias, linear->out, NULL};
     list[NORM_WEIGHT] = (sv_partial_gradient){layer->norm_weight, linear->in, NULL};
     list[NORM_BIAS] = (sv_partial_gradient){layer->norm_bias, linear->in, NULL};
-    sv_partial_gradients_take(arena, list, SHARES, groups);
+    sv_partial_gradients_take(arena, list, PARAMETERS, chunks);
 }
 
-static shifted_work take_work(sv_arena *arena, const shifted_layer *layer, size_t tile,
+static shifted_work take_work(sv_arena *arena, const shifted_layer *layer, size_t token_block,
                               int training)
 {
     shifted_work work = {0};
-    work.patches = sv_arena_reals(arena, tile, layer->linear.in);
-    work.xn = sv_arena_reals(arena, tile, layer->linear.in);
+    work.patches = sv_arena_reals(arena, token_block, layer->linear.in);
+    work.x_norm = sv_arena_reals(arena, token_block, layer->linear.in);
     if (!training)
         return work;
-    work.dxn = sv_arena_reals(arena, tile, layer->linear.in);
-    work.weight_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
+    work.dx_norm = sv_arena_reals(arena, token_block, layer->linear.in);
+    work.gemm_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
     return work;
 }
 
-static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
+static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     const shifted_layer *shifted = (const shifted_layer *)layer;
-    sv_arena saved = {0}, shared = {0}, worker = {0};
-    lay_saved(run->pass.training ? &saved : &shared, shifted, run->pass.n);
+    sv_arena saved = {0}, workspace = {0}, worker = {0};
+    lay_saved(run->pass.training ? &saved : &workspace, shifted, run->pass.n);
     if (run->pass.training) {
-        sv_partial_gradient shares[SHARES];
-        take_shares(shares, &shared, shifted,
-                    sv_reduction_chunks_max(run->pass.n, weight_bytes(shifted)));
+        sv_partial_gradient partial[PARAMETERS];
+        take_partial_gradients(partial, &workspace, shifted,
+                               sv_reduction_chunks_max(run->pass.n, weight_bytes(shifted)));
     }
-    size_t tile = sv_token_block_size_max(run, tokens_of(shifted, run), shifted->linear.in);
-    take_work(&worker, shifted, tile, run->pass.training);
-    sv_layer_memory_set(memory, &saved, &shared, &worker);
+    size_t token_block = sv_token_block_size_max(run, tokens_of(shifted, run), shifted->linear.in);
+    take_work(&worker, shifted, token_block, run->pass.training);
+    sv_layer_memory_set(memory, &saved, &workspace, &worker);
 }
 
 static shifted_call start_call(const sv_layer *layer, const sv_run *run, void *saved)
@@ -104,21 +107,21 @@ static shifted_call start_call(const sv_layer *layer, const sv_run *run, void *s
     sv_arena arena = {.base = saved ? saved : run->exec.workspace};
     call.saved = lay_saved(&arena, shifted, run->pass.n);
     call.tokens = tokens_of(shifted, run);
-    call.tile = sv_token_block_size(run, call.tokens, shifted->linear.in);
-    call.group_images = sv_reduction_chunk_images(run->pass.n, weight_bytes(shifted));
+    call.token_block = sv_token_block_size(run, call.tokens, shifted->linear.in);
+    call.chunk_images = sv_reduction_chunk_images(run->pass.n, weight_bytes(shifted));
     return call;
 }
 
 static shifted_work find_work(const shifted_call *call, uint32_t worker)
 {
     sv_arena arena = {.base = sv_worker_scratch(&call->run->exec, worker)};
-    return take_work(&arena, call->layer, call->tile, call->run->pass.training);
+    return take_work(&arena, call->layer, call->token_block, call->run->pass.training);
 }
 
 static void gather(const shifted_call *call, real *patches, size_t first, size_t tokens)
 {
     const shifted_layer *layer = call->layer;
-    call->run->exec.context->kernels->shifted_patches(patches, call->images, &layer->map,
+    call->run->exec.context->kernels->shifted_patches(patches, call->images, &layer->patches,
                                                       layer->paper_order, first, tokens);
 }
 
@@ -129,13 +132,14 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const shifted_layer *layer = call->layer;
     const real *weights = call->run->weights;
     shifted_work work = find_work(call, worker);
-    size_t first = task * call->tile, tokens = sv_block_length(call->tokens, first, call->tile);
+    size_t first = task * call->token_block,
+           tokens = sv_block_length(call->tokens, first, call->token_block);
     gather(call, work.patches, first, tokens);
     call->run->exec.context->kernels->layer_norm(
-        work.xn, call->saved.mean + first, call->saved.rstd + first, work.patches,
+        work.x_norm, call->saved.mean + first, call->saved.rstd + first, work.patches,
         weights + layer->norm_weight, weights + layer->norm_bias, tokens, layer->linear.in,
         layer->eps);
-    sv_linear_forward(&layer->linear, call->run, call->out + first * layer->linear.out, work.xn,
+    sv_linear_forward(&layer->linear, call->run, call->out + first * layer->linear.out, work.x_norm,
                       tokens, NULL);
 }
 
@@ -144,11 +148,11 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     shifted_call call = start_call(layer, run, saved);
     call.out = y;
     call.images = x;
-    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.tile));
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.token_block));
 }
 
-/* The shares of `tokens` tokens:  dW += dy^T xn;  dxn = dy W;  those of the norm */
-static void add_to_shares(const shifted_call *call, real *const shares[SHARES],
+/* The partial of `tokens` tokens:  dW += dy^T x_norm;  dx_norm = dy W;  those of the norm */
+static void add_gradients(const shifted_call *call, real *const partial[PARAMETERS],
                           const shifted_work *work, size_t first, size_t tokens)
 {
     const shifted_layer *layer = call->layer;
@@ -158,74 +162,75 @@ static void add_to_shares(const shifted_call *call, real *const shares[SHARES],
     const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     const real *dy = call->in + first * linear->out;
     gather(call, work->patches, first, tokens);
-    kernels->norm_apply(work->xn, work->patches, mean, rstd, run->weights + layer->norm_weight,
+    kernels->norm_apply(work->x_norm, work->patches, mean, rstd, run->weights + layer->norm_weight,
                         run->weights + layer->norm_bias, tokens, linear->in);
-    sv_gemm_weight_gradient(run->exec.gemm, kernels, shares[WEIGHT], linear->in, dy, linear->out,
-                            work->xn, linear->in, linear->out, linear->in, tokens,
-                            work->weight_scratch);
-    kernels->add_rows(shares[BIAS], dy, tokens, linear->out);
-    sv_linear_backward(linear, run, work->dxn, dy, tokens, NULL);
-    kernels->norm_backward_parameters(shares[NORM_WEIGHT], shares[NORM_BIAS], work->dxn,
+    sv_gemm_weight_gradient(run->exec.gemm, kernels, partial[WEIGHT], linear->in, dy, linear->out,
+                            work->x_norm, linear->in, linear->out, linear->in, tokens,
+                            work->gemm_scratch);
+    kernels->add_rows(partial[BIAS], dy, tokens, linear->out);
+    sv_linear_backward(linear, run, work->dx_norm, dy, tokens, NULL);
+    kernels->norm_backward_parameters(partial[NORM_WEIGHT], partial[NORM_BIAS], work->dx_norm,
                                       work->patches, mean, rstd, tokens, linear->in);
 }
 
-static void group_task(void *argument, size_t group, uint32_t worker)
+static void chunk_task(void *argument, size_t chunk, uint32_t worker)
 {
     const shifted_call *call = argument;
     shifted_work work = find_work(call, worker);
-    size_t image = sv_shape_tokens(call->layer->base.out), each = call->group_images * image;
-    size_t first = group * each, end = first + sv_block_length(call->tokens, first, each);
-    real *shares[SHARES];
-    sv_partial_gradients_clear(call->shares, SHARES, group);
-    for (size_t i = 0; i < SHARES; i++)
-        shares[i] = sv_partial_gradient_of(&call->shares[i], group);
-    for (; first < end; first += call->tile)
-        add_to_shares(call, shares, &work, first, sv_block_length(end, first, call->tile));
+    size_t image = sv_shape_tokens(call->layer->base.out), each = call->chunk_images * image;
+    size_t first = chunk * each, end = first + sv_block_length(call->tokens, first, each);
+    real *partial[PARAMETERS];
+    sv_partial_gradients_clear(call->partial, PARAMETERS, chunk);
+    for (size_t i = 0; i < PARAMETERS; i++)
+        partial[i] = sv_partial_gradient_of(&call->partial[i], chunk);
+    for (; first < end; first += call->token_block)
+        add_gradients(call, partial, &work, first, sv_block_length(end, first, call->token_block));
 }
 
-/* The image has no gradient. */
+/* The layer is the first of its model: the image needs no gradient, so dx is NULL. */
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x)
 {
     assert(dx == NULL);
     (void)dx;
     shifted_call call = start_call(layer, run, saved);
-    size_t groups = sv_block_count(run->pass.n, call.group_images);
+    size_t chunks = sv_block_count(run->pass.n, call.chunk_images);
     sv_arena arena = {.base = run->exec.workspace};
-    take_shares(call.shares, &arena, call.layer, groups);
+    take_partial_gradients(call.partial, &arena, call.layer, chunks);
     call.in = dy;
     call.images = x;
-    sv_run_tasks(&run->exec, group_task, &call, groups);
-    sv_partial_gradients_reduce(run, call.shares, SHARES, groups);
+    sv_run_tasks(&run->exec, chunk_task, &call, chunks);
+    sv_partial_gradients_reduce(run, call.partial, PARAMETERS, chunks);
 }
 
-static const sv_layer_ops SHIFTED_CLASS = {.name = "shifted patch tokens",
-                                           .keeps_input = 1,
-                                           .plan_workspace = measure,
-                                           .forward = forward,
-                                           .backward = backward};
+static const sv_layer_ops SHIFTED_OPS = {.name = "shifted patch tokens",
+                                         .keeps_input = 1,
+                                         .plan_workspace = plan_workspace,
+                                         .forward = forward,
+                                         .backward = backward};
 
 svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
                                      const sv_parameter_table *table,
                                      const sv_shifted_options *options, svit_error *err)
 {
     void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(shifted_layer), &SHIFTED_CLASS, err));
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(shifted_layer), &SHIFTED_OPS, err));
     shifted_layer *layer = memory;
     sv_shape in = options->in;
     size_t size = options->size;
-    layer->map = (sv_patch_geometry){.height = in.height,
-                                     .width = in.width,
-                                     .channels = in.channels,
-                                     .rows = in.height / size,
-                                     .columns = in.width / size,
-                                     .size = size};
+    layer->patches = (sv_patch_geometry){.height = in.height,
+                                         .width = in.width,
+                                         .channels = in.channels,
+                                         .rows = in.height / size,
+                                         .columns = in.width / size,
+                                         .size = size};
     layer->paper_order = options->paper_order;
     layer->eps = (real)options->eps;
     layer->norm_weight = sv_layer_parameter(table, options->norm, ".weight");
     layer->norm_bias = sv_layer_parameter(table, options->norm, ".bias");
     layer->base.in = in;
-    layer->base.out = (sv_shape){layer->map.rows, layer->map.columns, options->channels_out};
+    layer->base.out =
+        (sv_shape){layer->patches.rows, layer->patches.columns, options->channels_out};
     sv_linear_init(&layer->linear, &layer->base, options->channels_out,
                    size * size * in.channels * 5,
                    sv_layer_parameter(table, options->projection, ".weight"),

@@ -1,20 +1,22 @@
-/* The merged form of attention: the weights of queries and keys as one, and those of values and
- * projection. With x a normalised token, Q, K, V the weights of a head [d, c], a, b, v their biases
- * and P its columns of the projection's weight [c, d],
+/* The folded form of attention: one weight for queries and keys (QK), one for values and projection
+ * (VO). For a head with Q, K, V [d, c], biases a, b, v and its columns P [c, d] of the projection,
+ * and normalised tokens x_i:
  *
- *     (Q x_i + a) . (K x_j + b) = (K^T Q x_i + K^T a) . x_j + what is the same for all j,
+ *     (Q x_i + a) . (K x_j + b) = (K^T Q x_i + K^T a) . x_j + terms that are the same for all j
+ *     P (V x_j + v)             = P V x_j + P v
  *
- * and what is the same for all j leaves the softmax as it is, so the keys' bias has no effect and
- * no gradient. And P (V x_j + v) = P V x_j + P v: a head's weighted values are its share of the
- * branch. So K^T Q and P V [c, c] make queries and values, and the tokens are the keys. Where c is
- * small beside d that is less arithmetic, and fewer numbers to keep. */
+ * The softmax over j ignores terms that are the same for all j, so the keys' bias has no effect and
+ * no gradient. K^T Q and P V [c, c] therefore yield queries and values, the tokens are the keys,
+ * and a head's weighted values are its contribution to the branch. For c small beside d that is
+ * less arithmetic and fewer activations. Derivation: docs/derivations/attention.md. The folded
+ * block is compared with tests/reference/reference_attention.c, which does not fold. */
 #include "layers/attention/attention_internal.h"
 #include "layers/small_matmul.h"
 
 #include <string.h>
 
-/* Multiply-adds of a head and token: four products with weights and two with as many keys as
- * tokens, against two and two that are c wide. */
+/* Multiply-adds per head and token: 4 d c for the weights and 2 d T for scores and values against
+ * 2 c c and 2 c T. */
 bool sv_attention_is_folded(const attention_block *block)
 {
     size_t c = block->base.in.channels, d = block->head_dim,
@@ -22,7 +24,7 @@ bool sv_attention_is_folded(const attention_block *block)
     return !block->identity && c * (c + tokens) < d * (2 * c + tokens);
 }
 
-/* One head's weights and biases in the model, NULL where it has no biases. */
+/* One head's weights and biases in the model; without biases q_bias and v_bias are NULL. */
 typedef struct head_weights {
     const real *q, *k, *v; /* [d, c] */
     const real *p;         /* [c, d] in rows of `inner` */
@@ -47,21 +49,22 @@ static head_weights weights_of(const attention_block *block, const sv_run *run, 
 
 size_t sv_attention_derive_bytes(const attention_block *block, const sv_run *run)
 {
-    size_t c = block->base.in.channels, most = block->head_dim > c ? block->head_dim : c;
-    return sv_small_matmul_bytes(&run->exec, most, most);
+    size_t c = block->base.in.channels, widest = sv_at_least(block->head_dim, c);
+    return sv_small_matmul_bytes(&run->exec, widest, widest);
 }
 
 size_t sv_attention_derived_elements(const sv_layer *layer)
 {
     const attention_block *block = (const attention_block *)layer;
-    return block->merged ? block->row * (block->base.in.channels + 1) : 0;
+    return block->folded ? block->qkv_width * (block->base.in.channels + 1) : 0;
 }
 
-/* w[0] = K^T Q, w[1] = P V; bias[0] = K^T a, bias[1] = P v. */
-static void make_head(const attention_block *block, const sv_run *run, size_t head, real *w,
-                      real *bias, void *scratch)
+/* One head of w[2, heads, c, c] and bias[2, heads, c]:
+ *   w[0] = K^T Q;  w[1] = P V;  bias[0] = K^T a;  bias[1] = P v */
+static void derive_head(const attention_block *block, const sv_run *run, size_t head, real *w,
+                        real *bias, void *scratch)
 {
-    size_t c = block->base.in.channels, d = block->head_dim, inner = block->inner;
+    size_t c = block->base.in.channels, d = block->head_dim, inner = block->heads_width;
     head_weights of = weights_of(block, run, head);
     real *queries = w + head * c * c, *values = queries + inner * c;
     real *query_bias = bias + head * c, *value_bias = query_bias + inner;
@@ -79,10 +82,10 @@ static void make_head(const attention_block *block, const sv_run *run, size_t he
 void sv_attention_derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
 {
     attention_block *block = (attention_block *)layer;
-    real *bias = memory + block->row * block->base.in.channels;
+    real *bias = memory + block->qkv_width * block->base.in.channels;
     memset(memory, 0, sv_attention_derived_elements(layer) * sizeof(real));
     for (size_t head = 0; head < block->heads; head++)
-        make_head(block, run, head, memory, bias, scratch);
+        derive_head(block, run, head, memory, bias, scratch);
     block->qkv.derived = memory;
     block->qkv.derived_bias = bias;
     if (run->exec.packed) {
@@ -97,15 +100,15 @@ typedef struct gradient_call {
     const real *dw, *dbias;
 } gradient_call;
 
-/* Of w[0] = K^T Q:  dQ += K dw[0];  dK += Q dw[0]^T.  Of w[1] = P V:  dV += P^T dw[1];
- * dP += dw[1] V^T. */
+/* Of w[0] = K^T Q:  dQ += K dw[0];  dK += Q dw[0]^T.
+ * Of w[1] = P V:    dV += P^T dw[1];  dP += dw[1] V^T. */
 static void add_weights(const gradient_call *call, size_t head, void *scratch)
 {
     const attention_block *block = call->block;
     const sv_run *run = call->run;
     size_t c = block->base.in.channels, d = block->head_dim;
     head_weights of = weights_of(block, run, head);
-    const real *dqueries = call->dw + head * c * c, *dvalues = dqueries + block->inner * c;
+    const real *dqueries = call->dw + head * c * c, *dvalues = dqueries + block->heads_width * c;
     real *dq = run->gradients + block->weight + head * d * c;
     real *dk = dq + of.inner * c, *dv = dk + of.inner * c;
     real *dp = run->gradients + block->proj.weight + head * d;
@@ -117,15 +120,16 @@ static void add_weights(const gradient_call *call, size_t head, void *scratch)
     sv_add_matmul(&run->exec, &(sv_small_matmul){dp, of.inner, dw_v, v_t, c, c, d}, scratch);
 }
 
-/* Of bias[0] = K^T a:  da += K dbias[0];  dK += a dbias[0]^T.  Of bias[1] = P v:
- * dv += P^T dbias[1];  dP += dbias[1] v^T. */
+/* Of bias[0] = K^T a:  da += K dbias[0];  dK += a dbias[0]^T.
+ * Of bias[1] = P v:    dv += P^T dbias[1];  dP += dbias[1] v^T. */
 static void add_biases(const gradient_call *call, size_t head, void *scratch)
 {
     const attention_block *block = call->block;
     const sv_run *run = call->run;
     size_t c = block->base.in.channels, d = block->head_dim;
     head_weights of = weights_of(block, run, head);
-    const real *dquery_bias = call->dbias + head * c, *dvalue_bias = dquery_bias + block->inner;
+    const real *dquery_bias = call->dbias + head * c,
+               *dvalue_bias = dquery_bias + block->heads_width;
     real *da = run->gradients + block->bias + head * d, *dv = da + 2 * of.inner;
     real *dk = run->gradients + block->weight + (of.inner + head * d) * c;
     real *dp = run->gradients + block->proj.weight + head * d;

@@ -1,143 +1,157 @@
-/* The inside of the attention block: its memory, shared by its forward and its backward. */
-#ifndef SV_ATTENTION_H
-#define SV_ATTENTION_H
+/* What the files of the attention block share: the layer, its memory, and one pass through it. */
+#ifndef SV_ATTENTION_INTERNAL_H
+#define SV_ATTENTION_INTERNAL_H
 
 #include "layers/create.h"
 #include "layers/partial_gradients.h"
 
-/* What a head's products are made of. In the merged form (attention_folded.c) they are as wide as a
- * token: the normalised tokens themselves are the keys, of all heads, and a head's values are its
- * share of the branch. */
+/* The layer. Offsets are into the flat arrays of the parameter table; T is the tokens of an image.
+ *
+ * In the folded form (attention_folded.c) every head works on head_width = c columns: the
+ * normalised tokens are the keys of all heads, and a head's values are its contribution to the
+ * branch, so that no projection is left. Everything else is the same, so both forms run through the
+ * same code. */
 typedef struct attention_block {
     sv_layer base;
     size_t heads, head_dim;
-    int merged;
-    size_t width, inner;           /* of a query and a value; inner = heads * width */
-    size_t row;                    /* of all that qkv makes of a token: 3 inner, merged 2 inner */
-    sv_linear qkv;                 /* queries, keys and values; merged: queries and values */
-    sv_linear proj;                /* merged: multiplies nothing, but names weight and bias */
-    size_t weight, bias;           /* offsets: of queries, keys and values in the model */
-    int identity;                  /* no projection: inner is the channels */
-    size_t norm_weight, norm_bias; /* offsets */
-    size_t temperature;            /* offset; SV_NO_PARAMETER: 1 / sqrt(d) */
-    int per_head;                  /* a factor for each head; else one divisor */
-    int masked;                    /* a token does not see itself */
+    bool folded;
+    size_t head_width;   /* columns of a query, a key and a value: head_dim, folded c */
+    size_t heads_width;  /* heads * head_width */
+    size_t qkv_width;    /* columns of qkv's output: 3 heads_width, folded 2 heads_width */
+    sv_linear qkv;       /* to queries, keys and values; folded, derived: to queries and values */
+    sv_linear proj;      /* folded: runs no matmul, names the parameters' offsets */
+    size_t weight, bias; /* of queries, keys and values in the model; bias may be SV_NO_PARAMETER */
+    bool identity;       /* there is no projection: heads_width is c */
+    size_t norm_weight, norm_bias;
+    size_t temperature; /* SV_NO_PARAMETER: scores are divided by sqrt(head_dim) */
+    bool per_head;      /* the temperature is one factor per head; otherwise one divisor */
+    bool masked;        /* masks the diagonal of the scores */
     real eps;
     double drop_path;
-    uint32_t threshold; /* of the attention weights' dropout; 0: none */
-    real scale;         /* of what dropout keeps */
+    uint32_t dropout_threshold; /* of the attention weights, as sv_mask_source.threshold; 0: none */
+    real dropout_scale;         /* of the elements that dropout keeps */
 } attention_block;
 
-/* What stays from forward to backward; queries, keys and values are made once more. */
+/* What the backward needs of the forward; it recomputes queries, keys, values and scores. */
 typedef struct attention_saved {
-    real *mean, *rstd;  /* [tokens] */
-    real *o;            /* [tokens, inner]: the heads' outputs; merged: NULL, nothing needs them */
-    real *most, *share; /* [n, heads, T]: of the softmax (sv_attention_rows) */
-    uint32_t *mask;     /* [n * heads * blocks, T] bits of 32 queries, NULL without dropout */
-    real *path;         /* [n], NULL without DropPath */
+    real *mean, *rstd;           /* [tokens] */
+    real *o;                     /* [tokens, heads_width]: the heads' outputs; folded: NULL */
+    real *row_max, *inv_row_sum; /* [n, heads, T]: of the softmax, as sv_attention_rows */
+    uint32_t *mask;              /* [n, heads, ceil(T / 32), T]; NULL without dropout */
+    real *drop_path_scale;       /* [n]; NULL without DropPath */
 } attention_saved;
 
-/* Gradients that are sums over images. */
+/* The gradients that are summed over images, in the order of the partial gradients. */
 enum {
-    SHARE_QKV_WEIGHT,
-    SHARE_PROJ_WEIGHT,
-    SHARE_QKV_BIAS,
-    SHARE_PROJ_BIAS,
-    SHARE_NORM_WEIGHT,
-    SHARE_NORM_BIAS,
-    SHARE_SCALE, /* of each head's scores */
-    ATTENTION_SHARES
+    QKV_WEIGHT,
+    PROJ_WEIGHT,
+    QKV_BIAS,
+    PROJ_BIAS,
+    NORM_WEIGHT,
+    NORM_BIAS,
+    SCORE_SCALE, /* [heads]: of the factor of each head's scores */
+    ATTENTION_GRADIENTS
 };
 
-/* What the heads of an image leave. */
+/* What the heads of one image write. */
 typedef struct attention_heads {
-    real *o;            /* [T, inner] */
-    real *most, *share; /* [heads, T] */
+    real *o;                     /* [T, heads_width] */
+    real *row_max, *inv_row_sum; /* [heads, T]; NULL: not wanted */
 } attention_heads;
 
-/* A worker's scratch, for one image; w is the block's width. Scores are made for so many queries at
- * a time that they stay in cache: memory is linear in the tokens. */
+/* A worker's scratch for one image. Scores are computed for a block of `queries` at a time, so that
+ * they stay in L2 and memory is linear in T. */
 typedef struct attention_work {
-    real *xn, *qkv;        /* [T, c], [T, row] */
-    attention_heads heads; /* of the forward; most and share where they are summed in inference */
-    real *dbranch, *dxn;   /* [T, c] */
-    real *dkeys;           /* [T, c]: merged, of the tokens as keys */
-    real *doutput, *dqkv;  /* [T, inner], merged: dbranch; [T, row] */
-    real *scores, *p, *kept, *dp; /* [queries, T] */
-    sv_gemm_b keys_t, values_t;   /* [w, T] */
-    sv_gemm_b keys, values;       /* [T, w] */
-    sv_gemm_b queries, doutputs;  /* [queries, w]; doutputs merged: of every block of queries */
-    size_t doutputs_bytes;        /* of one block's */
-    void *left;                   /* what is made of xn, in inference */
-    void *weight_scratch;         /* of a weight gradient */
+    real *x_norm, *qkv; /* [T, c], [T, qkv_width] */
+    attention_heads heads;
+    sv_gemm_b keys_t, values; /* packed: [head_width, T], [T, head_width] */
+    real *scores;             /* [queries, T] */
+    void *packed_a;           /* x_norm, in inference */
+    /* The backward alone: */
+    real *dbranch, *dx_norm;     /* [T, c] */
+    real *dkeys;                 /* [T, c]; folded: gradient of the tokens as keys */
+    real *doutput, *dqkv;        /* [T, heads_width] (folded: dbranch), [T, qkv_width] */
+    real *p, *kept, *dp;         /* [queries, T]: softmax, after dropout, gradient */
+    sv_gemm_b values_t;          /* packed: [head_width, T] */
+    sv_gemm_b keys;              /* packed: [T, head_width] */
+    sv_gemm_b queries, doutputs; /* packed: [queries, head_width]; folded: doutputs of every block
+                                    of queries, since all heads share them */
+    size_t doutputs_bytes;       /* of one block of queries */
+    void *gemm_scratch;          /* of a weight gradient */
 } attention_work;
 
+/* One pass. In the backward `in` is dy and `out` is dx, which is NULL if nobody needs it. */
 typedef struct attention_call {
     const attention_block *block;
     const sv_run *run;
     attention_saved saved;
-    sv_partial_gradient shares[ATTENTION_SHARES];
+    sv_partial_gradient partial[ATTENTION_GRADIENTS];
     real *out;
     const real *in, *x;
     size_t tokens;       /* of an image */
-    size_t queries;      /* of one block of scores */
-    size_t mask_blocks;  /* of 32 queries, of one head */
-    size_t group_images; /* of one group */
+    size_t queries;      /* of a full block of scores, a multiple of 32 */
+    size_t mask_blocks;  /* blocks of 32 queries of one head */
+    size_t chunk_images; /* images of a full reduction chunk */
 } attention_call;
 
+/* attention_memory.c: layouts, each used once to measure and once to use the memory. */
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n);
-void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_SHARES], sv_arena *arena,
-                                    const attention_block *block, size_t groups);
+void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_GRADIENTS], sv_arena *arena,
+                                    const attention_block *block, size_t chunks);
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run);
 
 /* sv_layer_ops.plan_workspace. */
 void sv_attention_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
+/* A pass through `layer`, without its `in`, `out` and `x`. */
 attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved);
 
-/* A block of scores of one head of an image, from query `first`. */
-sv_attention_rows sv_attention_rows_of(const attention_call *call, const attention_heads *heads,
-                                       size_t image, size_t head, size_t first);
-
-/* Where the heads of an image write: to what is kept, or to a worker's scratch. */
+/* Where the heads of an image write: to what is saved, or to a worker's scratch. */
 attention_heads sv_attention_heads(const attention_call *call, const attention_work *work,
                                    size_t image);
 
-/* The first mask word of an image's head; NULL without dropout. */
+/* Describes a block of scores of one head of an image, from query `first`. */
+sv_attention_rows sv_attention_rows_of(const attention_call *call, const attention_heads *heads,
+                                       size_t image, size_t head, size_t first);
+
+/* The dropout mask of one head of an image; NULL without dropout. */
 uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t head);
 
-/* work's xn = norm(x) of an image; merged: as keys too. */
-void sv_attention_normalise(const attention_call *call, attention_work *work, size_t image);
+/* attention_block.c: the general path, and the steps of it that special paths share. */
+void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
+                          const real *x);
+void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                           const real *dy, const real *x);
 
-/* One head of one image, from work's qkv to its columns of o. */
+/* work->x_norm = norm(x) of an image; folded: packs it as the keys too. */
+void sv_attention_normalize(const attention_call *call, attention_work *work, size_t image);
+
+/* One head of one image: from work->qkv to its columns of heads->o. */
 void sv_attention_head(const attention_call *call, attention_work *work,
                        const attention_heads *heads, size_t image, size_t head);
 
-/* y = x + path (o Wproj^T + b), merged y = x + path (sum of the heads' o + b), for `rows` rows of
- * an image from number `row`. */
-void sv_attention_finish(const attention_call *call, const attention_heads *heads, size_t image,
-                         size_t row, size_t rows);
+/* y = x + drop_path_scale * (o Wproj^T + bproj), folded: x + drop_path_scale * (sum of the heads' o
+ * + bproj), for `rows` rows of an image from row `row`. */
+void sv_attention_project(const attention_call *call, const attention_heads *heads, size_t image,
+                          size_t row, size_t rows);
 
-/* The forward of a call: an image a task; and in inference, on few images. */
-void sv_attention_images(attention_call *call);
+/* attention_small_m.c: inference on few images. */
+bool sv_attention_is_small_m(const attention_call *call);
 void sv_attention_small_m(const attention_call *call);
 
-/* Whether heads of `head_dim` are cheaper merged, over so many tokens. */
+/* attention_folded.c: the weights of the folded form. */
+
+/* Whether folding takes fewer multiply-adds. */
 bool sv_attention_is_folded(const attention_block *block);
 
-/* sv_layer_ops.derived_elements and derive_weights of the merged form. */
+/* sv_layer_ops.derived_elements and derive_weights; the scratch that derive_weights needs. */
 size_t sv_attention_derived_elements(const sv_layer *layer);
 void sv_attention_derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
-
-/* What that needs of a worker's scratch. */
 size_t sv_attention_derive_bytes(const attention_block *block, const sv_run *run);
 
-/* Adds to the model's gradients what those of the merged weight dw[2 inner, c] and bias
- * dbias[2 inner] come to, by the pool. */
+/* Adds to the model's gradients what follows from those of the folded weight
+ * dw[2 heads_width, c] and bias dbias[2 heads_width]. Runs tasks. */
 void sv_attention_add_derived_gradients(const attention_block *block, const sv_run *run,
                                         const real *dw, const real *dbias);
-
-void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
-                           const real *dy, const real *x);
 
 #endif

@@ -1,19 +1,19 @@
-/* The memory of an attention block: what it keeps, a worker's scratch, and a call's view of both.
- */
+/* The memory of an attention block: what is saved for the backward, workspace, workers' scratch,
+ * and how one pass finds them. */
 #include "layers/attention/attention_internal.h"
 
 #include <math.h>
 
+/* A block of 32768 scores takes 128 KiB, so that it stays in L2 beside keys and values. */
 enum { SCORES_AT_ONCE = 32768, MASK_BITS = 32 };
 
-/* A multiple of 32, so that a block of scores is whole words of its mask. */
+/* Queries of a full block of scores: a multiple of 32, so that a block is whole words of its
+ * dropout mask. */
 static size_t queries_at_once(size_t tokens)
 {
     size_t all = sv_block_count(tokens, MASK_BITS) * MASK_BITS;
     size_t wanted = SCORES_AT_ONCE / tokens / MASK_BITS * MASK_BITS;
-    if (wanted < MASK_BITS)
-        wanted = MASK_BITS;
-    return wanted < all ? wanted : all;
+    return sv_at_most(sv_at_least(wanted, MASK_BITS), all);
 }
 
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n)
@@ -22,38 +22,40 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
     size_t tokens = sv_shape_tokens(block->base.in), blocks = sv_block_count(tokens, MASK_BITS);
     saved.mean = sv_arena_reals(arena, n, tokens);
     saved.rstd = sv_arena_reals(arena, n, tokens);
-    if (!block->merged)
-        saved.o = sv_arena_reals(arena, n * tokens, block->inner);
-    saved.most = sv_arena_reals(arena, n * block->heads, tokens);
-    saved.share = sv_arena_reals(arena, n * block->heads, tokens);
-    if (block->threshold)
+    if (!block->folded)
+        saved.o = sv_arena_reals(arena, n * tokens, block->heads_width);
+    saved.row_max = sv_arena_reals(arena, n * block->heads, tokens);
+    saved.inv_row_sum = sv_arena_reals(arena, n * block->heads, tokens);
+    if (block->dropout_threshold)
         saved.mask = sv_arena_take(arena, n * block->heads * blocks, tokens, sizeof(uint32_t));
     if (block->drop_path > 0)
-        saved.path = sv_arena_reals(arena, n, 1);
+        saved.drop_path_scale = sv_arena_reals(arena, n, 1);
     return saved;
 }
 
+/* Bytes of the partial gradients of the weights, for one reduction chunk. */
 static size_t weight_bytes(const attention_block *block)
 {
-    size_t rows = block->row + (block->merged ? 0 : block->inner);
+    size_t rows = block->qkv_width + (block->folded ? 0 : block->heads_width);
     return rows * block->base.in.channels * sizeof(real);
 }
 
-void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_SHARES], sv_arena *arena,
-                                    const attention_block *block, size_t groups)
+void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_GRADIENTS], sv_arena *arena,
+                                    const attention_block *block, size_t chunks)
 {
-    size_t c = block->base.in.channels, row = block->row;
-    list[SHARE_QKV_WEIGHT] = (sv_partial_gradient){block->qkv.weight, row * c, NULL};
-    list[SHARE_PROJ_WEIGHT] =
-        (sv_partial_gradient){block->proj.weight, block->merged ? 0 : c * block->inner, NULL};
-    list[SHARE_QKV_BIAS] = (sv_partial_gradient){block->qkv.bias, row, NULL};
-    list[SHARE_PROJ_BIAS] = (sv_partial_gradient){block->proj.bias, c, NULL};
-    list[SHARE_NORM_WEIGHT] = (sv_partial_gradient){block->norm_weight, c, NULL};
-    list[SHARE_NORM_BIAS] = (sv_partial_gradient){block->norm_bias, c, NULL};
-    list[SHARE_SCALE] = (sv_partial_gradient){SV_NO_PARAMETER, block->heads, NULL};
-    sv_partial_gradients_take(arena, list, ATTENTION_SHARES, groups);
+    size_t c = block->base.in.channels, row = block->qkv_width;
+    list[QKV_WEIGHT] = (sv_partial_gradient){block->qkv.weight, row * c, NULL};
+    list[PROJ_WEIGHT] =
+        (sv_partial_gradient){block->proj.weight, block->folded ? 0 : c * block->heads_width, NULL};
+    list[QKV_BIAS] = (sv_partial_gradient){block->qkv.bias, row, NULL};
+    list[PROJ_BIAS] = (sv_partial_gradient){block->proj.bias, c, NULL};
+    list[NORM_WEIGHT] = (sv_partial_gradient){block->norm_weight, c, NULL};
+    list[NORM_BIAS] = (sv_partial_gradient){block->norm_bias, c, NULL};
+    list[SCORE_SCALE] = (sv_partial_gradient){SV_NO_PARAMETER, block->heads, NULL};
+    sv_partial_gradients_take(arena, list, ATTENTION_GRADIENTS, chunks);
 }
 
+/* Takes memory for a packed B[k, n] of the matmuls of activations. */
 static sv_gemm_b packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
 {
     size_t bytes = sv_packed_b_bytes(run->exec.gemm->activations, &run->exec, k, n);
@@ -64,27 +66,27 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
 {
     attention_work work = {0};
     size_t tokens = sv_shape_tokens(block->base.in), c = block->base.in.channels;
-    size_t w = block->width, queries = queries_at_once(tokens);
-    work.xn = sv_arena_reals(arena, tokens, c);
-    work.qkv = sv_arena_reals(arena, tokens, block->row);
+    size_t w = block->head_width, queries = queries_at_once(tokens);
+    work.x_norm = sv_arena_reals(arena, tokens, c);
+    work.qkv = sv_arena_reals(arena, tokens, block->qkv_width);
     work.scores = sv_arena_reals(arena, queries, tokens);
     work.keys_t = packed(arena, run, w, tokens);
     work.values = packed(arena, run, tokens, w);
-    work.heads.o = sv_arena_reals(arena, tokens, block->inner);
-    if (!run->pass.training && block->merged) {
-        work.heads.most = sv_arena_reals(arena, block->heads, tokens);
-        work.heads.share = sv_arena_reals(arena, block->heads, tokens);
+    work.heads.o = sv_arena_reals(arena, tokens, block->heads_width);
+    if (!run->pass.training && block->folded) {
+        work.heads.row_max = sv_arena_reals(arena, block->heads, tokens);
+        work.heads.inv_row_sum = sv_arena_reals(arena, block->heads, tokens);
     }
     if (!run->pass.training) {
-        work.left = sv_arena_take(arena, sv_packed_a_bytes(&run->exec, tokens, c), 1, 1);
+        work.packed_a = sv_arena_take(arena, sv_packed_a_bytes(&run->exec, tokens, c), 1, 1);
         return work;
     }
     work.dbranch = sv_arena_reals(arena, tokens, c);
-    work.dxn = sv_arena_reals(arena, tokens, c);
-    work.doutput = block->merged ? work.dbranch : work.heads.o;
-    if (block->merged)
+    work.dx_norm = sv_arena_reals(arena, tokens, c);
+    work.doutput = block->folded ? work.dbranch : work.heads.o;
+    if (block->folded)
         work.dkeys = sv_arena_reals(arena, tokens, c);
-    work.dqkv = sv_arena_reals(arena, tokens, block->row);
+    work.dqkv = sv_arena_reals(arena, tokens, block->qkv_width);
     work.p = sv_arena_reals(arena, queries, tokens);
     work.kept = sv_arena_reals(arena, queries, tokens);
     work.dp = sv_arena_reals(arena, queries, tokens);
@@ -92,26 +94,26 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.keys = work.values;
     work.queries = packed(arena, run, queries, w);
     work.doutputs_bytes = sv_packed_b_bytes(run->exec.gemm->activations, &run->exec, queries, w);
-    work.doutputs.packed = sv_arena_take(arena, block->merged ? sv_block_count(tokens, queries) : 1,
+    work.doutputs.packed = sv_arena_take(arena, block->folded ? sv_block_count(tokens, queries) : 1,
                                          work.doutputs_bytes, 1);
-    work.weight_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
+    work.gemm_scratch = sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1);
     return work;
 }
 
 void sv_attention_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     const attention_block *block = (const attention_block *)layer;
-    sv_arena saved = {0}, shared = {0}, worker = {0};
+    sv_arena saved = {0}, workspace = {0}, worker = {0};
     if (run->pass.training) {
-        sv_partial_gradient shares[ATTENTION_SHARES];
+        sv_partial_gradient partial[ATTENTION_GRADIENTS];
         sv_attention_saved(&saved, block, run->pass.n);
-        sv_attention_partial_gradients(shares, &shared, block,
+        sv_attention_partial_gradients(partial, &workspace, block,
                                        sv_reduction_chunks_max(run->pass.n, weight_bytes(block)));
     }
     sv_attention_work(&worker, block, run);
-    if (block->merged)
+    if (block->folded)
         sv_arena_take(&worker, sv_attention_derive_bytes(block, run), 1, 1);
-    sv_layer_memory_set(memory, &saved, &shared, &worker);
+    sv_layer_memory_set(memory, &saved, &workspace, &worker);
 }
 
 attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved)
@@ -125,10 +127,11 @@ attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void 
     call.tokens = sv_shape_tokens(layer->in);
     call.queries = queries_at_once(call.tokens);
     call.mask_blocks = sv_block_count(call.tokens, MASK_BITS);
-    call.group_images = sv_reduction_chunk_images(run->pass.n, weight_bytes(block));
+    call.chunk_images = sv_reduction_chunk_images(run->pass.n, weight_bytes(block));
     return call;
 }
 
+/* The factor of one head's scores. */
 static real scale_of(const attention_block *block, const real *weights, size_t head)
 {
     if (block->temperature == SV_NO_PARAMETER)
@@ -142,9 +145,9 @@ attention_heads sv_attention_heads(const attention_call *call, const attention_w
 {
     attention_heads heads = work->heads;
     size_t scores = image * call->block->heads * call->tokens;
-    if (call->saved.most) {
-        heads.most = call->saved.most + scores;
-        heads.share = call->saved.share + scores;
+    if (call->saved.row_max) {
+        heads.row_max = call->saved.row_max + scores;
+        heads.inv_row_sum = call->saved.inv_row_sum + scores;
     }
     return heads;
 }
@@ -159,10 +162,10 @@ sv_attention_rows sv_attention_rows_of(const attention_call *call, const attenti
                               .scale = scale_of(block, call->run->weights, head),
                               .masked = block->masked,
                               .mask = sv_attention_mask(call, image, head),
-                              .keep = block->scale};
-    if (heads->most) {
-        rows.row_max = heads->most + head * call->tokens;
-        rows.inv_row_sum = heads->share + head * call->tokens;
+                              .keep = block->dropout_scale};
+    if (heads->row_max) {
+        rows.row_max = heads->row_max + head * call->tokens;
+        rows.inv_row_sum = heads->inv_row_sum + head * call->tokens;
     }
     return rows;
 }
