@@ -1,6 +1,8 @@
 /* Tasks of a pass, and the memory that layers need for one. */
 #include "autograd/layer.h"
 
+#include "base/size.h"
+
 void sv_run_tasks(const sv_exec *exec, sv_task task, void *argument, size_t count)
 {
     if (!exec->serial) {
@@ -19,11 +21,9 @@ sv_layer_memory sv_layer_plan_workspace(const sv_layer *layer, const sv_run *run
     return memory;
 }
 
-void sv_layer_memory_max(sv_layer_memory *most, const sv_layer_memory *memory)
+void sv_layer_memory_max(sv_layer_memory *max, const sv_layer_memory *memory)
 {
-    if (memory->workspace > most->workspace)
-        most->workspace = memory->workspace;
-    if (memory->worker_scratch > most->worker_scratch)
-        most->worker_scratch = memory->worker_scratch;
-    most->overflow = most->overflow || memory->overflow;
+    max->workspace = sv_at_least(max->workspace, memory->workspace);
+    max->worker_scratch = sv_at_least(max->worker_scratch, memory->worker_scratch);
+    max->overflow = max->overflow || memory->overflow;
 }

@@ -1,4 +1,5 @@
-/* What a layer is to the tape and to the session: shapes, memory, forward, backward. */
+/* What a layer is to the tape and to a session: its shapes, its memory, its forward and backward.
+ */
 #ifndef SV_LAYER_H
 #define SV_LAYER_H
 
@@ -11,18 +12,17 @@ typedef struct sv_layer sv_layer;
 struct sv_gemm;
 struct sv_linear;
 
-/* What executes a pass: the same for every layer and every batch of a session, the workspace apart.
- */
+/* What executes a pass. A session changes only the memory from one layer to the next. */
 typedef struct sv_exec {
     svit_context *context;
     const struct sv_gemm *gemm; /* backend of every matmul */
-    bool small_m;               /* the session only infers, and few images: matmuls have few rows */
+    bool small_m;               /* the session infers few images at most: matmuls have few rows */
     bool serial;          /* tasks run one after the other on the calling thread, as worker 0 */
-    char *workspace;      /* of the layer that is running */
+    char *workspace;      /* of the layer that is running, shared by its tasks */
     char *worker_scratch; /* of worker 0; worker w's begins worker_bytes * w later */
     size_t worker_bytes;
-    /* Is told that the packed copy of the weight at this offset of the flat arrays is up to date;
-     * NULL: nobody asks. Called by any worker. */
+    /* Called by any worker when the packed copies of the weight at this offset of the flat arrays
+     * are complete, so that nothing reads the weight itself; NULL: not wanted. */
     void (*packed)(const void *argument, size_t weight);
     const void *packed_argument;
 } sv_exec;
@@ -32,7 +32,7 @@ typedef struct sv_pass {
     size_t n; /* images */
     bool training;
     uint64_t seed;    /* of dropout and DropPath */
-    uint64_t counter; /* number of the training forward, which makes its random numbers its own */
+    uint64_t counter; /* index of the training forward: each one has its own random numbers */
     /* Where layer attention_layer writes its attention weights [n, heads, T, T]; NULL: nowhere. */
     real *attention;
     uint32_t attention_layer;
@@ -46,58 +46,71 @@ typedef struct sv_run {
     real *gradients;
 } sv_run;
 
-/* Runs tasks 0 to count - 1, on the context's workers unless exec->serial, and returns when all
- * have ended. */
+/* Runs tasks 0 to count - 1 on the context's workers, or on this thread if exec->serial, and
+ * returns when all have ended. */
 void sv_run_tasks(const sv_exec *exec, sv_task task, void *argument, size_t count);
 
-/* What a layer needs for n images, in bytes. */
+/* The scratch of one worker: exec->worker_bytes bytes, aligned for any type. */
+static inline char *sv_worker_scratch(const sv_exec *exec, uint32_t worker)
+{
+    return exec->worker_scratch + worker * exec->worker_bytes;
+}
+
+/* Takes [rows, columns] elements from a planned arena; NULL while measuring. */
+static inline real *sv_arena_reals(sv_arena *arena, size_t rows, size_t columns)
+{
+    return sv_arena_take(arena, rows, columns, sizeof(real));
+}
+
+/* Bytes that a layer needs for a pass. */
 typedef struct sv_layer_memory {
-    size_t saved; /* from forward to backward */
-    size_t workspace;
-    size_t worker_scratch;
-    bool overflow;
+    size_t saved;          /* kept from the forward to the backward */
+    size_t workspace;      /* shared by the layer's tasks */
+    size_t worker_scratch; /* of each worker */
+    bool overflow;         /* the bytes do not fit a size_t */
 } sv_layer_memory;
 
+/* The operations of one kind of layer. */
 typedef struct sv_layer_ops {
     const char *name;
-    int keeps_input;   /* backward reads x: nobody writes over it before */
-    int training_only; /* y = x in inference */
+    bool keeps_input;   /* the backward reads x, so it must stay unchanged until then */
+    bool training_only; /* y = x in inference */
 
-    /* Numbers of the weights that the layer makes of the model's before they are packed, 0 for
-     * none; and the making of them, on this thread with a worker's scratch, in `memory` that stays.
-     * Tells run->packed of what it has read. Both NULL: all its weights are the model's. */
+    /* Elements of the weights that the layer derives from parameters before they are packed, and
+     * their derivation: on this thread, into `memory`, which stays, with one worker's scratch. It
+     * reports to exec->packed the parameters that nothing else reads. NULL: none are derived. */
     size_t (*derived_elements)(const sv_layer *layer);
     void (*derive_weights)(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
 
-    /* For run->n images at the most; NULL: the layer needs no memory. */
+    /* Sets *memory, which is cleared, for up to run->pass.n images; NULL: the layer needs none. */
     void (*plan_workspace)(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
-    /* y[n, out] of x[n, in]. `saved` is NULL where nothing is kept (inference). */
+    /* y[n, out] of x[n, in]. `saved` is NULL in inference. */
     void (*forward)(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);
 
-    /* dx[n, in] of dy[n, out], and += the parameters' gradients; dx NULL: not wanted. x is what
-     * forward got where the class keeps it, else NULL. */
+    /* dx[n, in] of dy[n, out]; adds to the parameters' gradients. dx is NULL if it is not wanted.
+     * x is the forward's input if the layer keeps it, otherwise NULL. */
     void (*backward)(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x);
 } sv_layer_ops;
 
-/* What the layer needs for run->n images; and into *most the most of shared and of worker scratch
- * that any of several layers needs. */
+/* The memory that a layer needs for run->pass.n images. */
 sv_layer_memory sv_layer_plan_workspace(const sv_layer *layer, const sv_run *run);
-void sv_layer_memory_max(sv_layer_memory *most, const sv_layer_memory *memory);
 
-/* The most products with weights that a layer has. */
+/* Raises *max so that its workspace and scratch also suffice for *memory. */
+void sv_layer_memory_max(sv_layer_memory *max, const sv_layer_memory *memory);
+
+/* The most linear maps with packed weights that a layer has. */
 enum { SV_LAYER_LINEARS = 2 };
 
 /* The head of every layer's own struct. */
 struct sv_layer {
     const sv_layer_ops *ops;
     sv_shape in, out;
-    size_t bytes;    /* of the whole struct, to release it */
-    uint32_t number; /* in its model: its random numbers are its own */
-    size_t rows;     /* of an image in its products, where they are more than in `out`; else 0 */
-    struct sv_linear *linears[SV_LAYER_LINEARS]; /* its products with weights, in its own struct;
-                                                    NULL past the last */
+    size_t bytes;    /* of the layer's whole struct */
+    uint32_t number; /* its index in the model, which gives it random numbers of its own */
+    size_t rows;     /* rows per image of its matmuls, if more than tokens of `out`; otherwise 0 */
+    struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */
 };
 
 #endif

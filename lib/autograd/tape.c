@@ -1,4 +1,4 @@
-/* The tape records whole layers; a new layer is a forward and a backward, and nothing here. */
+/* Recording a forward and replaying it in reverse. */
 #include "autograd/tape.h"
 
 #include <assert.h>

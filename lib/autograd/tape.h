@@ -1,4 +1,5 @@
-/* The tape: what forward did, layer by layer, so that backward can go back over it. */
+/* The tape: it records the layers of a training forward, so that the backward can replay them in
+ * reverse. One record is a whole layer, so a new layer changes nothing here. */
 #ifndef SV_TAPE_H
 #define SV_TAPE_H
 
@@ -6,28 +7,29 @@
 
 typedef struct sv_record {
     const sv_layer *layer;
-    const real *x; /* where the layer keeps its input, else NULL */
+    const real *x; /* the forward's input if the layer keeps it; otherwise NULL */
     void *saved;
 } sv_record;
 
 typedef struct sv_tape {
     sv_record *records;
     size_t count, capacity;
-    size_t n;         /* images of the forward that was recorded */
-    uint64_t counter; /* of that forward: whoever runs a layer again draws by it */
+    size_t n;         /* images of the recorded forward; 0: nothing is recorded */
+    uint64_t counter; /* sv_pass.counter of the recorded forward, by which recomputation draws the
+                         same dropout masks */
 } sv_tape;
 
-/* Forgets everything. */
+/* Removes all records. */
 void sv_tape_clear(sv_tape *tape);
 
-/* Runs a layer forward, in training, and records it. The capacity is planned: it always suffices.
- */
+/* Runs a layer forward in training and records it. The session has planned the capacity, so a
+ * record is always free. */
 void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, void *saved, real *y,
                      const real *x);
 
-/* Replays the records in reverse, down to number `until`, from the gradient in buffers[0]. The two
- * buffers, each large enough for every map, take turns and are exchanged, so that buffers[0] is
- * always the gradient at hand. The first layer's dx is not wanted. */
+/* Replays the records in reverse, down to index `until`, beginning with the gradient dy in
+ * buffers[0]. The buffers each hold the output of any layer; they are swapped after each layer, so
+ * that buffers[0] is always the current gradient. The first layer of the model computes no dx. */
 void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t until);
 
 #endif

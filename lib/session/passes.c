@@ -1,5 +1,5 @@
 /* Forward and backward over a session's layers. */
-#include "layers/linear.h"
+#include "layers/prepack.h"
 #include "models/model_map.h"
 #include "session/fused_chain.h"
 
@@ -26,7 +26,7 @@ static void pack_task(void *argument, size_t task, uint32_t worker)
     sv_run run = sv_session_pack_run(call->session, layer);
     run.exec.packed = forget_weight;
     run.exec.packed_argument = call->session->model;
-    sv_pack(layer, &run, call->session->packed[layer->number], (int)(task % call->copies), worker);
+    sv_prepack(layer, &run, call->session->packed[layer->number], task % call->copies != 0, worker);
 }
 
 /* The weights are packed once after each change: those of the layers that are to run. */

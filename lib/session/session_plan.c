@@ -1,6 +1,6 @@
 /* A session's memory, laid out twice by the same functions: to measure it and to use it. */
 #include "base/size.h"
-#include "layers/linear.h"
+#include "layers/prepack.h"
 #include "session/fused_chain.h"
 
 static void grow(size_t *most, size_t bytes)
@@ -149,7 +149,7 @@ static void lay_packed(svit_session *session, sv_arena *arena)
     sv_layer *const *layers = session->trains ? list->layers : list->infer;
     for (size_t i = 0; i < (session->trains ? list->all : list->infer_count); i++) {
         sv_run run = sv_session_pack_run(session, layers[i]);
-        char *packed = sv_arena_take(arena, sv_pack_bytes(layers[i], &run), 1, 1);
+        char *packed = sv_arena_take(arena, sv_prepack_bytes(layers[i], &run), 1, 1);
         if (arena->base)
             session->packed[layers[i]->number] = packed;
     }

@@ -1,0 +1,81 @@
+/* How a pass is split into tasks: token blocks, partitions of columns, and both for one matmul.
+ * Every split is a function of shapes and of the backend alone, never of the number of threads, so
+ * the bits do not depend on it. */
+#ifndef SV_PARTITION_H
+#define SV_PARTITION_H
+
+#include "autograd/layer.h"
+#include "gemm/gemm.h"
+
+/* Up to so many tokens inference is bound by reading the weights: then the workers split the
+ * columns of a matmul and not its tokens, so that each weight is read once. */
+enum { SV_SMALL_M = 64 };
+
+static inline bool sv_is_small_m(const sv_run *run, size_t tokens)
+{
+    return !run->pass.training && !run->exec.serial && tokens <= SV_SMALL_M;
+}
+
+/* Tokens of one task, so that its activations stay in L2. `width` is the widest row that the task
+ * writes. In training it is a multiple of 32, the tokens of one word of a dropout mask. A serial
+ * pass takes as many tokens as there are, up to a limit. */
+size_t sv_token_block_size(const sv_run *run, size_t tokens, size_t width);
+
+/* The largest token block of any pass over `tokens` tokens or fewer, for planning memory. */
+size_t sv_token_block_size_max(const sv_run *run, size_t tokens, size_t width);
+
+/* Blocks of `block` elements that `all` elements make up, the last one possibly shorter. */
+static inline size_t sv_block_count(size_t all, size_t block)
+{
+    return (all + block - 1) / block;
+}
+
+/* Elements of the block that begins at `first`. */
+static inline size_t sv_block_length(size_t all, size_t first, size_t block)
+{
+    return all - first < block ? all - first : block;
+}
+
+/* The largest number of token blocks of any pass over `tokens` tokens or fewer. A batch too small
+ * for 8 full blocks is split into smaller ones, 16 at most. */
+static inline size_t sv_token_block_count_max(size_t tokens, size_t block)
+{
+    size_t count = sv_block_count(tokens, block);
+    return count > 16 ? count : 16;
+}
+
+/* Columns first to first + count - 1 of a matrix, as gemm.h allows to split them. */
+typedef struct sv_column_range {
+    size_t first, count;
+} sv_column_range;
+
+/* The smallest number of columns that a partition of a matmul over `tokens` tokens should have.
+ * Narrow partitions balance better, but each of them packs A for itself. */
+size_t sv_min_partition_columns(const sv_gemm *gemm, size_t tokens);
+
+/* The number of partitions of at least `least` columns each; at least one. */
+size_t sv_column_partition_count(size_t columns, size_t least);
+
+/* Partition `index` of `partitions`: whole micropanels, distributed evenly. If `columns` is not a
+ * multiple of SV_GEMM_SPLIT_COLUMNS, the last partition also takes the final micropanel and the
+ * remainder. */
+sv_column_range sv_column_partition(size_t columns, size_t partitions, size_t index);
+
+/* The work items of a matmul [tokens, columns] with a weight [out, in]: token blocks; if the weight
+ * is too large for L2, also column partitions, so that each part of it is read once per block. */
+typedef struct sv_linear_partition {
+    size_t tokens, columns;
+    size_t token_block, column_partitions;
+} sv_linear_partition;
+
+typedef struct sv_linear_work_item {
+    size_t first, tokens;
+    sv_column_range columns;
+} sv_linear_work_item;
+
+sv_linear_partition sv_linear_partition_of(const sv_gemm *gemm, size_t tokens, size_t columns,
+                                           size_t in, size_t out);
+size_t sv_linear_partition_tasks(const sv_linear_partition *partition);
+sv_linear_work_item sv_linear_work_item_of(const sv_linear_partition *partition, size_t task);
+
+#endif
