@@ -1,15 +1,15 @@
-/* What the layers' creators share. */
+/* Helpers of the layers' creators. */
 #include "layers/create.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 svit_status sv_layer_allocate(void **out, svit_context *context, size_t bytes,
-                              const sv_layer_ops *class, svit_error *err)
+                              const sv_layer_ops *ops, svit_error *err)
 {
-    SVIT_TRY(sv_allocate_array(&context->allocator, out, 1, bytes, class->name, err));
+    SVIT_TRY(sv_allocate_array(&context->allocator, out, 1, bytes, ops->name, err));
     sv_layer *layer = *out;
-    layer->ops = class;
+    layer->ops = ops;
     layer->bytes = bytes;
     return SVIT_OK;
 }
@@ -36,9 +36,9 @@ size_t sv_layer_parameter(const sv_parameter_table *table, const char *prefix, c
     return offset;
 }
 
-void sv_layer_memory_set(sv_layer_memory *memory, const sv_arena *saved, const sv_arena *shared,
+void sv_layer_memory_set(sv_layer_memory *memory, const sv_arena *saved, const sv_arena *workspace,
                          const sv_arena *worker)
 {
-    *memory = (sv_layer_memory){saved->bytes, shared->bytes, worker->bytes,
-                                saved->overflow || shared->overflow || worker->overflow};
+    *memory = (sv_layer_memory){saved->bytes, workspace->bytes, worker->bytes,
+                                saved->overflow || workspace->overflow || worker->overflow};
 }

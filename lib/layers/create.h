@@ -1,18 +1,17 @@
-/* What the layers' creators share. */
+/* Helpers of the layers' creators. */
 #ifndef SV_LAYER_CREATE_H
 #define SV_LAYER_CREATE_H
 
 #include "layers/layers.h"
 
-/* A cleared struct of `bytes` whose head is a layer of `class`. */
+/* Allocates a cleared struct of `bytes` bytes whose head is an sv_layer with these ops. */
 svit_status sv_layer_allocate(void **out, svit_context *context, size_t bytes,
-                              const sv_layer_ops *class, svit_error *err);
+                              const sv_layer_ops *ops, svit_error *err);
 
-/* The offset of parameter `prefix``suffix` in the flat arrays. The table is made from the same
- * configuration, so it is there. */
+/* The offset of the parameter named prefix followed by suffix, which exists. */
 size_t sv_layer_parameter(const sv_parameter_table *table, const char *prefix, const char *suffix);
 
-/* The same, SV_NO_PARAMETER where there is none. */
+/* The same; SV_NO_PARAMETER if the table has no such parameter. */
 size_t sv_layer_parameter_if(const sv_parameter_table *table, const char *prefix,
                              const char *suffix);
 
@@ -27,8 +26,8 @@ static inline sv_shift_geometry sv_shift_geometry_of(const sv_shift_options *shi
  * is shifted, and those of its input that nobody reads since they are shifted out. */
 void sv_shift_gaps(const sv_shift_geometry *map, sv_gaps *zeros, sv_gaps *unread);
 
-/* Says in `memory` what three arenas have measured. */
-void sv_layer_memory_set(sv_layer_memory *memory, const sv_arena *saved, const sv_arena *shared,
+/* Sets *memory to the bytes that three measuring arenas have taken. */
+void sv_layer_memory_set(sv_layer_memory *memory, const sv_arena *saved, const sv_arena *workspace,
                          const sv_arena *worker);
 
 #endif

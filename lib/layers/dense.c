@@ -1,4 +1,4 @@
-/* A linear layer over every token. */
+/* A linear layer on every token: y = x W^T + b. */
 #include "layers/create.h"
 #include "layers/linear.h"
 
@@ -7,10 +7,10 @@ typedef struct dense_layer {
     sv_linear linear;
 } dense_layer;
 
-static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
+static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     const sv_linear *linear = &((const dense_layer *)layer)->linear;
-    size_t width = linear->in > linear->out ? linear->in : linear->out;
+    size_t width = sv_at_least(linear->in, linear->out);
     *memory = (sv_layer_memory){.workspace = sv_packed_a_bytes(&run->exec, SV_SMALL_M, width),
                                 .worker_scratch = run->pass.training ? SV_GEMM_SCRATCH : 0};
 }
@@ -23,6 +23,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     sv_linear_forward_parallel(linear, run, y, x, tokens, run->exec.workspace);
 }
 
+/* Of y = x W^T + b:  dW += dy^T x;  db += dy;  dx = dy W */
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x)
 {
@@ -37,17 +38,17 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
         sv_linear_backward_parallel(linear, run, dx, dy, tokens, run->exec.workspace);
 }
 
-static const sv_layer_ops DENSE_CLASS = {.name = "dense",
-                                         .keeps_input = 1,
-                                         .plan_workspace = measure,
-                                         .forward = forward,
-                                         .backward = backward};
+static const sv_layer_ops DENSE_OPS = {.name = "dense",
+                                       .keeps_input = 1,
+                                       .plan_workspace = plan_workspace,
+                                       .forward = forward,
+                                       .backward = backward};
 
 svit_status sv_dense_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             sv_shape in, size_t channels_out, const char *name, svit_error *err)
 {
     void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(dense_layer), &DENSE_CLASS, err));
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(dense_layer), &DENSE_OPS, err));
     dense_layer *dense = memory;
     dense->base.in = in;
     dense->base.out = (sv_shape){in.height, in.width, channels_out};

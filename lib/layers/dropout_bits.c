@@ -23,13 +23,13 @@ void sv_dropout_mask(const sv_run *run, uint32_t number, uint32_t which, uint32_
     run->exec.context->kernels->dropout_mask(words, &source, first, blocks, c);
 }
 
-void sv_draw_drop_path_scales(const sv_run *run, uint32_t number, double rate, real *path)
+void sv_draw_drop_path_scales(const sv_run *run, uint32_t number, double rate, real *scales)
 {
     double keep = 1 - rate;
     for (size_t image = 0; image < run->pass.n; image++) {
         sv_random random;
         sv_random_start(&random, run->pass.seed, SV_STREAM_DROP_PATH,
                         run->pass.counter << 16 | number, (uint32_t)image);
-        path[image] = sv_random_unit(&random) < keep ? (real)(1 / keep) : 0;
+        scales[image] = sv_random_unit(&random) < keep ? (real)(1 / keep) : 0;
     }
 }

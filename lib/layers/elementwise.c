@@ -1,4 +1,4 @@
-/* GELU and dropout as layers of their own: what a head of several layers has between them. */
+/* GELU and dropout as layers, for a classifier head of several linear layers. */
 #include "layers/create.h"
 #include "layers/dropout_bits.h"
 #include "layers/linear.h"
@@ -7,11 +7,11 @@
 
 typedef struct element_layer {
     sv_layer base;
-    uint32_t threshold; /* of dropout */
-    real scale;
+    uint32_t threshold; /* of dropout, as sv_mask_source.threshold */
+    real scale;         /* of the elements that dropout keeps */
 } element_layer;
 
-/* A task is 32 rows: the images of one word of the mask. */
+/* A row is an image. A task takes 32 of them, the rows of one word of a dropout mask. */
 enum { ROWS = 32 };
 
 typedef struct element_call {
@@ -75,10 +75,10 @@ static void gelu_backward(const sv_layer *layer, const sv_run *run, void *saved,
     run_tasks(gelu_backward_task, layer, run, saved, dx, dy, x);
 }
 
-static const sv_layer_ops GELU_CLASS = {
+static const sv_layer_ops GELU_OPS = {
     .name = "gelu", .keeps_input = 1, .forward = gelu_forward, .backward = gelu_backward};
 
-static void measure_dropout(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
+static void plan_dropout(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     sv_arena saved = {0}, none = {0};
     if (run->pass.training)
@@ -86,7 +86,7 @@ static void measure_dropout(const sv_layer *layer, const sv_run *run, sv_layer_m
     sv_layer_memory_set(memory, &saved, &none, &none);
 }
 
-/* The same kernel forward and backward: y = keep * scale * x, dx = keep * scale * dy. */
+/* y = keep * scale * x, and in the backward dx = keep * scale * dy: the same kernel. */
 static void mask_rows(const element_call *call, size_t task)
 {
     sv_rows rows = rows_of(call, task);
@@ -123,31 +123,31 @@ static void dropout_backward(const sv_layer *layer, const sv_run *run, void *sav
     run_tasks(dropout_backward_task, layer, run, saved, dx, dy, x);
 }
 
-static const sv_layer_ops DROPOUT_CLASS = {.name = "dropout",
-                                           .training_only = 1,
-                                           .plan_workspace = measure_dropout,
-                                           .forward = dropout_forward,
-                                           .backward = dropout_backward};
+static const sv_layer_ops DROPOUT_OPS = {.name = "dropout",
+                                         .training_only = 1,
+                                         .plan_workspace = plan_dropout,
+                                         .forward = dropout_forward,
+                                         .backward = dropout_backward};
 
-static svit_status create(sv_layer **out, svit_context *context, const sv_layer_ops *class,
-                          sv_shape map, double rate, svit_error *err)
+static svit_status create(sv_layer **out, svit_context *context, const sv_layer_ops *ops,
+                          sv_shape shape, double rate, svit_error *err)
 {
     void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(element_layer), class, err));
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(element_layer), ops, err));
     element_layer *layer = memory;
-    layer->base.in = layer->base.out = map;
+    layer->base.in = layer->base.out = shape;
     sv_dropout_rate(&layer->threshold, &layer->scale, rate);
     *out = &layer->base;
     return SVIT_OK;
 }
 
-svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_shape map, svit_error *err)
+svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_shape shape, svit_error *err)
 {
-    return create(out, context, &GELU_CLASS, map, 0, err);
+    return create(out, context, &GELU_OPS, shape, 0, err);
 }
 
-svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_shape map, double rate,
+svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_shape shape, double rate,
                               svit_error *err)
 {
-    return create(out, context, &DROPOUT_CLASS, map, rate, err);
+    return create(out, context, &DROPOUT_OPS, shape, rate, err);
 }

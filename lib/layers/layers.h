@@ -1,5 +1,7 @@
-/* The layers that models are lists of. Each creator allocates its layer from the context;
- * parameters are found by name in the model's table. */
+/* The layers that models are lists of. A creator allocates its layer from the context and finds its
+ * parameters by name in the model's table; the table is made from the same configuration, so they
+ * are there. sv_layer_free frees any of them. Equations show one image; drop_path and dropout act
+ * in training only. */
 #ifndef SV_LAYERS_H
 #define SV_LAYERS_H
 
@@ -7,11 +9,12 @@
 #include "autograd/parameter.h"
 #include "kernels/kernels.h"
 
-/* y = norm(x) over each token (layer) or each image (group): parameters `name`.weight, .bias. */
+/* y = norm(x): layer norm of each token, or group norm with one group over height, width and
+ * channels. Parameters `name`.weight [c] and `name`.bias [c]. */
 typedef struct sv_norm_options {
     sv_shape shape;
     const char *name;
-    int per_image; /* 1: one group over height, width, channels */
+    bool per_image; /* group norm */
     double eps;
 } sv_norm_options;
 svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
@@ -47,40 +50,41 @@ typedef struct sv_mlp_options {
 svit_status sv_mlp_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                           const sv_mlp_options *options, svit_error *err);
 
-/* A convolution whose kernel is its stride, as patches times a weight: `name`.weight, and
- * `name`.bias where there is one. */
+/* A convolution whose kernel size equals its stride: y = patches W^T + b. Parameters `name`.weight
+ * and, if the table has it, `name`.bias. */
 typedef struct sv_patch_options {
     sv_shape in;
     size_t size, channels_out;
-    int same_padding;
+    bool same_padding; /* otherwise VALID: pixels that fill no patch are ignored */
     const char *name;
-    const sv_norm_options *norm; /* to infer, patches of 2 x 2 of norm(x), a layer norm; or NULL */
+    /* In the inference graph the norm before it may be fused: layer norm, size 2. NULL: none. */
+    const sv_norm_options *norm;
     /* The MLP block that alone reads y, its shape aside; NULL: unknown. */
     const sv_mlp_options *feeds;
 } sv_patch_options;
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err);
 
-/* The end of a ShiftViT for inference: the last block, which has no last GELU, the mean over its
- * tokens and the classifier `head`.weight H and `head`.bias h in one layer:
+/* The end of a ShiftViT for the inference graph: the last block, which has no last GELU, the mean
+ * over its tokens and the classifier `head`.weight H and `head`.bias h in one layer:
  *   y[n, classes] = mean(block(x)) H^T + h */
 svit_status sv_mlp_head_create(sv_layer **out, svit_context *context,
                                const sv_parameter_table *table, const sv_mlp_options *block,
                                size_t classes, const char *head, svit_error *err);
 
-/* Where attention's parameters are; qkv's bias, proj and temperature only where the table has them.
- */
+/* Prefixes of an attention block's parameters. qkv's bias, proj and temperature are used if the
+ * table has them. */
 typedef struct sv_attention_names {
     char norm[64], qkv[64], proj[64], temperature[64];
 } sv_attention_names;
 
-/* y = x + droppath(proj(attention(norm(x)))). Vaswani et al. 2017; with `masked` and a temperature
- * of its own locality self-attention (Lee, Lee, Song 2021). */
+/* y = x + drop_path(proj(attention(norm(x)))) (Vaswani et al. 2017), with dropout of the attention
+ * weights. With `masked` and a temperature it is locality self-attention (Lee, Lee, Song 2021). */
 typedef struct sv_attention_options {
     sv_shape shape;
     size_t heads, head_dim;
-    int per_head; /* the temperature: a factor for each head; 0: one divisor */
-    int masked;   /* a token does not see itself */
+    bool per_head; /* the temperature is one factor per head; otherwise one divisor of all scores */
+    bool masked;   /* masks the diagonal of the attention scores */
     double eps, dropout, drop_path;
     sv_attention_names names;
 } sv_attention_options;
@@ -88,16 +92,17 @@ svit_status sv_attention_create(sv_layer **out, svit_context *context,
                                 const sv_parameter_table *table,
                                 const sv_attention_options *options, svit_error *err);
 
-/* Heads and tokens of an attention block; false for any other layer. */
+/* Returns whether the layer is an attention block, and if so its heads and its tokens. */
 bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens);
 
 /* Shifted patch tokenization: y = norm(patches) W^T + b, of patches [tokens, size * size * 5
- * channels] of the image and of its four diagonally shifted copies: only as the first layer, for
- * the image gets no gradient. `norm`, `projection`: prefixes of .weight and .bias. */
+ * channels] of the image and of its four diagonally shifted copies. It must be a model's first
+ * layer, since it computes no gradient of the image. `norm` and `projection` are prefixes of
+ * .weight and .bias. */
 typedef struct sv_shifted_options {
     sv_shape in;
     size_t size, channels_out;
-    int paper_order; /* as SVIT_SPT_PAPER */
+    bool paper_order; /* the order of the copies: SVIT_SPT_PAPER; otherwise SVIT_SPT_SEED */
     double eps;
     const char *norm, *projection;
 } sv_shifted_options;
@@ -105,28 +110,31 @@ svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
                                      const sv_parameter_table *table,
                                      const sv_shifted_options *options, svit_error *err);
 
-/* y[n, T, c] = x + `position`[T, c]; with `class_token` y[n, T + 1, c] begins with that token. */
+/* y[n, T, c] = x + position[T, c]. With a class token y[n, T + 1, c] begins with it: names are
+ * those of whole parameters, class_token NULL: none. */
 svit_status sv_position_create(sv_layer **out, svit_context *context,
                                const sv_parameter_table *table, sv_shape in, const char *position,
                                const char *class_token, svit_error *err);
 
-/* y[n, c] = the first token of x[n, T, c]. */
+/* y[n, c] = x[n, 0, c], the first token of x[n, T, c]. */
 svit_status sv_first_token_create(sv_layer **out, svit_context *context, sv_shape in,
                                   svit_error *err);
 
-/* y = gelu(x), and y = dropout(x), the latter in training only. */
-svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_shape map, svit_error *err);
-svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_shape map, double rate,
+/* y = gelu(x) */
+svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_shape shape, svit_error *err);
+
+/* y = dropout(x), in training only. */
+svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_shape shape, double rate,
                               svit_error *err);
 
 /* y[n, c] = the mean of x[n, h, w, c] over its tokens. */
 svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_shape in, svit_error *err);
 
-/* y = x W^T + b on every token: `name`.weight, .bias. */
+/* y = x W^T + b on every token. Parameters `name`.weight and `name`.bias. */
 svit_status sv_dense_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             sv_shape in, size_t channels_out, const char *name, svit_error *err);
 
-/* Frees any of them; NULL allowed. */
+/* Frees a layer; NULL is allowed. */
 void sv_layer_free(svit_context *context, sv_layer *layer);
 
 #endif

@@ -1,33 +1,33 @@
-/* Layer norm and group norm as a layer of their own. */
+/* Layer norm of each token, or group norm of each image with one group, as a layer. */
 #include "layers/create.h"
 #include "layers/linear.h"
 
 typedef struct norm_layer {
     sv_layer base;
     size_t weight, bias; /* offsets */
-    int group;
+    bool per_image;      /* group norm */
     real eps;
 } norm_layer;
 
 typedef struct norm_saved {
-    real *mean, *rstd; /* of each token */
+    real *mean, *rstd; /* [tokens] */
 } norm_saved;
 
-/* Tasks are whole images for group norm, tiles of tokens for layer norm. */
+/* A task is an image with group norm, a token block with layer norm. */
 typedef struct norm_call {
     const norm_layer *layer;
     const sv_run *run;
     norm_saved saved;
     real *out, *partials;
     const real *dy, *x;
-    size_t tokens, tile;
+    size_t tokens, token_block;
 } norm_call;
 
-static size_t tile_of(const norm_layer *norm, const sv_run *run)
+static size_t token_block_of(const norm_layer *norm, const sv_run *run)
 {
     size_t tokens = sv_shape_tokens(norm->base.in);
-    return norm->group ? tokens
-                       : sv_token_block_size(run, run->pass.n * tokens, norm->base.in.channels);
+    return norm->per_image ? tokens
+                           : sv_token_block_size(run, run->pass.n * tokens, norm->base.in.channels);
 }
 
 static norm_saved layout_saved(sv_arena *arena, const norm_layer *norm, size_t n)
@@ -38,24 +38,24 @@ static norm_saved layout_saved(sv_arena *arena, const norm_layer *norm, size_t n
     return saved;
 }
 
-/* Each task's share of dweight and dbias, [tasks, 2, c]. */
-static real *layout_shared(sv_arena *arena, const norm_layer *norm, const sv_run *run)
+/* Takes the tasks' partial sums of dweight and dbias: [tasks, 2, c]. */
+static real *layout_partials(sv_arena *arena, const norm_layer *norm, const sv_run *run)
 {
-    size_t tasks =
-        sv_token_block_count_max(run->pass.n * sv_shape_tokens(norm->base.in), tile_of(norm, run));
+    size_t tasks = sv_token_block_count_max(run->pass.n * sv_shape_tokens(norm->base.in),
+                                            token_block_of(norm, run));
     return sv_arena_reals(arena, 2 * tasks, norm->base.in.channels);
 }
 
-static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
+static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     size_t n = run->pass.n;
     int training = run->pass.training;
     const norm_layer *norm = (const norm_layer *)layer;
-    sv_arena saved = {0}, shared = {0}, worker = {0};
-    layout_saved(training ? &saved : &shared, norm, n);
+    sv_arena saved = {0}, workspace = {0}, worker = {0};
+    layout_saved(training ? &saved : &workspace, norm, n);
     if (training)
-        layout_shared(&shared, norm, run);
-    sv_layer_memory_set(memory, &saved, &shared, &worker);
+        layout_partials(&workspace, norm, run);
+    sv_layer_memory_set(memory, &saved, &workspace, &worker);
 }
 
 static norm_call start_call(const norm_layer *norm, const sv_run *run, void *saved)
@@ -64,7 +64,7 @@ static norm_call start_call(const norm_layer *norm, const sv_run *run, void *sav
     sv_arena arena = {.base = saved ? saved : run->exec.workspace};
     call.saved = layout_saved(&arena, norm, run->pass.n);
     call.tokens = run->pass.n * sv_shape_tokens(norm->base.in);
-    call.tile = tile_of(norm, run);
+    call.token_block = token_block_of(norm, run);
     return call;
 }
 
@@ -74,11 +74,11 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const norm_call *call = argument;
     const norm_layer *norm = call->layer;
     const sv_kernels *kernels = call->run->exec.context->kernels;
-    size_t c = norm->base.in.channels, first = task * call->tile;
-    size_t tokens = sv_block_length(call->tokens, first, call->tile);
+    size_t c = norm->base.in.channels, first = task * call->token_block;
+    size_t tokens = sv_block_length(call->tokens, first, call->token_block);
     const real *x = call->x + first * c, *weights = call->run->weights;
     real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
-    if (norm->group) {
+    if (norm->per_image) {
         kernels->norm_moments(mean, rstd, x, tokens, c, norm->eps);
         kernels->norm_apply(call->out + first * c, x, mean, rstd, weights + norm->weight,
                             weights + norm->bias, tokens, c);
@@ -93,7 +93,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     norm_call call = start_call((const norm_layer *)layer, run, saved);
     call.out = y;
     call.x = x;
-    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.tile));
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.token_block));
 }
 
 static void backward_task(void *argument, size_t task, uint32_t worker)
@@ -102,15 +102,15 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     const norm_call *call = argument;
     const norm_layer *norm = call->layer;
     const sv_kernels *kernels = call->run->exec.context->kernels;
-    size_t c = norm->base.in.channels, first = task * call->tile;
-    size_t tokens = sv_block_length(call->tokens, first, call->tile);
+    size_t c = norm->base.in.channels, first = task * call->token_block;
+    size_t tokens = sv_block_length(call->tokens, first, call->token_block);
     const real *x = call->x + first * c, *dy = call->dy + first * c;
     const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     real *dweight = call->partials + 2 * task * c;
     for (size_t i = 0; i < 2 * c; i++)
         dweight[i] = 0;
     kernels->norm_backward_parameters(dweight, dweight + c, dy, x, mean, rstd, tokens, c);
-    (norm->group ? kernels->group_norm_backward : kernels->layer_norm_backward)(
+    (norm->per_image ? kernels->group_norm_backward : kernels->layer_norm_backward)(
         call->out + first * c, dy, x, mean, rstd, call->run->weights + norm->weight, tokens, c);
 }
 
@@ -120,12 +120,12 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     const norm_layer *norm = (const norm_layer *)layer;
     const sv_kernels *kernels = run->exec.context->kernels;
     norm_call call = start_call(norm, run, saved);
-    sv_arena shared = {.base = run->exec.workspace};
-    call.partials = layout_shared(&shared, norm, run);
+    sv_arena workspace = {.base = run->exec.workspace};
+    call.partials = layout_partials(&workspace, norm, run);
     call.out = dx;
     call.dy = dy;
     call.x = x;
-    size_t tasks = sv_block_count(call.tokens, call.tile), c = norm->base.in.channels;
+    size_t tasks = sv_block_count(call.tokens, call.token_block), c = norm->base.in.channels;
     sv_run_tasks(&run->exec, backward_task, &call, tasks);
     for (size_t task = 0; task < tasks; task++) {
         kernels->add(run->gradients + norm->weight, call.partials + 2 * task * c, c);
@@ -133,22 +133,22 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     }
 }
 
-static const sv_layer_ops NORM_CLASS = {.name = "norm",
-                                        .keeps_input = 1,
-                                        .plan_workspace = measure,
-                                        .forward = forward,
-                                        .backward = backward};
+static const sv_layer_ops NORM_OPS = {.name = "norm",
+                                      .keeps_input = 1,
+                                      .plan_workspace = plan_workspace,
+                                      .forward = forward,
+                                      .backward = backward};
 
 svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                            const sv_norm_options *options, svit_error *err)
 {
     void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(norm_layer), &NORM_CLASS, err));
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(norm_layer), &NORM_OPS, err));
     norm_layer *norm = memory;
     norm->base.in = norm->base.out = options->shape;
     norm->weight = sv_layer_parameter(table, options->name, ".weight");
     norm->bias = sv_layer_parameter(table, options->name, ".bias");
-    norm->group = options->per_image;
+    norm->per_image = options->per_image;
     norm->eps = (real)options->eps;
     *out = &norm->base;
     return SVIT_OK;

@@ -2,7 +2,7 @@
 #include "layers/create.h"
 #include "layers/linear.h"
 
-enum { IMAGES_A_TASK = 8 };
+enum { TASK_IMAGES = 8 };
 
 typedef struct pool_call {
     const sv_layer *layer;
@@ -13,7 +13,7 @@ typedef struct pool_call {
 
 static size_t images_of(const pool_call *call, size_t task)
 {
-    return sv_block_length(call->run->pass.n, task * IMAGES_A_TASK, IMAGES_A_TASK);
+    return sv_block_length(call->run->pass.n, task * TASK_IMAGES, TASK_IMAGES);
 }
 
 static void forward_task(void *argument, size_t task, uint32_t worker)
@@ -21,7 +21,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const pool_call *call = argument;
     size_t tokens = sv_shape_tokens(call->layer->in), c = call->layer->in.channels;
-    size_t first = task * IMAGES_A_TASK;
+    size_t first = task * TASK_IMAGES;
     call->run->exec.context->kernels->mean_tokens(
         call->out + first * c, call->in + first * tokens * c, images_of(call, task), tokens, c);
 }
@@ -30,7 +30,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
 {
     (void)saved;
     pool_call call = {layer, run, y, x};
-    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(run->pass.n, IMAGES_A_TASK));
+    sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(run->pass.n, TASK_IMAGES));
 }
 
 static void backward_task(void *argument, size_t task, uint32_t worker)
@@ -38,7 +38,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const pool_call *call = argument;
     size_t tokens = sv_shape_tokens(call->layer->in), c = call->layer->in.channels;
-    size_t first = task * IMAGES_A_TASK;
+    size_t first = task * TASK_IMAGES;
     call->run->exec.context->kernels->mean_tokens_backward(
         call->out + first * tokens * c, call->in + first * c, images_of(call, task), tokens, c);
 }
@@ -49,16 +49,16 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     (void)saved;
     (void)x;
     pool_call call = {layer, run, dx, dy};
-    sv_run_tasks(&run->exec, backward_task, &call, sv_block_count(run->pass.n, IMAGES_A_TASK));
+    sv_run_tasks(&run->exec, backward_task, &call, sv_block_count(run->pass.n, TASK_IMAGES));
 }
 
-static const sv_layer_ops MEAN_CLASS = {
+static const sv_layer_ops MEAN_OPS = {
     .name = "mean pooling", .forward = forward, .backward = backward};
 
 svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_shape in, svit_error *err)
 {
     void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(sv_layer), &MEAN_CLASS, err));
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(sv_layer), &MEAN_OPS, err));
     sv_layer *layer = memory;
     layer->in = in;
     layer->out = (sv_shape){1, 1, in.channels};

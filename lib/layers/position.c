@@ -1,5 +1,5 @@
-/* Small layers over tokens: position embedding with class token, and the choice of the first token.
- */
+/* Small layers over tokens: position embedding with an optional class token, and the choice of the
+ * first token. */
 #include "layers/create.h"
 #include "layers/linear.h"
 
@@ -47,7 +47,7 @@ static void position_forward(const sv_layer *layer, const sv_run *run, void *sav
 
 enum { SUM_ELEMENTS = 512 };
 
-/* A slice of dposition[T, c] += sum_n dy[n, T, c], the images in order. */
+/* A range of elements of dposition[T, c] += sum over n of dy[n, T, c], images in index order. */
 static void position_sum_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
@@ -80,7 +80,7 @@ static void position_backward(const sv_layer *layer, const sv_run *run, void *sa
     }
 }
 
-static const sv_layer_ops POSITION_CLASS = {
+static const sv_layer_ops POSITION_OPS = {
     .name = "position embedding", .forward = position_forward, .backward = position_backward};
 
 svit_status sv_position_create(sv_layer **out, svit_context *context,
@@ -88,7 +88,7 @@ svit_status sv_position_create(sv_layer **out, svit_context *context,
                                const char *class_token, svit_error *err)
 {
     void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(token_layer), &POSITION_CLASS, err));
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(token_layer), &POSITION_OPS, err));
     token_layer *layer = memory;
     layer->position = sv_layer_parameter(table, position, "");
     layer->class_token = class_token ? sv_layer_parameter(table, class_token, "") : SV_NO_PARAMETER;
@@ -118,14 +118,14 @@ static void first_backward(const sv_layer *layer, const sv_run *run, void *saved
         memcpy(dx + image * tokens * c, dy + image * c, c * sizeof(real));
 }
 
-static const sv_layer_ops FIRST_CLASS = {
-    .name = "class token", .forward = first_forward, .backward = first_backward};
+static const sv_layer_ops FIRST_OPS = {
+    .name = "ops token", .forward = first_forward, .backward = first_backward};
 
 svit_status sv_first_token_create(sv_layer **out, svit_context *context, sv_shape in,
                                   svit_error *err)
 {
     void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(sv_layer), &FIRST_CLASS, err));
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(sv_layer), &FIRST_OPS, err));
     sv_layer *layer = memory;
     layer->in = in;
     layer->out = (sv_shape){1, 1, in.channels};
