@@ -39,14 +39,24 @@ void sv_blas_use_one_thread(void)
         bli_thread_set_num_threads(1);
 }
 
+/* BLAS refuses a leading dimension below `length`, the elements of a line, even of a single line,
+ * whose stride says nothing. */
+static int leading_dimension(size_t stride, size_t length)
+{
+    return (int)(stride > length ? stride : length);
+}
+
 static void multiply(const sv_kernels *kernels, const sv_output *c, const sv_left *a,
                      const sv_operand *b, size_t m, size_t first, size_t count)
 {
     int left = a->column == 1, right = b->column == 1;
     real beta = (real)sv_gemm_put_bias(c, m, first, count);
     GEMM(CblasRowMajor, left ? CblasNoTrans : CblasTrans, right ? CblasNoTrans : CblasTrans, (int)m,
-         (int)count, (int)b->k, 1, a->a, (int)(left ? a->row : a->column), b->b + first * b->column,
-         (int)(right ? b->row : b->column), beta, c->c + first, (int)c->ldc);
+         (int)count, (int)b->k, 1, a->a,
+         left ? leading_dimension(a->row, b->k) : leading_dimension(a->column, m),
+         b->b + first * b->column,
+         right ? leading_dimension(b->row, count) : leading_dimension(b->column, b->k), beta,
+         c->c + first, (int)c->ldc);
     sv_gemm_finish(kernels, c, 0, m, first, count);
 }
 
