@@ -12,18 +12,25 @@
 static const char *const ISAS[] = {"baseline", "avx2", "avx512", "avx512-vnni", "avx512-bf16"};
 enum { ISA_COUNT = sizeof ISAS / sizeof *ISAS };
 
-/* SHIFTVIT_TEST_ISA lowers the instruction set of contexts that are created after it is set. */
+/* The environment lowers the instruction set of a context that is created. NULL: there is no such
+ * context here. */
 static svit_context *open_context(const char *isa, const char *gemm, uint32_t threads)
 {
     svit_context *context = NULL;
     svit_context_config config;
+    const char *before = getenv("SHIFTVIT_TEST_ISA");
+    char kept[32];
+    snprintf(kept, sizeof kept, "%s", before ? before : "");
     if (isa)
         ck_assert_int_eq(setenv("SHIFTVIT_TEST_ISA", isa, 1), 0);
     WORKS(svit_context_config_init(&config, sizeof config));
     config.threads = threads;
     config.gemm = gemm;
     svit_status status = svit_context_create(&context, &config, NULL);
-    unsetenv("SHIFTVIT_TEST_ISA");
+    if (before)
+        ck_assert_int_eq(setenv("SHIFTVIT_TEST_ISA", kept, 1), 0);
+    else
+        unsetenv("SHIFTVIT_TEST_ISA");
     return status == SVIT_OK ? context : NULL;
 }
 

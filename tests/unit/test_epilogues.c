@@ -1,7 +1,7 @@
 /* What a product's numbers go through while they are near, by every backend, on every instruction
  * set that it runs on: the same bits as the product first and then each operation by itself over
  * the whole of it. Compiled once more in double, for the backends that there are. */
-#include "test_products_support.h"
+#include "backends.h"
 
 /* More rows, columns and depth than go through an epilogue, a chunk or a cut of bytes at once. */
 enum { ROWS = 83, COLUMNS = 400, DEPTH = 1100, TOKEN = 64, IMAGE_TOKENS = 7 };

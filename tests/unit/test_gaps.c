@@ -1,7 +1,7 @@
 /* Products whose rows have gaps, by the backends that know of them: what fills zeros, that a row
  * has the same bits among many, whose gaps are skipped, and alone, and that what nobody reads is
  * left out and nothing else. Compiled once more in double. */
-#include "test_products_support.h"
+#include "backends.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* Kernels by their properties, on every instruction set that this machine has. */
 #include "isa.h"
+#include "reference.h"
 #include "suite.h"
 
 #include "base/random.h"
@@ -62,39 +63,28 @@ START_TEST(test_shift_and_its_backward_are_adjoint)
 }
 END_TEST
 
-/* What MODELS says of each group, one pixel at a time. */
-static float shifted(const float *x, const sv_shift_map *m, size_t h, size_t w, size_t c)
-{
-    long p = (long)m->pixels, row = (long)h, column = (long)w;
-    size_t group = c / m->group;
-    long down = group == 2 ? p : group == 3 ? -p : 0;
-    long across = group == 0 ? p : group == 1 ? -p : 0;
-    long from_row = row + down, from_column = column + across;
-    if (from_row < 0 || from_row >= (long)m->height || from_column < 0 ||
-        from_column >= (long)m->width)
-        return 0;
-    if (m->crop)
-        from_row = row, from_column = column;
-    return x[((size_t)from_row * m->width + (size_t)from_column) * m->channels + c];
-}
-
 START_TEST(test_shift_moves_each_group_its_way)
 {
     KERNELS(k);
+    enum { IMAGES = 3 };
     for (size_t i = 0; i < sizeof SHIFTS / sizeof *SHIFTS; i++) {
         const sv_shift_map *map = &SHIFTS[i];
-        size_t tokens = map->height * map->width, count = tokens * map->channels;
-        float *x = malloc(count * 4), *y = malloc(count * 4);
+        const reference_shift_shape shape = {IMAGES,     map->height, map->width, map->channels,
+                                             map->group, map->pixels, map->crop};
+        const size_t tokens = IMAGES * map->height * map->width, count = tokens * map->channels;
+        float *x = malloc(count * sizeof *x), *y = malloc(count * sizeof *y);
+        double *in = malloc(count * sizeof *in), *wanted = malloc(count * sizeof *wanted);
         fill(x, count, 3);
+        for (size_t at = 0; at < count; at++)
+            in[at] = x[at];
         shift_all(k, y, x, map, tokens, 0);
-        for (size_t at = 0; at < count; at++) {
-            size_t token = at / map->channels;
-            float wanted =
-                shifted(x, map, token / map->width, token % map->width, at % map->channels);
-            ck_assert_float_eq(y[at], wanted);
-        }
+        reference_shift(wanted, in, &shape);
+        for (size_t at = 0; at < count; at++)
+            ck_assert_double_eq(y[at], wanted[at]);
         free(x);
         free(y);
+        free(in);
+        free(wanted);
     }
 }
 END_TEST

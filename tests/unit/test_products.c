@@ -1,7 +1,7 @@
 /* Matrix products by every backend, on every instruction set that it runs on, against sums of more
  * digits: shapes that leave rest rows, columns and depth; sides that lie either way; biases; parts.
  * Compiled once more in double, for the backends that there are. */
-#include "test_products_support.h"
+#include "backends.h"
 
 #include "base/memory.h"
 

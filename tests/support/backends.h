@@ -1,6 +1,6 @@
 /* Every backend of products on every instruction set that it runs on, and matrices for them. */
-#ifndef TEST_PRODUCTS_SUPPORT_H
-#define TEST_PRODUCTS_SUPPORT_H
+#ifndef TEST_BACKENDS_H
+#define TEST_BACKENDS_H
 
 #include "suite.h"
 
