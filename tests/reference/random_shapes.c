@@ -5,10 +5,13 @@
 
 #include <shiftvit/shiftvit.h>
 
-/* Batches of one image, of a few, and of many that go through the network block by block. */
+/* Batches of one image, of a few, of so many that a small map's zero groups are skipped, and of so
+ * many that inference fuses chains of layers. */
+enum { SOME_IMAGES = 17, MANY_IMAGES = 64 };
+
 static size_t draw_images(random_state *state)
 {
-    static const size_t images[] = {1, 1, 1, 2, 3, 7, 7, 64};
+    static const size_t images[] = {1, 1, 2, 3, 7, SOME_IMAGES, SOME_IMAGES, MANY_IMAGES};
     return images[random_between(state, 0, sizeof images / sizeof *images - 1)];
 }
 
@@ -30,6 +33,25 @@ static svit_model_config no_rates(svit_model_config config)
     return config;
 }
 
+/* The input of a ShiftViT: maps of up to 6 x 6 pixels after the patch embedding; of SOME_IMAGES up
+ * to 4 x 4, and of MANY_IMAGES, which are cheap, up to 10 x 10. */
+static void draw_input(random_state *state, svit_model_config *config, size_t images)
+{
+    const int many = images == MANY_IMAGES;
+    config->patch_size = (uint32_t)random_between(state, 1, many ? 2 : 4);
+    const uint32_t most = many ? 10 : (images == SOME_IMAGES ? 4 : 6) * config->patch_size;
+    config->input_height = (uint32_t)random_between(state, 1, most);
+    config->input_width = (uint32_t)random_between(state, 1, most);
+    config->in_channels = (uint32_t)random_between(state, 1, 4);
+}
+
+static void draw_stages(random_state *state, svit_model_config *config, size_t images)
+{
+    config->stages = (uint32_t)random_between(state, 1, images < SOME_IMAGES ? 3 : 2);
+    for (size_t i = 0; i < SVIT_MAX_STAGES; i++)
+        config->blocks[i] = i < config->stages ? (uint32_t)random_between(state, 0, 2) : 0;
+}
+
 static void draw_groups(random_state *state, svit_model_config *config, uint32_t widest)
 {
     config->groups = (int32_t)random_between(state, 0, 3) == 0;
@@ -45,23 +67,19 @@ static void draw_groups(random_state *state, svit_model_config *config, uint32_t
 svit_model_config random_shiftvit(random_state *state, size_t *images)
 {
     static const double ratios[] = {0.5, 1, 2, 2, 2.5, 4};
+    static const uint32_t pixels[] = {0, 1, 1, 1, 2, 3};
     svit_model_config config;
     do {
         *images = draw_images(state);
-        const int many = *images > 7;
         svit_model_config_preset(&config, sizeof config, "shiftvit-cifar10", NULL);
         config = no_rates(config);
-        config.patch_size = (uint32_t)random_between(state, 1, many ? 2 : 4);
-        config.input_height = (uint32_t)random_between(state, 1, many ? 10 : 6 * config.patch_size);
-        config.input_width = (uint32_t)random_between(state, 1, many ? 10 : 6 * config.patch_size);
-        config.in_channels = (uint32_t)random_between(state, 1, 4);
-        config.stages = (uint32_t)random_between(state, 1, many ? 2 : 3);
-        for (size_t i = 0; i < config.stages; i++)
-            config.blocks[i] = (uint32_t)random_between(state, 0, 2);
-        for (size_t i = config.stages; i < SVIT_MAX_STAGES; i++)
-            config.blocks[i] = 0;
-        draw_groups(state, &config, many ? 16 : config.stages == 3 ? 48 : 112);
-        config.shift_pixel = (uint32_t)random_between(state, 0, 3);
+        draw_input(state, &config, *images);
+        draw_stages(state, &config, *images);
+        draw_groups(state, &config,
+                    *images == MANY_IMAGES                         ? 16
+                    : config.stages == 3 || *images == SOME_IMAGES ? 48
+                                                                   : 112);
+        config.shift_pixel = pixels[random_between(state, 0, sizeof pixels / sizeof *pixels - 1)];
         config.shift = random_between(state, 0, 2) == 0;
         config.norm = random_between(state, 0, 2) == 0;
         config.patch_norm = random_coin(state);
@@ -93,7 +111,7 @@ svit_model_config random_vit(random_state *state, size_t *images)
     svit_model_config config;
     do {
         *images = draw_images(state);
-        const int many = *images > 7;
+        const int many = *images == MANY_IMAGES;
         svit_model_config_preset(&config, sizeof config, "vit-cifar100", NULL);
         config = no_rates(config);
         config.patch_size = (uint32_t)random_between(state, 1, many ? 2 : 5);
