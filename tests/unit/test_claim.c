@@ -1,4 +1,5 @@
-/* Claims of folders: one at a time, over with the process, nothing left behind. */
+/* Checks claims of folders: a folder has one claim at a time, a claim ends with its process, and it
+ * leaves no files behind. */
 #include "fit.h"
 
 #include <errno.h>
@@ -108,7 +109,7 @@ static void wait_for_close(const int ends[2])
     (void)got;
 }
 
-/* Claims the folder, has a child, and waits to be killed. */
+/* Claims the folder, creates a child process, and waits to be killed. */
 static void claim_with_a_child(const int ready[2], const int end[2])
 {
     svit_context *own = NULL;
@@ -126,7 +127,8 @@ static void claim_with_a_child(const int ready[2], const int end[2])
         pause();
 }
 
-/* A lock belongs to the open file, which fork shares: a child that outlived its parent held it. */
+/* A lock belongs to the open file, which fork shares. Regression: a child that outlives its parent
+ * holds the lock. */
 START_TEST(test_a_child_by_fork_does_not_hold_the_claim)
 {
     int ready[2], end[2];
@@ -190,7 +192,7 @@ START_TEST(test_folders_are_made_and_taken_back_where_they_are_empty)
     WORKS(svit_folder_claim_remove(claim, "note", err));
     WORKS(svit_folder_claim_remove(claim, "note", err));
     svit_folder_claim_free(claim);
-    ck_assert_int_eq(rmdir(deep), 0); /* was there before the second claim */
+    ck_assert_int_eq(rmdir(deep), 0); /* existed before the second claim */
     *strrchr(deep, '/') = '\0';
     ck_assert_int_eq(rmdir(deep), 0);
     ck_assert_int_eq(rmdir(upper), 0);
@@ -215,7 +217,8 @@ START_TEST(test_what_is_no_folder_is_named)
 }
 END_TEST
 
-/* Claims that come and go in four processes: a file that says who is in is never overwritten. */
+/* Four processes claim and release a folder in turn. A file with the name of the owner is never
+ * overwritten by another process. */
 START_TEST(test_claims_that_come_and_go_never_overlap)
 {
     enum { PROCESSES = 4, ROUNDS = 300 };
@@ -249,7 +252,7 @@ START_TEST(test_claims_that_come_and_go_never_overlap)
         ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
         ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "process %d: %d", i, status);
     }
-    /* A folder that was claimed again before it was taken back stays. */
+    /* A folder that is claimed again before its removal stays. */
     rmdir(path);
     snprintf(path, sizeof path, "%s/a", folder.path);
     rmdir(path);

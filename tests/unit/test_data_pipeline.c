@@ -1,5 +1,5 @@
-/* Pipelines: evaluation and training are the public resampling functions, one after another; the
- * configuration survives JSON, and every field is checked. */
+/* Checks pipelines: evaluation and training are compositions of the public resampling functions,
+ * the configuration survives JSON, and every field is checked. */
 #include "test_data_support.h"
 
 #include "data/pipeline_config.h"
@@ -40,7 +40,8 @@ START_TEST(test_default_is_that_of_the_keras_example)
 }
 END_TEST
 
-/* Sizes of all kinds: up and down, narrow, one pixel, with and without the step to source size. */
+/* Sizes of all kinds: larger and smaller than the image, narrow, one pixel, with and without the
+ * source step. */
 static const struct size_case {
     uint32_t in[2], source[2], resize[2], output[2];
 } SIZES[] = {
@@ -67,7 +68,8 @@ static svit_pipeline_config config_of(const struct size_case *size)
     return config;
 }
 
-/* The resized image by the public functions, in bytes, before normalising. */
+/* Resizes an image with the public functions; the result is in units of bytes, before it is
+ * normalised. */
 static void resize_reference(float *resized, const uint8_t *rgb, const struct size_case *size)
 {
     static uint8_t source[ROOM];
@@ -152,7 +154,7 @@ START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_image)
 }
 END_TEST
 
-/* The cropped, mirrored and normalised image by the public functions. */
+/* Crops, mirrors and normalises an image with the public functions. */
 static void crop_reference(float *out, const float *resized, const svit_pipeline_config *config,
                            const sv_augmentation *drawn)
 {
@@ -170,7 +172,7 @@ static void crop_reference(float *out, const float *resized, const svit_pipeline
         memcpy(out, crop, config->output_height * row * sizeof *out);
 }
 
-/* The public functions of rotation and zoom, in two passes. */
+/* Applies the public functions of rotation and zoom one after the other. */
 static void affine_reference(float *out, const float *in, const svit_pipeline_config *config,
                              const sv_augmentation *drawn)
 {
@@ -271,7 +273,8 @@ START_TEST(test_rotation_and_zoom_are_uniform_in_their_range)
     }
     for (size_t i = 0; i < 3 * PARTS; i++)
         ck_assert_uint_le(abs((int)parts[i / PARTS][i % PARTS] - DRAWS / PARTS), 250);
-    ck_assert_double_le(fabs(product / DRAWS), 0.01); /* 4.2 deviations of 1 / (3 sqrt(DRAWS)) */
+    ck_assert_double_le(fabs(product / DRAWS),
+                        0.01); /* 4.2 standard deviations of the mean, 1 / (3 sqrt(DRAWS)) */
     sv_pipeline_free(&allocator, plan);
 }
 END_TEST
@@ -296,7 +299,8 @@ START_TEST(test_draws_are_uniform_and_a_function_of_their_numbers)
         mirrored += crop.mirror;
     }
     for (size_t i = 0; i < PLACES; i++) {
-        ck_assert_uint_le(abs((int)top[i] - DRAWS / PLACES), 250); /* 4.4 deviations of 57 */
+        ck_assert_uint_le(abs((int)top[i] - DRAWS / PLACES),
+                          250); /* 4.4 standard deviations of 57 */
         ck_assert_uint_le(abs((int)left[i] - DRAWS / PLACES), 250);
     }
     ck_assert_uint_le(abs((int)mirrored - DRAWS / 4), 270);
@@ -304,7 +308,7 @@ START_TEST(test_draws_are_uniform_and_a_function_of_their_numbers)
 }
 END_TEST
 
-/* All fields; there is padding in front of flip_probability. */
+/* Compares all fields one by one, because there is padding in front of flip_probability. */
 static void configs_equal(const svit_pipeline_config *a, const svit_pipeline_config *b)
 {
     ck_assert_mem_eq(a, b, offsetof(svit_pipeline_config, per_batch) + sizeof a->per_batch);

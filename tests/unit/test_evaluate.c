@@ -1,9 +1,9 @@
-/* Evaluation: class names of a model and of a dataset that mean other things are refused. */
+/* Checks that evaluation refuses a dataset whose class names differ from those of the model. */
 #include "fit.h"
 
 static svit_context *context;
 static svit_model *model;
-static svit_dataset *drawn; /* 10 classes, with names */
+static svit_dataset *drawn; /* a dataset of 10 classes with names */
 static svit_pipeline_config pipeline;
 
 static void setup(void)

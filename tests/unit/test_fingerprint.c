@@ -1,4 +1,5 @@
-/* Fingerprints tell datasets apart by what is in them, and runs do not go on with other data. */
+/* Checks that fingerprints tell datasets apart by their content, and that a run does not resume
+ * with other data. */
 #include "test_trainer_support.h"
 
 #include "checkpoint_edit.h"
@@ -27,7 +28,7 @@ static uint64_t fingerprint_of_memory(const uint8_t *rgb, const int32_t *of, siz
     return fingerprint;
 }
 
-/* The same number on every machine: FNV-1a over numbers of 8 bytes, the lowest first. */
+/* The fingerprint is the same on every machine: FNV-1a over 8-byte little-endian numbers. */
 START_TEST(test_a_fingerprint_is_a_number_of_the_contents_alone)
 {
     static const uint8_t rgb[6] = {1, 2, 3, 4, 5, 6};
@@ -62,7 +63,7 @@ START_TEST(test_any_difference_changes_it)
 }
 END_TEST
 
-/* Drawn data have class names; their copy in memory has none. */
+/* Synthetic datasets have class names; their copy in memory has none. */
 START_TEST(test_names_and_64_samples_of_many_count)
 {
     enum { COUNT = 1000, BYTES = 32 * 32 * 3 };
@@ -126,7 +127,7 @@ static void leave_checkpoint(const plan *p)
     svit_model_free(model);
 }
 
-/* Counts were all that was compared. */
+/* Regression: only the numbers of samples and classes are compared. */
 START_TEST(test_a_run_does_not_go_on_with_other_data_of_equal_counts)
 {
     plan p = plan_make(2);

@@ -1,4 +1,4 @@
-/* What the weights of a new model are. */
+/* Checks the initial weights of a model. */
 #include "test_parameters_support.h"
 #include "worst.h"
 
@@ -18,7 +18,7 @@ START_TEST(test_initial_weights_depend_on_the_seed_alone)
 }
 END_TEST
 
-/* Mean square and largest of a parameter. */
+/* Computes the mean square and the largest magnitude of a parameter. */
 static void moments(const svit_model *model, const char *name, double *square, double *most)
 {
     size_t elements = fit_elements(model, name);
@@ -60,7 +60,8 @@ START_TEST(test_initial_weights_follow_their_rule)
 }
 END_TEST
 
-/* Weights that are drawn: `limit` is of a uniform one, 0 for a normal one of `deviation`. */
+/* Checks random weights: uniform ones up to `limit`, or normal ones of `deviation` if `limit` is 0.
+ */
 static const struct {
     const char *preset, *name;
     double limit, deviation, tolerance;
@@ -89,7 +90,8 @@ static svit_model *one_layer(const char *preset)
     return model;
 }
 
-/* sqrt(6 / (64 (4 + 64))) and sqrt(6 / (4 (64 + 64))); the others as ever. */
+/* Attention's limits are sqrt(6 / (64 (4 + 64))) and sqrt(6 / (4 (64 + 64))); all others are those
+ * of the current Keras. */
 START_TEST(test_attention_may_begin_as_in_earlier_keras)
 {
     svit_model_config config;

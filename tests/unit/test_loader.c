@@ -1,86 +1,10 @@
-/* Loaders: what a batch holds depends on its number alone, whoever makes it and whenever. */
-#include "test_data_support.h"
+/* Checks loaders: the content of a batch depends only on its number, not on which thread prepares
+ * it or when. */
+#include "test_loader_support.h"
 
 #include <shiftvit/image.h>
-#include <shiftvit/loader.h>
 
 #include <pthread.h>
-
-enum { SAMPLES = 23, BATCH = 5, BATCHES = 5, SIDE = 8, OUT = 4, ELEMENTS = OUT * OUT * 3 };
-
-/* Sample i has the label i; red tells the column, green the row, blue the sample. */
-typedef struct numbered {
-    svit_context *context;
-    svit_dataset *dataset;
-    svit_pipeline_config pipeline;
-    uint8_t rgb[SAMPLES * SIDE * SIDE * 3];
-    int32_t labels[SAMPLES];
-} numbered;
-
-static numbered *numbered_make(void)
-{
-    numbered *own = calloc(1, sizeof *own);
-    own->context = context_open();
-    uint8_t *at = own->rgb;
-    for (int i = 0; i < SAMPLES; i++) {
-        own->labels[i] = i;
-        for (int y = 0; y < SIDE; y++)
-            for (int x = 0; x < SIDE; x++, at += 3) {
-                at[0] = (uint8_t)x;
-                at[1] = (uint8_t)y;
-                at[2] = (uint8_t)i;
-            }
-    }
-    WORKS(svit_dataset_memory(&own->dataset, own->context, own->rgb, own->labels, SAMPLES, SIDE,
-                              SIDE, SAMPLES, err));
-    svit_pipeline_config *pipeline = &own->pipeline;
-    ck_assert_int_eq(svit_pipeline_config_init(pipeline, sizeof *pipeline), SVIT_OK);
-    pipeline->source_height = pipeline->source_width = SIDE;
-    pipeline->resize_height = pipeline->resize_width = SIDE;
-    pipeline->output_height = pipeline->output_width = OUT;
-    pipeline->scale = 1;
-    return own;
-}
-
-static void numbered_free(numbered *own)
-{
-    svit_dataset_free(own->dataset);
-    svit_context_free(own->context);
-    free(own);
-}
-
-static svit_loader_config config_make(int32_t shuffle, int32_t augment, uint32_t prefetch)
-{
-    svit_loader_config config;
-    ck_assert_int_eq(svit_loader_config_init(&config, sizeof config), SVIT_OK);
-    config.batch = BATCH;
-    config.seed = 99;
-    config.shuffle = shuffle;
-    config.augment = augment;
-    config.prefetch = prefetch;
-    return config;
-}
-
-static svit_loader *loader_make(const numbered *own, svit_loader_config config)
-{
-    svit_loader *loader = NULL;
-    WORKS(svit_loader_create(&loader, own->dataset, &own->pipeline, &config, err));
-    return loader;
-}
-
-typedef struct batch {
-    float images[BATCH * ELEMENTS];
-    int32_t labels[BATCH];
-    size_t n;
-} batch;
-
-static batch batch_next(svit_loader *loader)
-{
-    batch out;
-    memset(&out, 0, sizeof out);
-    WORKS(svit_loader_next(loader, out.images, out.labels, &out.n, err));
-    return out;
-}
 
 START_TEST(test_unshuffled_batches_are_as_numbered)
 {
@@ -194,7 +118,7 @@ START_TEST(test_seeking_goes_to_the_same_batches)
 }
 END_TEST
 
-/* Without shuffle and augmentation epochs are alike, and what was made ahead stays good. */
+/* Without shuffle and augmentation all epochs are equal, so prefetched batches stay valid. */
 START_TEST(test_going_back_to_the_start_of_a_fixed_epoch_gives_it_again)
 {
     numbered *own = numbered_make();
@@ -204,96 +128,6 @@ START_TEST(test_going_back_to_the_start_of_a_fixed_epoch_gives_it_again)
         epoch_order(loader, order);
         ck_assert_mem_eq(order, own->labels, sizeof order);
         WORKS(svit_loader_seek(loader, 0, 0, err));
-    }
-    svit_loader_free(loader);
-    numbered_free(own);
-}
-END_TEST
-
-/* The place of a crop, from its pixels. */
-static int crop_place(const float *image)
-{
-    float first = image[0];
-    float last = image[3 * (OUT - 1)];
-    float left = first < last ? first : last;
-    return (int)left + SIDE * (int)image[1];
-}
-
-/* Distinct crop places, and mirrored images, in the next batch. */
-static size_t places_count(svit_loader *loader, int *mirrored, int *first_place)
-{
-    batch got = batch_next(loader);
-    bool seen[SIDE * SIDE] = {false};
-    size_t count = 0;
-    for (size_t i = 0; i < got.n; i++) {
-        const float *image = got.images + i * ELEMENTS;
-        int place = crop_place(image);
-        count += !seen[place];
-        seen[place] = true;
-        *mirrored += image[0] > image[3];
-    }
-    *first_place = crop_place(got.images);
-    return count;
-}
-
-START_TEST(test_crops_are_drawn_for_each_image_or_each_batch)
-{
-    numbered *own = numbered_make();
-    int places[4];
-    int mirrored = 0;
-    own->pipeline.per_batch = 1;
-    svit_loader *loader = loader_make(own, config_make(0, 1, 2));
-    for (size_t b = 0; b < 4; b++)
-        ck_assert_uint_eq(places_count(loader, &mirrored, &places[b]), 1);
-    ck_assert(places[0] != places[1] || places[1] != places[2] || places[2] != places[3]);
-    ck_assert_int_gt(mirrored, 0); /* the flip is drawn for each image all the same */
-    ck_assert_int_lt(mirrored, 4 * BATCH);
-    svit_loader_free(loader);
-    own->pipeline.per_batch = 0;
-    loader = loader_make(own, config_make(0, 1, 2));
-    int flips = 0;
-    size_t distinct = 0;
-    for (size_t b = 0; b < 4; b++)
-        distinct += places_count(loader, &flips, &places[b]);
-    ck_assert_uint_ge(distinct, 12); /* of 20 draws out of 25 places, four batches of five */
-    ck_assert_int_eq(flips, mirrored);
-    svit_loader_free(loader);
-    numbered_free(own);
-}
-END_TEST
-
-START_TEST(test_flip_probability_0_and_1_are_certain)
-{
-    numbered *own = numbered_make();
-    for (int certain = 0; certain < 2; certain++) {
-        own->pipeline.flip_probability = certain;
-        svit_loader *loader = loader_make(own, config_make(0, 1, 0));
-        int mirrored = 0;
-        int place;
-        for (int b = 0; b < 4; b++)
-            places_count(loader, &mirrored, &place);
-        ck_assert_int_eq(mirrored, certain * 4 * BATCH);
-        svit_loader_free(loader);
-    }
-    numbered_free(own);
-}
-END_TEST
-
-START_TEST(test_augmentation_of_a_sample_does_not_depend_on_the_batch_size)
-{
-    numbered *own = numbered_make();
-    static float wanted[SAMPLES][ELEMENTS];
-    svit_loader *loader = loader_make(own, config_make(1, 1, 2));
-    for (batch got = batch_next(loader); got.n > 0; got = batch_next(loader))
-        for (size_t i = 0; i < got.n; i++)
-            memcpy(wanted[got.labels[i]], got.images + i * ELEMENTS, sizeof wanted[0]);
-    svit_loader_free(loader);
-    svit_loader_config config = config_make(0, 1, 0);
-    config.batch = 1;
-    loader = loader_make(own, config);
-    for (int i = 0; i < SAMPLES; i++) {
-        batch got = batch_next(loader);
-        ck_assert_mem_eq(got.images, wanted[i], sizeof wanted[0]);
     }
     svit_loader_free(loader);
     numbered_free(own);
@@ -474,7 +308,7 @@ START_TEST(test_wrong_arguments_of_loaders_are_named)
     ck_assert_uint_eq(batch_next(loader).n, BATCH);
     svit_loader_free(loader);
     WORKS(svit_loader_create(&loader, own->dataset, &own->pipeline, NULL, err));
-    ck_assert_uint_eq(svit_loader_batches(loader), 1); /* 256 a batch */
+    ck_assert_uint_eq(svit_loader_batches(loader), 1); /* a batch has 256 samples by default */
     svit_loader_free(loader);
     svit_loader_free(NULL);
     ck_assert_uint_eq(svit_loader_height(NULL) + svit_loader_width(NULL), 0);
@@ -495,9 +329,6 @@ static Suite *loader_suite(void)
     tcase_add_test(cases, test_batches_are_the_same_however_far_ahead_they_are_made);
     tcase_add_loop_test(cases, test_seeking_goes_to_the_same_batches, 0, PREFETCH_CASES);
     tcase_add_test(cases, test_going_back_to_the_start_of_a_fixed_epoch_gives_it_again);
-    tcase_add_test(cases, test_crops_are_drawn_for_each_image_or_each_batch);
-    tcase_add_test(cases, test_flip_probability_0_and_1_are_certain);
-    tcase_add_test(cases, test_augmentation_of_a_sample_does_not_depend_on_the_batch_size);
     tcase_add_loop_test(cases, test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch, 0,
                         PREFETCH_CASES);
     tcase_add_test(cases, test_callbacks_are_called_on_the_callers_thread_only);

@@ -1,11 +1,11 @@
-/* Patches: the reference's, exactly, and by hand where they are few. */
+/* Compares patches with golden values, with the reference, and with small cases by hand. */
 #include "golden.h"
 #include "reference.h"
 #include "test_data_support.h"
 
 #include <shiftvit/image.h>
 
-START_TEST(test_shifted_patches_are_the_reference_ones)
+START_TEST(test_shifted_patches_equal_the_golden_ones)
 {
     enum { N = 3, SIDE = 24, PATCH = 6, IMAGE = SIDE * SIDE * 3, OUT = 5 * IMAGE };
     sv_safetensors *file = golden_open("slvit_small");
@@ -26,8 +26,8 @@ START_TEST(test_shifted_patches_are_the_reference_ones)
 }
 END_TEST
 
-/* One channel, 2 x 4, patch 2, so that copies move by one pixel:  1 2 3 4
- *                                                                5 6 7 8 */
+/* One channel of 2 x 4 pixels, and patches of 2, so that copies move by one pixel: 1 2 3 4 / 5 6 7
+ * 8 */
 static const float SMALL[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 START_TEST(test_plain_patches_are_the_image_in_another_order)
@@ -45,7 +45,7 @@ END_TEST
 
 START_TEST(test_copies_come_in_the_order_asked_for)
 {
-    /* by pixel of the first patch: original, left-up, left-down, right-up, right-down */
+    /* for each pixel of the first patch: original, left-up, left-down, right-up, right-down */
     const float seed[4][5] = {{1, 6, 0, 0, 0}, {2, 7, 0, 5, 0}, {5, 0, 2, 0, 0}, {6, 0, 3, 0, 1}};
     static const size_t ORDERS[2][5] = {{0, 1, 2, 3, 4}, {0, 4, 2, 3, 1}};
     float got[8 * 5];
@@ -131,7 +131,7 @@ static Suite *patches_suite(void)
 {
     Suite *suite = suite_create("patches");
     TCase *cases = tcase_create("all");
-    tcase_add_test(cases, test_shifted_patches_are_the_reference_ones);
+    tcase_add_test(cases, test_shifted_patches_equal_the_golden_ones);
     tcase_add_loop_test(cases, test_copies_of_any_image_equal_the_reference, 0, 30);
     tcase_add_test(cases, test_plain_patches_are_the_image_in_another_order);
     tcase_add_test(cases, test_copies_come_in_the_order_asked_for);

@@ -1,4 +1,4 @@
-/* Verifying datasets: every bad sample is found, in order, and nothing else is called bad. */
+/* Checks the verification of datasets: it finds every bad sample, in order, and no other. */
 #include "test_data_support.h"
 
 #include <shiftvit/dataset.h>
@@ -14,7 +14,7 @@ static void image_write(svit_context *context, const test_folder *folder, const 
     WORKS(svit_image_write_png(context, path_in(folder, name), rgb, 6, 5, err));
 }
 
-/* A JPEG of 16 x 16, of three colours or of four inks. */
+/* Makes a JPEG of 16 x 16 pixels, RGB or CMYK. */
 static void jpeg_write(const test_folder *folder, const char *name, int format, size_t cut)
 {
     static uint8_t in[16 * 16 * 4];
@@ -29,7 +29,7 @@ static void jpeg_write(const test_folder *folder, const char *name, int format, 
     tjDestroy(handle);
 }
 
-/* 299 good images in the class "good", so that there are several rounds, and six bad ones. */
+/* 299 good images in the class "good", enough for several rounds, and six bad ones. */
 static test_folder folder_fill(svit_context *context)
 {
     test_folder folder = folder_make();
@@ -66,7 +66,7 @@ static const struct {
 };
 enum { BAD_COUNT = sizeof BAD / sizeof *BAD, COUNT = 306 };
 
-/* What the callback has been told so far. */
+/* What the callback has received. */
 typedef struct report {
     pthread_t thread;
     size_t calls;
@@ -160,8 +160,8 @@ static int32_t name_fifo(size_t index, svit_status status, const char *message, 
     return 0;
 }
 
-/* Opening a FIFO that nobody writes to used to hold up the run for ever, and a SIGTERM with it. The
- * time limit of the test case ends such a wait. */
+/* Regression: opening a FIFO without a writer blocks the process, and SIGTERM with it. The time
+ * limit of the test case ends such a wait. */
 START_TEST(test_a_fifo_is_named_at_once)
 {
     svit_context *context = context_of(2);
