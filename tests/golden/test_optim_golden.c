@@ -226,8 +226,8 @@ START_TEST(test_decay_knows_the_kinds_of_a_vits_parameters)
     WORKS(svit_session_config_init(&session_config, sizeof session_config));
     session_config.mode = SVIT_MODE_TRAIN;
     session_config.max_batch = 1;
-    svit_session *own = NULL;
-    WORKS(svit_session_create(&own, vit, &session_config, err));
+    svit_session *other_session = NULL;
+    WORKS(svit_session_create(&other_session, vit, &session_config, err));
     svit_optimizer_config config;
     WORKS(svit_optimizer_config_init(&config, sizeof config));
     config.weight_decay = 0.5;
@@ -236,7 +236,7 @@ START_TEST(test_decay_knows_the_kinds_of_a_vits_parameters)
     svit_optimizer *optimizer = NULL;
     WORKS(svit_optimizer_create(&optimizer, vit, &config, err));
     float *before = fit_weights(vit, NULL);
-    WORKS(svit_step(optimizer, own, err));
+    WORKS(svit_step(optimizer, other_session, err));
     float *after = fit_weights(vit, NULL);
     size_t at = 0;
     const char *name;
@@ -248,7 +248,7 @@ START_TEST(test_decay_knows_the_kinds_of_a_vits_parameters)
     free(before);
     free(after);
     svit_optimizer_free(optimizer);
-    svit_session_free(own);
+    svit_session_free(other_session);
     svit_model_free(vit);
 }
 END_TEST
@@ -285,8 +285,8 @@ static float *stepped_weights(uint32_t threads, size_t *elements)
     WORKS(svit_session_config_init(&session_config, sizeof session_config));
     session_config.mode = SVIT_MODE_TRAIN;
     session_config.max_batch = 1;
-    svit_session *own = NULL;
-    WORKS(svit_session_create(&own, large, &session_config, err));
+    svit_session *other_session = NULL;
+    WORKS(svit_session_create(&other_session, large, &session_config, err));
     svit_optimizer_config optimizer_config;
     WORKS(svit_optimizer_config_init(&optimizer_config, sizeof optimizer_config));
     optimizer_config.clip_norm = 0.1;
@@ -300,14 +300,14 @@ static float *stepped_weights(uint32_t threads, size_t *elements)
             float *gradient = malloc(count * sizeof *gradient);
             for (size_t k = 0; k < count; k++)
                 gradient[k] = (float)((k * 2654435761u + i) % 1000) / 1000 - 0.5f;
-            WORKS(svit_session_set_gradient(own, name, gradient, count, err));
+            WORKS(svit_session_set_gradient(other_session, name, gradient, count, err));
             free(gradient);
         }
-        WORKS(svit_step(optimizer, own, err));
+        WORKS(svit_step(optimizer, other_session, err));
     }
     float *weights = fit_weights(large, elements);
     svit_optimizer_free(optimizer);
-    svit_session_free(own);
+    svit_session_free(other_session);
     svit_model_free(large);
     svit_context_free(workers);
     return weights;

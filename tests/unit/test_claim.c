@@ -35,14 +35,14 @@ static int is_claimed(const char *path)
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
-        svit_context *own = NULL;
+        svit_context *local_context = NULL;
         svit_folder_claim *claim = NULL;
         svit_context_config config;
         svit_context_config_init(&config, sizeof config);
         config.threads = 1;
-        if (svit_context_create(&own, &config, NULL) != SVIT_OK)
+        if (svit_context_create(&local_context, &config, NULL) != SVIT_OK)
             _exit(2);
-        svit_status status = svit_folder_claim_create(&claim, own, path, NULL);
+        svit_status status = svit_folder_claim_create(&claim, local_context, path, NULL);
         svit_folder_claim_free(claim);
         _exit(status == SVIT_OK ? 0 : status == SVIT_E_STATE ? 1 : 3);
     }
@@ -76,10 +76,10 @@ START_TEST(test_a_claim_ends_with_its_process_and_leaves_no_trace)
     ck_assert_int_eq(pipe(ready), 0);
     pid_t child = fork();
     if (child == 0) {
-        svit_context *own = NULL;
+        svit_context *local_context = NULL;
         svit_folder_claim *claim = NULL;
-        svit_context_create(&own, NULL, NULL);
-        svit_folder_claim_create(&claim, own, folder.path, NULL);
+        svit_context_create(&local_context, NULL, NULL);
+        svit_folder_claim_create(&claim, local_context, folder.path, NULL);
         ssize_t sent = write(ready[1], claim ? "y" : "n", 1);
         (void)sent;
         for (;;)
@@ -112,10 +112,10 @@ static void wait_for_close(const int ends[2])
 /* Claims the folder, creates a child process, and waits to be killed. */
 static void claim_with_a_child(const int ready[2], const int end[2])
 {
-    svit_context *own = NULL;
+    svit_context *local_context = NULL;
     svit_folder_claim *claim = NULL;
-    svit_context_create(&own, NULL, NULL);
-    svit_status status = svit_folder_claim_create(&claim, own, folder.path, NULL);
+    svit_context_create(&local_context, NULL, NULL);
+    svit_status status = svit_folder_claim_create(&claim, local_context, folder.path, NULL);
     if (fork() == 0) {
         close(ready[1]);
         wait_for_close(end);
@@ -230,14 +230,14 @@ START_TEST(test_claims_that_come_and_go_never_overlap)
         children[i] = fork();
         if (children[i] != 0)
             continue;
-        svit_context *own = NULL;
+        svit_context *local_context = NULL;
         svit_context_config config;
         svit_context_config_init(&config, sizeof config);
         config.threads = 1;
-        svit_context_create(&own, &config, NULL);
+        svit_context_create(&local_context, &config, NULL);
         for (int held = 0; held < ROUNDS;) {
             svit_folder_claim *claim = NULL;
-            svit_status status = svit_folder_claim_create(&claim, own, path, NULL);
+            svit_status status = svit_folder_claim_create(&claim, local_context, path, NULL);
             if (status == SVIT_E_STATE)
                 continue;
             if (status != SVIT_OK || mkdir(inside, 0700) != 0 || rmdir(inside) != 0)

@@ -82,25 +82,25 @@ typedef struct fixture {
     } while (0)
 
 /* Returns `count` random numbers from -1 to 1; the caller frees them. */
-static double *drawn(size_t count)
+static double *random_values(size_t count)
 {
     sv_random random;
     sv_random_start(&random, 7, 99, 0, 0);
-    double *numbers = malloc(count * sizeof *numbers);
-    ck_assert_ptr_nonnull(numbers);
+    double *values = malloc(count * sizeof *values);
+    ck_assert_ptr_nonnull(values);
     for (size_t i = 0; i < count; i++)
-        numbers[i] = 2 * sv_random_unit(&random) - 1;
-    return numbers;
+        values[i] = 2 * sv_random_unit(&random) - 1;
+    return values;
 }
 
 /* Changes all weights. With the initial biases, which are 0, a forgotten bias would not be seen. */
 static void change_weights(svit_model *model)
 {
     size_t count = model->parameters.elements;
-    double *numbers = drawn(count);
+    double *values = random_values(count);
     for (size_t i = 0; i < count; i++)
-        model->weights[i] += 0.1 * numbers[i];
-    free(numbers);
+        model->weights[i] += 0.1 * values[i];
+    free(values);
     sv_model_touch(model);
 }
 
@@ -119,9 +119,9 @@ static fixture open_fixture(const subject *of, size_t most, int32_t mode)
     session.max_batch = (uint32_t)most;
     session.mode = mode;
     OK(svit_session_create(&b.session, b.model, &session, err));
-    b.pixels = drawn(most * sv_map_elements(b.session->input));
-    b.trained = drawn(most * b.session->classes);
-    b.inferred = drawn(most * b.session->classes);
+    b.pixels = random_values(most * sv_map_elements(b.session->input));
+    b.trained = random_values(most * b.session->classes);
+    b.inferred = random_values(most * b.session->classes);
     return b;
 }
 

@@ -65,7 +65,7 @@ END_TEST
 static const struct {
     const char *preset, *name;
     double limit, deviation, tolerance;
-} drawn[] = {
+} random_weights[] = {
     {"slvit-cifar100", "pos_embed", 0.05, 0, 0.02},
     {"slvit-cifar100", "patch_embed.proj.weight", 0.0996683, 0, 0.02},
     {"slvit-cifar100", "blocks.0.attn.qkv.weight", 0.1369306, 0, 0.02},
@@ -119,11 +119,11 @@ END_TEST
 
 START_TEST(test_initial_weights_of_a_vit_follow_their_rule)
 {
-    svit_model *model = one_layer(drawn[_i].preset);
-    double square, most, limit = drawn[_i].limit;
-    moments(model, drawn[_i].name, &square, &most);
-    double deviation = limit > 0 ? limit / sqrt(3) : drawn[_i].deviation;
-    ck_assert_double_eq_tol(sqrt(square) / deviation, 1, drawn[_i].tolerance);
+    svit_model *model = one_layer(random_weights[_i].preset);
+    double square, most, limit = random_weights[_i].limit;
+    moments(model, random_weights[_i].name, &square, &most);
+    double deviation = limit > 0 ? limit / sqrt(3) : random_weights[_i].deviation;
+    ck_assert_double_eq_tol(sqrt(square) / deviation, 1, random_weights[_i].tolerance);
     if (limit > 0) {
         ck_assert_double_le(most, 1.00001 * limit);
         ck_assert_double_gt(most, 0.99 * limit);
@@ -169,7 +169,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_initial_weights_follow_their_rule);
     tcase_add_test(c, test_attention_may_begin_as_in_earlier_keras);
     tcase_add_loop_test(c, test_initial_weights_of_a_vit_follow_their_rule, 0,
-                        sizeof drawn / sizeof *drawn);
+                        sizeof random_weights / sizeof *random_weights);
     tcase_add_loop_test(c, test_temperatures_norms_and_biases_begin_with_one_number, 0,
                         sizeof constants / sizeof *constants);
     suite_add_tcase(all, c);

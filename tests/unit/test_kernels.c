@@ -258,12 +258,12 @@ static double dropout_factor(const sv_attention_rows *call, size_t row, size_t i
 
 static double weight(const sv_attention_rows *call, const float *scores, size_t row, size_t i)
 {
-    size_t own = call->masked ? call->first_row + row : call->columns;
+    size_t masked = call->masked ? call->first_row + row : call->columns;
     double sum = 0;
     for (size_t j = 0; j < call->columns; j++)
-        if (j != own)
+        if (j != masked)
             sum += exp((double)call->scale * ((double)scores[j] - scores[i]));
-    return i == own ? 0 : 1 / sum;
+    return i == masked ? 0 : 1 / sum;
 }
 
 /* Exponents to base 2 reach 22, so the relative error of a weight may be 2e-6. */
@@ -369,7 +369,7 @@ START_TEST(test_a_row_of_softmax_has_the_same_bits_alone)
 {
     KERNELS(k);
     static float scores[QUERIES * MOST_KEYS], together[QUERIES * MOST_KEYS];
-    static float alone[MOST_KEYS], dp[QUERIES * MOST_KEYS], own[MOST_KEYS];
+    static float alone[MOST_KEYS], dp[QUERIES * MOST_KEYS], ds_alone[MOST_KEYS];
     for (size_t at = 0; at < sizeof SOFTMAX / sizeof *SOFTMAX; at++) {
         size_t columns = SOFTMAX[at].columns, bytes = columns * sizeof(float);
         uint32_t mask[2 * MOST_KEYS];
@@ -385,9 +385,10 @@ START_TEST(test_a_row_of_softmax_has_the_same_bits_alone)
             memcpy(alone, scores + r * columns, bytes);
             k->attention_softmax(alone, alone, alone, &call);
             ck_assert_mem_eq(alone, together + r * columns, bytes);
-            memcpy(own, dp + r * columns, bytes);
-            k->attention_softmax_backward(own, alone, alone, own, scores + r * columns, &call);
-            ck_assert_mem_eq(own, ds + r * columns, bytes);
+            memcpy(ds_alone, dp + r * columns, bytes);
+            k->attention_softmax_backward(ds_alone, alone, alone, ds_alone, scores + r * columns,
+                                          &call);
+            ck_assert_mem_eq(ds_alone, ds + r * columns, bytes);
         }
     }
 }

@@ -8,8 +8,8 @@
 
 START_TEST(test_unshuffled_batches_are_as_numbered)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(0, 0, (uint32_t)_i));
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(0, 0, (uint32_t)_i));
     ck_assert_uint_eq(svit_loader_batches(loader), BATCHES);
     ck_assert_uint_eq(svit_loader_height(loader), OUT);
     ck_assert_uint_eq(svit_loader_width(loader), OUT);
@@ -25,7 +25,7 @@ START_TEST(test_unshuffled_batches_are_as_numbered)
         ck_assert_uint_eq(batch_next(loader).n, 0);
     }
     svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
@@ -43,8 +43,8 @@ static void epoch_order(svit_loader *loader, int32_t order[SAMPLES])
 
 START_TEST(test_a_shuffled_epoch_has_every_sample_once_in_an_order_of_its_own)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(1, 0, (uint32_t)_i));
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(1, 0, (uint32_t)_i));
     int32_t order[3][SAMPLES];
     for (size_t epoch = 0; epoch < 3; epoch++) {
         epoch_order(loader, order[epoch]);
@@ -54,46 +54,46 @@ START_TEST(test_a_shuffled_epoch_has_every_sample_once_in_an_order_of_its_own)
         for (size_t i = 0; i < SAMPLES; i++)
             ck_assert_int_eq(seen[i], 1);
     }
-    ck_assert_mem_ne(order[0], own->labels, sizeof own->labels);
+    ck_assert_mem_ne(order[0], self->labels, sizeof self->labels);
     ck_assert_mem_ne(order[0], order[1], sizeof order[0]);
     ck_assert_mem_ne(order[1], order[2], sizeof order[0]);
     svit_loader_config other = config_make(1, 0, (uint32_t)_i);
     other.seed = 100;
-    svit_loader *second = loader_make(own, other);
+    svit_loader *second = loader_make(self, other);
     int32_t other_order[SAMPLES];
     epoch_order(second, other_order);
     ck_assert_mem_ne(order[0], other_order, sizeof other_order);
     svit_loader_free(second);
     svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
 START_TEST(test_batches_are_the_same_however_far_ahead_they_are_made)
 {
-    numbered *own = numbered_make();
-    svit_loader *reference = loader_make(own, config_make(1, 1, 0));
+    numbered *self = numbered_make();
+    svit_loader *reference = loader_make(self, config_make(1, 1, 0));
     static batch wanted[3 * (BATCHES + 1)];
     for (size_t i = 0; i < 3 * (BATCHES + 1); i++)
         wanted[i] = batch_next(reference);
     svit_loader_free(reference);
     const uint32_t prefetch[] = {1, 3, 16};
     for (size_t p = 0; p < 3; p++) {
-        svit_loader *loader = loader_make(own, config_make(1, 1, prefetch[p]));
+        svit_loader *loader = loader_make(self, config_make(1, 1, prefetch[p]));
         for (size_t i = 0; i < 3 * (BATCHES + 1); i++) {
             batch got = batch_next(loader);
             ck_assert_mem_eq(&got, &wanted[i], sizeof got);
         }
         svit_loader_free(loader);
     }
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
 START_TEST(test_seeking_goes_to_the_same_batches)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(1, 1, (uint32_t)_i));
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(1, 1, (uint32_t)_i));
     static batch wanted[3][BATCHES + 1];
     for (size_t epoch = 0; epoch < 3; epoch++)
         for (size_t b = 0; b <= BATCHES; b++)
@@ -114,44 +114,44 @@ START_TEST(test_seeking_goes_to_the_same_batches)
     FAILS(svit_loader_seek(loader, UINT64_MAX, 0, err), SVIT_E_ARGUMENT, "epoch is");
     FAILS(svit_loader_seek(NULL, 0, 0, err), SVIT_E_ARGUMENT, "loader");
     svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
 /* Without shuffle and augmentation all epochs are equal, so prefetched batches stay valid. */
 START_TEST(test_going_back_to_the_start_of_a_fixed_epoch_gives_it_again)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(0, 0, 2));
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(0, 0, 2));
     int32_t order[SAMPLES];
     for (int i = 0; i < 3; i++) {
         epoch_order(loader, order);
-        ck_assert_mem_eq(order, own->labels, sizeof order);
+        ck_assert_mem_eq(order, self->labels, sizeof order);
         WORKS(svit_loader_seek(loader, 0, 0, err));
     }
     svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
 START_TEST(test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch)
 {
-    numbered *own = numbered_make();
+    numbered *self = numbered_make();
     test_folder folder = folder_make();
     subfolder_make(&folder, "a");
     for (int i = 0; i < 12; i++) {
         char name[32];
         snprintf(name, sizeof name, "a/%02d.png", i);
-        WORKS(svit_image_write_png(own->context, path_in(&folder, name),
-                                   own->rgb + i * SIDE * SIDE * 3, SIDE, SIDE, err));
+        WORKS(svit_image_write_png(self->context, path_in(&folder, name),
+                                   self->rgb + i * SIDE * SIDE * 3, SIDE, SIDE, err));
     }
     file_write(&folder, "a/07.png", "not an image", 12);
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_folder(&dataset, own->context, folder.path, SIDE, SIDE, SVIT_SOURCE_NEAREST,
+    WORKS(svit_dataset_folder(&dataset, self->context, folder.path, SIDE, SIDE, SVIT_SOURCE_NEAREST,
                               err));
     svit_loader_config config = config_make(0, 0, (uint32_t)_i);
     svit_loader *loader = NULL;
-    WORKS(svit_loader_create(&loader, dataset, &own->pipeline, &config, err));
+    WORKS(svit_loader_create(&loader, dataset, &self->pipeline, &config, err));
     svit_dataset_free(dataset);
     batch got = batch_next(loader);
     ck_assert_float_eq(got.images[2], 0);
@@ -166,14 +166,14 @@ START_TEST(test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch)
     WORKS(svit_loader_seek(loader, 0, 2, err));
     ck_assert_uint_eq(batch_next(loader).n, 2);
     WORKS(svit_loader_seek(loader, 0, 1, err));
-    WORKS(svit_image_write_png(own->context, path_in(&folder, "a/07.png"),
-                               own->rgb + 7 * SIDE * SIDE * 3, SIDE, SIDE, err));
+    WORKS(svit_image_write_png(self->context, path_in(&folder, "a/07.png"),
+                               self->rgb + 7 * SIDE * SIDE * 3, SIDE, SIDE, err));
     got = batch_next(loader);
     ck_assert_uint_eq(got.n, BATCH);
     ck_assert_float_eq(got.images[2 * ELEMENTS + 2], 7);
     svit_loader_free(loader);
     folder_remove(&folder);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
@@ -185,10 +185,10 @@ typedef struct asked {
 
 static int32_t give_sample(size_t index, uint8_t *rgb, int32_t *label, void *user)
 {
-    asked *own = user;
-    ck_assert(pthread_equal(pthread_self(), own->thread));
-    own->calls++;
-    if (index == own->stop_at)
+    asked *self = user;
+    ck_assert(pthread_equal(pthread_self(), self->thread));
+    self->calls++;
+    if (index == self->stop_at)
         return 1;
     memset(rgb, (int)index, SIDE * SIDE * 3);
     *label = (int32_t)index;
@@ -197,16 +197,16 @@ static int32_t give_sample(size_t index, uint8_t *rgb, int32_t *label, void *use
 
 START_TEST(test_callbacks_are_called_on_the_callers_thread_only)
 {
-    numbered *own = numbered_make();
+    numbered *self = numbered_make();
     asked user = {.thread = pthread_self(), .stop_at = 6};
     svit_dataset *dataset = NULL;
     svit_dataset *slice = NULL;
-    WORKS(svit_dataset_callback(&dataset, own->context, give_sample, SAMPLES, SIDE, SIDE, SAMPLES,
+    WORKS(svit_dataset_callback(&dataset, self->context, give_sample, SAMPLES, SIDE, SIDE, SAMPLES,
                                 &user, err));
     WORKS(svit_dataset_slice(&slice, dataset, 0, 10, err));
     svit_loader_config config = config_make(0, 0, 3);
     svit_loader *loader = NULL;
-    WORKS(svit_loader_create(&loader, slice, &own->pipeline, &config, err));
+    WORKS(svit_loader_create(&loader, slice, &self->pipeline, &config, err));
     ck_assert_uint_eq(batch_next(loader).n, BATCH);
     ck_assert_uint_eq(user.calls, BATCH);
     batch got;
@@ -220,7 +220,7 @@ START_TEST(test_callbacks_are_called_on_the_callers_thread_only)
     svit_loader_free(loader);
     svit_dataset_free(slice);
     svit_dataset_free(dataset);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
@@ -256,26 +256,26 @@ END_TEST
 
 START_TEST(test_a_loader_keeps_what_it_needs)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(1, 1, 2));
-    svit_dataset_free(own->dataset);
-    svit_context_free(own->context);
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(1, 1, 2));
+    svit_dataset_free(self->dataset);
+    svit_context_free(self->context);
     ck_assert_uint_eq(batch_next(loader).n, BATCH);
     svit_loader_free(loader);
-    free(own);
+    free(self);
 }
 END_TEST
 
 START_TEST(test_wrong_arguments_of_loaders_are_named)
 {
-    numbered *own = numbered_make();
+    numbered *self = numbered_make();
     svit_loader *loader = NULL;
     svit_loader_config good = config_make(1, 1, 1);
 #define REFUSED(field, value, part)                                                                \
     do {                                                                                           \
         svit_loader_config bad = good;                                                             \
         bad.field = (value);                                                                       \
-        FAILS(svit_loader_create(&loader, own->dataset, &own->pipeline, &bad, err),                \
+        FAILS(svit_loader_create(&loader, self->dataset, &self->pipeline, &bad, err),              \
               SVIT_E_ARGUMENT, part);                                                              \
     } while (0)
     REFUSED(batch, 0, "batch is 0; it is in [1, 65536]");
@@ -287,19 +287,20 @@ START_TEST(test_wrong_arguments_of_loaders_are_named)
 #undef REFUSED
     svit_loader_config later = good;
     later.reserved = 1;
-    FAILS(svit_loader_create(&loader, own->dataset, &own->pipeline, &later, err), SVIT_E_VERSION,
+    FAILS(svit_loader_create(&loader, self->dataset, &self->pipeline, &later, err), SVIT_E_VERSION,
           "reserved of svit_loader_config is 1");
-    svit_pipeline_config wrong = own->pipeline;
+    svit_pipeline_config wrong = self->pipeline;
     wrong.scale = 0;
-    FAILS(svit_loader_create(&loader, own->dataset, &wrong, &good, err), SVIT_E_ARGUMENT, "scale");
-    FAILS(svit_loader_create(NULL, own->dataset, &own->pipeline, &good, err), SVIT_E_ARGUMENT,
+    FAILS(svit_loader_create(&loader, self->dataset, &wrong, &good, err), SVIT_E_ARGUMENT, "scale");
+    FAILS(svit_loader_create(NULL, self->dataset, &self->pipeline, &good, err), SVIT_E_ARGUMENT,
           "out");
-    FAILS(svit_loader_create(&loader, NULL, &own->pipeline, &good, err), SVIT_E_ARGUMENT,
+    FAILS(svit_loader_create(&loader, NULL, &self->pipeline, &good, err), SVIT_E_ARGUMENT,
           "dataset");
-    FAILS(svit_loader_create(&loader, own->dataset, NULL, &good, err), SVIT_E_ARGUMENT, "pipeline");
+    FAILS(svit_loader_create(&loader, self->dataset, NULL, &good, err), SVIT_E_ARGUMENT,
+          "pipeline");
     ck_assert_ptr_null(loader);
     ck_assert_int_eq(svit_loader_config_init(NULL, sizeof good), SVIT_E_ARGUMENT);
-    loader = loader_make(own, good);
+    loader = loader_make(self, good);
     batch got;
     FAILS(svit_loader_next(NULL, got.images, got.labels, &got.n, err), SVIT_E_ARGUMENT, "loader");
     FAILS(svit_loader_next(loader, NULL, got.labels, &got.n, err), SVIT_E_ARGUMENT, "images");
@@ -307,13 +308,13 @@ START_TEST(test_wrong_arguments_of_loaders_are_named)
     FAILS(svit_loader_next(loader, got.images, got.labels, NULL, err), SVIT_E_ARGUMENT, "n is");
     ck_assert_uint_eq(batch_next(loader).n, BATCH);
     svit_loader_free(loader);
-    WORKS(svit_loader_create(&loader, own->dataset, &own->pipeline, NULL, err));
+    WORKS(svit_loader_create(&loader, self->dataset, &self->pipeline, NULL, err));
     ck_assert_uint_eq(svit_loader_batches(loader), 1); /* a batch has 256 samples by default */
     svit_loader_free(loader);
     svit_loader_free(NULL);
     ck_assert_uint_eq(svit_loader_height(NULL) + svit_loader_width(NULL), 0);
     ck_assert_uint_eq(svit_loader_batches(NULL), 0);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 

@@ -30,19 +30,19 @@ static size_t places_count(svit_loader *loader, int *mirrored, int *first_place)
 
 START_TEST(test_crops_are_random_for_each_image_or_each_batch)
 {
-    numbered *own = numbered_make();
+    numbered *self = numbered_make();
     int places[4];
     int mirrored = 0;
-    own->pipeline.per_batch = 1;
-    svit_loader *loader = loader_make(own, config_make(0, 1, 2));
+    self->pipeline.per_batch = 1;
+    svit_loader *loader = loader_make(self, config_make(0, 1, 2));
     for (size_t b = 0; b < 4; b++)
         ck_assert_uint_eq(places_count(loader, &mirrored, &places[b]), 1);
     ck_assert(places[0] != places[1] || places[1] != places[2] || places[2] != places[3]);
     ck_assert_int_gt(mirrored, 0); /* the flip is random for each image */
     ck_assert_int_lt(mirrored, 4 * BATCH);
     svit_loader_free(loader);
-    own->pipeline.per_batch = 0;
-    loader = loader_make(own, config_make(0, 1, 2));
+    self->pipeline.per_batch = 0;
+    loader = loader_make(self, config_make(0, 1, 2));
     int flips = 0;
     size_t distinct = 0;
     for (size_t b = 0; b < 4; b++)
@@ -51,16 +51,16 @@ START_TEST(test_crops_are_random_for_each_image_or_each_batch)
                       12); /* at least 12 of 20 draws from 25 places, in four batches of five */
     ck_assert_int_eq(flips, mirrored);
     svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
 START_TEST(test_flip_probability_0_and_1_are_certain)
 {
-    numbered *own = numbered_make();
+    numbered *self = numbered_make();
     for (int certain = 0; certain < 2; certain++) {
-        own->pipeline.flip_probability = certain;
-        svit_loader *loader = loader_make(own, config_make(0, 1, 0));
+        self->pipeline.flip_probability = certain;
+        svit_loader *loader = loader_make(self, config_make(0, 1, 0));
         int mirrored = 0;
         int place;
         for (int b = 0; b < 4; b++)
@@ -68,28 +68,28 @@ START_TEST(test_flip_probability_0_and_1_are_certain)
         ck_assert_int_eq(mirrored, certain * 4 * BATCH);
         svit_loader_free(loader);
     }
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
 START_TEST(test_augmentation_of_a_sample_does_not_depend_on_the_batch_size)
 {
-    numbered *own = numbered_make();
+    numbered *self = numbered_make();
     static float wanted[SAMPLES][ELEMENTS];
-    svit_loader *loader = loader_make(own, config_make(1, 1, 2));
+    svit_loader *loader = loader_make(self, config_make(1, 1, 2));
     for (batch got = batch_next(loader); got.n > 0; got = batch_next(loader))
         for (size_t i = 0; i < got.n; i++)
             memcpy(wanted[got.labels[i]], got.images + i * ELEMENTS, sizeof wanted[0]);
     svit_loader_free(loader);
     svit_loader_config config = config_make(0, 1, 0);
     config.batch = 1;
-    loader = loader_make(own, config);
+    loader = loader_make(self, config);
     for (int i = 0; i < SAMPLES; i++) {
         batch got = batch_next(loader);
         ck_assert_mem_eq(got.images, wanted[i], sizeof wanted[0]);
     }
     svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 

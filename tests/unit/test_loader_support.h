@@ -20,11 +20,11 @@ typedef struct numbered {
 
 static inline numbered *numbered_make(void)
 {
-    numbered *own = calloc(1, sizeof *own);
-    own->context = context_open();
-    uint8_t *at = own->rgb;
+    numbered *self = calloc(1, sizeof *self);
+    self->context = context_open();
+    uint8_t *at = self->rgb;
     for (int i = 0; i < SAMPLES; i++) {
-        own->labels[i] = i;
+        self->labels[i] = i;
         for (int y = 0; y < SIDE; y++)
             for (int x = 0; x < SIDE; x++, at += 3) {
                 at[0] = (uint8_t)x;
@@ -32,22 +32,22 @@ static inline numbered *numbered_make(void)
                 at[2] = (uint8_t)i;
             }
     }
-    WORKS(svit_dataset_memory(&own->dataset, own->context, own->rgb, own->labels, SAMPLES, SIDE,
+    WORKS(svit_dataset_memory(&self->dataset, self->context, self->rgb, self->labels, SAMPLES, SIDE,
                               SIDE, SAMPLES, err));
-    svit_pipeline_config *pipeline = &own->pipeline;
+    svit_pipeline_config *pipeline = &self->pipeline;
     ck_assert_int_eq(svit_pipeline_config_init(pipeline, sizeof *pipeline), SVIT_OK);
     pipeline->source_height = pipeline->source_width = SIDE;
     pipeline->resize_height = pipeline->resize_width = SIDE;
     pipeline->output_height = pipeline->output_width = OUT;
     pipeline->scale = 1;
-    return own;
+    return self;
 }
 
-static inline void numbered_free(numbered *own)
+static inline void numbered_free(numbered *self)
 {
-    svit_dataset_free(own->dataset);
-    svit_context_free(own->context);
-    free(own);
+    svit_dataset_free(self->dataset);
+    svit_context_free(self->context);
+    free(self);
 }
 
 static inline svit_loader_config config_make(int32_t shuffle, int32_t augment, uint32_t prefetch)
@@ -63,10 +63,10 @@ static inline svit_loader_config config_make(int32_t shuffle, int32_t augment, u
 }
 
 /* The caller frees the loader. */
-static inline svit_loader *loader_make(const numbered *own, svit_loader_config config)
+static inline svit_loader *loader_make(const numbered *self, svit_loader_config config)
 {
     svit_loader *loader = NULL;
-    WORKS(svit_loader_create(&loader, own->dataset, &own->pipeline, &config, err));
+    WORKS(svit_loader_create(&loader, self->dataset, &self->pipeline, &config, err));
     return loader;
 }
 

@@ -10,11 +10,11 @@ START_TEST(test_a_mapped_model_is_the_loaded_one_to_the_bit)
     svit_context_config config;
     svit_context_config_init(&config, sizeof config);
     config.gemm = backends[_i];
-    svit_context *own = NULL;
-    WORKS(svit_context_create(&own, &config, err));
+    svit_context *local_context = NULL;
+    WORKS(svit_context_create(&local_context, &config, err));
     svit_model *mapped = NULL, *loaded = NULL;
-    WORKS(svit_model_map(&mapped, own, path, err));
-    WORKS(svit_model_load(&loaded, own, path, err));
+    WORKS(svit_model_map(&mapped, local_context, path, err));
+    WORKS(svit_model_load(&loaded, local_context, path, err));
     ck_assert(is_mapped(mapped) && !is_mapped(loaded));
     ck_assert(fit_same(mapped, loaded) && fit_same(mapped, origin));
     for (int twice = 0; twice < 2; twice++)
@@ -22,7 +22,7 @@ START_TEST(test_a_mapped_model_is_the_loaded_one_to_the_bit)
     ck_assert(fit_same(mapped, loaded));
     svit_model_free(mapped);
     svit_model_free(loaded);
-    svit_context_free(own);
+    svit_context_free(local_context);
 }
 END_TEST
 
@@ -201,11 +201,11 @@ START_TEST(test_a_predictor_keeps_packed_weights_alone)
     uint8_t image[8 * 8 * 3];
     float wanted[CLASSES], got[CLASSES];
     svit_context_config config;
-    svit_context *own = NULL;
+    svit_context *local_context = NULL;
     svit_pipeline_config pipeline;
     svit_context_config_init(&config, sizeof config);
     config.gemm = backends[_i];
-    WORKS(svit_context_create(&own, &config, err));
+    WORKS(svit_context_create(&local_context, &config, err));
     WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
     pipeline.source_height = pipeline.source_width = 8;
     pipeline.resize_height = pipeline.resize_width = 8;
@@ -213,9 +213,10 @@ START_TEST(test_a_predictor_keeps_packed_weights_alone)
     svit_model *large = create(256, 1), *loaded = NULL;
     WORKS(svit_model_set_pipeline(large, &pipeline, err));
     WORKS(svit_model_save(large, path, err));
-    WORKS(svit_model_load(&loaded, own, path, err));
+    WORKS(svit_model_load(&loaded, local_context, path, err));
     long turned = (long)(fit_elements(loaded, TURNED) * sizeof(float) / 1024);
-    svit_predictor *mapped = predictor_of(own, NULL), *other = predictor_of(own, loaded);
+    svit_predictor *mapped = predictor_of(local_context, NULL),
+                   *other = predictor_of(local_context, loaded);
     long before = copied_kilobytes();
     for (size_t i = 0; i < sizeof image; i++)
         image[i] = (uint8_t)(i * i % 251);
@@ -235,7 +236,7 @@ START_TEST(test_a_predictor_keeps_packed_weights_alone)
     svit_predictor_free(other);
     svit_model_free(loaded);
     svit_model_free(large);
-    svit_context_free(own);
+    svit_context_free(local_context);
 }
 END_TEST
 

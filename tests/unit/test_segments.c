@@ -88,7 +88,7 @@ static size_t least_of(division *of, const sv_layer_cost *costs, size_t layers, 
     return least;
 }
 
-static uint32_t drawn(uint32_t *state, uint32_t below)
+static uint32_t random_below(uint32_t *state, uint32_t below)
 {
     *state = *state * 1664525u + 1013904223u;
     return (*state >> 8) % below;
@@ -98,7 +98,8 @@ static void draw_costs(sv_layer_cost costs[LAYERS + 1], size_t layers, uint32_t 
 {
     memset(costs, 0, (LAYERS + 1) * sizeof *costs);
     for (size_t i = 0; i < layers; i++)
-        costs[i] = (sv_layer_cost){drawn(state, 40), 1 + drawn(state, 15), drawn(state, 2) == 0};
+        costs[i] = (sv_layer_cost){random_below(state, 40), 1 + random_below(state, 15),
+                                   random_below(state, 2) == 0};
 }
 
 /* Checks that the segments are all layers in order and that their fields are right. Returns their
@@ -131,7 +132,7 @@ START_TEST(test_the_chosen_segments_need_the_least_memory)
     svit_context *context = fit_context(1);
     for (size_t list = 0; list < LISTS; list++) {
         sv_layer_cost costs[LAYERS + 1];
-        size_t layers = 1 + drawn(&state, LAYERS), before = SIZE_MAX;
+        size_t layers = 1 + random_below(&state, LAYERS), before = SIZE_MAX;
         draw_costs(costs, layers, &state);
         for (int32_t memory = 0; memory < 3; memory++) {
             static const size_t longest[] = {0, 1, LAYERS};

@@ -76,14 +76,14 @@ typedef struct report {
 
 static int32_t bad_sample(size_t index, svit_status status, const char *message, void *user)
 {
-    report *own = user;
-    ck_assert(pthread_equal(own->thread, pthread_self()));
-    ck_assert_uint_lt(own->calls, BAD_COUNT);
-    ck_assert_uint_eq(index, BAD[own->calls].index);
-    ck_assert_int_eq(status, BAD[own->calls].status);
-    ck_assert_msg(strstr(message, BAD[own->calls].name) != NULL, "%s", message);
-    own->indices[own->calls++] = index;
-    return own->calls == own->stop_at ? 7 : 0;
+    report *self = user;
+    ck_assert(pthread_equal(self->thread, pthread_self()));
+    ck_assert_uint_lt(self->calls, BAD_COUNT);
+    ck_assert_uint_eq(index, BAD[self->calls].index);
+    ck_assert_int_eq(status, BAD[self->calls].status);
+    ck_assert_msg(strstr(message, BAD[self->calls].name) != NULL, "%s", message);
+    self->indices[self->calls++] = index;
+    return self->calls == self->stop_at ? 7 : 0;
 }
 
 static svit_context *context_of(uint32_t threads)
@@ -191,27 +191,27 @@ typedef struct caller {
 
 static int32_t give(size_t index, uint8_t *rgb, int32_t *label, void *user)
 {
-    caller *own = user;
-    ck_assert(pthread_equal(own->thread, pthread_self()));
-    ck_assert_uint_eq(index, own->calls++);
+    caller *self = user;
+    ck_assert(pthread_equal(self->thread, pthread_self()));
+    ck_assert_uint_eq(index, self->calls++);
     memset(rgb, 1, 12);
-    *label = index == own->wrong_at ? 5 : 0;
-    return index == own->stop_at;
+    *label = index == self->wrong_at ? 5 : 0;
+    return index == self->stop_at;
 }
 
 START_TEST(test_callbacks_are_called_in_order_and_may_stop)
 {
     svit_context *context = context_of(2);
     svit_dataset *dataset = NULL;
-    caller own = {pthread_self(), SIZE_MAX, SIZE_MAX, 0};
+    caller self = {pthread_self(), SIZE_MAX, SIZE_MAX, 0};
     size_t bad_count = 99;
-    WORKS(svit_dataset_callback(&dataset, context, give, 200, 2, 2, 5, &own, err));
+    WORKS(svit_dataset_callback(&dataset, context, give, 200, 2, 2, 5, &self, err));
     WORKS(svit_dataset_verify(dataset, NULL, NULL, &bad_count, err));
     ck_assert_uint_eq(bad_count, 0);
-    ck_assert_uint_eq(own.calls, 200);
-    own = (caller){pthread_self(), 150, SIZE_MAX, 0};
+    ck_assert_uint_eq(self.calls, 200);
+    self = (caller){pthread_self(), 150, SIZE_MAX, 0};
     FAILS(svit_dataset_verify(dataset, NULL, NULL, &bad_count, err), SVIT_E_STOPPED, "sample 150");
-    own = (caller){pthread_self(), SIZE_MAX, 9, 0};
+    self = (caller){pthread_self(), SIZE_MAX, 9, 0};
     FAILS(svit_dataset_verify(dataset, NULL, NULL, &bad_count, err), SVIT_E_ARGUMENT, "label 5");
     FAILS(svit_dataset_verify(NULL, NULL, NULL, NULL, err), SVIT_E_ARGUMENT, "dataset is NULL");
     svit_dataset_free(dataset);
