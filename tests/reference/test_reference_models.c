@@ -1,4 +1,11 @@
-/* Models of random shapes, in every way that the library computes them, against the references. */
+/* Compares models of random shapes, in every way that the library computes them, with the
+ * references: every instruction set and backend, training with each way to save memory and
+ * inference, float32, bfloat16 and int8, 1 and 3 threads.
+ *
+ * The tolerances come from the reference in double precision: it runs again with its weights and
+ * the output of each layer disturbed by random rounding errors of the type that the library
+ * computes in. The library's results may be a few times as far from the reference as those of these
+ * runs. The norm of the error is compared for the logits and for the gradient of each parameter. */
 #include "library_model.h"
 #include "random_shapes.h"
 #include "suite.h"
@@ -11,15 +18,17 @@
 
 enum { SHIFTVIT_COUNT = 40, VIT_COUNT = 30, CONFIG_COUNT = SHIFTVIT_COUNT + VIT_COUNT };
 
-/* Disturbed references that an error bound is made of. */
+/* Runs of a disturbed reference; their errors are averaged. */
 enum { DISTURBED_RUNS = 3 };
 
-/* The library's errors may be so many times what the rounding of each layer's weights and output
- * costs. In float32 the sums within a layer count, too. */
-#define F32_FACTOR 8
-#define ROUNDED_FACTOR 3
+/* How many times as far from the reference as a disturbed one the library may be: twice the largest
+ * ratios seen, which are 6.8 in float32, whose sums within a layer are rounded, too, 1.9 in
+ * bfloat16 and 1.7 in int8. Other CPUs and BLAS libraries sum in other orders. */
+#define F32_FACTOR 14
+#define ROUNDED_FACTOR 4
 
-/* By what the library's numbers are rounded, and the results as they are read: in float32. */
+/* Relative rounding errors: of the library's arithmetic, and of its results, which are read in
+ * float32. */
 #ifdef SV_DOUBLE
 #define UNIT 0x1p-53
 #define OUTPUT_UNIT 0x1p-24
@@ -28,7 +37,7 @@ enum { DISTURBED_RUNS = 3 };
 #define OUTPUT_UNIT 0
 #endif
 
-/* What the elements of an array are rounded by. */
+/* The types whose rounding errors are simulated. */
 typedef enum rounding { ROUND_BF16, ROUND_INT8, ROUNDINGS } rounding;
 
 typedef struct disturbance {
@@ -40,9 +49,8 @@ typedef struct disturbance {
 typedef struct result {
     const char *name;
     size_t elements, offset;
-    double size; /* the norm of the reference */
-    double
-        errors[ROUNDINGS]; /* the root mean square of the norms of disturbed references' errors */
+    double size;              /* the norm of the reference's array */
+    double errors[ROUNDINGS]; /* the norm of the disturbed references' errors */
 } result;
 
 enum { MOST_RESULTS = REFERENCE_MOST_TENSORS + 1 };
