@@ -153,14 +153,14 @@ START_TEST(test_all_options_give_the_same_bits_on_any_number_of_threads)
     float *stored = run(SUBJECTS[_i], SVIT_MEMORY_STORE, 1, &count);
     for (size_t i = 0; i < count; i++)
         if (stored[i] - stored[i] != 0)
-            ck_abort_msg("number %zu is not finite", i);
+            ck_abort_msg("value %zu is not finite", i);
     for (int32_t memory = 0; memory < MEMORIES; memory++)
         for (size_t i = 0; i < sizeof THREADS / sizeof *THREADS; i++) {
             float *again = run(SUBJECTS[_i], memory, THREADS[i], &other);
             ck_assert_uint_eq(count, other);
             for (size_t k = 0; k < count; k++)
                 if (memcmp(&stored[k], &again[k], sizeof *again) != 0)
-                    ck_abort_msg("memory %d, %u threads: number %zu is %.9g, not %.9g", memory,
+                    ck_abort_msg("memory %d, %u threads: value %zu is %.9g, not %.9g", memory,
                                  THREADS[i], k, again[k], stored[k]);
             free(again);
         }

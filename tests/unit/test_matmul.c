@@ -93,7 +93,7 @@ static void check(const subject *of, const matrix *c, const matrix *before, cons
             real got = at(c, row, column), was = at(before, row, column);
             if (column >= shape[1]) {
                 if (got != was)
-                    ck_abort_msg("a number past column %zu was written", shape[1]);
+                    ck_abort_msg("an element past column %zu was written", shape[1]);
                 continue;
             }
             const element *here = &elements[row * shape[1] + column];
