@@ -39,15 +39,25 @@ void sv_blas_use_one_thread(void)
         bli_thread_set_num_threads(1);
 }
 
+/* BLAS refuses a leading dimension that is smaller than `length`, the elements of a row, even if
+ * the matrix has one row only and the dimension is not used. */
+static int leading_dimension(size_t stride, size_t length)
+{
+    return (int)(stride > length ? stride : length);
+}
+
 static void multiply(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
                      const sv_gemm_b *b, size_t m, size_t first, size_t count)
 {
     int left = a->column_stride == 1, right = b->column_stride == 1;
     real beta = (real)sv_gemm_write_bias(c, m, first, count);
     GEMM(CblasRowMajor, left ? CblasNoTrans : CblasTrans, right ? CblasNoTrans : CblasTrans, (int)m,
-         (int)count, (int)b->k, 1, a->a, (int)(left ? a->row_stride : a->column_stride),
-         b->b + first * b->column_stride, (int)(right ? b->row_stride : b->column_stride), beta,
-         c->c + first, (int)c->ldc);
+         (int)count, (int)b->k, 1, a->a,
+         left ? leading_dimension(a->row_stride, b->k) : leading_dimension(a->column_stride, m),
+         b->b + first * b->column_stride,
+         right ? leading_dimension(b->row_stride, count)
+               : leading_dimension(b->column_stride, b->k),
+         beta, c->c + first, (int)c->ldc);
     sv_gemm_apply_epilogue(kernels, c, 0, m, first, count);
 }
 

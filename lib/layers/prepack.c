@@ -2,15 +2,15 @@
  * forward and, in a session that trains, B of the backward. */
 #include "layers/prepack.h"
 
-static size_t packed_bytes(const sv_gemm_b *b, const sv_run *run)
+static size_t packed_b_bytes(const sv_gemm_b *b, const sv_run *run)
 {
     return sv_packed_b_bytes(run->exec.gemm, &run->exec, b->k, b->n);
 }
 
 static size_t linear_bytes(const sv_linear *linear, const sv_run *run)
 {
-    return packed_bytes(&linear->forward, run) +
-           (run->pass.training ? packed_bytes(&linear->backward, run) : 0);
+    return packed_b_bytes(&linear->forward, run) +
+           (run->pass.training ? packed_b_bytes(&linear->backward, run) : 0);
 }
 
 static size_t derived_bytes(const sv_layer *layer)
@@ -33,7 +33,7 @@ static void pack_linear(sv_linear *linear, const sv_run *run, char *memory, bool
 {
     const real *weight = linear->derived ? linear->derived : run->weights + linear->weight;
     if (backward)
-        pack_weight(&linear->backward, run, weight, memory + packed_bytes(&linear->forward, run));
+        pack_weight(&linear->backward, run, weight, memory + packed_b_bytes(&linear->forward, run));
     else
         pack_weight(&linear->forward, run, weight, memory);
     if (run->exec.packed && !linear->derived && backward == run->pass.training)

@@ -1,6 +1,6 @@
-/* The layout of every public struct where longs and pointers have 64 bits: what programs in other
- * languages have written down. A struct without padding grows in size with every field that it is
- * given, so that struct_size tells who knows that field. */
+/* Checks the layout of every public struct on machines with 64-bit longs and pointers. Bindings in
+ * other languages have written this layout down. No struct has padding, so each new field makes the
+ * struct larger, and struct_size tells which fields a caller knows. */
 #include <shiftvit/shiftvit.h>
 
 #include <stdio.h>
@@ -12,7 +12,8 @@
                    #type "." #field " has moved");
 #define SUM(type, field, offset, bytes) +(bytes)
 
-/* Every field at its place, and no byte between them or behind the last. */
+/* Fails if a field is not at its offset, or if there are unused bytes between fields or after the
+ * last one. */
 #define LAYOUT(type, bytes, FIELDS)                                                                \
     FIELDS(AT, type)                                                                               \
     _Static_assert(sizeof(type) == (bytes), "the size of " #type " has changed");                  \

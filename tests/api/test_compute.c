@@ -1,5 +1,5 @@
-/* Sessions whose products compute in bfloat16: near float32, and the same bits on any number of
- * threads. */
+/* Checks sessions that compute in bfloat16 or int8: their results are near those of float32, and
+ * they have the same bits on any number of threads. */
 #include "fit.h"
 
 #include <shiftvit/shiftvit.h>
@@ -15,7 +15,7 @@ static const char *const MODELS[] = {
     "\"depth\":2,\"heads\":2,\"head_dim\":24,\"mlp_dim\":64,\"head_units\":[32],"
     "\"num_classes\":10,\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"dropout\":0.1,"
     "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.1}",
-    /* Heads as wide as a token: their weights are merged. */
+    /* Heads as wide as a token, so that their weights are folded. */
     "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":48,"
     "\"depth\":2,\"heads\":2,\"head_dim\":48,\"mlp_dim\":64,\"head_units\":[32],"
     "\"num_classes\":10,\"dropout\":0.1,\"attention_dropout\":0.1,\"head_dropout\":0.1}",
@@ -29,7 +29,7 @@ enum {
 
 #define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", err.message)
 
-/* What one training forward and backward gave. */
+/* The results of one training forward and backward. */
 typedef struct result {
     float logits[BATCH * CLASSES];
     float *gradients;
@@ -113,8 +113,8 @@ static double distance(const float *a, const float *b, size_t count)
     return sqrt(sum / size);
 }
 
-/* A rounding to bfloat16 is wrong by 2^-8 at the most; what a few layers make of many of them stays
- * within some of these. It is not nothing, or float32 was computed. */
+/* Rounding to bfloat16 is off by at most 2^-8 of a value. The many roundings of a few layers stay
+ * within a few times this. If the distance is 0, the session has computed in float32. */
 START_TEST(test_bfloat16_is_near_float32)
 {
     result exact = compute_with(MODELS[_i], SVIT_COMPUTE_F32, 2);
@@ -142,8 +142,9 @@ START_TEST(test_bfloat16_gives_the_same_bits_on_any_number_of_threads)
 }
 END_TEST
 
-/* Inference with weights in bytes: each is wrong by half of a 127th of its column's largest. */
-START_TEST(test_bytes_are_near_float32)
+/* Inference with int8 weights: each weight is off by at most 1/254 of the largest one of its output
+ * channel. */
+START_TEST(test_int8_is_near_float32)
 {
     float exact[BATCH * CLASSES], rounded[BATCH * CLASSES];
     svit_error err = {.struct_size = sizeof err};
@@ -168,7 +169,7 @@ static Suite *compute_suite(void)
     tcase_add_loop_test(all, test_bfloat16_is_near_float32, 0, MODEL_COUNT);
     tcase_add_loop_test(all, test_bfloat16_gives_the_same_bits_on_any_number_of_threads, 0,
                         MODEL_COUNT);
-    tcase_add_loop_test(all, test_bytes_are_near_float32, 0, MODEL_COUNT);
+    tcase_add_loop_test(all, test_int8_is_near_float32, 0, MODEL_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* The same bits on any number of threads, after twenty training steps with dropout and DropPath;
- * and a batch gives what its images give one by one. */
+/* Checks that results have the same bits on any number of threads, after twenty training steps with
+ * dropout and DropPath, and that a batch gives the results that its images give one by one. */
 #include "fit.h"
 #include "gemms.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A model and the pixels along its images' sides. */
+/* A model configuration and the size of its images in pixels. */
 typedef struct subject {
     const char *json;
     size_t height, width;
@@ -22,15 +22,15 @@ static const subject SUBJECTS[] = {
      "\"norm\":\"group\",\"patch_norm\":true,\"final_norm\":true,\"patch_padding\":\"valid\"}",
      21, 20},
     {"{\"input_height\":20,\"input_width\":20,\"dim\":112,\"blocks\":[1,1]}", 20, 20},
-    /* The mean of more tokens than a tile has. */
+    /* A mean over more tokens than one token block has. */
     {"{\"input_height\":17,\"input_width\":17,\"patch_size\":1,\"dim\":12,\"blocks\":[1]}", 17, 17},
     {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":24,"
      "\"depth\":2,\"heads\":2,\"head_dim\":12,\"mlp_dim\":32,\"head_units\":[32],"
      "\"num_classes\":10,\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"dropout\":0.1,"
      "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.1}",
      20, 20},
-    /* Heads as wide as a token: their weights are merged. One image has several blocks of rows.
-     */
+    /* Heads as wide as a token, so that their weights are folded. One image has several blocks of
+     * queries. */
     {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":16,"
      "\"depth\":2,\"heads\":2,\"head_dim\":16,\"mlp_dim\":32,\"head_units\":[32],"
      "\"num_classes\":10,\"attention\":\"lsa\",\"dropout\":0.1,"
@@ -44,7 +44,7 @@ enum {
     BATCH = 96,
     STEPS = 20,
     CLASSES = 10,
-    SIDE = 21 /* the largest of the subjects' */
+    SIDE = 21 /* the largest side of all models' images */
 };
 
 static float pixels[BATCH * SIDE * SIDE * 3];
@@ -63,15 +63,15 @@ static void draw_data(void)
 
 #define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", err.message)
 
-typedef struct outfit {
+typedef struct fixture {
     svit_context *context;
     svit_model *model;
     svit_session *session;
-} outfit;
+} fixture;
 
-static outfit dress(const char *json, const char *gemm, uint32_t threads, int32_t mode)
+static fixture open_fixture(const char *json, const char *gemm, uint32_t threads, int32_t mode)
 {
-    outfit o;
+    fixture o;
     svit_error err = {.struct_size = sizeof err};
     svit_context_config context;
     svit_model_config config;
@@ -90,14 +90,15 @@ static outfit dress(const char *json, const char *gemm, uint32_t threads, int32_
     return o;
 }
 
-static void undress(outfit *o)
+static void close_fixture(fixture *o)
 {
-    svit_context_free(o->context); /* kept alive by the others: any order will do */
+    svit_context_free(
+        o->context); /* the model and the session keep it alive, so the order is free */
     svit_session_free(o->session);
     svit_model_free(o->model);
 }
 
-/* All weights, one after another. */
+/* Returns all weights, one parameter after another; the caller frees them. */
 static float *weights_of(const svit_model *model, size_t *count)
 {
     *count = (size_t)svit_model_parameter_elements(model);
@@ -109,7 +110,7 @@ static float *weights_of(const svit_model *model, size_t *count)
 static float *train(const char *json, const char *gemm, uint32_t threads, size_t *count)
 {
     svit_error err = {.struct_size = sizeof err};
-    outfit o = dress(json, gemm, threads, SVIT_MODE_TRAIN);
+    fixture o = open_fixture(json, gemm, threads, SVIT_MODE_TRAIN);
     svit_optimizer *optimizer = NULL;
     svit_optimizer_config config;
     svit_optimizer_config_init(&config, sizeof config);
@@ -126,7 +127,7 @@ static float *train(const char *json, const char *gemm, uint32_t threads, size_t
     }
     float *weights = weights_of(o.model, count);
     svit_optimizer_free(optimizer);
-    undress(&o);
+    close_fixture(&o);
     return weights;
 }
 
@@ -154,7 +155,8 @@ static void check_within(const float *a, const float *b, size_t count, double li
         ck_assert_double_le(fabs((double)a[k] - b[k]), limit);
 }
 
-/* Our own products give the same bits however many rows they have; a BLAS rounds as it likes. */
+/* The library's own backends compute a row with the same bits however many rows there are; a BLAS
+ * may round differently. */
 static double limit_of(const char *gemm)
 {
     return strcmp(gemm, "cblas") != 0 ? 0 : 5e-6;
@@ -166,12 +168,12 @@ START_TEST(test_a_batch_gives_what_its_images_give_alone)
     svit_error err = {.struct_size = sizeof err};
     const subject *chosen = &SUBJECTS[_i / GEMM_COUNT];
     GEMM(gemm, _i % GEMM_COUNT);
-    outfit o = dress(chosen->json, gemm, 2, SVIT_MODE_INFER);
+    fixture o = open_fixture(chosen->json, gemm, 2, SVIT_MODE_INFER);
     static float batch[BATCH * CLASSES];
     float alone[CLASSES];
     size_t image = chosen->height * chosen->width * 3;
-    /* Of its very size, and no multiple of five, so many as go together: sanitizers see who reads
-     * past it. */
+    /* The array has exactly the size of the batch, so that sanitizers see a read past its end. The
+     * batch is no multiple of the images that go through a fused chain together. */
     float *images = malloc(BATCH * image * sizeof *images);
     ck_assert_ptr_nonnull(images);
     memcpy(images, pixels, BATCH * image * sizeof *images);
@@ -181,11 +183,11 @@ START_TEST(test_a_batch_gives_what_its_images_give_alone)
         OK(svit_forward(o.session, pixels + i * image, 1, alone, &err));
         check_within(alone, batch + i * CLASSES, CLASSES, limit_of(gemm));
     }
-    undress(&o);
+    close_fixture(&o);
 }
 END_TEST
 
-/* Wide enough that one image's layers are cut into parts for the workers. */
+/* Layers so wide that one image's matmuls are split by columns among the workers. */
 static const char *const WIDE[] = {
     "{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1,1]}",
     "{\"input_height\":20,\"input_width\":20,\"dim\":96,\"blocks\":[1,1],\"norm\":\"group\"}",
@@ -206,16 +208,17 @@ START_TEST(test_one_image_gives_the_same_bits_on_any_number_of_threads)
     float one[2 * CLASSES], many[2 * CLASSES];
     for (size_t n = 1; n <= 2; n++)
         for (size_t i = 0; i < sizeof THREADS / sizeof *THREADS; i++) {
-            outfit o = dress(WIDE[_i / GEMM_COUNT], gemm, THREADS[i], SVIT_MODE_INFER);
+            fixture o = open_fixture(WIDE[_i / GEMM_COUNT], gemm, THREADS[i], SVIT_MODE_INFER);
             OK(svit_forward(o.session, pixels, n, i ? many : one, &err));
             ck_assert_msg(!i || memcmp(one, many, n * CLASSES * sizeof *one) == 0,
                           "%zu images: %u threads differ from 1", n, THREADS[i]);
-            undress(&o);
+            close_fixture(&o);
         }
 }
 END_TEST
 
-/* To the same bits; and where inference has other layers, but for the order of their sums. */
+/* The results have the same bits, except where inference uses fused layers, which sum in another
+ * order. */
 static const struct {
     const char *json;
     double limit;
@@ -233,22 +236,22 @@ START_TEST(test_training_without_dropout_forwards_like_inference)
     GEMM(gemm, _i % GEMM_COUNT);
     draw_data();
     svit_error err = {.struct_size = sizeof err};
-    outfit o = dress(FORWARDS[_i / GEMM_COUNT].json, gemm, 2, SVIT_MODE_TRAIN);
+    fixture o = open_fixture(FORWARDS[_i / GEMM_COUNT].json, gemm, 2, SVIT_MODE_TRAIN);
     static float trained[BATCH * CLASSES], inferred[BATCH * CLASSES];
     OK(svit_forward(o.session, pixels, BATCH, trained, &err));
     OK(svit_session_set_mode(o.session, SVIT_MODE_INFER, &err));
     OK(svit_forward(o.session, pixels, BATCH, inferred, &err));
     check_within(trained, inferred, BATCH * CLASSES,
                  fmax(limit_of(gemm), FORWARDS[_i / GEMM_COUNT].limit));
-    undress(&o);
+    close_fixture(&o);
 }
 END_TEST
 
-START_TEST(test_each_training_forward_has_masks_of_its_own)
+START_TEST(test_each_training_forward_has_its_own_masks)
 {
     draw_data();
     svit_error err = {.struct_size = sizeof err};
-    outfit o = dress(SUBJECTS[_i].json, "tile", 2, SVIT_MODE_TRAIN);
+    fixture o = open_fixture(SUBJECTS[_i].json, "tile", 2, SVIT_MODE_TRAIN);
     static float first[BATCH * CLASSES], second[BATCH * CLASSES], again[BATCH * CLASSES];
     OK(svit_forward(o.session, pixels, BATCH, first, &err));
     OK(svit_forward(o.session, pixels, BATCH, second, &err));
@@ -257,11 +260,11 @@ START_TEST(test_each_training_forward_has_masks_of_its_own)
     OK(svit_session_set_counter(o.session, 0, &err));
     OK(svit_forward(o.session, pixels, BATCH, again, &err));
     ck_assert_mem_eq(first, again, sizeof first);
-    undress(&o);
+    close_fixture(&o);
 }
 END_TEST
 
-/* Of the OpenMP that a backend may have brought with it. */
+/* The functions of the OpenMP runtime that a BLAS may have loaded. */
 extern int omp_get_max_threads(void) __attribute__((weak));
 
 static size_t thread_count(void)
@@ -275,8 +278,9 @@ static size_t thread_count(void)
     return count;
 }
 
-/* No backend splits a product once more, and a program's own OpenMP keeps its number. */
-START_TEST(test_products_stay_on_the_calling_thread)
+/* No backend uses more threads than the calling one, and the thread count that the program has set
+ * for OpenMP stays as it is. */
+START_TEST(test_matmuls_stay_on_the_calling_thread)
 {
     GEMM(gemm, _i);
     svit_error err = {.struct_size = sizeof err};
@@ -312,8 +316,8 @@ static Suite *determinism_suite(void)
                         WIDE_COUNT * GEMM_COUNT);
     tcase_add_loop_test(all, test_training_without_dropout_forwards_like_inference, 0,
                         FORWARD_COUNT * GEMM_COUNT);
-    tcase_add_loop_test(all, test_products_stay_on_the_calling_thread, 0, GEMM_COUNT);
-    tcase_add_loop_test(all, test_each_training_forward_has_masks_of_its_own, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_matmuls_stay_on_the_calling_thread, 0, GEMM_COUNT);
+    tcase_add_loop_test(all, test_each_training_forward_has_its_own_masks, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }

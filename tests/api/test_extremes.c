@@ -1,4 +1,4 @@
-/* Numbers at the edge of float32: what a step makes of them. */
+/* Checks what a training step does at the limits of float32. */
 #include "fit.h"
 
 #include <shiftvit/shiftvit.h>
@@ -49,8 +49,9 @@ static void teardown(void)
 static const float GRADIENTS[] = {1e31f, -1e31f, 3e38f, 2e19f, 1e-30f, 1e-45f};
 enum { GRADIENT_COUNT = sizeof GRADIENTS / sizeof *GRADIENTS };
 
-/* The first step of Adam is the learning rate's size, whatever the gradient's: black images
- * through sixteen norms gave gradients of 1e31, whose squares made the second moment infinite. */
+/* The first step of Adam has the size of the learning rate, whatever the gradient is. Regression:
+ * black images through sixteen norms give gradients of 1e31, whose squares make the second moment
+ * infinite. */
 START_TEST(test_adam_steps_by_the_learning_rate_at_any_gradient)
 {
     float gradient[CLASSES] = {0}, before[CLASSES], after[CLASSES];
@@ -78,7 +79,7 @@ START_TEST(test_adam_steps_by_the_learning_rate_at_any_gradient)
 }
 END_TEST
 
-/* An image without any contrast: variance zero in every norm at first. */
+/* An image without contrast: the variance is zero in every norm at first. */
 START_TEST(test_black_images_train)
 {
     static float images[2 * 8 * 8 * 3], logits[2 * CLASSES], dlogits[2 * CLASSES];
@@ -96,7 +97,7 @@ END_TEST
 
 enum { IMAGE = 8 * 8 * 3 };
 
-/* The status was SVIT_OK and the logits were NaN. */
+/* Regression: the status is SVIT_OK while the logits are NaN. */
 START_TEST(test_a_forward_that_overflows_names_the_image)
 {
     static float images[2 * IMAGE], logits[2 * CLASSES], again[2 * CLASSES], dlogits[2 * CLASSES];
@@ -151,8 +152,8 @@ END_TEST
 
 enum { NUMBERS_MOST = 20000 };
 
-/* All gradients, of images and of `scale` times some dlogits, all of which any rounding leaves as
- * they are. */
+/* Copies all gradients for dlogits multiplied by `scale`. Scaling by a power of two leaves every
+ * rounding as it is. */
 static size_t find_gradients(float all[NUMBERS_MOST], float scale)
 {
     static float images[2 * 8 * 8 * 3], logits[2 * CLASSES], dlogits[2 * CLASSES];
@@ -166,7 +167,7 @@ static size_t find_gradients(float all[NUMBERS_MOST], float scale)
     return (size_t)(fit_copy_gradients(model, session, all) - all);
 }
 
-/* valgrind, for one, cannot. */
+/* valgrind, for example, does not emulate this */
 static bool can_flush(void)
 {
     volatile float least = FLT_MIN;
@@ -176,8 +177,8 @@ static bool can_flush(void)
     return least == 0;
 }
 
-/* Gradients that vanish are zero or normal numbers: others would slow every later sum. The
- * program's own arithmetic knows them still. */
+/* A gradient that vanishes becomes zero or stays a normal number, because subnormal numbers slow
+ * down every later sum. The program's own arithmetic still has subnormal numbers. */
 START_TEST(test_no_gradient_is_below_the_smallest_normal_number)
 {
     if (!can_flush()) {
@@ -197,8 +198,8 @@ START_TEST(test_no_gradient_is_below_the_smallest_normal_number)
 }
 END_TEST
 
-/* The program's rounding is neither used, or workers would round in another way than the calling
- * thread, nor changed. */
+/* The rounding mode of the program is neither used, since the workers would not share it, nor
+ * changed. */
 START_TEST(test_rounding_of_the_program_does_not_matter)
 {
     static float nearest[2][NUMBERS_MOST], upward[2][NUMBERS_MOST];

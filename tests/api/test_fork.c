@@ -1,6 +1,6 @@
-/* A child by fork: what it inherited can be freed, is refused where it would need threads, and does
- * not disturb the parent. Freeing hung, in pthread_cond_destroy, and so did everything that waited
- * for a worker. */
+/* Checks a child process made by fork: it can free what it has inherited, gets an error where it
+ * would need threads, and does not disturb its parent. Regression: freeing a context hangs in
+ * pthread_cond_destroy, and so does every call that waits for a worker. */
 #include "fit.h"
 
 #include <pthread.h>
@@ -94,7 +94,7 @@ static void scene_free(scene *s)
     svit_model_free(s->model);
 }
 
-/* The number of the first call that is not refused as it must be; 0: all are. */
+/* Returns the number of the first call that does not return the expected error; 0 if all do. */
 static int first_not_refused(scene *s)
 {
     svit_error error = {.struct_size = sizeof error};
@@ -139,7 +139,7 @@ static int first_not_refused(scene *s)
     return strstr(error.message, "belongs to process") ? 0 : 99;
 }
 
-/* A context of the child's own works. */
+/* The child creates and uses a context of its own. */
 static int own_context_fails(void)
 {
     svit_context *context = NULL;
@@ -157,13 +157,13 @@ static int own_context_fails(void)
     return failed;
 }
 
-/* The child ends within seconds, or SIGALRM ends it. */
+/* Waits for the child, which SIGALRM ends after some seconds if it hangs. */
 static void check_child(scene *s)
 {
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
-        signal(SIGALRM, SIG_DFL); /* the test's own would end the test */
+        signal(SIGALRM, SIG_DFL); /* the exit of the test itself would end the test */
         alarm(20);
         int wrong = first_not_refused(s);
         if (!wrong && own_context_fails())

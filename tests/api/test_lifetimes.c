@@ -1,12 +1,13 @@
-/* A handle keeps alive what it was made from: each kind is used and freed after the context that it
- * was made with, and after all else. What is freed too early is seen by its allocator. */
+/* Checks that a handle keeps alive what it was created from. Each kind of handle is used and freed
+ * after the context that it was created with, and after all other handles. The allocator of the
+ * test overwrites freed memory, so that a use after free is seen. */
 #include "fit.h"
 
 #include <stdatomic.h>
 
 enum { COUNT = 8, SIDE = 8, CLASSES = 4, PIXELS = SIDE * SIDE * 3 };
 
-/* Blocks that are not released yet; what is released is overwritten. */
+/* Counts the blocks that are not released yet, and overwrites those that are. */
 typedef struct ledger {
     atomic_int live;
 } ledger;
@@ -193,7 +194,8 @@ static void with_claim(svit_context *context)
     svit_folder_claim_free(claim);
 }
 
-/* A trainer stored the pointer alone: it outlived the context where the model had another one. */
+/* Regression: a trainer that stores only the pointer to a context outlives it if the model has
+ * another context. */
 static void with_trainer(svit_context *context)
 {
     ledger book = {0};
@@ -221,7 +223,7 @@ static void with_trainer(svit_context *context)
 
 static const struct {
     const char *name;
-    void (*body)(svit_context *context); /* frees it before it uses the handle */
+    void (*body)(svit_context *context); /* frees the context before it uses the handle */
 } HANDLES[] = {
     {"context", with_context},     {"model", with_model},           {"session", with_session},
     {"optimizer", with_optimizer}, {"dataset", with_dataset},       {"loader", with_loader},

@@ -1,5 +1,5 @@
-/* The speed of products: every form by every backend has one, and wrong arguments are named. The
- * speed itself is asserted nowhere. */
+/* Checks the benchmark of matmuls: every form on every backend has a speed, and wrong arguments are
+ * named. No speed is asserted. */
 #include "gemms.h"
 #include "suite.h"
 
@@ -67,7 +67,8 @@ static svit_matmul product_of(int32_t form, uint32_t m, uint32_t n, uint32_t k, 
     return product;
 }
 
-/* The smallest; odd ones; one whose weight is cut by columns; more rows than a task takes. */
+/* The smallest sizes; odd sizes; a weight that is split by columns; more rows than one task takes.
+ */
 static const uint32_t SHAPES[][3] = {{1, 1, 1}, {17, 37, 5}, {33, 700, 301}, {3000, 48, 65}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
@@ -82,7 +83,7 @@ static void check_speeds(svit_context *context, svit_matmul product)
     }
 }
 
-START_TEST(test_every_product_has_a_speed)
+START_TEST(test_every_matmul_has_a_speed)
 {
     for (uint32_t i = 0; i < 2 * GEMM_COUNT; i++) {
         if (!gemm_runs_here(GEMMS[i / 2]))
@@ -174,7 +175,7 @@ static Suite *measure_suite(void)
 {
     Suite *suite = suite_create("measure");
     TCase *all = tcase_create("products");
-    tcase_add_test(all, test_every_product_has_a_speed);
+    tcase_add_test(all, test_every_matmul_has_a_speed);
     tcase_add_test(all, test_seconds_are_taken);
     tcase_add_test(all, test_wrong_arguments_are_named);
     tcase_add_test(all, test_no_memory_is_a_status);

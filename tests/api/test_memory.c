@@ -1,11 +1,11 @@
-/* Whatever a session keeps and whatever it computes once more: the same logits, the same gradients,
- * to the bit, in less memory. */
+/* Checks activation checkpointing: with every memory option, logits and gradients have the same
+ * bits, in less memory. */
 #include "fit.h"
 
 #include <shiftvit/shiftvit.h>
 
 static const char *const SUBJECTS[] = {
-    /* Stages of one, two and five blocks: runs that are cut and runs that are joined. */
+    /* Stages of one, two and five blocks, so that segments are split and joined. */
     "{\"input_height\":24,\"input_width\":20,\"dim\":24,\"blocks\":[2,5,1],\"num_div\":6,"
     "\"dropout\":0.2,\"drop_path\":0.3,\"patch_norm\":true,\"final_norm\":true}",
     "{\"input_height\":21,\"input_width\":20,\"dim\":24,\"blocks\":[3,2],\"num_div\":6,"
@@ -19,14 +19,14 @@ static const char *const SUBJECTS[] = {
     "\"depth\":4,\"heads\":2,\"head_dim\":12,\"mlp_dim\":48,\"head_units\":[],\"num_classes\":10,"
     "\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"pool\":\"class_token\",\"dropout\":0.1,"
     "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.2}",
-    /* Hardly anything to keep. */
+    /* a model with few saved activations */
     "{\"input_height\":8,\"input_width\":8,\"dim\":12,\"blocks\":[1,1],\"drop_path\":0.2}",
 };
 static const uint32_t THREADS[] = {1, 3};
 
 enum {
     SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS,
-    DEEP = 4, /* of them */
+    DEEP = 4, /* models deep enough that checkpointing saves memory */
     MEMORIES = 3,
     BATCH = 40,
     CLASSES = 10,
@@ -48,7 +48,7 @@ static void setup(void)
         labels[i] = (int32_t)(i % CLASSES);
 }
 
-/* Memory full of NaN, and a count of the requests for it. */
+/* Allocates memory full of NaN and counts the requests. */
 static void *take_dirty(void *user, size_t bytes, size_t alignment)
 {
     ++*(size_t *)user;
@@ -63,12 +63,12 @@ static void release(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-typedef struct bench {
+typedef struct fixture {
     svit_context *context;
     svit_model *model;
     svit_session *session;
     size_t requests;
-} bench;
+} fixture;
 
 static svit_session_config session_config(int32_t memory)
 {
@@ -81,7 +81,7 @@ static svit_session_config session_config(int32_t memory)
     return config;
 }
 
-static void bench_open(bench *self, const char *json, int32_t memory, uint32_t threads)
+static void fixture_open(fixture *self, const char *json, int32_t memory, uint32_t threads)
 {
     svit_context_config context;
     svit_model_config model;
@@ -97,16 +97,17 @@ static void bench_open(bench *self, const char *json, int32_t memory, uint32_t t
     WORKS(svit_session_create(&self->session, self->model, &session, err));
 }
 
-static void bench_close(bench *self)
+static void fixture_close(fixture *self)
 {
     svit_session_free(self->session);
     svit_model_free(self->model);
     svit_context_free(self->context);
 }
 
-/* One pass over n images with all that a caller may do in between: the images change, and the
- * number of the next masks. `to` gets logits and gradients. */
-static float *pass(bench *self, size_t n, float *to)
+/* Runs one forward and backward over n images. In between it does all that a caller may do: it
+ * overwrites the images and sets another dropout counter. Writes the logits and the gradients to
+ * `to` and returns where they end. */
+static float *pass(fixture *self, size_t n, float *to)
 {
     float dlogits[BATCH * CLASSES], loss;
     uint64_t counter = svit_session_counter(self->session);
@@ -122,17 +123,17 @@ static float *pass(bench *self, size_t n, float *to)
     return fit_copy_gradients(self->model, self->session, to + n * CLASSES);
 }
 
-static size_t numbers(const bench *self)
+static size_t numbers(const fixture *self)
 {
     return STEPS * (BATCH * CLASSES + svit_model_parameter_elements(self->model));
 }
 
-/* Logits and gradients of steps on end, the second one on fewer images; the weights change after
- * each. To be freed by the caller. */
+/* Returns the logits and gradients of consecutive steps, the second one on fewer images; each step
+ * changes the weights. The caller frees the array. */
 static float *run(const char *json, int32_t memory, uint32_t threads, size_t *count)
 {
-    bench b = {0};
-    bench_open(&b, json, memory, threads);
+    fixture b = {0};
+    fixture_open(&b, json, memory, threads);
     svit_optimizer *optimizer = NULL;
     WORKS(svit_optimizer_create(&optimizer, b.model, NULL, err));
     float *all = calloc(numbers(&b), sizeof *all), *to = all;
@@ -142,7 +143,7 @@ static float *run(const char *json, int32_t memory, uint32_t threads, size_t *co
     }
     *count = (size_t)(to - all);
     svit_optimizer_free(optimizer);
-    bench_close(&b);
+    fixture_close(&b);
     return all;
 }
 
@@ -152,14 +153,14 @@ START_TEST(test_all_options_give_the_same_bits_on_any_number_of_threads)
     float *stored = run(SUBJECTS[_i], SVIT_MEMORY_STORE, 1, &count);
     for (size_t i = 0; i < count; i++)
         if (stored[i] - stored[i] != 0)
-            ck_abort_msg("number %zu is not finite", i);
+            ck_abort_msg("value %zu is not finite", i);
     for (int32_t memory = 0; memory < MEMORIES; memory++)
         for (size_t i = 0; i < sizeof THREADS / sizeof *THREADS; i++) {
             float *again = run(SUBJECTS[_i], memory, THREADS[i], &other);
             ck_assert_uint_eq(count, other);
             for (size_t k = 0; k < count; k++)
                 if (memcmp(&stored[k], &again[k], sizeof *again) != 0)
-                    ck_abort_msg("memory %d, %u threads: number %zu is %.9g, not %.9g", memory,
+                    ck_abort_msg("memory %d, %u threads: value %zu is %.9g, not %.9g", memory,
                                  THREADS[i], k, again[k], stored[k]);
             free(again);
         }
@@ -171,10 +172,10 @@ START_TEST(test_each_option_takes_less_memory_than_the_one_before)
 {
     uint64_t before = UINT64_MAX;
     for (int32_t memory = 0; memory < MEMORIES; memory++) {
-        bench b = {0};
+        fixture b = {0};
         uint64_t planned = 0;
         svit_session_config config = session_config(memory);
-        bench_open(&b, SUBJECTS[_i], memory, 1);
+        fixture_open(&b, SUBJECTS[_i], memory, 1);
         WORKS(svit_session_plan(&planned, b.model, &config, err));
         ck_assert_uint_eq(planned, svit_session_memory(b.session));
         ck_assert_uint_le(planned, before);
@@ -187,18 +188,18 @@ START_TEST(test_each_option_takes_less_memory_than_the_one_before)
         uint64_t stored = 0;
         WORKS(svit_session_plan(&stored, b.model, &config, err));
         ck_assert_uint_eq(planned, stored);
-        bench_close(&b);
+        fixture_close(&b);
     }
 }
 END_TEST
 
-/* Of the presets, at the batch that they train with: what the backward needs is most of a session.
- */
-START_TEST(test_presets_spare_a_good_part_of_their_sessions)
+/* Of a session of a preset, at the batch that it trains with, saved activations are the largest
+ * part. */
+START_TEST(test_presets_save_a_large_part_of_their_sessions)
 {
     static const struct {
         const char *name;
-        double blocks, stages; /* of all that STORE takes, at most */
+        double blocks, stages; /* at most this part of the memory that SVIT_MEMORY_STORE needs */
     } rows[] = {{"shiftvit-cifar10", 0.75, 0.6},
                 {"vit-cifar100", 0.75, 0.6},
                 {"slvit-cifar100", 0.75, 0.6}};
@@ -222,13 +223,13 @@ START_TEST(test_presets_spare_a_good_part_of_their_sessions)
 }
 END_TEST
 
-/* Inference in a session that trains, in the midst of training, changes nothing. */
-START_TEST(test_inference_between_the_steps_leaves_no_trace)
+/* Inference between the training steps of a session does not change the training. */
+START_TEST(test_inference_between_the_steps_changes_nothing)
 {
     for (int32_t memory = 0; memory < MEMORIES; memory++) {
-        bench plain = {0}, mixed = {0};
-        bench_open(&plain, SUBJECTS[_i], memory, 1);
-        bench_open(&mixed, SUBJECTS[_i], memory, 1);
+        fixture plain = {0}, mixed = {0};
+        fixture_open(&plain, SUBJECTS[_i], memory, 1);
+        fixture_open(&mixed, SUBJECTS[_i], memory, 1);
         float *a = calloc(numbers(&plain), sizeof *a), *b = calloc(numbers(&plain), sizeof *b);
         float logits[BATCH * CLASSES], other[BATCH * CLASSES];
         float *end = pass(&plain, BATCH, pass(&plain, BATCH, a));
@@ -250,8 +251,8 @@ START_TEST(test_inference_between_the_steps_leaves_no_trace)
         svit_session_free(infers);
         free(a);
         free(b);
-        bench_close(&plain);
-        bench_close(&mixed);
+        fixture_close(&plain);
+        fixture_close(&mixed);
     }
 }
 END_TEST
@@ -259,8 +260,8 @@ END_TEST
 START_TEST(test_other_values_are_refused)
 {
     static const int32_t values[] = {-1, 3, INT32_MAX};
-    bench b = {0};
-    bench_open(&b, SUBJECTS[0], SVIT_MEMORY_STORE, 1);
+    fixture b = {0};
+    fixture_open(&b, SUBJECTS[0], SVIT_MEMORY_STORE, 1);
     for (size_t i = 0; i < 3; i++) {
         svit_session_config config = session_config(values[i]);
         svit_session *out = NULL;
@@ -271,7 +272,7 @@ START_TEST(test_other_values_are_refused)
         ck_assert_ptr_null(out);
         ck_assert_uint_eq(bytes, 5);
     }
-    bench_close(&b);
+    fixture_close(&b);
 }
 END_TEST
 
@@ -285,8 +286,8 @@ static Suite *memory_suite(void)
                         SUBJECT_COUNT);
     tcase_add_loop_test(all, test_each_option_takes_less_memory_than_the_one_before, 0,
                         SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_presets_spare_a_good_part_of_their_sessions, 0, 3);
-    tcase_add_loop_test(all, test_inference_between_the_steps_leaves_no_trace, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_presets_save_a_large_part_of_their_sessions, 0, 3);
+    tcase_add_loop_test(all, test_inference_between_the_steps_changes_nothing, 0, SUBJECT_COUNT);
     tcase_add_test(all, test_other_values_are_refused);
     suite_add_tcase(suite, all);
     return suite;

@@ -1,5 +1,5 @@
-/* Each argument wrong in turn: its status, a message that names it, and a handle that still works.
- */
+/* Makes each argument wrong in turn and checks that the call returns the right status, that its
+ * message names the argument, and that the handle still works. */
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>
@@ -21,7 +21,7 @@ static float images[BATCH * PIXELS], logits[BATCH * CLASSES], dlogits[BATCH * CL
 
 #define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", err.message)
 
-/* The call fails with that status, and the message has that text in it. */
+/* Requires that the call fails with `wanted` and that its message contains `part`. */
 #define FAILS(status, text, call)                                                                  \
     do {                                                                                           \
         memset(err.message, 0, sizeof err.message);                                                \
@@ -66,7 +66,7 @@ static void teardown(void)
     svit_context_free(context);
 }
 
-/* The handles still do their work. */
+/* The handles still work. */
 static void still_works(void)
 {
     OK(svit_forward(session, images, BATCH, logits, &err));
@@ -74,7 +74,7 @@ static void still_works(void)
     OK(svit_forward(infers, images, 1, logits, &err));
 }
 
-START_TEST(test_forward)
+START_TEST(test_wrong_arguments_of_forward_are_named)
 {
     float before[BATCH * CLASSES];
     memcpy(before, logits, sizeof before);
@@ -95,7 +95,7 @@ START_TEST(test_forward)
 }
 END_TEST
 
-START_TEST(test_backward)
+START_TEST(test_wrong_arguments_of_backward_are_named)
 {
     FAILS(SVIT_E_ARGUMENT, "session", svit_backward(NULL, dlogits, 1, &err));
     FAILS(SVIT_E_STATE, "without a forward", svit_backward(session, dlogits, 1, &err));
@@ -118,7 +118,7 @@ START_TEST(test_backward)
 }
 END_TEST
 
-START_TEST(test_session_create)
+START_TEST(test_wrong_session_configurations_are_named)
 {
     svit_session *out = session;
     svit_session_config config;
@@ -150,7 +150,7 @@ START_TEST(test_session_create)
 }
 END_TEST
 
-START_TEST(test_structs_of_newer_callers)
+START_TEST(test_a_longer_struct_is_accepted_if_its_tail_is_zero)
 {
     struct {
         svit_session_config config;
@@ -170,7 +170,8 @@ START_TEST(test_structs_of_newer_callers)
 }
 END_TEST
 
-/* A field of a later version takes a place that this one knows as `reserved`. */
+/* A later version may use the place of `reserved` for a new field, so a value other than 0 is an
+ * error. */
 START_TEST(test_a_reserved_field_that_is_set_is_refused)
 {
     svit_session_config session_config;
@@ -203,7 +204,7 @@ START_TEST(test_a_reserved_field_that_is_set_is_refused)
 }
 END_TEST
 
-START_TEST(test_gradients)
+START_TEST(test_wrong_arguments_of_gradients_are_named)
 {
     float gradient[12 * 24 * 4];
     FAILS(SVIT_E_ARGUMENT, "session",
@@ -230,7 +231,7 @@ START_TEST(test_gradients)
 }
 END_TEST
 
-START_TEST(test_step)
+START_TEST(test_wrong_arguments_of_step_are_named)
 {
     svit_optimizer *optimizer = NULL;
     OK(svit_optimizer_create(&optimizer, model, NULL, &err));
@@ -271,7 +272,7 @@ static void *refuse(void *user, size_t bytes, size_t alignment)
     return NULL;
 }
 
-START_TEST(test_context_create)
+START_TEST(test_wrong_context_configurations_are_named)
 {
     svit_context *out = context;
     svit_context_config config;
@@ -306,7 +307,7 @@ START_TEST(test_context_create)
 }
 END_TEST
 
-START_TEST(test_status_names_and_constants)
+START_TEST(test_every_status_has_a_name_and_a_constant)
 {
     int64_t value = 99;
     ck_assert_str_eq(svit_status_name(SVIT_E_NUMERIC), "SVIT_E_NUMERIC");
@@ -348,15 +349,15 @@ static Suite *misuse_suite(void)
     Suite *suite = suite_create("misuse");
     TCase *all = tcase_create("arguments");
     tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_test(all, test_forward);
-    tcase_add_test(all, test_backward);
-    tcase_add_test(all, test_session_create);
-    tcase_add_test(all, test_structs_of_newer_callers);
+    tcase_add_test(all, test_wrong_arguments_of_forward_are_named);
+    tcase_add_test(all, test_wrong_arguments_of_backward_are_named);
+    tcase_add_test(all, test_wrong_session_configurations_are_named);
+    tcase_add_test(all, test_a_longer_struct_is_accepted_if_its_tail_is_zero);
     tcase_add_test(all, test_a_reserved_field_that_is_set_is_refused);
-    tcase_add_test(all, test_gradients);
-    tcase_add_test(all, test_step);
-    tcase_add_test(all, test_context_create);
-    tcase_add_test(all, test_status_names_and_constants);
+    tcase_add_test(all, test_wrong_arguments_of_gradients_are_named);
+    tcase_add_test(all, test_wrong_arguments_of_step_are_named);
+    tcase_add_test(all, test_wrong_context_configurations_are_named);
+    tcase_add_test(all, test_every_status_has_a_name_and_a_constant);
     tcase_add_test(all, test_null_handles_are_freed_and_counted_as_nothing);
     suite_add_tcase(suite, all);
     return suite;

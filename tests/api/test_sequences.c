@@ -1,5 +1,5 @@
-/* Sequences of any length: 1 token and 1,025, an image that is not square, and what inference
- * takes of memory as they grow. */
+/* Checks sequences of 1 and of 1,025 tokens, images that are not square, and how the memory of
+ * inference grows with the tokens. */
 #include "fit.h"
 #include "worst.h"
 
@@ -7,7 +7,7 @@
 
 enum { HEADS = 2, HEAD_DIM = 3, DIM = 6, COLOURS = 3, HEIGHT = 25, WIDTH = 41, TOKENS = 1025 };
 
-/* One layer over patches of 1x1. */
+/* A model of one layer with patches of 1 x 1 pixel. */
 static svit_model *pixel_model(svit_context *context, uint32_t height, uint32_t width, int lsa)
 {
     char json[400];
@@ -41,7 +41,7 @@ static float *weights(const svit_model *model, const char *name)
     return values;
 }
 
-/* Values in [-size/2, size/2), the same at each run. */
+/* Fills an array with values in [-size/2, size/2), the same ones in each run. */
 static void draw(float *values, size_t elements, float size)
 {
     uint32_t state = 12345;
@@ -60,7 +60,7 @@ static void set_drawn(svit_model *model, const char *name, float size)
     free(values);
 }
 
-/* token[DIM] = norm(W pixel + b + position); the norm's scale and shift are 1 and 0. */
+/* token[DIM] = norm(W pixel + b + position), with a norm whose weight is 1 and whose bias is 0. */
 static void naive_token(double *token, const svit_model *model, const float *pixel, size_t at)
 {
     float *w = weights(model, "patch_embed.proj.weight"),
@@ -82,7 +82,7 @@ static void naive_token(double *token, const svit_model *model, const float *pix
     free(position);
 }
 
-/* What the qkv projection makes of all tokens: [TOKENS, 3 HEADS HEAD_DIM]. */
+/* Computes the queries, keys and values of all tokens: [TOKENS, 3, HEADS, HEAD_DIM]. */
 static double *naive_qkv(const svit_model *model, const float *image)
 {
     enum { WIDE = 3 * HEADS * HEAD_DIM };
@@ -102,7 +102,8 @@ static double *naive_qkv(const svit_model *model, const float *image)
     return qkv;
 }
 
-/* row[TOKENS] = softmax of query t's scores in one head, itself left out where `lsa`. */
+/* row[TOKENS] = the softmax of the scores of query t in one head, without token t itself if `lsa`.
+ */
 static void naive_row(double *row, const double *qkv, size_t head, size_t t, int lsa)
 {
     enum { WIDE = 3 * HEADS * HEAD_DIM };
@@ -120,7 +121,7 @@ static void naive_row(double *row, const double *qkv, size_t head, size_t t, int
         row[other] /= sum;
 }
 
-/* 1,025 tokens of an image that is not square: each weight is that of the definition. */
+/* 1,025 tokens of an image that is not square: each attention weight agrees with its definition. */
 START_TEST(test_attention_over_1025_tokens_is_the_definition)
 {
     svit_context *context = fit_context(2);
@@ -145,7 +146,7 @@ START_TEST(test_attention_over_1025_tokens_is_the_definition)
             ck_assert(!_i || got[t] == 0);
         }
     ck_assert_msg(most <= 2e-6, "off by %g", most);
-    ck_assert_double_gt(largest, 0.02); /* or the softmax would be too flat to tell */
+    ck_assert_double_gt(largest, 0.02); /* a smaller weight would make the softmax almost uniform */
     free(qkv);
     svit_session_free(session);
     svit_model_free(model);
@@ -153,7 +154,7 @@ START_TEST(test_attention_over_1025_tokens_is_the_definition)
 }
 END_TEST
 
-/* A token that may not look at itself looks at nothing; one that may has the weight 1. */
+/* A single token that must not attend to itself attends to nothing; otherwise its weight is 1. */
 START_TEST(test_one_token_attends_to_itself_or_to_nothing)
 {
     svit_context *context = fit_context(1);
@@ -185,7 +186,8 @@ static uint64_t memory_of(svit_context *context, uint32_t side)
     return bytes;
 }
 
-/* Four times the tokens, four times the growth: all scores of a head would make it sixteen. */
+/* With four times the tokens the memory grows four times. If all scores of a head were kept, it
+ * would grow sixteen times. */
 START_TEST(test_memory_of_inference_grows_with_the_tokens)
 {
     svit_context *context = fit_context(1);
@@ -197,7 +199,7 @@ START_TEST(test_memory_of_inference_grows_with_the_tokens)
 }
 END_TEST
 
-/* What is planned is what is taken. */
+/* svit_session_plan returns the bytes that the session then allocates. */
 START_TEST(test_a_plan_is_the_memory_of_its_session)
 {
     svit_context *context = fit_context(2);

@@ -1,7 +1,7 @@
-/* Two forms of attention measured against each other, one head on one thread: all keys at once in a
- * worker's scratch, as the library does it, and tile by tile over the keys with a running maximum
- * and sum (the online softmax; Milakov, Gimelshein 2018; Dao et al. 2022). Both are checked against
- * each other before they are timed.  usage: attention_forms [SECONDS] */
+/* Measures two forms of attention, one head on one thread: all keys at once in a worker's scratch,
+ * as the library computes it, and tile by tile over the keys with a running maximum and sum (online
+ * softmax; Milakov, Gimelshein 2018; Dao et al. 2022). Checks both against each other before it
+ * times them. usage: attention_forms [SECONDS] */
 #include "gemm/tile/tile_kernels.h"
 #include "kernels/kernels.h"
 #include "worst.h"
@@ -22,7 +22,8 @@ typedef struct bench {
     float *most, *sum; /* [queries] */
 } bench;
 
-/* What the online form does beside the kernels is compiled for the CPU at hand, as they are. */
+/* The part of the online form outside the kernels is compiled for the CPU of this machine, as the
+ * kernels are. */
 #if defined(__x86_64__)
 #define FOR_THIS_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -82,7 +83,8 @@ static size_t here(size_t all, size_t first, size_t most)
     return all - first < most ? all - first : most;
 }
 
-/* c[m,n] = a[m,k] b[k,n], a's rows lda apart, c's ldc, b packed */
+/* c[m,n] = a[m,k] b[k,n], with packed b, lda elements from row to row of a and ldc from row to row
+ * of c. */
 static void multiply(const sv_kernels *k, float *c, size_t ldc, const float *a, size_t lda,
                      size_t column, const float *packed, size_t m, size_t n, size_t depth)
 {
@@ -107,8 +109,8 @@ static void all_keys(bench *b)
     }
 }
 
-/* o = o * sum_before e^(most_before - most) + softmax(part) v * sum(part), row by row: the kernel
- * gives each part normalised, so its sum comes back through its largest weight. */
+/* o = o * sum_before e^(max_before - max) + softmax(part) v * sum(part), row by row. The kernel
+ * normalises each part, so its sum is recovered from its largest weight. */
 FOR_THIS_CPU static void join(bench *b, size_t first, size_t rows, const float *largest,
                               const float *tops)
 {
@@ -126,7 +128,7 @@ FOR_THIS_CPU static void join(bench *b, size_t first, size_t rows, const float *
     }
 }
 
-/* In lanes, because the order of comparisons may not be changed for us. */
+/* Several maxima side by side, because the compiler must not reorder comparisons. */
 FOR_THIS_CPU static float row_top(const float *row, size_t count)
 {
     enum { LANES = 32 };

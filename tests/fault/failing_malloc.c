@@ -1,11 +1,11 @@
-/* Preloaded into a test: the process's allocator, of which the n-th call fails, or all from it on.
- * It stands in front of every library of the process, which an allocator of the context does not.
- */
+/* An allocator to be preloaded into a test program, whose n-th call fails, or all calls from the
+ * n-th on. It replaces the allocator of every library in the process, which the allocator of a
+ * context does not. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* The C library's own, under the names that it keeps for this purpose. */
+/* The functions of the C library, under the names that glibc keeps for this purpose. */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *memory, size_t bytes);
@@ -16,7 +16,8 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 static atomic_size_t calls, fail_at, failures;
 static atomic_int for_ever;
 
-/* From now on call number `n` fails, with `always` every later one, too. 0: none. */
+/* Makes call number `n` from now on fail, and with `always` every later call, too. 0: no call
+ * fails. */
 PUBLIC void failing_malloc_arm(size_t n, int always)
 {
     atomic_store(&fail_at, 0);
@@ -26,7 +27,7 @@ PUBLIC void failing_malloc_arm(size_t n, int always)
     atomic_store(&fail_at, n);
 }
 
-/* From now on none fails. Returns how many have. */
+/* Lets all calls succeed from now on. Returns the number of calls that have failed. */
 PUBLIC size_t failing_malloc_disarm(void)
 {
     atomic_store(&fail_at, 0);

@@ -1,5 +1,5 @@
-/* The n-th allocation fails, for every n until all is well: each time a status, nothing leaked, and
- * nothing that the caller can see changed. */
+/* Makes the n-th allocation of a context fail, for every n until a call needs fewer. Each time the
+ * call returns a status, leaks nothing, and changes nothing that the caller can see. */
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An allocator that counts, and fails when told. Used from one thread. */
+/* An allocator that counts its blocks and fails at a given call. For one thread only. */
 typedef struct ledger {
     size_t calls, fail_at, live_blocks, live_bytes;
-    int for_ever; /* from fail_at on */
+    int for_ever; /* every call from fail_at on fails */
 } ledger;
 
 static void *ledger_allocate(void *user, size_t bytes, size_t alignment)
@@ -140,7 +140,7 @@ static svit_status make_data(scene *s)
     svit_loader_config_init(&loader, sizeof loader);
     loader.batch = BATCH;
     loader.shuffle = loader.augment = 1;
-    loader.prefetch = 0; /* the ledger is not for several threads */
+    loader.prefetch = 0; /* the counts are not for several threads */
     svit_status status =
         svit_dataset_memory(&s->dataset, s->context, rgb, labels, COUNT, SIDE, SIDE, CLASSES, NULL);
     if (status == SVIT_OK)
@@ -157,7 +157,7 @@ static svit_status make_trainer(scene *s)
     trainer.batch = 8;
     trainer.folder = folder;
     trainer.prefetch = 0;
-    trainer.existing = SVIT_EXISTING_OVERWRITE; /* that of the allocation before */
+    trainer.existing = SVIT_EXISTING_OVERWRITE; /* the run of the attempt before */
     trainer.description = "{}";
     svit_status status = svit_trainer_create(&s->trainer, s->context, s->model, s->dataset,
                                              s->dataset, &trainer, NULL, &config, NULL);

@@ -1,5 +1,6 @@
-/* Any allocation of the whole process may fail, those of other libraries too: a call then works,
- * with its result right to the byte, or says SVIT_E_MEMORY and leaves the old file alone. */
+/* Makes any allocation of the whole process fail, those of other libraries included. A call then
+ * either succeeds with exactly the right result, or returns SVIT_E_MEMORY and leaves the old file
+ * as it is. */
 #include "fit.h"
 
 #include <dlfcn.h>
@@ -7,7 +8,7 @@
 
 enum { SIDE = 24, CLASSES = 3, EXIT_SKIPPED = 77 };
 
-/* Of the preloaded library; NULL without it. */
+/* The functions of failing_malloc.c; NULL if it is not preloaded. */
 static void (*arm)(size_t n, int always);
 static size_t (*disarm)(void);
 
@@ -25,7 +26,7 @@ static unsigned char *png, *jpeg;
 static size_t png_bytes;
 static unsigned long jpeg_bytes;
 
-/* What a call made, to be looked at and freed. */
+/* The result of a call, to be compared and freed. */
 static svit_model *made;
 static svit_image *image;
 static svit_predictor *predictor;
@@ -33,7 +34,7 @@ static svit_checkpoint *checkpoint;
 static svit_model_config made_config;
 static svit_pipeline_config made_pipeline;
 
-/* The file that a call replaces: what it holds before, and what it must hold after. */
+/* The content of the file that a call replaces: before the call, and after it. */
 static const char OLD[] = "the old file";
 static char *wanted_file;
 static size_t wanted_bytes;
@@ -161,7 +162,7 @@ static void check_image(void)
     ck_assert_mem_eq(svit_image_pixels(image), rgb, sizeof rgb);
 }
 
-/* The JPEG is grey, so that its decoding is exact enough to compare loosely. */
+/* The JPEG is grey, so that decoders agree closely enough to compare with a small tolerance. */
 static void check_jpeg(void)
 {
     const uint8_t *pixels = svit_image_pixels(image);
@@ -195,7 +196,7 @@ static void check_predictor(void)
 typedef struct call {
     const char *name;
     svit_status (*run)(svit_error *err);
-    void (*check)(void); /* NULL: the file is compared */
+    void (*check)(void); /* NULL: the file is compared instead */
 } call;
 
 static const call calls[] = {
@@ -240,7 +241,7 @@ static void check_file(const char *contents, size_t bytes)
     free(file);
 }
 
-/* One call of which the n-th allocation fails. Returns how many did. */
+/* Runs one call whose n-th allocation fails. Returns how many allocations have failed. */
 static size_t try_call(const call *what, size_t n, int for_ever)
 {
     svit_error err = {.struct_size = sizeof err};
@@ -364,7 +365,7 @@ static Suite *suite(void)
     return all;
 }
 
-/* A memory checker may have put its own allocator in front. */
+/* A memory checker may have replaced the allocator before this library. */
 static int is_in_front(void)
 {
     arm(1, 0);

@@ -1,5 +1,5 @@
-/* Single operations against Keras: GELU, layer norm, group norm, the masked softmax, on every
- * instruction set. */
+/* Compares single operations with Keras: GELU, layer norm, group norm and the masked softmax, on
+ * every instruction set. */
 #include "golden.h"
 #include "isa.h"
 #include "suite.h"
@@ -40,10 +40,10 @@ START_TEST(test_gelu_equals_keras)
 END_TEST
 
 typedef struct norm_case {
-    const char *golden; /* layernorm.eps1e-5, ... */
+    const char *golden; /* name of the golden tensors: layernorm.eps1e-5, ... */
     const char *input;
     float eps;
-    size_t groups, tokens, c; /* of a group: one token, or one image's */
+    size_t groups, tokens, c; /* elements of a group: one token's or one image's */
 } norm_case;
 
 static const norm_case NORMS[] = {{"layernorm.eps1e-5", "layernorm", 1e-5f, 6, 1, 24},
@@ -57,7 +57,8 @@ static float *tensor(const sv_safetensors *file, const char *prefix, const char 
     return golden_floats(file, name, NULL);
 }
 
-/* Row 3 of the layer norm's input is offset by 100, so its own rounding is 1e-4 of a deviation. */
+/* Row 3 of the layer norm's input has an offset of 100, so that rounding the input alone is 1e-4 of
+ * a standard deviation. */
 static void check_norm(const sv_kernels *k, const norm_case *c, const sv_safetensors *file)
 {
     size_t row = c->tokens * c->c, count = c->groups * row, tokens = c->groups * c->tokens;
@@ -131,7 +132,7 @@ START_TEST(test_the_masked_softmax_equals_keras)
 }
 END_TEST
 
-/* A factor of any sign, and of nothing, leaves the row's own column out. */
+/* The diagonal stays masked whatever the sign of the scale, and if it is 0. */
 START_TEST(test_the_mask_holds_at_any_factor)
 {
     KERNELS(k);

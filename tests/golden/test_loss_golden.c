@@ -1,4 +1,5 @@
-/* Loss, softmax and metrics against Keras, through the public API; and their refusals. */
+/* Compares loss, softmax and metrics with Keras through the public API, and checks the errors for
+ * wrong arguments. */
 #include "golden.h"
 #include "suite.h"
 
@@ -98,7 +99,7 @@ START_TEST(test_top_k_equals_keras_ties_included)
 }
 END_TEST
 
-/* A NULL mean_loss was refused, though a trainer that logs nothing wants the gradient alone. */
+/* mean_loss may be NULL: a trainer that logs nothing needs only the gradient. */
 START_TEST(test_either_output_of_cross_entropy_may_be_left_out)
 {
     const float logits[4] = {0, 1, 2, 4};

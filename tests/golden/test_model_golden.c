@@ -1,6 +1,6 @@
-/* ShiftViT, ViT and SL-ViT against the reference implementations: logits, loss, every gradient,
- * three AdamW steps, all through the public API. Tolerances: float32's distance from the float64
- * references. */
+/* Compares ShiftViT, ViT and SL-ViT with the original implementations through the public API:
+ * logits, loss, every gradient and three AdamW steps. The tolerances are the distance of float32
+ * from the originals in float64. */
 #include "gemms.h"
 #include "golden.h"
 #include "suite.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct bench {
+typedef struct model_fixture {
     sv_safetensors *file;
     svit_context *context;
     svit_model *model;
@@ -18,50 +18,50 @@ typedef struct bench {
     float *input;
     size_t n, classes, head_dim;
     svit_error err;
-} bench;
+} model_fixture;
 
-#define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", bed.err.message)
+#define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", fixture.err.message)
 
-static bench open_bench(const char *name, const char *gemm)
+static model_fixture open_fixture(const char *name, const char *gemm)
 {
-    bench bed = {.file = golden_open(name), .err = {.struct_size = sizeof bed.err}};
+    model_fixture fixture = {.file = golden_open(name), .err = {.struct_size = sizeof fixture.err}};
     svit_context_config context;
     svit_context_config_init(&context, sizeof context);
     context.gemm = gemm;
-    OK(svit_context_create(&bed.context, &context, &bed.err));
+    OK(svit_context_create(&fixture.context, &context, &fixture.err));
     svit_model_config config;
     OK(svit_model_config_from_json(&config, sizeof config,
-                                   sv_safetensors_metadata(bed.file, "config"), &bed.err));
-    OK(svit_model_create(&bed.model, bed.context, &config, 1, &bed.err));
-    bed.labels = golden_labels(bed.file, "labels", &bed.n);
-    bed.classes = config.num_classes;
-    bed.head_dim = config.head_dim;
+                                   sv_safetensors_metadata(fixture.file, "config"), &fixture.err));
+    OK(svit_model_create(&fixture.model, fixture.context, &config, 1, &fixture.err));
+    fixture.labels = golden_labels(fixture.file, "labels", &fixture.n);
+    fixture.classes = config.num_classes;
+    fixture.head_dim = config.head_dim;
     svit_session_config session;
     svit_session_config_init(&session, sizeof session);
-    session.max_batch = (uint32_t)bed.n;
+    session.max_batch = (uint32_t)fixture.n;
     session.mode = SVIT_MODE_TRAIN;
-    OK(svit_session_create(&bed.session, bed.model, &session, &bed.err));
-    size_t pixels = bed.n * config.input_height * config.input_width * config.in_channels;
-    if (sv_safetensors_find(bed.file, "input")) {
-        bed.input = golden_floats(bed.file, "input", NULL);
+    OK(svit_session_create(&fixture.session, fixture.model, &session, &fixture.err));
+    size_t pixels = fixture.n * config.input_height * config.input_width * config.in_channels;
+    if (sv_safetensors_find(fixture.file, "input")) {
+        fixture.input = golden_floats(fixture.file, "input", NULL);
     } else {
-        bed.input = malloc(pixels * sizeof(float));
-        golden_formula(bed.input, "input", pixels, 4, 0);
+        fixture.input = malloc(pixels * sizeof(float));
+        golden_formula(fixture.input, "input", pixels, 4, 0);
     }
-    return bed;
+    return fixture;
 }
 
-static void close_bench(bench *bed)
+static void close_fixture(model_fixture *fixture)
 {
-    golden_free(bed->input);
-    golden_free(bed->labels);
-    svit_session_free(bed->session);
-    svit_model_free(bed->model);
-    svit_context_free(bed->context);
-    sv_safetensors_close(bed->file);
+    golden_free(fixture->input);
+    golden_free(fixture->labels);
+    svit_session_free(fixture->session);
+    svit_model_free(fixture->model);
+    svit_context_free(fixture->context);
+    sv_safetensors_close(fixture->file);
 }
 
-/* Elements of parameter `index` and, where asked, its rank. */
+/* Returns the elements of parameter `index`, and its rank in *rank unless that is NULL. */
 static size_t parameter_size(const svit_model *model, size_t index, size_t *rank)
 {
     int64_t shape[8];
@@ -75,62 +75,63 @@ static size_t parameter_size(const svit_model *model, size_t index, size_t *rank
     return elements;
 }
 
-/* Weights from the file where it has them, else from the formula. */
-static void set_weights(bench *b)
+/* Sets the weights: those in the golden file, and the formula for the others. */
+static void set_weights(model_fixture *b)
 {
-    bench bed = *b;
+    model_fixture fixture = *b;
     char key[160];
-    for (size_t i = 0; i < svit_model_parameter_count(bed.model); i++) {
-        const char *name = svit_model_parameter_name(bed.model, i);
-        size_t rank, elements = parameter_size(bed.model, i, &rank);
+    for (size_t i = 0; i < svit_model_parameter_count(fixture.model); i++) {
+        const char *name = svit_model_parameter_name(fixture.model, i);
+        size_t rank, elements = parameter_size(fixture.model, i, &rank);
         snprintf(key, sizeof key, "param.%s", name);
         float *values;
-        if (sv_safetensors_find(bed.file, key)) {
-            values = golden_floats(bed.file, key, NULL);
+        if (sv_safetensors_find(fixture.file, key)) {
+            values = golden_floats(fixture.file, key, NULL);
         } else {
             values = malloc(elements * sizeof *values);
-            golden_formula(values, name, elements, rank, bed.head_dim);
+            golden_formula(values, name, elements, rank, fixture.head_dim);
         }
-        OK(svit_model_set_parameter(bed.model, name, values, elements, &bed.err));
+        OK(svit_model_set_parameter(fixture.model, name, values, elements, &fixture.err));
         golden_free(values);
     }
 }
 
-/* One forward and backward; the loss comes back, logits where wanted. */
-static double pass(bench *b, float *logits)
+/* Runs one forward and backward. Returns the loss and writes the logits. */
+static double pass(model_fixture *b, float *logits)
 {
-    bench bed = *b;
-    float loss, *dlogits = malloc(bed.n * bed.classes * sizeof *dlogits);
-    OK(svit_forward(bed.session, bed.input, bed.n, logits, &bed.err));
-    OK(svit_cross_entropy(logits, bed.labels, bed.n, bed.classes, 0, &loss, dlogits, &bed.err));
-    OK(svit_backward(bed.session, dlogits, bed.n, &bed.err));
+    model_fixture fixture = *b;
+    float loss, *dlogits = malloc(fixture.n * fixture.classes * sizeof *dlogits);
+    OK(svit_forward(fixture.session, fixture.input, fixture.n, logits, &fixture.err));
+    OK(svit_cross_entropy(logits, fixture.labels, fixture.n, fixture.classes, 0, &loss, dlogits,
+                          &fixture.err));
+    OK(svit_backward(fixture.session, dlogits, fixture.n, &fixture.err));
     free(dlogits);
     return loss;
 }
 
-static void check_logits_and_loss(bench *bed, const float *logits, double loss)
+static void check_logits_and_loss(model_fixture *fixture, const float *logits, double loss)
 {
     size_t elements;
-    float *wanted = golden_floats(bed->file, "logits", &elements);
-    float *wanted_loss = golden_floats(bed->file, "loss", NULL);
-    ck_assert_uint_eq(elements, bed->n * bed->classes);
+    float *wanted = golden_floats(fixture->file, "logits", &elements);
+    float *wanted_loss = golden_floats(fixture->file, "loss", NULL);
+    ck_assert_uint_eq(elements, fixture->n * fixture->classes);
     ck_assert_double_le(golden_difference(logits, wanted, elements), 2e-5);
     ck_assert_double_le(fabs(loss - wanted_loss[0]), 5e-6);
     golden_free(wanted);
     golden_free(wanted_loss);
 }
 
-static void check_gradients(bench *b)
+static void check_gradients(model_fixture *b)
 {
-    bench bed = *b;
+    model_fixture fixture = *b;
     char key[160];
-    for (size_t i = 0; i < svit_model_parameter_count(bed.model); i++) {
-        const char *name = svit_model_parameter_name(bed.model, i);
+    for (size_t i = 0; i < svit_model_parameter_count(fixture.model); i++) {
+        const char *name = svit_model_parameter_name(fixture.model, i);
         snprintf(key, sizeof key, "grad.%s", name);
         size_t elements;
-        float *wanted = golden_floats(bed.file, key, &elements);
+        float *wanted = golden_floats(fixture.file, key, &elements);
         float *gradient = malloc(elements * sizeof *gradient);
-        OK(svit_session_get_gradient(bed.session, name, gradient, elements, &bed.err));
+        OK(svit_session_get_gradient(fixture.session, name, gradient, elements, &fixture.err));
         double most = golden_difference(gradient, wanted, elements);
         double largest = golden_largest(wanted, elements);
         ck_assert_msg(most <= 5e-5 * largest, "%s: off by %g of %g", name, most, largest);
@@ -139,32 +140,33 @@ static void check_gradients(bench *b)
     }
 }
 
-static void check_steps(bench *b)
+static void check_steps(model_fixture *b)
 {
-    bench bed = *b;
+    model_fixture fixture = *b;
     char key[160];
     svit_optimizer *optimizer = NULL;
-    OK(svit_optimizer_create(&optimizer, bed.model, NULL, &bed.err));
-    float *losses = golden_floats(bed.file, "step.losses", NULL);
-    float *logits = malloc(bed.n * bed.classes * sizeof *logits);
-    OK(svit_session_zero_gradients(bed.session, &bed.err));
+    OK(svit_optimizer_create(&optimizer, fixture.model, NULL, &fixture.err));
+    float *losses = golden_floats(fixture.file, "step.losses", NULL);
+    float *logits = malloc(fixture.n * fixture.classes * sizeof *logits);
+    OK(svit_session_zero_gradients(fixture.session, &fixture.err));
     for (size_t step = 0; step < 4; step++) {
-        ck_assert_double_le(fabs(pass(&bed, logits) - losses[step]), 2e-5);
+        ck_assert_double_le(fabs(pass(&fixture, logits) - losses[step]), 2e-5);
         if (step < 3)
-            OK(svit_step(optimizer, bed.session, &bed.err));
+            OK(svit_step(optimizer, fixture.session, &fixture.err));
     }
     size_t checked = 0;
-    for (size_t i = 0; i < svit_model_parameter_count(bed.model); i++) {
-        const char *name = svit_model_parameter_name(bed.model, i);
+    for (size_t i = 0; i < svit_model_parameter_count(fixture.model); i++) {
+        const char *name = svit_model_parameter_name(fixture.model, i);
         snprintf(key, sizeof key, "step3.param.%s", name);
-        if (!sv_safetensors_find(bed.file, key))
+        if (!sv_safetensors_find(fixture.file, key))
             continue;
         size_t elements;
-        float *wanted = golden_floats(bed.file, key, &elements);
+        float *wanted = golden_floats(fixture.file, key, &elements);
         float *weights = malloc(elements * sizeof *weights);
-        OK(svit_model_get_parameter(bed.model, name, weights, elements, &bed.err));
+        OK(svit_model_get_parameter(fixture.model, name, weights, elements, &fixture.err));
         double most = golden_difference(weights, wanted, elements);
-        /* A key's bias has no gradient but rounding's: Adam makes steps of it. */
+        /* The gradient of a key's bias is 0 but for rounding errors, and Adam makes steps of these.
+         */
         double tolerance = strstr(name, "qkv.bias") ? 1e-3 : 5e-5;
         ck_assert_msg(most <= tolerance, "%s after 3 steps: off by %g", name, most);
         free(weights);
@@ -188,15 +190,15 @@ enum { SMALL_COUNT = sizeof SMALL / sizeof *SMALL };
 START_TEST(test_small_models_equal_the_reference)
 {
     GEMM(gemm, _i / SMALL_COUNT);
-    bench bed = open_bench(SMALL[_i % SMALL_COUNT], gemm);
-    set_weights(&bed);
-    float *logits = malloc(bed.n * bed.classes * sizeof *logits);
-    double loss = pass(&bed, logits);
-    check_logits_and_loss(&bed, logits, loss);
-    check_gradients(&bed);
-    check_steps(&bed);
+    model_fixture fixture = open_fixture(SMALL[_i % SMALL_COUNT], gemm);
+    set_weights(&fixture);
+    float *logits = malloc(fixture.n * fixture.classes * sizeof *logits);
+    double loss = pass(&fixture, logits);
+    check_logits_and_loss(&fixture, logits, loss);
+    check_gradients(&fixture);
+    check_steps(&fixture);
     free(logits);
-    close_bench(&bed);
+    close_fixture(&fixture);
 }
 END_TEST
 
@@ -220,20 +222,21 @@ START_TEST(test_full_models_equal_the_reference)
 {
     enum { TILE, AMX = 2 };
     GEMM(gemm, _i < FULL_COUNT ? TILE : AMX);
-    bench bed = open_bench(FULL[_i % FULL_COUNT].name, gemm);
-    ck_assert_uint_eq(svit_model_parameter_elements(bed.model), FULL[_i % FULL_COUNT].parameters);
-    set_weights(&bed);
-    float *logits = malloc(bed.n * bed.classes * sizeof *logits);
-    double loss = pass(&bed, logits);
-    check_logits_and_loss(&bed, logits, loss);
+    model_fixture fixture = open_fixture(FULL[_i % FULL_COUNT].name, gemm);
+    ck_assert_uint_eq(svit_model_parameter_elements(fixture.model),
+                      FULL[_i % FULL_COUNT].parameters);
+    set_weights(&fixture);
+    float *logits = malloc(fixture.n * fixture.classes * sizeof *logits);
+    double loss = pass(&fixture, logits);
+    check_logits_and_loss(&fixture, logits, loss);
     size_t count;
-    float *norms = golden_floats(bed.file, "grad_norms", &count);
-    ck_assert_uint_eq(count, svit_model_parameter_count(bed.model));
+    float *norms = golden_floats(fixture.file, "grad_norms", &count);
+    ck_assert_uint_eq(count, svit_model_parameter_count(fixture.model));
     for (size_t i = 0; i < count; i++) {
-        size_t elements = parameter_size(bed.model, i, NULL);
-        const char *name = svit_model_parameter_name(bed.model, i);
+        size_t elements = parameter_size(fixture.model, i, NULL);
+        const char *name = svit_model_parameter_name(fixture.model, i);
         float *gradient = malloc(elements * sizeof *gradient);
-        OK(svit_session_get_gradient(bed.session, name, gradient, elements, &bed.err));
+        OK(svit_session_get_gradient(fixture.session, name, gradient, elements, &fixture.err));
         double got = norm(gradient, elements);
         ck_assert_msg(fabs(got - norms[i]) <= 1e-4 * norms[i] + 1e-8, "%s: norm %.9g, wanted %.9g",
                       name, got, (double)norms[i]);
@@ -241,36 +244,36 @@ START_TEST(test_full_models_equal_the_reference)
     }
     golden_free(norms);
     free(logits);
-    close_bench(&bed);
+    close_fixture(&fixture);
 }
 END_TEST
 
 static const char *const ATTENDING[] = {"vit_small", "slvit_small"};
 
-/* The last layer's attention weights, the masked diagonal exactly 0. */
+/* Compares the attention weights of the last layer; the masked diagonal is exactly 0. */
 START_TEST(test_attention_equals_keras)
 {
     enum { VARIANTS = sizeof ATTENDING / sizeof *ATTENDING };
     GEMM(gemm, _i / VARIANTS);
-    bench bed = open_bench(ATTENDING[_i % VARIANTS], gemm);
-    set_weights(&bed);
+    model_fixture fixture = open_fixture(ATTENDING[_i % VARIANTS], gemm);
+    set_weights(&fixture);
     size_t heads, tokens, elements;
-    OK(svit_session_attention_size(bed.session, &heads, &tokens, &bed.err));
-    float *wanted = golden_floats(bed.file, "blocks.1.attn.scores", &elements);
-    float *logits = malloc(bed.n * bed.classes * sizeof *logits);
+    OK(svit_session_attention_size(fixture.session, &heads, &tokens, &fixture.err));
+    float *wanted = golden_floats(fixture.file, "blocks.1.attn.scores", &elements);
+    float *logits = malloc(fixture.n * fixture.classes * sizeof *logits);
     float *attention = malloc(elements * sizeof *attention);
-    OK(svit_forward_attention(bed.session, bed.input, bed.n, logits, attention, elements,
-                              &bed.err));
+    OK(svit_forward_attention(fixture.session, fixture.input, fixture.n, logits, attention,
+                              elements, &fixture.err));
     ck_assert_double_le(golden_difference(attention, wanted, elements), 2e-6);
-    for (size_t row = 0; _i % VARIANTS == 1 && row < bed.n * heads * tokens; row++)
+    for (size_t row = 0; _i % VARIANTS == 1 && row < fixture.n * heads * tokens; row++)
         ck_assert_float_eq(attention[row * tokens + row % tokens], 0);
-    ck_assert_int_eq(svit_forward_attention(bed.session, bed.input, bed.n, logits, attention,
-                                            elements - 1, &bed.err),
+    ck_assert_int_eq(svit_forward_attention(fixture.session, fixture.input, fixture.n, logits,
+                                            attention, elements - 1, &fixture.err),
                      SVIT_E_ARGUMENT);
     free(attention);
     free(logits);
     golden_free(wanted);
-    close_bench(&bed);
+    close_fixture(&fixture);
 }
 END_TEST
 

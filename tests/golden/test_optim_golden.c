@@ -1,5 +1,5 @@
-/* Optimisers against the golden updates, through the public API: the 7 biases of a head are the 7
- * weights of the files. */
+/* Compares optimisers with the golden updates through the public API. The 7 weights of the golden
+ * files are the 7 biases of a model's head. */
 #include "fit.h"
 #include "golden.h"
 
@@ -120,8 +120,8 @@ START_TEST(test_sgd_momentum_and_its_averages)
 }
 END_TEST
 
-/* With lr 1 and no momentum the update is the clipped gradient itself: clip.b has 5 numbers of the
- * 7 of the head's bias, clip.a 12 of a weight. */
+/* With learning rate 1 and no momentum the update is the clipped gradient itself. clip.b has 5 of
+ * the 7 elements of the head's bias, clip.a 12 elements of a weight. */
 static void clip_case(double limit, const char *a_name, const char *b_name)
 {
     static const char weight[] = "layers.1.blocks.0.mlp.fc1.bias"; /* 32 */
@@ -171,7 +171,7 @@ START_TEST(test_clipping_scales_by_the_global_norm)
 }
 END_TEST
 
-START_TEST(test_decay_leaves_out_what_it_is_told_to)
+START_TEST(test_decay_excludes_the_kinds_that_it_is_told)
 {
     svit_optimizer_config config;
     svit_optimizer_config_init(&config, sizeof config);
@@ -198,7 +198,7 @@ START_TEST(test_decay_leaves_out_what_it_is_told_to)
 }
 END_TEST
 
-/* Whether a parameter of a ViT is one that `exclude` names. */
+/* Whether a parameter of a ViT is of a kind that `exclude` names. */
 static int is_excluded(const char *name, uint32_t exclude)
 {
     int norm = strstr(name, "norm") != NULL;
@@ -209,8 +209,8 @@ static int is_excluded(const char *name, uint32_t exclude)
            ((bias || temperature) && exclude & SVIT_EXCLUDE_BIAS);
 }
 
-/* With each sum of SVIT_EXCLUDE_*; temperatures go with the biases. */
-START_TEST(test_decay_knows_what_a_vits_parameters_are)
+/* Tries every sum of SVIT_EXCLUDE_* constants; temperatures count as biases. */
+START_TEST(test_decay_knows_the_kinds_of_a_vits_parameters)
 {
     svit_model_config model_config;
     WORKS(svit_model_config_from_json(
@@ -226,8 +226,8 @@ START_TEST(test_decay_knows_what_a_vits_parameters_are)
     WORKS(svit_session_config_init(&session_config, sizeof session_config));
     session_config.mode = SVIT_MODE_TRAIN;
     session_config.max_batch = 1;
-    svit_session *own = NULL;
-    WORKS(svit_session_create(&own, vit, &session_config, err));
+    svit_session *other_session = NULL;
+    WORKS(svit_session_create(&other_session, vit, &session_config, err));
     svit_optimizer_config config;
     WORKS(svit_optimizer_config_init(&config, sizeof config));
     config.weight_decay = 0.5;
@@ -236,7 +236,7 @@ START_TEST(test_decay_knows_what_a_vits_parameters_are)
     svit_optimizer *optimizer = NULL;
     WORKS(svit_optimizer_create(&optimizer, vit, &config, err));
     float *before = fit_weights(vit, NULL);
-    WORKS(svit_step(optimizer, own, err));
+    WORKS(svit_step(optimizer, other_session, err));
     float *after = fit_weights(vit, NULL);
     size_t at = 0;
     const char *name;
@@ -248,7 +248,7 @@ START_TEST(test_decay_knows_what_a_vits_parameters_are)
     free(before);
     free(after);
     svit_optimizer_free(optimizer);
-    svit_session_free(own);
+    svit_session_free(other_session);
     svit_model_free(vit);
 }
 END_TEST
@@ -272,7 +272,8 @@ START_TEST(test_a_gradient_that_is_not_finite_changes_nothing)
 }
 END_TEST
 
-/* Three clipped steps of a model with parameters of more than one part, on `threads` workers. */
+/* Runs three clipped steps on `threads` workers, of a model with parameters so large that several
+ * tasks update them. */
 static float *stepped_weights(uint32_t threads, size_t *elements)
 {
     svit_context *workers = fit_context(threads);
@@ -284,8 +285,8 @@ static float *stepped_weights(uint32_t threads, size_t *elements)
     WORKS(svit_session_config_init(&session_config, sizeof session_config));
     session_config.mode = SVIT_MODE_TRAIN;
     session_config.max_batch = 1;
-    svit_session *own = NULL;
-    WORKS(svit_session_create(&own, large, &session_config, err));
+    svit_session *other_session = NULL;
+    WORKS(svit_session_create(&other_session, large, &session_config, err));
     svit_optimizer_config optimizer_config;
     WORKS(svit_optimizer_config_init(&optimizer_config, sizeof optimizer_config));
     optimizer_config.clip_norm = 0.1;
@@ -299,14 +300,14 @@ static float *stepped_weights(uint32_t threads, size_t *elements)
             float *gradient = malloc(count * sizeof *gradient);
             for (size_t k = 0; k < count; k++)
                 gradient[k] = (float)((k * 2654435761u + i) % 1000) / 1000 - 0.5f;
-            WORKS(svit_session_set_gradient(own, name, gradient, count, err));
+            WORKS(svit_session_set_gradient(other_session, name, gradient, count, err));
             free(gradient);
         }
-        WORKS(svit_step(optimizer, own, err));
+        WORKS(svit_step(optimizer, other_session, err));
     }
     float *weights = fit_weights(large, elements);
     svit_optimizer_free(optimizer);
-    svit_session_free(own);
+    svit_session_free(other_session);
     svit_model_free(large);
     svit_context_free(workers);
     return weights;
@@ -332,8 +333,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_adamw_with_unscaled_decay_is_tensorflow_addons);
     tcase_add_loop_test(c, test_sgd_momentum_and_its_averages, 0, 4);
     tcase_add_test(c, test_clipping_scales_by_the_global_norm);
-    tcase_add_loop_test(c, test_decay_leaves_out_what_it_is_told_to, 0, 2);
-    tcase_add_loop_test(c, test_decay_knows_what_a_vits_parameters_are, 0, 8);
+    tcase_add_loop_test(c, test_decay_excludes_the_kinds_that_it_is_told, 0, 2);
+    tcase_add_loop_test(c, test_decay_knows_the_kinds_of_a_vits_parameters, 0, 8);
     tcase_add_test(c, test_a_gradient_that_is_not_finite_changes_nothing);
     tcase_add_test(c, test_the_number_of_workers_does_not_change_a_bit);
     suite_add_tcase(all, c);

@@ -1,4 +1,5 @@
-/* WarmUpCosine against the golden curves, and the optimiser's settable numbers. */
+/* Compares WarmUpCosine with the golden curves, and checks the values of an optimiser that can be
+ * set. */
 #include "fit.h"
 #include "golden.h"
 

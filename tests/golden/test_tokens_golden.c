@@ -1,5 +1,5 @@
-/* Shifted patches, norm and projection against Keras: the tokens before their positions are added,
- * which no public call gives. */
+/* Compares shifted patches, norm and projection with Keras: the tokens before the position
+ * embedding is added, which no public function returns. */
 #include "fit.h"
 #include "golden.h"
 #include "session/session.h"
@@ -23,7 +23,7 @@ static svit_model *golden_model(svit_context *context, const sv_safetensors *fil
     return model;
 }
 
-/* Runs the layers before the position embedding; what the last of them made comes back. */
+/* Runs the layers before the position embedding and returns the output of the last one. */
 static float *tokens_of(const svit_session *session, const float *input, size_t n, size_t *elements)
 {
     sv_run run = sv_session_run(session, n, 0);

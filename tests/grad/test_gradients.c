@@ -1,6 +1,6 @@
-/* Every gradient against central differences, in double, on the sources of the library. The loss is
- * a random projection of the logits, so that no sum is blind to a part of them. Dropout and
- * DropPath are on: their masks are those of a fixed counter. */
+/* Compares every gradient with central differences, in double precision, on the same sources as the
+ * library. The loss is a random projection of the logits, so that every logit counts. Dropout and
+ * DropPath are on; a fixed counter keeps their masks. */
 #include "session/session.h"
 #include "suite.h"
 #include "worst.h"
@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Not square, and the tokens of an image are no whole blocks of 32. */
+/* The images are not square, and their tokens are not a multiple of 32. */
 #define VIT                                                                                        \
     "{\"architecture\":\"vit\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,"           \
     "\"dim\":12,\"depth\":2,\"mlp_dim\":14,\"num_classes\":4"
 #define TWO_HEADS ",\"heads\":2,\"head_dim\":5"
-/* So wide that their weights are merged. */
+/* Heads so wide that their weights are folded. */
 #define WIDE_HEADS ",\"heads\":2,\"head_dim\":15"
 
 static const char *const CONFIGS[] = {
@@ -32,7 +32,7 @@ static const char *const CONFIGS[] = {
     "\"classifier\":false,\"num_classes\":48,\"drop_path_rule\":\"constant\"}",
     "{\"input_height\":5,\"input_width\":5,\"dim\":16,\"blocks\":[2],\"num_classes\":2,"
     "\"shift_pixel\":9,\"num_div\":5,\"dropout\":0,\"drop_path\":0,\"in_channels\":2}",
-    /* Weights so large that their gradients are made over panels. */
+    /* Weights so large that the backward works on blocks of images. */
     "{\"input_height\":8,\"input_width\":12,\"dim\":160,\"blocks\":[1],\"num_classes\":2}",
     "{\"input_height\":8,\"input_width\":8,\"dim\":160,\"blocks\":[1],\"num_classes\":2,"
     "\"norm\":\"group\"}",
@@ -55,7 +55,7 @@ static const char *const CONFIGS[] = {
                    "\"drop_path\":0.1,\"drop_path_rule\":\"constant\"}",
     VIT WIDE_HEADS ",\"head_units\":[9],\"pool\":\"mean\",\"dropout\":0,"
                    "\"attention_dropout\":0,\"head_dropout\":0}",
-    /* Odd patches with shifted copies, which move by half a patch, rounded down. */
+    /* Patches of odd size with shifted copies, which move by half a patch, rounded down. */
     "{\"architecture\":\"vit\",\"input_height\":9,\"input_width\":15,\"patch_size\":3,"
     "\"dim\":12,\"depth\":1,\"mlp_dim\":14,\"num_classes\":4" TWO_HEADS ",\"head_units\":[10],"
     "\"tokenizer\":\"spt\",\"attention\":\"lsa\"}",
@@ -69,7 +69,7 @@ static const char *const CONFIGS[] = {
     "{\"architecture\":\"vit\",\"input_height\":88,\"input_width\":84,\"patch_size\":4,"
     "\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":7,\"mlp_dim\":5,\"head_units\":[],"
     "\"num_classes\":3,\"pool\":\"mean\",\"attention\":\"lsa\"}",
-    /* One token; and 1,025 with the class token. */
+    /* One token, and 1,025 tokens with the class token. */
     "{\"architecture\":\"vit\",\"input_height\":4,\"input_width\":4,\"patch_size\":4,"
     "\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":7,\"mlp_dim\":5,\"head_units\":[],"
     "\"num_classes\":3}",
@@ -83,26 +83,26 @@ static const char *const CONFIGS[] = {
 
 enum { CONFIG_COUNT = sizeof CONFIGS / sizeof *CONFIGS, BATCH = 3 };
 
-/* Elements probed of each parameter: fewer where a pass takes long. */
+/* Elements of each parameter that are compared; fewer if a pass takes long. */
 enum { PROBES = 24, PROBES_LONG = 4, LONG = 256 /* tokens */ };
 
-typedef struct bed {
+typedef struct fixture {
     svit_context *context;
     svit_model *model;
     svit_session *session;
     double *input, *projection, *logits;
     size_t logit_count;
     sv_random random;
-} bed;
+} fixture;
 
 static double centred(sv_random *random)
 {
     return 2 * sv_random_unit(random) - 1;
 }
 
-static bed open_bed(const char *json, const char *gemm)
+static fixture open_fixture(const char *json, const char *gemm)
 {
-    bed b = {0};
+    fixture b = {0};
     svit_error err = {.struct_size = sizeof err};
     sv_random_start(&b.random, 7, 99, 0, 0);
     svit_context_config context;
@@ -140,7 +140,7 @@ static bed open_bed(const char *json, const char *gemm)
     return b;
 }
 
-static void close_bed(bed *b)
+static void close_fixture(fixture *b)
 {
     free(b->input);
     free(b->projection);
@@ -150,7 +150,7 @@ static void close_bed(bed *b)
     svit_context_free(b->context);
 }
 
-static double projected(bed *b)
+static double projected(fixture *b)
 {
     ck_assert_int_eq(svit_session_set_counter(b->session, 5, NULL), SVIT_OK);
     sv_session_forward(b->session, b->input, BATCH, b->logits);
@@ -160,7 +160,7 @@ static double projected(bed *b)
     return sum;
 }
 
-static double difference_quotient(bed *b, size_t at)
+static double difference_quotient(fixture *b, size_t at)
 {
     const double step = 1e-6;
     double *weight = &b->model->weights[at], kept = *weight;
@@ -175,8 +175,9 @@ static double difference_quotient(bed *b, size_t at)
     return (above - below) / (2 * step);
 }
 
-/* The largest error of `probes` elements of a parameter, against the largest gradient of it. */
-static void check_parameter(bed *b, const sv_parameter *parameter, const double *gradients)
+/* Checks `probes` elements of a parameter; the tolerance is relative to the parameter's largest
+ * gradient. */
+static void check_parameter(fixture *b, const sv_parameter *parameter, const double *gradients)
 {
     double largest = 0;
     for (size_t i = 0; i < parameter->elements; i++)
@@ -200,7 +201,7 @@ static void check_parameter(bed *b, const sv_parameter *parameter, const double 
 
 START_TEST(test_gradients_equal_difference_quotients)
 {
-    bed b = open_bed(CONFIGS[_i % CONFIG_COUNT], _i < CONFIG_COUNT ? "tile" : "cblas");
+    fixture b = open_fixture(CONFIGS[_i % CONFIG_COUNT], _i < CONFIG_COUNT ? "tile" : "cblas");
     projected(&b);
     sv_session_backward(b.session, b.projection, BATCH);
     size_t bytes = b.model->parameters.elements * sizeof(double);
@@ -209,13 +210,13 @@ START_TEST(test_gradients_equal_difference_quotients)
     for (size_t i = 0; i < b.model->parameters.count; i++)
         check_parameter(&b, &b.model->parameters.list[i], gradients);
     free(gradients);
-    close_bed(&b);
+    close_fixture(&b);
 }
 END_TEST
 
 START_TEST(test_gradients_accumulate)
 {
-    bed b = open_bed(CONFIGS[0], "tile");
+    fixture b = open_fixture(CONFIGS[0], "tile");
     size_t total = b.model->parameters.elements;
     projected(&b);
     sv_session_backward(b.session, b.projection, BATCH);
@@ -227,7 +228,7 @@ START_TEST(test_gradients_accumulate)
         ck_assert_double_le(fabs(b.session->gradients[i] - 2 * once[i]),
                             1e-13 + 1e-12 * fabs(once[i]));
     free(once);
-    close_bed(&b);
+    close_fixture(&b);
 }
 END_TEST
 

@@ -1,4 +1,5 @@
-/* Every enumerator of the public headers is known by name, with its value, and nothing else is. */
+/* Checks that exactly the enumerators of the public headers are known by name, with their values.
+ */
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>

@@ -1,10 +1,10 @@
-/* Changes a safetensors file's metadata as its writer would never write it. */
+/* Changes the metadata of a safetensors file in ways in which the library never writes it. */
 #ifndef TEST_CHECKPOINT_EDIT_H
 #define TEST_CHECKPOINT_EDIT_H
 
 #include "fit.h"
 
-/* Where the text of the entry `key` begins in a header. */
+/* Returns where the text of the entry `key` begins in a header. */
 static inline char *edit_find(char *header, const char *key)
 {
     char quoted[128];
@@ -14,7 +14,7 @@ static inline char *edit_find(char *header, const char *key)
     return at + strlen(quoted);
 }
 
-/* Writes the file with `header` in place of its own, padded to whole words. */
+/* Writes the file with another header, padded to a multiple of 8 bytes. */
 static inline void edit_write(const char *path, const char *data, size_t bytes, const char *header)
 {
     uint64_t old, size = (strlen(header) + 7) / 8 * 8;
@@ -27,8 +27,8 @@ static inline void edit_write(const char *path, const char *data, size_t bytes, 
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Gives an entry, whose value has no escapes, another value from its character `from` on: as long
- * as the old one where `from` is not 0. */
+/* Overwrites the value of an entry without escapes from its character `from` on. If `from` is not
+ * 0, the new text replaces as many characters as it has. */
 static inline void checkpoint_edit(const char *path, const char *key, size_t from,
                                    const char *value)
 {
@@ -47,7 +47,7 @@ static inline void checkpoint_edit(const char *path, const char *key, size_t fro
     free(data);
 }
 
-/* Gives an entry another name of the same length. */
+/* Renames an entry; the new name has the same length. */
 static inline void checkpoint_rename(const char *path, const char *key, const char *name)
 {
     size_t bytes;

@@ -1,5 +1,5 @@
-/* What the tests of models, optimisers and training have in common: calls that must work or fail, a
- * tiny model, a folder of their own. */
+/* Helpers for tests of models, optimisers and training: calls that must succeed or fail, a tiny
+ * model, temporary folders. */
 #ifndef TEST_FIT_H
 #define TEST_FIT_H
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The call, whose last argument may be `err`, succeeds. */
+/* Requires that a call succeeds. Its last argument may be `err`. */
 #define WORKS(call)                                                                                \
     do {                                                                                           \
         svit_error works_error = {.struct_size = sizeof works_error};                              \
@@ -23,7 +23,7 @@
                       works_error.message);                                                        \
     } while (0)
 
-/* The call fails with `wanted`, and its message has `part` in it. */
+/* Requires that a call fails with `wanted` and that its message contains `part`. */
 #define FAILS(call, wanted, part)                                                                  \
     do {                                                                                           \
         svit_error fails_error = {.struct_size = sizeof fails_error};                              \
@@ -74,7 +74,7 @@ static inline void fit_write(const char *path, const void *data, size_t bytes)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* The whole file, NUL-terminated, to be freed by the caller. */
+/* Returns the whole file, NUL-terminated; the caller frees it. */
 static inline char *fit_read(const char *path, size_t *bytes)
 {
     FILE *file = fopen(path, "rb");
@@ -101,7 +101,7 @@ static inline svit_context *fit_context(uint32_t threads)
     return context;
 }
 
-/* 8x8 images, patches of 4, two stages of 8 and 16 channels. */
+/* A ShiftViT for images of 8x8 pixels: patches of 4, two stages of 8 and 16 channels. */
 static inline svit_model_config fit_model_config(uint32_t classes)
 {
     svit_model_config config;
@@ -134,7 +134,7 @@ static inline size_t fit_elements(const svit_model *model, const char *name)
     return elements;
 }
 
-/* The gradients of all parameters, or their weights, one after another; returns where they end. */
+/* Copies the gradients of all parameters, one after another, and returns where they end. */
 static inline float *fit_copy_gradients(const svit_model *model, const svit_session *session,
                                         float *to)
 {
@@ -158,7 +158,7 @@ static inline float *fit_copy_weights(const svit_model *model, float *to)
     return to;
 }
 
-/* By what they say: structs have padding, which says nothing. */
+/* Whether two configurations have the same JSON. The structs' padding does not count. */
 static inline int fit_same_config(const svit_model_config *a, const svit_model_config *b)
 {
     char x[1024], y[1024];
@@ -175,7 +175,7 @@ static inline int fit_same_pipeline(const svit_pipeline_config *a, const svit_pi
     return strcmp(x, y) == 0;
 }
 
-/* All weights in file order, to be freed by the caller; *elements may be NULL. */
+/* Returns all weights in file order; the caller frees them. *elements may be NULL. */
 static inline float *fit_weights(const svit_model *model, size_t *elements)
 {
     size_t total = (size_t)svit_model_parameter_elements(model), at = 0;
@@ -192,7 +192,7 @@ static inline float *fit_weights(const svit_model *model, size_t *elements)
     return weights;
 }
 
-/* The two models have the same weights to the bit. */
+/* Whether two models have the same weights to the bit. */
 static inline int fit_same(const svit_model *a, const svit_model *b)
 {
     size_t elements;

@@ -1,4 +1,4 @@
-/* Tests that run with each backend of products; one that the machine lacks is skipped. */
+/* Runs tests with each float32 GEMM backend and skips those that the machine lacks. */
 #ifndef TEST_GEMMS_H
 #define TEST_GEMMS_H
 
@@ -24,7 +24,7 @@ static inline bool gemm_runs_here(const char *name)
     return status == SVIT_OK;
 }
 
-/* The backend of a loop test's round, or the end of the test. */
+/* Defines the backend of a loop test's iteration; ends the test if the machine lacks it. */
 #define GEMM(name, number)                                                                         \
     const char *name = GEMMS[number];                                                              \
     if (!gemm_runs_here(name)) {                                                                   \

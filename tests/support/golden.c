@@ -1,4 +1,4 @@
-/* Golden files for tests. */
+/* Reads golden files, makes their weights and compares arrays. */
 #include "golden.h"
 
 #include "worst.h"

@@ -1,4 +1,4 @@
-/* Tests of kernels run once for every instruction set; one that the CPU lacks is skipped. */
+/* Runs tests of kernels for every instruction set and skips those that the CPU lacks. */
 #ifndef TEST_ISA_H
 #define TEST_ISA_H
 
@@ -13,7 +13,7 @@ static inline const sv_kernels *kernels_number(int number)
     return NULL;
 }
 
-/* The kernels of a loop test's round, or the end of the test. */
+/* Defines the kernels of a loop test's iteration; ends the test if the CPU lacks them. */
 #define KERNELS(name)                                                                              \
     const sv_kernels *name = kernels_number(_i);                                                   \
     if (!name)                                                                                     \

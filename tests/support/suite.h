@@ -1,4 +1,5 @@
-/* The frame of every test program: one suite, its failures in the exit status. */
+/* The main function of every test program: it runs one suite and returns its failures in the exit
+ * status. */
 #ifndef TEST_SUITE_H
 #define TEST_SUITE_H
 
@@ -6,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Says that a check, which Check counts as passed, was not run, since this machine cannot.
- * tests/runner/count.awk counts these lines. At most once in a test. */
+/* Prints that a check could not run on this machine, although Check counts it as passed.
+ * tests/runner/count.awk counts these lines. Call it at most once in a test. */
 static inline void skip_check(const char *reason)
 {
     printf("skipped check: %s\n", reason);

@@ -1,4 +1,4 @@
-/* Checkpoints: what was saved comes back to the bit, or nothing does. */
+/* Checks checkpoints: loading restores the saved state to the bit, or changes nothing. */
 #include "checkpoint_edit.h"
 
 #include <math.h>
@@ -210,7 +210,7 @@ START_TEST(test_wrong_entries_are_refused_and_the_old_file_stays)
 }
 END_TEST
 
-/* Entries that no library writes beside the others. */
+/* Metadata entries that the library never writes together with the others. */
 START_TEST(test_a_state_that_cannot_be_is_named_and_nothing_changes)
 {
     static const struct {

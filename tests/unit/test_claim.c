@@ -1,4 +1,5 @@
-/* Claims of folders: one at a time, over with the process, nothing left behind. */
+/* Checks claims of folders: a folder has one claim at a time, a claim ends with its process, and it
+ * leaves no files behind. */
 #include "fit.h"
 
 #include <errno.h>
@@ -34,14 +35,14 @@ static int is_claimed(const char *path)
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
-        svit_context *own = NULL;
+        svit_context *local_context = NULL;
         svit_folder_claim *claim = NULL;
         svit_context_config config;
         svit_context_config_init(&config, sizeof config);
         config.threads = 1;
-        if (svit_context_create(&own, &config, NULL) != SVIT_OK)
+        if (svit_context_create(&local_context, &config, NULL) != SVIT_OK)
             _exit(2);
-        svit_status status = svit_folder_claim_create(&claim, own, path, NULL);
+        svit_status status = svit_folder_claim_create(&claim, local_context, path, NULL);
         svit_folder_claim_free(claim);
         _exit(status == SVIT_OK ? 0 : status == SVIT_E_STATE ? 1 : 3);
     }
@@ -75,10 +76,10 @@ START_TEST(test_a_claim_ends_with_its_process_and_leaves_no_trace)
     ck_assert_int_eq(pipe(ready), 0);
     pid_t child = fork();
     if (child == 0) {
-        svit_context *own = NULL;
+        svit_context *local_context = NULL;
         svit_folder_claim *claim = NULL;
-        svit_context_create(&own, NULL, NULL);
-        svit_folder_claim_create(&claim, own, folder.path, NULL);
+        svit_context_create(&local_context, NULL, NULL);
+        svit_folder_claim_create(&claim, local_context, folder.path, NULL);
         ssize_t sent = write(ready[1], claim ? "y" : "n", 1);
         (void)sent;
         for (;;)
@@ -108,13 +109,13 @@ static void wait_for_close(const int ends[2])
     (void)got;
 }
 
-/* Claims the folder, has a child, and waits to be killed. */
+/* Claims the folder, creates a child process, and waits to be killed. */
 static void claim_with_a_child(const int ready[2], const int end[2])
 {
-    svit_context *own = NULL;
+    svit_context *local_context = NULL;
     svit_folder_claim *claim = NULL;
-    svit_context_create(&own, NULL, NULL);
-    svit_status status = svit_folder_claim_create(&claim, own, folder.path, NULL);
+    svit_context_create(&local_context, NULL, NULL);
+    svit_status status = svit_folder_claim_create(&claim, local_context, folder.path, NULL);
     if (fork() == 0) {
         close(ready[1]);
         wait_for_close(end);
@@ -126,7 +127,8 @@ static void claim_with_a_child(const int ready[2], const int end[2])
         pause();
 }
 
-/* A lock belongs to the open file, which fork shares: a child that outlived its parent held it. */
+/* A lock belongs to the open file, which fork shares. Regression: a child that outlives its parent
+ * holds the lock. */
 START_TEST(test_a_child_by_fork_does_not_hold_the_claim)
 {
     int ready[2], end[2];
@@ -190,7 +192,7 @@ START_TEST(test_folders_are_made_and_taken_back_where_they_are_empty)
     WORKS(svit_folder_claim_remove(claim, "note", err));
     WORKS(svit_folder_claim_remove(claim, "note", err));
     svit_folder_claim_free(claim);
-    ck_assert_int_eq(rmdir(deep), 0); /* was there before the second claim */
+    ck_assert_int_eq(rmdir(deep), 0); /* existed before the second claim */
     *strrchr(deep, '/') = '\0';
     ck_assert_int_eq(rmdir(deep), 0);
     ck_assert_int_eq(rmdir(upper), 0);
@@ -215,7 +217,8 @@ START_TEST(test_what_is_no_folder_is_named)
 }
 END_TEST
 
-/* Claims that come and go in four processes: a file that says who is in is never overwritten. */
+/* Four processes claim and release a folder in turn. A file with the name of the owner is never
+ * overwritten by another process. */
 START_TEST(test_claims_that_come_and_go_never_overlap)
 {
     enum { PROCESSES = 4, ROUNDS = 300 };
@@ -227,14 +230,14 @@ START_TEST(test_claims_that_come_and_go_never_overlap)
         children[i] = fork();
         if (children[i] != 0)
             continue;
-        svit_context *own = NULL;
+        svit_context *local_context = NULL;
         svit_context_config config;
         svit_context_config_init(&config, sizeof config);
         config.threads = 1;
-        svit_context_create(&own, &config, NULL);
+        svit_context_create(&local_context, &config, NULL);
         for (int held = 0; held < ROUNDS;) {
             svit_folder_claim *claim = NULL;
-            svit_status status = svit_folder_claim_create(&claim, own, path, NULL);
+            svit_status status = svit_folder_claim_create(&claim, local_context, path, NULL);
             if (status == SVIT_E_STATE)
                 continue;
             if (status != SVIT_OK || mkdir(inside, 0700) != 0 || rmdir(inside) != 0)
@@ -249,7 +252,7 @@ START_TEST(test_claims_that_come_and_go_never_overlap)
         ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
         ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "process %d: %d", i, status);
     }
-    /* A folder that was claimed again before it was taken back stays. */
+    /* A folder that is claimed again before its removal stays. */
     rmdir(path);
     snprintf(path, sizeof path, "%s/a", folder.path);
     rmdir(path);

@@ -1,5 +1,6 @@
-/* Decoders and the encoder where there is no memory: every allocation inside TurboJPEG and libpng
- * fails in turn, which used to be reported as a damaged file. And interlaced PNGs. */
+/* Checks decoders and the encoder without memory: every allocation inside TurboJPEG and libpng
+ * fails in turn. Regression: this is reported as a damaged file. Also checks interlaced PNG files.
+ */
 #include "test_data_support.h"
 
 #include <shiftvit/image.h>
@@ -8,8 +9,8 @@
 #include <png.h>
 #include <turbojpeg.h>
 
-/* The allocator of the C library, under the names that glibc keeps for those who stand before it.
- * Sanitizers stand there themselves, so with them nothing fails. */
+/* The allocator of the C library, under the names that glibc keeps for programs that replace it.
+ * Sanitizers replace it themselves, so with them no allocation fails. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define INTERPOSED 0
 #elif defined(__has_feature)
@@ -22,7 +23,7 @@
 #define INTERPOSED 1
 #endif
 
-/* Allocations until one fails; negative: none does. */
+/* Allocations that still succeed; negative: all do. */
 static long long left = -1;
 static long long asked;
 
@@ -90,7 +91,7 @@ static void png_flush_nothing(png_structp png)
     (void)png;
 }
 
-/* Chunks that libpng takes memory for, beside the pixels. */
+/* PNG chunks for which libpng allocates memory besides the pixels. */
 static void add_chunks(png_structp png, png_infop info)
 {
     static char key[] = "Comment";
@@ -182,7 +183,7 @@ static void make(file *out, int which)
 }
 enum { FILES = 9, MOST = 2000 };
 
-/* Fails the n-th allocation, for n = 0, 1, ..., until the call no longer asks for so many. */
+/* Makes the n-th allocation fail, for n = 0, 1, ..., until the call needs fewer. */
 START_TEST(test_a_decoder_without_memory_says_so)
 {
     static file in;
@@ -203,7 +204,8 @@ START_TEST(test_a_decoder_without_memory_says_so)
             ck_assert_mem_eq(svit_image_pixels(image), svit_image_pixels(whole),
                              HEIGHT * WIDTH * 3);
             svit_image_free(image);
-            status = was_asked ? SVIT_E_MEMORY : SVIT_OK; /* a failure that did no harm */
+            status = was_asked ? SVIT_E_MEMORY
+                               : SVIT_OK; /* the call has succeeded in spite of the failure */
             continue;
         }
         ck_assert_msg(status == SVIT_E_MEMORY, "file %d, allocation %lld: %d (%s)", _i, n, status,
@@ -244,7 +246,7 @@ START_TEST(test_an_encoder_without_memory_says_so)
 }
 END_TEST
 
-/* libpng's simplified interface, which was used before, gave other pixels for 16 bits a channel. */
+/* Regression: the simplified interface of libpng gives other pixels for 16 bits a channel. */
 START_TEST(test_interlacing_changes_no_pixel)
 {
     static const int TYPES[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};

@@ -1,4 +1,4 @@
-/* Model configurations: presets, JSON, and what is refused. */
+/* Checks model configurations: presets, JSON, and what is refused. */
 #include "fit.h"
 
 #include "models/architecture.h"
@@ -69,7 +69,7 @@ static const struct {
     int32_t schedule;
     double decay, smoothing, warmup;
     uint32_t exclude, resize;
-    double rotation, zoom, bytes; /* bytes * scale at 255 */
+    double rotation, zoom, bytes; /* the value of a byte of 255 */
 } trainings[] = {
     {"shiftvit-cifar10", 100, 256, 5, SVIT_SCHEDULE_WARMUP_COSINE, 1e-4, 0, 0.15, 0, 52, 0, 0, 1},
     {"vit-cifar100", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 1e-4, 0, 0.1, 0, 72, 0.02, 0.2, 255},
@@ -126,7 +126,7 @@ START_TEST(test_json_round_trips_every_preset)
 }
 END_TEST
 
-/* Of each architecture: the object, and the preset that it is. */
+/* For each architecture: an empty JSON object, and the preset that it is equal to. */
 static const struct {
     const char *json, *preset;
 } defaults[] = {
@@ -145,7 +145,7 @@ START_TEST(test_a_field_left_out_is_the_architectures_default)
 }
 END_TEST
 
-/* Every field of a ViT, with its default. */
+/* Every field of a ViT with its default value. */
 static const char keras_vit[] =
     "{\"architecture\":\"vit\",\"input_height\":72,\"input_width\":72,"
     "\"in_channels\":3,\"num_classes\":100,\"patch_size\":6,\"dim\":64,"
@@ -175,7 +175,7 @@ START_TEST(test_the_default_vit_is_the_one_of_keras)
 }
 END_TEST
 
-START_TEST(test_fields_of_the_other_architecture_say_nothing)
+START_TEST(test_fields_of_the_other_architecture_are_ignored)
 {
     svit_model_config config, clean;
     WORKS(svit_model_config_preset(&clean, sizeof clean, "vit-cifar100", err));
@@ -398,7 +398,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_field_left_out_is_the_architectures_default, 0,
                         sizeof defaults / sizeof *defaults);
     tcase_add_test(c, test_the_default_vit_is_the_one_of_keras);
-    tcase_add_test(c, test_fields_of_the_other_architecture_say_nothing);
+    tcase_add_test(c, test_fields_of_the_other_architecture_are_ignored);
     tcase_add_test(c, test_without_classifier_the_features_are_the_classes);
     tcase_add_loop_test(c, test_without_classifier_a_vits_features_are_the_classes, 0,
                         sizeof pools / sizeof *pools);

@@ -1,5 +1,5 @@
-/* The JSON of the configurations of sessions, optimisers, trainers and loaders: every field reads
- * back, every wrong one is named. */
+/* Checks the JSON of the configurations of sessions, optimisers, trainers and loaders: every field
+ * reads back, and every wrong one is named. */
 #include "fit.h"
 
 #include "base/fields.h"
@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-/* The calls of one configuration, its struct behind a void pointer. */
+/* The functions of one configuration, with its struct behind a void pointer. */
 typedef struct noun {
     const char *name;
     size_t size;
@@ -16,7 +16,7 @@ typedef struct noun {
     svit_status (*write)(const void *config, char *buffer, size_t capacity, size_t *needed,
                          svit_error *err);
     const char *defaults;
-    const char *other; /* an object with every field, none at its default */
+    const char *other; /* an object with every field, each with a value other than its default */
 } noun;
 
 #define CALLS(noun)                                                                                \
@@ -128,7 +128,7 @@ START_TEST(test_a_wrong_call_writes_nothing)
 }
 END_TEST
 
-/* Of nouns[noun]. */
+/* An error for configuration nouns[noun]. */
 enum { SESSION, OPTIMIZER, TRAINER, LOADER };
 static const struct {
     int noun;
@@ -216,7 +216,8 @@ START_TEST(test_structs_are_checked_before_they_are_written)
 }
 END_TEST
 
-/* The steps of a schedule are what a trainer counts, and an optimiser of one's own needs. */
+/* A trainer counts the steps of a schedule itself. A program that uses an optimiser directly must
+ * set them, so JSON may leave them out. */
 START_TEST(test_a_schedule_without_steps_is_read)
 {
     svit_optimizer_config config;

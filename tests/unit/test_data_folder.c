@@ -1,4 +1,5 @@
-/* Folders of images: order, labels, what is left out and what is refused. */
+/* Checks datasets of image folders: the order of the samples, their labels, which files are ignored
+ * and which are refused. */
 #include "test_data_support.h"
 
 #include <shiftvit/dataset.h>
@@ -29,11 +30,11 @@ START_TEST(test_classes_and_images_are_in_byte_order)
     subfolder_make(&folder, "ab-of-hidden-files");
     file_write(&folder, "ab-of-hidden-files/.p.png", "hidden", 6);
     file_write(&folder, "a/._10.png", "hidden", 6);
-    subfolder_make(&folder, "a/c.png"); /* a folder, whatever its name says */
+    subfolder_make(&folder, "a/c.png"); /* a folder in spite of its name */
     plain_write(context, &folder, "a/10.png", 10, 8, 8);
     plain_write(context, &folder, "a/9.png", 9, 2, 64);
     plain_write(context, &folder, "b/x.PNG", 20, 5, 3);
-    plain_write(context, &folder, "Z/y.jpeg", 30, 1, 1); /* PNG by its bytes */
+    plain_write(context, &folder, "Z/y.jpeg", 30, 1, 1); /* a PNG file in spite of its name */
     file_write(&folder, "a/notes.txt", "no image", 8);
     plain_write(context, &folder, "stray.png", 40, 4, 4);
     svit_dataset *dataset = NULL;
@@ -133,13 +134,14 @@ START_TEST(test_folders_that_are_no_dataset_are_refused)
 }
 END_TEST
 
-/* Class names go into model files, which are UTF-8: the failure used to come after an epoch. */
+/* Class names are written to model files, which are UTF-8. Regression: the error comes only after
+ * an epoch. */
 START_TEST(test_names_that_are_not_utf8_are_refused)
 {
     static const struct {
         const char *folder;
         const char *file;
-        const char *part; /* of the message; NULL: accepted */
+        const char *part; /* part of the message; NULL: the name is accepted */
     } NAMES[] = {
         {"caf\xe9", "p.png", "'caf\\xE9'"},
         {"good", "\xff.png", "'\\xFF.png'"},

@@ -1,13 +1,13 @@
-/* Where there is no memory: every allocation in turn fails, and the call says so and keeps nothing.
- */
+/* Makes every allocation of the data functions fail in turn. Each call returns SVIT_E_MEMORY and
+ * leaks nothing. */
 #include "test_data_support.h"
 
 #include <shiftvit/image.h>
 #include <shiftvit/loader.h>
 
 typedef struct failing {
-    atomic_llong left; /* allocations until one fails */
-    atomic_llong held; /* bytes that are out */
+    atomic_llong left; /* allocations that still succeed */
+    atomic_llong held; /* bytes that are not released yet */
 } failing;
 
 static void *failing_allocate(void *user, size_t bytes, size_t alignment)
@@ -53,7 +53,7 @@ static svit_status read_folder(svit_context *context, const test_folder *folder,
     if (status == SVIT_OK)
         status = svit_dataset_verify(dataset, NULL, NULL, &bad, err);
     if (status == SVIT_OK && bad > 0)
-        status = SVIT_E_FORMAT; /* a good image that there was no memory for */
+        status = SVIT_E_FORMAT; /* a good image is called bad, for want of memory */
     if (status == SVIT_OK)
         status = svit_dataset_select(&part, dataset, (const size_t[]){0}, 1, err);
     if (status == SVIT_OK)
@@ -76,7 +76,7 @@ static svit_status read_cifar(svit_context *context, const test_folder *folder, 
     return status;
 }
 
-/* Two batches of a loader whose thread also reads images. */
+/* Reads two batches of a loader whose thread also reads images. */
 static svit_status load_batches(svit_context *context, const test_folder *folder, uint32_t prefetch,
                                 svit_error *err)
 {

@@ -1,5 +1,5 @@
-/* Pipelines: evaluation and training are the public resampling functions, one after another; the
- * configuration survives JSON, and every field is checked. */
+/* Checks pipelines: evaluation and training are compositions of the public resampling functions,
+ * the configuration survives JSON, and every field is checked. */
 #include "test_data_support.h"
 
 #include "data/pipeline_config.h"
@@ -40,7 +40,8 @@ START_TEST(test_default_is_that_of_the_keras_example)
 }
 END_TEST
 
-/* Sizes of all kinds: up and down, narrow, one pixel, with and without the step to source size. */
+/* Sizes of all kinds: larger and smaller than the image, narrow, one pixel, with and without the
+ * source step. */
 static const struct size_case {
     uint32_t in[2], source[2], resize[2], output[2];
 } SIZES[] = {
@@ -67,7 +68,8 @@ static svit_pipeline_config config_of(const struct size_case *size)
     return config;
 }
 
-/* The resized image by the public functions, in bytes, before normalising. */
+/* Resizes an image with the public functions; the result is in units of bytes, before it is
+ * normalised. */
 static void resize_reference(float *resized, const uint8_t *rgb, const struct size_case *size)
 {
     static uint8_t source[ROOM];
@@ -152,36 +154,38 @@ START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_image)
 }
 END_TEST
 
-/* The cropped, mirrored and normalised image by the public functions. */
+/* Crops, mirrors and normalises an image with the public functions. */
 static void crop_reference(float *out, const float *resized, const svit_pipeline_config *config,
-                           const sv_augmentation *drawn)
+                           const sv_augmentation *augmentation)
 {
     static float crop[ROOM];
     size_t row = (size_t)config->output_width * 3;
     for (size_t y = 0; y < config->output_height; y++)
         for (size_t i = 0; i < row; i++)
             crop[y * row + i] = (float)normalised(
-                config, resized[((drawn->top + y) * config->resize_width + drawn->left) * 3 + i],
+                config,
+                resized[((augmentation->top + y) * config->resize_width + augmentation->left) * 3 +
+                        i],
                 i % 3);
-    if (drawn->mirror)
+    if (augmentation->mirror)
         WORKS(svit_flip_horizontal_f32(crop, config->output_height, config->output_width, 3, out,
                                        err));
     else
         memcpy(out, crop, config->output_height * row * sizeof *out);
 }
 
-/* The public functions of rotation and zoom, in two passes. */
+/* Applies the public functions of rotation and zoom one after the other. */
 static void affine_reference(float *out, const float *in, const svit_pipeline_config *config,
-                             const sv_augmentation *drawn)
+                             const sv_augmentation *augmentation)
 {
     static float rotated[ROOM];
     size_t height = config->output_height;
     size_t width = config->output_width;
     double transform[6];
-    WORKS(svit_affine_rotation(drawn->turns, height, width, transform, err));
+    WORKS(svit_affine_rotation(augmentation->turns, height, width, transform, err));
     WORKS(svit_affine_f32(in, height, width, 3, transform, rotated, err));
-    WORKS(
-        svit_affine_zoom(drawn->height_factor, drawn->width_factor, height, width, transform, err));
+    WORKS(svit_affine_zoom(augmentation->height_factor, augmentation->width_factor, height, width,
+                           transform, err));
     WORKS(svit_affine_f32(rotated, height, width, 3, transform, out, err));
 }
 
@@ -203,10 +207,10 @@ START_TEST(test_training_rotates_then_zooms_the_cropped_image)
     WORKS(sv_pipeline_create(&plan, &allocator, &config, size->in[0], size->in[1], err));
     float *scratch = malloc(sv_pipeline_scratch(plan) * sizeof *scratch);
     for (uint32_t sample = 0; sample < 10; sample++) {
-        sv_augmentation drawn = sv_pipeline_draw(plan, 6, 1, sample, 0);
-        sv_pipeline_train(plan, got, rgb, &drawn, scratch);
-        crop_reference(crop, resized, &config, &drawn);
-        affine_reference(wanted, crop, &config, &drawn);
+        sv_augmentation augmentation = sv_pipeline_draw(plan, 6, 1, sample, 0);
+        sv_pipeline_train(plan, got, rgb, &augmentation, scratch);
+        crop_reference(crop, resized, &config, &augmentation);
+        affine_reference(wanted, crop, &config, &augmentation);
         for (size_t i = 0; i < (size_t)3 * size->output[0] * size->output[1]; i++)
             ck_assert_double_le(fabs(got[i] - wanted[i]), 2e-5);
     }
@@ -221,9 +225,9 @@ static sv_augmentation draw_of(const svit_pipeline_config *config, uint64_t seed
     sv_allocator allocator = sv_allocator_default();
     sv_pipeline *plan = NULL;
     WORKS(sv_pipeline_create(&plan, &allocator, config, 32, 32, err));
-    sv_augmentation drawn = sv_pipeline_draw(plan, seed, epoch, sample, batch);
+    sv_augmentation augmentation = sv_pipeline_draw(plan, seed, epoch, sample, batch);
     sv_pipeline_free(&allocator, plan);
-    return drawn;
+    return augmentation;
 }
 
 START_TEST(test_rotation_and_zoom_are_drawn_apart_from_crop_and_mirror)
@@ -260,9 +264,9 @@ START_TEST(test_rotation_and_zoom_are_uniform_in_their_range)
     size_t parts[3][PARTS] = {{0}};
     double product = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
-        sv_augmentation drawn = sv_pipeline_draw(plan, 78, i / 100, i % 100, 0);
-        const double units[3] = {drawn.turns / 0.02, drawn.height_factor / 0.2,
-                                 drawn.width_factor / 0.2};
+        sv_augmentation augmentation = sv_pipeline_draw(plan, 78, i / 100, i % 100, 0);
+        const double units[3] = {augmentation.turns / 0.02, augmentation.height_factor / 0.2,
+                                 augmentation.width_factor / 0.2};
         for (size_t k = 0; k < 3; k++) {
             ck_assert(units[k] >= -1 && units[k] < 1);
             parts[k][(size_t)((units[k] + 1) / 2 * PARTS)]++;
@@ -271,7 +275,8 @@ START_TEST(test_rotation_and_zoom_are_uniform_in_their_range)
     }
     for (size_t i = 0; i < 3 * PARTS; i++)
         ck_assert_uint_le(abs((int)parts[i / PARTS][i % PARTS] - DRAWS / PARTS), 250);
-    ck_assert_double_le(fabs(product / DRAWS), 0.01); /* 4.2 deviations of 1 / (3 sqrt(DRAWS)) */
+    ck_assert_double_le(fabs(product / DRAWS),
+                        0.01); /* 4.2 standard deviations of the mean, 1 / (3 sqrt(DRAWS)) */
     sv_pipeline_free(&allocator, plan);
 }
 END_TEST
@@ -296,7 +301,8 @@ START_TEST(test_draws_are_uniform_and_a_function_of_their_numbers)
         mirrored += crop.mirror;
     }
     for (size_t i = 0; i < PLACES; i++) {
-        ck_assert_uint_le(abs((int)top[i] - DRAWS / PLACES), 250); /* 4.4 deviations of 57 */
+        ck_assert_uint_le(abs((int)top[i] - DRAWS / PLACES),
+                          250); /* 4.4 standard deviations of 57 */
         ck_assert_uint_le(abs((int)left[i] - DRAWS / PLACES), 250);
     }
     ck_assert_uint_le(abs((int)mirrored - DRAWS / 4), 270);
@@ -304,7 +310,7 @@ START_TEST(test_draws_are_uniform_and_a_function_of_their_numbers)
 }
 END_TEST
 
-/* All fields; there is padding in front of flip_probability. */
+/* Compares all fields one by one, because there is padding in front of flip_probability. */
 static void configs_equal(const svit_pipeline_config *a, const svit_pipeline_config *b)
 {
     ck_assert_mem_eq(a, b, offsetof(svit_pipeline_config, per_batch) + sizeof a->per_batch);

@@ -1,4 +1,5 @@
-/* Datasets: samples are the bytes that were given, and what is no dataset is refused by name. */
+/* Checks datasets: samples are the bytes that were given, and the error for what is no dataset
+ * names it. */
 #include "test_data_support.h"
 
 #include <shiftvit/dataset.h>
@@ -7,7 +8,8 @@
 
 enum { CIFAR_IMAGE = 3072 };
 
-/* Records with `labels` label bytes; images from the seed; label bytes from `label_of`. */
+/* Makes records with `labels` label bytes, which `label_of` gives, and images of random bytes from
+ * the seed. */
 static uint8_t *records_make(size_t count, size_t labels, const uint8_t *label_bytes, uint32_t seed)
 {
     size_t record = labels + CIFAR_IMAGE;
@@ -109,7 +111,7 @@ START_TEST(test_cifar100_has_fine_and_coarse_labels)
 }
 END_TEST
 
-START_TEST(test_one_cifar_given_as_the_other_is_told)
+START_TEST(test_one_cifar_given_as_the_other_is_refused)
 {
     svit_context *context = context_open();
     test_folder folder = folder_make();
@@ -119,7 +121,7 @@ START_TEST(test_one_cifar_given_as_the_other_is_told)
     FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TRAIN, SVIT_LABELS_FINE,
                                 err),
           SVIT_E_IO, "holds 'test_batch.bin', so it is CIFAR-10, and CIFAR-100 is asked for");
-    /* The same images under the other's name: their bytes do not fit. */
+    /* A file of one CIFAR format under the name of the other: its size does not fit. */
     records_write(&folder, "test.bin", 4, 1, labels, 1);
     FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TEST, SVIT_LABELS_FINE,
                                 err),
@@ -196,7 +198,7 @@ START_TEST(test_memory_and_its_parts_give_the_callers_bytes)
     WORKS(svit_dataset_slice(&slice, whole, 2, 5, err));
     const size_t indices[] = {4, 0, 0, 2};
     WORKS(svit_dataset_select(&chosen, slice, indices, 4, err));
-    svit_dataset_free(whole); /* the parts keep what they need */
+    svit_dataset_free(whole); /* the slices keep the dataset alive */
     svit_dataset_free(slice);
     svit_context_free(context);
     ck_assert_uint_eq(svit_dataset_count(chosen), 4);
@@ -247,7 +249,8 @@ START_TEST(test_statistics_are_those_of_the_bytes)
 }
 END_TEST
 
-/* Gives index as every byte, index mod 3 as label, but for two indices that go wrong. */
+/* A callback whose samples have the index as every byte and index mod 3 as label, but for two
+ * indices that fail. */
 static int32_t give_sample(size_t index, uint8_t *rgb, int32_t *label, void *user)
 {
     const size_t *wrong = user;
@@ -311,7 +314,8 @@ START_TEST(test_procedural_samples_depend_on_seed_split_and_index_alone)
 }
 END_TEST
 
-/* Mean square step between neighbours, along a row and down a column. */
+/* Computes the mean squared difference between neighbouring pixels, along rows and along columns.
+ */
 static void step_energy(const uint8_t *rgb, double *along, double *down)
 {
     *along = 0;
@@ -327,7 +331,7 @@ static void step_energy(const uint8_t *rgb, double *along, double *down)
             }
 }
 
-START_TEST(test_procedural_stripes_lie_and_stand)
+START_TEST(test_procedural_stripes_are_horizontal_or_vertical)
 {
     svit_context *context = context_open();
     svit_dataset *dataset = NULL;
@@ -345,7 +349,7 @@ START_TEST(test_procedural_stripes_lie_and_stand)
         step_energy(rgb, &along, &down);
         right += along > down;
     }
-    ck_assert_int_ge(right, 396); /* of 400 */
+    ck_assert_int_ge(right, 396); /* of 400 samples */
     svit_dataset_free(dataset);
     svit_context_free(context);
 }
@@ -441,13 +445,13 @@ static Suite *sets_suite(void)
     tcase_set_timeout(cases, 60);
     tcase_add_test(cases, test_cifar10_samples_are_the_records);
     tcase_add_test(cases, test_cifar100_has_fine_and_coarse_labels);
-    tcase_add_test(cases, test_one_cifar_given_as_the_other_is_told);
+    tcase_add_test(cases, test_one_cifar_given_as_the_other_is_refused);
     tcase_add_test(cases, test_damaged_cifar_files_are_refused_by_name);
     tcase_add_test(cases, test_memory_and_its_parts_give_the_callers_bytes);
     tcase_add_test(cases, test_statistics_are_those_of_the_bytes);
     tcase_add_test(cases, test_callbacks_are_asked_and_checked);
     tcase_add_test(cases, test_procedural_samples_depend_on_seed_split_and_index_alone);
-    tcase_add_test(cases, test_procedural_stripes_lie_and_stand);
+    tcase_add_test(cases, test_procedural_stripes_are_horizontal_or_vertical);
     tcase_add_test(cases, test_wrong_arguments_of_datasets_are_named);
     suite_add_tcase(suite, cases);
     return suite;

@@ -1,4 +1,4 @@
-/* What the tests of data have in common: a context, a folder of their own, files in it. */
+/* Helpers for tests of data: contexts, temporary folders and files in them. */
 #ifndef TEST_DATA_SUPPORT_H
 #define TEST_DATA_SUPPORT_H
 
@@ -13,7 +13,7 @@
 
 #define ERROR_RECORD ((svit_error){.struct_size = sizeof(svit_error)})
 
-/* The call fails with `wanted` and its message has `part` in it. */
+/* Requires that a call fails with `wanted` and that its message contains `part`. */
 #define FAILS(call, wanted, part)                                                                  \
     do {                                                                                           \
         svit_error fails_error = ERROR_RECORD;                                                     \
@@ -26,7 +26,7 @@
                       fails_error.message);                                                        \
     } while (0)
 
-/* The call succeeds. */
+/* Requires that a call succeeds. */
 #define WORKS(call)                                                                                \
     do {                                                                                           \
         svit_error works_error = ERROR_RECORD;                                                     \
@@ -44,7 +44,8 @@ static inline svit_context *context_open(void)
     return context;
 }
 
-/* An allocator that counts what is out, so that a test can ask for zero at its end. */
+/* An allocator that counts the bytes that are not released, so that a test can require 0 at its
+ * end. */
 static inline void *counting_allocate(void *user, size_t bytes, size_t alignment)
 {
     *(atomic_llong *)user += (long long)bytes;
@@ -126,7 +127,7 @@ static inline void folder_remove(const test_folder *folder)
     folder_remove_path(folder->path);
 }
 
-/* Bytes that look random: the same for the same seed. */
+/* Fills an array with pseudo-random bytes, the same ones for the same seed. */
 static inline void bytes_fill(uint8_t *bytes, size_t count, uint32_t seed)
 {
     uint32_t state = seed * 2654435761u + 1;

@@ -1,21 +1,21 @@
-/* What a product's numbers go through while they are near, by every backend, on every instruction
- * set that it runs on: the same bits as the product first and then each operation by itself over
- * the whole of it. Compiled once more in double, for the backends that there are. */
-#include "test_products_support.h"
+/* Checks that every backend on every instruction set gives the same bits with an epilogue as a
+ * plain matmul followed by each operation of the epilogue over the whole result. Compiled once more
+ * in double, for the backends that exist there. */
+#include "backends.h"
 
-/* More rows, columns and depth than go through an epilogue, a chunk or a cut of bytes at once. */
+/* More rows, columns and depth than an epilogue, a K block or an int8 block takes at once. */
 enum { ROWS = 83, COLUMNS = 400, DEPTH = 1100, TOKEN = 64, IMAGE_TOKENS = 7 };
 enum {
     MASK_WORDS = ((TOKEN + ROWS) / 32 + 1) * COLUMNS,
     IMAGES = (TOKEN + ROWS) / IMAGE_TOKENS + 1
 };
 
-/* All that an epilogue may read and write. */
+/* All arrays that an epilogue may read and write. */
 typedef struct operands {
-    matrix x, u;     /* a residual and GELU's input, [ROWS, COLUMNS] */
-    uint32_t *words; /* [.., COLUMNS] */
+    matrix x, u;     /* the residual and the input of GELU, [ROWS, COLUMNS] */
+    uint32_t *words; /* the dropout mask, [token blocks, COLUMNS] */
     real path[IMAGES];
-    real *c, *extra; /* the product, what is kept or a, of the epilogue */
+    real *c, *extra; /* the result, and the second output of the epilogue */
     real *wanted, *wanted_extra;
 } operands;
 
@@ -99,8 +99,8 @@ static sv_epilogue epilogue_of(const operands *o, form which)
     }
 }
 
-/* The operations of a form by themselves, each over all of `wanted`. */
-static void finish_by_hand(const sv_kernels *k, operands *o, form which)
+/* Applies the operations of a form one after another, each to all of `wanted`. */
+static void apply_one_by_one(const sv_kernels *k, operands *o, form which)
 {
     const sv_dropped dropped = {o->words, (real)1.5}, whole = {NULL, 1};
     const sv_rows rows = {TOKEN, ROWS, COLUMNS, COLUMNS};
@@ -119,7 +119,7 @@ static void finish_by_hand(const sv_kernels *k, operands *o, form which)
         k->gelu_backward(o->wanted_extra, y, o->u.x, dropped, rows);
 }
 
-/* Two products of one right-hand side, of `m` rows and in two parts of its columns. */
+/* Multiplies `m` rows with one B in two calls, each for a part of its columns. */
 static void multiply(const subject *of, const sv_kernels *k, const sv_gemm_c *c, const sv_gemm_a *a,
                      const sv_gemm_b *b, size_t m)
 {
@@ -144,7 +144,7 @@ static void check_forms(const subject *of, const sv_kernels *k, size_t m, size_t
         const size_t bytes = m * COLUMNS * sizeof(real);
         memset(o.c, 0, ROWS * COLUMNS * sizeof(real));
         multiply(of, k, &plain, &left, &right, m);
-        finish_by_hand(k, &o, which);
+        apply_one_by_one(k, &o, which);
         multiply(of, k, &finished, &left, &right, m);
         ck_assert_msg(memcmp(o.c, o.wanted, bytes) == 0, "%s, form %d, %zu rows: c differs",
                       of->gemm->name, which, m);
@@ -153,7 +153,7 @@ static void check_forms(const subject *of, const sv_kernels *k, size_t m, size_t
                       m);
         for (size_t i = m * COLUMNS; i < ROWS * COLUMNS; i++)
             if (o.c[i] != 0)
-                ck_abort_msg("a row past the product was written");
+                ck_abort_msg("a row past the matmul was written");
     }
     free(right.packed);
     free(a.x);
@@ -170,8 +170,8 @@ START_TEST(test_epilogues_have_the_bits_of_single_operations)
 }
 END_TEST
 
-/* A right-hand side whose columns are packed in groups. */
-START_TEST(test_epilogues_of_groups)
+/* The same with a B whose columns are packed in groups. */
+START_TEST(test_epilogues_of_column_groups_have_the_bits_of_single_operations)
 {
     SUBJECT(of, k);
     check_forms(of, k, ROWS, 40, COLUMNS / 5);
@@ -184,7 +184,8 @@ static Suite *epilogues_suite(void)
     TCase *all = tcase_create("backends");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_epilogues_have_the_bits_of_single_operations, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_epilogues_of_groups, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_epilogues_of_column_groups_have_the_bits_of_single_operations, 0,
+                        SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -1,16 +1,16 @@
-/* Evaluation: class names of a model and of a dataset that mean other things are refused. */
+/* Checks that evaluation refuses a dataset whose class names differ from those of the model. */
 #include "fit.h"
 
 static svit_context *context;
 static svit_model *model;
-static svit_dataset *drawn; /* 10 classes, with names */
+static svit_dataset *synthetic; /* a dataset of 10 classes with names */
 static svit_pipeline_config pipeline;
 
 static void setup(void)
 {
     context = fit_context(2);
     model = fit_model(context, 10, 1);
-    WORKS(svit_dataset_synthetic(&drawn, context, 1, SVIT_SPLIT_TEST, 20, err));
+    WORKS(svit_dataset_synthetic(&synthetic, context, 1, SVIT_SPLIT_TEST, 20, err));
     WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
     pipeline.resize_height = pipeline.resize_width = 8;
     pipeline.output_height = pipeline.output_width = 8;
@@ -18,7 +18,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    svit_dataset_free(drawn);
+    svit_dataset_free(synthetic);
     svit_model_free(model);
     svit_context_free(context);
 }
@@ -27,7 +27,7 @@ static const char **names_of_data(void)
 {
     static const char *names[10];
     for (size_t i = 0; i < 10; i++)
-        names[i] = svit_dataset_class_name(drawn, i);
+        names[i] = svit_dataset_class_name(synthetic, i);
     return names;
 }
 
@@ -36,9 +36,9 @@ static const char **names_of_data(void)
 START_TEST(test_names_that_are_the_same_or_missing_are_evaluated)
 {
     double loss;
-    WORKS(EVALUATE(model, drawn));
+    WORKS(EVALUATE(model, synthetic));
     WORKS(svit_model_set_classes(model, names_of_data(), 10, err));
-    WORKS(EVALUATE(model, drawn));
+    WORKS(EVALUATE(model, synthetic));
     static uint8_t rgb[2 * 32 * 32 * 3];
     static const int32_t labels[2] = {0, 1};
     svit_dataset *nameless = NULL;
@@ -56,9 +56,10 @@ START_TEST(test_a_name_that_differs_is_shown_with_what_follows_it)
     snprintf(part, sizeof part, "the dataset '... %s, ", names[3]);
     names[3] = "zebra";
     WORKS(svit_model_set_classes(model, names, 10, err));
-    FAILS(EVALUATE(model, drawn), SVIT_E_ARGUMENT, "from class 3 on the model has '... zebra, ");
-    FAILS(EVALUATE(model, drawn), SVIT_E_ARGUMENT, part);
-    FAILS(svit_evaluate_as(context, model, drawn, &pipeline, 8, SVIT_COMPUTE_BF16, &loss, NULL,
+    FAILS(EVALUATE(model, synthetic), SVIT_E_ARGUMENT,
+          "from class 3 on the model has '... zebra, ");
+    FAILS(EVALUATE(model, synthetic), SVIT_E_ARGUMENT, part);
+    FAILS(svit_evaluate_as(context, model, synthetic, &pipeline, 8, SVIT_COMPUTE_BF16, &loss, NULL,
                            NULL, err),
           SVIT_E_ARGUMENT, "zebra");
     static char many[10][81];
@@ -67,8 +68,8 @@ START_TEST(test_a_name_that_differs_is_shown_with_what_follows_it)
         names[i] = many[i];
     }
     WORKS(svit_model_set_classes(model, names, 10, err));
-    FAILS(EVALUATE(model, drawn), SVIT_E_ARGUMENT, "the model has '...', the dataset '");
-    FAILS(EVALUATE(model, drawn), SVIT_E_ARGUMENT, "must be the same");
+    FAILS(EVALUATE(model, synthetic), SVIT_E_ARGUMENT, "the model has '...', the dataset '");
+    FAILS(EVALUATE(model, synthetic), SVIT_E_ARGUMENT, "must be the same");
     ck_assert_double_eq(loss, 7);
 }
 END_TEST
@@ -82,7 +83,7 @@ START_TEST(test_another_number_of_names_is_refused)
     names[11] = "the last";
     svit_model *larger = fit_model(context, 12, 1);
     WORKS(svit_model_set_classes(larger, names, 12, err));
-    FAILS(EVALUATE(larger, drawn), SVIT_E_ARGUMENT,
+    FAILS(EVALUATE(larger, synthetic), SVIT_E_ARGUMENT,
           "from class 10 on the model has '... one more, the last', the dataset '... '");
     svit_model_free(larger);
 }

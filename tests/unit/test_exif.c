@@ -1,5 +1,6 @@
-/* EXIF orientations: all eight, in both byte orders, in JPEG and PNG; and whatever else may stand
- * there. They used to be ignored: photographs of telephones lay on their side. */
+/* Checks EXIF orientations: all eight, in both byte orders, in JPEG and PNG files, and malformed
+ * EXIF data. Regression: orientations are ignored, so that photographs of telephones lie on their
+ * side. */
 #include "test_data_support.h"
 
 #include "data/exif.h"
@@ -25,7 +26,7 @@ static void put_entry(uint8_t *at, uint32_t tag, uint32_t type, uint32_t count, 
     put(at + 8, value, type == 3 ? 2 : 4, little);
 }
 
-/* A directory of two entries at offset 8, of which the second is the orientation. */
+/* EXIF data with a directory of two entries at offset 8; the second one is the orientation. */
 static void tiff_make(uint8_t tiff[TIFF_BYTES], uint32_t orientation, int little)
 {
     memset(tiff, 0, TIFF_BYTES);
@@ -37,7 +38,7 @@ static void tiff_make(uint8_t tiff[TIFF_BYTES], uint32_t orientation, int little
     put_entry(tiff + 22, 0x0112, 3, 1, orientation, little);
 }
 
-/* The stored image is ABC over DEF. */
+/* The pixels of the stored image are ABC above DEF. */
 static const struct {
     size_t height;
     size_t width;
@@ -58,7 +59,7 @@ static uint32_t crc(const uint8_t *data, size_t bytes)
     return ~value;
 }
 
-/* A file with `bytes` of `extra` put in at `at`; to be freed. */
+/* Returns a file with `bytes` bytes of `extra` inserted at `at`; the caller frees it. */
 static uint8_t *put_in(const uint8_t *file, size_t *size, size_t at, const uint8_t *extra,
                        size_t bytes)
 {
@@ -70,7 +71,7 @@ static uint8_t *put_in(const uint8_t *file, size_t *size, size_t at, const uint8
     return out;
 }
 
-/* `file` with an eXIf chunk behind its IHDR. */
+/* Returns `file` with an eXIf chunk after its IHDR. */
 static uint8_t *png_with(const uint8_t *file, size_t *size, const uint8_t *exif, size_t bytes)
 {
     enum { BEHIND_IHDR = 8 + 12 + 13 };
@@ -134,7 +135,7 @@ END_TEST
 
 enum { HIGH = 70, WIDE = 133 };
 
-/* A JPEG of stripes and slopes, larger than the blocks in which images are turned. */
+/* Makes a JPEG of stripes and gradients, larger than the blocks in which images are turned. */
 static uint8_t *jpeg_make(size_t *size)
 {
     static uint8_t rgb[HIGH * WIDE * 3];
@@ -157,8 +158,8 @@ static uint8_t *jpeg_make(size_t *size)
     return copy;
 }
 
-/* `file` with an APP1 segment of EXIF data behind its first two bytes, after one of another kind.
- */
+/* Returns `file` with an APP1 segment of EXIF data after its first two bytes, behind a segment of
+ * another kind. */
 static uint8_t *jpeg_with(const uint8_t *file, size_t *size, const uint8_t *tiff, size_t bytes)
 {
     uint8_t segments[12 + 10 + 256] = {0xff, 0xe1, 0, 10, 'h', 't', 't', 'p', ':', '/', '/', 0};
@@ -172,7 +173,8 @@ static uint8_t *jpeg_with(const uint8_t *file, size_t *size, const uint8_t *tiff
     return put_in(file, size, 2, segments, 12 + 10 + bytes);
 }
 
-/* Pixel (y, x) of the upright image in the stored one, by the words of the standard. */
+/* Returns where pixel (y, x) of the upright image is in the stored one, as the EXIF standard
+ * defines it. */
 static size_t stored_pixel(unsigned orientation, size_t y, size_t x)
 {
     size_t bottom = HIGH - 1;
@@ -214,7 +216,7 @@ START_TEST(test_all_orientations_of_a_jpeg)
 }
 END_TEST
 
-/* In memory of their very size, so that a sanitizer sees a read past the end. */
+/* The data are in memory of exactly their size, so that a sanitizer sees a read past the end. */
 static unsigned orientation_of(const uint8_t *tiff, size_t bytes)
 {
     uint8_t *exact = malloc(bytes ? bytes : 1);
@@ -241,7 +243,7 @@ START_TEST(test_exif_data_cut_anywhere_is_upright)
             WORKS(svit_image_decode(&image, context, file, size, "jpeg", err));
             ck_assert_uint_eq(svit_image_height(image), wanted == 6 ? WIDE : HIGH);
             svit_image_free(image);
-            for (size_t cut = 0; cut < size; cut++) { /* whole files, cut */
+            for (size_t cut = 0; cut < size; cut++) { /* whole data, cut */
                 uint8_t *exact = malloc(cut ? cut : 1);
                 memcpy(exact, file, cut);
                 ck_assert_uint_le(sv_exif_of_jpeg(exact, cut), 8);
@@ -263,18 +265,18 @@ START_TEST(test_malformed_exif_data_is_upright)
         uint32_t value;
         size_t bytes;
     } DAMAGE[] = {
-        {0, 0x4949, 2},     /* II in front of big-endian numbers */
+        {0, 0x4949, 2},     /* little-endian mark, big-endian numbers */
         {2, 43, 2},         /* another number than 42 */
-        {4, 0xffffffff, 4}, /* a directory outside */
-        {4, TIFF_BYTES, 4}, /* at the end */
+        {4, 0xffffffff, 4}, /* the directory is outside the data */
+        {4, TIFF_BYTES, 4}, /* the directory is at the end of the data */
         {4, TIFF_BYTES - 1, 4},
-        {4, 21, 4},      /* between entries */
+        {4, 21, 4},      /* the data end between entries */
         {8, 0, 2},       /* no entries */
-        {8, 1, 2},       /* one, which is not the orientation */
+        {8, 1, 2},       /* one entry, which is not the orientation */
         {22, 0x0113, 2}, /* another tag */
         {24, 4, 2},      /* another type */
         {26, 2, 4},      /* two values */
-        {30, 0, 2},      /* orientations that there are not */
+        {30, 0, 2},      /* orientations that do not exist */
         {30, 9, 2},
         {30, 0x0600, 2}, /* the other byte order */
         {30, 0xffff, 2},
@@ -287,7 +289,7 @@ START_TEST(test_malformed_exif_data_is_upright)
     }
     uint8_t tiff[TIFF_BYTES];
     tiff_make(tiff, 6, 0);
-    put(tiff + 8, 0xffff, 2, 0); /* more entries than there are: those that are there count */
+    put(tiff + 8, 0xffff, 2, 0); /* more entries than there are: those that exist count */
     ck_assert_uint_eq(orientation_of(tiff, sizeof tiff), 6);
 }
 END_TEST

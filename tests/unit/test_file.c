@@ -1,5 +1,5 @@
-/* Files: what is no regular file is refused at once, and a replacement keeps permissions, meets no
- * other writer and says what is on the disk where it fails. */
+/* Checks files: what is no regular file is refused at once. Replacing a file keeps its permissions,
+ * does not disturb another writer, and a failure says which content is on the disk. */
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>
@@ -17,9 +17,9 @@
 
 static char folder[64];
 static char target[96];
-static int folders_fail; /* fsync of a folder fails with EIO */
+static int folders_fail; /* makes fsync of a folder fail with EIO */
 
-/* Stands in for the C library's, so that a disk that fails can be had. */
+/* Replaces fsync of the C library to simulate a failing disk. */
 int fsync(int descriptor)
 {
     struct stat state;
@@ -96,7 +96,7 @@ START_TEST(test_what_is_no_regular_file_is_refused_at_once)
     svit_error err = {sizeof err, 0, ""};
     ck_assert_int_eq(mkfifo(target, 0600), 0);
     ck_assert_int_eq(svit_context_create(&context, NULL, &err), SVIT_OK);
-    alarm(10); /* a hang ends the test */
+    alarm(10); /* the time limit ends the test if it hangs */
     for (size_t i = 0; i < 3; i++) {
         ck_assert_int_eq(svit_model_load(&model, context, paths[i], &err), SVIT_E_IO);
         ck_assert_msg(strstr(err.message, kinds[i]) != NULL, "%s", err.message);

@@ -1,4 +1,5 @@
-/* Fingerprints tell datasets apart by what is in them, and runs do not go on with other data. */
+/* Checks that fingerprints tell datasets apart by their content, and that a run does not resume
+ * with other data. */
 #include "test_trainer_support.h"
 
 #include "checkpoint_edit.h"
@@ -27,7 +28,7 @@ static uint64_t fingerprint_of_memory(const uint8_t *rgb, const int32_t *of, siz
     return fingerprint;
 }
 
-/* The same number on every machine: FNV-1a over numbers of 8 bytes, the lowest first. */
+/* The fingerprint is the same on every machine: FNV-1a over 8-byte little-endian numbers. */
 START_TEST(test_a_fingerprint_is_a_number_of_the_contents_alone)
 {
     static const uint8_t rgb[6] = {1, 2, 3, 4, 5, 6};
@@ -62,19 +63,19 @@ START_TEST(test_any_difference_changes_it)
 }
 END_TEST
 
-/* Drawn data have class names; their copy in memory has none. */
+/* Synthetic datasets have class names; their copy in memory has none. */
 START_TEST(test_names_and_64_samples_of_many_count)
 {
     enum { COUNT = 1000, BYTES = 32 * 32 * 3 };
-    svit_dataset *drawn = NULL;
-    WORKS(svit_dataset_synthetic(&drawn, context, 1, SVIT_SPLIT_TRAIN, COUNT, err));
+    svit_dataset *synthetic = NULL;
+    WORKS(svit_dataset_synthetic(&synthetic, context, 1, SVIT_SPLIT_TRAIN, COUNT, err));
     uint8_t *copy = malloc(COUNT * BYTES);
     int32_t of[COUNT];
     for (size_t i = 0; i < COUNT; i++)
-        WORKS(svit_dataset_sample(drawn, i, copy + i * BYTES, &of[i], err));
+        WORKS(svit_dataset_sample(synthetic, i, copy + i * BYTES, &of[i], err));
     svit_dataset *memory = memory_of(copy, of, COUNT, 32, 32, 10);
     uint64_t whole = fingerprint_of(memory);
-    ck_assert_uint_ne(fingerprint_of(drawn), whole);
+    ck_assert_uint_ne(fingerprint_of(synthetic), whole);
     size_t noticed = 0;
     for (size_t i = 0; i < COUNT; i++) {
         copy[i * BYTES] ^= 1;
@@ -86,7 +87,7 @@ START_TEST(test_names_and_64_samples_of_many_count)
     ck_assert_uint_eq(noticed, 64);
     free(copy);
     svit_dataset_free(memory);
-    svit_dataset_free(drawn);
+    svit_dataset_free(synthetic);
 }
 END_TEST
 
@@ -126,7 +127,7 @@ static void leave_checkpoint(const plan *p)
     svit_model_free(model);
 }
 
-/* Counts were all that was compared. */
+/* Regression: only the numbers of samples and classes are compared. */
 START_TEST(test_a_run_does_not_go_on_with_other_data_of_equal_counts)
 {
     plan p = plan_make(2);
@@ -178,12 +179,12 @@ START_TEST(test_a_checkpoint_of_an_older_library_is_resumed_with_a_warning)
     checkpoint_rename(path, "trainer.validation_fingerprint", "older0.validation_fingerprint_");
     p.trainer.existing = SVIT_EXISTING_RESUME;
     svit_context_config config;
-    svit_context *own = NULL, *kept = context;
+    svit_context *local_context = NULL, *kept = context;
     WORKS(svit_context_config_init(&config, sizeof config));
     config.threads = 1;
     config.log = take_log;
-    WORKS(svit_context_create(&own, &config, err));
-    context = own;
+    WORKS(svit_context_create(&local_context, &config, err));
+    context = local_context;
     svit_model *model = fit_model(context, CLASSES, 1);
     svit_trainer *trainer = open_trainer(model, &p, validation);
     WORKS(svit_trainer_resume(trainer, err));
@@ -191,7 +192,7 @@ START_TEST(test_a_checkpoint_of_an_older_library_is_resumed_with_a_warning)
     ck_assert_ptr_nonnull(strstr(logged, "older library"));
     svit_trainer_free(trainer);
     svit_model_free(model);
-    svit_context_free(own);
+    svit_context_free(local_context);
     context = kept;
 }
 END_TEST

@@ -1,7 +1,9 @@
-/* A heap that gives out at any moment: every call then fails as it should, and nothing is lost. */
+/* Makes any allocation of models, sessions, optimisers and trainers fail: every call then returns
+ * an error and leaks nothing. */
 #include "fit.h"
 
-/* Counts what is out; refuses every request after the first `left`. */
+/* An allocator that counts the blocks that are not released, and refuses every request after the
+ * first `left`. */
 typedef struct heap {
     long long bytes, left;
 } heap;
@@ -28,7 +30,7 @@ static fit_folder folder;
 static uint8_t images[6 * 8 * 8 * 3];
 static const int32_t labels[6] = {0, 1, 2, 0, 1, 2};
 
-/* What a program does with the handles of this test, all of which it frees. */
+/* Does what a program does with the handles of this test, and frees all of them. */
 typedef struct handles {
     svit_context *context;
     svit_model *model, *loaded;
@@ -72,7 +74,7 @@ static svit_status scenario(handles *h, heap *memory)
     pipeline.source_height = pipeline.source_width = 8;
     pipeline.resize_height = pipeline.resize_width = 8;
     pipeline.output_height = pipeline.output_width = 8;
-    trainer.existing = SVIT_EXISTING_OVERWRITE; /* that of the allocation before */
+    trainer.existing = SVIT_EXISTING_OVERWRITE; /* the run of the attempt before */
     TRY(svit_trainer_create(&h->trainer, h->context, h->model, h->data, h->data, &trainer, NULL,
                             &pipeline, NULL));
     TRY(svit_trainer_run(h->trainer, NULL, NULL, NULL));
@@ -91,7 +93,7 @@ static svit_status scenario(handles *h, heap *memory)
     return svit_predict_u8(h->predictor, images, 1, 8, 8, probabilities, NULL);
 }
 
-START_TEST(test_a_heap_that_gives_out_is_an_error_and_nothing_leaks)
+START_TEST(test_any_failed_allocation_is_an_error_and_nothing_leaks)
 {
     folder = fit_folder_make();
     for (long long allowed = 0;; allowed++) {
@@ -121,7 +123,7 @@ static Suite *suite(void)
     Suite *all = suite_create("fit_memory");
     TCase *c = tcase_create("fit_memory");
     tcase_set_timeout(c, 240);
-    tcase_add_test(c, test_a_heap_that_gives_out_is_an_error_and_nothing_leaks);
+    tcase_add_test(c, test_any_failed_allocation_is_an_error_and_nothing_leaks);
     suite_add_tcase(all, c);
     return all;
 }

@@ -1,5 +1,5 @@
-/* Which layers infer some images at a time. That it changes no bit is seen where a batch gives what
- * its images give alone (api/test_determinism.c). */
+/* Checks which layers form fused chains in inference. That fusing changes no bit is checked in
+ * api/test_determinism.c, where a batch gives the results that its images give one by one. */
 #include "fit.h"
 
 #include "session/fused_chain.h"
@@ -11,11 +11,12 @@ enum { MOST = 8 };
 typedef struct shape {
     const char *json;
     size_t n;
-    sv_fused_chain chains[MOST]; /* up to one with no layers */
+    sv_fused_chain chains[MOST]; /* up to a chain without layers */
 } shape;
 
-/* ShiftViT: patches, blocks, norm and patches, ... A patch layer goes with the stage that it
- * begins. ViT: patches and position, attention and MLP in turn, norm. */
+/* The layers of a ShiftViT are patches, blocks, norm with patches, ...; a patch layer belongs to
+ * the stage that it begins. The layers of a ViT are patches, position, then attention and MLP in
+ * turn, and a norm. */
 static const shape SHAPES[] = {
     {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}",
      256,
@@ -34,7 +35,7 @@ static const shape SHAPES[] = {
      {{0, 9, 1, 0, 0}}},
 };
 
-START_TEST(test_layers_in_a_row_take_images_that_fit_a_cache)
+START_TEST(test_fused_chains_take_images_that_fit_the_cache)
 {
     const shape *of = &SHAPES[_i];
     svit_context *context = fit_context(1);
@@ -72,9 +73,9 @@ END_TEST
 
 static Suite *chains_suite(void)
 {
-    Suite *suite = suite_create("chains");
+    Suite *suite = suite_create("fused chains");
     TCase *all = tcase_create("shapes");
-    tcase_add_loop_test(all, test_layers_in_a_row_take_images_that_fit_a_cache, 0,
+    tcase_add_loop_test(all, test_fused_chains_take_images_that_fit_the_cache, 0,
                         sizeof SHAPES / sizeof *SHAPES);
     suite_add_tcase(suite, all);
     return suite;

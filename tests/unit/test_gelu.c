@@ -1,10 +1,12 @@
-/* GELU and its derivative against double precision, by a fine walk, on every instruction set. */
+/* Compares GELU and its derivative with double precision at closely spaced points, on every
+ * instruction set. */
 #include "isa.h"
 #include "suite.h"
 
 #include <math.h>
 
-/* 1 / STEPS apart, from -FAR to FAR: in no piece or period of a formula do so many fall alike. */
+/* Points 1 / STEPS apart, from -FAR to FAR. STEPS is odd, so that the points fall on many different
+ * places in the intervals of an approximation. */
 enum { STEPS = 1501, FAR = 14, COLUMNS = 2 * FAR * STEPS };
 
 static float number(size_t i)
@@ -25,8 +27,8 @@ static double density(double x)
 static const sv_dropped WHOLE = {NULL, 1};
 static const sv_rows ROW = {0, 1, COLUMNS, COLUMNS};
 
-/* Near 8 half a unit in the last place is 2.4e-7. Far below 0, where GELU is nearly 0, it keeps
- * digits of its own. */
+/* Near 8, half a unit in the last place is 2.4e-7. Far below 0, where GELU is nearly 0, its
+ * relative error stays small, too. */
 START_TEST(test_gelu_is_exact_to_its_last_place)
 {
     KERNELS(k);
@@ -61,8 +63,8 @@ START_TEST(test_derivative_of_gelu_is_exact_to_its_last_place)
 }
 END_TEST
 
-/* An overflow stays seen; a number however large does not become one. */
-START_TEST(test_gelu_of_what_is_not_finite_is_not)
+/* The result for a NaN or an infinity is not finite, and that for any finite number is finite. */
+START_TEST(test_gelu_is_finite_where_its_input_is)
 {
     KERNELS(k);
     const float x[] = {INFINITY, -INFINITY, NAN, 0, -0.0f, 1e30f, -1e30f, 1e-40f, -1e-40f};
@@ -89,7 +91,7 @@ static Suite *gelu_suite(void)
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, test_gelu_is_exact_to_its_last_place, 0, 3);
     tcase_add_loop_test(all, test_derivative_of_gelu_is_exact_to_its_last_place, 0, 3);
-    tcase_add_loop_test(all, test_gelu_of_what_is_not_finite_is_not, 0, 3);
+    tcase_add_loop_test(all, test_gelu_is_finite_where_its_input_is, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* Inference is the training forward without dropout and DropPath, in double, whatever it leaves out
- * and takes together: for few images and many, in fused chains and alone. */
+/* Checks in double that inference equals the training forward without dropout and DropPath, for few
+ * images and many, in fused chains and layer by layer, whatever inference skips or fuses. */
 #include "session/session.h"
 #include "suite.h"
 #include "worst.h"
@@ -13,9 +13,10 @@
 
 typedef struct subject {
     const char *json;
-    size_t fewer; /* layers that infer: last block, mean, classifier in one; norm and merging too */
-    size_t
-        most; /* images: of small maps as many as go through a fused chain with a padded merging */
+    size_t fewer; /* by how many layers the inference graph is shorter: the last block, mean and
+                     classifier are one layer, and so are norm and patch merging */
+    size_t most;  /* images of the largest batch: so many that small feature maps go through a fused
+                     chain with a padded patch merging */
 } subject;
 
 static const subject SUBJECTS[] = {
@@ -24,21 +25,22 @@ static const subject SUBJECTS[] = {
     {"{\"input_height\":16,\"input_width\":12,\"dim\":48,\"blocks\":[2,1],\"num_div\":6,"
      "\"shift\":\"keras\",\"groups\":\"sections\"" PLAIN "}",
      3, 100},
-    /* Maps that are merged with one side odd, as both are above; of a line, and of a pixel. */
+    /* Feature maps with one odd side before patch merging, as in the first two with both; of one
+     * line, and of one pixel. */
     {"{\"input_height\":16,\"input_width\":20,\"dim\":24,\"blocks\":[1,1]" PLAIN "}", 3, 200},
     {"{\"input_height\":20,\"input_width\":8,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 3, 200},
     {"{\"input_height\":20,\"input_width\":12,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 3, 200},
     {"{\"input_height\":8,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 3, 200},
     {"{\"input_height\":4,\"input_width\":12,\"dim\":12,\"blocks\":[1,1,1]" PLAIN "}", 4, 200},
     {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1,1]" PLAIN "}", 3, 200},
-    /* Stages of which one takes four times as many images at once as the one before. */
+    /* A stage that takes four times as many images at once as the one before it. */
     {"{\"input_height\":24,\"input_width\":24,\"dim\":12,\"blocks\":[1,1,1]" PLAIN "}", 4, 130},
-    /* A stage without blocks; norms of whole maps before they are merged. */
+    /* A stage without blocks; group norms before patch merging. */
     {"{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[1,0,1]" PLAIN "}", 4, 80},
     {"{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[1,1],\"norm\":\"group\"" PLAIN
      "}",
      2, 80},
-    /* One token; and 400, more than a tile has. */
+    /* One token, and 400, which are more than a token block. */
     {"{\"input_height\":4,\"input_width\":4,\"dim\":12,\"blocks\":[1]" PLAIN "}", 2, 200},
     {"{\"input_height\":80,\"input_width\":80,\"dim\":12,\"blocks\":[1]" PLAIN "}", 2, 17},
     {"{\"input_height\":20,\"input_width\":20,\"dim\":12,\"blocks\":[1],\"norm\":\"group\"" PLAIN
@@ -57,7 +59,7 @@ static const subject SUBJECTS[] = {
      "\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[9],\"pool\":\"mean\","
      "\"attention_dropout\":0,\"head_dropout\":0" PLAIN "}",
      0, 40},
-    /* Odd patches with shifted copies. */
+    /* Patches of odd size with shifted copies. */
     {"{\"architecture\":\"vit\",\"input_height\":15,\"input_width\":20,\"patch_size\":5,\"dim\":12,"
      "\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[9],\"pool\":\"mean\","
      "\"tokenizer\":\"spt\",\"attention_dropout\":0,\"head_dropout\":0" PLAIN "}",
@@ -65,12 +67,12 @@ static const subject SUBJECTS[] = {
 };
 enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
 
-typedef struct bed {
+typedef struct fixture {
     svit_context *context;
     svit_model *model;
     svit_session *session;
     double *pixels, *trained, *inferred;
-} bed;
+} fixture;
 
 #define OK(call)                                                                                   \
     do {                                                                                           \
@@ -79,32 +81,32 @@ typedef struct bed {
         (void)err;                                                                                 \
     } while (0)
 
-/* As many numbers, of -1 to 1. */
-static double *drawn(size_t count)
+/* Returns `count` random numbers from -1 to 1; the caller frees them. */
+static double *random_values(size_t count)
 {
     sv_random random;
     sv_random_start(&random, 7, 99, 0, 0);
-    double *numbers = malloc(count * sizeof *numbers);
-    ck_assert_ptr_nonnull(numbers);
+    double *values = malloc(count * sizeof *values);
+    ck_assert_ptr_nonnull(values);
     for (size_t i = 0; i < count; i++)
-        numbers[i] = 2 * sv_random_unit(&random) - 1;
-    return numbers;
+        values[i] = 2 * sv_random_unit(&random) - 1;
+    return values;
 }
 
-/* Initial biases are zeros, which hide who forgets them. */
+/* Changes all weights. With the initial biases, which are 0, a forgotten bias would not be seen. */
 static void change_weights(svit_model *model)
 {
     size_t count = model->parameters.elements;
-    double *numbers = drawn(count);
+    double *values = random_values(count);
     for (size_t i = 0; i < count; i++)
-        model->weights[i] += 0.1 * numbers[i];
-    free(numbers);
+        model->weights[i] += 0.1 * values[i];
+    free(values);
     sv_model_touch(model);
 }
 
-static bed open_bed(const subject *of, size_t most, int32_t mode)
+static fixture open_fixture(const subject *of, size_t most, int32_t mode)
 {
-    bed b = {0};
+    fixture b = {0};
     svit_context_config context;
     svit_model_config config;
     svit_session_config session;
@@ -117,13 +119,13 @@ static bed open_bed(const subject *of, size_t most, int32_t mode)
     session.max_batch = (uint32_t)most;
     session.mode = mode;
     OK(svit_session_create(&b.session, b.model, &session, err));
-    b.pixels = drawn(most * sv_shape_elements(b.session->input));
-    b.trained = drawn(most * b.session->classes);
-    b.inferred = drawn(most * b.session->classes);
+    b.pixels = random_values(most * sv_shape_elements(b.session->input));
+    b.trained = random_values(most * b.session->classes);
+    b.inferred = random_values(most * b.session->classes);
     return b;
 }
 
-static void close_bed(bed *b)
+static void close_fixture(fixture *b)
 {
     free(b->pixels);
     free(b->trained);
@@ -133,20 +135,21 @@ static void close_bed(bed *b)
     svit_context_free(b->context);
 }
 
-static void forward(bed *b, int32_t mode, size_t n, double *logits)
+static void forward(fixture *b, int32_t mode, size_t n, double *logits)
 {
     OK(svit_session_set_mode(b->session, mode, err));
     sv_session_forward(b->session, b->pixels, n, logits);
 }
 
-/* Joined layers add the same numbers in another order. */
-START_TEST(test_inference_is_the_forward_without_dropout)
+/* Fused layers sum in another order, so the results may differ by rounding. */
+START_TEST(test_inference_equals_the_forward_without_dropout)
 {
-    bed b = open_bed(&SUBJECTS[_i], SUBJECTS[_i].most, SVIT_MODE_TRAIN);
+    fixture b = open_fixture(&SUBJECTS[_i], SUBJECTS[_i].most, SVIT_MODE_TRAIN);
     const size_t batches[] = {1, 3, SUBJECTS[_i].most};
     for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
         size_t n = batches[k];
-        change_weights(b.model); /* which each list packs for itself, whichever comes first */
+        change_weights(b.model); /* the training graph and the inference graph each pack them, in
+                                    either order */
         if (k % 2)
             forward(&b, SVIT_MODE_INFER, n, b.inferred);
         forward(&b, SVIT_MODE_TRAIN, n, b.trained);
@@ -161,16 +164,16 @@ START_TEST(test_inference_is_the_forward_without_dropout)
         ck_assert_msg(worst <= 1e-14 * fmax(1, largest), "%zu images: %.3g of %.3g", n, worst,
                       largest);
     }
-    close_bed(&b);
+    close_fixture(&b);
 }
 END_TEST
 
-/* A session for one image multiplies what larger ones leave out of small maps. */
-START_TEST(test_an_image_alone_is_one_of_many)
+/* A session for one image computes what larger sessions skip in small feature maps. */
+START_TEST(test_an_image_alone_equals_one_of_many)
 {
     const size_t many = SUBJECTS[_i].most;
-    bed b = open_bed(&SUBJECTS[_i], many, SVIT_MODE_TRAIN);
-    bed one = open_bed(&SUBJECTS[_i], 1, SVIT_MODE_INFER);
+    fixture b = open_fixture(&SUBJECTS[_i], many, SVIT_MODE_TRAIN);
+    fixture one = open_fixture(&SUBJECTS[_i], 1, SVIT_MODE_INFER);
     const size_t classes = b.session->classes, elements = sv_shape_elements(b.session->input);
     change_weights(b.model);
     change_weights(one.model);
@@ -184,14 +187,14 @@ START_TEST(test_an_image_alone_is_one_of_many)
                                         1e-14 * fmax(1, fabs(one.inferred[j])));
         }
     }
-    close_bed(&b);
-    close_bed(&one);
+    close_fixture(&b);
+    close_fixture(&one);
 }
 END_TEST
 
-START_TEST(test_some_layers_infer_in_one)
+START_TEST(test_inference_fuses_layers)
 {
-    bed b = open_bed(&SUBJECTS[_i], SUBJECTS[_i].most, SVIT_MODE_TRAIN);
+    fixture b = open_fixture(&SUBJECTS[_i], SUBJECTS[_i].most, SVIT_MODE_TRAIN);
     const sv_layer_list *list = &b.session->layers;
     size_t fewer = SUBJECTS[_i].fewer;
     for (size_t i = 0; i < list->count; i++)
@@ -199,7 +202,7 @@ START_TEST(test_some_layers_infer_in_one)
     ck_assert_uint_eq(list->infer_count + fewer, list->count);
     ck_assert_uint_eq(sv_shape_elements(list->infer[list->infer_count - 1]->out),
                       b.session->classes);
-    close_bed(&b);
+    close_fixture(&b);
 }
 END_TEST
 
@@ -207,9 +210,9 @@ static Suite *inference_suite(void)
 {
     Suite *suite = suite_create("inference");
     TCase *all = tcase_create("models");
-    tcase_add_loop_test(all, test_inference_is_the_forward_without_dropout, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_an_image_alone_is_one_of_many, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_some_layers_infer_in_one, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_inference_equals_the_forward_without_dropout, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_an_image_alone_equals_one_of_many, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_inference_fuses_layers, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }

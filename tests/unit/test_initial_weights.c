@@ -1,4 +1,4 @@
-/* What the weights of a new model are. */
+/* Checks the initial weights of a model. */
 #include "test_parameters_support.h"
 #include "worst.h"
 
@@ -18,7 +18,7 @@ START_TEST(test_initial_weights_depend_on_the_seed_alone)
 }
 END_TEST
 
-/* Mean square and largest of a parameter. */
+/* Computes the mean square and the largest magnitude of a parameter. */
 static void moments(const svit_model *model, const char *name, double *square, double *most)
 {
     size_t elements = fit_elements(model, name);
@@ -60,11 +60,12 @@ START_TEST(test_initial_weights_follow_their_rule)
 }
 END_TEST
 
-/* Weights that are drawn: `limit` is of a uniform one, 0 for a normal one of `deviation`. */
+/* Checks random weights: uniform ones up to `limit`, or normal ones of `deviation` if `limit` is 0.
+ */
 static const struct {
     const char *preset, *name;
     double limit, deviation, tolerance;
-} drawn[] = {
+} random_weights[] = {
     {"slvit-cifar100", "pos_embed", 0.05, 0, 0.02},
     {"slvit-cifar100", "patch_embed.proj.weight", 0.0996683, 0, 0.02},
     {"slvit-cifar100", "blocks.0.attn.qkv.weight", 0.1369306, 0, 0.02},
@@ -89,7 +90,8 @@ static svit_model *one_layer(const char *preset)
     return model;
 }
 
-/* sqrt(6 / (64 (4 + 64))) and sqrt(6 / (4 (64 + 64))); the others as ever. */
+/* Attention's limits are sqrt(6 / (64 (4 + 64))) and sqrt(6 / (4 (64 + 64))); all others are those
+ * of the current Keras. */
 START_TEST(test_attention_may_begin_as_in_earlier_keras)
 {
     svit_model_config config;
@@ -117,11 +119,11 @@ END_TEST
 
 START_TEST(test_initial_weights_of_a_vit_follow_their_rule)
 {
-    svit_model *model = one_layer(drawn[_i].preset);
-    double square, most, limit = drawn[_i].limit;
-    moments(model, drawn[_i].name, &square, &most);
-    double deviation = limit > 0 ? limit / sqrt(3) : drawn[_i].deviation;
-    ck_assert_double_eq_tol(sqrt(square) / deviation, 1, drawn[_i].tolerance);
+    svit_model *model = one_layer(random_weights[_i].preset);
+    double square, most, limit = random_weights[_i].limit;
+    moments(model, random_weights[_i].name, &square, &most);
+    double deviation = limit > 0 ? limit / sqrt(3) : random_weights[_i].deviation;
+    ck_assert_double_eq_tol(sqrt(square) / deviation, 1, random_weights[_i].tolerance);
     if (limit > 0) {
         ck_assert_double_le(most, 1.00001 * limit);
         ck_assert_double_gt(most, 0.99 * limit);
@@ -167,7 +169,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_initial_weights_follow_their_rule);
     tcase_add_test(c, test_attention_may_begin_as_in_earlier_keras);
     tcase_add_loop_test(c, test_initial_weights_of_a_vit_follow_their_rule, 0,
-                        sizeof drawn / sizeof *drawn);
+                        sizeof random_weights / sizeof *random_weights);
     tcase_add_loop_test(c, test_temperatures_norms_and_biases_begin_with_one_number, 0,
                         sizeof constants / sizeof *constants);
     suite_add_tcase(all, c);

@@ -1,5 +1,5 @@
-/* JSON: what is accepted and refused, numbers to the bit in any locale and rounding mode, and what
- * happens without memory. */
+/* Checks JSON: what is accepted and refused, that numbers are exact in any locale and rounding
+ * mode, and what happens without memory. */
 #include "fit.h"
 
 #include "base/decimal.h"
@@ -52,7 +52,7 @@ END_TEST
 
 static const struct {
     const char *text;
-    const char *part; /* of the message */
+    const char *part; /* part of the message */
 } refused[] = {
     {"", "the end of the text instead of a value at byte 0"},
     {" ", "at byte 1"},
@@ -120,7 +120,7 @@ static const struct {
     {"['a']", "begins no value"},
 };
 
-START_TEST(test_what_is_not_json_is_refused_with_the_place)
+START_TEST(test_what_is_not_json_is_refused_with_its_position)
 {
     sv_json *json = NULL;
     FAILS(sv_json_parse(&json, &allocator, refused[_i].text, strlen(refused[_i].text), "text", err),
@@ -193,7 +193,7 @@ START_TEST(test_values_are_those_of_the_text)
 }
 END_TEST
 
-/* An object of many members, the last one again the first if told so. */
+/* Makes an object of many members. If `again`, the last name repeats the first. */
 static char *make_wide(size_t members, int again)
 {
     char *text = malloc(24 * members + 32), *end = text;
@@ -323,7 +323,7 @@ START_TEST(test_halfway_cases_round_to_even)
 END_TEST
 
 static const struct {
-    const char *source, *half; /* what "%.1f" prints of 0.5 */
+    const char *source, *half; /* the text of 0.5 by "%.1f" */
 } locales[] = {{"de_DE", "0,5"}, {"ps_AF", "0\xd9\xab\x35"}};
 
 START_TEST(test_a_locale_with_a_decimal_comma_changes_nothing)
@@ -333,7 +333,7 @@ START_TEST(test_a_locale_with_a_decimal_comma_changes_nothing)
     snprintf(name, sizeof name, "%s/made", folder.path);
     snprintf(command, sizeof command, "localedef --no-archive -i %s -f UTF-8 %s >/dev/null 2>&1",
              locales[_i].source, name);
-    if (system(command) == 0) { /* elsewhere no such locale can be had */
+    if (system(command) == 0) { /* other systems may have no such locale */
         ck_assert_int_eq(setenv("LOCPATH", folder.path, 1), 0);
         ck_assert_ptr_nonnull(setlocale(LC_ALL, "made"));
         snprintf(text, sizeof text, "%.1f", 0.5);
@@ -348,7 +348,8 @@ START_TEST(test_a_locale_with_a_decimal_comma_changes_nothing)
 }
 END_TEST
 
-/* An allocator whose n-th call, and all after it if told, fail; it counts what is not released. */
+/* An allocator whose n-th call fails, with `always` every later one, too; it counts the blocks that
+ * are not released. */
 typedef struct ledger {
     size_t calls, fail_at, live;
     int for_ever;
@@ -470,7 +471,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, NULL);
     tcase_add_loop_test(c, test_json_is_accepted, 0, sizeof accepted / sizeof *accepted);
-    tcase_add_loop_test(c, test_what_is_not_json_is_refused_with_the_place, 0,
+    tcase_add_loop_test(c, test_what_is_not_json_is_refused_with_its_position, 0,
                         sizeof refused / sizeof *refused);
     tcase_add_test(c, test_nul_bytes_are_refused);
     tcase_add_test(c, test_depth_is_limited);

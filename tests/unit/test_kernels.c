@@ -1,5 +1,6 @@
-/* Kernels by their properties, on every instruction set that this machine has. */
+/* Checks properties of kernels on every instruction set that this machine has. */
 #include "isa.h"
+#include "reference.h"
 #include "suite.h"
 
 #include "base/random.h"
@@ -31,7 +32,7 @@ static const sv_shift_geometry SHIFTS[] = {{5, 7, 24, 4, 1, 0}, {5, 7, 24, 4, 2,
                                            {4, 3, 19, 4, 5, 0}, {1, 1, 16, 4, 1, 0},
                                            {6, 5, 20, 5, 1, 1}, {3, 4, 13, 1, 3, 1}};
 
-/* A batch of images, taken in parts that do not end with an image. */
+/* Shifts a batch in blocks of 8 tokens, which do not end with an image. */
 static void shift_all(const sv_kernels *k, float *y, const float *x, const sv_shift_geometry *map,
                       size_t tokens, int back)
 {
@@ -62,44 +63,33 @@ START_TEST(test_shift_and_its_backward_are_adjoint)
 }
 END_TEST
 
-/* What MODELS says of each group, one pixel at a time. */
-static float shifted(const float *x, const sv_shift_geometry *m, size_t h, size_t w, size_t c)
-{
-    long p = (long)m->pixels, row = (long)h, column = (long)w;
-    size_t group = c / m->group;
-    long down = group == 2 ? p : group == 3 ? -p : 0;
-    long across = group == 0 ? p : group == 1 ? -p : 0;
-    long from_row = row + down, from_column = column + across;
-    if (from_row < 0 || from_row >= (long)m->height || from_column < 0 ||
-        from_column >= (long)m->width)
-        return 0;
-    if (m->crop)
-        from_row = row, from_column = column;
-    return x[((size_t)from_row * m->width + (size_t)from_column) * m->channels + c];
-}
-
-START_TEST(test_shift_moves_each_group_its_way)
+START_TEST(test_shift_equals_the_reference)
 {
     KERNELS(k);
+    enum { IMAGES = 3 };
     for (size_t i = 0; i < sizeof SHIFTS / sizeof *SHIFTS; i++) {
         const sv_shift_geometry *map = &SHIFTS[i];
-        size_t tokens = map->height * map->width, count = tokens * map->channels;
-        float *x = malloc(count * 4), *y = malloc(count * 4);
+        const reference_shift_shape shape = {IMAGES,     map->height, map->width, map->channels,
+                                             map->group, map->pixels, map->crop};
+        const size_t tokens = IMAGES * map->height * map->width, count = tokens * map->channels;
+        float *x = malloc(count * sizeof *x), *y = malloc(count * sizeof *y);
+        double *in = malloc(count * sizeof *in), *wanted = malloc(count * sizeof *wanted);
         fill(x, count, 3);
+        for (size_t at = 0; at < count; at++)
+            in[at] = x[at];
         shift_all(k, y, x, map, tokens, 0);
-        for (size_t at = 0; at < count; at++) {
-            size_t token = at / map->channels;
-            float wanted =
-                shifted(x, map, token / map->width, token % map->width, at % map->channels);
-            ck_assert_float_eq(y[at], wanted);
-        }
+        reference_shift(wanted, in, &shape);
+        for (size_t at = 0; at < count; at++)
+            ck_assert_double_eq(y[at], wanted[at]);
         free(x);
         free(y);
+        free(in);
+        free(wanted);
     }
 }
 END_TEST
 
-/* SAME with an odd rest, SAME with a rest on both sides, VALID with a rest. */
+/* SAME padding after the map, SAME padding on both sides, and VALID padding that drops pixels. */
 static const sv_patch_geometry PATCHES[] = {{5, 7, 6, 3, 4, 2, 0, 0},
                                             {33, 10, 3, 9, 3, 4, 1, 1},
                                             {9, 11, 5, 2, 2, 4, 0, 0},
@@ -128,8 +118,8 @@ START_TEST(test_patch_gather_and_scatter_are_adjoint)
 }
 END_TEST
 
-/* Both orders of copies, of pixels of one to five numbers, of images one to four patches wide; in
- * arrays of their very size, a few tokens at a time. */
+/* Both orders of copies, 1 to 17 channels, images one to four patches wide. The arrays have exactly
+ * the size of a few tokens. */
 static const sv_patch_geometry SHIFTED[] = {
     {8, 2, 1, 4, 1, 2, 0, 0},   {8, 4, 2, 4, 2, 2, 0, 0},    {8, 6, 3, 4, 3, 2, 0, 0},
     {16, 12, 3, 4, 3, 4, 0, 0}, {24, 24, 3, 4, 4, 6, 0, 0},  {16, 16, 4, 4, 4, 4, 0, 0},
@@ -181,7 +171,8 @@ START_TEST(test_mean_and_its_backward_are_adjoint)
 }
 END_TEST
 
-/* Bit b of word (k, c) is bit b % 8 of Philox block (k C + c, b / 8): by the scalar generator. */
+/* The dropout word of a number by the scalar generator: bit b of word (k, c) is bit b % 8 of Philox
+ * block (k C + c, b / 8). */
 static uint32_t dropout_word(const sv_mask_source *source, uint32_t number)
 {
     uint32_t word = 0;
@@ -195,7 +186,7 @@ static uint32_t dropout_word(const sv_mask_source *source, uint32_t number)
     return word;
 }
 
-START_TEST(test_dropout_bits_are_philox_by_place)
+START_TEST(test_dropout_bits_are_philox_bits_by_position)
 {
     KERNELS(k);
     enum { MOST = 37, BLOCKS = 5 };
@@ -220,7 +211,7 @@ START_TEST(test_dropout_bits_are_philox_by_place)
 }
 END_TEST
 
-START_TEST(test_dropout_keeps_its_share)
+START_TEST(test_dropout_keeps_its_rate)
 {
     KERNELS(k);
     enum { WORDS = 185 };
@@ -229,7 +220,8 @@ START_TEST(test_dropout_keeps_its_share)
     k->dropout_mask(words, &source, 0, 1, WORDS);
     for (size_t bit = 0; bit < 32 * WORDS; bit++)
         kept += words[bit / 32] >> bit % 32 & 1;
-    ck_assert_double_lt(fabs((double)kept / (WORDS * 32) - 0.8), 0.0156); /* 3 deviations */
+    ck_assert_double_lt(fabs((double)kept / (WORDS * 32) - 0.8),
+                        0.0156); /* 3 standard deviations */
 }
 END_TEST
 
@@ -255,7 +247,7 @@ static sv_attention_rows softmax_rows(const softmax_case *c, const uint32_t *mas
                                .keep = 1.25f};
 }
 
-/* What dropout multiplies weight (row, i) by. */
+/* Returns the factor by which dropout multiplies weight (row, i). */
 static double dropout_factor(const sv_attention_rows *call, size_t row, size_t i)
 {
     size_t query = call->first_row + row;
@@ -266,15 +258,15 @@ static double dropout_factor(const sv_attention_rows *call, size_t row, size_t i
 
 static double weight(const sv_attention_rows *call, const float *scores, size_t row, size_t i)
 {
-    size_t own = call->masked ? call->first_row + row : call->columns;
+    size_t masked = call->masked ? call->first_row + row : call->columns;
     double sum = 0;
     for (size_t j = 0; j < call->columns; j++)
-        if (j != own)
+        if (j != masked)
             sum += exp((double)call->scale * ((double)scores[j] - scores[i]));
-    return i == own ? 0 : 1 / sum;
+    return i == masked ? 0 : 1 / sum;
 }
 
-/* Exponents reach 22, in powers of two, so a weight may be off by some 2e-6 of itself. */
+/* Exponents to base 2 reach 22, so the relative error of a weight may be 2e-6. */
 START_TEST(test_softmax_and_its_backward_follow_their_formulas)
 {
     KERNELS(k);
@@ -313,8 +305,9 @@ START_TEST(test_softmax_and_its_backward_follow_their_formulas)
 }
 END_TEST
 
-/* By what the softmax leaves it is made again, to the same bits, and finished by others. */
-START_TEST(test_softmax_is_made_again)
+/* From the saved row_max and inv_row_sum the softmax is recomputed with the same bits, and an
+ * unscaled softmax can be scaled later. */
+START_TEST(test_softmax_is_recomputed_with_the_same_bits)
 {
     KERNELS(k);
     static float scores[QUERIES * MOST_KEYS], p[QUERIES * MOST_KEYS], kept[QUERIES * MOST_KEYS];
@@ -342,7 +335,8 @@ START_TEST(test_softmax_is_made_again)
 }
 END_TEST
 
-/* y = x + path (bias + sum of the heads' rows by their shares), each with and without. */
+/* y = x + path (bias + sum of the heads' rows by their factors), with and without bias and factors.
+ */
 START_TEST(test_sum_of_heads_follows_its_formula)
 {
     KERNELS(k);
@@ -370,12 +364,12 @@ START_TEST(test_sum_of_heads_follows_its_formula)
 }
 END_TEST
 
-/* A row has the same bits alone, among others, and in place. */
-START_TEST(test_a_row_of_softmax_does_not_know_its_neighbours)
+/* A row of the softmax has the same bits alone, among other rows, and in place. */
+START_TEST(test_a_row_of_softmax_has_the_same_bits_alone)
 {
     KERNELS(k);
     static float scores[QUERIES * MOST_KEYS], together[QUERIES * MOST_KEYS];
-    static float alone[MOST_KEYS], dp[QUERIES * MOST_KEYS], own[MOST_KEYS];
+    static float alone[MOST_KEYS], dp[QUERIES * MOST_KEYS], ds_alone[MOST_KEYS];
     for (size_t at = 0; at < sizeof SOFTMAX / sizeof *SOFTMAX; at++) {
         size_t columns = SOFTMAX[at].columns, bytes = columns * sizeof(float);
         uint32_t mask[2 * MOST_KEYS];
@@ -391,16 +385,17 @@ START_TEST(test_a_row_of_softmax_does_not_know_its_neighbours)
             memcpy(alone, scores + r * columns, bytes);
             k->attention_softmax(alone, alone, alone, &call);
             ck_assert_mem_eq(alone, together + r * columns, bytes);
-            memcpy(own, dp + r * columns, bytes);
-            k->attention_softmax_backward(own, alone, alone, own, scores + r * columns, &call);
-            ck_assert_mem_eq(own, ds + r * columns, bytes);
+            memcpy(ds_alone, dp + r * columns, bytes);
+            k->attention_softmax_backward(ds_alone, alone, alone, ds_alone, scores + r * columns,
+                                          &call);
+            ck_assert_mem_eq(ds_alone, ds + r * columns, bytes);
         }
     }
 }
 END_TEST
 
-/* Layer norm takes several rows at once. */
-START_TEST(test_a_row_of_layer_norm_does_not_know_its_neighbours)
+/* Layer norm computes several rows at once, and a row has the same bits alone. */
+START_TEST(test_a_row_of_layer_norm_has_the_same_bits_alone)
 {
     KERNELS(k);
     enum { TOKENS = 11, WIDTH = 53 };
@@ -429,17 +424,17 @@ static Suite *kernels_suite(void)
     Suite *suite = suite_create("kernels");
     TCase *all = tcase_create("properties");
     tcase_add_loop_test(all, test_shift_and_its_backward_are_adjoint, 0, 3);
-    tcase_add_loop_test(all, test_shift_moves_each_group_its_way, 0, 3);
+    tcase_add_loop_test(all, test_shift_equals_the_reference, 0, 3);
     tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, 3);
     tcase_add_loop_test(all, test_shifted_patches_are_those_of_the_image, 0, 3);
     tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, 3);
-    tcase_add_loop_test(all, test_dropout_bits_are_philox_by_place, 0, 3);
-    tcase_add_loop_test(all, test_dropout_keeps_its_share, 0, 3);
+    tcase_add_loop_test(all, test_dropout_bits_are_philox_bits_by_position, 0, 3);
+    tcase_add_loop_test(all, test_dropout_keeps_its_rate, 0, 3);
     tcase_add_loop_test(all, test_softmax_and_its_backward_follow_their_formulas, 0, 3);
-    tcase_add_loop_test(all, test_softmax_is_made_again, 0, 3);
+    tcase_add_loop_test(all, test_softmax_is_recomputed_with_the_same_bits, 0, 3);
     tcase_add_loop_test(all, test_sum_of_heads_follows_its_formula, 0, 3);
-    tcase_add_loop_test(all, test_a_row_of_softmax_does_not_know_its_neighbours, 0, 3);
-    tcase_add_loop_test(all, test_a_row_of_layer_norm_does_not_know_its_neighbours, 0, 3);
+    tcase_add_loop_test(all, test_a_row_of_softmax_has_the_same_bits_alone, 0, 3);
+    tcase_add_loop_test(all, test_a_row_of_layer_norm_has_the_same_bits_alone, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
 }

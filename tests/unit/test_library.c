@@ -1,4 +1,4 @@
-/* Libraries that are loaded when they are first asked for. */
+/* Checks libraries that are loaded when they are first needed. */
 #include "suite.h"
 
 #include "base/library.h"

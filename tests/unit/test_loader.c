@@ -1,91 +1,15 @@
-/* Loaders: what a batch holds depends on its number alone, whoever makes it and whenever. */
-#include "test_data_support.h"
+/* Checks loaders: the content of a batch depends only on its number, not on which thread prepares
+ * it or when. */
+#include "test_loader_support.h"
 
 #include <shiftvit/image.h>
-#include <shiftvit/loader.h>
 
 #include <pthread.h>
 
-enum { SAMPLES = 23, BATCH = 5, BATCHES = 5, SIDE = 8, OUT = 4, ELEMENTS = OUT * OUT * 3 };
-
-/* Sample i has the label i; red tells the column, green the row, blue the sample. */
-typedef struct numbered {
-    svit_context *context;
-    svit_dataset *dataset;
-    svit_pipeline_config pipeline;
-    uint8_t rgb[SAMPLES * SIDE * SIDE * 3];
-    int32_t labels[SAMPLES];
-} numbered;
-
-static numbered *numbered_make(void)
-{
-    numbered *own = calloc(1, sizeof *own);
-    own->context = context_open();
-    uint8_t *at = own->rgb;
-    for (int i = 0; i < SAMPLES; i++) {
-        own->labels[i] = i;
-        for (int y = 0; y < SIDE; y++)
-            for (int x = 0; x < SIDE; x++, at += 3) {
-                at[0] = (uint8_t)x;
-                at[1] = (uint8_t)y;
-                at[2] = (uint8_t)i;
-            }
-    }
-    WORKS(svit_dataset_memory(&own->dataset, own->context, own->rgb, own->labels, SAMPLES, SIDE,
-                              SIDE, SAMPLES, err));
-    svit_pipeline_config *pipeline = &own->pipeline;
-    ck_assert_int_eq(svit_pipeline_config_init(pipeline, sizeof *pipeline), SVIT_OK);
-    pipeline->source_height = pipeline->source_width = SIDE;
-    pipeline->resize_height = pipeline->resize_width = SIDE;
-    pipeline->output_height = pipeline->output_width = OUT;
-    pipeline->scale = 1;
-    return own;
-}
-
-static void numbered_free(numbered *own)
-{
-    svit_dataset_free(own->dataset);
-    svit_context_free(own->context);
-    free(own);
-}
-
-static svit_loader_config config_make(int32_t shuffle, int32_t augment, uint32_t prefetch)
-{
-    svit_loader_config config;
-    ck_assert_int_eq(svit_loader_config_init(&config, sizeof config), SVIT_OK);
-    config.batch = BATCH;
-    config.seed = 99;
-    config.shuffle = shuffle;
-    config.augment = augment;
-    config.prefetch = prefetch;
-    return config;
-}
-
-static svit_loader *loader_make(const numbered *own, svit_loader_config config)
-{
-    svit_loader *loader = NULL;
-    WORKS(svit_loader_create(&loader, own->dataset, &own->pipeline, &config, err));
-    return loader;
-}
-
-typedef struct batch {
-    float images[BATCH * ELEMENTS];
-    int32_t labels[BATCH];
-    size_t n;
-} batch;
-
-static batch batch_next(svit_loader *loader)
-{
-    batch out;
-    memset(&out, 0, sizeof out);
-    WORKS(svit_loader_next(loader, out.images, out.labels, &out.n, err));
-    return out;
-}
-
 START_TEST(test_unshuffled_batches_are_as_numbered)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(0, 0, (uint32_t)_i));
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(0, 0, (uint32_t)_i));
     ck_assert_uint_eq(svit_loader_batches(loader), BATCHES);
     ck_assert_uint_eq(svit_loader_height(loader), OUT);
     ck_assert_uint_eq(svit_loader_width(loader), OUT);
@@ -101,7 +25,7 @@ START_TEST(test_unshuffled_batches_are_as_numbered)
         ck_assert_uint_eq(batch_next(loader).n, 0);
     }
     svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
@@ -119,8 +43,8 @@ static void epoch_order(svit_loader *loader, int32_t order[SAMPLES])
 
 START_TEST(test_a_shuffled_epoch_has_every_sample_once_in_an_order_of_its_own)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(1, 0, (uint32_t)_i));
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(1, 0, (uint32_t)_i));
     int32_t order[3][SAMPLES];
     for (size_t epoch = 0; epoch < 3; epoch++) {
         epoch_order(loader, order[epoch]);
@@ -130,46 +54,46 @@ START_TEST(test_a_shuffled_epoch_has_every_sample_once_in_an_order_of_its_own)
         for (size_t i = 0; i < SAMPLES; i++)
             ck_assert_int_eq(seen[i], 1);
     }
-    ck_assert_mem_ne(order[0], own->labels, sizeof own->labels);
+    ck_assert_mem_ne(order[0], self->labels, sizeof self->labels);
     ck_assert_mem_ne(order[0], order[1], sizeof order[0]);
     ck_assert_mem_ne(order[1], order[2], sizeof order[0]);
     svit_loader_config other = config_make(1, 0, (uint32_t)_i);
     other.seed = 100;
-    svit_loader *second = loader_make(own, other);
+    svit_loader *second = loader_make(self, other);
     int32_t other_order[SAMPLES];
     epoch_order(second, other_order);
     ck_assert_mem_ne(order[0], other_order, sizeof other_order);
     svit_loader_free(second);
     svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
 START_TEST(test_batches_are_the_same_however_far_ahead_they_are_made)
 {
-    numbered *own = numbered_make();
-    svit_loader *reference = loader_make(own, config_make(1, 1, 0));
+    numbered *self = numbered_make();
+    svit_loader *reference = loader_make(self, config_make(1, 1, 0));
     static batch wanted[3 * (BATCHES + 1)];
     for (size_t i = 0; i < 3 * (BATCHES + 1); i++)
         wanted[i] = batch_next(reference);
     svit_loader_free(reference);
     const uint32_t prefetch[] = {1, 3, 16};
     for (size_t p = 0; p < 3; p++) {
-        svit_loader *loader = loader_make(own, config_make(1, 1, prefetch[p]));
+        svit_loader *loader = loader_make(self, config_make(1, 1, prefetch[p]));
         for (size_t i = 0; i < 3 * (BATCHES + 1); i++) {
             batch got = batch_next(loader);
             ck_assert_mem_eq(&got, &wanted[i], sizeof got);
         }
         svit_loader_free(loader);
     }
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
 START_TEST(test_seeking_goes_to_the_same_batches)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(1, 1, (uint32_t)_i));
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(1, 1, (uint32_t)_i));
     static batch wanted[3][BATCHES + 1];
     for (size_t epoch = 0; epoch < 3; epoch++)
         for (size_t b = 0; b <= BATCHES; b++)
@@ -190,134 +114,44 @@ START_TEST(test_seeking_goes_to_the_same_batches)
     FAILS(svit_loader_seek(loader, UINT64_MAX, 0, err), SVIT_E_ARGUMENT, "epoch is");
     FAILS(svit_loader_seek(NULL, 0, 0, err), SVIT_E_ARGUMENT, "loader");
     svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
-/* Without shuffle and augmentation epochs are alike, and what was made ahead stays good. */
+/* Without shuffle and augmentation all epochs are equal, so prefetched batches stay valid. */
 START_TEST(test_going_back_to_the_start_of_a_fixed_epoch_gives_it_again)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(0, 0, 2));
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(0, 0, 2));
     int32_t order[SAMPLES];
     for (int i = 0; i < 3; i++) {
         epoch_order(loader, order);
-        ck_assert_mem_eq(order, own->labels, sizeof order);
+        ck_assert_mem_eq(order, self->labels, sizeof order);
         WORKS(svit_loader_seek(loader, 0, 0, err));
     }
     svit_loader_free(loader);
-    numbered_free(own);
-}
-END_TEST
-
-/* The place of a crop, from its pixels. */
-static int crop_place(const float *image)
-{
-    float first = image[0];
-    float last = image[3 * (OUT - 1)];
-    float left = first < last ? first : last;
-    return (int)left + SIDE * (int)image[1];
-}
-
-/* Distinct crop places, and mirrored images, in the next batch. */
-static size_t places_count(svit_loader *loader, int *mirrored, int *first_place)
-{
-    batch got = batch_next(loader);
-    bool seen[SIDE * SIDE] = {false};
-    size_t count = 0;
-    for (size_t i = 0; i < got.n; i++) {
-        const float *image = got.images + i * ELEMENTS;
-        int place = crop_place(image);
-        count += !seen[place];
-        seen[place] = true;
-        *mirrored += image[0] > image[3];
-    }
-    *first_place = crop_place(got.images);
-    return count;
-}
-
-START_TEST(test_crops_are_drawn_for_each_image_or_each_batch)
-{
-    numbered *own = numbered_make();
-    int places[4];
-    int mirrored = 0;
-    own->pipeline.per_batch = 1;
-    svit_loader *loader = loader_make(own, config_make(0, 1, 2));
-    for (size_t b = 0; b < 4; b++)
-        ck_assert_uint_eq(places_count(loader, &mirrored, &places[b]), 1);
-    ck_assert(places[0] != places[1] || places[1] != places[2] || places[2] != places[3]);
-    ck_assert_int_gt(mirrored, 0); /* the flip is drawn for each image all the same */
-    ck_assert_int_lt(mirrored, 4 * BATCH);
-    svit_loader_free(loader);
-    own->pipeline.per_batch = 0;
-    loader = loader_make(own, config_make(0, 1, 2));
-    int flips = 0;
-    size_t distinct = 0;
-    for (size_t b = 0; b < 4; b++)
-        distinct += places_count(loader, &flips, &places[b]);
-    ck_assert_uint_ge(distinct, 12); /* of 20 draws out of 25 places, four batches of five */
-    ck_assert_int_eq(flips, mirrored);
-    svit_loader_free(loader);
-    numbered_free(own);
-}
-END_TEST
-
-START_TEST(test_flip_probability_0_and_1_are_certain)
-{
-    numbered *own = numbered_make();
-    for (int certain = 0; certain < 2; certain++) {
-        own->pipeline.flip_probability = certain;
-        svit_loader *loader = loader_make(own, config_make(0, 1, 0));
-        int mirrored = 0;
-        int place;
-        for (int b = 0; b < 4; b++)
-            places_count(loader, &mirrored, &place);
-        ck_assert_int_eq(mirrored, certain * 4 * BATCH);
-        svit_loader_free(loader);
-    }
-    numbered_free(own);
-}
-END_TEST
-
-START_TEST(test_augmentation_of_a_sample_does_not_depend_on_the_batch_size)
-{
-    numbered *own = numbered_make();
-    static float wanted[SAMPLES][ELEMENTS];
-    svit_loader *loader = loader_make(own, config_make(1, 1, 2));
-    for (batch got = batch_next(loader); got.n > 0; got = batch_next(loader))
-        for (size_t i = 0; i < got.n; i++)
-            memcpy(wanted[got.labels[i]], got.images + i * ELEMENTS, sizeof wanted[0]);
-    svit_loader_free(loader);
-    svit_loader_config config = config_make(0, 1, 0);
-    config.batch = 1;
-    loader = loader_make(own, config);
-    for (int i = 0; i < SAMPLES; i++) {
-        batch got = batch_next(loader);
-        ck_assert_mem_eq(got.images, wanted[i], sizeof wanted[0]);
-    }
-    svit_loader_free(loader);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
 START_TEST(test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch)
 {
-    numbered *own = numbered_make();
+    numbered *self = numbered_make();
     test_folder folder = folder_make();
     subfolder_make(&folder, "a");
     for (int i = 0; i < 12; i++) {
         char name[32];
         snprintf(name, sizeof name, "a/%02d.png", i);
-        WORKS(svit_image_write_png(own->context, path_in(&folder, name),
-                                   own->rgb + i * SIDE * SIDE * 3, SIDE, SIDE, err));
+        WORKS(svit_image_write_png(self->context, path_in(&folder, name),
+                                   self->rgb + i * SIDE * SIDE * 3, SIDE, SIDE, err));
     }
     file_write(&folder, "a/07.png", "not an image", 12);
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_folder(&dataset, own->context, folder.path, SIDE, SIDE, SVIT_SOURCE_NEAREST,
+    WORKS(svit_dataset_folder(&dataset, self->context, folder.path, SIDE, SIDE, SVIT_SOURCE_NEAREST,
                               err));
     svit_loader_config config = config_make(0, 0, (uint32_t)_i);
     svit_loader *loader = NULL;
-    WORKS(svit_loader_create(&loader, dataset, &own->pipeline, &config, err));
+    WORKS(svit_loader_create(&loader, dataset, &self->pipeline, &config, err));
     svit_dataset_free(dataset);
     batch got = batch_next(loader);
     ck_assert_float_eq(got.images[2], 0);
@@ -332,14 +166,14 @@ START_TEST(test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch)
     WORKS(svit_loader_seek(loader, 0, 2, err));
     ck_assert_uint_eq(batch_next(loader).n, 2);
     WORKS(svit_loader_seek(loader, 0, 1, err));
-    WORKS(svit_image_write_png(own->context, path_in(&folder, "a/07.png"),
-                               own->rgb + 7 * SIDE * SIDE * 3, SIDE, SIDE, err));
+    WORKS(svit_image_write_png(self->context, path_in(&folder, "a/07.png"),
+                               self->rgb + 7 * SIDE * SIDE * 3, SIDE, SIDE, err));
     got = batch_next(loader);
     ck_assert_uint_eq(got.n, BATCH);
     ck_assert_float_eq(got.images[2 * ELEMENTS + 2], 7);
     svit_loader_free(loader);
     folder_remove(&folder);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
@@ -351,10 +185,10 @@ typedef struct asked {
 
 static int32_t give_sample(size_t index, uint8_t *rgb, int32_t *label, void *user)
 {
-    asked *own = user;
-    ck_assert(pthread_equal(pthread_self(), own->thread));
-    own->calls++;
-    if (index == own->stop_at)
+    asked *self = user;
+    ck_assert(pthread_equal(pthread_self(), self->thread));
+    self->calls++;
+    if (index == self->stop_at)
         return 1;
     memset(rgb, (int)index, SIDE * SIDE * 3);
     *label = (int32_t)index;
@@ -363,16 +197,16 @@ static int32_t give_sample(size_t index, uint8_t *rgb, int32_t *label, void *use
 
 START_TEST(test_callbacks_are_called_on_the_callers_thread_only)
 {
-    numbered *own = numbered_make();
+    numbered *self = numbered_make();
     asked user = {.thread = pthread_self(), .stop_at = 6};
     svit_dataset *dataset = NULL;
     svit_dataset *slice = NULL;
-    WORKS(svit_dataset_callback(&dataset, own->context, give_sample, SAMPLES, SIDE, SIDE, SAMPLES,
+    WORKS(svit_dataset_callback(&dataset, self->context, give_sample, SAMPLES, SIDE, SIDE, SAMPLES,
                                 &user, err));
     WORKS(svit_dataset_slice(&slice, dataset, 0, 10, err));
     svit_loader_config config = config_make(0, 0, 3);
     svit_loader *loader = NULL;
-    WORKS(svit_loader_create(&loader, slice, &own->pipeline, &config, err));
+    WORKS(svit_loader_create(&loader, slice, &self->pipeline, &config, err));
     ck_assert_uint_eq(batch_next(loader).n, BATCH);
     ck_assert_uint_eq(user.calls, BATCH);
     batch got;
@@ -386,7 +220,7 @@ START_TEST(test_callbacks_are_called_on_the_callers_thread_only)
     svit_loader_free(loader);
     svit_dataset_free(slice);
     svit_dataset_free(dataset);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
@@ -422,26 +256,26 @@ END_TEST
 
 START_TEST(test_a_loader_keeps_what_it_needs)
 {
-    numbered *own = numbered_make();
-    svit_loader *loader = loader_make(own, config_make(1, 1, 2));
-    svit_dataset_free(own->dataset);
-    svit_context_free(own->context);
+    numbered *self = numbered_make();
+    svit_loader *loader = loader_make(self, config_make(1, 1, 2));
+    svit_dataset_free(self->dataset);
+    svit_context_free(self->context);
     ck_assert_uint_eq(batch_next(loader).n, BATCH);
     svit_loader_free(loader);
-    free(own);
+    free(self);
 }
 END_TEST
 
 START_TEST(test_wrong_arguments_of_loaders_are_named)
 {
-    numbered *own = numbered_make();
+    numbered *self = numbered_make();
     svit_loader *loader = NULL;
     svit_loader_config good = config_make(1, 1, 1);
 #define REFUSED(field, value, part)                                                                \
     do {                                                                                           \
         svit_loader_config bad = good;                                                             \
         bad.field = (value);                                                                       \
-        FAILS(svit_loader_create(&loader, own->dataset, &own->pipeline, &bad, err),                \
+        FAILS(svit_loader_create(&loader, self->dataset, &self->pipeline, &bad, err),              \
               SVIT_E_ARGUMENT, part);                                                              \
     } while (0)
     REFUSED(batch, 0, "batch is 0; it is in [1, 65536]");
@@ -453,19 +287,20 @@ START_TEST(test_wrong_arguments_of_loaders_are_named)
 #undef REFUSED
     svit_loader_config later = good;
     later.reserved = 1;
-    FAILS(svit_loader_create(&loader, own->dataset, &own->pipeline, &later, err), SVIT_E_VERSION,
+    FAILS(svit_loader_create(&loader, self->dataset, &self->pipeline, &later, err), SVIT_E_VERSION,
           "reserved of svit_loader_config is 1");
-    svit_pipeline_config wrong = own->pipeline;
+    svit_pipeline_config wrong = self->pipeline;
     wrong.scale = 0;
-    FAILS(svit_loader_create(&loader, own->dataset, &wrong, &good, err), SVIT_E_ARGUMENT, "scale");
-    FAILS(svit_loader_create(NULL, own->dataset, &own->pipeline, &good, err), SVIT_E_ARGUMENT,
+    FAILS(svit_loader_create(&loader, self->dataset, &wrong, &good, err), SVIT_E_ARGUMENT, "scale");
+    FAILS(svit_loader_create(NULL, self->dataset, &self->pipeline, &good, err), SVIT_E_ARGUMENT,
           "out");
-    FAILS(svit_loader_create(&loader, NULL, &own->pipeline, &good, err), SVIT_E_ARGUMENT,
+    FAILS(svit_loader_create(&loader, NULL, &self->pipeline, &good, err), SVIT_E_ARGUMENT,
           "dataset");
-    FAILS(svit_loader_create(&loader, own->dataset, NULL, &good, err), SVIT_E_ARGUMENT, "pipeline");
+    FAILS(svit_loader_create(&loader, self->dataset, NULL, &good, err), SVIT_E_ARGUMENT,
+          "pipeline");
     ck_assert_ptr_null(loader);
     ck_assert_int_eq(svit_loader_config_init(NULL, sizeof good), SVIT_E_ARGUMENT);
-    loader = loader_make(own, good);
+    loader = loader_make(self, good);
     batch got;
     FAILS(svit_loader_next(NULL, got.images, got.labels, &got.n, err), SVIT_E_ARGUMENT, "loader");
     FAILS(svit_loader_next(loader, NULL, got.labels, &got.n, err), SVIT_E_ARGUMENT, "images");
@@ -473,13 +308,13 @@ START_TEST(test_wrong_arguments_of_loaders_are_named)
     FAILS(svit_loader_next(loader, got.images, got.labels, NULL, err), SVIT_E_ARGUMENT, "n is");
     ck_assert_uint_eq(batch_next(loader).n, BATCH);
     svit_loader_free(loader);
-    WORKS(svit_loader_create(&loader, own->dataset, &own->pipeline, NULL, err));
-    ck_assert_uint_eq(svit_loader_batches(loader), 1); /* 256 a batch */
+    WORKS(svit_loader_create(&loader, self->dataset, &self->pipeline, NULL, err));
+    ck_assert_uint_eq(svit_loader_batches(loader), 1); /* a batch has 256 samples by default */
     svit_loader_free(loader);
     svit_loader_free(NULL);
     ck_assert_uint_eq(svit_loader_height(NULL) + svit_loader_width(NULL), 0);
     ck_assert_uint_eq(svit_loader_batches(NULL), 0);
-    numbered_free(own);
+    numbered_free(self);
 }
 END_TEST
 
@@ -495,9 +330,6 @@ static Suite *loader_suite(void)
     tcase_add_test(cases, test_batches_are_the_same_however_far_ahead_they_are_made);
     tcase_add_loop_test(cases, test_seeking_goes_to_the_same_batches, 0, PREFETCH_CASES);
     tcase_add_test(cases, test_going_back_to_the_start_of_a_fixed_epoch_gives_it_again);
-    tcase_add_test(cases, test_crops_are_drawn_for_each_image_or_each_batch);
-    tcase_add_test(cases, test_flip_probability_0_and_1_are_certain);
-    tcase_add_test(cases, test_augmentation_of_a_sample_does_not_depend_on_the_batch_size);
     tcase_add_loop_test(cases, test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch, 0,
                         PREFETCH_CASES);
     tcase_add_test(cases, test_callbacks_are_called_on_the_callers_thread_only);

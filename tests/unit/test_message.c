@@ -1,4 +1,4 @@
-/* Messages: UTF-8 that a terminal may see, whatever they quote. */
+/* Checks that messages are printable UTF-8 whatever they quote. */
 #include "fit.h"
 
 #include "base/message.h"
@@ -69,7 +69,7 @@ START_TEST(test_what_does_not_fit_is_cut_between_characters)
 }
 END_TEST
 
-/* Every byte of every position of a long text with characters of all lengths. */
+/* Puts every byte at every position of a long text with characters of all lengths. */
 START_TEST(test_messages_are_utf8_for_any_bytes)
 {
     uint64_t state = 3;

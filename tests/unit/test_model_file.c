@@ -1,4 +1,5 @@
-/* Files of a model: what is saved loads, what does not fit is refused by name. */
+/* Checks model files: a saved model loads, and the error for a file that does not fit names the
+ * reason. */
 #include "test_parameters_support.h"
 
 #include "io/safetensors.h"
@@ -46,12 +47,12 @@ START_TEST(test_a_saved_model_loads_with_all_that_it_had)
 }
 END_TEST
 
-/* What a file is made of in the next test: the tiny model's tensors, changed as a case says. */
+/* How a file of the tiny model is changed for the next test. */
 typedef struct change {
-    const char *tensor; /* which is changed */
+    const char *tensor; /* the tensor that is changed */
     int64_t shape[4];
     size_t rank;       /* 0: the tensor is left out */
-    const char *extra; /* a tensor more */
+    const char *extra; /* an additional tensor */
     const char *version, *config, *classes;
     svit_status status;
     const char *part;
@@ -130,7 +131,7 @@ static void write_changed(const svit_model *model, const change *wanted)
     sv_json_writer_free(&metadata);
 }
 
-/* An allocator that adds up what is asked for. */
+/* An allocator that adds up the bytes that are requested. */
 static size_t asked;
 
 static void *counting_allocate(void *user, size_t bytes, size_t alignment)
@@ -160,8 +161,8 @@ static svit_context *counting_context(void)
     return made;
 }
 
-/* 64 GiB of weights that the file does not have; they were once taken and cleared before anybody
- * looked for a tensor. */
+/* Regression: 64 GiB for weights that the file does not have are allocated and cleared before the
+ * tensors are looked up. */
 START_TEST(test_a_small_file_that_claims_a_large_model_costs_nothing)
 {
     static const struct {
@@ -197,7 +198,8 @@ START_TEST(test_a_small_file_that_claims_a_large_model_costs_nothing)
 }
 END_TEST
 
-/* 18,010 parameters: a search through all names for each of them takes longer than a test may. */
+/* A model of 18,010 parameters: looking up each by a search through all names takes longer than the
+ * test's time limit. */
 START_TEST(test_every_name_of_a_model_with_many_parameters_is_found)
 {
     svit_model_config config;

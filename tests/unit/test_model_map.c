@@ -1,5 +1,4 @@
-/* Mapped models: the same as loaded ones, whatever is done with them, and the file stays as it is.
- */
+/* Checks mapped models: they equal loaded ones in every use, and their file does not change. */
 #include "test_model_map_support.h"
 
 #include <pthread.h>
@@ -11,11 +10,11 @@ START_TEST(test_a_mapped_model_is_the_loaded_one_to_the_bit)
     svit_context_config config;
     svit_context_config_init(&config, sizeof config);
     config.gemm = backends[_i];
-    svit_context *own = NULL;
-    WORKS(svit_context_create(&own, &config, err));
+    svit_context *local_context = NULL;
+    WORKS(svit_context_create(&local_context, &config, err));
     svit_model *mapped = NULL, *loaded = NULL;
-    WORKS(svit_model_map(&mapped, own, path, err));
-    WORKS(svit_model_load(&loaded, own, path, err));
+    WORKS(svit_model_map(&mapped, local_context, path, err));
+    WORKS(svit_model_load(&loaded, local_context, path, err));
     ck_assert(is_mapped(mapped) && !is_mapped(loaded));
     ck_assert(fit_same(mapped, loaded) && fit_same(mapped, origin));
     for (int twice = 0; twice < 2; twice++)
@@ -23,11 +22,11 @@ START_TEST(test_a_mapped_model_is_the_loaded_one_to_the_bit)
     ck_assert(fit_same(mapped, loaded));
     svit_model_free(mapped);
     svit_model_free(loaded);
-    svit_context_free(own);
+    svit_context_free(local_context);
 }
 END_TEST
 
-/* The file goes on behind the last parameter. */
+/* The file continues after the last parameter. */
 START_TEST(test_a_checkpoint_is_mapped)
 {
     svit_optimizer *optimizer = NULL;
@@ -44,7 +43,7 @@ START_TEST(test_a_checkpoint_is_mapped)
 }
 END_TEST
 
-#define LARGE "layers.1.blocks.0.mlp.fc1.weight" /* has whole pages of its own */
+#define LARGE "layers.1.blocks.0.mlp.fc1.weight" /* a parameter with whole pages of its own */
 #define TURNED "layers.0.downsample.reduction.weight"
 
 static void change(svit_model *model, const char *name, float by)
@@ -58,7 +57,7 @@ static void change(svit_model *model, const char *name, float by)
     free(values);
 }
 
-/* Before the weights are first packed, or after. */
+/* The file is replaced before or after the weights are first packed. */
 START_TEST(test_what_is_written_stays_and_the_file_does_too)
 {
     static const char *const names[] = {LARGE, TURNED, "head.bias", "patch_embed.proj.weight"};
@@ -132,7 +131,7 @@ START_TEST(test_the_file_may_be_replaced_or_removed)
 }
 END_TEST
 
-/* Kilobytes of mapped files in memory; 0 where the system does not say. */
+/* Returns the kilobytes of mapped files in memory; 0 if the system does not tell. */
 static long file_kilobytes(void)
 {
     char line[256];
@@ -163,8 +162,8 @@ START_TEST(test_packed_weights_leave_memory)
 }
 END_TEST
 
-/* Kilobytes of a mapped file's pages that are copies of this process; -1 where the system does not
- * say. */
+/* Returns the kilobytes of a mapped file's pages that this process has copied; -1 if the system
+ * does not tell. */
 static long copied_kilobytes(void)
 {
     char line[1024];
@@ -195,18 +194,18 @@ static svit_predictor *predictor_of(svit_context *of, svit_model *model)
     return predictor;
 }
 
-/* A weight that the file has in another order is a copy until it is packed; a predictor that has
- * its model for itself then gives it back, where products do not read it in place. */
+/* A weight that the file stores in another layout is copied until it is packed. A predictor that
+ * has its model to itself then frees the copy, unless a backend reads the weight in place. */
 START_TEST(test_a_predictor_keeps_packed_weights_alone)
 {
     uint8_t image[8 * 8 * 3];
     float wanted[CLASSES], got[CLASSES];
     svit_context_config config;
-    svit_context *own = NULL;
+    svit_context *local_context = NULL;
     svit_pipeline_config pipeline;
     svit_context_config_init(&config, sizeof config);
     config.gemm = backends[_i];
-    WORKS(svit_context_create(&own, &config, err));
+    WORKS(svit_context_create(&local_context, &config, err));
     WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
     pipeline.source_height = pipeline.source_width = 8;
     pipeline.resize_height = pipeline.resize_width = 8;
@@ -214,9 +213,10 @@ START_TEST(test_a_predictor_keeps_packed_weights_alone)
     svit_model *large = create(256, 1), *loaded = NULL;
     WORKS(svit_model_set_pipeline(large, &pipeline, err));
     WORKS(svit_model_save(large, path, err));
-    WORKS(svit_model_load(&loaded, own, path, err));
+    WORKS(svit_model_load(&loaded, local_context, path, err));
     long turned = (long)(fit_elements(loaded, TURNED) * sizeof(float) / 1024);
-    svit_predictor *mapped = predictor_of(own, NULL), *other = predictor_of(own, loaded);
+    svit_predictor *mapped = predictor_of(local_context, NULL),
+                   *other = predictor_of(local_context, loaded);
     long before = copied_kilobytes();
     for (size_t i = 0; i < sizeof image; i++)
         image[i] = (uint8_t)(i * i % 251);
@@ -236,7 +236,7 @@ START_TEST(test_a_predictor_keeps_packed_weights_alone)
     svit_predictor_free(other);
     svit_model_free(loaded);
     svit_model_free(large);
-    svit_context_free(own);
+    svit_context_free(local_context);
 }
 END_TEST
 
@@ -257,7 +257,7 @@ static void *read_often(void *argument)
     return NULL;
 }
 
-/* One thread packs while the other has just let go of the pages. */
+/* One thread packs the weights while another has just released the pages. */
 START_TEST(test_sessions_of_several_threads_share_a_mapped_model)
 {
     svit_model *large = create(64, 1);

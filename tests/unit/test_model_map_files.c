@@ -1,14 +1,15 @@
-/* Files to be mapped: what cannot be used in place is read, and what is wrong is refused. */
+/* Checks files to be mapped: one that cannot be used in place is read instead, and a wrong one is
+ * refused. */
 #include "test_model_map_support.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-/* The linker sends the library's calls of mmap here, by either of the names that headers give it.
+/* The linker redirects the library's calls of mmap here, under both names that headers may give it.
  */
 typedef void *mapper(void *at, size_t bytes, int access, int kind, int descriptor, off_t offset);
 mapper __real_mmap, __real_mmap64, __wrap_mmap, __wrap_mmap64;
-static int refuse_call; /* number of the call that fails, from 1 */
+static int refuse_call; /* number of the call that fails, counted from 1 */
 
 static int is_refused(void)
 {
@@ -33,7 +34,7 @@ static size_t first_data(const char *file)
     return 8 + (size_t)length;
 }
 
-/* The saved file with `spaces` more in its header. */
+/* The saved file with `spaces` additional spaces in its header. */
 static void widen_header(size_t spaces)
 {
     size_t bytes;
@@ -72,7 +73,7 @@ START_TEST(test_numbers_that_do_not_lie_aligned_are_read)
 }
 END_TEST
 
-/* Parameters whose size is no multiple of a vector are followed by the next at once. */
+/* Parameters whose size is no multiple of a vector are followed by the next one without padding. */
 START_TEST(test_parameters_of_any_size_are_mapped)
 {
     svit_model *odd = create(21, 1);
@@ -85,7 +86,7 @@ START_TEST(test_parameters_of_any_size_are_mapped)
 }
 END_TEST
 
-/* Both are as long, and in the header once each. */
+/* Both names have the same length and occur once in the header. */
 static void swap_in(char *text, const char *one, const char *other)
 {
     char *a = strstr(text, one), *b = strstr(text, other);
@@ -111,7 +112,7 @@ START_TEST(test_another_order_is_read)
 }
 END_TEST
 
-/* The last tensor, head.bias, becomes five halves, each 1. */
+/* Makes the last tensor, head.bias, five float16 values of 1. */
 START_TEST(test_half_precision_is_read)
 {
     size_t bytes, data;
@@ -149,7 +150,7 @@ START_TEST(test_where_nothing_can_be_mapped_the_file_is_read)
 }
 END_TEST
 
-/* A bad file gives what svit_model_load gives, message and all; a good one the same model. */
+/* A bad file gives the status and the message of svit_model_load, and a good one the same model. */
 static svit_status compare_with_load(void)
 {
     svit_model *mapped = NULL, *loaded = NULL;
@@ -182,7 +183,7 @@ END_TEST
 
 static const struct {
     uint32_t bits;
-    double place; /* 0: the first number, 1: the last */
+    double place; /* 0: the first value, 1: the last */
 } bad_numbers[] = {
     {0x7fc00000, 0}, {0x7f800000, 0.3}, {0xff800000, 0.7}, {0xffffffff, 1}, {0x7f800001, 0.99}};
 
@@ -200,7 +201,7 @@ START_TEST(test_numbers_that_are_not_finite_are_refused)
 }
 END_TEST
 
-/* Text that takes the place of the header's first `{`, and what becomes of the file then. */
+/* Text that replaces the header's first `{`, and the status that the file then gives. */
 static const struct {
     const char *text;
     svit_status status;

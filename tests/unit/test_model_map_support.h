@@ -1,4 +1,4 @@
-/* What the tests of mapped models have in common: a model, its file, and what it answers. */
+/* Helpers for tests of mapped models: a model, its file, and its probabilities. */
 #ifndef TEST_MODEL_MAP_SUPPORT_H
 #define TEST_MODEL_MAP_SUPPORT_H
 

@@ -1,4 +1,4 @@
-/* Parameters of a model: names, shapes, getting and setting. */
+/* Checks the parameters of a model: names, shapes, reading and writing them. */
 #include "test_parameters_support.h"
 
 #include "golden.h"
@@ -55,7 +55,7 @@ START_TEST(test_names_and_shapes_are_those_of_the_papers_files)
 }
 END_TEST
 
-/* Of reference files: names, order, number and, where the file has them, shapes. */
+/* Compares with golden files: names, order, number and, if the file has them, shapes. */
 static const struct {
     const char *file;
     uint64_t parameters;

@@ -1,4 +1,4 @@
-/* What the tests of parameters have in common: a context, a file, and a small ViT in many forms. */
+/* Helpers for tests of parameters: a context, a file, and a small ViT in many variants. */
 #ifndef TEST_PARAMETERS_SUPPORT_H
 #define TEST_PARAMETERS_SUPPORT_H
 
@@ -23,7 +23,7 @@ static inline void teardown(void)
     fit_folder_remove(&folder);
 }
 
-/* A ViT of 12x12 images, patches of 4, 6 channels, one layer of 2 heads of 5. */
+/* A ViT for images of 12x12 pixels: patches of 4, 6 channels, one layer of 2 heads of 5. */
 static const struct {
     const char *key, *value;
 } small[] = {
@@ -40,10 +40,10 @@ static const struct {
     {"head_units", "[]"},
 };
 
-/* That with other fields: what becomes of a parameter. */
+/* The small ViT with other fields, and the shape that a parameter then has. */
 static const struct {
     const char *fields, *name;
-    size_t rank; /* 0: there is none */
+    size_t rank; /* 0: there is no such parameter */
     int64_t shape[4];
 } variants[] = {
     {"{}", "pos_embed", 2, {9, 6}},
@@ -94,7 +94,8 @@ static const struct {
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-/* The object of `small`, whose members give way to those of `fields`. */
+/* Returns the JSON object of `small` in which the members of `fields` replace those of the same
+ * name. */
 static inline void merge(char *json, size_t capacity, const char *fields)
 {
     sv_allocator allocator = sv_allocator_default();

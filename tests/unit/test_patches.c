@@ -1,10 +1,11 @@
-/* Patches: the reference's, exactly, and by hand where they are few. */
+/* Compares patches with golden values, with the reference, and with small cases by hand. */
 #include "golden.h"
+#include "reference.h"
 #include "test_data_support.h"
 
 #include <shiftvit/image.h>
 
-START_TEST(test_shifted_patches_are_the_reference_ones)
+START_TEST(test_shifted_patches_equal_the_golden_ones)
 {
     enum { N = 3, SIDE = 24, PATCH = 6, IMAGE = SIDE * SIDE * 3, OUT = 5 * IMAGE };
     sv_safetensors *file = golden_open("slvit_small");
@@ -25,8 +26,8 @@ START_TEST(test_shifted_patches_are_the_reference_ones)
 }
 END_TEST
 
-/* One channel, 2 x 4, patch 2, so that copies move by one pixel:  1 2 3 4
- *                                                                5 6 7 8 */
+/* One channel of 2 x 4 pixels, and patches of 2, so that copies move by one pixel: 1 2 3 4 / 5 6 7
+ * 8 */
 static const float SMALL[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 START_TEST(test_plain_patches_are_the_image_in_another_order)
@@ -44,7 +45,7 @@ END_TEST
 
 START_TEST(test_copies_come_in_the_order_asked_for)
 {
-    /* by pixel of the first patch: original, left-up, left-down, right-up, right-down */
+    /* for each pixel of the first patch: original, left-up, left-down, right-up, right-down */
     const float seed[4][5] = {{1, 6, 0, 0, 0}, {2, 7, 0, 5, 0}, {5, 0, 2, 0, 0}, {6, 0, 3, 0, 1}};
     static const size_t ORDERS[2][5] = {{0, 1, 2, 3, 4}, {0, 4, 2, 3, 1}};
     float got[8 * 5];
@@ -67,44 +68,39 @@ START_TEST(test_colours_stay_together)
 }
 END_TEST
 
-/* By hand: pixel (row, column) of copy `copy`, 0 outside; an image's numbers count from 1. */
-static float moved_pixel(ptrdiff_t row, ptrdiff_t column, size_t copy, ptrdiff_t half,
-                         size_t height, size_t width, size_t channels, size_t channel)
-{
-    static const int MOVES[5][2] = {{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}};
-    row += MOVES[copy][0] * half;
-    column += MOVES[copy][1] * half;
-    if (row < 0 || row >= (ptrdiff_t)height || column < 0 || column >= (ptrdiff_t)width)
-        return 0;
-    return (float)(((size_t)row * width + (size_t)column) * channels + channel + 1);
-}
-
 /* Every line of patches inside and at all edges, for images of one to five channels. An odd patch
- * moves its copies by patch / 2 pixels, rounded down, as the reference does. */
-START_TEST(test_copies_of_any_image)
+ * moves its copies by patch / 2 pixels, rounded down. */
+START_TEST(test_copies_of_any_image_equal_the_reference)
 {
     static const size_t PATCHES[] = {2, 4, 1, 3, 5, 7};
     const size_t channels = (size_t)_i / 6 + 1, patch = PATCHES[_i % 6];
-    for (size_t across = 1; across <= 4; across++) {
-        const size_t height = 4 * patch, width = across * patch, pixels = height * width;
-        float *in = malloc(pixels * channels * sizeof *in);
-        float *got = malloc(5 * pixels * channels * sizeof *got), *next = got;
-        for (size_t i = 0; i < pixels * channels; i++)
-            in[i] = (float)(i + 1);
-        WORKS(svit_patches_f32(in, height, width, channels, patch, 1, SVIT_SPT_SEED, got, err));
-        for (size_t token = 0; token < pixels / patch / patch; token++)
-            for (size_t pixel = 0; pixel < patch * patch; pixel++)
-                for (size_t copy = 0; copy < 5; copy++)
-                    for (size_t channel = 0; channel < channels; channel++) {
-                        size_t row = token / across * patch + pixel / patch;
-                        size_t column = token % across * patch + pixel % patch;
-                        ck_assert_float_eq(*next++, moved_pixel((ptrdiff_t)row, (ptrdiff_t)column,
-                                                                copy, (ptrdiff_t)patch / 2, height,
-                                                                width, channels, channel));
-                    }
-        free(in);
-        free(got);
-    }
+    for (size_t across = 1; across <= 4; across++)
+        for (int32_t order = 0; order < 2; order++) {
+            const size_t height = 4 * patch, width = across * patch;
+            const size_t elements = height * width * channels;
+            const reference_spt_shape spt = {1, height, width, channels, patch / 2, order};
+            reference_patch_shape patches = {.images = 1,
+                                             .height = height,
+                                             .width = width,
+                                             .channels = 5 * channels,
+                                             .size = patch};
+            float *in = malloc(elements * sizeof *in), *got = malloc(5 * elements * sizeof *got);
+            double *x = malloc(elements * sizeof *x), *copies = malloc(5 * elements * sizeof *x);
+            double *wanted = malloc(5 * elements * sizeof *wanted);
+            for (size_t i = 0; i < elements; i++)
+                x[i] = in[i] = (float)(i + 1);
+            reference_patch_padding(&patches, 0);
+            reference_spt_copies(copies, x, &spt);
+            reference_patch_rows(wanted, copies, &patches);
+            WORKS(svit_patches_f32(in, height, width, channels, patch, 1, order, got, err));
+            for (size_t i = 0; i < 5 * elements; i++)
+                ck_assert_double_eq(got[i], wanted[i]);
+            free(in);
+            free(got);
+            free(x);
+            free(copies);
+            free(wanted);
+        }
 }
 END_TEST
 
@@ -135,8 +131,8 @@ static Suite *patches_suite(void)
 {
     Suite *suite = suite_create("patches");
     TCase *cases = tcase_create("all");
-    tcase_add_test(cases, test_shifted_patches_are_the_reference_ones);
-    tcase_add_loop_test(cases, test_copies_of_any_image, 0, 30);
+    tcase_add_test(cases, test_shifted_patches_equal_the_golden_ones);
+    tcase_add_loop_test(cases, test_copies_of_any_image_equal_the_reference, 0, 30);
     tcase_add_test(cases, test_plain_patches_are_the_image_in_another_order);
     tcase_add_test(cases, test_copies_come_in_the_order_asked_for);
     tcase_add_test(cases, test_colours_stay_together);

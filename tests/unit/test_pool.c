@@ -1,4 +1,4 @@
-/* The worker pool: every task once, whatever the number of workers and callers. */
+/* Checks that the worker pool runs every task once, for any number of workers and callers. */
 #include "suite.h"
 
 #include "base/pool.h"

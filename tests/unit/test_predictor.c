@@ -1,4 +1,5 @@
-/* Predictors: the same probabilities as pipeline, forward and softmax by hand. */
+/* Checks that predictors give the probabilities of pipeline, forward and softmax called one by one.
+ */
 #include "fit.h"
 #include "worst.h"
 
@@ -55,7 +56,7 @@ static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipel
     svit_session_free(session);
 }
 
-START_TEST(test_images_in_turns_are_the_same_as_by_hand)
+START_TEST(test_predictions_equal_pipeline_forward_and_softmax)
 {
     svit_pipeline_config pipeline = pipeline_make();
     pipeline.evaluation = _i ? SVIT_EVALUATE_KEEP : SVIT_EVALUATE_RESIZE;
@@ -87,7 +88,7 @@ START_TEST(test_images_in_turns_are_the_same_as_by_hand)
 }
 END_TEST
 
-/* Weights of which every one counts: the initial ones begin with equal classes. */
+/* Sets random weights; with the initial ones all classes are almost equal. */
 static void draw_weights(void)
 {
     uint32_t random = 1;
@@ -104,8 +105,8 @@ static void draw_weights(void)
     }
 }
 
-/* Numbers of 8 bits move a probability by a few parts in a thousand, but they do move it. */
-START_TEST(test_narrow_numbers_are_near_float32)
+/* int8 changes a probability by a few thousandths, but it does change it. */
+START_TEST(test_narrow_types_are_near_float32)
 {
     svit_pipeline_config pipeline = pipeline_make();
     svit_predictor_config config;
@@ -131,8 +132,8 @@ START_TEST(test_narrow_numbers_are_near_float32)
 }
 END_TEST
 
-/* By such a scale black stays zero, and everything else overflows on its way. Half of the channels
- * are not shifted, so that the logits of a last map of 1x1 depend on the image. */
+/* With such a scale black stays 0 and everything else overflows in the network. Half of the
+ * channels do not shift, so the logits of a last feature map of 1x1 depend on the image. */
 START_TEST(test_an_image_that_overflows_is_named_whatever_its_turn)
 {
     svit_model_config shape = fit_model_config(CLASSES);
@@ -200,8 +201,8 @@ static Suite *suite(void)
     Suite *all = suite_create("predictor");
     TCase *c = tcase_create("predictor");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, test_images_in_turns_are_the_same_as_by_hand, 0, 2);
-    tcase_add_loop_test(c, test_narrow_numbers_are_near_float32, SVIT_COMPUTE_BF16,
+    tcase_add_loop_test(c, test_predictions_equal_pipeline_forward_and_softmax, 0, 2);
+    tcase_add_loop_test(c, test_narrow_types_are_near_float32, SVIT_COMPUTE_BF16,
                         SVIT_COMPUTE_INT8 + 1);
     tcase_add_test(c, test_an_image_that_overflows_is_named_whatever_its_turn);
     tcase_add_test(c, test_wrong_calls_are_refused);

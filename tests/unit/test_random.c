@@ -1,4 +1,4 @@
-/* Random numbers: Philox against its published vectors, and the sequences drawn from it. */
+/* Compares Philox with its published vectors, and checks the sequences made of it. */
 #include "suite.h"
 
 #include "base/random.h"
@@ -67,7 +67,8 @@ START_TEST(test_below_is_uniform)
     double chi = 0;
     for (size_t i = 0; i < BOUND; i++)
         chi += pow((double)counts[i] - DRAWS / BOUND, 2) / (DRAWS / BOUND);
-    ck_assert_double_lt(chi, 22.5); /* 6 degrees of freedom, 1 in 1000 */
+    ck_assert_double_lt(
+        chi, 22.5); /* chi squared for 6 degrees of freedom and a probability of 1 in 1000 */
 }
 END_TEST
 
@@ -83,7 +84,7 @@ START_TEST(test_normal_has_its_moments)
         sum += value;
         square += value * value;
     }
-    ck_assert_double_lt(fabs(sum / DRAWS), 0.0104); /* 3.3 deviations of the mean */
+    ck_assert_double_lt(fabs(sum / DRAWS), 0.0104); /* 3.3 standard deviations of the mean */
     ck_assert_double_lt(fabs(square / DRAWS - 1), 0.0148);
 }
 END_TEST

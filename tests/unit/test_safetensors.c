@@ -1,4 +1,4 @@
-/* safetensors files: what is read back is what was written, and no header is believed. */
+/* Checks safetensors files: what is written reads back, and everything in a header is checked. */
 #include "fit.h"
 
 #include "io/safetensors.h"
@@ -21,7 +21,7 @@ static void teardown(void)
     fit_folder_remove(&folder);
 }
 
-/* A file of the header and `data_bytes` bytes that count up from 0. */
+/* Writes a file of the header and `data_bytes` bytes that count up from 0. */
 static void write_file(const char *header, size_t data_bytes)
 {
     size_t length = strlen(header);
@@ -44,7 +44,7 @@ static void write_file(const char *header, size_t data_bytes)
 static const struct {
     const char *header;
     size_t data_bytes;
-    const char *part; /* of the message */
+    const char *part; /* part of the message */
 } hostile[] = {
     {"", 0, "not JSON"},
     {"{", 0, "not JSON"},
@@ -229,14 +229,14 @@ START_TEST(test_a_written_file_reads_back_to_the_bit_and_is_aligned)
 }
 END_TEST
 
-/* What would not load is not written, and the old file stays. */
+/* A file that could not be loaded is not written, and the old file stays. */
 START_TEST(test_a_header_that_does_not_read_back_replaces_nothing)
 {
     static const float values[] = {1};
     static const int64_t one[] = {1}, two[] = {2};
     static const sv_safetensors_tensor good = {"a", one, 1, 1, values};
     static const struct {
-        sv_safetensors_tensor tensor; /* beside "a" */
+        sv_safetensors_tensor tensor; /* besides "a" */
         const char *metadata;
         svit_status status;
         const char *part;

@@ -1,4 +1,5 @@
-/* The choice of segments against every possible division of short lists of layers. */
+/* Compares the chosen checkpointing segments with every possible division of short lists of layers.
+ */
 #include "fit.h"
 
 #include "session/segments.h"
@@ -10,7 +11,8 @@ typedef struct division {
     size_t count;
 } division;
 
-/* Layer's input, where it is kept for the backward: the image is only for the first forward. */
+/* Bytes of a layer's input if it is saved for the backward. The first layer's input, the image, is
+ * needed only by the forward. */
 static size_t needed(const sv_layer_cost *costs, size_t layer)
 {
     return layer > 0 && costs[layer].keeps_input ? costs[layer].input : 0;
@@ -21,8 +23,8 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Maps in passing while the segment runs again: those that nobody keeps alternate between a buffer
- * of the session's and the third place. */
+/* Bytes of temporary feature maps while a segment is recomputed: those that nobody saves alternate
+ * between a buffer of the session and a third buffer. */
 static size_t third_place(const division *of, size_t at, const sv_layer_cost *costs)
 {
     const sv_segment *segment = &of->list[at];
@@ -37,7 +39,7 @@ static size_t third_place(const division *of, size_t at, const sv_layer_cost *co
     return bytes;
 }
 
-/* All bytes of a division; SIZE_MAX where it runs something again that is not worth it. */
+/* All bytes of a division; SIZE_MAX if it recomputes a segment that saves too little. */
 static size_t bytes_of(const division *of, const sv_layer_cost *costs)
 {
     size_t outside = 0, region = 0;
@@ -59,7 +61,7 @@ static size_t bytes_of(const division *of, const sv_layer_cost *costs)
     return outside + region;
 }
 
-/* Marks which shared segments run again; the bytes. */
+/* Marks which shared segments are recomputed and returns the bytes of the division. */
 static size_t finish(division *of, const sv_layer_cost *costs)
 {
     int later = 0;
@@ -86,7 +88,7 @@ static size_t least_of(division *of, const sv_layer_cost *costs, size_t layers, 
     return least;
 }
 
-static uint32_t drawn(uint32_t *state, uint32_t below)
+static uint32_t random_below(uint32_t *state, uint32_t below)
 {
     *state = *state * 1664525u + 1013904223u;
     return (*state >> 8) % below;
@@ -96,10 +98,12 @@ static void draw_costs(sv_layer_cost costs[LAYERS + 1], size_t layers, uint32_t 
 {
     memset(costs, 0, (LAYERS + 1) * sizeof *costs);
     for (size_t i = 0; i < layers; i++)
-        costs[i] = (sv_layer_cost){drawn(state, 40), 1 + drawn(state, 15), drawn(state, 2) == 0};
+        costs[i] = (sv_layer_cost){random_below(state, 40), 1 + random_below(state, 15),
+                                   random_below(state, 2) == 0};
 }
 
-/* They are all layers in their order, and say of themselves what is so; the bytes. */
+/* Checks that the segments are all layers in order and that their fields are right. Returns their
+ * bytes. */
 static size_t check(const sv_segments *chosen, const sv_layer_cost *costs, size_t layers)
 {
     division copy = {.count = chosen->count};
@@ -119,16 +123,16 @@ static size_t check(const sv_segments *chosen, const sv_layer_cost *costs, size_
     return bytes;
 }
 
-/* Whether a cut needs a third place is seen from its end, before the choice after it is weighed
- * against others; rarely that misses the least. */
-START_TEST(test_the_choice_is_the_least_of_all)
+/* The search decides at the end of a segment whether it needs a third buffer, before it compares
+ * the choices after it. Rarely this misses the least memory. */
+START_TEST(test_the_chosen_segments_need_the_least_memory)
 {
     uint32_t state = 1;
     size_t missed = 0;
     svit_context *context = fit_context(1);
     for (size_t list = 0; list < LISTS; list++) {
         sv_layer_cost costs[LAYERS + 1];
-        size_t layers = 1 + drawn(&state, LAYERS), before = SIZE_MAX;
+        size_t layers = 1 + random_below(&state, LAYERS), before = SIZE_MAX;
         draw_costs(costs, layers, &state);
         for (int32_t memory = 0; memory < 3; memory++) {
             static const size_t longest[] = {0, 1, LAYERS};
@@ -155,7 +159,7 @@ static Suite *segments_suite(void)
 {
     Suite *suite = suite_create("segments");
     TCase *all = tcase_create("choice");
-    tcase_add_test(all, test_the_choice_is_the_least_of_all);
+    tcase_add_test(all, test_the_chosen_segments_need_the_least_memory);
     suite_add_tcase(suite, all);
     return suite;
 }

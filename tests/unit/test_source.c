@@ -1,5 +1,5 @@
-/* The source step: antialiased resizing has Pillow's bytes, and training and prediction see the
- * same image, in its own aspect ratio. */
+/* Checks the source step: antialiased resizing gives Pillow's bytes, and training and prediction
+ * see the same image in its own aspect ratio. */
 #include "test_data_support.h"
 
 #include "io/safetensors.h"
@@ -36,7 +36,7 @@ static svit_pipeline_config shorter_side(uint32_t height, uint32_t width)
     return config;
 }
 
-/* The noise that make_antialias.py draws for an image of this size. */
+/* Fills an image of this size with the noise that make_antialias.py draws. */
 static uint8_t *noise(size_t height, size_t width)
 {
     uint8_t *rgb = malloc(height * width * 3);
@@ -80,7 +80,8 @@ START_TEST(test_resizing_has_the_bytes_of_pillow)
 }
 END_TEST
 
-/* A red disc on white, `radius` pixels wide each way, in the middle of a height x width image. */
+/* Draws a red disc on white, `radius` pixels wide each way, in the middle of a height x width
+ * image. */
 static uint8_t *disc(size_t height, size_t width, double radius)
 {
     uint8_t *rgb = malloc(height * width * 3);
@@ -96,7 +97,7 @@ static uint8_t *disc(size_t height, size_t width, double radius)
     return rgb;
 }
 
-/* Rows and columns that the disc reaches, by its green of less than a half. */
+/* Counts the rows and columns of the disc, where green is below one half. */
 static void disc_measure(const uint8_t *rgb, size_t side, size_t *rows, size_t *columns)
 {
     size_t middle = side / 2;
@@ -132,7 +133,7 @@ START_TEST(test_the_aspect_ratio_is_kept)
 }
 END_TEST
 
-/* An image of the source size is taken as it is by both filters. */
+/* Both filters leave an image of the source size as it is. */
 START_TEST(test_an_image_of_the_source_size_is_copied)
 {
     svit_context *context = context_open();
@@ -150,8 +151,8 @@ START_TEST(test_an_image_of_the_source_size_is_copied)
 }
 END_TEST
 
-/* Stripes of one pixel are grey where they are averaged, and black or white where pixels are
- * skipped. Every folder used to be brought to 32 x 32 and enlarged again. */
+/* Stripes of one pixel become grey if they are averaged, and black or white if pixels are skipped.
+ * Regression: every folder is brought to 32 x 32 and enlarged again. */
 START_TEST(test_a_folder_keeps_the_detail_that_the_size_allows)
 {
     enum { PHOTO = 200, LARGE = 224, SMALL = 48 };
@@ -171,7 +172,7 @@ START_TEST(test_a_folder_keeps_the_detail_that_the_size_allows)
         WORKS(svit_dataset_folder(&dataset, context, folder.path, side, side,
                                   SVIT_SOURCE_SHORTER_SIDE, err));
         WORKS(svit_dataset_sample(dataset, 0, got, &label, err));
-        size_t changes = 0; /* from dark to light and back, along the middle row */
+        size_t changes = 0; /* changes from dark to light and back, along the middle row */
         for (size_t x = 1; x < side; x++)
             changes += (got[(side / 2 * side + x) * 3] < 128) !=
                        (got[(side / 2 * side + x - 1) * 3] < 128);
@@ -184,8 +185,8 @@ START_TEST(test_a_folder_keeps_the_detail_that_the_size_allows)
 }
 END_TEST
 
-/* What a folder's sample and the pipeline make of it, against the pipeline on the image itself: the
- * bits of training's evaluation and of prediction. */
+/* Compares a folder's sample, after the pipeline, with the pipeline on the image itself: evaluation
+ * in training and prediction have the same bits. */
 START_TEST(test_training_and_prediction_see_the_same_bits)
 {
     static const size_t SIZES[][2] = {{60, 90}, {90, 60}, {20, 21}, {1, 70}, {48, 48}};
@@ -222,8 +223,8 @@ START_TEST(test_training_and_prediction_see_the_same_bits)
 }
 END_TEST
 
-/* A dataset of another size than the source's goes through the same step in a loader: also where
- * training crops, mirrors, turns and zooms. */
+/* A loader applies the same source step to a dataset of another size than the source's, also if
+ * training crops, mirrors, rotates and zooms. */
 START_TEST(test_a_loader_does_the_source_step)
 {
     enum { SIDE = 40, HIGH = 60, WIDE = 90, CROP = 32, COUNT = 5 };

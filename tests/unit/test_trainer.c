@@ -1,10 +1,10 @@
-/* The trainer: resuming to the bit, accumulation, events, and what it is created of. */
+/* Checks the trainer: exact resuming, gradient accumulation, events, and its creation. */
 #include "test_trainer_support.h"
 
 #include <math.h>
 #include <stddef.h>
 
-/* Stops at event number `left`, counted down to 0; never where it is below 0. */
+/* A callback that stops at event number `left`, counted down to 0; below 0 it never stops. */
 static int32_t stop_after(const svit_trainer_event *event, void *user)
 {
     (void)event;
@@ -16,7 +16,7 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
 {
     enum { EPOCHS = 2, EVENTS = EPOCHS * (STEPS + 1) + 1 };
     plan p = plan_make(EPOCHS);
-    if (_i) { /* averages, parts, best weights, no prefetch */
+    if (_i) { /* averages, micro-batches, best weights, no prefetch */
         p.optimizer.ema = SVIT_EMA_PLAIN;
         p.optimizer.ema_momentum = 0.9;
         p.optimizer.clip_norm = 0.5;
@@ -32,7 +32,7 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
     p.trainer.folder = own.path;
     for (int event = 1; event <= EVENTS; event++) {
         svit_model *model = fit_model(context, CLASSES, 1);
-        p.trainer.memory = event % 3; /* which has no say in the bits */
+        p.trainer.memory = event % 3; /* which does not change the result */
         p.trainer.existing = SVIT_EXISTING_OVERWRITE;
         svit_trainer *first = open_trainer(model, &p, validation);
         int left = event;
@@ -68,7 +68,7 @@ START_TEST(test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits)
 }
 END_TEST
 
-START_TEST(test_parts_of_a_batch_give_the_gradient_of_the_whole)
+START_TEST(test_micro_batches_give_the_gradient_of_the_batch)
 {
     plan p = plan_make(1);
     p.trainer.folder = NULL;
@@ -118,7 +118,7 @@ START_TEST(test_events_tell_where_the_run_stands)
 }
 END_TEST
 
-/* It said 'after step 0 of epoch 2' where epoch 1 was complete. */
+/* Regression: the message is 'after step 0 of epoch 2' although epoch 1 is complete. */
 START_TEST(test_a_stop_tells_the_step_or_the_end_of_the_epoch)
 {
     static const char *const places[] = {"77 after step 1 of epoch 1", "77 after step 3 of epoch 1",
@@ -237,7 +237,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits, 0, 2);
-    tcase_add_test(c, test_parts_of_a_batch_give_the_gradient_of_the_whole);
+    tcase_add_test(c, test_micro_batches_give_the_gradient_of_the_batch);
     tcase_add_test(c, test_events_tell_where_the_run_stands);
     tcase_add_test(c, test_a_stop_tells_the_step_or_the_end_of_the_epoch);
     tcase_add_test(c, test_what_cannot_be_trained_is_refused_and_the_model_stays);

@@ -1,4 +1,4 @@
-/* The trainer: early stopping, the best weights, history. */
+/* Checks the trainer's early stopping, best weights and history. */
 #include "test_trainer_support.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ START_TEST(test_patience_ends_a_run_that_does_not_get_better)
     plan p = plan_make(50);
     p.trainer.patience = 2;
     p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
-    p.optimizer.learning_rate = 0; /* nothing ever changes: epoch 1 is the best */
+    p.optimizer.learning_rate = 0; /* the loss never changes, so epoch 1 is the best */
     p.optimizer.weight_decay = 0;
     svit_model *model = fit_model(context, CLASSES, 1), *same = fit_model(context, CLASSES, 1);
     svit_trainer *trainer = open_trainer(model, &p, validation);
@@ -41,7 +41,7 @@ START_TEST(test_patience_counts_from_the_best_epoch)
     svit_trainer *trainer = open_trainer(model, &p, validation);
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));
     size_t rows = svit_trainer_history_count(trainer);
-    uint64_t waits = 0; /* epochs without a better one, all together */
+    uint64_t waits = 0; /* epochs without improvement, in total */
     svit_trainer_event row;
     for (size_t i = 0; i < rows; i++) {
         WORKS(svit_trainer_history(trainer, i, &row, sizeof row, err));

@@ -1,5 +1,6 @@
-/* A damaged checkpoint is refused by the name of what is wrong in it, and the trainer is as before:
- * it resumes from a sound one, to the bit. `waited` without an epoch ended the process. */
+/* Checks that a damaged checkpoint is refused, that the message names the damaged entry, and that
+ * the trainer does not change: it then resumes exactly from a good checkpoint. Regression: `waited`
+ * without an epoch ends the process. */
 #include "test_trainer_support.h"
 
 #include "checkpoint_edit.h"
@@ -13,12 +14,12 @@ enum { EPOCHS = 3, DIGITS = 16, ROW = 11 * DIGITS };
 
 typedef struct damage {
     const char *key;
-    size_t from; /* 0: the whole value */
+    size_t from; /* 0: the whole value is replaced */
     const char *value;
-    const char *part; /* of the message; NULL: the key */
+    const char *part; /* part of the message; NULL: the key */
 } damage;
 
-/* Of a run that stands at step 1 of epoch 3; epochs, steps and samples are 3, 3 and 22. */
+/* Damages of a run at step 1 of epoch 3; its epochs, steps and samples are 3, 3 and 22. */
 static const damage DAMAGES[] = {
     {STATE "epoch", 0, "4", NULL},
     {STATE "epoch", 0, "1", STATE "rows"},
@@ -73,7 +74,7 @@ static plan damage_plan(void)
     return p;
 }
 
-/* Leaves a checkpoint after `events` events. */
+/* Trains until `events` events and leaves a checkpoint. */
 static void leave_checkpoint(const plan *p, svit_dataset *with, int events)
 {
     plan own = *p;
@@ -88,7 +89,7 @@ static void leave_checkpoint(const plan *p, svit_dataset *with, int events)
     svit_model_free(model);
 }
 
-/* The weights of a run that nothing has stopped. */
+/* Returns the weights of a run that is not interrupted. */
 static svit_model *run_whole(plan p, svit_dataset *with)
 {
     svit_model *model = fit_model(context, CLASSES, 1);
@@ -99,7 +100,8 @@ static svit_model *run_whole(plan p, svit_dataset *with)
     return model;
 }
 
-/* The resume fails and changes nothing: one from the sound file then ends as the whole run did. */
+/* The resume fails and changes nothing: resuming from the good file then ends with the weights of
+ * the whole run. */
 static void check_refused(const plan *p, svit_dataset *with, const svit_model *whole,
                           svit_status status, const char *part, const char *file, const char *sound,
                           size_t bytes)
@@ -141,7 +143,7 @@ START_TEST(test_a_damaged_entry_is_named_and_changes_nothing)
 }
 END_TEST
 
-/* The other one of two epochs, with the number of epochs since then. */
+/* The other one of two epochs, with the number of epochs since it. */
 START_TEST(test_a_best_epoch_that_is_not_the_historys_is_refused)
 {
     const char *file = "checkpoint.safetensors";
@@ -207,7 +209,7 @@ START_TEST(test_a_run_without_its_best_weights_is_not_resumed)
 }
 END_TEST
 
-/* What only a run with validation comes to. */
+/* Entries that only a run with validation has. */
 START_TEST(test_a_best_epoch_without_validation_is_refused)
 {
     static const damage damages[] = {
@@ -235,7 +237,7 @@ START_TEST(test_a_best_epoch_without_validation_is_refused)
 }
 END_TEST
 
-/* A step of an epoch that comes after the last one, or after patience has run out. */
+/* A step of an epoch after the last one, or after patience has ended the run. */
 START_TEST(test_a_step_after_the_end_is_refused)
 {
     const char *file = "checkpoint.safetensors";
@@ -253,7 +255,7 @@ START_TEST(test_a_step_after_the_end_is_refused)
 }
 END_TEST
 
-/* The first epoch of 0 epochs: the history's row before the first was read. */
+/* A best epoch out of 0 epochs. Regression: the row before the first one of the history is read. */
 START_TEST(test_patience_that_ran_out_before_the_first_epoch_is_refused)
 {
     const char *file = "checkpoint.safetensors";

@@ -1,17 +1,17 @@
-/* The folder of a run: who may have it, and what becomes of a run that is in it. */
+/* Checks the folder of a run: who may use it, and what happens to a run that is in it. */
 #include "test_trainer_support.h"
 
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#define EXTRA "other.safetensors" /* a file that is no run's */
+#define EXTRA "other.safetensors" /* a file that does not belong to a run */
 
 static const char *const FILES[] = {"checkpoint.safetensors", "best.safetensors", "history.csv",
                                     "run.json"};
 enum { FILE_COUNT = sizeof FILES / sizeof *FILES };
 
-/* What the trainer's files were at some moment. */
+/* The content of the trainer's files at some moment. */
 typedef struct snapshot {
     char *data[FILE_COUNT];
     size_t bytes[FILE_COUNT];
@@ -163,7 +163,7 @@ START_TEST(test_a_run_that_is_to_go_on_is_resumed_before_its_first_step)
 }
 END_TEST
 
-/* Within the first epoch, or where its end brings the first checkpoint. */
+/* Stops within the first epoch, or at its end, which writes the first checkpoint. */
 START_TEST(test_an_overwritten_run_is_whole_until_the_first_checkpoint)
 {
     plan p = plan_make(2);
@@ -249,7 +249,7 @@ START_TEST(test_the_description_is_in_each_checkpoint_and_in_the_folder)
 }
 END_TEST
 
-/* The process ends before its file operation number `operations_left`, counted down to 0. */
+/* Ends the process before its file operation number `operations_left`, counted down to 0. */
 static int operations_left;
 
 int __real_rename(const char *from, const char *to);
@@ -282,7 +282,7 @@ static svit_dataset *dataset_of(svit_context *of)
     return dataset;
 }
 
-/* Replaces the run, in a process of its own; true where it came to the end. */
+/* Replaces the run in a child process; returns whether that has finished. */
 static int overwrite_until(const plan *p, int operations)
 {
     pid_t child = fork();
@@ -303,7 +303,7 @@ static int overwrite_until(const plan *p, int operations)
     return WEXITSTATUS(status) == 0;
 }
 
-/* Whether the run of that plan can be resumed; it then ends as `whole` did. */
+/* Whether the run of a plan can be resumed. It then ends with the weights `whole`. */
 static int goes_on(const plan *p, const svit_model *whole, int operations)
 {
     plan own = *p;
@@ -330,7 +330,7 @@ static svit_model *run_whole(plan p)
     return model;
 }
 
-/* The new run has checkpoints at the end of epochs alone, or after every step. */
+/* The new run writes checkpoints only at the end of epochs, or after every step. */
 START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two)
 {
     plan old = plan_make(3), new;

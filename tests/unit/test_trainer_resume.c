@@ -1,4 +1,4 @@
-/* The trainer: what it resumes from, and what it does where its files cannot be written. */
+/* Checks what the trainer resumes from, and what it does if its files cannot be written. */
 #include "test_trainer_support.h"
 
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
 }
 END_TEST
 
-/* Overwrites each `part` of the checkpoint with spaces; returns how many there were. */
+/* Overwrites each `part` of the checkpoint with spaces and returns how many there are. */
 static size_t checkpoint_blank(const char *part)
 {
     static char bytes[1 << 22];
@@ -57,8 +57,8 @@ static size_t checkpoint_blank(const char *part)
     return found;
 }
 
-/* A checkpoint's text of the pipeline was compared as it stood, so that none from before rotation
- * and zoom could be resumed. */
+/* A checkpoint without newer fields of the pipeline is resumed. Regression: the texts of the
+ * pipelines are compared, so that no checkpoint without rotation and zoom is accepted. */
 START_TEST(test_a_checkpoint_from_before_a_field_of_the_pipeline_is_resumed)
 {
     plan p = plan_make(2);
@@ -152,7 +152,7 @@ START_TEST(test_a_history_that_cannot_be_written_undoes_the_epochs_end)
     svit_trainer_event event;
     for (int step = 0; step < STEPS; step++)
         WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
-    /* best.safetensors can be written, history.csv cannot: a folder has its name. */
+    /* best.safetensors can be written, but history.csv cannot, because a folder has its name. */
     ck_assert_int_eq(mkdir(fit_path(&folder, "history.csv"), 0700), 0);
     FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_IO, "history.csv");
     ck_assert_uint_eq(svit_trainer_history_count(trainer), 0);

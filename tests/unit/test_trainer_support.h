@@ -1,5 +1,4 @@
-/* What the tests of the trainer have in common: a small set of images, and a plan to train on it.
- */
+/* Helpers for tests of the trainer: a small dataset, and a plan to train on it. */
 #ifndef TEST_TRAINER_SUPPORT_H
 #define TEST_TRAINER_SUPPORT_H
 
@@ -13,7 +12,7 @@ static uint8_t images[SAMPLES * SIDE * SIDE * 3];
 static int32_t labels[SAMPLES];
 static svit_dataset *training, *validation;
 
-/* Images of noise; class c is brighter in channel c. */
+/* Images of noise, in which class c is brighter in channel c. */
 static inline void setup(void)
 {
     context = fit_context(2);

@@ -1,4 +1,4 @@
-/* Verifying datasets: every bad sample is found, in order, and nothing else is called bad. */
+/* Checks the verification of datasets: it finds every bad sample, in order, and no other. */
 #include "test_data_support.h"
 
 #include <shiftvit/dataset.h>
@@ -14,7 +14,7 @@ static void image_write(svit_context *context, const test_folder *folder, const 
     WORKS(svit_image_write_png(context, path_in(folder, name), rgb, 6, 5, err));
 }
 
-/* A JPEG of 16 x 16, of three colours or of four inks. */
+/* Makes a JPEG of 16 x 16 pixels, RGB or CMYK. */
 static void jpeg_write(const test_folder *folder, const char *name, int format, size_t cut)
 {
     static uint8_t in[16 * 16 * 4];
@@ -29,7 +29,7 @@ static void jpeg_write(const test_folder *folder, const char *name, int format, 
     tjDestroy(handle);
 }
 
-/* 299 good images in the class "good", so that there are several rounds, and six bad ones. */
+/* 299 good images in the class "good", enough for several rounds, and six bad ones. */
 static test_folder folder_fill(svit_context *context)
 {
     test_folder folder = folder_make();
@@ -66,7 +66,7 @@ static const struct {
 };
 enum { BAD_COUNT = sizeof BAD / sizeof *BAD, COUNT = 306 };
 
-/* What the callback has been told so far. */
+/* What the callback has received. */
 typedef struct report {
     pthread_t thread;
     size_t calls;
@@ -76,14 +76,14 @@ typedef struct report {
 
 static int32_t bad_sample(size_t index, svit_status status, const char *message, void *user)
 {
-    report *own = user;
-    ck_assert(pthread_equal(own->thread, pthread_self()));
-    ck_assert_uint_lt(own->calls, BAD_COUNT);
-    ck_assert_uint_eq(index, BAD[own->calls].index);
-    ck_assert_int_eq(status, BAD[own->calls].status);
-    ck_assert_msg(strstr(message, BAD[own->calls].name) != NULL, "%s", message);
-    own->indices[own->calls++] = index;
-    return own->calls == own->stop_at ? 7 : 0;
+    report *self = user;
+    ck_assert(pthread_equal(self->thread, pthread_self()));
+    ck_assert_uint_lt(self->calls, BAD_COUNT);
+    ck_assert_uint_eq(index, BAD[self->calls].index);
+    ck_assert_int_eq(status, BAD[self->calls].status);
+    ck_assert_msg(strstr(message, BAD[self->calls].name) != NULL, "%s", message);
+    self->indices[self->calls++] = index;
+    return self->calls == self->stop_at ? 7 : 0;
 }
 
 static svit_context *context_of(uint32_t threads)
@@ -160,8 +160,8 @@ static int32_t name_fifo(size_t index, svit_status status, const char *message, 
     return 0;
 }
 
-/* Opening a FIFO that nobody writes to used to hold up the run for ever, and a SIGTERM with it. The
- * time limit of the test case ends such a wait. */
+/* Regression: opening a FIFO without a writer blocks the process, and SIGTERM with it. The time
+ * limit of the test case ends such a wait. */
 START_TEST(test_a_fifo_is_named_at_once)
 {
     svit_context *context = context_of(2);
@@ -191,27 +191,27 @@ typedef struct caller {
 
 static int32_t give(size_t index, uint8_t *rgb, int32_t *label, void *user)
 {
-    caller *own = user;
-    ck_assert(pthread_equal(own->thread, pthread_self()));
-    ck_assert_uint_eq(index, own->calls++);
+    caller *self = user;
+    ck_assert(pthread_equal(self->thread, pthread_self()));
+    ck_assert_uint_eq(index, self->calls++);
     memset(rgb, 1, 12);
-    *label = index == own->wrong_at ? 5 : 0;
-    return index == own->stop_at;
+    *label = index == self->wrong_at ? 5 : 0;
+    return index == self->stop_at;
 }
 
 START_TEST(test_callbacks_are_called_in_order_and_may_stop)
 {
     svit_context *context = context_of(2);
     svit_dataset *dataset = NULL;
-    caller own = {pthread_self(), SIZE_MAX, SIZE_MAX, 0};
+    caller self = {pthread_self(), SIZE_MAX, SIZE_MAX, 0};
     size_t bad_count = 99;
-    WORKS(svit_dataset_callback(&dataset, context, give, 200, 2, 2, 5, &own, err));
+    WORKS(svit_dataset_callback(&dataset, context, give, 200, 2, 2, 5, &self, err));
     WORKS(svit_dataset_verify(dataset, NULL, NULL, &bad_count, err));
     ck_assert_uint_eq(bad_count, 0);
-    ck_assert_uint_eq(own.calls, 200);
-    own = (caller){pthread_self(), 150, SIZE_MAX, 0};
+    ck_assert_uint_eq(self.calls, 200);
+    self = (caller){pthread_self(), 150, SIZE_MAX, 0};
     FAILS(svit_dataset_verify(dataset, NULL, NULL, &bad_count, err), SVIT_E_STOPPED, "sample 150");
-    own = (caller){pthread_self(), SIZE_MAX, 9, 0};
+    self = (caller){pthread_self(), SIZE_MAX, 9, 0};
     FAILS(svit_dataset_verify(dataset, NULL, NULL, &bad_count, err), SVIT_E_ARGUMENT, "label 5");
     FAILS(svit_dataset_verify(NULL, NULL, NULL, NULL, err), SVIT_E_ARGUMENT, "dataset is NULL");
     svit_dataset_free(dataset);

@@ -1,15 +1,16 @@
-/* Products whose rows have gaps, by the backends that know of them: what fills zeros, that a row
- * has the same bits among many, whose gaps are skipped, and alone, and that what nobody reads is
- * left out and nothing else. Compiled once more in double. */
-#include "test_products_support.h"
+/* Checks the backends that skip zero channel groups and dead outputs: the correction term of the
+ * skipped zeros is right, a row has the same bits alone as among many, and nothing but dead outputs
+ * is left out. Compiled once more in double. */
+#include "backends.h"
 
 #include <float.h>
 #include <math.h>
 
 enum { IMAGES_FEW = 3, IMAGES_MANY = 17, FIRST_TOKEN = 5, LEFT = -77 };
 
-/* Gaps past a part of k (192 or 768), groups that vectors end in, places that have all and none;
- * and whole parts and cuts of k (of dot products 384 or 1024) that some places have nothing of. */
+/* Zero groups that extend past a K block (192 or 768), groups that end within a vector, positions
+ * with all groups and with none, and positions without any terms in a whole K block (384 or 1024
+ * for dot products). */
 typedef struct shape {
     sv_gaps gaps;
     size_t depth, columns;
@@ -25,7 +26,7 @@ static const shape SHAPES[] = {
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
-typedef struct bed {
+typedef struct fixture {
     const subject *of;
     const sv_kernels *k;
     const shape *shape;
@@ -33,7 +34,7 @@ typedef struct bed {
     matrix a, b, bias, moments, fill, residual;
     sv_gemm_b right;
     real *c, *other;
-} bed;
+} fixture;
 
 static unsigned groups_of(const shape *of, size_t row)
 {
@@ -46,9 +47,9 @@ static bool is_gap(const shape *of, size_t row, size_t column)
     return g < SV_GAPS_GROUPS && groups_of(of, row) >> g & 1;
 }
 
-static bed open_bed(const subject *of, const sv_kernels *k, const shape *form)
+static fixture open_fixture(const subject *of, const sv_kernels *k, const shape *form)
 {
-    bed b = {.of = of, .k = k, .shape = form, .rows = IMAGES_MANY * form->gaps.period};
+    fixture b = {.of = of, .k = k, .shape = form, .rows = IMAGES_MANY * form->gaps.period};
     size_t n = form->columns;
     b.a = make(b.rows, form->depth, false, 1);
     b.b = make(form->depth, n, true, 2);
@@ -64,7 +65,7 @@ static bed open_bed(const subject *of, const sv_kernels *k, const shape *form)
     return b;
 }
 
-static void close_bed(bed *b)
+static void close_fixture(fixture *b)
 {
     free(b->a.x);
     free(b->b.x);
@@ -77,7 +78,7 @@ static void close_bed(bed *b)
     free(b->other);
 }
 
-static void clear_gaps(const bed *b)
+static void clear_gaps(const fixture *b)
 {
     for (size_t i = 0; i < b->rows; i++)
         for (size_t p = 0; p < b->shape->depth; p++)
@@ -85,8 +86,9 @@ static void clear_gaps(const bed *b)
                 b->a.x[i * b->a.row + p] = 0;
 }
 
-/* Rows first.. with zeros and, where the backend fills them, what they stand for. */
-static void multiply_filled(const bed *b, real *c, size_t first, size_t rows)
+/* Multiplies the rows from `first` on, with zero groups and, if the backend adds it, their
+ * correction term. */
+static void multiply_filled(const fixture *b, real *c, size_t first, size_t rows)
 {
     const real *mean = b->moments.x + first, *rstd = b->moments.x + b->moments.row + first;
     const real *fill = b->of->gemm->fills ? b->fill.x : NULL;
@@ -99,7 +101,7 @@ static void multiply_filled(const bed *b, real *c, size_t first, size_t rows)
     b->of->gemm->matmul(b->k, &out, &left, &b->right, rows, 0, n);
 }
 
-/* Whether a backend leaves out what it knows to be zeros or unread. */
+/* Whether a backend skips zero groups and dead outputs. */
 static bool skips(const sv_gemm *gemm)
 {
 #ifndef SV_DOUBLE
@@ -126,7 +128,7 @@ START_TEST(test_a_row_has_the_same_bits_whatever_is_skipped)
 {
     SKIPPING(of, k);
     for (size_t s = 0; s < SHAPE_COUNT; s++) {
-        bed b = open_bed(of, k, &SHAPES[s]);
+        fixture b = open_fixture(of, k, &SHAPES[s]);
         const size_t n = SHAPES[s].columns, few = IMAGES_FEW * SHAPES[s].gaps.period;
         clear_gaps(&b);
         multiply_filled(&b, b.c, 0, b.rows);
@@ -138,16 +140,16 @@ START_TEST(test_a_row_has_the_same_bits_whatever_is_skipped)
         multiply_filled(&b, b.c, few, b.rows - few);
         ck_assert_msg(memcmp(b.c, b.other, b.rows * n * sizeof(real)) == 0, "shape %zu: cut", s);
         memset(b.c + n, 0, (b.rows - 1) * n * sizeof(real));
-        multiply_filled(&b, b.c, 1, b.rows - 1); /* no whole images */
+        multiply_filled(&b, b.c, 1, b.rows - 1); /* not whole images */
         ck_assert_msg(memcmp(b.c, b.other, b.rows * n * sizeof(real)) == 0,
                       "shape %zu: from the second on", s);
-        close_bed(&b);
+        close_fixture(&b);
     }
 }
 END_TEST
 
-/* What element (i, j) is before GELU, and the sum of its terms' sizes. */
-static double expected(const bed *b, size_t i, size_t j, double *sizes)
+/* Returns element (i, j) before GELU, and the sum of the magnitudes of its terms in *sizes. */
+static double expected(const fixture *b, size_t i, size_t j, double *sizes)
 {
     double sum = (double)b->bias.x[j];
     *sizes = fabs(sum);
@@ -167,16 +169,16 @@ static double expected(const bed *b, size_t i, size_t j, double *sizes)
     return sum;
 }
 
-/* By an epilogue that does nothing, a row is what its terms say: those that are there, the bias and
- * the fill, to a rounding of each. */
-START_TEST(test_zeros_are_filled)
+/* With an epilogue that does nothing else, a row is the sum of its terms, the bias and the
+ * correction term, up to rounding. */
+START_TEST(test_skipped_zeros_are_corrected)
 {
     SUBJECT(of, k);
     if (!of->gemm->fills)
         return;
     const double each = sizeof(real) == sizeof(double) ? DBL_EPSILON : (double)FLT_EPSILON;
     for (size_t s = 0; s < SHAPE_COUNT; s++) {
-        bed b = open_bed(of, k, &SHAPES[s]);
+        fixture b = open_fixture(of, k, &SHAPES[s]);
         const size_t n = SHAPES[s].columns;
         clear_gaps(&b);
         const sv_zeros zeros = {SHAPES[s].gaps, b.moments.x, b.moments.x + b.moments.row, b.fill.x,
@@ -193,19 +195,19 @@ START_TEST(test_zeros_are_filled)
                     ck_abort_msg("shape %zu, row %zu, column %zu: %.9g for %.9g", s, i, j,
                                  (double)b.c[i * n + j], want);
             }
-        close_bed(&b);
+        close_fixture(&b);
     }
 }
 END_TEST
 
-/* Columns of a product's rows that nobody reads are left as they are, or get the residual alone,
- * but for those that share a vector with others and for the first rows, which fetch; all others
- * have the bits of the whole. */
-START_TEST(test_what_nobody_reads_is_left_out)
+/* Dead outputs stay as they are, or get only the residual. Those that share a vector with live
+ * outputs, and those of the first rows, which prefetch, may be computed. All live outputs have the
+ * bits of the whole matmul. */
+START_TEST(test_only_dead_outputs_are_left_out)
 {
     SKIPPING(of, k);
     for (size_t s = 0; s < SHAPE_COUNT; s++) {
-        bed b = open_bed(of, k, &SHAPES[s]);
+        fixture b = open_fixture(of, k, &SHAPES[s]);
         const size_t n = SHAPES[s].columns;
         const sv_gemm_a left = {b.a.x, b.a.row, 1, NULL};
         sv_epilogue epilogue = {.first_token = FIRST_TOKEN, .residual = b.residual.x};
@@ -226,21 +228,21 @@ START_TEST(test_what_nobody_reads_is_left_out)
         }
         if (SHAPES[s].gaps.width % 32 == 0)
             ck_assert_msg(left_out * 4 >= gaps * 3, "shape %zu: %zu of %zu", s, left_out, gaps);
-        close_bed(&b);
+        close_fixture(&b);
     }
 }
 END_TEST
 
-static Suite *gaps_suite(void)
+static Suite *zero_skipping_suite(void)
 {
-    Suite *suite = suite_create("gaps");
+    Suite *suite = suite_create("zero skipping");
     TCase *all = tcase_create("backends");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_a_row_has_the_same_bits_whatever_is_skipped, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_zeros_are_filled, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_what_nobody_reads_is_left_out, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_skipped_zeros_are_corrected, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_only_dead_outputs_are_left_out, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }
 
-TEST_MAIN(gaps_suite)
+TEST_MAIN(zero_skipping_suite)

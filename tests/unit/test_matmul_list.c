@@ -1,4 +1,4 @@
-/* The products that shiftvit-bench measures are the ones that its programs count. */
+/* Checks that the matmuls that shiftvit-bench measures make up the work that it counts. */
 #include "suite.h"
 
 #include "../../examples/bench/product_list.h"
@@ -19,8 +19,8 @@ static double list_work(void)
     return work;
 }
 
-/* What a step spares where heads of 64 see tokens of 64 (merged attention): of four products with
- * weights [64, 256] two. */
+/* Returns the work that folded weights save in a step: if heads of 64 attend over tokens of 64
+ * channels, two of four matmuls with weights [64, 256]. */
 static double spared_work(const svit_model_config *config)
 {
     if (config->architecture != SVIT_ARCHITECTURE_VIT || config->head_dim != config->dim)
@@ -29,7 +29,7 @@ static double spared_work(const svit_model_config *config)
     return 3 * 2.0 * config->depth * 144 * 2 * 64 * 256;
 }
 
-START_TEST(test_products_of_every_preset_are_the_work_of_a_step)
+START_TEST(test_matmuls_of_every_preset_are_the_work_of_a_step)
 {
     static const size_t batches[] = {1, 7, 256};
     for (size_t i = 0; svit_model_preset_name(i); i++) {
@@ -76,9 +76,9 @@ END_TEST
 
 static Suite *list_suite(void)
 {
-    Suite *suite = suite_create("product_list");
+    Suite *suite = suite_create("matmul list");
     TCase *all = tcase_create("counts");
-    tcase_add_test(all, test_products_of_every_preset_are_the_work_of_a_step);
+    tcase_add_test(all, test_matmuls_of_every_preset_are_the_work_of_a_step);
     tcase_add_test(all, test_shapes_of_the_default_shiftvit);
     suite_add_tcase(suite, all);
     return suite;

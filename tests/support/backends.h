@@ -1,6 +1,6 @@
-/* Every backend of products on every instruction set that it runs on, and matrices for them. */
-#ifndef TEST_PRODUCTS_SUPPORT_H
-#define TEST_PRODUCTS_SUPPORT_H
+/* All GEMM backends on all instruction sets that they run on, and matrices for tests of them. */
+#ifndef TEST_BACKENDS_H
+#define TEST_BACKENDS_H
 
 #include "suite.h"
 
@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Errors are measured against the sum of the terms' sizes: `side` is what one rounding of either
- * side's numbers gives, 0 where they are kept as they are. */
+/* A backend on an instruction set. Errors are measured relative to the sum of the terms' sizes.
+ * `left` and `right` are the relative errors that the backend makes by rounding the elements of A
+ * and of B; 0: it does not round them. */
 typedef struct subject {
     const sv_gemm *gemm;
-    sv_isa isa; /* the kernels', or what the backend takes */
+    sv_isa isa; /* of the kernels, or the one that the backend needs */
     double left, right;
 } subject;
 
@@ -57,7 +58,8 @@ static inline const sv_kernels *kernels_of(const subject *of)
     return NULL;
 }
 
-/* The subject of a loop test's round and its kernels, or the end of the test. */
+/* Defines the backend of a loop test's iteration and its kernels; ends the test if the CPU lacks
+ * them. */
 #define SUBJECT(name, k)                                                                           \
     const subject *name = &SUBJECTS[_i];                                                           \
     const sv_kernels *k = kernels_of(name);                                                        \
@@ -66,7 +68,8 @@ static inline const sv_kernels *kernels_of(const subject *of)
 
 enum { MARGIN = 5 };
 
-/* A matrix [rows, columns], along rows of memory or along columns, each line with a margin. */
+/* A matrix [rows, columns], row-major or column-major, with MARGIN unused elements after each row
+ * or column. */
 typedef struct matrix {
     real *x;
     size_t row, column, elements;

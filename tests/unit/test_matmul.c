@@ -1,7 +1,8 @@
-/* Matrix products by every backend, on every instruction set that it runs on, against sums of more
- * digits: shapes that leave rest rows, columns and depth; sides that lie either way; biases; parts.
- * Compiled once more in double, for the backends that there are. */
-#include "test_products_support.h"
+/* Compares matmuls of every backend, on every instruction set that it runs on, with sums of higher
+ * precision: shapes with remainders in rows, columns and depth, row-major and column-major
+ * operands, biases, partitions of the columns. Compiled once more in double, for the backends that
+ * exist there. */
+#include "backends.h"
 
 #include "base/memory.h"
 
@@ -10,14 +11,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A little more than what `real` rounds by. */
+/* A little more than the relative rounding error of `real`. */
 #ifdef SV_DOUBLE
 #define ROUNDING 2.3e-16
 #else
 #define ROUNDING 1.2e-7
 #endif
 
-/* m, n, k: every number of vectors and units, full and not, along each side. */
+/* m, n and k with full and partial vectors, microtiles and AMX tiles along each side. */
 static const size_t SHAPES[][3] = {
     {1, 1, 1},    {7, 10, 3},     {8, 48, 192},   {9, 49, 193},   {33, 17, 50},  {5, 130, 400},
     {16, 96, 96}, {12, 64, 70},   {11, 80, 33},   {13, 112, 40},  {6, 128, 64},  {19, 174, 37},
@@ -25,7 +26,7 @@ static const size_t SHAPES[][3] = {
     {1, 333, 65}, {13, 40, 2100}, {45, 803, 410}, {131, 50, 900}, {70, 33, 2100}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
-/* A bias of n numbers, and no memory behind them. */
+/* A bias of n elements that ends at an inaccessible page. */
 typedef struct guarded_bias {
     char *memory;
     size_t bytes;
@@ -46,13 +47,14 @@ static guarded_bias make_bias(size_t n, uint32_t seed)
     return made;
 }
 
-/* An element of a product: its sum, and the sizes of its terms and of each side's numbers. */
+/* An element of a matmul: its sum, and the sums of the magnitudes of its terms, of its row of A and
+ * of its column of B. */
 typedef struct element {
     long double sum;
     double terms, left, right;
 } element;
 
-static element *find_elements(const matrix *a, const matrix *b, const size_t shape[3])
+static element *sum_elements(const matrix *a, const matrix *b, const size_t shape[3])
 {
     element *all = calloc(shape[0] * shape[1], sizeof *all);
     for (size_t row = 0; row < shape[0]; row++)
@@ -69,8 +71,8 @@ static element *find_elements(const matrix *a, const matrix *b, const size_t sha
     return all;
 }
 
-/* Errors of both sides' numbers, and of the sums. In a row or column of bytes a number is
- * wrong by a part of its largest, which is below 1 here. */
+/* The error that an element may have, by rounding the operands and the sums. An int8 element is off
+ * by a part of the largest one of its row or column, which is below 1 here. */
 static double allowed(const subject *of, const element *here, size_t depth, double before)
 {
     double sizes = fabs(before) + here->terms;
@@ -80,8 +82,9 @@ static double allowed(const subject *of, const element *here, size_t depth, doub
     return sides * 1.01 + sizes * ROUNDING * (1 + sqrt((double)depth));
 }
 
-/* c[m, ldc] = before + the elements, and nothing past the last column. Check writes a line to a
- * file for each of its assertions, good or not: too long for each of millions of numbers. */
+/* Checks c[m, ldc] = before + the sums, and that nothing is written past the last column. It
+ * asserts only on failure, because Check writes a line to a file for each assertion, which is too
+ * slow for millions of them. */
 static void check(const subject *of, const matrix *c, const matrix *before, const element *elements,
                   const size_t shape[3])
 {
@@ -90,7 +93,7 @@ static void check(const subject *of, const matrix *c, const matrix *before, cons
             real got = at(c, row, column), was = at(before, row, column);
             if (column >= shape[1]) {
                 if (got != was)
-                    ck_abort_msg("a number past column %zu was written", shape[1]);
+                    ck_abort_msg("an element past column %zu was written", shape[1]);
                 continue;
             }
             const element *here = &elements[row * shape[1] + column];
@@ -103,7 +106,7 @@ static void check(const subject *of, const matrix *c, const matrix *before, cons
         }
 }
 
-/* All rows of c[m, n] become the bias; NULL: 0. */
+/* Sets all rows of c[m, n] to the bias; NULL: to 0. */
 static void set_rows(matrix *c, const real *bias, size_t m, size_t n)
 {
     for (size_t row = 0; row < m; row++)
@@ -111,9 +114,9 @@ static void set_rows(matrix *c, const real *bias, size_t m, size_t n)
             c->x[row * c->row + column] = bias ? bias[column] : 0;
 }
 
-/* c += the product, c = it, and c = bias + it. */
-static void multiply_all_ways(const subject *of, const sv_kernels *k, const size_t shape[3],
-                              bool left_turned, bool right_turned)
+/* Computes c += a b, c = a b, and c = bias + a b. */
+static void check_all_forms(const subject *of, const sv_kernels *k, const size_t shape[3],
+                            bool left_turned, bool right_turned)
 {
     size_t m = shape[0], n = shape[1], depth = shape[2];
     matrix a = make(m, depth, left_turned, 1), b = make(depth, n, right_turned, 2);
@@ -123,7 +126,7 @@ static void multiply_all_ways(const subject *of, const sv_kernels *k, const size
     sv_gemm_a left = {a.x, a.row, a.column, NULL};
     sv_gemm_c sum = {c.x, c.row, 1, NULL, NULL}, product = {c.x, c.row, 0, NULL, NULL};
     sv_gemm_c biased = {c.x, c.row, 0, bias.x, NULL};
-    element *elements = find_elements(&a, &b, shape);
+    element *elements = sum_elements(&a, &b, shape);
     of->gemm->pack_b(k, &right);
     of->gemm->matmul(k, &sum, &left, &right, m, 0, n);
     check(of, &c, &before, elements, shape);
@@ -142,21 +145,21 @@ static void multiply_all_ways(const subject *of, const sv_kernels *k, const size
     free(before.x);
 }
 
-START_TEST(test_products)
+START_TEST(test_matmuls_equal_sums_of_higher_precision)
 {
     SUBJECT(of, k);
     for (size_t i = 0; i < SHAPE_COUNT; i++)
         for (int way = 0; way < 4; way++)
-            multiply_all_ways(of, k, SHAPES[i], way & 1, way & 2);
+            check_all_forms(of, k, SHAPES[i], way & 1, way & 2);
 }
 END_TEST
 
-/* c += a^T b over more tokens and columns than are packed at once. */
-START_TEST(test_weight_gradients)
+/* Weight gradients, c += a^T b, over more tokens and columns than are packed at once. */
+START_TEST(test_weight_gradients_equal_sums_of_higher_precision)
 {
     SUBJECT(of, k);
     if (of->right == BYTE)
-        return; /* bytes are for inference */
+        return; /* int8 is for inference only */
     static const size_t shapes[][3] = {
         {3, 5, 7}, {48, 64, 33}, {20, 400, 200}, {65, 47, 2 * SV_GEMM_KC + 9}};
     void *scratch = NULL;
@@ -165,7 +168,7 @@ START_TEST(test_weight_gradients)
         const size_t *shape = shapes[i];
         matrix a = make(shape[0], shape[2], true, 4), b = make(shape[2], shape[1], false, 5);
         matrix before = make(shape[0], shape[1], false, 6), c = make(shape[0], shape[1], false, 6);
-        element *elements = find_elements(&a, &b, shape);
+        element *elements = sum_elements(&a, &b, shape);
         sv_gemm_weight_gradient(of->gemm, k, c.x, c.row, a.x, a.column, b.x, b.row, shape[0],
                                 shape[1], shape[2], scratch);
         check(of, &c, &before, elements, shape);
@@ -181,7 +184,7 @@ END_TEST
 
 enum { PART_ROWS = 41, PART_COLUMNS = 3 * SV_GEMM_SPLIT_COLUMNS + SV_GEMM_SPLIT_TAIL + 47 };
 
-static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, size_t depth)
+static void check_column_parts(const subject *of, const sv_kernels *k, size_t n, size_t depth)
 {
     static real whole[PART_ROWS * PART_COLUMNS], parts[PART_ROWS * PART_COLUMNS];
     size_t bytes = PART_ROWS * n * sizeof *whole;
@@ -211,8 +214,8 @@ static void multiply_in_parts(const subject *of, const sv_kernels *k, size_t n, 
     free(b.x);
 }
 
-/* What a backend makes of a left-hand side beforehand; NULL where it takes it as it is. */
-static void *pack_a(const sv_gemm *gemm, const sv_gemm_a *left, size_t m, size_t depth)
+/* Returns A packed beforehand; NULL if the backend reads A in place. */
+static void *pack_left(const sv_gemm *gemm, const sv_gemm_a *left, size_t m, size_t depth)
 {
     if (!gemm->packed_a_bytes)
         return NULL;
@@ -226,8 +229,8 @@ static void *pack_a(const sv_gemm *gemm, const sv_gemm_a *left, size_t m, size_t
 
 enum { GROUPED_ROWS = 75, GROUPED_COLUMNS = 192 };
 
-/* Group by group, from the last one on, from a left-hand side that was made once. */
-static void multiply_in_groups(const subject *of, const sv_kernels *k, size_t group, size_t depth)
+/* Multiplies group by group, from the last one on, with A packed once. */
+static void check_column_groups(const subject *of, const sv_kernels *k, size_t group, size_t depth)
 {
     static real whole[GROUPED_ROWS * GROUPED_COLUMNS], parts[GROUPED_ROWS * GROUPED_COLUMNS];
     const size_t m = GROUPED_ROWS, n = GROUPED_COLUMNS;
@@ -240,7 +243,7 @@ static void multiply_in_groups(const subject *of, const sv_kernels *k, size_t gr
     of->gemm->matmul(k, &all, &left, &right, m, 0, n);
     right.split = group;
     of->gemm->pack_b(k, &right);
-    once.packed = pack_a(of->gemm, &left, m, depth);
+    once.packed = pack_left(of->gemm, &left, m, depth);
     for (size_t first = n; first > 0; first -= group)
         of->gemm->matmul(k, &some, &once, &right, m, first - group, group);
     ck_assert_mem_eq(parts, whole, sizeof whole);
@@ -255,8 +258,8 @@ static void multiply_in_groups(const subject *of, const sv_kernels *k, size_t gr
     free(b.x);
 }
 
-/* Of the BLAS, which promises no bits. */
-static void multiply_nearly_in_parts(const subject *of, const sv_kernels *k)
+/* Two parts of the columns by a BLAS, which does not promise the same bits. */
+static void check_column_parts_of_blas(const subject *of, const sv_kernels *k)
 {
     enum { DEPTH = 70, CUT = 2 * SV_GEMM_SPLIT_COLUMNS };
     const size_t shape[] = {PART_ROWS, PART_COLUMNS, DEPTH};
@@ -268,7 +271,7 @@ static void multiply_nearly_in_parts(const subject *of, const sv_kernels *k)
         .b = b.x, .k = DEPTH, .n = PART_COLUMNS, .row_stride = b.row, .column_stride = b.column};
     sv_gemm_a left = {a.x, a.row, 1, NULL};
     sv_gemm_c out = {c.x, c.row, 0, bias.x, NULL};
-    element *elements = find_elements(&a, &b, shape);
+    element *elements = sum_elements(&a, &b, shape);
     of->gemm->matmul(k, &out, &left, &right, PART_ROWS, 0, CUT);
     of->gemm->matmul(k, &out, &left, &right, PART_ROWS, CUT, PART_COLUMNS - CUT);
     set_rows(&before, bias.x, PART_ROWS, PART_COLUMNS);
@@ -281,28 +284,28 @@ static void multiply_nearly_in_parts(const subject *of, const sv_kernels *k)
     free(before.x);
 }
 
-/* A product in parts of its columns, or of its rows, is the whole product to the bit, its bias
- * included, cut wherever gemm.h lets it be, and however deep it is. */
-START_TEST(test_parts_of_a_product)
+/* A matmul by parts of its columns, or of its rows, has the same bits as the whole, bias included,
+ * for every cut that gemm.h allows and for any depth. */
+START_TEST(test_partitions_have_the_bits_of_the_whole)
 {
     SUBJECT(of, k);
     if (strcmp(of->gemm->name, "cblas") == 0) {
-        multiply_nearly_in_parts(of, k);
+        check_column_parts_of_blas(of, k);
         return;
     }
     for (size_t n = SV_GEMM_SPLIT_COLUMNS + SV_GEMM_SPLIT_TAIL; n <= PART_COLUMNS; n++)
-        multiply_in_parts(of, k, n, 20);
-    multiply_in_parts(of, k, PART_COLUMNS, 2100);
+        check_column_parts(of, k, n, 20);
+    check_column_parts(of, k, PART_COLUMNS, 2100);
     for (size_t group = SV_GEMM_SPLIT_UNIT; group <= GROUPED_COLUMNS / 2; group *= 2) {
-        multiply_in_groups(of, k, group, 20);
-        multiply_in_groups(of, k, group, 2100);
+        check_column_groups(of, k, group, 20);
+        check_column_groups(of, k, group, 2100);
     }
 }
 END_TEST
 
-/* Numbers of very different sizes, the smallest normal ones among them, keep `real`'s precision
- * where a number is a sum of several, but for terms below the smallest normal number. */
-START_TEST(test_numbers_of_parts)
+/* A backend that represents a float32 as a sum of several bfloat16 keeps the precision of float32
+ * for magnitudes of all sizes. Terms below the smallest normal number may be lost. */
+START_TEST(test_values_of_any_magnitude_keep_their_precision)
 {
     SUBJECT(of, k);
     if (of->left > 0 || of->right > 0)
@@ -326,7 +329,7 @@ START_TEST(test_numbers_of_parts)
 }
 END_TEST
 
-static real one_product(const subject *of, const sv_kernels *k, real a, real b)
+static real multiply_one(const subject *of, const sv_kernels *k, real a, real b)
 {
     real c = 5;
     sv_gemm_b right = {&b, 1, 1, 1, 1, packed_memory(of, k, 1, 1), 0};
@@ -338,28 +341,29 @@ static real one_product(const subject *of, const sv_kernels *k, real a, real b)
     return c;
 }
 
-/* What is not finite does not come out finite; zeros come out zero, and so, in bytes, may the
- * smallest numbers, but nothing larger. */
-START_TEST(test_not_finite_and_zeros)
+/* If an operand is not finite, the result is not. The product of 0 is 0; int8 may flush the
+ * smallest numbers to 0, but none above FLT_MIN. */
+START_TEST(test_not_finite_stays_not_finite_and_zero_stays_zero)
 {
     SUBJECT(of, k);
     static const float BAD[] = {NAN, -NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
-        ck_assert_msg(!isfinite(one_product(of, k, BAD[i], 1)), "%g x 1", (double)BAD[i]);
-        ck_assert_msg(!isfinite(one_product(of, k, 1, BAD[i])), "1 x %g", (double)BAD[i]);
+        ck_assert_msg(!isfinite(multiply_one(of, k, BAD[i], 1)), "%g x 1", (double)BAD[i]);
+        ck_assert_msg(!isfinite(multiply_one(of, k, 1, BAD[i])), "1 x %g", (double)BAD[i]);
     }
     static const float SMALL[] = {0, -0.0f, 1e-45f, -1e-40f, 3e-38f, -1e-36f};
     for (size_t i = 0; i < sizeof SMALL / sizeof *SMALL; i++) {
-        ck_assert_double_le(fabs(one_product(of, k, SMALL[i], 1)), fabsf(SMALL[i]) + FLT_MIN);
-        ck_assert_double_le(fabs(one_product(of, k, 1, SMALL[i])), fabsf(SMALL[i]) + FLT_MIN);
+        ck_assert_double_le(fabs(multiply_one(of, k, SMALL[i], 1)), fabsf(SMALL[i]) + FLT_MIN);
+        ck_assert_double_le(fabs(multiply_one(of, k, 1, SMALL[i])), fabsf(SMALL[i]) + FLT_MIN);
     }
-    ck_assert_double_eq_tol(one_product(of, k, 1e30f, 1e-36f), 1e-6, 1e-8);
-    ck_assert_double_eq_tol(one_product(of, k, 1e-36f, -1e30f), -1e-6, 1e-8);
+    ck_assert_double_eq_tol(multiply_one(of, k, 1e30f, 1e-36f), 1e-6, 1e-8);
+    ck_assert_double_eq_tol(multiply_one(of, k, 1e-36f, -1e30f), -1e-6, 1e-8);
 }
 END_TEST
 
 #ifndef SV_DOUBLE
-/* Two backends' products of a shape, the second of which must run here. */
+/* Checks that two backends give the same bits for a shape; skips if the second one does not run
+ * here. */
 static void check_same_bits(const subject pair[2], const size_t shape[3], int turned)
 {
     size_t m = shape[0], n = shape[1], depth = shape[2];
@@ -383,8 +387,9 @@ static void check_same_bits(const subject pair[2], const size_t shape[3], int tu
     free(c[1].x);
 }
 
-/* Numbers of two bytes are the same numbers at their full width. */
-START_TEST(test_rounded_numbers_have_the_same_bits_in_both_widths)
+/* Weights stored in bfloat16 and weights rounded to bfloat16 but stored in float32 give the same
+ * bits. */
+START_TEST(test_bfloat16_weights_have_the_same_bits_stored_in_either_width)
 {
     static const sv_isa ISAS[] = {SV_ISA_BASELINE, SV_ISA_AVX2, SV_ISA_AVX512};
     const subject widths[] = {{&sv_gemm_tile_bf16, ISAS[_i % 3], 0, 0},
@@ -394,8 +399,8 @@ START_TEST(test_rounded_numbers_have_the_same_bits_in_both_widths)
 END_TEST
 
 #if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI)
-/* Sums of bytes are exact, so it does not matter who makes them. */
-START_TEST(test_bytes_have_the_same_bits_on_both_units)
+/* Sums of int8 products are exact, so VNNI and AMX give the same bits. */
+START_TEST(test_int8_has_the_same_bits_on_vnni_and_amx)
 {
     static const subject units[] = {{&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, 0, 0},
                                     {&sv_gemm_amx_int8, SV_ISA_AMX, 0, 0}};
@@ -405,25 +410,27 @@ END_TEST
 #endif
 #endif
 
-static Suite *products_suite(void)
+static Suite *matmul_suite(void)
 {
-    Suite *suite = suite_create("products");
+    Suite *suite = suite_create("matmul");
     TCase *all = tcase_create("backends");
     tcase_set_timeout(all, 120);
-    tcase_add_loop_test(all, test_products, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_weight_gradients, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_parts_of_a_product, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_numbers_of_parts, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_not_finite_and_zeros, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_matmuls_equal_sums_of_higher_precision, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_weight_gradients_equal_sums_of_higher_precision, 0,
+                        SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_partitions_have_the_bits_of_the_whole, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_values_of_any_magnitude_keep_their_precision, 0, SUBJECT_COUNT);
+    tcase_add_loop_test(all, test_not_finite_stays_not_finite_and_zero_stays_zero, 0,
+                        SUBJECT_COUNT);
 #ifndef SV_DOUBLE
-    tcase_add_loop_test(all, test_rounded_numbers_have_the_same_bits_in_both_widths, 0,
+    tcase_add_loop_test(all, test_bfloat16_weights_have_the_same_bits_stored_in_either_width, 0,
                         3 * SHAPE_COUNT);
 #if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI)
-    tcase_add_loop_test(all, test_bytes_have_the_same_bits_on_both_units, 0, SHAPE_COUNT);
+    tcase_add_loop_test(all, test_int8_has_the_same_bits_on_vnni_and_amx, 0, SHAPE_COUNT);
 #endif
 #endif
     suite_add_tcase(suite, all);
     return suite;
 }
 
-TEST_MAIN(products_suite)
+TEST_MAIN(matmul_suite)

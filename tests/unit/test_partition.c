@@ -1,5 +1,5 @@
-/* How products are cut: into parts of their columns, every column once, where gemm.h allows it; and
- * tokens into tiles. */
+/* Checks how matmuls are split into parts of their columns, each column once and only where gemm.h
+ * allows it, and tokens into token blocks. */
 #include "suite.h"
 
 #include "layers/linear.h"
@@ -13,7 +13,7 @@ static int may_begin_at(size_t first, size_t columns)
             columns - first >= SV_GEMM_SPLIT_TAIL);
 }
 
-START_TEST(test_parts_of_columns)
+START_TEST(test_column_parts_are_all_columns_once)
 {
     static const size_t LEAST[] = {96, 192};
     size_t least = LEAST[_i];
@@ -34,8 +34,9 @@ START_TEST(test_parts_of_columns)
 }
 END_TEST
 
-/* A session's scratch is measured with its largest batch, and smaller ones must do with it. */
-START_TEST(test_tiles_of_tokens)
+/* The scratch of a session is planned for its largest batch, so smaller batches must not need more.
+ */
+START_TEST(test_token_blocks_fit_the_planned_scratch)
 {
     const sv_run run = {.pass.training = _i == 0, .exec.serial = _i == 2};
     for (size_t tokens = 1, largest = 0; tokens <= COLUMNS; tokens++) {
@@ -44,7 +45,7 @@ START_TEST(test_tiles_of_tokens)
         ck_assert_uint_ge(tile, 1);
         ck_assert_uint_ge(sv_token_block_size_max(&run, tokens, 192), largest);
         ck_assert_uint_le(tiles, sv_token_block_count_max(tokens, tile));
-        if (run.pass.training) /* masks are words of 32 tokens */
+        if (run.pass.training) /* dropout masks are words of 32 tokens */
             ck_assert_uint_eq(tile % 32, 0);
         if (!run.pass.training && !run.exec.serial && tokens > SV_SMALL_M && tokens < 256) {
             ck_assert_msg(tiles % 4 == 0, "%zu tokens in %zu tiles", tokens, tiles);
@@ -54,14 +55,14 @@ START_TEST(test_tiles_of_tokens)
 }
 END_TEST
 
-static Suite *cuts_suite(void)
+static Suite *partition_suite(void)
 {
-    Suite *suite = suite_create("cuts");
+    Suite *suite = suite_create("partition");
     TCase *all = tcase_create("columns");
-    tcase_add_loop_test(all, test_parts_of_columns, 0, 2);
-    tcase_add_loop_test(all, test_tiles_of_tokens, 0, 3);
+    tcase_add_loop_test(all, test_column_parts_are_all_columns_once, 0, 2);
+    tcase_add_loop_test(all, test_token_blocks_fit_the_planned_scratch, 0, 3);
     suite_add_tcase(suite, all);
     return suite;
 }
 
-TEST_MAIN(cuts_suite)
+TEST_MAIN(partition_suite)

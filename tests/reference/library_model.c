@@ -1,0 +1,162 @@
+/* Runs models of the library for the comparisons with references: in float32 through the public
+ * API, in the library's build in double through the functions that carry it out. */
+#include "library_model.h"
+
+#include "fit.h"
+
+#ifdef SV_DOUBLE
+#include "session/session.h"
+#endif
+
+/* From least to best; a CPU has a first part of them. */
+static const char *const ISAS[] = {"baseline", "avx2", "avx512", "avx512-vnni", "avx512-bf16"};
+enum { ISA_COUNT = sizeof ISAS / sizeof *ISAS };
+
+/* The environment lowers the instruction set of a context that is created. NULL: there is no such
+ * context here. */
+static svit_context *open_context(const char *isa, const char *gemm, uint32_t threads)
+{
+    svit_context *context = NULL;
+    svit_context_config config;
+    const char *before = getenv("SHIFTVIT_TEST_ISA");
+    char kept[32];
+    snprintf(kept, sizeof kept, "%s", before ? before : "");
+    if (isa)
+        ck_assert_int_eq(setenv("SHIFTVIT_TEST_ISA", isa, 1), 0);
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = threads;
+    config.gemm = gemm;
+    svit_status status = svit_context_create(&context, &config, NULL);
+    if (before)
+        ck_assert_int_eq(setenv("SHIFTVIT_TEST_ISA", kept, 1), 0);
+    else
+        unsetenv("SHIFTVIT_TEST_ISA");
+    return status == SVIT_OK ? context : NULL;
+}
+
+/* Whether the kernels of a context are those of `isa`, at `most` allowed; NULL: all allowed. */
+static int runs_with(const char *isa, const char *most)
+{
+    char description[4096], part[64];
+    svit_context *context = open_context(most, "tile", 1);
+    ck_assert_ptr_nonnull(context);
+    WORKS(svit_context_describe(context, description, sizeof description, NULL, err));
+    svit_context_free(context);
+    snprintf(part, sizeof part, "\"instruction_set\":\"%s\"", isa);
+    return strstr(description, part) != NULL;
+}
+
+size_t library_isas(const char *isas[LIBRARY_MOST_ISAS])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ISA_COUNT; i++)
+        if (runs_with(ISAS[i], ISAS[i]) && !runs_with(ISAS[i], NULL))
+            isas[count++] = ISAS[i];
+    isas[count++] = NULL;
+    return count;
+}
+
+int library_has_gemm(const char *gemm)
+{
+    svit_context *context = open_context(NULL, gemm, 1);
+    svit_context_free(context);
+    return context != NULL;
+}
+
+int library_accepts(const svit_model_config *config)
+{
+    svit_context *context = open_context(NULL, "tile", 1);
+    svit_model *model = NULL;
+    svit_status status = svit_model_create(&model, context, config, 1, NULL);
+    svit_model_free(model);
+    svit_context_free(context);
+    return status == SVIT_OK;
+}
+
+static void set_parameters(svit_model *to, const reference_model *model)
+{
+    ck_assert_uint_eq(svit_model_parameter_count(to), model->tensor_count);
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const reference_tensor *tensor = &model->tensors[i];
+        float *values = malloc(tensor->elements * sizeof *values);
+        ck_assert_ptr_nonnull(values);
+        for (size_t j = 0; j < tensor->elements; j++)
+            values[j] = (float)tensor->value[j];
+        WORKS(svit_model_set_parameter(to, tensor->name, values, tensor->elements, err));
+        free(values);
+    }
+}
+
+#ifdef SV_DOUBLE
+static void pass(svit_model *made, svit_session *session, const reference_model *model,
+                 int training, float *logits, float *gradients)
+{
+    const size_t count = model->images * model->classes;
+    double *out = malloc(count * sizeof *out);
+    ck_assert_ptr_nonnull(out);
+    sv_session_forward(session, model->x, model->images, out);
+    for (size_t i = 0; i < count; i++)
+        logits[i] = (float)out[i];
+    free(out);
+    if (!training)
+        return;
+    sv_session_backward(session, model->dlogits, model->images);
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const reference_tensor *tensor = &model->tensors[i];
+        sv_parameter_export(sv_parameter_find(&made->parameters, tensor->name), gradients,
+                            session->gradients);
+        gradients += tensor->elements;
+    }
+}
+#else
+static float *rounded(const double *values, size_t count)
+{
+    float *made = malloc(count * sizeof *made);
+    ck_assert_ptr_nonnull(made);
+    for (size_t i = 0; i < count; i++)
+        made[i] = (float)values[i];
+    return made;
+}
+
+static void pass(svit_model *made, svit_session *session, const reference_model *model,
+                 int training, float *logits, float *gradients)
+{
+    const svit_model_config *config = &model->config;
+    const size_t pixels = (size_t)config->input_height * config->input_width * config->in_channels;
+    float *x = rounded(model->x, model->images * pixels);
+    float *dlogits = rounded(model->dlogits, model->images * model->classes);
+    (void)made;
+    WORKS(svit_forward(session, x, model->images, logits, err));
+    if (training)
+        WORKS(svit_backward(session, dlogits, model->images, err));
+    for (size_t i = 0; training && i < model->tensor_count; i++) {
+        const reference_tensor *tensor = &model->tensors[i];
+        WORKS(svit_session_get_gradient(session, tensor->name, gradients, tensor->elements, err));
+        gradients += tensor->elements;
+    }
+    free(x);
+    free(dlogits);
+}
+#endif
+
+void library_run(const reference_model *model, const library_options *options, float *logits,
+                 float *gradients)
+{
+    svit_model *made = NULL;
+    svit_session *session = NULL;
+    svit_session_config config;
+    svit_context *context = open_context(options->isa, options->gemm, options->threads);
+    ck_assert_ptr_nonnull(context);
+    WORKS(svit_model_create(&made, context, &model->config, 1, err));
+    set_parameters(made, model);
+    WORKS(svit_session_config_init(&config, sizeof config));
+    config.max_batch = options->max_batch;
+    config.mode = options->mode;
+    config.compute = options->compute;
+    config.memory = options->memory;
+    WORKS(svit_session_create(&session, made, &config, err));
+    pass(made, session, model, options->mode == SVIT_MODE_TRAIN, logits, gradients);
+    svit_session_free(session);
+    svit_model_free(made);
+    svit_context_free(context);
+}

@@ -1,0 +1,145 @@
+/* Draws model configurations of random shapes. */
+#include "random_shapes.h"
+
+#include "library_model.h"
+
+#include <shiftvit/shiftvit.h>
+
+/* Batches of one image, of a few, of so many that a small map's zero groups are skipped, and of so
+ * many that inference fuses chains of layers. */
+enum { SOME_IMAGES = 17, MANY_IMAGES = 64 };
+
+static size_t draw_images(random_state *state)
+{
+    static const size_t images[] = {1, 1, 2, 3, 7, SOME_IMAGES, SOME_IMAGES, MANY_IMAGES};
+    return images[random_between(state, 0, sizeof images / sizeof *images - 1)];
+}
+
+/* Widths around those of vectors (4, 8, 16), of micropanels (16 to 48), and others. */
+static uint32_t draw_width(random_state *state, uint32_t most)
+{
+    static const uint32_t widths[] = {4,  5,  7,  8,  9,  12, 15, 16, 17, 20, 24, 31,
+                                      32, 33, 40, 47, 48, 49, 63, 64, 65, 80, 96, 112};
+    for (;;) {
+        uint32_t width = widths[random_between(state, 0, sizeof widths / sizeof *widths - 1)];
+        if (width <= most)
+            return width;
+    }
+}
+
+static svit_model_config no_rates(svit_model_config config)
+{
+    config.dropout = config.drop_path = config.attention_dropout = config.head_dropout = 0;
+    return config;
+}
+
+/* The input of a ShiftViT: maps of up to 6 x 6 pixels after the patch embedding; of SOME_IMAGES up
+ * to 4 x 4, and of MANY_IMAGES, which are cheap, up to 10 x 10. */
+static void draw_input(random_state *state, svit_model_config *config, size_t images)
+{
+    const int many = images == MANY_IMAGES;
+    config->patch_size = (uint32_t)random_between(state, 1, many ? 2 : 4);
+    const uint32_t most = many ? 10 : (images == SOME_IMAGES ? 4 : 6) * config->patch_size;
+    config->input_height = (uint32_t)random_between(state, 1, most);
+    config->input_width = (uint32_t)random_between(state, 1, most);
+    config->in_channels = (uint32_t)random_between(state, 1, 4);
+}
+
+static void draw_stages(random_state *state, svit_model_config *config, size_t images)
+{
+    config->stages = (uint32_t)random_between(state, 1, images < SOME_IMAGES ? 3 : 2);
+    for (size_t i = 0; i < SVIT_MAX_STAGES; i++)
+        config->blocks[i] = i < config->stages ? (uint32_t)random_between(state, 0, 2) : 0;
+}
+
+static void draw_groups(random_state *state, svit_model_config *config, uint32_t widest)
+{
+    config->groups = (int32_t)random_between(state, 0, 3) == 0;
+    if (config->groups == SVIT_GROUPS_SECTIONS) {
+        config->num_div = (uint32_t)random_between(state, 1, 4);
+        config->dim = config->num_div * (uint32_t)random_between(state, 4, 9);
+    } else {
+        config->num_div = (uint32_t)random_between(state, 4, 7);
+        config->dim = draw_width(state, widest);
+    }
+}
+
+svit_model_config random_shiftvit(random_state *state, size_t *images)
+{
+    static const double ratios[] = {0.5, 1, 2, 2, 2.5, 4};
+    static const uint32_t pixels[] = {0, 1, 1, 1, 2, 3};
+    svit_model_config config;
+    do {
+        *images = draw_images(state);
+        svit_model_config_preset(&config, sizeof config, "shiftvit-cifar10", NULL);
+        config = no_rates(config);
+        draw_input(state, &config, *images);
+        draw_stages(state, &config, *images);
+        draw_groups(state, &config,
+                    *images == MANY_IMAGES                         ? 16
+                    : config.stages == 3 || *images == SOME_IMAGES ? 48
+                                                                   : 112);
+        config.shift_pixel = pixels[random_between(state, 0, sizeof pixels / sizeof *pixels - 1)];
+        config.shift = random_between(state, 0, 2) == 0;
+        config.norm = random_between(state, 0, 2) == 0;
+        config.patch_norm = random_coin(state);
+        config.final_norm = random_coin(state);
+        config.patch_padding = random_coin(state);
+        config.merge_padding = random_coin(state);
+        config.mlp_ratio = ratios[random_between(state, 0, sizeof ratios / sizeof *ratios - 1)];
+        config.classifier = random_between(state, 0, 4) > 0;
+        config.num_classes = (uint32_t)random_between(state, 1, 20);
+        if (!config.classifier)
+            config.num_classes = config.dim << (config.stages - 1);
+    } while (!library_accepts(&config));
+    return config;
+}
+
+/* Heads as wide as a token, or wider, have their weights folded. */
+static void draw_attention(random_state *state, svit_model_config *config)
+{
+    config->heads = (uint32_t)random_between(state, 1, 4);
+    config->head_dim = random_coin(state) ? config->dim + (uint32_t)random_between(state, 0, 3)
+                                          : (uint32_t)random_between(state, 1, 24);
+    config->attention = random_coin(state);
+    config->temperature = random_coin(state);
+    config->qkv_bias = random_coin(state);
+}
+
+svit_model_config random_vit(random_state *state, size_t *images)
+{
+    svit_model_config config;
+    do {
+        *images = draw_images(state);
+        const int many = *images == MANY_IMAGES;
+        svit_model_config_preset(&config, sizeof config, "vit-cifar100", NULL);
+        config = no_rates(config);
+        config.patch_size = (uint32_t)random_between(state, 1, many ? 2 : 5);
+        config.input_height = config.patch_size * (uint32_t)random_between(state, 1, many ? 4 : 6);
+        config.input_width = config.patch_size * (uint32_t)random_between(state, 1, many ? 6 : 4);
+        config.in_channels = (uint32_t)random_between(state, 1, 4);
+        config.dim = draw_width(state, many ? 16 : 65);
+        config.depth = (uint32_t)random_between(state, 1, 2);
+        config.mlp_dim = draw_width(state, many ? 24 : 112);
+        draw_attention(state, &config);
+        config.tokenizer = random_coin(state);
+        config.spt_order = random_coin(state);
+        config.mlp_last_gelu = random_coin(state);
+        config.pool = (int32_t)random_between(state, 0, 2);
+        config.names = random_coin(state);
+        config.classifier = random_between(state, 0, 4) > 0;
+        config.head_layers = config.names == SVIT_NAMES_SEED && config.classifier
+                                 ? (uint32_t)random_between(state, 0, 2)
+                                 : 0;
+        for (size_t i = 0; i < SVIT_MAX_HEAD_LAYERS; i++)
+            config.head_units[i] = i < config.head_layers ? draw_width(state, 49) : 0;
+        config.num_classes = (uint32_t)random_between(state, 1, 20);
+        if (!config.classifier) {
+            size_t tokens = (size_t)(config.input_height / config.patch_size) *
+                            (config.input_width / config.patch_size);
+            config.num_classes =
+                config.dim * (uint32_t)(config.pool == SVIT_POOL_FLATTEN ? tokens : 1);
+        }
+    } while (!library_accepts(&config));
+    return config;
+}

@@ -1,0 +1,42 @@
+/* Random numbers from a fixed seed, and model configurations of random shapes. */
+#ifndef RANDOM_SHAPES_H
+#define RANDOM_SHAPES_H
+
+#include <shiftvit/model.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* xorshift64*. Vigna 2016. The state is not 0. */
+typedef uint64_t random_state;
+
+static inline uint32_t random_bits(random_state *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return (uint32_t)(*state * 0x2545F4914F6CDD1Du >> 32);
+}
+
+/* A number from `least` to `most`, both included. */
+static inline size_t random_between(random_state *state, size_t least, size_t most)
+{
+    return least + random_bits(state) % (most - least + 1);
+}
+
+static inline int random_coin(random_state *state)
+{
+    return (int)(random_bits(state) & 1);
+}
+
+/* A number of -1 to 1. */
+static inline double random_centred(random_state *state)
+{
+    return (double)random_bits(state) / 0x1p31 - 1;
+}
+
+/* Configurations that the library accepts, with all rates 0, and the images of a batch. */
+svit_model_config random_shiftvit(random_state *state, size_t *images);
+svit_model_config random_vit(random_state *state, size_t *images);
+
+#endif

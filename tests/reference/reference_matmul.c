@@ -1,0 +1,80 @@
+/* A matmul with its epilogue, and its backward. */
+#include "reference.h"
+
+#include <math.h>
+
+/* Phi(u), the distribution function of the standard normal distribution. */
+static double normal_distribution(double u)
+{
+    return erfc(-u / sqrt(2)) / 2;
+}
+
+/* gelu(u) = u Phi(u) */
+double reference_gelu(double u)
+{
+    return u * normal_distribution(u);
+}
+
+/* gelu'(u) = Phi(u) + u phi(u);  phi is the density of the standard normal distribution. */
+double reference_gelu_derivative(double u)
+{
+    const double pi = acos(-1);
+    return normal_distribution(u) + u * exp(-u * u / 2) / sqrt(2 * pi);
+}
+
+/* What the epilogue multiplies element (i, j) by after GELU: dropout and DropPath. */
+static double kept_scale(const reference_epilogue *epilogue, size_t i, size_t j, size_t n)
+{
+    double scale = 1;
+    if (epilogue->dropout)
+        scale *= epilogue->dropout[i * n + j];
+    if (epilogue->drop_path_scale)
+        scale *= epilogue->drop_path_scale[i / epilogue->image_tokens];
+    return scale;
+}
+
+/* x[m, k], weight[n, k], bias[n] -> y[m, n]
+ *   sum = bias + x weight^T    (accumulate: sum = y + x weight^T)
+ *   y = residual + drop_path_scale * dropout * gelu(sum) */
+void reference_matmul(double *y, const double *x, const double *weight,
+                      const reference_epilogue *epilogue, size_t m, size_t n, size_t k)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = epilogue->bias ? epilogue->bias[j] : 0;
+            if (epilogue->accumulate)
+                sum = y[i * n + j];
+            for (size_t p = 0; p < k; p++)
+                sum += x[i * k + p] * weight[j * k + p];
+            if (epilogue->pre_gelu) {
+                epilogue->pre_gelu[i * n + j] = sum;
+                sum = reference_gelu(sum);
+            }
+            sum *= kept_scale(epilogue, i, j, n);
+            y[i * n + j] = sum + (epilogue->residual ? epilogue->residual[i * n + j] : 0);
+        }
+}
+
+/* dy[m, n] -> dx[m, k], dweight[n, k], dbias[n], dresidual[m, n].  Of
+ *   y = residual + drop_path_scale * dropout * gelu(sum),  sum = bias + x weight^T:
+ *   dsum = drop_path_scale * dropout * gelu'(sum) * dy
+ *   dresidual += dy;  dbias += dsum;  dweight += dsum^T x;  dx += dsum weight */
+void reference_matmul_backward(double *dx, double *dweight, double *dbias, double *dresidual,
+                               const double *dy, const double *x, const double *weight,
+                               const reference_epilogue *epilogue, size_t m, size_t n, size_t k)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double dsum = dy[i * n + j] * kept_scale(epilogue, i, j, n);
+            if (epilogue->pre_gelu)
+                dsum *= reference_gelu_derivative(epilogue->pre_gelu[i * n + j]);
+            if (dresidual)
+                dresidual[i * n + j] += dy[i * n + j];
+            if (dbias)
+                dbias[j] += dsum;
+            for (size_t p = 0; p < k; p++) {
+                dweight[j * k + p] += dsum * x[i * k + p];
+                dx[i * k + p] += dsum * weight[j * k + p];
+            }
+        }
+}
