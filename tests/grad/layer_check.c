@@ -1,0 +1,167 @@
+/* Gradients of one layer against central differences, in double precision. */
+#include "layer_check.h"
+
+#include "layers/prepack.h"
+#include "suite.h"
+#include "worst.h"
+
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 3, THREADS = 2, PROBES = 40 };
+
+/* Arrays of one check. Memory of the layer is aligned as a session aligns it. */
+typedef struct arrays {
+    sv_run run;
+    real *weights, *gradients, *x, *y, *dx, *projection;
+    size_t in, out; /* elements of x and y for the batch */
+    char *saved, *packed;
+    void *blocks[4];
+} arrays;
+
+static void *aligned(void **block, size_t bytes)
+{
+    size_t size = (bytes + SV_ALIGNMENT) / SV_ALIGNMENT * SV_ALIGNMENT;
+    *block = aligned_alloc(SV_ALIGNMENT, size);
+    ck_assert_ptr_nonnull(*block);
+    return memset(*block, 0, size);
+}
+
+static void fill(real *x, size_t elements, uint32_t stream)
+{
+    sv_random random;
+    sv_random_start(&random, 3, 99, stream, 0);
+    for (size_t i = 0; i < elements; i++)
+        x[i] = 2 * sv_random_unit(&random) - 1;
+}
+
+layer_check layer_check_open(void)
+{
+    layer_check check = {0};
+    svit_context_config config;
+    svit_context_config_init(&config, sizeof config);
+    config.threads = THREADS;
+    ck_assert_int_eq(svit_context_create(&check.context, &config, NULL), SVIT_OK);
+    sv_parameter_table_init(&check.table, &check.context->allocator);
+    return check;
+}
+
+void layer_check_add(layer_check *check, const char *name, const int64_t shape[5])
+{
+    size_t rank = 0, index;
+    while (shape[rank])
+        rank++;
+    ck_assert_int_eq(
+        sv_parameter_add(&check->table, &index, name, SV_ROLE_WEIGHT, shape, rank, NULL), SVIT_OK);
+}
+
+void layer_check_close(layer_check *check)
+{
+    sv_layer_free(check->context, check->layer);
+    sv_parameter_table_free(&check->table);
+    svit_context_free(check->context);
+}
+
+static arrays arrays_open(const layer_check *check)
+{
+    const sv_layer *layer = check->layer;
+    const size_t parameters = check->table.elements;
+    arrays a = {.in = BATCH * sv_shape_elements(layer->in),
+                .out = BATCH * sv_shape_elements(layer->out)};
+    a.weights = calloc(parameters + 1, sizeof(real));
+    a.gradients = calloc(parameters + 1, sizeof(real));
+    a.x = calloc(a.in, sizeof(real));
+    a.dx = calloc(a.in, sizeof(real));
+    a.y = calloc(a.out, sizeof(real));
+    a.projection = calloc(a.out, sizeof(real));
+    fill(a.weights, parameters, 1);
+    fill(a.x, a.in, 2);
+    fill(a.projection, a.out, 3);
+    a.run = (sv_run){.exec = {.context = check->context, .gemm = check->context->gemm},
+                     .pass = {.n = BATCH, .training = true, .seed = 5, .counter = 2},
+                     .weights = a.weights,
+                     .gradients = a.gradients};
+    sv_layer_memory memory = sv_layer_plan_workspace(layer, &a.run);
+    ck_assert(!memory.overflow);
+    a.saved = aligned(&a.blocks[0], memory.saved);
+    a.run.exec.workspace = aligned(&a.blocks[1], memory.workspace);
+    a.run.exec.worker_bytes =
+        (memory.worker_scratch + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
+    a.run.exec.worker_scratch = aligned(&a.blocks[2], THREADS * a.run.exec.worker_bytes);
+    a.packed = aligned(&a.blocks[3], sv_prepack_bytes(layer, &a.run));
+    return a;
+}
+
+static void arrays_close(arrays *a)
+{
+    for (size_t i = 0; i < sizeof a->blocks / sizeof *a->blocks; i++)
+        free(a->blocks[i]);
+    free(a->weights);
+    free(a->gradients);
+    free(a->x);
+    free(a->dx);
+    free(a->y);
+    free(a->projection);
+}
+
+/* The loss: the projection of the layer's output. */
+static double projected(const layer_check *check, arrays *a)
+{
+    sv_prepack(check->layer, &a->run, a->packed, false, 0);
+    sv_prepack(check->layer, &a->run, a->packed, true, 0);
+    check->layer->ops->forward(check->layer, &a->run, a->saved, a->y, a->x);
+    double sum = 0;
+    for (size_t i = 0; i < a->out; i++)
+        sum += a->projection[i] * a->y[i];
+    return sum;
+}
+
+/* Compares up to PROBES elements, spread over the array, with central differences. The tolerance is
+ * relative to the array's largest gradient. */
+static void compare(const layer_check *check, arrays *a, real *values, const real *gradient,
+                    size_t elements, const char *name)
+{
+    const double step = 1e-6;
+    double largest = 0;
+    for (size_t i = 0; i < elements; i++)
+        largest = worst_of(largest, fabs(gradient[i]));
+    ck_assert_msg(isfinite(largest) && largest > 0, "%s has no gradient", name);
+    size_t stride = elements / PROBES + 1;
+    for (size_t i = 0; i < elements; i += stride) {
+        const real value = values[i];
+        values[i] = value + step;
+        double above = projected(check, a);
+        values[i] = value - step;
+        double below = projected(check, a);
+        values[i] = value;
+        double quotient = (above - below) / (2 * step);
+        ck_assert_msg(fabs(quotient - gradient[i]) <= 1e-7 * fmax(largest, 0.1),
+                      "%s: d%s[%zu] is %.12g, difference quotient %.12g", check->layer->ops->name,
+                      name, i, (double)gradient[i], quotient);
+    }
+}
+
+void layer_check_run(layer_check *check, bool has_input_gradient)
+{
+    arrays a = arrays_open(check);
+    const sv_layer *layer = check->layer;
+    projected(check, &a);
+    real *dy = malloc(a.out * sizeof(real));
+    memcpy(dy, a.projection, a.out * sizeof(real));
+    layer->ops->backward(layer, &a.run, a.saved, has_input_gradient ? a.dx : NULL, dy,
+                         layer->ops->keeps_input ? a.x : NULL);
+    free(dy);
+    if (has_input_gradient)
+        compare(check, &a, a.x, a.dx, a.in, "x");
+    real *gradients = malloc((check->table.elements + 1) * sizeof(real));
+    memcpy(gradients, a.gradients, check->table.elements * sizeof(real));
+    for (size_t i = 0; i < check->table.count; i++) {
+        const sv_parameter *p = &check->table.list[i];
+        compare(check, &a, a.weights + p->offset, gradients + p->offset, p->elements, p->name);
+    }
+    free(gradients);
+    arrays_close(&a);
+}

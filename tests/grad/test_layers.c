@@ -1,0 +1,181 @@
+/* Gradients of each layer by itself. A new layer is checked here before a model has it. */
+#include "layer_check.h"
+
+#include "suite.h"
+
+static const sv_shape SHAPE = {3, 4, 12}; /* 12 tokens */
+
+static const sv_mlp_names MLP_NAMES = {"norm", "fc1", "fc2"};
+
+static void add_norm_and_mlp(layer_check *check, int64_t c, int64_t hidden)
+{
+    layer_check_add(check, "norm.weight", (const int64_t[5]){c});
+    layer_check_add(check, "norm.bias", (const int64_t[5]){c});
+    layer_check_add(check, "fc1.weight", (const int64_t[5]){hidden, c});
+    layer_check_add(check, "fc1.bias", (const int64_t[5]){hidden});
+    layer_check_add(check, "fc2.weight", (const int64_t[5]){c, hidden});
+    layer_check_add(check, "fc2.bias", (const int64_t[5]){c});
+}
+
+static const sv_mlp_options MLPS[] = {
+    {.hidden_channels = 20, .dropout = 0.25, .drop_path = 0.25},
+    {.hidden_channels = 20, .last_gelu = true, .dropout = 0.25},
+    {.hidden_channels = 20, .shift = {.group_channels = 2, .pixels = 1}},
+    {.hidden_channels = 20, .shift = {.group_channels = 2, .pixels = 1, .crop = true}},
+    {.hidden_channels = 20,
+     .shift = {.group_channels = 3, .pixels = 2},
+     .norm_per_image = true,
+     .dropout = 0.5},
+    {.hidden_channels = 9000, .shift = {.group_channels = 2, .pixels = 1}, .drop_path = 0.5},
+    {.hidden_channels = 9000, .norm_per_image = true},
+};
+
+START_TEST(test_mlp_blocks)
+{
+    layer_check check = layer_check_open();
+    sv_mlp_options options = MLPS[_i];
+    options.shape = SHAPE;
+    options.eps = 1e-5;
+    options.names = MLP_NAMES;
+    add_norm_and_mlp(&check, (int64_t)SHAPE.channels, (int64_t)options.hidden_channels);
+    ck_assert_int_eq(sv_mlp_create(&check.layer, check.context, &check.table, &options, NULL),
+                     SVIT_OK);
+    layer_check_run(&check, true);
+    layer_check_close(&check);
+}
+END_TEST
+
+/* With heads of 4 channels the block is not folded, with heads of 40 it is. */
+static const struct {
+    size_t head_dim;
+    bool temperature, per_head, masked;
+    double dropout;
+} ATTENTIONS[] = {{4, false, false, false, 0}, {4, true, true, true, 0.25},
+                  {4, true, false, false, 0},  {40, false, false, false, 0.25},
+                  {40, true, true, true, 0},   {40, true, false, false, 0.25}};
+
+START_TEST(test_attention_blocks)
+{
+    enum { HEADS = 2 };
+    layer_check check = layer_check_open();
+    const int64_t c = (int64_t)SHAPE.channels, d = (int64_t)ATTENTIONS[_i].head_dim;
+    const sv_attention_options options = {.shape = SHAPE,
+                                          .heads = HEADS,
+                                          .head_dim = ATTENTIONS[_i].head_dim,
+                                          .per_head = ATTENTIONS[_i].per_head,
+                                          .masked = ATTENTIONS[_i].masked,
+                                          .eps = 1e-5,
+                                          .dropout = ATTENTIONS[_i].dropout,
+                                          .names = {"norm", "qkv", "proj", "tau"}};
+    layer_check_add(&check, "norm.weight", (const int64_t[5]){c});
+    layer_check_add(&check, "norm.bias", (const int64_t[5]){c});
+    layer_check_add(&check, "qkv.weight", (const int64_t[5]){3 * HEADS * d, c});
+    layer_check_add(&check, "proj.weight", (const int64_t[5]){c, HEADS * d});
+    layer_check_add(&check, "proj.bias", (const int64_t[5]){c});
+    if (ATTENTIONS[_i].temperature)
+        layer_check_add(&check, "tau", (const int64_t[5]){ATTENTIONS[_i].per_head ? HEADS : 1});
+    ck_assert_int_eq(sv_attention_create(&check.layer, check.context, &check.table, &options, NULL),
+                     SVIT_OK);
+    layer_check_run(&check, true);
+    layer_check_close(&check);
+}
+END_TEST
+
+START_TEST(test_norms)
+{
+    layer_check check = layer_check_open();
+    const sv_norm_options options = {SHAPE, "norm", _i == 1, 1e-5};
+    layer_check_add(&check, "norm.weight", (const int64_t[5]){(int64_t)SHAPE.channels});
+    layer_check_add(&check, "norm.bias", (const int64_t[5]){(int64_t)SHAPE.channels});
+    ck_assert_int_eq(sv_norm_create(&check.layer, check.context, &check.table, &options, NULL),
+                     SVIT_OK);
+    layer_check_run(&check, true);
+    layer_check_close(&check);
+}
+END_TEST
+
+START_TEST(test_patches)
+{
+    layer_check check = layer_check_open();
+    const sv_patch_options options = {
+        .in = {5, 7, 4}, .size = 2, .channels_out = 6, .same_padding = _i == 1, .name = "patch"};
+    layer_check_add(&check, "patch.weight", (const int64_t[5]){6, 4, 2, 2});
+    layer_check_add(&check, "patch.bias", (const int64_t[5]){6});
+    ck_assert_int_eq(sv_patch_create(&check.layer, check.context, &check.table, &options, NULL),
+                     SVIT_OK);
+    layer_check_run(&check, true);
+    layer_check_close(&check);
+}
+END_TEST
+
+/* The layer computes no gradient of the image. */
+START_TEST(test_shifted_patch_tokens)
+{
+    layer_check check = layer_check_open();
+    const sv_shifted_options options = {{8, 12, 3}, 4, 6, _i == 1, 1e-5, "norm", "projection"};
+    layer_check_add(&check, "norm.weight", (const int64_t[5]){240});
+    layer_check_add(&check, "norm.bias", (const int64_t[5]){240});
+    layer_check_add(&check, "projection.weight", (const int64_t[5]){6, 240});
+    layer_check_add(&check, "projection.bias", (const int64_t[5]){6});
+    ck_assert_int_eq(
+        sv_shifted_tokens_create(&check.layer, check.context, &check.table, &options, NULL),
+        SVIT_OK);
+    layer_check_run(&check, false);
+    layer_check_close(&check);
+}
+END_TEST
+
+START_TEST(test_small_layers)
+{
+    layer_check check = layer_check_open();
+    const sv_parameter_table *table = &check.table;
+    svit_context *context = check.context;
+    svit_status status = SVIT_OK;
+    const int64_t c = (int64_t)SHAPE.channels;
+    switch (_i) {
+    case 0:
+        layer_check_add(&check, "fc.weight", (const int64_t[5]){7, c});
+        layer_check_add(&check, "fc.bias", (const int64_t[5]){7});
+        status = sv_dense_create(&check.layer, context, table, SHAPE, 7, "fc", NULL);
+        break;
+    case 1:
+        status = sv_gelu_create(&check.layer, context, SHAPE, NULL);
+        break;
+    case 2:
+        status = sv_dropout_create(&check.layer, context, SHAPE, 0.5, NULL);
+        break;
+    case 3:
+        status = sv_mean_create(&check.layer, context, SHAPE, NULL);
+        break;
+    case 4:
+        status = sv_first_token_create(&check.layer, context, SHAPE, NULL);
+        break;
+    default:
+        layer_check_add(&check, "position", (const int64_t[5]){1, 12 + (_i == 6), c});
+        if (_i == 6)
+            layer_check_add(&check, "class", (const int64_t[5]){1, 1, c});
+        status = sv_position_create(&check.layer, context, table, SHAPE, "position",
+                                    _i == 6 ? "class" : NULL, NULL);
+    }
+    ck_assert_int_eq(status, SVIT_OK);
+    layer_check_run(&check, true);
+    layer_check_close(&check);
+}
+END_TEST
+
+static Suite *layers_suite(void)
+{
+    Suite *suite = suite_create("gradients of single layers");
+    TCase *all = tcase_create("layers");
+    tcase_set_timeout(all, 100);
+    tcase_add_loop_test(all, test_mlp_blocks, 0, sizeof MLPS / sizeof *MLPS);
+    tcase_add_loop_test(all, test_attention_blocks, 0, sizeof ATTENTIONS / sizeof *ATTENTIONS);
+    tcase_add_loop_test(all, test_norms, 0, 2);
+    tcase_add_loop_test(all, test_patches, 0, 2);
+    tcase_add_loop_test(all, test_shifted_patch_tokens, 0, 2);
+    tcase_add_loop_test(all, test_small_layers, 0, 7);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(layers_suite)
