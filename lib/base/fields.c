@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LABEL = 80 }; /* bytes of "name[index]", which messages call an element */
+
 const sv_field *sv_fields_find(const sv_field_table *table, const char *key)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -54,7 +56,8 @@ bool sv_field_applies(const sv_field_table *table, const sv_field *field, const 
     return selected < 32 && (field->owners >> selected & 1);
 }
 
-bool sv_field_takes(const sv_field *field, double value)
+/* NaN is in no range. */
+static bool is_in_range(const sv_field *field, double value)
 {
     bool above = field->least_is_open ? value > field->least : value >= field->least;
     bool below = field->greatest_is_open ? value < field->greatest : value <= field->greatest;
@@ -114,13 +117,14 @@ static uint32_t count_words(const sv_field *field)
     return count;
 }
 
-static svit_status check_number(const sv_field *field, double value, svit_error *err)
+svit_status sv_field_check_number(const sv_field *field, const char *label, double value,
+                                  svit_error *err)
 {
-    if (sv_field_takes(field, value))
+    if (is_in_range(field, value))
         return SVIT_OK;
     char number[SV_FIELD_NUMBER], range[SV_FIELD_ACCEPTED];
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", field->name,
-                   sv_field_number(number, value), sv_field_range(field, range));
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", label, sv_field_number(number, value),
+                   sv_field_range(field, range));
 }
 
 static svit_status check_word(const sv_field *field, const void *config, svit_error *err)
@@ -139,11 +143,9 @@ static svit_status check_word(const sv_field *field, const void *config, svit_er
 
 static svit_status check_element(const sv_field *field, size_t i, double value, svit_error *err)
 {
-    if (sv_field_takes(field, value))
-        return SVIT_OK;
-    char number[SV_FIELD_NUMBER], range[SV_FIELD_ACCEPTED];
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s[%zu] is %s; %s", field->name, i,
-                   sv_field_number(number, value), sv_field_range(field, range));
+    char label[LABEL];
+    snprintf(label, sizeof label, "%s[%zu]", field->name, i);
+    return sv_field_check_number(field, label, value, err);
 }
 
 static svit_status check_list(const sv_field *field, const void *config, svit_error *err)
@@ -162,9 +164,9 @@ static svit_status check_field(const sv_field *field, const void *config, svit_e
 {
     switch (field->kind) {
     case SV_FIELD_U32:
-        return check_number(field, read_u32(config, field->offset), err);
+        return sv_field_check_number(field, field->name, read_u32(config, field->offset), err);
     case SV_FIELD_REAL:
-        return check_number(field, read_real(config, field->offset), err);
+        return sv_field_check_number(field, field->name, read_real(config, field->offset), err);
     case SV_FIELD_TRIPLE:
         for (size_t i = 0; i < 3; i++)
             SVIT_TRY(check_element(field, i, read_real(config, field->offset + i * sizeof(double)),

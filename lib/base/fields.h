@@ -95,7 +95,8 @@ const char *sv_field_words(const sv_field *field, char text[SV_FIELD_ACCEPTED]);
 const char *sv_field_range(const sv_field *field, char text[SV_FIELD_ACCEPTED]);
 const char *sv_field_number(char text[SV_FIELD_NUMBER], double value);
 
-/* Whether a number is in the field's range. NaN is in none. */
-bool sv_field_takes(const sv_field *field, double value);
+/* SVIT_E_ARGUMENT unless `value` is in the field's range. The message calls the value `label`. */
+svit_status sv_field_check_number(const sv_field *field, const char *label, double value,
+                                  svit_error *err);
 
 #endif

@@ -16,22 +16,13 @@ static svit_status fail_kind(const sv_field *field, const char *wanted, svit_err
     return sv_fail(err, SVIT_E_ARGUMENT, "%s is not %s", key_of(field), wanted);
 }
 
-static svit_status check_number(const sv_field *field, double value, svit_error *err)
-{
-    char number[SV_FIELD_NUMBER], range[SV_FIELD_ACCEPTED];
-    if (sv_field_takes(field, value))
-        return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", key_of(field),
-                   sv_field_number(number, value), sv_field_range(field, range));
-}
-
 static svit_status read_u32(const sv_field *field, uint32_t *out, const sv_json_value *value,
                             svit_error *err)
 {
     double number;
     if (value->kind != SV_JSON_INTEGER || !sv_json_number(value, &number))
         return fail_kind(field, "a whole number", err);
-    SVIT_TRY(check_number(field, number, err));
+    SVIT_TRY(sv_field_check_number(field, key_of(field), number, err));
     *out = (uint32_t)number;
     return SVIT_OK;
 }
@@ -49,7 +40,7 @@ static svit_status read_real(const sv_field *field, double *out, const sv_json_v
     double number;
     if (!sv_json_number(value, &number))
         return fail_kind(field, "a number", err);
-    SVIT_TRY(check_number(field, number, err));
+    SVIT_TRY(sv_field_check_number(field, key_of(field), number, err));
     *out = number;
     return SVIT_OK;
 }
