@@ -74,29 +74,26 @@ static svit_status table_grow(sv_parameter_table *table, svit_error *err)
 static void set_fans(sv_parameter *parameter)
 {
     double area = 1;
-    for (size_t i = 2; i < parameter->rank; i++)
-        area *= (double)parameter->shape[i];
-    parameter->fan_in = parameter->rank > 1 ? (double)parameter->shape[1] * area : 0;
-    parameter->fan_out = (double)parameter->shape[0] * area;
+    for (size_t i = 2; i < parameter->desc.rank; i++)
+        area *= (double)parameter->desc.shape[i];
+    parameter->fan_in = parameter->desc.rank > 1 ? (double)parameter->desc.shape[1] * area : 0;
+    parameter->fan_out = (double)parameter->desc.shape[0] * area;
 }
 
 svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const char *name,
                              sv_parameter_role role, const int64_t *shape, size_t rank,
                              svit_error *err)
 {
-    sv_parameter parameter = {.rank = rank, .elements = 1, .offset = table->elements, .role = role};
-    assert(strlen(name) < sizeof parameter.name && rank >= 1 && rank <= 8);
+    sv_parameter parameter = {.offset = table->elements, .role = role};
+    assert(strlen(name) < sizeof parameter.name && rank >= 1);
     strcpy(parameter.name, name);
-    for (size_t i = 0; i < rank; i++) {
-        parameter.shape[i] = shape[i];
-        if (!sv_size_multiply(&parameter.elements, parameter.elements, (size_t)shape[i]))
-            return sv_fail(err, SVIT_E_MEMORY, "parameter '%s' has more elements than fit memory",
-                           name);
-    }
+    if (!sv_tensor_desc_init(&parameter.desc, SV_DTYPE_F32, shape, rank))
+        return sv_fail(err, SVIT_E_MEMORY, "parameter '%s' has more elements than fit memory",
+                       name);
     set_fans(&parameter);
 
     size_t end;
-    if (!sv_size_add(&end, table->elements, parameter.elements))
+    if (!sv_size_add(&end, table->elements, parameter.desc.elements))
         return sv_fail(err, SVIT_E_MEMORY,
                        "parameters up to '%s' have more elements than fit memory", name);
     SVIT_TRY(table_grow(table, err));
@@ -137,10 +134,10 @@ typedef struct layout {
 
 static layout layout_of(const sv_parameter *parameter)
 {
-    if (parameter->rank != 4)
-        return (layout){1, 1, parameter->elements};
-    return (layout){(size_t)parameter->shape[0], (size_t)parameter->shape[1],
-                    (size_t)(parameter->shape[2] * parameter->shape[3])};
+    if (parameter->desc.rank != 4)
+        return (layout){1, 1, parameter->desc.elements};
+    return (layout){(size_t)parameter->desc.shape[0], (size_t)parameter->desc.shape[1],
+                    (size_t)(parameter->desc.shape[2] * parameter->desc.shape[3])};
 }
 
 size_t sv_parameter_turned(const sv_parameter *parameter)
@@ -155,7 +152,7 @@ void sv_parameter_export(const sv_parameter *parameter, float *out, const real *
     layout l = layout_of(parameter);
     const real *in = flat + parameter->offset;
     if (!sv_parameter_turned(parameter)) {
-        for (size_t i = 0; i < parameter->elements; i++)
+        for (size_t i = 0; i < parameter->desc.elements; i++)
             out[i] = (float)in[i];
         return;
     }
@@ -171,7 +168,7 @@ void sv_parameter_import(const sv_parameter *parameter, real *flat, const float 
     layout l = layout_of(parameter);
     real *out = flat + parameter->offset;
     if (!sv_parameter_turned(parameter)) {
-        for (size_t i = 0; i < parameter->elements; i++)
+        for (size_t i = 0; i < parameter->desc.elements; i++)
             out[i] = in[i];
         return;
     }

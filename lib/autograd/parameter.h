@@ -6,6 +6,7 @@
 
 #include "base/real.h"
 #include "context/context.h"
+#include "tensor/tensor_desc.h"
 
 /* What a parameter is, for weight decay and for initial weights. */
 typedef enum sv_parameter_role {
@@ -22,10 +23,8 @@ typedef enum sv_parameter_role {
 
 typedef struct sv_parameter {
     char name[96];
-    int64_t shape[8]; /* as files have it */
-    size_t rank;
-    size_t elements;
-    size_t offset; /* of its first element in the flat arrays */
+    sv_tensor_desc desc; /* as in a file */
+    size_t offset;       /* of its first element in the flat arrays */
     sv_parameter_role role;
     double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule; whoever adds one may
                                set others */

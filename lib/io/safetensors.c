@@ -3,8 +3,8 @@
 
 #include "io/file_kind.h"
 #include "io/safetensors_header.h"
+#include "tensor/convert.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,70 +179,23 @@ const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key)
     return sv_json_text(sv_json_get(sv_json_get(header, "__metadata__"), key));
 }
 
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* IEEE 754 binary16. A subnormal is its fraction times 2^-24, exact in float32. */
-static float float_of_half(uint32_t half)
-{
-    uint32_t sign = (half & 0x8000u) << 16;
-    uint32_t exponent = half >> 10 & 0x1fu;
-    uint32_t fraction = half & 0x3ffu;
-    if (exponent == 0) {
-        float magnitude = (float)fraction * 0x1p-24f;
-        return sign ? -magnitude : magnitude;
-    }
-    if (exponent == 31)
-        return float_of_bits(sign | 0x7f800000u | fraction << 13);
-    return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
-}
-
-static uint32_t load_u16(const uint8_t *b)
-{
-    return (uint32_t)b[0] | (uint32_t)b[1] << 8;
-}
-
-static uint32_t load_u32(const uint8_t *b)
-{
-    return load_u16(b) | load_u16(b + 2) << 16;
-}
-
-/* Turns `elements` stored numbers into floats from first to last. Narrow ones lie at the end of the
- * memory of `out`, so that each is read before it is overwritten. */
-static void decode(float *out, const uint8_t *stored, sv_dtype_tag type, size_t elements)
-{
-    if (type == SV_TAG_F32)
-        for (size_t i = 0; i < elements; i++)
-            out[i] = float_of_bits(load_u32(stored + 4 * i));
-    else if (type == SV_TAG_F16)
-        for (size_t i = 0; i < elements; i++)
-            out[i] = float_of_half(load_u16(stored + 2 * i));
-    else
-        for (size_t i = 0; i < elements; i++)
-            out[i] = float_of_bits(load_u16(stored + 2 * i) << 16);
-}
-
 svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                      svit_error *err)
 {
-    if (entry->type == SV_TAG_F32 || entry->type == SV_TAG_F16 || entry->type == SV_TAG_BF16)
+    if (sv_converts_to_f32(entry->desc.dtype))
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is not of F32, F16 or BF16", file->path,
-                   entry->name);
+    return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s; F32, F16 and BF16 are read",
+                   file->path, entry->name, sv_dtype_name(entry->desc.dtype));
 }
 
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                     float *out, svit_error *err)
 {
     SVIT_TRY(sv_safetensors_check_f32(file, entry, err));
-    assert(entry->bytes == entry->elements * sv_dtype_bytes(entry->type));
-    uint8_t *stored = (uint8_t *)out + (entry->elements * sizeof *out - (size_t)entry->bytes);
+    size_t elements = entry->desc.elements;
+    uint8_t *stored = (uint8_t *)out + (elements * sizeof *out - (size_t)entry->bytes);
     SVIT_TRY(sv_file_read_at(file->file, entry->offset, stored, (size_t)entry->bytes, err));
-    decode(out, stored, entry->type, entry->elements);
+    sv_convert_to_f32(out, stored, entry->desc.dtype, elements);
     return SVIT_OK;
 }
 

@@ -5,26 +5,16 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/pages.h"
-
-typedef enum sv_dtype_tag {
-    SV_TAG_F32,
-    SV_TAG_F16,
-    SV_TAG_BF16,
-    SV_TAG_I32,
-    SV_TAG_U8,
-    SV_TAG_OTHER
-} sv_dtype_tag;
+#include "tensor/tensor_desc.h"
 
 typedef struct sv_safetensors sv_safetensors;
 
+/* A tensor of an open file. */
 typedef struct sv_safetensors_entry {
     const char *name; /* borrowed until the file is closed */
-    sv_dtype_tag type;
-    int64_t shape[8];
-    size_t rank;
-    size_t elements;
-    uint64_t offset; /* in the file */
-    uint64_t bytes;
+    sv_tensor_desc desc;
+    uint64_t offset; /* of the data, from the start of the file */
+    uint64_t bytes;  /* of the data: sv_tensor_desc_bytes(&desc) */
 } sv_safetensors_entry;
 
 /* Opens a file and checks its whole header: sizes, offsets without holes or overlaps, shapes of at
@@ -57,16 +47,14 @@ svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safet
 /* Maps the whole file, which may be closed then; a tensor lies at its entry's offset. */
 svit_status sv_safetensors_map(const sv_safetensors *file, sv_pages *out, svit_error *err);
 
-/* What a writer needs to know of a tensor: F32, written in the order given. */
+/* A tensor to be written. */
 typedef struct sv_safetensors_tensor {
     const char *name;
-    const int64_t *shape;
-    size_t rank;
-    size_t elements;
-    const void *source; /* handed to the fill function */
+    const sv_tensor_desc *desc; /* SV_DTYPE_F32 */
+    const void *source;         /* for the fill function */
 } sv_safetensors_tensor;
 
-/* Copies tensor number `index` into out[elements]. */
+/* Copies the tensor's elements to out[tensor->desc->elements]. */
 typedef void (*sv_safetensors_fill)(float *out, const sv_safetensors_tensor *tensor, void *user);
 
 /* Writes a file: metadata (the JSON of an object of strings), then the tensors, each filled into a

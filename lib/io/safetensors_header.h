@@ -8,9 +8,6 @@
 /* The longest header that is read, as the format's own library limits it. */
 #define SV_SAFETENSORS_HEADER_LIMIT ((uint64_t)100 * 1000 * 1000)
 
-/* The bytes of an element of a type; 0 for SV_TAG_OTHER. */
-size_t sv_dtype_bytes(sv_dtype_tag type);
-
 /* The entries of a parsed header: its keys without `__metadata__`. */
 size_t sv_safetensors_entries(const sv_json_value *header);
 

@@ -27,16 +27,16 @@ static void put_tensor(sv_json_writer *header, const sv_safetensors_tensor *tens
     sv_json_put_key(header, tensor->name);
     sv_json_begin(header, '{');
     sv_json_put_key(header, "dtype");
-    sv_json_put_text(header, "F32");
+    sv_json_put_text(header, sv_dtype_name(tensor->desc->dtype));
     sv_json_put_key(header, "shape");
     sv_json_begin(header, '[');
-    for (size_t i = 0; i < tensor->rank; i++)
-        sv_json_put_i64(header, tensor->shape[i]);
+    for (size_t i = 0; i < tensor->desc->rank; i++)
+        sv_json_put_i64(header, tensor->desc->shape[i]);
     sv_json_end(header, ']');
     sv_json_put_key(header, "data_offsets");
     sv_json_begin(header, '[');
     sv_json_put_u64(header, begin);
-    sv_json_put_u64(header, begin + tensor->elements * sizeof(float));
+    sv_json_put_u64(header, begin + sv_tensor_desc_bytes(tensor->desc));
     sv_json_end(header, ']');
     sv_json_end(header, '}');
 }
@@ -51,7 +51,7 @@ static uint64_t put_header(sv_json_writer *header, const char *metadata,
     sv_json_put_raw(header, metadata);
     for (size_t i = 0; i < count; i++) {
         put_tensor(header, &tensors[i], offset);
-        offset += tensors[i].elements * sizeof(float);
+        offset += sv_tensor_desc_bytes(tensors[i].desc);
     }
     sv_json_end(header, '}');
     return offset;
@@ -60,11 +60,8 @@ static uint64_t put_header(sv_json_writer *header, const char *metadata,
 static bool is_same(const sv_safetensors_entry *entry, const sv_safetensors_tensor *tensor,
                     uint64_t begin)
 {
-    return strcmp(entry->name, tensor->name) == 0 && entry->type == SV_TAG_F32 &&
-           entry->rank == tensor->rank && entry->elements == tensor->elements &&
-           entry->offset == begin &&
-           (tensor->rank == 0 ||
-            memcmp(entry->shape, tensor->shape, tensor->rank * sizeof *tensor->shape) == 0);
+    return strcmp(entry->name, tensor->name) == 0 && entry->offset == begin &&
+           sv_tensor_desc_equal(&entry->desc, tensor->desc);
 }
 
 /* `entries` is room for those of the header. */
@@ -139,8 +136,9 @@ static svit_status write_tensors(sv_replacement *file, float *buffer,
 {
     for (size_t i = 0; i < count; i++) {
         fill(buffer, &tensors[i], user);
-        store_f32(buffer, tensors[i].elements);
-        SVIT_TRY(sv_replacement_write(file, buffer, tensors[i].elements * sizeof *buffer, err));
+        store_f32(buffer, tensors[i].desc->elements);
+        SVIT_TRY(
+            sv_replacement_write(file, buffer, tensors[i].desc->elements * sizeof *buffer, err));
     }
     return SVIT_OK;
 }
@@ -168,8 +166,8 @@ svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path
 {
     size_t largest = 0;
     for (size_t i = 0; i < count; i++)
-        if (tensors[i].elements > largest)
-            largest = tensors[i].elements;
+        if (tensors[i].desc->elements > largest)
+            largest = tensors[i].desc->elements;
     float *buffer;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&buffer, largest, sizeof *buffer,
                                "a tensor on its way to a file", err));

@@ -21,7 +21,7 @@ static bool lie_flat(uint64_t *start, const sv_parameter_table *table, const sv_
     for (size_t i = 0; i < table->count; i++) {
         const sv_parameter *parameter = &table->list[i];
         const sv_safetensors_entry *entry = sv_safetensors_find(file, parameter->name);
-        if (!entry || entry->type != SV_TAG_F32 ||
+        if (!entry || entry->desc.dtype != SV_DTYPE_F32 ||
             sv_parameter_check_shape(parameter, entry, "", NULL) != SVIT_OK)
             return false;
         if (i == 0)
@@ -81,7 +81,7 @@ static void copy_task(void *argument, size_t task, uint32_t worker)
     float *values = (float *)(void *)(job->model->weights + parameter->offset);
     if (is_left_in_file(parameter))
         return;
-    sv_pages_copy(values, parameter->elements * sizeof *values);
+    sv_pages_copy(values, parameter->desc.elements * sizeof *values);
     sv_parameter_turn(parameter, values, job->scratch + worker * job->scratch_elements);
 }
 
@@ -136,5 +136,5 @@ void sv_model_forget_weight(const svit_model *model, size_t place)
         return;
     const sv_parameter *parameter = sv_parameter_at(&model->parameters, place);
     if (is_left_in_file(parameter) || model->packed_once)
-        sv_pages_forget(model->weights + place, parameter->elements * sizeof *model->weights);
+        sv_pages_forget(model->weights + place, parameter->desc.elements * sizeof *model->weights);
 }

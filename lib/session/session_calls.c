@@ -127,9 +127,9 @@ static svit_status find_gradient(const sv_parameter **out, const svit_session *s
     if (!parameter)
         return sv_fail(err, SVIT_E_ARGUMENT, "name is '%.100s'; the model has no such parameter",
                        name);
-    if (elements != parameter->elements)
+    if (elements != parameter->desc.elements)
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %s has %zu", elements,
-                       parameter->name, parameter->elements);
+                       parameter->name, parameter->desc.elements);
     *out = parameter;
     return SVIT_OK;
 }
