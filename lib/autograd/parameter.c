@@ -140,7 +140,7 @@ static layout layout_of(const sv_parameter *parameter)
                     (size_t)(parameter->desc.shape[2] * parameter->desc.shape[3])};
 }
 
-size_t sv_parameter_turned(const sv_parameter *parameter)
+size_t sv_parameter_transpose_elements(const sv_parameter *parameter)
 {
     layout l = layout_of(parameter);
     return l.in > 1 && l.area > 1 ? l.in * l.area : 0;
@@ -151,7 +151,7 @@ void sv_parameter_export(const sv_parameter *parameter, float *out, const real *
 {
     layout l = layout_of(parameter);
     const real *in = flat + parameter->offset;
-    if (!sv_parameter_turned(parameter)) {
+    if (!sv_parameter_transpose_elements(parameter)) {
         for (size_t i = 0; i < parameter->desc.elements; i++)
             out[i] = (float)in[i];
         return;
@@ -167,7 +167,7 @@ void sv_parameter_import(const sv_parameter *parameter, real *flat, const float 
 {
     layout l = layout_of(parameter);
     real *out = flat + parameter->offset;
-    if (!sv_parameter_turned(parameter)) {
+    if (!sv_parameter_transpose_elements(parameter)) {
         for (size_t i = 0; i < parameter->desc.elements; i++)
             out[i] = in[i];
         return;
@@ -178,10 +178,10 @@ void sv_parameter_import(const sv_parameter *parameter, real *flat, const float 
                 out[a * l.in + i] = *in++;
 }
 
-void sv_parameter_turn(const sv_parameter *parameter, float *values, float *scratch)
+void sv_parameter_transpose(const sv_parameter *parameter, float *values, float *scratch)
 {
     layout l = layout_of(parameter);
-    size_t matrix = sv_parameter_turned(parameter);
+    size_t matrix = sv_parameter_transpose_elements(parameter);
     for (size_t o = 0; matrix && o < l.out; o++, values += matrix) {
         memcpy(scratch, values, matrix * sizeof *values);
         for (size_t i = 0; i < l.in; i++)

@@ -60,10 +60,10 @@ void sv_parameter_import(const sv_parameter *parameter, real *flat, const float 
 
 /* The numbers of each matrix [in, kh * kw] that lies turned in the flat arrays; 0 where a parameter
  * is the same in both layouts. */
-size_t sv_parameter_turned(const sv_parameter *parameter);
+size_t sv_parameter_transpose_elements(const sv_parameter *parameter);
 
-/* Import in place: values[elements] from the file's layout. `scratch` has sv_parameter_turned
- * numbers. */
-void sv_parameter_turn(const sv_parameter *parameter, float *values, float *scratch);
+/* Import in place: values[elements] from the file's layout. `scratch` has
+ * sv_parameter_transpose_elements numbers. */
+void sv_parameter_transpose(const sv_parameter *parameter, float *values, float *scratch);
 
 #endif

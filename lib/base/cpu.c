@@ -49,13 +49,13 @@ bool sv_cpu_has_fast_bf16_dots(void)
     return sv_cpu_isa() >= SV_ISA_AVX512_BF16 && __builtin_cpu_is("amd");
 }
 
-bool sv_cpu_reads_in_streams(void)
+bool sv_cpu_prefers_interleaved_reads(void)
 {
     __builtin_cpu_init();
     return !__builtin_cpu_is("amd");
 }
 
-bool sv_cpu_permit_amx(void)
+bool sv_cpu_request_amx(void)
 {
 #if defined(__linux__)
     /* arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA), since Linux 5.16 */
@@ -93,12 +93,12 @@ bool sv_cpu_has_fast_bf16_dots(void)
     return false;
 }
 
-bool sv_cpu_reads_in_streams(void)
+bool sv_cpu_prefers_interleaved_reads(void)
 {
     return true;
 }
 
-bool sv_cpu_permit_amx(void)
+bool sv_cpu_request_amx(void)
 {
     return false;
 }

@@ -26,11 +26,11 @@ bool sv_cpu_has_fast_bf16_dots(void);
 
 /* Whether memory answers a reader of several streams sooner than one who asks for what comes next:
  * not AMD's CPUs, which foresee what is read in turn. Costs nothing to ask. */
-bool sv_cpu_reads_in_streams(void);
+bool sv_cpu_prefers_interleaved_reads(void);
 
 /* Asks the operating system for AMX's registers, for the whole process and once for
  * all; whether it grants them. Signal frames of threads that use them grow by 8 KiB. */
-bool sv_cpu_permit_amx(void);
+bool sv_cpu_request_amx(void);
 
 /* "baseline", or "neon" on 64-bit Arm; "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx". */
 const char *sv_isa_name(sv_isa isa);

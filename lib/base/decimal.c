@@ -35,8 +35,8 @@ static double to_double(const char *text)
 
 bool sv_decimal_read(double *out, const char *text, size_t bytes)
 {
-    char point[POINT], copy[SV_DECIMAL_MOST + POINT + 1];
-    if (bytes > SV_DECIMAL_MOST)
+    char point[POINT], copy[SV_DECIMAL_MAX_LENGTH + POINT + 1];
+    if (bytes > SV_DECIMAL_MAX_LENGTH)
         return false;
     const char *dot = memchr(text, '.', bytes);
     if (dot) {

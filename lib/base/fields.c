@@ -11,7 +11,7 @@
 
 enum { LABEL = 80 }; /* bytes of "name[index]", which messages call an element */
 
-const sv_field *sv_fields_find(const sv_field_table *table, const char *key)
+const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key)
 {
     for (size_t i = 0; i < table->count; i++) {
         const sv_field *field = &table->fields[i];
@@ -21,7 +21,7 @@ const sv_field *sv_fields_find(const sv_field_table *table, const char *key)
     return NULL;
 }
 
-const sv_field *sv_fields_member(const sv_field_table *table, const char *name)
+const sv_field *sv_fields_find_member(const sv_field_table *table, const char *name)
 {
     for (size_t i = 0; i < table->count; i++)
         if (strcmp(table->fields[i].name, name) == 0)
@@ -59,21 +59,21 @@ bool sv_field_applies(const sv_field_table *table, const sv_field *field, const 
 /* NaN is in no range. */
 static bool is_in_range(const sv_field *field, double value)
 {
-    bool above = field->least_is_open ? value > field->least : value >= field->least;
-    bool below = field->greatest_is_open ? value < field->greatest : value <= field->greatest;
+    bool above = field->min_is_open ? value > field->min : value >= field->min;
+    bool below = field->max_is_open ? value < field->max : value <= field->max;
     return above && below;
 }
 
 void sv_field_bounds(const sv_field *field, double *least, double *greatest)
 {
-    *least = field->least_is_open ? nextafter(field->least, DBL_MAX) : field->least;
-    *greatest = field->greatest_is_open ? nextafter(field->greatest, -DBL_MAX) : field->greatest;
+    *least = field->min_is_open ? nextafter(field->min, DBL_MAX) : field->min;
+    *greatest = field->max_is_open ? nextafter(field->max, -DBL_MAX) : field->max;
 }
 
-const char *sv_field_number(char text[SV_FIELD_NUMBER], double value)
+const char *sv_field_number_text(char text[SV_FIELD_NUMBER_TEXT], double value)
 {
     if (!isfinite(value)) {
-        snprintf(text, SV_FIELD_NUMBER, "%g", value);
+        snprintf(text, SV_FIELD_NUMBER_TEXT, "%g", value);
         return text;
     }
     sv_decimal_text(text, value);
@@ -83,29 +83,29 @@ const char *sv_field_number(char text[SV_FIELD_NUMBER], double value)
     return text;
 }
 
-const char *sv_field_words(const sv_field *field, char text[SV_FIELD_ACCEPTED])
+const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
 {
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < SV_FIELD_WORDS && field->words[i] && used < SV_FIELD_ACCEPTED; i++)
-        used += (size_t)snprintf(text + used, SV_FIELD_ACCEPTED - used, i ? " or '%s'" : "'%s'",
+    for (size_t i = 0; i < SV_FIELD_WORDS && field->words[i] && used < SV_FIELD_RANGE_TEXT; i++)
+        used += (size_t)snprintf(text + used, SV_FIELD_RANGE_TEXT - used, i ? " or '%s'" : "'%s'",
                                  field->words[i]);
     return text;
 }
 
-const char *sv_field_range(const sv_field *field, char text[SV_FIELD_ACCEPTED])
+const char *sv_field_range_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
 {
-    char least[SV_FIELD_NUMBER], greatest[SV_FIELD_NUMBER];
-    sv_field_number(least, field->least);
-    sv_field_number(greatest, field->greatest);
-    if (field->least == -DBL_MAX)
-        snprintf(text, SV_FIELD_ACCEPTED, "it is a finite number");
-    else if (field->greatest == DBL_MAX)
-        snprintf(text, SV_FIELD_ACCEPTED, "it is a finite number %s %s",
-                 field->least_is_open ? "above" : "from", least);
+    char least[SV_FIELD_NUMBER_TEXT], greatest[SV_FIELD_NUMBER_TEXT];
+    sv_field_number_text(least, field->min);
+    sv_field_number_text(greatest, field->max);
+    if (field->min == -DBL_MAX)
+        snprintf(text, SV_FIELD_RANGE_TEXT, "it is a finite number");
+    else if (field->max == DBL_MAX)
+        snprintf(text, SV_FIELD_RANGE_TEXT, "it is a finite number %s %s",
+                 field->min_is_open ? "above" : "from", least);
     else
-        snprintf(text, SV_FIELD_ACCEPTED, "it is in %c%s, %s%c", field->least_is_open ? '(' : '[',
-                 least, greatest, field->greatest_is_open ? ')' : ']');
+        snprintf(text, SV_FIELD_RANGE_TEXT, "it is in %c%s, %s%c", field->min_is_open ? '(' : '[',
+                 least, greatest, field->max_is_open ? ')' : ']');
     return text;
 }
 
@@ -122,9 +122,9 @@ svit_status sv_field_check_number(const sv_field *field, const char *label, doub
 {
     if (is_in_range(field, value))
         return SVIT_OK;
-    char number[SV_FIELD_NUMBER], range[SV_FIELD_ACCEPTED];
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", label, sv_field_number(number, value),
-                   sv_field_range(field, range));
+    char number[SV_FIELD_NUMBER_TEXT], range[SV_FIELD_RANGE_TEXT];
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", label, sv_field_number_text(number, value),
+                   sv_field_range_text(field, range));
 }
 
 static svit_status check_word(const sv_field *field, const void *config, svit_error *err)
@@ -135,8 +135,8 @@ static svit_status check_word(const sv_field *field, const void *config, svit_er
         accepted = 2;
     if (value < accepted)
         return SVIT_OK;
-    char words[SV_FIELD_ACCEPTED];
-    sv_field_words(field, words);
+    char words[SV_FIELD_RANGE_TEXT];
+    sv_field_words_text(field, words);
     return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRId32 "; it is 0..%" PRIu32 "%s%s", field->name,
                    (int32_t)value, accepted - 1, words[0] ? ": " : "", words);
 }
@@ -151,9 +151,9 @@ static svit_status check_element(const sv_field *field, size_t i, double value, 
 static svit_status check_list(const sv_field *field, const void *config, svit_error *err)
 {
     uint32_t count = read_u32(config, field->count_offset);
-    if (count < field->fewest || count > field->most)
+    if (count < field->min_count || count > field->max_count)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is %" PRIu32 "..%" PRIu32,
-                       field->count_name, count, field->fewest, field->most);
+                       field->count_name, count, field->min_count, field->max_count);
     for (uint32_t i = 0; i < count; i++)
         SVIT_TRY(
             check_element(field, i, read_u32(config, field->offset + i * sizeof(uint32_t)), err));

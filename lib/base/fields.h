@@ -29,13 +29,13 @@ typedef struct sv_field {
     sv_field_kind kind;
     uint32_t owners;                   /* 0, or the sum of 1 << value of the table's selector */
     const char *words[SV_FIELD_WORDS]; /* by value, NULL after the last */
-    double least;           /* of a whole number, a real, an element of a list or triple */
-    double greatest;        /* DBL_MAX: any finite number */
-    int least_is_open;      /* 1: above `least`; 0: at least it */
-    int greatest_is_open;   /* 1: below `greatest` */
+    double min;             /* of a whole number, a real, an element of a list or triple */
+    double max;             /* DBL_MAX: any finite number */
+    int min_is_open;        /* 1: above `least`; 0: at least it */
+    int max_is_open;        /* 1: below `greatest` */
     const char *count_name; /* SV_FIELD_LIST: the field that counts it, and its range */
     size_t count_offset;
-    uint32_t fewest, most;
+    uint32_t min_count, max_count;
 } sv_field;
 
 typedef struct sv_field_table {
@@ -47,13 +47,13 @@ typedef struct sv_field_table {
     const sv_field *selector; /* the word that says which fields apply; NULL: all do */
 } sv_field_table;
 
-/* What a table begins its fields with: FIELD(svit_model_config, dim, U32), .least = 1, ... */
+/* What a table begins its fields with: FIELD(svit_model_config, dim, U32), .min = 1, ... */
 #define SV_FIELD(type, member, which)                                                              \
     .name = #member, .offset = offsetof(type, member), .kind = SV_FIELD_##which
 
 /* The field of that JSON key, or of that member; NULL if there is none. */
-const sv_field *sv_fields_find(const sv_field_table *table, const char *key);
-const sv_field *sv_fields_member(const sv_field_table *table, const char *name);
+const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key);
+const sv_field *sv_fields_find_member(const sv_field_table *table, const char *name);
 
 /* Whether the field is one of those that the selector chooses. */
 bool sv_field_applies(const sv_field_table *table, const sv_field *field, const void *config);
@@ -90,10 +90,10 @@ svit_status sv_fields_to_buffer(const sv_field_table *table, const void *config,
 
 /* Texts for messages. "'true' or 'keras'"; what is accepted of a number: "it is in (0, 1]"; a
  * number without needless digits. */
-enum { SV_FIELD_ACCEPTED = 160, SV_FIELD_NUMBER = 40 };
-const char *sv_field_words(const sv_field *field, char text[SV_FIELD_ACCEPTED]);
-const char *sv_field_range(const sv_field *field, char text[SV_FIELD_ACCEPTED]);
-const char *sv_field_number(char text[SV_FIELD_NUMBER], double value);
+enum { SV_FIELD_RANGE_TEXT = 160, SV_FIELD_NUMBER_TEXT = 40 };
+const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT]);
+const char *sv_field_range_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT]);
+const char *sv_field_number_text(char text[SV_FIELD_NUMBER_TEXT], double value);
 
 /* SVIT_E_ARGUMENT unless `value` is in the field's range. The message calls the value `label`. */
 svit_status sv_field_check_number(const sv_field *field, const char *label, double value,

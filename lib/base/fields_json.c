@@ -60,12 +60,13 @@ static svit_status read_list(const sv_field *field, void *config, const sv_json_
                              svit_error *err)
 {
     uint32_t *list = (uint32_t *)(void *)((char *)config + field->offset);
-    if (value->kind != SV_JSON_ARRAY || value->count < field->fewest || value->count > field->most)
+    if (value->kind != SV_JSON_ARRAY || value->count < field->min_count ||
+        value->count > field->max_count)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s is not an array of %" PRIu32 " to %" PRIu32 " whole numbers",
-                       key_of(field), field->fewest, field->most);
+                       key_of(field), field->min_count, field->max_count);
     uint32_t count = (uint32_t)value->count;
-    memset(list, 0, field->most * sizeof *list);
+    memset(list, 0, field->max_count * sizeof *list);
     memcpy((char *)config + field->count_offset, &count, sizeof count);
     const sv_json_value *element = value + 1;
     for (uint32_t i = 0; i < count; i++, element = element->after)
@@ -76,18 +77,18 @@ static svit_status read_list(const sv_field *field, void *config, const sv_json_
 static svit_status read_word(const sv_field *field, int32_t *out, const sv_json_value *value,
                              svit_error *err)
 {
-    char words[SV_FIELD_ACCEPTED];
+    char words[SV_FIELD_RANGE_TEXT];
     const char *text = sv_json_text(value);
     if (!text)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s is not text; it is %s", key_of(field),
-                       sv_field_words(field, words));
+                       sv_field_words_text(field, words));
     for (int32_t i = 0; i < SV_FIELD_WORDS && field->words[i]; i++)
         if (strcmp(field->words[i], text) == 0) {
             *out = i;
             return SVIT_OK;
         }
     return sv_fail(err, SVIT_E_ARGUMENT, "%s is '%.40s'; it is %s", key_of(field), text,
-                   sv_field_words(field, words));
+                   sv_field_words_text(field, words));
 }
 
 static svit_status read_set(const sv_field *field, uint32_t *out, const sv_json_value *value,
@@ -205,7 +206,7 @@ static const char *owner_of(const sv_field_table *table, const sv_field *field)
 static svit_status read_member(const sv_field_table *table, void *config,
                                const sv_json_value *member, svit_error *err)
 {
-    const sv_field *field = sv_fields_find(table, member->key);
+    const sv_field *field = sv_fields_find_key(table, member->key);
     if (!field)
         return sv_fail(err, SVIT_E_ARGUMENT, "'%.64s' is no field of %s; did you mean '%s'?",
                        member->key, table->noun, nearest(table, config, member->key));

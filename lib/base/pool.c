@@ -4,7 +4,7 @@
  * layer follows a layer at once, or soon where one between them is for a single thread. */
 #include "base/pool.h"
 
-#include "base/floating.h"
+#include "base/fp_env.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -94,7 +94,7 @@ static void worker_main(void *argument)
     pool_worker *worker = argument;
     sv_pool *pool = worker->pool;
     unsigned seen = 0;
-    sv_floating_begin();
+    sv_fp_env_begin();
     for (;;) {
         wait_for_generation(pool, seen);
         seen++;
@@ -135,7 +135,7 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
     pool->task = task;
     pool->argument = argument;
     share_out(pool, count);
-    sv_floating before = sv_floating_begin();
+    sv_fp_env before = sv_fp_env_begin();
     if (pool->started == 0 || count == 1) {
         claim_tasks(pool, 0);
     } else {
@@ -144,7 +144,7 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
         claim_tasks(pool, 0);
         wait_until_idle(pool);
     }
-    sv_floating_end(before);
+    sv_fp_env_end(before);
     sv_mutex_unlock(pool->turn);
 }
 

@@ -13,12 +13,12 @@ bool sv_size_add(size_t *out, size_t a, size_t b);
 /* *out = the product of `count` factors. */
 bool sv_size_product(size_t *out, const size_t *factors, size_t count);
 
-static inline size_t sv_at_most(size_t count, size_t most)
+static inline size_t sv_size_min(size_t count, size_t most)
 {
     return count < most ? count : most;
 }
 
-static inline size_t sv_at_least(size_t count, size_t least)
+static inline size_t sv_size_max(size_t count, size_t least)
 {
     return count > least ? count : least;
 }

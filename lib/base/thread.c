@@ -123,7 +123,7 @@ void sv_process_unlock(void)
     pthread_mutex_unlock(&process_mutex);
 }
 
-void sv_process_set_fork_body(void (*body)(void))
+void sv_process_set_fork_handler(void (*body)(void))
 {
     fork_body = body;
 }

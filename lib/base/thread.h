@@ -38,7 +38,7 @@ void sv_process_unlock(void);
 
 /* Has `body` called in each child by fork, with the lock held. One body for the process; called
  * with the lock held. */
-void sv_process_set_fork_body(void (*body)(void));
+void sv_process_set_fork_handler(void (*body)(void));
 
 /* Starts body(argument), all signals blocked in it; NULL where it cannot be started. */
 sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument);

@@ -131,7 +131,7 @@ static svit_status hold(svit_folder_claim *claim, svit_error *err)
     errno = code;
     if (code)
         return fail_io(err, "claim the folder", claim->folder);
-    sv_process_set_fork_body(close_in_child);
+    sv_process_set_fork_handler(close_in_child);
     claim->next = claims;
     claims = claim;
     return SVIT_OK;

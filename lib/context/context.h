@@ -19,8 +19,8 @@ struct svit_context {
     sv_pool *pool;
     sv_isa isa;
     const sv_kernels *kernels;
-    const sv_gemm *gemm;     /* in float32 */
-    const sv_gemm *few_gemm; /* for few rows, where a session infers */
+    const sv_gemm *gemm;         /* in float32 */
+    const sv_gemm *small_m_gemm; /* for few rows, where a session infers */
 };
 
 /* Counts one more handle that needs the context; returns it. svit_context_free counts down. */

@@ -9,11 +9,11 @@ enum { CONFIG_LEAST = sizeof(svit_loader_config) };
 #define FIELD(field, kind) SV_FIELD(svit_loader_config, field, kind)
 
 static const sv_field FIELDS[] = {
-    {FIELD(batch, U32), .least = 1, .greatest = 65536},
+    {FIELD(batch, U32), .min = 1, .max = 65536},
     {FIELD(seed, U64)},
     {FIELD(shuffle, FLAG)},
     {FIELD(augment, FLAG)},
-    {FIELD(prefetch, U32), .greatest = 16},
+    {FIELD(prefetch, U32), .max = 16},
 };
 static const sv_field_table TABLE = {.type = "svit_loader_config",
                                      .noun = "the loader configuration",

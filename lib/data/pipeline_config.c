@@ -33,7 +33,7 @@ svit_pipeline_config sv_pipeline_config_default(void)
 
 #define SIDE(field)                                                                                \
     {                                                                                              \
-        SV_FIELD(svit_pipeline_config, field, U32), .least = 1, .greatest = SIDE_LIMIT             \
+        SV_FIELD(svit_pipeline_config, field, U32), .min = 1, .max = SIDE_LIMIT                    \
     }
 #define REAL(field, ...)                                                                           \
     {                                                                                              \
@@ -54,12 +54,12 @@ static const sv_field FIELDS[] = {
     {SV_FIELD(svit_pipeline_config, evaluation, WORD),
      .words = {[SVIT_EVALUATE_RESIZE] = "resize", [SVIT_EVALUATE_KEEP] = "keep"}},
     {SV_FIELD(svit_pipeline_config, per_batch, FLAG)},
-    REAL(flip_probability, .greatest = 1),
-    REAL(scale, .least_is_open = 1, .greatest = DBL_MAX),
-    {SV_FIELD(svit_pipeline_config, mean, TRIPLE), .least = -DBL_MAX, .greatest = DBL_MAX},
-    {SV_FIELD(svit_pipeline_config, variance, TRIPLE), .least_is_open = 1, .greatest = DBL_MAX},
-    REAL(rotation, .greatest = 1),
-    REAL(zoom, .greatest = 1, .greatest_is_open = 1),
+    REAL(flip_probability, .max = 1),
+    REAL(scale, .min_is_open = 1, .max = DBL_MAX),
+    {SV_FIELD(svit_pipeline_config, mean, TRIPLE), .min = -DBL_MAX, .max = DBL_MAX},
+    {SV_FIELD(svit_pipeline_config, variance, TRIPLE), .min_is_open = 1, .max = DBL_MAX},
+    REAL(rotation, .max = 1),
+    REAL(zoom, .max = 1, .max_is_open = 1),
 };
 const sv_field_table sv_pipeline_fields = {.type = "svit_pipeline_config",
                                            .noun = "preprocessing",
@@ -88,7 +88,7 @@ svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeli
                                     svit_error *err)
 {
     svit_pipeline_config config = sv_pipeline_config_default();
-    SVIT_TRY(sv_config_import(&config, sizeof config, in, SV_PIPELINE_CONFIG_LEAST,
+    SVIT_TRY(sv_config_import(&config, sizeof config, in, SV_PIPELINE_CONFIG_MIN_SIZE,
                               sv_pipeline_fields.type, err));
     SVIT_TRY(sv_pipeline_config_check(&config, err));
     *out = config;

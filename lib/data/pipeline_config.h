@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* The size that a struct_size must have at least. */
-enum { SV_PIPELINE_CONFIG_LEAST = sizeof(svit_pipeline_config) };
+enum { SV_PIPELINE_CONFIG_MIN_SIZE = sizeof(svit_pipeline_config) };
 
 /* The table of the fields, in the order of the JSON. */
 extern const sv_field_table sv_pipeline_fields;

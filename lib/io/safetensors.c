@@ -205,7 +205,7 @@ svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safet
     return sv_file_read_at(file->file, entry->offset, out, (size_t)entry->bytes, err);
 }
 
-svit_status sv_safetensors_map(const sv_safetensors *file, sv_pages *out, svit_error *err)
+svit_status sv_safetensors_map(const sv_safetensors *file, sv_mapping *out, svit_error *err)
 {
-    return sv_pages_map(out, file->file, err);
+    return sv_mapping_create(out, file->file, err);
 }

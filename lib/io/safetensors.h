@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/pages.h"
+#include "base/mapping.h"
 #include "tensor/tensor_desc.h"
 
 typedef struct sv_safetensors sv_safetensors;
@@ -45,7 +45,7 @@ svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safet
                                       void *out, svit_error *err);
 
 /* Maps the whole file, which may be closed then; a tensor lies at its entry's offset. */
-svit_status sv_safetensors_map(const sv_safetensors *file, sv_pages *out, svit_error *err);
+svit_status sv_safetensors_map(const sv_safetensors *file, sv_mapping *out, svit_error *err);
 
 /* A tensor to be written. */
 typedef struct sv_safetensors_tensor {

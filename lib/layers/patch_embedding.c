@@ -51,7 +51,7 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     if (!training)
         sv_arena_take(&shared, sv_packed_a_bytes(&run->exec, SV_SMALL_M, patch->linear.in), 1, 1);
     if (training)
-        worker.bytes = sv_at_least(worker.bytes, SV_GEMM_SCRATCH);
+        worker.bytes = sv_size_max(worker.bytes, SV_GEMM_SCRATCH);
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 

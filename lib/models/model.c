@@ -27,7 +27,7 @@ static void destroy(svit_model *model)
     if (model->weights && !model->pages.base)
         sv_release(&context->allocator, model->weights,
                    model->parameters.elements * sizeof *model->weights);
-    sv_pages_unmap(&model->pages);
+    sv_mapping_free(&model->pages);
     sv_parameter_table_free(&model->parameters);
     sv_release(&context->allocator, model, sizeof *model);
     svit_context_free(context);

@@ -18,7 +18,7 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
         sv_shift_panel(&shared, block, run);
     if (groups.bytes > worker.bytes)
         worker = groups;
-    worker.bytes = sv_at_least(worker.bytes, sv_shift_fill_bytes(block, run));
+    worker.bytes = sv_size_max(worker.bytes, sv_shift_fill_bytes(block, run));
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }
 

@@ -38,8 +38,8 @@ static void measure(const sv_layer *layer, const sv_run *run, sv_layer_memory *m
     sv_shift_saved(&shared, block, run->pass.n, 0);
     lay_means(&call, &shared, head, run);
     worker.bytes = sv_shift_worker_bytes(block, run, &worker.overflow);
-    worker.bytes = sv_at_least(worker.bytes, sv_shift_fill_bytes(block, run));
-    worker.bytes = sv_at_least(
+    worker.bytes = sv_size_max(worker.bytes, sv_shift_fill_bytes(block, run));
+    worker.bytes = sv_size_max(
         worker.bytes, sv_small_matmul_bytes(&run->exec, block->map.channels, block->hidden));
     sv_layer_memory_set(memory, &saved, &shared, &worker);
 }

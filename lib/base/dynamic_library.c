@@ -1,5 +1,5 @@
 /* The one file that loads shared libraries while the program runs. */
-#include "base/library.h"
+#include "base/dynamic_library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 /* All that the library refers to is looked up at once, so that what is missing shows here and not
  * in the middle of a product. */
-sv_library *sv_library_open(const char *soname, char *reason, size_t capacity)
+sv_dynamic_library *sv_dynamic_library_open(const char *soname, char *reason, size_t capacity)
 {
     void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -17,7 +17,7 @@ sv_library *sv_library_open(const char *soname, char *reason, size_t capacity)
     return handle;
 }
 
-bool sv_library_find(void *function, sv_library *library, const char *name)
+bool sv_dynamic_library_find(void *function, sv_dynamic_library *library, const char *name)
 {
     void *address = dlsym(library ? (void *)library : RTLD_DEFAULT, name);
     if (address)

@@ -1,5 +1,5 @@
 /* The one file that maps files into memory. */
-#include "base/pages.h"
+#include "base/mapping.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ static svit_status fail_map(svit_error *err, uint64_t bytes)
                    sv_errno_text(code, reason, sizeof reason));
 }
 
-svit_status sv_pages_map(sv_pages *out, const sv_file *file, svit_error *err)
+svit_status sv_mapping_create(sv_mapping *out, const sv_file *file, svit_error *err)
 {
     uint64_t size = sv_file_size(file);
     if (size == 0 || size > SIZE_MAX)
@@ -32,18 +32,18 @@ svit_status sv_pages_map(sv_pages *out, const sv_file *file, svit_error *err)
     /* Or a touch brings in 2 MiB, most of which may have been given back before. */
     madvise(base, (size_t)size, MADV_NOHUGEPAGE);
 #endif
-    *out = (sv_pages){base, (size_t)size};
+    *out = (sv_mapping){base, (size_t)size};
     return SVIT_OK;
 }
 
-void sv_pages_unmap(sv_pages *pages)
+void sv_mapping_free(sv_mapping *pages)
 {
     if (pages->base)
         munmap(pages->base, pages->bytes);
-    *pages = (sv_pages){NULL, 0};
+    *pages = (sv_mapping){NULL, 0};
 }
 
-void sv_pages_forget(const void *from, size_t bytes)
+void sv_mapping_discard(const void *from, size_t bytes)
 {
     uintptr_t page = page_bytes(), begin = (uintptr_t)from;
     uintptr_t first = (begin + page - 1) / page * page, end = (begin + bytes) / page * page;
@@ -63,7 +63,7 @@ static bool copy_at_once(uintptr_t first, uintptr_t end)
 #endif
 }
 
-void sv_pages_copy(void *from, size_t bytes)
+void sv_mapping_prefault(void *from, size_t bytes)
 {
     uintptr_t page = page_bytes(), begin = (uintptr_t)from;
     uintptr_t first = begin / page * page, end = (begin + bytes + page - 1) / page * page;
