@@ -1,12 +1,11 @@
-/* The one file that loads shared libraries while the program runs. */
+/* Loads shared libraries at run time with dlopen. */
 #include "base/dynamic_library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-/* All that the library refers to is looked up at once, so that what is missing shows here and not
- * in the middle of a product. */
+/* RTLD_NOW resolves all symbols here, so that a missing one does not abort a later call. */
 sv_dynamic_library *sv_dynamic_library_open(const char *soname, char *reason, size_t capacity)
 {
     void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
@@ -21,6 +20,8 @@ bool sv_dynamic_library_find(void *function, sv_dynamic_library *library, const 
 {
     void *address = dlsym(library ? (void *)library : RTLD_DEFAULT, name);
     if (address)
-        memcpy(function, &address, sizeof address); /* C converts no such pointers; POSIX does */
+        memcpy(function, &address,
+               sizeof address); /* ISO C has no cast from void * to a function pointer; POSIX
+                                   guarantees the representation */
     return address != NULL;
 }

@@ -1,4 +1,4 @@
-/* Checks the fields of configuration structs by their tables. */
+/* Checks and compares configuration structs by the tables of their fields. */
 #include "base/fields.h"
 
 #include "base/decimal.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LABEL = 80 }; /* bytes of "name[index]", which messages call an element */
+enum { LABEL = 80 }; /* bytes of "name[index]" */
 
 const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key)
 {
@@ -29,7 +29,7 @@ const sv_field *sv_fields_find_member(const sv_field_table *table, const char *n
     return NULL;
 }
 
-static const void *place(const sv_field *field, const void *config)
+static const void *address(const sv_field *field, const void *config)
 {
     return (const char *)config + field->offset;
 }
@@ -64,10 +64,10 @@ static bool is_in_range(const sv_field *field, double value)
     return above && below;
 }
 
-void sv_field_bounds(const sv_field *field, double *least, double *greatest)
+void sv_field_bounds(const sv_field *field, double *min, double *max)
 {
-    *least = field->min_is_open ? nextafter(field->min, DBL_MAX) : field->min;
-    *greatest = field->max_is_open ? nextafter(field->max, -DBL_MAX) : field->max;
+    *min = field->min_is_open ? nextafter(field->min, DBL_MAX) : field->min;
+    *max = field->max_is_open ? nextafter(field->max, -DBL_MAX) : field->max;
 }
 
 const char *sv_field_number_text(char text[SV_FIELD_NUMBER_TEXT], double value)
@@ -95,17 +95,17 @@ const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_
 
 const char *sv_field_range_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
 {
-    char least[SV_FIELD_NUMBER_TEXT], greatest[SV_FIELD_NUMBER_TEXT];
-    sv_field_number_text(least, field->min);
-    sv_field_number_text(greatest, field->max);
+    char min[SV_FIELD_NUMBER_TEXT], max[SV_FIELD_NUMBER_TEXT];
+    sv_field_number_text(min, field->min);
+    sv_field_number_text(max, field->max);
     if (field->min == -DBL_MAX)
         snprintf(text, SV_FIELD_RANGE_TEXT, "it is a finite number");
     else if (field->max == DBL_MAX)
         snprintf(text, SV_FIELD_RANGE_TEXT, "it is a finite number %s %s",
-                 field->min_is_open ? "above" : "from", least);
+                 field->min_is_open ? "above" : "from", min);
     else
         snprintf(text, SV_FIELD_RANGE_TEXT, "it is in %c%s, %s%c", field->min_is_open ? '(' : '[',
-                 least, greatest, field->max_is_open ? ')' : ']');
+                 min, max, field->max_is_open ? ')' : ']');
     return text;
 }
 
@@ -226,7 +226,7 @@ const char *sv_fields_difference(const sv_field_table *table, const void *a, con
         const sv_field *field = &table->fields[i];
         size_t bytes = field_bytes(field, a);
         if (sv_field_applies(table, field, a) &&
-            (bytes != field_bytes(field, b) || memcmp(place(field, a), place(field, b), bytes)))
+            (bytes != field_bytes(field, b) || memcmp(address(field, a), address(field, b), bytes)))
             return field->name;
     }
     return NULL;

@@ -1,10 +1,10 @@
-/* The fields of configuration structs as members of JSON objects. */
+/* Reads configuration structs from JSON objects and writes them, by the tables of their fields. */
 #include "base/fields.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { NAME_MOST = 64 }; /* characters of a name that is compared with the known ones */
+enum { MAX_NAME = 64 }; /* characters of an unknown name that are compared with the known ones */
 
 static const char *key_of(const sv_field *field)
 {
@@ -150,51 +150,51 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
         key_of(field));
 }
 
-static size_t least_of(size_t a, size_t b, size_t c)
+static size_t min_of_3(size_t a, size_t b, size_t c)
 {
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
+    size_t min = a < b ? a : b;
+    return min < c ? min : c;
 }
 
-/* How many characters must be put in, left out or replaced, or neighbours exchanged, to turn one
- * name into the other: the optimal string alignment distance. */
+/* The optimal string alignment distance of two names: insertions, deletions, replacements and
+ * exchanges of neighbouring characters. Three rows of the table are kept. */
 static size_t distance(const char *a, const char *b)
 {
-    size_t rows[3][NAME_MOST + 1];
-    size_t columns = strnlen(b, NAME_MOST), lines = strnlen(a, NAME_MOST);
+    size_t rows[3][MAX_NAME + 1];
+    size_t rows_a = strnlen(a, MAX_NAME), columns = strnlen(b, MAX_NAME);
     for (size_t j = 0; j <= columns; j++)
         rows[0][j] = j;
-    for (size_t i = 1; i <= lines; i++) {
+    for (size_t i = 1; i <= rows_a; i++) {
         size_t *row = rows[i % 3];
         const size_t *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= columns; j++) {
-            row[j] = least_of(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            row[j] = min_of_3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
                 before[j - 2] + 1 < row[j])
                 row[j] = before[j - 2] + 1;
         }
     }
-    return rows[lines % 3][columns];
+    return rows[rows_a % 3][columns];
 }
 
 static const char *nearest(const sv_field_table *table, const void *config, const char *key)
 {
     const char *found = "";
-    size_t least = SIZE_MAX;
+    size_t min = SIZE_MAX;
     for (size_t i = 0; i < table->count; i++) {
         if (!sv_field_applies(table, &table->fields[i], config))
             continue;
         size_t d = distance(key, key_of(&table->fields[i]));
-        if (d < least) {
-            least = d;
+        if (d < min) {
+            min = d;
             found = key_of(&table->fields[i]);
         }
     }
     return found;
 }
 
-/* The lowest value of the selector that the field belongs to. */
+/* The word of the lowest selector value for which the field applies. */
 static const char *owner_of(const sv_field_table *table, const sv_field *field)
 {
     uint32_t owner = 0;

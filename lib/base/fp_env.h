@@ -1,7 +1,7 @@
-/* How a thread's arithmetic rounds in a forward, a backward, a step or a task of the pool: to
- * nearest, whatever the program has set, and with numbers below the smallest normal one taken for
- * zero. A sum of such numbers may take a hundred times as long as another, and a training whose
- * loss nears zero is full of them. */
+/* The floating-point environment of the library's arithmetic: rounding to nearest, no traps, and
+ * subnormal values flushed to zero. Every forward, backward, optimiser step and task of the pool
+ * sets it, whatever the program has set. Subnormal operands make an addition up to a hundred times
+ * slower, and a training whose loss nears zero has many of them. */
 #ifndef SV_FP_ENV_H
 #define SV_FP_ENV_H
 
@@ -21,7 +21,7 @@ static inline void sv_fp_env_write(sv_fp_env state)
     __builtin_ia32_ldmxcsr(state);
 }
 
-/* No exception traps; results below the smallest normal number become zero, and so do operands. */
+/* MXCSR: all exceptions masked, flush-to-zero (results), denormals-are-zero (operands). */
 enum { SV_FP_ENV_FLUSH_TO_ZERO = 0x1F80 | 0x8000 | 0x0040 };
 
 #elif defined(__aarch64__)
@@ -40,7 +40,7 @@ static inline void sv_fp_env_write(sv_fp_env state)
     __asm__ volatile("msr fpcr, %0" : : "r"(state));
 }
 
-/* No exception traps; operands and results below the smallest normal number become zero. */
+/* FPCR: exceptions untrapped, FZ (subnormal operands and results become zero). */
 enum { SV_FP_ENV_FLUSH_TO_ZERO = 1 << 24 };
 
 #else
@@ -61,7 +61,7 @@ enum { SV_FP_ENV_FLUSH_TO_ZERO = 0 };
 
 #endif
 
-/* Sets it for the calling thread; the end gives back what was set before. */
+/* Sets the environment for the calling thread. Returns the previous one for sv_fp_env_end. */
 static inline sv_fp_env sv_fp_env_begin(void)
 {
     sv_fp_env before = sv_fp_env_read();
@@ -69,6 +69,7 @@ static inline sv_fp_env sv_fp_env_begin(void)
     return before;
 }
 
+/* Restores the environment that sv_fp_env_begin returned. */
 static inline void sv_fp_env_end(sv_fp_env before)
 {
     sv_fp_env_write(before);

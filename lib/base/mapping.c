@@ -1,4 +1,4 @@
-/* The one file that maps files into memory. */
+/* Maps files into memory with mmap. */
 #include "base/mapping.h"
 
 #include <errno.h>
@@ -29,18 +29,18 @@ svit_status sv_mapping_create(sv_mapping *out, const sv_file *file, svit_error *
     if (base == MAP_FAILED)
         return fail_map(err, size);
 #ifdef MADV_NOHUGEPAGE
-    /* Or a touch brings in 2 MiB, most of which may have been given back before. */
+    /* With huge pages an access would read 2 MiB, most of which may have been discarded before. */
     madvise(base, (size_t)size, MADV_NOHUGEPAGE);
 #endif
     *out = (sv_mapping){base, (size_t)size};
     return SVIT_OK;
 }
 
-void sv_mapping_free(sv_mapping *pages)
+void sv_mapping_free(sv_mapping *mapping)
 {
-    if (pages->base)
-        munmap(pages->base, pages->bytes);
-    *pages = (sv_mapping){NULL, 0};
+    if (mapping->base)
+        munmap(mapping->base, mapping->bytes);
+    *mapping = (sv_mapping){NULL, 0};
 }
 
 void sv_mapping_discard(const void *from, size_t bytes)
@@ -51,8 +51,8 @@ void sv_mapping_discard(const void *from, size_t bytes)
         madvise((char *)from + (first - begin), end - first, MADV_DONTNEED);
 }
 
-/* All pages at once, where the system can. */
-static bool copy_at_once(uintptr_t first, uintptr_t end)
+/* Copies all pages with one call, if the system has it (Linux 5.14). Returns whether it did. */
+static bool populate(uintptr_t first, uintptr_t end)
 {
 #ifdef MADV_POPULATE_WRITE
     return madvise((void *)first, end - first, MADV_POPULATE_WRITE) == 0;
@@ -67,7 +67,7 @@ void sv_mapping_prefault(void *from, size_t bytes)
 {
     uintptr_t page = page_bytes(), begin = (uintptr_t)from;
     uintptr_t first = begin / page * page, end = (begin + bytes + page - 1) / page * page;
-    if (copy_at_once(first, end))
+    if (populate(first, end))
         return;
     volatile char *at = from;
     for (size_t done = 0; done < bytes; done += page - (begin + done) % page)

@@ -1,4 +1,4 @@
-/* Reads safetensors files: the header once, at opening, then tensors where they are wanted. */
+/* Reads safetensors files: the header when the file is opened, then single tensors. */
 #include "io/safetensors.h"
 
 #include "io/file_kind.h"
@@ -26,7 +26,8 @@ static uint64_t load_u64(const uint8_t b[8])
     return value;
 }
 
-/* For a file whose length of the header cannot be right: what it looks like, if that is known. */
+/* Fails with the format that the file looks like, if it is a known one. Called if the header's
+ * length is impossible. */
 static svit_status check_kind(const sv_safetensors *file, svit_error *err)
 {
     uint8_t start[SV_FILE_START];
@@ -39,7 +40,7 @@ static svit_status check_kind(const sv_safetensors *file, svit_error *err)
     return sv_fail(err, SVIT_E_FORMAT, "%s is %s, not a safetensors file", file->path, kind);
 }
 
-/* The first 8 bytes say how long the header is. */
+/* Reads the length of the header from the first 8 bytes. */
 static svit_status read_header_length(uint64_t *length, sv_safetensors *file, svit_error *err)
 {
     uint64_t file_bytes = sv_file_size(file->file);
@@ -47,9 +48,10 @@ static svit_status read_header_length(uint64_t *length, sv_safetensors *file, sv
     if (file_bytes < sizeof bytes)
         SVIT_TRY(check_kind(file, err));
     if (file_bytes < sizeof bytes)
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: %llu bytes are no safetensors file; it starts with 8 of length",
-                       file->path, (unsigned long long)file_bytes);
+        return sv_fail(
+            err, SVIT_E_FORMAT,
+            "%s: %llu bytes are no safetensors file, which starts with 8 bytes of header length",
+            file->path, (unsigned long long)file_bytes);
     SVIT_TRY(sv_file_read_at(file->file, 0, bytes, sizeof bytes, err));
     *length = load_u64(bytes);
     if (*length > SV_SAFETENSORS_HEADER_LIMIT)

@@ -1,4 +1,5 @@
-/* Checks a safetensors header: everything that a lying file could say about its tensors. */
+/* Parses and checks safetensors headers. The file is not trusted: every statement about a tensor is
+ * checked. */
 #include "io/safetensors_header.h"
 
 #include <inttypes.h>
@@ -30,7 +31,8 @@ static svit_status read_shape(sv_safetensors_entry *entry, sv_dtype dtype,
     return SVIT_OK;
 }
 
-/* data_offsets: [begin, end] from the start of the data, turned into a place in the file. */
+/* Reads data_offsets, [begin, end] from the start of the data, and turns them into an offset in the
+ * file and a size. */
 static svit_status read_offsets(sv_safetensors_entry *entry, const sv_json_value *offsets,
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err)
@@ -103,7 +105,8 @@ static int by_offset(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The tensors must tile the data: each begins where the one before it ends. */
+/* Checks that each tensor begins where the previous one ends, and the last at the end of the file.
+ */
 static svit_status check_tiling(const sv_safetensors_entry *entries, size_t count,
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err)

@@ -1,4 +1,4 @@
-/* Writes safetensors files: the header is made whole first, then the tensors follow one by one. */
+/* Writes safetensors files: first the complete header, then one tensor after the other. */
 #include "io/safetensors_header.h"
 
 #include <stdbool.h>
@@ -10,6 +10,7 @@ static void store_u64(uint8_t b[8], uint64_t value)
         b[i] = (uint8_t)(value >> 8 * i);
 }
 
+/* Converts values to the little-endian bytes of the file, in place. */
 static void store_f32(float *values, size_t elements)
 {
     for (size_t i = 0; i < elements; i++) {
@@ -41,7 +42,7 @@ static void put_tensor(sv_json_writer *header, const sv_safetensors_tensor *tens
     sv_json_end(header, '}');
 }
 
-/* Returns the bytes of data that the header describes. */
+/* Writes the header. Returns the bytes of data that it describes. */
 static uint64_t put_header(sv_json_writer *header, const char *metadata,
                            const sv_safetensors_tensor *tensors, size_t count)
 {
@@ -64,7 +65,7 @@ static bool is_same(const sv_safetensors_entry *entry, const sv_safetensors_tens
            sv_tensor_desc_equal(&entry->desc, tensor->desc);
 }
 
-/* `entries` is room for those of the header. */
+/* Compares the parsed header with the tensors. `entries` has room for all entries of the header. */
 static svit_status compare(sv_safetensors_entry *entries, const sv_json_value *header,
                            uint64_t data_bytes, const sv_safetensors_tensor *tensors,
                            const char *path, svit_error *err)
@@ -80,8 +81,8 @@ static svit_status compare(sv_safetensors_entry *entries, const sv_json_value *h
     return SVIT_OK;
 }
 
-/* What is about to be written is read as a loader would: a header that lost something on its way
- * into memory must not replace a good file. */
+/* Parses the header as a reader would and compares it. A header that could not be read must not
+ * replace a good file. */
 static svit_status read_back(const sv_json_writer *text, uint64_t data_bytes,
                              const sv_safetensors_tensor *tensors, size_t count, const char *path,
                              svit_error *err)
@@ -105,7 +106,7 @@ static svit_status read_back(const sv_json_writer *text, uint64_t data_bytes,
     return status;
 }
 
-/* The header's text, proven; the caller frees the writer after a failure, too. */
+/* Writes the header's text and reads it back. The caller frees the writer, also after a failure. */
 static svit_status make_header(sv_json_writer *header, const char *metadata,
                                const sv_safetensors_tensor *tensors, size_t count, const char *path,
                                svit_error *err)
@@ -115,8 +116,8 @@ static svit_status make_header(sv_json_writer *header, const char *metadata,
     return read_back(header, data_bytes, tensors, count, path, err);
 }
 
-/* The length, the header, and spaces up to a multiple of SV_ALIGNMENT: tensors that are mapped lie
- * as well as those in memory. */
+/* Writes the length and the header, padded with spaces to a multiple of SV_ALIGNMENT, so that
+ * mapped tensors are aligned like allocated ones. */
 static svit_status write_header(sv_replacement *file, const sv_json_writer *header, svit_error *err)
 {
     uint8_t length[8];
@@ -170,7 +171,7 @@ svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path
             largest = tensors[i].desc->elements;
     float *buffer;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&buffer, largest, sizeof *buffer,
-                               "a tensor on its way to a file", err));
+                               "a tensor to be written", err));
     sv_json_writer header = sv_json_writer_make(allocator);
     svit_status status = make_header(&header, metadata, tensors, count, path, err);
     if (status == SVIT_OK)
