@@ -1,4 +1,5 @@
-/* The table of named parameters, and the two layouts of a convolution's weight. */
+/* The table of named parameters, and the conversion between the two layouts of a convolution's
+ * weight. */
 #include "autograd/parameter.h"
 
 #include "base/size.h"
@@ -36,8 +37,8 @@ static uint64_t hash(const char *name)
     return value ^ value >> 32;
 }
 
-/* The slot of a name: that of the parameter which has it, or the free one that it would get. Half
- * of the slots are free, so the search ends. */
+/* The slot of the parameter with that name, or the free slot where it would be added. At least half
+ * of the slots are free, so the linear probing ends. */
 static size_t *find_slot(const sv_parameter_table *table, const char *name)
 {
     size_t mask = 2 * table->capacity - 1, at = (size_t)hash(name) & mask;
@@ -70,7 +71,7 @@ static svit_status table_grow(sv_parameter_table *table, svit_error *err)
     return SVIT_OK;
 }
 
-/* Glorot's fans: a convolution's count the kernel's area. */
+/* Sets Glorot's fans. Those of a convolution are multiplied by the area of its kernel. */
 static void set_fans(sv_parameter *parameter)
 {
     double area = 1;
@@ -126,8 +127,8 @@ const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offs
     return &table->list[first];
 }
 
-/* A weight [out, in, kh, kw] as `out` matrices of `in` rows and kh * kw columns; anything else is
- * one row, which stays as it is when it is turned. */
+/* A weight [out, in, kh, kw] as `out` matrices of `in` rows and kh * kw columns. Any other
+ * parameter is one row, which a transposition does not change. */
 typedef struct layout {
     size_t out, in, area;
 } layout;

@@ -1,4 +1,4 @@
-/* Between flat arrays of parameters and the tensors of a file. */
+/* Reads and writes flat arrays of parameters as the tensors of a file. */
 #include "autograd/parameter_file.h"
 
 #include "base/finite.h"
@@ -9,7 +9,7 @@
 
 enum { FULL_NAME = 160 };
 
-/* One tensor to be written. */
+/* The source of one tensor to be written. */
 typedef struct item {
     char name[FULL_NAME];
     const sv_parameter *parameter;
@@ -86,7 +86,7 @@ svit_status sv_parameter_check_shape(const sv_parameter *parameter,
                    sv_tensor_desc_text(wants, &parameter->desc));
 }
 
-/* The parameter's tensor, checked. */
+/* Finds a parameter's tensor and checks its shape and type. */
 static svit_status find_one(const sv_safetensors_entry **out, const sv_parameter *parameter,
                             const sv_safetensors *file, const char *path, const char *prefix,
                             svit_error *err)
@@ -137,7 +137,7 @@ svit_status sv_parameter_array_read(const sv_parameter_table *table, real *value
             largest = table->list[i].desc.elements;
     float *buffer;
     SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&buffer, largest, sizeof *buffer,
-                               "a tensor on its way from a file", err));
+                               "a tensor to be read", err));
     svit_status status = SVIT_OK;
     for (size_t i = 0; i < table->count && status == SVIT_OK; i++)
         status = read_one(values, buffer, &table->list[i], file, path, prefix, err);
