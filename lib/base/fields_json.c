@@ -214,7 +214,7 @@ static svit_status read_member(const sv_field_table *table, void *config,
         const sv_field *selector = table->selector;
         int32_t selected;
         memcpy(&selected, (const char *)config + selector->offset, sizeof selected);
-        return sv_fail(err, SVIT_E_ARGUMENT, "'%s' is a field of %s '%s'; that of this one is '%s'",
+        return sv_fail(err, SVIT_E_ARGUMENT, "'%s' is a field of %s '%s'; here it is '%s'",
                        member->key, selector->name, owner_of(table, field),
                        selector->words[selected]);
     }

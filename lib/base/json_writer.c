@@ -150,9 +150,9 @@ svit_status sv_json_writer_status(const sv_json_writer *writer, const char *what
     case SVIT_E_MEMORY:
         return sv_fail(err, SVIT_E_MEMORY, "no memory for %s as JSON", what);
     case SVIT_E_ARGUMENT:
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: a text is not UTF-8, which JSON needs", what);
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: a text is not UTF-8, as JSON requires", what);
     default:
-        return sv_fail(err, writer->status, "%s: a number is not finite, which JSON needs", what);
+        return sv_fail(err, writer->status, "%s: a number is not finite, as JSON requires", what);
     }
 }
 

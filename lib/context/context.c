@@ -103,8 +103,8 @@ SVIT_API svit_status svit_context_check(const svit_context *context, svit_error 
     if (process == creator)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_STATE,
-                   "the handle belongs to process %" PRId64 " and this is %" PRId64
-                   ", a child by fork, which has none of its threads; here it can only be freed",
+                   "the handle belongs to process %" PRId64 "; this is process %" PRId64
+                   ", a forked child without its threads, which can only free the handle",
                    creator, process);
 }
 

@@ -26,5 +26,6 @@ svit_status sv_check_distinct(const char *where, const void *in, const void *out
 {
     if (in != out)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s: in and out are one array; two are needed", where);
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s: in and out are the same array; different ones are needed", where);
 }

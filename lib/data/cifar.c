@@ -112,8 +112,7 @@ static svit_status fail_missing_file(const cifar *self, const char *folder, cons
     const record_layout *other = self->layout == &CIFAR10 ? &CIFAR100 : &CIFAR10;
     if (!has_file(&self->base.context->allocator, folder, other->test_file))
         return SVIT_E_IO;
-    return sv_fail(err, SVIT_E_IO,
-                   "cannot open '%s'; the folder holds '%s', so it is %s, and %s is asked for",
+    return sv_fail(err, SVIT_E_IO, "cannot open '%s'; the folder holds '%s', so it is %s, not %s",
                    path, other->test_file, other->what, self->layout->what);
 }
 

@@ -57,7 +57,7 @@ static svit_status check_sizes(const char *where, size_t count, size_t height, s
     size_t bytes = 0;
     if (count < 1 || !sv_size_product(&bytes, factors, 4))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: count is %zu; at least 1, and what fits the memory, is accepted", where,
+                       "%s: count is %zu; 1 or more are accepted, as far as they fit memory", where,
                        count);
     return SVIT_OK;
 }

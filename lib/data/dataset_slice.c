@@ -77,7 +77,7 @@ SVIT_API svit_status svit_dataset_select(svit_dataset **out, svit_dataset *paren
     size_t bytes = 0;
     if (count < 1 || !sv_size_multiply(&bytes, count, sizeof *indices))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: count is %zu; at least 1, and what fits the memory, is accepted",
+                       "%s: count is %zu; 1 or more are accepted, as far as they fit memory",
                        __func__, count);
     for (size_t i = 0; i < count; i++)
         if (indices[i] >= parent->count)

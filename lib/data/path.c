@@ -49,7 +49,8 @@ svit_status sv_name_check(const char *folder, const char *name, svit_error *err)
         return SVIT_OK;
     char text[120];
     name_escape(text, sizeof text, name);
-    return sv_fail(err, SVIT_E_FORMAT, "'%s', in '%s', is no UTF-8 name; rename it", text, folder);
+    return sv_fail(err, SVIT_E_FORMAT, "the name '%s' in '%s' is not UTF-8; rename it", text,
+                   folder);
 }
 
 void sv_class_names_free(const sv_allocator *allocator, char **names, size_t count)

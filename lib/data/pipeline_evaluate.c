@@ -65,7 +65,7 @@ SVIT_API svit_status svit_pipeline_evaluate(svit_context *context,
     size_t bytes = 0;
     if (n < 1 || !sv_size_product(&bytes, factors, 4))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: n is %zu; at least 1, and what fits the memory, is accepted", __func__,
+                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", __func__,
                        n);
     sv_pipeline *plan = NULL;
     SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &local, height, width, err));

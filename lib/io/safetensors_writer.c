@@ -74,7 +74,8 @@ static svit_status compare(sv_safetensors_entry *entries, const sv_json_value *h
     SVIT_TRY(sv_safetensors_list(entries, header, 0, data_bytes, path, err));
     for (size_t i = 0; i < sv_safetensors_entries(header); i++) {
         if (!is_same(&entries[i], &tensors[i], begin))
-            return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%s' does not read back as it is", path,
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: the header does not read back the same for tensor '%s'", path,
                            tensors[i].name);
         begin += entries[i].bytes;
     }
@@ -98,7 +99,7 @@ static svit_status read_back(const sv_json_writer *text, uint64_t data_bytes,
         sv_safetensors_entries(sv_json_root(json)) == count
             ? sv_allocate_array(text->allocator, (void **)&entries, count, sizeof *entries,
                                 "a header that is read back", err)
-            : sv_fail(err, SVIT_E_FORMAT, "%s: the header does not read back as it is", path);
+            : sv_fail(err, SVIT_E_FORMAT, "%s: the header does not read back the same", path);
     if (status == SVIT_OK)
         status = compare(entries, sv_json_root(json), data_bytes, tensors, path, err);
     sv_release(text->allocator, entries, count * sizeof *entries);

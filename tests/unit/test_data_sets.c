@@ -118,7 +118,7 @@ START_TEST(test_one_cifar_given_as_the_other_is_told)
     records_write(&folder, "test_batch.bin", 4, 1, labels, 1);
     FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TRAIN, SVIT_LABELS_FINE,
                                 err),
-          SVIT_E_IO, "holds 'test_batch.bin', so it is CIFAR-10, and CIFAR-100 is asked for");
+          SVIT_E_IO, "holds 'test_batch.bin', so it is CIFAR-10, not CIFAR-100");
     /* The same images under the other's name: their bytes do not fit. */
     records_write(&folder, "test.bin", 4, 1, labels, 1);
     FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TEST, SVIT_LABELS_FINE,
