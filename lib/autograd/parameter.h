@@ -54,8 +54,8 @@ svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const cha
 /* Finds a parameter by name, in constant time. NULL if there is none. */
 const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const char *name);
 
-/* The parameter whose first element has the index `offset` in the flat arrays. There must be one.
- */
+/* The parameter whose first element has the index `offset` in the flat arrays. There must be
+ * one. */
 const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offset);
 
 /* Copy a parameter between the layout of files and that of the flat array `flat`. A convolution's

@@ -6,18 +6,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Characters of the longest text that is read. The exact decimal form of every double is shorter.
- */
+/* Characters of the longest text that is read. The exact decimal form of every double is
+ * shorter. */
 enum { SV_DECIMAL_MAX_LENGTH = 1200 };
 
-/* Reads text[bytes], a number by JSON's grammar, as the nearest double. A value that underflows
- * becomes 0. Returns false if the value overflows or the text is longer than SV_DECIMAL_MAX_LENGTH.
- */
+/* Reads text[bytes], a number by JSON's grammar, as the nearest double. A value that
+ * underflows becomes 0. Returns false if the value overflows or the text is longer than
+ * SV_DECIMAL_MAX_LENGTH. */
 bool sv_decimal_read(double *out, const char *text, size_t bytes);
 
-/* Writes a finite value with the fewest of 15 to 17 digits that read back to the same bits. The
- * text always has a point or an exponent, so that JSON readers take it for a real. Returns `out`.
- */
+/* Writes a finite value with the fewest of 15 to 17 digits that read back to the same bits.
+ * The text always has a point or an exponent, so that JSON readers take it for a real. Returns
+ * `out`. */
 enum { SV_DECIMAL_TEXT = 40 };
 const char *sv_decimal_text(char out[SV_DECIMAL_TEXT], double value);
 

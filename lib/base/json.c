@@ -204,7 +204,7 @@ static bool read_number(parser *in, sv_json_value *value)
     const char *end = number_end(in->at, &whole);
     if (!end)
         return fail(in, "a number that is not JSON's");
-    if (whole ? !read_integer(in, value, end) : false)
+    if (whole && !read_integer(in, value, end))
         return false;
     if (!whole) {
         value->kind = SV_JSON_REAL;

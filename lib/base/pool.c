@@ -20,9 +20,9 @@ typedef struct pool_worker {
 } pool_worker;
 
 struct sv_pool {
-    int64_t process; /* the one that created the pool and has its workers */
-    sv_mutex *turn;  /* held by the caller of sv_pool_run */
-    sv_mutex *mutex; /* guards sleeping and waking */
+    int64_t process;     /* the one that created the pool and has its workers */
+    sv_mutex *run_mutex; /* held by the caller of sv_pool_run */
+    sv_mutex *mutex;     /* guards sleeping and waking */
     sv_condition *wake;
     sv_condition *idle;
     pool_worker *workers;
@@ -132,7 +132,7 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
     if (count == 0)
         return;
     assert(pool->process == sv_process_id());
-    sv_mutex_lock(pool->turn);
+    sv_mutex_lock(pool->run_mutex);
     pool->task = task;
     pool->argument = argument;
     set_ranges(pool, count);
@@ -146,16 +146,16 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
         wait_until_idle(pool);
     }
     sv_fp_env_end(before);
-    sv_mutex_unlock(pool->turn);
+    sv_mutex_unlock(pool->run_mutex);
 }
 
 static bool create_locks(sv_pool *pool, const sv_allocator *allocator)
 {
-    pool->turn = sv_mutex_create(allocator);
+    pool->run_mutex = sv_mutex_create(allocator);
     pool->mutex = sv_mutex_create(allocator);
     pool->wake = sv_condition_create(allocator);
     pool->idle = sv_condition_create(allocator);
-    return pool->turn && pool->mutex && pool->wake && pool->idle;
+    return pool->run_mutex && pool->mutex && pool->wake && pool->idle;
 }
 
 static svit_status start_workers(sv_pool *pool, const sv_allocator *allocator, svit_error *err)
@@ -208,7 +208,7 @@ static void end_workers(sv_pool *pool, const sv_allocator *allocator)
     sv_condition_free(allocator, pool->idle);
     sv_condition_free(allocator, pool->wake);
     sv_mutex_free(allocator, pool->mutex);
-    sv_mutex_free(allocator, pool->turn);
+    sv_mutex_free(allocator, pool->run_mutex);
 }
 
 /* A forked child has no workers to wait for, and the locks may be held for ever. */
@@ -219,7 +219,7 @@ static void abandon_workers(const sv_pool *pool, const sv_allocator *allocator)
     sv_condition_abandon(allocator, pool->idle);
     sv_condition_abandon(allocator, pool->wake);
     sv_mutex_abandon(allocator, pool->mutex);
-    sv_mutex_abandon(allocator, pool->turn);
+    sv_mutex_abandon(allocator, pool->run_mutex);
 }
 
 void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)

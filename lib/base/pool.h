@@ -7,8 +7,8 @@
 
 typedef struct sv_pool sv_pool;
 
-/* Runs the task with index `task` on worker 0..threads-1. The worker's index selects its scratch.
- */
+/* Runs the task with index `task` on worker 0..threads-1. The worker's index selects its
+ * scratch. */
 typedef void (*sv_task)(void *argument, size_t task, uint32_t worker);
 
 /* Creates a pool of `threads` workers: the thread that calls sv_pool_run, and threads - 1 that it

@@ -47,9 +47,9 @@ static svit_status fail_io(svit_error *err, const char *action, const char *path
                    sv_errno_text(code, reason, sizeof reason));
 }
 
-/* Creates the folder whose path is the first `length` characters of the claim's folder, unless it
- * exists. Returns 0 or an errno value: ENOENT if another claim has just removed it or its parent.
- */
+/* Creates the folder whose path is the first `length` characters of the claim's folder, unless
+ * it exists. Returns 0 or an errno value: ENOENT if another claim has just removed it or its
+ * parent. */
 static int make_folder(svit_folder_claim *claim, size_t length)
 {
     char after = claim->folder[length];
@@ -75,8 +75,8 @@ static int make_folders(svit_folder_claim *claim)
     return code ? code : make_folder(claim, strlen(claim->folder));
 }
 
-/* Removes the folders that the claim has created, from the deepest up, as long as they are empty.
- */
+/* Removes the folders that the claim has created, from the deepest up, as long as they are
+ * empty. */
 static void remove_folders(svit_folder_claim *claim)
 {
     size_t length = claim->created ? strlen(claim->folder) : 0;
@@ -119,8 +119,8 @@ static int take(svit_folder_claim *claim)
     return code;
 }
 
-/* Takes the lock and lists the claim. The process lock is held, so that no fork comes in between.
- */
+/* Takes the lock and lists the claim. The process lock is held, so that no fork comes in
+ * between. */
 static svit_status hold(svit_folder_claim *claim, svit_error *err)
 {
     enum { TRIES = 1000 };

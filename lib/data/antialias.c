@@ -1,6 +1,6 @@
 /* Antialiased resizing. The two directions are separable. An input row is resized horizontally
- * once, when the first output row needs it, into a ring of as many rows as one output row combines.
- */
+ * once, when the first output row needs it, into a ring of as many rows as one output row
+ * combines. */
 #include "data/antialias.h"
 
 #include "base/size.h"

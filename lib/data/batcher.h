@@ -10,8 +10,8 @@
 
 typedef struct sv_batcher sv_batcher;
 
-/* Makes a batcher, which holds a reference to the dataset. Both configurations have been checked.
- */
+/* Makes a batcher, which holds a reference to the dataset. Both configurations have been
+ * checked. */
 svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
                               const svit_pipeline_config *pipeline,
                               const svit_loader_config *config, svit_error *err);

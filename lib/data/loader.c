@@ -1,5 +1,5 @@
-/* Loaders: a position in the epochs, and the batches from there on, made on demand or prefetched.
- */
+/* Loaders: a position in the epochs, and the batches from there on, made on demand or
+ * prefetched. */
 #include <shiftvit/loader.h>
 
 #include "data/batcher.h"

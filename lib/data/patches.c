@@ -39,8 +39,8 @@ static void read_pixel(float *out, const float_image *from, ptrdiff_t y, ptrdiff
         memset(out, 0, c * sizeof *out);
 }
 
-/* Writes out[row, column, copy, c] of the patch whose first pixel is (top, left). Returns its end.
- */
+/* Writes out[row, column, copy, c] of the patch whose first pixel is (top, left). Returns its
+ * end. */
 static float *read_patch(float *out, const float_image *from, size_t top, size_t left, size_t patch,
                          const shift *shifts, size_t copies)
 {

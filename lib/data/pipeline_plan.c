@@ -28,8 +28,8 @@ struct sv_pipeline {
     float value[SV_RGB][BYTES]; /* the normalised value of each byte */
 };
 
-/* A cache of two lines of an image, line y in row[y & 1]. Bilinear interpolation needs y and y + 1.
- */
+/* A cache of two lines of an image, line y in row[y & 1]. Bilinear interpolation needs y and y
+ * + 1. */
 typedef struct line_pair {
     float *row[2];
     size_t held[2]; /* the y of each, SIZE_MAX: none */
@@ -157,8 +157,8 @@ static bool is_affine(const svit_pipeline_config *config)
     return config->rotation > 0 || config->zoom > 0;
 }
 
-/* Elements of five lines: two of the source, one resized, two resized again, which are not longer.
- */
+/* Elements of five lines: two of the source, one resized, two resized again, which are not
+ * longer. */
 static size_t line_elements(const svit_pipeline_config *config)
 {
     return 5 * SV_RGB * (size_t)config->resize_width;

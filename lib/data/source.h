@@ -16,8 +16,8 @@ svit_status sv_source_filter_check(int32_t filter, const char *where, const char
 bool sv_source_is_antialias(int32_t filter, size_t height, size_t width, size_t out_height,
                             size_t out_width);
 
-/* Resizes rgb[height, width, 3] to out[out_height, out_width, 3], a different array. SVIT_E_MEMORY.
- */
+/* Resizes rgb[height, width, 3] to out[out_height, out_width, 3], a different array.
+ * SVIT_E_MEMORY. */
 svit_status sv_source_step(const sv_allocator *allocator, int32_t filter, const uint8_t *rgb,
                            size_t height, size_t width, uint8_t *out, size_t out_height,
                            size_t out_width, svit_error *err);

@@ -158,8 +158,8 @@ static float colour_distance(const float *a, const float *b)
     return fabsf(a[0] - b[0]) + fabsf(a[1] - b[1]) + fabsf(a[2] - b[2]);
 }
 
-/* Draws two colours that differ visibly. After TRIES attempts the last two are taken as they are.
- */
+/* Draws two colours that differ visibly. After TRIES attempts the last two are taken as they
+ * are. */
 static void draw_colours(drawing *d, sv_random *random)
 {
     enum { TRIES = 16 };

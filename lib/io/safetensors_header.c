@@ -105,8 +105,8 @@ static int by_offset(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Checks that each tensor begins where the previous one ends, and the last at the end of the file.
- */
+/* Checks that each tensor begins where the previous one ends, and the last at the end of the
+ * file. */
 static svit_status check_tiling(const sv_safetensors_entry *entries, size_t count,
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err)

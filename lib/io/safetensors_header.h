@@ -1,5 +1,5 @@
-/* The parser of safetensors headers. It sees the header's JSON and the file's size, not the data.
- */
+/* The parser of safetensors headers. It sees the header's JSON and the file's size, not the
+ * data. */
 #ifndef SV_SAFETENSORS_HEADER_H
 #define SV_SAFETENSORS_HEADER_H
 

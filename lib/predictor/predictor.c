@@ -1,5 +1,5 @@
-/* Predictors: from the bytes of images to class probabilities, with a model and its preprocessing.
- */
+/* Predictors: from the bytes of images to class probabilities, with a model and its
+ * preprocessing. */
 #include "base/config.h"
 #include "base/size.h"
 #include "gemm/gemm.h"
