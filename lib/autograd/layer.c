@@ -23,7 +23,7 @@ sv_layer_memory sv_layer_plan_workspace(const sv_layer *layer, const sv_run *run
 
 void sv_layer_memory_max(sv_layer_memory *max, const sv_layer_memory *memory)
 {
-    max->workspace = sv_at_least(max->workspace, memory->workspace);
-    max->worker_scratch = sv_at_least(max->worker_scratch, memory->worker_scratch);
+    max->workspace = sv_size_max(max->workspace, memory->workspace);
+    max->worker_scratch = sv_size_max(max->worker_scratch, memory->worker_scratch);
     max->overflow = max->overflow || memory->overflow;
 }

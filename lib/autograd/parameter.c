@@ -1,4 +1,5 @@
-/* The table of named parameters, and the two layouts of a convolution's weight. */
+/* The table of named parameters, and the conversion between the two layouts of a convolution's
+ * weight. */
 #include "autograd/parameter.h"
 
 #include "base/size.h"
@@ -36,8 +37,8 @@ static uint64_t hash(const char *name)
     return value ^ value >> 32;
 }
 
-/* The slot of a name: that of the parameter which has it, or the free one that it would get. Half
- * of the slots are free, so the search ends. */
+/* The slot of the parameter with that name, or the free slot where it would be added. At least half
+ * of the slots are free, so the linear probing ends. */
 static size_t *find_slot(const sv_parameter_table *table, const char *name)
 {
     size_t mask = 2 * table->capacity - 1, at = (size_t)hash(name) & mask;
@@ -70,33 +71,30 @@ static svit_status table_grow(sv_parameter_table *table, svit_error *err)
     return SVIT_OK;
 }
 
-/* Glorot's fans: a convolution's count the kernel's area. */
+/* Sets Glorot's fans. Those of a convolution are multiplied by the area of its kernel. */
 static void set_fans(sv_parameter *parameter)
 {
     double area = 1;
-    for (size_t i = 2; i < parameter->rank; i++)
-        area *= (double)parameter->shape[i];
-    parameter->fan_in = parameter->rank > 1 ? (double)parameter->shape[1] * area : 0;
-    parameter->fan_out = (double)parameter->shape[0] * area;
+    for (size_t i = 2; i < parameter->desc.rank; i++)
+        area *= (double)parameter->desc.shape[i];
+    parameter->fan_in = parameter->desc.rank > 1 ? (double)parameter->desc.shape[1] * area : 0;
+    parameter->fan_out = (double)parameter->desc.shape[0] * area;
 }
 
 svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const char *name,
                              sv_parameter_role role, const int64_t *shape, size_t rank,
                              svit_error *err)
 {
-    sv_parameter parameter = {.rank = rank, .elements = 1, .offset = table->elements, .role = role};
-    assert(strlen(name) < sizeof parameter.name && rank >= 1 && rank <= 8);
+    sv_parameter parameter = {.offset = table->elements, .role = role};
+    assert(strlen(name) < sizeof parameter.name && rank >= 1);
     strcpy(parameter.name, name);
-    for (size_t i = 0; i < rank; i++) {
-        parameter.shape[i] = shape[i];
-        if (!sv_size_multiply(&parameter.elements, parameter.elements, (size_t)shape[i]))
-            return sv_fail(err, SVIT_E_MEMORY, "parameter '%s' has more elements than fit memory",
-                           name);
-    }
+    if (!sv_tensor_desc_init(&parameter.desc, SV_DTYPE_F32, shape, rank))
+        return sv_fail(err, SVIT_E_MEMORY, "parameter '%s' has more elements than fit memory",
+                       name);
     set_fans(&parameter);
 
     size_t end;
-    if (!sv_size_add(&end, table->elements, parameter.elements))
+    if (!sv_size_add(&end, table->elements, parameter.desc.elements))
         return sv_fail(err, SVIT_E_MEMORY,
                        "parameters up to '%s' have more elements than fit memory", name);
     SVIT_TRY(table_grow(table, err));
@@ -129,21 +127,21 @@ const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offs
     return &table->list[first];
 }
 
-/* A weight [out, in, kh, kw] as `out` matrices of `in` rows and kh * kw columns; anything else is
- * one row, which stays as it is when it is turned. */
+/* A weight [out, in, kh, kw] as `out` matrices of `in` rows and kh * kw columns. Any other
+ * parameter is one row, which a transposition does not change. */
 typedef struct layout {
     size_t out, in, area;
 } layout;
 
 static layout layout_of(const sv_parameter *parameter)
 {
-    if (parameter->rank != 4)
-        return (layout){1, 1, parameter->elements};
-    return (layout){(size_t)parameter->shape[0], (size_t)parameter->shape[1],
-                    (size_t)(parameter->shape[2] * parameter->shape[3])};
+    if (parameter->desc.rank != 4)
+        return (layout){1, 1, parameter->desc.elements};
+    return (layout){(size_t)parameter->desc.shape[0], (size_t)parameter->desc.shape[1],
+                    (size_t)(parameter->desc.shape[2] * parameter->desc.shape[3])};
 }
 
-size_t sv_parameter_turned(const sv_parameter *parameter)
+size_t sv_parameter_transpose_elements(const sv_parameter *parameter)
 {
     layout l = layout_of(parameter);
     return l.in > 1 && l.area > 1 ? l.in * l.area : 0;
@@ -154,8 +152,8 @@ void sv_parameter_export(const sv_parameter *parameter, float *out, const real *
 {
     layout l = layout_of(parameter);
     const real *in = flat + parameter->offset;
-    if (!sv_parameter_turned(parameter)) {
-        for (size_t i = 0; i < parameter->elements; i++)
+    if (!sv_parameter_transpose_elements(parameter)) {
+        for (size_t i = 0; i < parameter->desc.elements; i++)
             out[i] = (float)in[i];
         return;
     }
@@ -170,8 +168,8 @@ void sv_parameter_import(const sv_parameter *parameter, real *flat, const float 
 {
     layout l = layout_of(parameter);
     real *out = flat + parameter->offset;
-    if (!sv_parameter_turned(parameter)) {
-        for (size_t i = 0; i < parameter->elements; i++)
+    if (!sv_parameter_transpose_elements(parameter)) {
+        for (size_t i = 0; i < parameter->desc.elements; i++)
             out[i] = in[i];
         return;
     }
@@ -181,10 +179,10 @@ void sv_parameter_import(const sv_parameter *parameter, real *flat, const float 
                 out[a * l.in + i] = *in++;
 }
 
-void sv_parameter_turn(const sv_parameter *parameter, float *values, float *scratch)
+void sv_parameter_transpose(const sv_parameter *parameter, float *values, float *scratch)
 {
     layout l = layout_of(parameter);
-    size_t matrix = sv_parameter_turned(parameter);
+    size_t matrix = sv_parameter_transpose_elements(parameter);
     for (size_t o = 0; matrix && o < l.out; o++, values += matrix) {
         memcpy(scratch, values, matrix * sizeof *values);
         for (size_t i = 0; i < l.in; i++)

@@ -1,70 +1,75 @@
-/* Named parameters: one table of names and shapes over flat arrays of numbers. Weights, gradients
- * and optimiser slots are arrays of the table's `elements` with the same offsets: one parameter
- * after another as in files, so that a file's pages may be such an array. */
+/* Named parameters: one table of names and shapes over flat arrays of values. Weights, gradients
+ * and optimiser slots are arrays of the table's `elements` with the same offsets. The parameters
+ * follow each other as in files, so that a mapped file can serve as the array of weights. */
 #ifndef SV_PARAMETER_H
 #define SV_PARAMETER_H
 
 #include "base/real.h"
 #include "context/context.h"
+#include "tensor/tensor_desc.h"
 
-/* What a parameter is, for weight decay and for initial weights. */
+/* The role of a parameter, which decides about weight decay and initial values. */
 typedef enum sv_parameter_role {
     SV_ROLE_WEIGHT,
     SV_ROLE_BIAS,
     SV_ROLE_NORM_WEIGHT,
     SV_ROLE_NORM_BIAS,
     SV_ROLE_POSITION,   /* position embeddings and class tokens */
-    SV_ROLE_TEMPERATURE /* of attention */
+    SV_ROLE_TEMPERATURE /* of the attention softmax */
 } sv_parameter_role;
 
-/* The place of a parameter that a model has not. */
+/* The offset of a parameter that the model does not have. */
 #define SV_NO_PARAMETER SIZE_MAX
 
 typedef struct sv_parameter {
     char name[96];
-    int64_t shape[8]; /* as files have it */
-    size_t rank;
-    size_t elements;
-    size_t offset; /* of its first element in the flat arrays */
+    sv_tensor_desc desc; /* as in a file */
+    size_t offset;       /* index of its first element in the flat arrays */
     sv_parameter_role role;
-    double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule; whoever adds one may
-                               set others */
+    double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule; the caller of
+                               sv_parameter_add may change them */
 } sv_parameter;
 
 typedef struct sv_parameter_table {
     sv_allocator allocator;
     sv_parameter *list; /* in file order */
-    size_t *slots; /* [2 * capacity]: a hash table of the names, 1 + number in the list, 0: free */
+    size_t *slots;      /* [2 * capacity]: a hash table by name of 1 + index in the list, 0: free */
     size_t count;
     size_t capacity; /* 0 or a power of two */
     size_t elements; /* of a flat array */
 } sv_parameter_table;
 
+/* Makes an empty table. */
 void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator);
+
+/* Frees the parameters and leaves the table empty. */
 void sv_parameter_table_free(sv_parameter_table *table);
 
-/* Adds a parameter of a new name and returns its number in *index. */
+/* Adds a parameter with a new name after the others. *index becomes its index in the list.
+ * SVIT_E_MEMORY. */
 svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const char *name,
                              sv_parameter_role role, const int64_t *shape, size_t rank,
                              svit_error *err);
 
-/* NULL where there is none of that name. The time does not grow with the table. */
+/* Finds a parameter by name, in constant time. NULL if there is none. */
 const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const char *name);
 
-/* The parameter whose first element is number `offset` of the flat arrays; there is one. */
+/* The parameter whose first element has the index `offset` in the flat arrays. There must be
+ * one. */
 const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offset);
 
-/* Between the file's layout and the one that kernels use (a convolution [out, in, kh, kw] is kept
- * as [out, kh, kw, in]; all else is the same). `flat` is the whole flat array. */
+/* Copy a parameter between the layout of files and that of the flat array `flat`. A convolution's
+ * weight is [out, in, kh, kw] in files and [out, kh, kw, in] in the flat array, as the kernels read
+ * it. All other parameters are the same in both. */
 void sv_parameter_export(const sv_parameter *parameter, float *out, const real *flat);
 void sv_parameter_import(const sv_parameter *parameter, real *flat, const float *in);
 
-/* The numbers of each matrix [in, kh * kw] that lies turned in the flat arrays; 0 where a parameter
- * is the same in both layouts. */
-size_t sv_parameter_turned(const sv_parameter *parameter);
+/* Elements of each of the matrices [in, kh * kw] that are transposed between the two layouts; 0 if
+ * the parameter is the same in both. */
+size_t sv_parameter_transpose_elements(const sv_parameter *parameter);
 
-/* Import in place: values[elements] from the file's layout. `scratch` has sv_parameter_turned
- * numbers. */
-void sv_parameter_turn(const sv_parameter *parameter, float *values, float *scratch);
+/* Converts values[elements] from the layout of files to that of the flat array, in place. `scratch`
+ * has sv_parameter_transpose_elements(parameter) elements. */
+void sv_parameter_transpose(const sv_parameter *parameter, float *values, float *scratch);
 
 #endif

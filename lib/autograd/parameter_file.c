@@ -1,4 +1,4 @@
-/* Between flat arrays of parameters and the tensors of a file. */
+/* Reads and writes flat arrays of parameters as the tensors of a file. */
 #include "autograd/parameter_file.h"
 
 #include "base/finite.h"
@@ -9,7 +9,7 @@
 
 enum { FULL_NAME = 160 };
 
-/* One tensor to be written. */
+/* The source of one tensor to be written. */
 typedef struct item {
     char name[FULL_NAME];
     const sv_parameter *parameter;
@@ -37,11 +37,8 @@ static void list_items(item *items, sv_safetensors_tensor *tensors, const sv_par
             full_name(items->name, arrays[a].prefix, parameter);
             items->parameter = parameter;
             items->values = arrays[a].values;
-            *tensors = (sv_safetensors_tensor){.name = items->name,
-                                               .shape = parameter->shape,
-                                               .rank = parameter->rank,
-                                               .elements = parameter->elements,
-                                               .source = items};
+            *tensors = (sv_safetensors_tensor){
+                .name = items->name, .desc = &parameter->desc, .source = items};
         }
 }
 
@@ -67,40 +64,29 @@ done:
     return status;
 }
 
-/* "[96, 3, 4, 4]" */
-static const char *shape_text(char *text, size_t capacity, const int64_t *shape, size_t rank)
-{
-    size_t used = (size_t)snprintf(text, capacity, "[");
-    for (size_t i = 0; i < rank && used < capacity; i++)
-        used += (size_t)snprintf(text + used, capacity - used, i ? ", %lld" : "%lld",
-                                 (long long)shape[i]);
-    if (used < capacity)
-        snprintf(text + used, capacity - used, "]");
-    return text;
-}
-
 static bool is_pointwise(const sv_parameter *parameter)
 {
-    return parameter->rank == 4 && parameter->shape[2] == 1 && parameter->shape[3] == 1;
+    return parameter->desc.rank == 4 && parameter->desc.shape[2] == 1 &&
+           parameter->desc.shape[3] == 1;
 }
 
 svit_status sv_parameter_check_shape(const sv_parameter *parameter,
                                      const sv_safetensors_entry *entry, const char *path,
                                      svit_error *err)
 {
-    size_t rank = parameter->rank;
-    if (is_pointwise(parameter) && entry->rank == 2)
+    size_t rank = parameter->desc.rank;
+    if (is_pointwise(parameter) && entry->desc.rank == 2)
         rank = 2;
-    if (entry->rank == rank &&
-        memcmp(entry->shape, parameter->shape, rank * sizeof *entry->shape) == 0)
+    if (entry->desc.rank == rank &&
+        memcmp(entry->desc.shape, parameter->desc.shape, rank * sizeof *entry->desc.shape) == 0)
         return SVIT_OK;
-    char has[96], wants[96];
+    char has[SV_SHAPE_TEXT], wants[SV_SHAPE_TEXT];
     return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s; the model has %s", path,
-                   entry->name, shape_text(has, sizeof has, entry->shape, entry->rank),
-                   shape_text(wants, sizeof wants, parameter->shape, parameter->rank));
+                   entry->name, sv_tensor_desc_text(has, &entry->desc),
+                   sv_tensor_desc_text(wants, &parameter->desc));
 }
 
-/* The parameter's tensor, checked. */
+/* Finds a parameter's tensor and checks its shape and type. */
 static svit_status find_one(const sv_safetensors_entry **out, const sv_parameter *parameter,
                             const sv_safetensors *file, const char *path, const char *prefix,
                             svit_error *err)
@@ -132,8 +118,8 @@ static svit_status read_one(real *values, float *buffer, const sv_parameter *par
     const sv_safetensors_entry *entry = NULL;
     SVIT_TRY(find_one(&entry, parameter, file, path, prefix, err));
     SVIT_TRY(sv_safetensors_read_f32(file, entry, buffer, err));
-    size_t bad = sv_first_not_finite(buffer, parameter->elements);
-    if (bad < parameter->elements)
+    size_t bad = sv_first_not_finite(buffer, parameter->desc.elements);
+    if (bad < parameter->desc.elements)
         return sv_fail(err, SVIT_E_FORMAT, "%s: element %zu of tensor '%s' is %g, not finite", path,
                        bad, entry->name, (double)buffer[bad]);
     sv_parameter_import(parameter, values, buffer);
@@ -147,11 +133,11 @@ svit_status sv_parameter_array_read(const sv_parameter_table *table, real *value
     SVIT_TRY(sv_parameter_array_check(table, file, path, prefix, err));
     size_t largest = 0;
     for (size_t i = 0; i < table->count; i++)
-        if (table->list[i].elements > largest)
-            largest = table->list[i].elements;
+        if (table->list[i].desc.elements > largest)
+            largest = table->list[i].desc.elements;
     float *buffer;
     SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&buffer, largest, sizeof *buffer,
-                               "a tensor on its way from a file", err));
+                               "a tensor to be read", err));
     svit_status status = SVIT_OK;
     for (size_t i = 0; i < table->count && status == SVIT_OK; i++)
         status = read_one(values, buffer, &table->list[i], file, path, prefix, err);

@@ -1,5 +1,6 @@
-/* Flat arrays of a parameter table in safetensors files, each under a prefix of its own: weights
- * under none, optimiser slots and averages under theirs. */
+/* The flat arrays of a parameter table in safetensors files. A prefix before the tensors' names
+ * tells the arrays apart: "" for weights, "optimizer.m." and others for optimiser slots, "ema." for
+ * averages. */
 #ifndef SV_PARAMETER_FILE_H
 #define SV_PARAMETER_FILE_H
 
@@ -7,30 +8,30 @@
 #include "io/safetensors.h"
 
 typedef struct sv_parameter_array {
-    const char *prefix; /* "" for the weights; at most 63 bytes */
+    const char *prefix; /* at most 63 bytes; "" for the weights */
     const real *values; /* [table->elements] */
 } sv_parameter_array;
 
-/* Writes the arrays one after another, each in the table's order, with `metadata`, the JSON of an
- * object of strings. Atomic. */
+/* Replaces `path` atomically by a file of the arrays one after another, each in the table's order,
+ * and of `metadata`, the JSON of an object of strings. */
 svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const char *path,
                                       const char *metadata, const sv_parameter_array *arrays,
                                       size_t count, svit_error *err);
 
-/* Whether a tensor of a file has the parameter's shape; a weight [out, in, 1, 1] may be [out, in]
- * in the file. SVIT_E_FORMAT names both shapes. */
+/* SVIT_E_FORMAT, naming both shapes, unless the tensor of the file has the parameter's shape. A
+ * weight [out, in, 1, 1] may be [out, in] in the file. */
 svit_status sv_parameter_check_shape(const sv_parameter *parameter,
                                      const sv_safetensors_entry *entry, const char *path,
                                      svit_error *err);
 
-/* Whether the file has a tensor prefix + name of every parameter's shape, and of a type that is
- * read: what may be asked before memory is taken for the values. SVIT_E_FORMAT names `path` and the
- * tensor. */
+/* Checks, before memory is allocated for the values, that the file has a tensor prefix + name for
+ * every parameter, of its shape and of a type that converts to float32. SVIT_E_FORMAT names `path`
+ * and the tensor. */
 svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_safetensors *file,
                                      const char *path, const char *prefix, svit_error *err);
 
-/* Reads those tensors into values[table->elements]. SVIT_E_FORMAT as above, or names the tensor
- * that holds a number that is not finite; `values` are then undefined. */
+/* Checks the tensors as above and reads them into values[table->elements]. SVIT_E_FORMAT also if an
+ * element is not finite; `values` are then undefined. */
 svit_status sv_parameter_array_read(const sv_parameter_table *table, real *values,
                                     const sv_safetensors *file, const char *path,
                                     const char *prefix, svit_error *err);

@@ -1,4 +1,4 @@
-/* What this CPU can do. */
+/* Detects the CPU by CPUID. */
 #include "base/cpu.h"
 
 #include <stdio.h>
@@ -11,8 +11,9 @@
 #include <unistd.h>
 #endif
 
-/* What the compilers' own question does not cover: bits of leaf 7. */
-static sv_isa beyond_avx512(void)
+/* Tells the instruction sets above AVX-512 apart by CPUID leaf 7, which __builtin_cpu_supports does
+ * not cover in every compiler. */
+static sv_isa best_above_avx512(void)
 {
     enum {
         VNNI = 1 << 11,
@@ -28,8 +29,8 @@ static sv_isa beyond_avx512(void)
         __get_cpuid_count(7, 1, &a1, &ignored, &ignored, &ignored);
     if (!(a1 & BF16))
         return SV_ISA_AVX512_VNNI;
-    int unit = (d & AMX_BF16) && (d & AMX_TILE) && (d & AMX_INT8);
-    return unit ? SV_ISA_AMX : SV_ISA_AVX512_BF16;
+    bool amx = (d & AMX_BF16) && (d & AMX_TILE) && (d & AMX_INT8);
+    return amx ? SV_ISA_AMX : SV_ISA_AVX512_BF16;
 }
 
 sv_isa sv_cpu_isa(void)
@@ -37,7 +38,7 @@ sv_isa sv_cpu_isa(void)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        return beyond_avx512();
+        return best_above_avx512();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return SV_ISA_AVX2;
     return SV_ISA_BASELINE;
@@ -49,13 +50,13 @@ bool sv_cpu_has_fast_bf16_dots(void)
     return sv_cpu_isa() >= SV_ISA_AVX512_BF16 && __builtin_cpu_is("amd");
 }
 
-bool sv_cpu_reads_in_streams(void)
+bool sv_cpu_prefers_interleaved_reads(void)
 {
     __builtin_cpu_init();
     return !__builtin_cpu_is("amd");
 }
 
-bool sv_cpu_permit_amx(void)
+bool sv_cpu_request_amx(void)
 {
 #if defined(__linux__)
     /* arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA), since Linux 5.16 */
@@ -66,7 +67,7 @@ bool sv_cpu_permit_amx(void)
 #endif
 }
 
-/* The brand string: leaves 0x80000002 to 0x80000004. */
+/* The brand string is in leaves 0x80000002 to 0x80000004. */
 const char *sv_cpu_name(char *buffer, size_t capacity)
 {
     unsigned words[13] = {0};
@@ -93,12 +94,12 @@ bool sv_cpu_has_fast_bf16_dots(void)
     return false;
 }
 
-bool sv_cpu_reads_in_streams(void)
+bool sv_cpu_prefers_interleaved_reads(void)
 {
     return true;
 }
 
-bool sv_cpu_permit_amx(void)
+bool sv_cpu_request_amx(void)
 {
     return false;
 }
@@ -113,10 +114,10 @@ const char *sv_cpu_name(char *buffer, size_t capacity)
 const char *sv_isa_name(sv_isa isa)
 {
 #if defined(__aarch64__)
-    static const char *const vectors = "neon";
+    static const char *const baseline = "neon";
 #else
-    static const char *const vectors = "baseline";
+    static const char *const baseline = "baseline";
 #endif
-    static const char *const beyond[] = {"avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx"};
-    return isa == SV_ISA_BASELINE ? vectors : beyond[isa - 1];
+    static const char *const names[] = {"avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx"};
+    return isa == SV_ISA_BASELINE ? baseline : names[isa - 1];
 }

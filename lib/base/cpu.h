@@ -1,41 +1,42 @@
-/* What this CPU can do. */
+/* Detects the CPU: its instruction sets, its name, and how it prefetches. */
 #ifndef SV_CPU_H
 #define SV_CPU_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Instruction sets that kernels are compiled for. Each has all that those before it have; the
- * baseline is what every CPU of the kind has: SSE2 on x86-64, NEON on 64-bit Arm. */
+/* Instruction sets that kernels are compiled for. Each includes those before it. The baseline is
+ * SSE2 on x86-64 and NEON on 64-bit Arm. */
 typedef enum sv_isa {
     SV_ISA_BASELINE,
     SV_ISA_AVX2,
     SV_ISA_AVX512,
-    SV_ISA_AVX512_VNNI, /* dot products of bytes */
-    SV_ISA_AVX512_BF16, /* and of bfloat16 */
-    SV_ISA_AMX          /* AMX, for bytes and bfloat16 */
+    SV_ISA_AVX512_VNNI, /* int8 dot products */
+    SV_ISA_AVX512_BF16, /* bfloat16 dot products */
+    SV_ISA_AMX          /* AMX tiles of int8 and bfloat16 */
 } sv_isa;
 
-/* The best that the CPU and the operating system both have. */
+/* Returns the best instruction set that both the CPU and the operating system support. */
 sv_isa sv_cpu_isa(void);
 
-/* Whether dot products of bfloat16 do more than float32's multiply-adds on the vector units: twice
- * as much on AMD's (Zen 4 and later), half as much on Intel's, which have AMX for them.
- */
+/* Whether bfloat16 dot products (VDPBF16PS) have a higher throughput than float32 multiply-adds.
+ * They have twice the throughput on AMD's CPUs from Zen 4 on, and half of it on Intel's. */
 bool sv_cpu_has_fast_bf16_dots(void);
 
-/* Whether memory answers a reader of several streams sooner than one who asks for what comes next:
- * not AMD's CPUs, which foresee what is read in turn. Costs nothing to ask. */
-bool sv_cpu_reads_in_streams(void);
+/* Whether reading several streams of memory in turns is faster than reading one sequentially. It is
+ * not on AMD's CPUs, whose hardware prefetcher keeps up with one stream. */
+bool sv_cpu_prefers_interleaved_reads(void);
 
-/* Asks the operating system for AMX's registers, for the whole process and once for
- * all; whether it grants them. Signal frames of threads that use them grow by 8 KiB. */
-bool sv_cpu_permit_amx(void);
+/* Asks the operating system for permission to use the AMX tile registers, and returns whether it
+ * is granted. The permission holds for the whole process and cannot be returned. It enlarges the
+ * signal frames of threads that use AMX by 8 KiB. */
+bool sv_cpu_request_amx(void);
 
-/* "baseline", or "neon" on 64-bit Arm; "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx". */
+/* The name of an instruction set: "baseline" ("neon" on 64-bit Arm), "avx2", "avx512",
+ * "avx512-vnni", "avx512-bf16" or "amx". */
 const char *sv_isa_name(sv_isa isa);
 
-/* The CPU's own name, into `buffer`; "unknown" where it does not tell. Returns `buffer`. */
+/* Writes the CPU's model name, or "unknown", to `buffer`. Returns `buffer`. */
 const char *sv_cpu_name(char *buffer, size_t capacity);
 
 #endif

@@ -1,5 +1,6 @@
-/* Between doubles and decimal text, through the C library's own exact conversions. These follow the
- * rounding mode and the locale of the program, so the one is set and the other translated. */
+/* Converts between doubles and decimal text with the C library's strtod and printf. These depend on
+ * the program's rounding mode, which is set for the call, and on its locale's decimal point, which
+ * is translated. */
 #include "base/decimal.h"
 
 #include <fenv.h>
@@ -10,7 +11,7 @@
 
 enum { POINT = 16 };
 
-/* The locale's decimal point, of one or several bytes: what is between the digits of 1.0. */
+/* Finds the locale's decimal point, of one or several bytes, by printing 1.0. Returns its bytes. */
 static size_t find_point(char point[POINT])
 {
     char one[POINT + 8];
@@ -35,8 +36,8 @@ static double to_double(const char *text)
 
 bool sv_decimal_read(double *out, const char *text, size_t bytes)
 {
-    char point[POINT], copy[SV_DECIMAL_MOST + POINT + 1];
-    if (bytes > SV_DECIMAL_MOST)
+    char point[POINT], copy[SV_DECIMAL_MAX_LENGTH + POINT + 1];
+    if (bytes > SV_DECIMAL_MAX_LENGTH)
         return false;
     const char *dot = memchr(text, '.', bytes);
     if (dot) {
@@ -56,7 +57,7 @@ bool sv_decimal_read(double *out, const char *text, size_t bytes)
     return true;
 }
 
-/* "1e-05" becomes "1e-5" and "1e+22" becomes "1e22". */
+/* Turns "1e-05" into "1e-5" and "1e+22" into "1e22". */
 static void shorten_exponent(char *text)
 {
     char *from = strchr(text, 'e');
@@ -72,7 +73,7 @@ static void shorten_exponent(char *text)
     memmove(to, from, strlen(from) + 1);
 }
 
-/* value with `digits` digits, the locale's point replaced. */
+/* Prints value with `digits` digits and '.' for the locale's point. */
 static void print(char out[SV_DECIMAL_TEXT], double value, int digits)
 {
     char point[POINT];

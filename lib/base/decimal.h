@@ -1,20 +1,23 @@
-/* Doubles as decimal text, in any locale and rounding mode: a point is '.'. */
+/* Conversion between doubles and decimal text. The decimal point is '.' and the rounding is to
+ * nearest, whatever the program's locale and rounding mode are. */
 #ifndef SV_DECIMAL_H
 #define SV_DECIMAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Characters of a number that is read: every double has a decimal form that is exact and shorter.
- */
-enum { SV_DECIMAL_MOST = 1200 };
+/* Characters of the longest text that is read. The exact decimal form of every double is
+ * shorter. */
+enum { SV_DECIMAL_MAX_LENGTH = 1200 };
 
-/* Reads text[bytes], a number by JSON's grammar, as the nearest double. false if there is none, or
- * the text is longer than SV_DECIMAL_MOST. What is nearer to 0 than any other double is 0. */
+/* Reads text[bytes], a number by JSON's grammar, as the nearest double. A value that
+ * underflows becomes 0. Returns false if the value overflows or the text is longer than
+ * SV_DECIMAL_MAX_LENGTH. */
 bool sv_decimal_read(double *out, const char *text, size_t bytes);
 
-/* The shortest of 15 to 17 digits that reads back to the same bits, with a point or an exponent, so
- * that it reads back as a real. `value` is finite. Returns `out`. */
+/* Writes a finite value with the fewest of 15 to 17 digits that read back to the same bits.
+ * The text always has a point or an exponent, so that JSON readers take it for a real. Returns
+ * `out`. */
 enum { SV_DECIMAL_TEXT = 40 };
 const char *sv_decimal_text(char out[SV_DECIMAL_TEXT], double value);
 

@@ -1,4 +1,4 @@
-/* Checks the fields of configuration structs by their tables. */
+/* Checks and compares configuration structs by the tables of their fields. */
 #include "base/fields.h"
 
 #include "base/decimal.h"
@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const sv_field *sv_fields_find(const sv_field_table *table, const char *key)
+enum { LABEL = 80 }; /* bytes of "name[index]" */
+
+const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key)
 {
     for (size_t i = 0; i < table->count; i++) {
         const sv_field *field = &table->fields[i];
@@ -19,7 +21,7 @@ const sv_field *sv_fields_find(const sv_field_table *table, const char *key)
     return NULL;
 }
 
-const sv_field *sv_fields_member(const sv_field_table *table, const char *name)
+const sv_field *sv_fields_find_member(const sv_field_table *table, const char *name)
 {
     for (size_t i = 0; i < table->count; i++)
         if (strcmp(table->fields[i].name, name) == 0)
@@ -27,7 +29,7 @@ const sv_field *sv_fields_member(const sv_field_table *table, const char *name)
     return NULL;
 }
 
-static const void *place(const sv_field *field, const void *config)
+static const void *address(const sv_field *field, const void *config)
 {
     return (const char *)config + field->offset;
 }
@@ -54,23 +56,24 @@ bool sv_field_applies(const sv_field_table *table, const sv_field *field, const 
     return selected < 32 && (field->owners >> selected & 1);
 }
 
-bool sv_field_takes(const sv_field *field, double value)
+/* NaN is in no range. */
+static bool is_in_range(const sv_field *field, double value)
 {
-    bool above = field->least_is_open ? value > field->least : value >= field->least;
-    bool below = field->greatest_is_open ? value < field->greatest : value <= field->greatest;
+    bool above = field->min_is_open ? value > field->min : value >= field->min;
+    bool below = field->max_is_open ? value < field->max : value <= field->max;
     return above && below;
 }
 
-void sv_field_bounds(const sv_field *field, double *least, double *greatest)
+void sv_field_bounds(const sv_field *field, double *min, double *max)
 {
-    *least = field->least_is_open ? nextafter(field->least, DBL_MAX) : field->least;
-    *greatest = field->greatest_is_open ? nextafter(field->greatest, -DBL_MAX) : field->greatest;
+    *min = field->min_is_open ? nextafter(field->min, DBL_MAX) : field->min;
+    *max = field->max_is_open ? nextafter(field->max, -DBL_MAX) : field->max;
 }
 
-const char *sv_field_number(char text[SV_FIELD_NUMBER], double value)
+const char *sv_field_number_text(char text[SV_FIELD_NUMBER_TEXT], double value)
 {
     if (!isfinite(value)) {
-        snprintf(text, SV_FIELD_NUMBER, "%g", value);
+        snprintf(text, SV_FIELD_NUMBER_TEXT, "%g", value);
         return text;
     }
     sv_decimal_text(text, value);
@@ -80,29 +83,29 @@ const char *sv_field_number(char text[SV_FIELD_NUMBER], double value)
     return text;
 }
 
-const char *sv_field_words(const sv_field *field, char text[SV_FIELD_ACCEPTED])
+const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
 {
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < SV_FIELD_WORDS && field->words[i] && used < SV_FIELD_ACCEPTED; i++)
-        used += (size_t)snprintf(text + used, SV_FIELD_ACCEPTED - used, i ? " or '%s'" : "'%s'",
+    for (size_t i = 0; i < SV_FIELD_WORDS && field->words[i] && used < SV_FIELD_RANGE_TEXT; i++)
+        used += (size_t)snprintf(text + used, SV_FIELD_RANGE_TEXT - used, i ? " or '%s'" : "'%s'",
                                  field->words[i]);
     return text;
 }
 
-const char *sv_field_range(const sv_field *field, char text[SV_FIELD_ACCEPTED])
+const char *sv_field_range_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
 {
-    char least[SV_FIELD_NUMBER], greatest[SV_FIELD_NUMBER];
-    sv_field_number(least, field->least);
-    sv_field_number(greatest, field->greatest);
-    if (field->least == -DBL_MAX)
-        snprintf(text, SV_FIELD_ACCEPTED, "it is a finite number");
-    else if (field->greatest == DBL_MAX)
-        snprintf(text, SV_FIELD_ACCEPTED, "it is a finite number %s %s",
-                 field->least_is_open ? "above" : "from", least);
+    char min[SV_FIELD_NUMBER_TEXT], max[SV_FIELD_NUMBER_TEXT];
+    sv_field_number_text(min, field->min);
+    sv_field_number_text(max, field->max);
+    if (field->min == -DBL_MAX)
+        snprintf(text, SV_FIELD_RANGE_TEXT, "it is a finite number");
+    else if (field->max == DBL_MAX)
+        snprintf(text, SV_FIELD_RANGE_TEXT, "it is a finite number %s %s",
+                 field->min_is_open ? "above" : "from", min);
     else
-        snprintf(text, SV_FIELD_ACCEPTED, "it is in %c%s, %s%c", field->least_is_open ? '(' : '[',
-                 least, greatest, field->greatest_is_open ? ')' : ']');
+        snprintf(text, SV_FIELD_RANGE_TEXT, "it is in %c%s, %s%c", field->min_is_open ? '(' : '[',
+                 min, max, field->max_is_open ? ')' : ']');
     return text;
 }
 
@@ -114,13 +117,14 @@ static uint32_t count_words(const sv_field *field)
     return count;
 }
 
-static svit_status check_number(const sv_field *field, double value, svit_error *err)
+svit_status sv_field_check_number(const sv_field *field, const char *label, double value,
+                                  svit_error *err)
 {
-    if (sv_field_takes(field, value))
+    if (is_in_range(field, value))
         return SVIT_OK;
-    char number[SV_FIELD_NUMBER], range[SV_FIELD_ACCEPTED];
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", field->name,
-                   sv_field_number(number, value), sv_field_range(field, range));
+    char number[SV_FIELD_NUMBER_TEXT], range[SV_FIELD_RANGE_TEXT];
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", label, sv_field_number_text(number, value),
+                   sv_field_range_text(field, range));
 }
 
 static svit_status check_word(const sv_field *field, const void *config, svit_error *err)
@@ -131,27 +135,25 @@ static svit_status check_word(const sv_field *field, const void *config, svit_er
         accepted = 2;
     if (value < accepted)
         return SVIT_OK;
-    char words[SV_FIELD_ACCEPTED];
-    sv_field_words(field, words);
+    char words[SV_FIELD_RANGE_TEXT];
+    sv_field_words_text(field, words);
     return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRId32 "; it is 0..%" PRIu32 "%s%s", field->name,
                    (int32_t)value, accepted - 1, words[0] ? ": " : "", words);
 }
 
 static svit_status check_element(const sv_field *field, size_t i, double value, svit_error *err)
 {
-    if (sv_field_takes(field, value))
-        return SVIT_OK;
-    char number[SV_FIELD_NUMBER], range[SV_FIELD_ACCEPTED];
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s[%zu] is %s; %s", field->name, i,
-                   sv_field_number(number, value), sv_field_range(field, range));
+    char label[LABEL];
+    snprintf(label, sizeof label, "%s[%zu]", field->name, i);
+    return sv_field_check_number(field, label, value, err);
 }
 
 static svit_status check_list(const sv_field *field, const void *config, svit_error *err)
 {
     uint32_t count = read_u32(config, field->count_offset);
-    if (count < field->fewest || count > field->most)
+    if (count < field->min_count || count > field->max_count)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is %" PRIu32 "..%" PRIu32,
-                       field->count_name, count, field->fewest, field->most);
+                       field->count_name, count, field->min_count, field->max_count);
     for (uint32_t i = 0; i < count; i++)
         SVIT_TRY(
             check_element(field, i, read_u32(config, field->offset + i * sizeof(uint32_t)), err));
@@ -162,9 +164,9 @@ static svit_status check_field(const sv_field *field, const void *config, svit_e
 {
     switch (field->kind) {
     case SV_FIELD_U32:
-        return check_number(field, read_u32(config, field->offset), err);
+        return sv_field_check_number(field, field->name, read_u32(config, field->offset), err);
     case SV_FIELD_REAL:
-        return check_number(field, read_real(config, field->offset), err);
+        return sv_field_check_number(field, field->name, read_real(config, field->offset), err);
     case SV_FIELD_TRIPLE:
         for (size_t i = 0; i < 3; i++)
             SVIT_TRY(check_element(field, i, read_real(config, field->offset + i * sizeof(double)),
@@ -224,7 +226,7 @@ const char *sv_fields_difference(const sv_field_table *table, const void *a, con
         const sv_field *field = &table->fields[i];
         size_t bytes = field_bytes(field, a);
         if (sv_field_applies(table, field, a) &&
-            (bytes != field_bytes(field, b) || memcmp(place(field, a), place(field, b), bytes)))
+            (bytes != field_bytes(field, b) || memcmp(address(field, a), address(field, b), bytes)))
             return field->name;
     }
     return NULL;

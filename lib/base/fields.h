@@ -1,5 +1,5 @@
-/* Tables of the fields of configuration structs: what each may be, checked in one place, and how it
- * reads as a member of a JSON object. */
+/* Tables that describe the fields of configuration structs. One description serves to check the
+ * values, to read them from JSON and to write them to JSON. */
 #ifndef SV_FIELDS_H
 #define SV_FIELDS_H
 
@@ -8,94 +8,106 @@
 #include <stddef.h>
 
 typedef enum sv_field_kind {
-    SV_FIELD_U32,      /* uint32_t: a whole number */
-    SV_FIELD_U64,      /* uint64_t: a whole number; any is accepted */
-    SV_FIELD_WORD,     /* int32_t: the number of one of `words` */
+    SV_FIELD_U32,      /* uint32_t: an integer in a range */
+    SV_FIELD_U64,      /* uint64_t: any integer */
+    SV_FIELD_WORD,     /* int32_t: the index of one of `words` */
     SV_FIELD_FLAG,     /* int32_t: true or false */
     SV_FIELD_REAL,     /* double */
     SV_FIELD_TRIPLE,   /* double[3]: an array of three numbers */
-    SV_FIELD_LIST,     /* uint32_t[]: an array of whole numbers, counted by another uint32_t */
-    SV_FIELD_SET,      /* uint32_t: an array of words, the sum of 1 << number of each */
-    SV_FIELD_CONSTANT, /* no field of the struct: always words[0], for other readers of the JSON */
+    SV_FIELD_LIST,     /* uint32_t[]: an array of integers, counted by another uint32_t field */
+    SV_FIELD_SET,      /* uint32_t: an array of words, stored as the sum of 1 << index */
+    SV_FIELD_CONSTANT, /* not in the struct: always words[0], for other readers of the JSON */
     SV_FIELD_TEXT      /* const char *: written if it is not NULL, never read */
 } sv_field_kind;
 
 enum { SV_FIELD_WORDS = 6 };
 
 typedef struct sv_field {
-    const char *name; /* of the struct's member */
-    const char *key;  /* in JSON; NULL: the name */
+    const char *name; /* the struct's member */
+    const char *key;  /* the JSON key; NULL: the name */
     size_t offset;
     sv_field_kind kind;
-    uint32_t owners;                   /* 0, or the sum of 1 << value of the table's selector */
-    const char *words[SV_FIELD_WORDS]; /* by value, NULL after the last */
-    double least;           /* of a whole number, a real, an element of a list or triple */
-    double greatest;        /* DBL_MAX: any finite number */
-    int least_is_open;      /* 1: above `least`; 0: at least it */
-    int greatest_is_open;   /* 1: below `greatest` */
-    const char *count_name; /* SV_FIELD_LIST: the field that counts it, and its range */
+    uint32_t owners; /* sum of 1 << value of the table's selector; 0: all values */
+    const char *words[SV_FIELD_WORDS]; /* by index, NULL after the last */
+    double min;             /* of an integer, a real, or an element of a list or triple */
+    double max;             /* DBL_MAX: any finite number */
+    int min_is_open;        /* 1: above `min`; 0: at least `min` */
+    int max_is_open;        /* 1: below `max`; 0: at most `max` */
+    const char *count_name; /* SV_FIELD_LIST: the field that holds the count, and its range */
     size_t count_offset;
-    uint32_t fewest, most;
+    uint32_t min_count, max_count;
 } sv_field;
 
 typedef struct sv_field_table {
     const char *type;   /* "svit_model_config" */
     const char *noun;   /* in messages: "a model configuration" */
-    const char *prefix; /* of messages about a struct or a member; NULL: none */
+    const char *prefix; /* put before messages; NULL: none */
     const sv_field *fields;
     size_t count;
-    const sv_field *selector; /* the word that says which fields apply; NULL: all do */
+    const sv_field *selector; /* the field whose value says which fields apply; NULL: all */
 } sv_field_table;
 
-/* What a table begins its fields with: FIELD(svit_model_config, dim, U32), .least = 1, ... */
+/* Begins the description of a field: {SV_FIELD(svit_model_config, dim, U32), .min = 1, ...} */
 #define SV_FIELD(type, member, which)                                                              \
     .name = #member, .offset = offsetof(type, member), .kind = SV_FIELD_##which
 
-/* The field of that JSON key, or of that member; NULL if there is none. */
-const sv_field *sv_fields_find(const sv_field_table *table, const char *key);
-const sv_field *sv_fields_member(const sv_field_table *table, const char *name);
+/* Finds a field by its JSON key. NULL if there is none. */
+const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key);
 
-/* Whether the field is one of those that the selector chooses. */
+/* Finds a field by the name of the struct's member. NULL if there is none. */
+const sv_field *sv_fields_find_member(const sv_field_table *table, const char *name);
+
+/* Whether the field applies to `config`, by the value of the selector. */
 bool sv_field_applies(const sv_field_table *table, const sv_field *field, const void *config);
 
-/* SVIT_E_ARGUMENT, naming the field, its value and what is accepted, unless each field that applies
- * is in its range. */
+/* SVIT_E_ARGUMENT if a field that applies is out of its range. The message names the field, its
+ * value and what is accepted. */
 svit_status sv_fields_check(const sv_field_table *table, const void *config, svit_error *err);
 
-/* The least and the greatest double that a SV_FIELD_REAL accepts. */
-void sv_field_bounds(const sv_field *field, double *least, double *greatest);
+/* Writes the smallest and the largest double that a SV_FIELD_REAL accepts. */
+void sv_field_bounds(const sv_field *field, double *min, double *max);
 
-/* The name of the first field that applies and differs; NULL if there is none. */
+/* Returns the name of the first field that applies and differs between a and b, NULL if there is
+ * none. */
 const char *sv_fields_difference(const sv_field_table *table, const void *a, const void *b);
 
-/* Sets one field from its value. SVIT_E_ARGUMENT as sv_fields_check, or if the kind is wrong. */
+/* Sets one field from a JSON value. SVIT_E_ARGUMENT if the value is out of range or of the wrong
+ * kind. */
 svit_status sv_field_from_json(const sv_field *field, void *config, const sv_json_value *value,
                                svit_error *err);
 
-/* Sets the fields that `object` has; `config` holds the defaults. A member that is no field, or one
- * that does not apply, is SVIT_E_ARGUMENT, and named together with the nearest field. */
+/* Sets the fields that the JSON object has. The other fields keep their values in `config`.
+ * SVIT_E_ARGUMENT if a member is unknown, with a suggestion of the most similar key, or if its
+ * field does not apply. */
 svit_status sv_fields_from_json(const sv_field_table *table, void *config,
                                 const sv_json_value *object, svit_error *err);
 
-/* Parses `text` and does the same; SVIT_E_FORMAT if it is no JSON object. */
+/* Parses the JSON object `text` and sets the fields from it. SVIT_E_FORMAT if it is not a JSON
+ * object. */
 svit_status sv_fields_from_text(const sv_field_table *table, void *config, const char *text,
                                 svit_error *err);
 
-/* Puts an object of all fields that apply; `config` is legal. */
+/* Writes a JSON object of all fields that apply. `config` has passed sv_fields_check. */
 void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
-/* Writes that object to the caller's buffer by the rules of svit_context_describe. */
+/* Writes that object to the caller's buffer. `capacity` and `needed` are as in
+ * svit_context_describe. */
 svit_status sv_fields_to_buffer(const sv_field_table *table, const void *config, char *buffer,
                                 size_t capacity, size_t *needed, svit_error *err);
 
-/* Texts for messages. "'true' or 'keras'"; what is accepted of a number: "it is in (0, 1]"; a
- * number without needless digits. */
-enum { SV_FIELD_ACCEPTED = 160, SV_FIELD_NUMBER = 40 };
-const char *sv_field_words(const sv_field *field, char text[SV_FIELD_ACCEPTED]);
-const char *sv_field_range(const sv_field *field, char text[SV_FIELD_ACCEPTED]);
-const char *sv_field_number(char text[SV_FIELD_NUMBER], double value);
+enum { SV_FIELD_RANGE_TEXT = 160, SV_FIELD_NUMBER_TEXT = 40 };
 
-/* Whether a number is in the field's range. NaN is in none. */
-bool sv_field_takes(const sv_field *field, double value);
+/* Writes the accepted words for a message: "'true' or 'keras'". Returns `text`. */
+const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT]);
+
+/* Writes the accepted range for a message: "it is in (0, 1]". Returns `text`. */
+const char *sv_field_range_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT]);
+
+/* Writes a value for a message, without a trailing ".0". Returns `text`. */
+const char *sv_field_number_text(char text[SV_FIELD_NUMBER_TEXT], double value);
+
+/* SVIT_E_ARGUMENT unless `value` is in the field's range. The message calls the value `label`. */
+svit_status sv_field_check_number(const sv_field *field, const char *label, double value,
+                                  svit_error *err);
 
 #endif

@@ -1,10 +1,10 @@
-/* The fields of configuration structs as members of JSON objects. */
+/* Reads configuration structs from JSON objects and writes them, by the tables of their fields. */
 #include "base/fields.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { NAME_MOST = 64 }; /* characters of a name that is compared with the known ones */
+enum { MAX_NAME = 64 }; /* characters of an unknown name that are compared with the known ones */
 
 static const char *key_of(const sv_field *field)
 {
@@ -16,22 +16,13 @@ static svit_status fail_kind(const sv_field *field, const char *wanted, svit_err
     return sv_fail(err, SVIT_E_ARGUMENT, "%s is not %s", key_of(field), wanted);
 }
 
-static svit_status check_number(const sv_field *field, double value, svit_error *err)
-{
-    char number[SV_FIELD_NUMBER], range[SV_FIELD_ACCEPTED];
-    if (sv_field_takes(field, value))
-        return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", key_of(field),
-                   sv_field_number(number, value), sv_field_range(field, range));
-}
-
 static svit_status read_u32(const sv_field *field, uint32_t *out, const sv_json_value *value,
                             svit_error *err)
 {
     double number;
     if (value->kind != SV_JSON_INTEGER || !sv_json_number(value, &number))
         return fail_kind(field, "a whole number", err);
-    SVIT_TRY(check_number(field, number, err));
+    SVIT_TRY(sv_field_check_number(field, key_of(field), number, err));
     *out = (uint32_t)number;
     return SVIT_OK;
 }
@@ -49,7 +40,7 @@ static svit_status read_real(const sv_field *field, double *out, const sv_json_v
     double number;
     if (!sv_json_number(value, &number))
         return fail_kind(field, "a number", err);
-    SVIT_TRY(check_number(field, number, err));
+    SVIT_TRY(sv_field_check_number(field, key_of(field), number, err));
     *out = number;
     return SVIT_OK;
 }
@@ -69,12 +60,13 @@ static svit_status read_list(const sv_field *field, void *config, const sv_json_
                              svit_error *err)
 {
     uint32_t *list = (uint32_t *)(void *)((char *)config + field->offset);
-    if (value->kind != SV_JSON_ARRAY || value->count < field->fewest || value->count > field->most)
+    if (value->kind != SV_JSON_ARRAY || value->count < field->min_count ||
+        value->count > field->max_count)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s is not an array of %" PRIu32 " to %" PRIu32 " whole numbers",
-                       key_of(field), field->fewest, field->most);
+                       key_of(field), field->min_count, field->max_count);
     uint32_t count = (uint32_t)value->count;
-    memset(list, 0, field->most * sizeof *list);
+    memset(list, 0, field->max_count * sizeof *list);
     memcpy((char *)config + field->count_offset, &count, sizeof count);
     const sv_json_value *element = value + 1;
     for (uint32_t i = 0; i < count; i++, element = element->after)
@@ -85,18 +77,18 @@ static svit_status read_list(const sv_field *field, void *config, const sv_json_
 static svit_status read_word(const sv_field *field, int32_t *out, const sv_json_value *value,
                              svit_error *err)
 {
-    char words[SV_FIELD_ACCEPTED];
+    char words[SV_FIELD_RANGE_TEXT];
     const char *text = sv_json_text(value);
     if (!text)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s is not text; it is %s", key_of(field),
-                       sv_field_words(field, words));
+                       sv_field_words_text(field, words));
     for (int32_t i = 0; i < SV_FIELD_WORDS && field->words[i]; i++)
         if (strcmp(field->words[i], text) == 0) {
             *out = i;
             return SVIT_OK;
         }
     return sv_fail(err, SVIT_E_ARGUMENT, "%s is '%.40s'; it is %s", key_of(field), text,
-                   sv_field_words(field, words));
+                   sv_field_words_text(field, words));
 }
 
 static svit_status read_set(const sv_field *field, uint32_t *out, const sv_json_value *value,
@@ -158,51 +150,51 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
         key_of(field));
 }
 
-static size_t least_of(size_t a, size_t b, size_t c)
+static size_t min_of_3(size_t a, size_t b, size_t c)
 {
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
+    size_t min = a < b ? a : b;
+    return min < c ? min : c;
 }
 
-/* How many characters must be put in, left out or replaced, or neighbours exchanged, to turn one
- * name into the other: the optimal string alignment distance. */
+/* The optimal string alignment distance of two names: insertions, deletions, replacements and
+ * exchanges of neighbouring characters. Three rows of the table are kept. */
 static size_t distance(const char *a, const char *b)
 {
-    size_t rows[3][NAME_MOST + 1];
-    size_t columns = strnlen(b, NAME_MOST), lines = strnlen(a, NAME_MOST);
+    size_t rows[3][MAX_NAME + 1];
+    size_t rows_a = strnlen(a, MAX_NAME), columns = strnlen(b, MAX_NAME);
     for (size_t j = 0; j <= columns; j++)
         rows[0][j] = j;
-    for (size_t i = 1; i <= lines; i++) {
+    for (size_t i = 1; i <= rows_a; i++) {
         size_t *row = rows[i % 3];
         const size_t *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= columns; j++) {
-            row[j] = least_of(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            row[j] = min_of_3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
                 before[j - 2] + 1 < row[j])
                 row[j] = before[j - 2] + 1;
         }
     }
-    return rows[lines % 3][columns];
+    return rows[rows_a % 3][columns];
 }
 
 static const char *nearest(const sv_field_table *table, const void *config, const char *key)
 {
     const char *found = "";
-    size_t least = SIZE_MAX;
+    size_t min = SIZE_MAX;
     for (size_t i = 0; i < table->count; i++) {
         if (!sv_field_applies(table, &table->fields[i], config))
             continue;
         size_t d = distance(key, key_of(&table->fields[i]));
-        if (d < least) {
-            least = d;
+        if (d < min) {
+            min = d;
             found = key_of(&table->fields[i]);
         }
     }
     return found;
 }
 
-/* The lowest value of the selector that the field belongs to. */
+/* The word of the lowest selector value for which the field applies. */
 static const char *owner_of(const sv_field_table *table, const sv_field *field)
 {
     uint32_t owner = 0;
@@ -214,7 +206,7 @@ static const char *owner_of(const sv_field_table *table, const sv_field *field)
 static svit_status read_member(const sv_field_table *table, void *config,
                                const sv_json_value *member, svit_error *err)
 {
-    const sv_field *field = sv_fields_find(table, member->key);
+    const sv_field *field = sv_fields_find_key(table, member->key);
     if (!field)
         return sv_fail(err, SVIT_E_ARGUMENT, "'%.64s' is no field of %s; did you mean '%s'?",
                        member->key, table->noun, nearest(table, config, member->key));
@@ -222,7 +214,7 @@ static svit_status read_member(const sv_field_table *table, void *config,
         const sv_field *selector = table->selector;
         int32_t selected;
         memcpy(&selected, (const char *)config + selector->offset, sizeof selected);
-        return sv_fail(err, SVIT_E_ARGUMENT, "'%s' is a field of %s '%s'; that of this one is '%s'",
+        return sv_fail(err, SVIT_E_ARGUMENT, "'%s' is a field of %s '%s'; here it is '%s'",
                        member->key, selector->name, owner_of(table, field),
                        selector->words[selected]);
     }

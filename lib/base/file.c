@@ -1,4 +1,4 @@
-/* The one file that opens, writes, renames and lists files. */
+/* Reads files, replaces them atomically, and lists folders, through POSIX calls. */
 #include "base/file.h"
 
 #include <shiftvit/file.h>
@@ -44,8 +44,8 @@ static const char *kind_of(mode_t mode)
     return S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* Without O_NONBLOCK, opening a FIFO waits for a writer, for ever if none comes. A regular file
- * reads the same with it. */
+/* Opens a regular file. Without O_NONBLOCK, opening a FIFO would wait until a writer opens it; for
+ * a regular file the flag changes nothing. */
 static svit_status open_regular(int *descriptor, uint64_t *size, const char *path, svit_error *err)
 {
     int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -159,7 +159,8 @@ static void replacement_free(const sv_allocator *allocator, sv_replacement *repl
     sv_release(allocator, replacement, sizeof *replacement);
 }
 
-/* The file that `path` leads to: a symbolic link stays one, its target is replaced. */
+/* Returns a copy of the path to replace: the target if `path` is a symbolic link, so that the link
+ * stays. */
 static char *resolve_link(const sv_allocator *allocator, const char *path)
 {
     struct stat state;
@@ -175,9 +176,8 @@ static bool same_file(int descriptor, const char *path)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/* Clears the way for a temporary file at `path`: a file that is there and that nobody has locked
- * was left behind by a process that was killed. False, with errno, where a writer is at work on it
- * or where it cannot be removed. */
+/* Removes the file at `path` if no process holds its lock: then its writer was killed. Returns
+ * false with errno if a writer still holds the lock (EBUSY) or if the file cannot be removed. */
 static bool remove_leftover(const char *path)
 {
     int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -196,8 +196,9 @@ static bool remove_leftover(const char *path)
     return removed;
 }
 
-/* Creates and locks a temporary file. Between the two, another writer may have taken it for a
- * leftover and removed it, hence the loop. On file systems without locks it stays unlocked. */
+/* Creates and locks a temporary file. Between the two steps another writer may take the file for a
+ * leftover and remove it; then it tries again. On a file system without locks the file stays
+ * unlocked. */
 static int create_temporary(const char *path, mode_t mode)
 {
     for (;;) {
@@ -213,8 +214,9 @@ static int create_temporary(const char *path, mode_t mode)
     }
 }
 
-/* Opens the first of `path`.part, .part1, .part2, ... that no other writer has locked, so that
- * writers of one path never meet and a killed process leaves a file that the next writer reuses. */
+/* Opens the first of `path`.part, .part1, .part2, ... that no other writer has locked. So
+ * concurrent writers of one path get different files, and the next writer reuses the file of a
+ * killed one. */
 static int open_temporary(sv_replacement *replacement, mode_t mode)
 {
     enum { NAMES = 4096 };
@@ -229,9 +231,9 @@ static int open_temporary(sv_replacement *replacement, mode_t mode)
     return -1;
 }
 
-/* Gives the temporary file the owner, the group and the permissions of the file that it is to
- * replace. Only a privileged process may give a file away; where even the group cannot be kept,
- * the new group gets what everybody had. */
+/* Gives the temporary file the owner, the group and the permissions of the file that it will
+ * replace. Only a privileged process can change the owner. If the group cannot be kept either, the
+ * new group gets the permissions that all users have. */
 static svit_status keep_permissions(const sv_replacement *replacement, const struct stat *old,
                                     svit_error *err)
 {
@@ -254,7 +256,8 @@ static svit_status begin_temporary(sv_replacement *replacement, svit_error *err)
     if (replaces && !S_ISREG(old.st_mode))
         return sv_fail(err, SVIT_E_IO, "'%s' is %s; only a regular file can be replaced",
                        replacement->path, kind_of(old.st_mode));
-    /* What replaces a file is never readable for more users than that file, even for a moment. */
+    /* 0600 until keep_permissions: the new content is never readable for more users than the old.
+     */
     replacement->descriptor = open_temporary(replacement, replaces ? 0600 : 0666);
     if (replacement->descriptor < 0)
         return fail_io(err, "write", replacement->temporary);
@@ -313,12 +316,12 @@ static svit_status fail_flush(svit_error *err, const char *path)
                    path, sv_errno_text(code, reason, sizeof reason));
 }
 
-/* Without this the rename itself may be lost with the machine's power. The new file is in place
- * then, whether this succeeds or not. */
+/* Flushes the folder of `path`, without which a power failure may undo the rename. The new file is
+ * in place whether this succeeds or not. */
 static svit_status flush_folder(char *path, svit_error *err)
 {
-    /* The path itself, cut for a moment: memory could not be had any more without a lie, now that
-     * the file is replaced. */
+    /* The folder's path is made in place, without an allocation that could fail after the rename.
+     */
     char *slash = strrchr(path, '/');
     char *end = slash && slash > path ? slash : path + (slash != NULL);
     char kept = *end;
@@ -434,7 +437,7 @@ static void swap_entries(sv_listing *listing, size_t a, size_t b)
     listing->folders[b] = folder;
 }
 
-/* Lets the entry at `root` of a heap of `count` sink to its place. */
+/* Restores the heap of `count` entries below `root`. */
 static void sift_down(sv_listing *listing, size_t root, size_t count)
 {
     for (;;) {
@@ -450,7 +453,7 @@ static void sift_down(sv_listing *listing, size_t root, size_t count)
     }
 }
 
-/* Heapsort: two arrays are sorted together, which qsort cannot do. */
+/* Heapsort, because qsort cannot sort two arrays together. */
 static void listing_sort(sv_listing *listing)
 {
     for (size_t root = listing->count / 2; root-- > 0;)

@@ -1,4 +1,5 @@
-/* The one door to files. Messages name the path and the system's reason. */
+/* Reading, replacing and listing files. No other file of the library opens or writes files.
+ * Messages name the path and the system's reason. */
 #ifndef SV_FILE_H
 #define SV_FILE_H
 
@@ -7,43 +8,59 @@
 
 #include <stdbool.h>
 
-/* Reads a whole file of at most `limit` bytes into memory of *bytes + 1 bytes, NUL-terminated; the
- * caller releases it with that size. SVIT_E_FORMAT where it is larger. */
+/* Reads a whole file into *data, allocates *bytes + 1 bytes for it and ends it with a NUL byte. The
+ * caller releases *data with that size. SVIT_E_FORMAT if the file has more than `limit` bytes. */
 svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
                          const char *path, size_t limit, svit_error *err);
 
-/* A regular file open for reading at any offset. A folder, FIFO, socket or device is SVIT_E_IO, at
- * once. */
+/* A regular file, open for reading at any offset. */
 typedef struct sv_file sv_file;
+
+/* Opens a file. A folder, FIFO, socket or device is SVIT_E_IO, without waiting. */
 svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const char *path,
                          svit_error *err);
 void sv_file_close(const sv_allocator *allocator, sv_file *file);
+
+/* The size in bytes when the file was opened. */
 uint64_t sv_file_size(const sv_file *file);
-int sv_file_descriptor(const sv_file *file); /* the file's own, closed with it */
+
+/* The descriptor, which sv_file_close closes. */
+int sv_file_descriptor(const sv_file *file);
+
+/* Reads `bytes` bytes from `offset`. SVIT_E_FORMAT if the file ends before. Any thread. */
 svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
                             svit_error *err);
 
-/* A replacement of `path` in the making: a temporary file beside it, of a name that no other
- * replacement in progress has, with the permissions of the file that it replaces. Commit flushes
- * it to disk, renames it over `path` and flushes the folder; where only the last of these fails,
- * the new file is in place and the status is SVIT_E_IO. Both commit and abandon free it. */
+/* The atomic replacement of a file: a temporary file in the same folder, renamed at the end.
+ * Several replacements of one path may be in progress; each has its own temporary file. */
 typedef struct sv_replacement sv_replacement;
+
+/* Creates the temporary file with the permissions of the file that it will replace, if there is
+ * one. A symbolic link at `path` is followed. */
 svit_status sv_replacement_begin(sv_replacement **out, const sv_allocator *allocator,
                                  const char *path, svit_error *err);
+
+/* Appends to the temporary file. */
 svit_status sv_replacement_write(sv_replacement *replacement, const void *data, size_t bytes,
                                  svit_error *err);
+
+/* Flushes the temporary file to disk, renames it over `path`, flushes the folder, and frees the
+ * replacement. SVIT_E_IO. If only the flush of the folder fails, the new file is in place. */
 svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement *replacement,
                                   svit_error *err);
+
+/* Removes the temporary file and frees the replacement. NULL is allowed. */
 void sv_replacement_abandon(const sv_allocator *allocator, sv_replacement *replacement);
 
-/* The names in a folder, "." and ".." left out, in byte order; `folders` tells which are folders
- * (symbolic links followed). Released by sv_listing_free. */
+/* The entries of a folder. */
 typedef struct sv_listing {
     char **names;
-    bool *folders;
+    bool *folders; /* whether the entry is a folder or a symbolic link to one */
     size_t count;
     size_t capacity;
 } sv_listing;
+
+/* Lists a folder in byte order of the names, without "." and "..". Released by sv_listing_free. */
 svit_status sv_folder_list(sv_listing *out, const sv_allocator *allocator, const char *path,
                            svit_error *err);
 void sv_listing_free(const sv_allocator *allocator, sv_listing *listing);

@@ -1,4 +1,5 @@
-/* NaN and infinities have all exponent bits set: tested in integers, which are many at a time. */
+/* Searches for NaN and infinities. All their exponent bits are set, which the compiler can test in
+ * vectors of integers, a chunk at a time. */
 #include "base/finite.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Reads JSON into one block of memory: the values in the order of the text, pointers to the members
- * of each object in the order of their keys, and a copy of the text, in which strings are unescaped
- * where they stand. */
+/* Parses JSON into one allocation. It holds the values in the order of the text, then pointers to
+ * the members of each object in the order of their keys, then a copy of the text, in which strings
+ * are unescaped in place. */
 #include "base/json.h"
 
 #include "base/decimal.h"
@@ -21,8 +21,8 @@ typedef struct parser {
     sv_json_value *next;
     const sv_json_value **next_member;
     size_t depth;
-    const char *problem; /* of the first failure, which is at `at` */
-    const char *key;     /* that is there twice, or NULL */
+    const char *problem; /* the first failure, found at `at` */
+    const char *key;     /* a duplicate key, or NULL */
 } parser;
 
 static bool fail(parser *in, const char *problem)
@@ -46,7 +46,7 @@ static bool skip(parser *in, char c)
     return true;
 }
 
-/* Four hexadecimal digits after \u; -1 if they are not there. */
+/* Reads the four hexadecimal digits after \u. Returns -1 if there are not four. */
 static int32_t read_unit(const char *digits)
 {
     int32_t unit = 0;
@@ -63,7 +63,7 @@ static int32_t read_unit(const char *digits)
     return unit;
 }
 
-/* A character in UTF-8, which is shorter than its escape. */
+/* Stores a character in UTF-8, which is never longer than its escape. Returns the end. */
 static char *store_character(char *out, uint32_t c)
 {
     if (c < 0x80) {
@@ -78,7 +78,7 @@ static char *store_character(char *out, uint32_t c)
     return out;
 }
 
-/* \uXXXX, or two of them that are a surrogate pair. `at` is behind the 'u'. */
+/* Reads \uXXXX or a surrogate pair \uXXXX\uXXXX. `at` is after the first 'u'. */
 static bool read_unicode(parser *in, char **out)
 {
     int32_t unit = read_unit(in->at);
@@ -117,7 +117,7 @@ static bool read_escape(parser *in, char **out)
     return true;
 }
 
-/* A string, left NUL-terminated in the copy of the text. */
+/* Reads a string and leaves it unescaped and NUL-terminated in the copy of the text. */
 static bool read_string(parser *in, const char **string)
 {
     char *out = ++in->at;
@@ -156,7 +156,8 @@ static const char *skip_digits(const char *at)
     return at;
 }
 
-/* The end of the number at `at` by JSON's grammar, NULL if none is there. */
+/* Returns the end of the number at `at` by JSON's grammar, NULL if there is none. *whole tells
+ * whether it has neither a fraction nor an exponent. */
 static const char *number_end(const char *at, bool *whole)
 {
     *whole = true;
@@ -186,10 +187,10 @@ static bool read_integer(parser *in, sv_json_value *value, const char *end)
     const char *at = in->at;
     value->kind = SV_JSON_INTEGER;
     value->negative = *at == '-';
-    uint64_t most = value->negative ? (uint64_t)1 << 63 : UINT64_MAX, magnitude = 0;
+    uint64_t max = value->negative ? (uint64_t)1 << 63 : UINT64_MAX, magnitude = 0;
     for (at += value->negative; at < end; at++) {
         uint64_t digit = (uint64_t)(*at - '0');
-        if (magnitude > (most - digit) / 10)
+        if (magnitude > (max - digit) / 10)
             return fail(in, "an integer outside of 64 bits");
         magnitude = 10 * magnitude + digit;
     }
@@ -203,7 +204,7 @@ static bool read_number(parser *in, sv_json_value *value)
     const char *end = number_end(in->at, &whole);
     if (!end)
         return fail(in, "a number that is not JSON's");
-    if (whole ? !read_integer(in, value, end) : false)
+    if (whole && !read_integer(in, value, end))
         return false;
     if (!whole) {
         value->kind = SV_JSON_REAL;
@@ -241,7 +242,7 @@ static int by_key(const void *a, const void *b)
     return strcmp((*x)->key, (*y)->key);
 }
 
-/* Makes the list of an object's members and refuses equal keys. */
+/* Sorts pointers to an object's members by key and refuses duplicate keys. */
 static bool sort_members(parser *in, sv_json_value *object)
 {
     const sv_json_value **members = in->next_member;
@@ -315,9 +316,9 @@ static bool read_value(parser *in, const char *key)
     return read;
 }
 
-/* At most so many values are in a text: the first of each array or object stands behind a bracket,
- * all others behind a comma. */
-static size_t count_values(const char *text, size_t bytes)
+/* An upper bound of the number of values in a text: the first element of each array or object
+ * follows a bracket, all others follow a comma. */
+static size_t max_values(const char *text, size_t bytes)
 {
     size_t count = 1;
     bool quoted = false;
@@ -348,7 +349,8 @@ static svit_status allocate(sv_json **out, const sv_allocator *allocator, size_t
     return SVIT_OK;
 }
 
-/* A NUL byte of the text is found as one that begins nothing, or as a control character. */
+/* Reads the whole text. A NUL byte before its end fails as an unknown character or a control
+ * character. */
 static bool read_all(parser *in)
 {
     if (!read_value(in, NULL))
@@ -361,7 +363,7 @@ svit_status sv_json_parse(sv_json **out, const sv_allocator *allocator, const ch
                           size_t bytes, const char *what, svit_error *err)
 {
     sv_json *json = NULL;
-    size_t values = count_values(text, bytes);
+    size_t values = max_values(text, bytes);
     SVIT_TRY(allocate(&json, allocator, values, bytes, err));
     const sv_json_value **members = (const sv_json_value **)(void *)(json->values + values);
     char *copy = (char *)(members + values);

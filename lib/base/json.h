@@ -1,7 +1,6 @@
-/* The one door to JSON: a strict reader and a writer (RFC 8259), both on the caller's allocator.
- * The library has its own because those that it could link to lose a failed allocation (jansson
- * while it writes, yajl while it grows its buffer) or keep their allocator in a global (cJSON): a
- * file would be saved without a tensor and nobody would know. */
+/* A strict JSON reader and a writer (RFC 8259), both on the caller's allocator. Existing libraries
+ * do not serve: jansson and yajl do not report every failed allocation, so that a file could be
+ * saved without one of its tensors, and cJSON keeps its allocator in a global. */
 #ifndef SV_JSON_H
 #define SV_JSON_H
 
@@ -14,19 +13,19 @@ typedef enum sv_json_kind {
     SV_JSON_NULL,
     SV_JSON_FALSE,
     SV_JSON_TRUE,
-    SV_JSON_INTEGER, /* a number without fraction and exponent, in -2^63..2^64 - 1 */
-    SV_JSON_REAL,    /* any other number, rounded to the nearest double */
+    SV_JSON_INTEGER, /* without fraction and exponent, in -2^63..2^64 - 1 */
+    SV_JSON_REAL,    /* with fraction or exponent, rounded to the nearest double */
     SV_JSON_TEXT,
     SV_JSON_ARRAY,
     SV_JSON_OBJECT
 } sv_json_kind;
 
-/* A value of a parsed text. What an array or an object holds follows it: value + 1 is the first of
- * `count` elements or members, and `after` of each is the next. */
+/* A value of a parsed text. The elements of an array and the members of an object follow it: value
+ * + 1 is the first of `count`, and `after` of each points to the next. */
 typedef struct sv_json_value {
     sv_json_kind kind;
     bool negative;   /* of an integer */
-    const char *key; /* of a member; else NULL */
+    const char *key; /* of a member of an object; else NULL */
     size_t count;    /* elements or members */
     const struct sv_json_value *after;
     union {
@@ -39,72 +38,77 @@ typedef struct sv_json_value {
 
 typedef struct sv_json sv_json;
 
-/* Parses text[bytes], all of it, in one allocation, which the caller frees with sv_json_free.
- * SVIT_E_FORMAT names `what`, the problem and the byte: also for NUL bytes, text that is not UTF-8,
- * surrogates that are no pair, keys that an object has twice, numbers that do not fit, and more
- * than SV_JSON_DEPTH arrays and objects within each other. SVIT_E_MEMORY. */
+/* Nested arrays and objects that the parser accepts. */
 enum { SV_JSON_DEPTH = 64 };
+
+/* Parses text[bytes] as one value, with one allocation, which sv_json_free releases. SVIT_E_FORMAT
+ * names `what`, the problem and the byte. Refused are also NUL bytes, invalid UTF-8, unpaired
+ * surrogates, duplicate keys, numbers that do not fit, and deeper nesting than SV_JSON_DEPTH.
+ * SVIT_E_MEMORY. */
 svit_status sv_json_parse(sv_json **out, const sv_allocator *allocator, const char *text,
                           size_t bytes, const char *what, svit_error *err);
 
-/* The same; any other value than an object is SVIT_E_FORMAT. */
+/* Parses text[bytes] as sv_json_parse does. A value that is not an object is SVIT_E_FORMAT. */
 svit_status sv_json_parse_object(sv_json **out, const sv_allocator *allocator, const char *text,
                                  size_t bytes, const char *what, svit_error *err);
 
-/* NULL allowed. */
+/* Frees a parsed text and its values. NULL is allowed. */
 void sv_json_free(sv_json *json);
 
-/* The value of the whole text. Values live as long as `json`. */
+/* The value of the whole text. All values live as long as `json`. */
 const sv_json_value *sv_json_root(const sv_json *json);
 
-/* The member of an object that has the key; NULL if there is none, or `object` is NULL or no
- * object. Takes log(members) steps. */
+/* Finds a member of an object by its key, by binary search. NULL if there is none, or if `object`
+ * is NULL or not an object. */
 const sv_json_value *sv_json_get(const sv_json_value *object, const char *key);
 
-/* NULL unless `value` is a text; NULL allowed. */
+/* The text of a value. NULL if `value` is NULL or not a text. */
 const char *sv_json_text(const sv_json_value *value);
 
-/* false, with *out unchanged, unless `value` is an integer that fits, or a number; NULL allowed. */
+/* Read a number. They return false, with *out unchanged, if `value` is NULL, is not an integer that
+ * fits, or, for sv_json_number, is not a number. */
 bool sv_json_i64(const sv_json_value *value, int64_t *out);
 bool sv_json_u64(const sv_json_value *value, uint64_t *out);
 bool sv_json_number(const sv_json_value *value, double *out);
 
-/* A growing text. The first failure stays in `status` and makes all that follows do nothing. Commas
- * are set by the writer. */
+/* Builds a JSON text in a growing buffer. The writer sets the commas. After the first failure,
+ * which stays in `status`, all further calls do nothing. */
 typedef struct sv_json_writer {
     const sv_allocator *allocator;
-    char *text; /* NUL-terminated once something is in it */
+    char *text; /* NUL-terminated; NULL while empty */
     size_t length, capacity;
     svit_status status;
 } sv_json_writer;
 
-/* What `text` holds is freed by sv_json_writer_free, after a failure too. */
+/* Returns an empty writer. Release it with sv_json_writer_free, also after a failure. */
 sv_json_writer sv_json_writer_make(const sv_allocator *allocator);
 void sv_json_writer_free(sv_json_writer *writer);
 
-/* '{', '[' and '}', ']' */
+/* Begin and end an object or array: `bracket` is '{' or '[', then '}' or ']'. */
 void sv_json_begin(sv_json_writer *writer, char bracket);
 void sv_json_end(sv_json_writer *writer, char bracket);
 
+/* Append a member's key or a value. A key or text that is not UTF-8 is SVIT_E_ARGUMENT. */
 void sv_json_put_key(sv_json_writer *writer, const char *key);
-void sv_json_put_text(sv_json_writer *writer, const char *text); /* SVIT_E_ARGUMENT: no UTF-8 */
+void sv_json_put_text(sv_json_writer *writer, const char *text);
 void sv_json_put_i64(sv_json_writer *writer, int64_t value);
 void sv_json_put_u64(sv_json_writer *writer, uint64_t value);
 void sv_json_put_flag(sv_json_writer *writer, bool value);
-void sv_json_put_raw(sv_json_writer *writer, const char *json); /* a JSON text as it is */
+void sv_json_put_raw(sv_json_writer *writer, const char *json); /* appends JSON unchanged */
 
-/* The shortest decimal that reads back to the same bits, in any locale; SVIT_E_NUMERIC if the value
- * is not finite. */
+/* Appends the shortest decimal that reads back to the same bits. SVIT_E_NUMERIC if the value is not
+ * finite. */
 void sv_json_put_real(sv_json_writer *writer, double value);
 
-/* The writer's status, with a message that names `what`. */
+/* Returns the writer's status, with a message that names `what`. */
 svit_status sv_json_writer_status(const sv_json_writer *writer, const char *what, svit_error *err);
 
-/* Copies `text` to the caller's buffer by the rules of svit_context_describe. */
+/* Copies `text` to the caller's buffer. `capacity` and `needed` are as in svit_context_describe. */
 svit_status sv_text_to_buffer(const char *text, char *buffer, size_t capacity, size_t *needed,
                               svit_error *err);
 
-/* The same of what the writer holds, or its failure; frees the writer. */
+/* Copies the writer's text to the caller's buffer as sv_text_to_buffer does, or returns the
+ * writer's failure. Frees the writer. */
 svit_status sv_json_writer_finish(sv_json_writer *writer, const char *what, char *buffer,
                                   size_t capacity, size_t *needed, svit_error *err);
 

@@ -1,4 +1,4 @@
-/* Writes JSON without spaces, members in the order in which they are put. */
+/* Writes JSON without spaces, members in the order of the calls. */
 #include "base/decimal.h"
 #include "base/json.h"
 #include "base/size.h"
@@ -20,7 +20,7 @@ void sv_json_writer_free(sv_json_writer *writer)
     *writer = sv_json_writer_make(writer->allocator);
 }
 
-/* Room for `more` bytes and the NUL. */
+/* Makes room for `more` bytes and the NUL. */
 static bool reserve(sv_json_writer *writer, size_t more)
 {
     size_t needed;
@@ -53,7 +53,7 @@ static void append(sv_json_writer *writer, const char *text, size_t bytes)
     writer->text[writer->length] = '\0';
 }
 
-/* Sets the comma that a value or a key needs: behind anything but a bracket or a key. */
+/* Appends the comma that a value or key needs unless it follows an opening bracket or a key. */
 static void separate(sv_json_writer *writer)
 {
     if (writer->status == SVIT_OK && writer->length > 0 &&
@@ -150,9 +150,9 @@ svit_status sv_json_writer_status(const sv_json_writer *writer, const char *what
     case SVIT_E_MEMORY:
         return sv_fail(err, SVIT_E_MEMORY, "no memory for %s as JSON", what);
     case SVIT_E_ARGUMENT:
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: a text is not UTF-8, which JSON needs", what);
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: a text is not UTF-8, as JSON requires", what);
     default:
-        return sv_fail(err, writer->status, "%s: a number is not finite, which JSON needs", what);
+        return sv_fail(err, writer->status, "%s: a number is not finite, as JSON requires", what);
     }
 }
 

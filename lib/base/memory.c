@@ -1,4 +1,4 @@
-/* The one file that calls the C library's allocator. */
+/* The default allocator, and helpers over any allocator. */
 #include "base/memory.h"
 
 #include "base/size.h"
@@ -10,12 +10,12 @@
 
 enum { HUGE_PAGE = 2 << 20 };
 
-/* A session is gigabytes that each step walks through: on small pages, finding them costs the
- * processor about as much as reading them. */
+/* Asks for 2 MiB pages. A training step walks through gigabytes; with 4 KiB pages, TLB misses take
+ * about as long as the reads. */
 static void ask_for_huge_pages(void *memory, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    madvise(memory, bytes, MADV_HUGEPAGE); /* a wish: where it fails, small pages do */
+    madvise(memory, bytes, MADV_HUGEPAGE); /* only a hint: a failure is ignored */
 #else
     (void)memory;
     (void)bytes;

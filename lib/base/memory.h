@@ -1,11 +1,11 @@
-/* The one door to the heap. Memory comes from the caller's allocator where there is one. */
+/* Heap memory, from the caller's allocator if the context has one. No other file calls malloc. */
 #ifndef SV_MEMORY_H
 #define SV_MEMORY_H
 
 #include <shiftvit/allocator.h>
 #include <shiftvit/status.h>
 
-enum { SV_ALIGNMENT = 64 };
+enum { SV_ALIGNMENT = 64 }; /* bytes: a cache line, and an AVX-512 register */
 
 typedef struct sv_allocator {
     svit_allocate_function allocate;
@@ -13,21 +13,25 @@ typedef struct sv_allocator {
     void *user;
 } sv_allocator;
 
-/* The C library's, as an sv_allocator. */
+/* The allocator of the C library. */
 sv_allocator sv_allocator_default(void);
 
-/* `bytes` at SV_ALIGNMENT, not cleared; NULL where there is none, and for 0 bytes a pointer that
- * must be released too. `bytes` at release is what was asked for. */
+/* Allocates `bytes` bytes, not cleared, aligned to SV_ALIGNMENT. For 0 bytes it returns a pointer
+ * that must be released, too. NULL if there is no memory. */
 void *sv_allocate(const sv_allocator *allocator, size_t bytes);
+
+/* Releases memory. `bytes` is the size that was allocated. NULL is allowed. */
 void sv_release(const sv_allocator *allocator, void *memory, size_t bytes);
 
-/* count * size bytes, cleared; fails, naming `what`, where they overflow or there are none. */
+/* Allocates count * size bytes, cleared, into *out. SVIT_E_MEMORY, with a message that names
+ * `what`, if the product overflows or there is no memory. */
 svit_status sv_allocate_array(const sv_allocator *allocator, void **out, size_t count, size_t size,
                               const char *what, svit_error *err);
 
-/* A copy of a string, to be released with strlen + 1 bytes (sv_release_text). NULL where there is
- * no memory. */
+/* Copies a string. Release the copy with sv_release_text. NULL if there is no memory. */
 char *sv_copy_text(const sv_allocator *allocator, const char *text);
+
+/* Releases a copied string. NULL is allowed. */
 void sv_release_text(const sv_allocator *allocator, char *text);
 
 #endif

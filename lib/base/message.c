@@ -1,5 +1,5 @@
-/* Cleans messages. A name in a file may hold a terminal's escape sequences, and a "%.64s" in a
- * format cuts bytes, not characters: both are mended here, once for all messages. */
+/* Cleans messages. A name from a file may contain terminal escape sequences, and "%.64s" in a
+ * format may cut a UTF-8 character. Both are repaired here for all messages. */
 #include "base/message.h"
 
 #include "base/utf8.h"
@@ -10,9 +10,9 @@
 
 static const char ELLIPSIS[] = "\xe2\x80\xa6";
 
-enum { PIECE = 12 };
+enum { PRINTABLE = 12 }; /* bytes: two "\xNN" for a C1 character, and the NUL */
 
-/* C0, DEL, and C1, which some terminals obey in UTF-8, too. */
+/* C0, DEL, and C1, which some terminals also interpret in UTF-8. */
 static bool is_control(const unsigned char *text, size_t length)
 {
     if (length == 1)
@@ -20,8 +20,8 @@ static bool is_control(const unsigned char *text, size_t length)
     return length == 2 && text[0] == 0xC2 && text[1] < 0xA0;
 }
 
-/* The bytes of a character that lost its last ones before a quote or the end; 0 if there is none.
- */
+/* Returns the bytes of a character whose last bytes were cut off before a quote or the end, 0 if
+ * the text does not begin with one. */
 static size_t cut_length(const unsigned char *text)
 {
     size_t wanted = text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2, length = 1;
@@ -33,53 +33,54 @@ static size_t cut_length(const unsigned char *text)
     return length < wanted && (next == '\'' || next == '"' || next == '\0') ? length : 0;
 }
 
-static void escape(char piece[PIECE], const unsigned char *text, size_t length)
+static void escape(char printable[PRINTABLE], const unsigned char *text, size_t length)
 {
     const char *known = strchr("\nn\rr\tt", text[0]);
     if (length == 1 && known && text[0] < 0x20) {
-        snprintf(piece, PIECE, "\\%c", known[1]);
+        snprintf(printable, PRINTABLE, "\\%c", known[1]);
         return;
     }
     for (size_t i = 0; i < length; i++)
-        snprintf(piece + 4 * i, PIECE - 4 * i, "\\x%02X", text[i]);
+        snprintf(printable + 4 * i, PRINTABLE - 4 * i, "\\x%02X", text[i]);
 }
 
-/* What the text begins with, as it is to be shown. Returns the bytes that this is made of. */
-static size_t read_piece(char piece[PIECE], const char *text)
+/* Writes the first character of the text in its printable form. Returns the bytes that it occupies
+ * in the text. */
+static size_t printable_character(char printable[PRINTABLE], const char *text)
 {
     const unsigned char *bytes = (const unsigned char *)text;
     size_t length = sv_utf8_length(text, strnlen(text, 4));
     if (length == 0) {
         size_t cut = cut_length(bytes);
         if (cut)
-            strcpy(piece, ELLIPSIS);
+            strcpy(printable, ELLIPSIS);
         else
-            escape(piece, bytes, 1);
+            escape(printable, bytes, 1);
         return cut ? cut : 1;
     }
     if (is_control(bytes, length)) {
-        escape(piece, bytes, length);
+        escape(printable, bytes, length);
         return length;
     }
-    memcpy(piece, text, length);
-    piece[length] = '\0';
+    memcpy(printable, text, length);
+    printable[length] = '\0';
     return length;
 }
 
 void sv_message_clean(char *out, size_t capacity, const char *text)
 {
-    size_t used = 0, room = 0; /* up to `room` an ellipsis still fits */
+    size_t used = 0, room = 0; /* an ellipsis still fits at out + room */
     while (*text) {
-        char piece[PIECE];
-        text += read_piece(piece, text);
-        size_t length = strlen(piece);
+        char printable[PRINTABLE];
+        text += printable_character(printable, text);
+        size_t length = strlen(printable);
         if (used + sizeof ELLIPSIS <= capacity)
             room = used;
         if (used + length + 1 > capacity) {
             strcpy(out + room, ELLIPSIS);
             return;
         }
-        memcpy(out + used, piece, length);
+        memcpy(out + used, printable, length);
         used += length;
     }
     out[used] = '\0';

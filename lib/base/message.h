@@ -1,12 +1,13 @@
-/* Messages that are fit for a terminal, whatever names from files and callers they quote. */
+/* Makes messages safe to print on a terminal, whatever names from files and callers they quote. */
 #ifndef SV_MESSAGE_H
 #define SV_MESSAGE_H
 
 #include <stddef.h>
 
-/* Copies `text` to out[capacity], capacity at least 8, as UTF-8 without control characters: these,
- * and bytes that are not UTF-8, become \n, \r, \t or \xNN. A character that was cut in its middle
- * before a quote or the end becomes an ellipsis, and so does what does not fit. */
+/* Copies `text` to out[capacity] as UTF-8 without control characters. `capacity` is at least
+ * 8. Control characters and invalid bytes become \n, \r, \t or \xNN. A character that a
+ * "%.64s" has cut before a quote or the end becomes an ellipsis. So does the rest of a text
+ * that does not fit. */
 void sv_message_clean(char *out, size_t capacity, const char *text);
 
 #endif

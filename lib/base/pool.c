@@ -1,28 +1,28 @@
-/* The worker pool: each worker claims the tasks of its own share, which lie side by side, so that
- * what it read for one is near for the next; then what is left of the others', so that a slow
- * worker delays no other. Workers look for work for some tens of microseconds before they sleep: a
- * layer follows a layer at once, or soon where one between them is for a single thread. */
+/* The worker pool. The tasks are divided into one contiguous range for each worker, so that
+ * successive tasks of a worker share cached data. A worker that has finished its range claims tasks
+ * of the other ranges. Between calls workers spin for some tens of microseconds before they sleep,
+ * because the next layer usually follows at once. */
 #include "base/pool.h"
 
-#include "base/floating.h"
+#include "base/fp_env.h"
 
 #include <assert.h>
 #include <stdatomic.h>
 
-enum { SPIN_ROUNDS = 5000 };
+enum { SPIN_ROUNDS = 5000 }; /* some tens of microseconds */
 
 typedef struct pool_worker {
     sv_pool *pool;
     sv_thread *thread;
-    uint32_t number;
-    size_t end;                                /* of its share of the tasks, */
-    _Alignas(SV_ALIGNMENT) atomic_size_t next; /* and the first that is not claimed */
+    uint32_t index;
+    size_t end;                                /* one past the last task of its range */
+    _Alignas(SV_ALIGNMENT) atomic_size_t next; /* the first unclaimed task */
 } pool_worker;
 
 struct sv_pool {
-    int64_t process; /* that made it, and has its workers */
-    sv_mutex *turn;  /* one caller at a time */
-    sv_mutex *mutex; /* guards sleeping and waking */
+    int64_t process;     /* the one that created the pool and has its workers */
+    sv_mutex *run_mutex; /* held by the caller of sv_pool_run */
+    sv_mutex *mutex;     /* guards sleeping and waking */
     sv_condition *wake;
     sv_condition *idle;
     pool_worker *workers;
@@ -30,7 +30,7 @@ struct sv_pool {
     uint32_t started;
     sv_task task;
     void *argument;
-    atomic_uint generation; /* counts calls of sv_pool_run, and the end */
+    atomic_uint generation; /* counts the calls of sv_pool_run, and sv_pool_free */
     atomic_uint active;     /* workers that have not finished this generation */
     atomic_bool ending;
 };
@@ -42,7 +42,8 @@ static inline void spin_pause(void)
 #endif
 }
 
-static void share_out(sv_pool *pool, size_t count)
+/* Divides tasks 0..count-1 into ranges whose lengths differ by at most 1. */
+static void set_ranges(sv_pool *pool, size_t count)
 {
     size_t next = 0, each = count / pool->threads, more = count % pool->threads;
     for (uint32_t i = 0; i < pool->threads; i++) {
@@ -53,8 +54,8 @@ static void share_out(sv_pool *pool, size_t count)
     }
 }
 
-/* A share that has nothing left is looked at only: with many workers, counting on in each other's
- * would take longer than small tasks do. */
+/* Runs tasks of the worker's range, then of the others. An exhausted range is only read: if every
+ * worker incremented every counter, the cache line transfers would take longer than small tasks. */
 static void claim_tasks(sv_pool *pool, uint32_t worker)
 {
     for (uint32_t i = 0; i < pool->threads; i++) {
@@ -94,13 +95,13 @@ static void worker_main(void *argument)
     pool_worker *worker = argument;
     sv_pool *pool = worker->pool;
     unsigned seen = 0;
-    sv_floating_begin();
+    sv_fp_env_begin();
     for (;;) {
         wait_for_generation(pool, seen);
         seen++;
         if (atomic_load_explicit(&pool->ending, memory_order_acquire))
             return;
-        claim_tasks(pool, worker->number);
+        claim_tasks(pool, worker->index);
         finish_generation(pool);
     }
 }
@@ -131,11 +132,11 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
     if (count == 0)
         return;
     assert(pool->process == sv_process_id());
-    sv_mutex_lock(pool->turn);
+    sv_mutex_lock(pool->run_mutex);
     pool->task = task;
     pool->argument = argument;
-    share_out(pool, count);
-    sv_floating before = sv_floating_begin();
+    set_ranges(pool, count);
+    sv_fp_env before = sv_fp_env_begin();
     if (pool->started == 0 || count == 1) {
         claim_tasks(pool, 0);
     } else {
@@ -144,24 +145,24 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
         claim_tasks(pool, 0);
         wait_until_idle(pool);
     }
-    sv_floating_end(before);
-    sv_mutex_unlock(pool->turn);
+    sv_fp_env_end(before);
+    sv_mutex_unlock(pool->run_mutex);
 }
 
-static bool pool_parts(sv_pool *pool, const sv_allocator *allocator)
+static bool create_locks(sv_pool *pool, const sv_allocator *allocator)
 {
-    pool->turn = sv_mutex_create(allocator);
+    pool->run_mutex = sv_mutex_create(allocator);
     pool->mutex = sv_mutex_create(allocator);
     pool->wake = sv_condition_create(allocator);
     pool->idle = sv_condition_create(allocator);
-    return pool->turn && pool->mutex && pool->wake && pool->idle;
+    return pool->run_mutex && pool->mutex && pool->wake && pool->idle;
 }
 
 static svit_status start_workers(sv_pool *pool, const sv_allocator *allocator, svit_error *err)
 {
     for (uint32_t i = 1; i < pool->threads; i++) {
         pool_worker *worker = &pool->workers[i];
-        *worker = (pool_worker){.pool = pool, .number = i};
+        *worker = (pool_worker){.pool = pool, .index = i};
         worker->thread = sv_thread_start(allocator, worker_main, worker);
         if (!worker->thread)
             return sv_fail(err, SVIT_E_MEMORY, "worker %u of %u could not be started", i,
@@ -183,8 +184,8 @@ svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_
         sv_allocate_array(allocator, &memory, threads, sizeof(pool_worker), "workers", err);
     if (status == SVIT_OK) {
         pool->workers = memory;
-        if (!pool_parts(pool, allocator))
-            status = sv_fail(err, SVIT_E_MEMORY, "the worker pool's locks could not be made");
+        if (!create_locks(pool, allocator))
+            status = sv_fail(err, SVIT_E_MEMORY, "the worker pool's locks could not be created");
         else
             status = start_workers(pool, allocator, err);
     }
@@ -207,10 +208,10 @@ static void end_workers(sv_pool *pool, const sv_allocator *allocator)
     sv_condition_free(allocator, pool->idle);
     sv_condition_free(allocator, pool->wake);
     sv_mutex_free(allocator, pool->mutex);
-    sv_mutex_free(allocator, pool->turn);
+    sv_mutex_free(allocator, pool->run_mutex);
 }
 
-/* In a child by fork there are no workers to wait for, and the locks may be held for ever. */
+/* A forked child has no workers to wait for, and the locks may be held for ever. */
 static void abandon_workers(const sv_pool *pool, const sv_allocator *allocator)
 {
     for (uint32_t i = 1; i <= pool->started; i++)
@@ -218,7 +219,7 @@ static void abandon_workers(const sv_pool *pool, const sv_allocator *allocator)
     sv_condition_abandon(allocator, pool->idle);
     sv_condition_abandon(allocator, pool->wake);
     sv_mutex_abandon(allocator, pool->mutex);
-    sv_mutex_abandon(allocator, pool->turn);
+    sv_mutex_abandon(allocator, pool->run_mutex);
 }
 
 void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)

@@ -1,5 +1,5 @@
-/* The worker pool: runs numbered tasks. Which worker runs a task is chance; what a task does must
- * depend on its number alone. */
+/* The worker pool: runs tasks that are told apart by an index. Any worker may run a task, so a
+ * task's results must depend on its index alone. */
 #ifndef SV_POOL_H
 #define SV_POOL_H
 
@@ -7,23 +7,27 @@
 
 typedef struct sv_pool sv_pool;
 
-/* Does task number `task`, as worker 0..threads-1 (to find scratch of its own). */
+/* Runs the task with index `task` on worker 0..threads-1. The worker's index selects its
+ * scratch. */
 typedef void (*sv_task)(void *argument, size_t task, uint32_t worker);
 
-/* A pool of `threads` workers, the caller among them: starts threads - 1. */
+/* Creates a pool of `threads` workers: the thread that calls sv_pool_run, and threads - 1 that it
+ * starts. */
 svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_t threads,
                            svit_error *err);
 
-/* NULL allowed. In a child by fork it releases the pool's memory alone. */
+/* Stops the workers and frees the pool. NULL is allowed. In a forked child, which has no workers,
+ * it only releases the memory. */
 void sv_pool_free(const sv_allocator *allocator, sv_pool *pool);
 
-/* Does tasks 0..count-1 and returns when all are done. Callers on several threads take turns, all
- * of the process that made the pool. Allocates nothing. */
+/* Runs tasks 0..count-1 and returns when all are done. Any thread of the process that created the
+ * pool may call it; concurrent calls run one after the other. Allocates nothing. */
 void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count);
 
+/* Workers, the calling thread included. */
 uint32_t sv_pool_threads(const sv_pool *pool);
 
-/* The process that made it. */
+/* The id of the process that created the pool. */
 int64_t sv_pool_process(const sv_pool *pool);
 
 #endif

@@ -1,4 +1,4 @@
-/* Philox4x32-10 and sequences drawn from it. */
+/* Philox4x32-10 and the sequences based on it. */
 #include "base/random.h"
 
 #include <math.h>

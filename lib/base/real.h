@@ -1,5 +1,5 @@
-/* The number type of the mathematics: float in the library; double in the build that only the
- * gradient tests use. */
+/* The floating-point type of the computation: float in the library, double in the build that the
+ * gradient checks use. */
 #ifndef SV_REAL_H
 #define SV_REAL_H
 

@@ -1,4 +1,4 @@
-/* Checked arithmetic on sizes. */
+/* Overflow-checked arithmetic on sizes. */
 #include "base/size.h"
 
 bool sv_size_multiply(size_t *out, size_t a, size_t b)

@@ -1,4 +1,5 @@
-/* Sizes from outside are multiplied and added here only, so that none wraps. */
+/* Overflow-checked arithmetic on sizes. Every size that depends on a file or a caller goes through
+ * it. */
 #ifndef SV_SIZE_H
 #define SV_SIZE_H
 
@@ -6,21 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* *out = a * b, a + b; false, with *out unchanged, where that does not fit. */
+/* *out = a * b. Returns false, with *out unchanged, on overflow. */
 bool sv_size_multiply(size_t *out, size_t a, size_t b);
+
+/* *out = a + b. Returns false, with *out unchanged, on overflow. */
 bool sv_size_add(size_t *out, size_t a, size_t b);
 
-/* *out = the product of `count` factors. */
+/* *out = the product of factors[count]. Returns false, with *out unchanged, on overflow. */
 bool sv_size_product(size_t *out, const size_t *factors, size_t count);
 
-static inline size_t sv_at_most(size_t count, size_t most)
+static inline size_t sv_size_min(size_t a, size_t b)
 {
-    return count < most ? count : most;
+    return a < b ? a : b;
 }
 
-static inline size_t sv_at_least(size_t count, size_t least)
+static inline size_t sv_size_max(size_t a, size_t b)
 {
-    return count > least ? count : least;
+    return a > b ? a : b;
 }
 
 #endif

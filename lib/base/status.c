@@ -1,4 +1,4 @@
-/* How failures are reported: formatting into the caller's error record. */
+/* Status names, the version, and the formatting of messages into the caller's error record. */
 #include "base/status.h"
 
 #include "base/message.h"
@@ -47,21 +47,21 @@ SVIT_API const char *svit_version_string(void)
     return TEXT(VERSION_MAJOR) "." TEXT(VERSION_MINOR) "." TEXT(VERSION_PATCH);
 }
 
-/* A record is never smaller than that of version 0.1, so its first fields can be written whatever
- * struct_size says. */
 SVIT_API svit_status svit_error_set(svit_error *err, svit_status status, const char *message)
 {
     return sv_fail(err, status, "%s", message ? message : "");
 }
 
-/* Longer than a message: what is cut off is cut once, where it is cleaned. */
+/* Bytes of the formatted text. More than svit_error holds, so that only the cleaning truncates. */
 enum { FORMATTED = 1024 };
 
+/* No record is smaller than that of version 0.1, so its first fields are written without looking at
+ * struct_size. */
 svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...)
 {
     if (!err)
         return status;
-    /* Formatted aside: an argument may be err->message itself. */
+    /* Not formatted in place: an argument may be err->message itself. */
     char text[FORMATTED];
     va_list arguments;
     va_start(arguments, format);
@@ -74,8 +74,7 @@ svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...
 
 svit_status sv_fail_memory(svit_error *err, size_t bytes, const char *what)
 {
-    return sv_fail(err, SVIT_E_MEMORY, "%zu bytes for %s could not be had from the allocator",
-                   bytes, what);
+    return sv_fail(err, SVIT_E_MEMORY, "%zu bytes for %s could not be allocated", bytes, what);
 }
 
 svit_status sv_fail_in(svit_error *err, svit_status status, const char *where)
@@ -85,7 +84,7 @@ svit_status sv_fail_in(svit_error *err, svit_status status, const char *where)
 
 const char *sv_errno_text(int code, char *buffer, size_t capacity)
 {
-    /* The GNU form of strerror_r may return text of its own. */
+    /* The GNU variant of strerror_r may return a static text instead of filling the buffer. */
     const char *text = strerror_r(code, buffer, capacity);
     if (text != buffer)
         snprintf(buffer, capacity, "%s", text);

@@ -1,4 +1,5 @@
-/* How a failing function reports: one line that says the thing, its value and what is accepted. */
+/* How functions report failures: a status, and a message of one line that names the thing, its
+ * value and what is accepted. */
 #ifndef SV_STATUS_H
 #define SV_STATUS_H
 
@@ -10,20 +11,19 @@
 #define SV_PRINTF(text, first)
 #endif
 
-/* Fills `err` (NULL allowed), message formatted as by printf, and returns `status`. */
+/* Fills `err`, which may be NULL, with a message formatted as by printf. Returns `status`. */
 svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...) SV_PRINTF(3, 4);
 
-/* SVIT_E_MEMORY for `bytes` wanted for `what`. */
+/* Fails with SVIT_E_MEMORY because `bytes` bytes for `what` could not be allocated. */
 svit_status sv_fail_memory(svit_error *err, size_t bytes, const char *what);
 
-/* Puts "where: " in front of the message of an error that a callee has filled, and returns
- * `status`. */
+/* Puts "where: " before the message of an error that a callee has filled. Returns `status`. */
 svit_status sv_fail_in(svit_error *err, svit_status status, const char *where);
 
-/* The system's text for an errno value, into `buffer`; returns `buffer`. */
+/* Writes the system's text for an errno value to `buffer`. Returns `buffer`. */
 const char *sv_errno_text(int code, char *buffer, size_t capacity);
 
-/* Returns the callee's failure unchanged. */
+/* Returns from the calling function with the callee's status unless it is SVIT_OK. */
 #define SVIT_TRY(call)                                                                             \
     do {                                                                                           \
         svit_status try_status = (call);                                                           \
@@ -31,7 +31,7 @@ const char *sv_errno_text(int code, char *buffer, size_t capacity);
             return try_status;                                                                     \
     } while (0)
 
-/* For public doors: fails where a pointer argument is NULL, and names it. */
+/* For public functions: returns SVIT_E_ARGUMENT, naming the argument, if a pointer is NULL. */
 #define SV_REQUIRE(pointer)                                                                        \
     do {                                                                                           \
         if (!(pointer))                                                                            \

@@ -1,4 +1,4 @@
-/* The one file that includes pthread.h. */
+/* Threads, mutexes and condition variables over pthreads. */
 #include "base/thread.h"
 
 #include <pthread.h>
@@ -93,7 +93,7 @@ void sv_condition_broadcast(sv_condition *condition)
 
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
-static void (*fork_body)(void);
+static void (*fork_handler)(void);
 
 static void lock_process(void)
 {
@@ -102,8 +102,8 @@ static void lock_process(void)
 
 static void begin_child(void)
 {
-    if (fork_body)
-        fork_body();
+    if (fork_handler)
+        fork_handler();
     pthread_mutex_unlock(&process_mutex);
 }
 
@@ -123,9 +123,9 @@ void sv_process_unlock(void)
     pthread_mutex_unlock(&process_mutex);
 }
 
-void sv_process_set_fork_body(void (*body)(void))
+void sv_process_set_fork_handler(void (*handler)(void))
 {
-    fork_body = body;
+    fork_handler = handler;
 }
 
 static void *thread_main(void *argument)
@@ -135,7 +135,7 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* The program's signal handlers are to run on the program's own threads. */
+/* Signals stay blocked, so that the program's handlers run on the program's threads. */
 sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument)
 {
     sv_thread *thread = sv_allocate(allocator, sizeof *thread);

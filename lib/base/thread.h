@@ -1,4 +1,8 @@
-/* The one door to threads. */
+/* Threads, mutexes and condition variables. No other file includes pthread.h.
+ *
+ * Threads do not survive a fork, and locks that they held stay locked in the child. There, the
+ * functions named _abandon release the memory of mutexes, conditions and threads without touching
+ * their state. */
 #ifndef SV_THREAD_H
 #define SV_THREAD_H
 
@@ -11,43 +15,41 @@ typedef struct sv_mutex sv_mutex;
 typedef struct sv_condition sv_condition;
 typedef struct sv_thread sv_thread;
 
-/* Threads do not survive fork, and what they held at that moment stays held in the child. There,
- * the memory of mutexes, conditions and threads can be released by the functions named _abandon,
- * which neither wait nor look at them. */
-
-/* The calling process. */
+/* The id of the calling process. */
 int64_t sv_process_id(void);
 
-/* NULL where it cannot be made. Freeing NULL is allowed. */
+/* Creates a mutex. NULL if it cannot be created. Freeing NULL is allowed. */
 sv_mutex *sv_mutex_create(const sv_allocator *allocator);
 void sv_mutex_free(const sv_allocator *allocator, sv_mutex *mutex);
 void sv_mutex_abandon(const sv_allocator *allocator, sv_mutex *mutex);
 void sv_mutex_lock(sv_mutex *mutex);
 void sv_mutex_unlock(sv_mutex *mutex);
 
+/* Creates a condition variable. NULL if it cannot be created. Freeing NULL is allowed. */
 sv_condition *sv_condition_create(const sv_allocator *allocator);
 void sv_condition_free(const sv_allocator *allocator, sv_condition *condition);
 void sv_condition_abandon(const sv_allocator *allocator, sv_condition *condition);
 void sv_condition_wait(sv_condition *condition, sv_mutex *mutex);
 void sv_condition_broadcast(sv_condition *condition);
 
-/* A lock that the process has from its start, for what the whole process has once. A fork waits for
- * it, so that the child finds it open and what it guards complete. */
+/* The process lock guards what exists once in the process. A fork waits for it, so in the child it
+ * is unlocked and what it guards is consistent. */
 void sv_process_lock(void);
 void sv_process_unlock(void);
 
-/* Has `body` called in each child by fork, with the lock held. One body for the process; called
- * with the lock held. */
-void sv_process_set_fork_body(void (*body)(void));
+/* Sets the one function that every forked child calls, with the process lock held. The caller holds
+ * the lock. */
+void sv_process_set_fork_handler(void (*handler)(void));
 
-/* Starts body(argument), all signals blocked in it; NULL where it cannot be started. */
+/* Starts a thread that runs body(argument) with all signals blocked. NULL if it cannot be
+ * started. */
 sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument);
 
-/* Waits for its end and frees it. */
+/* Waits until the thread ends and frees it. */
 void sv_thread_join(const sv_allocator *allocator, sv_thread *thread);
 void sv_thread_abandon(const sv_allocator *allocator, sv_thread *thread);
 
-/* Cores that the process may run on, at least 1. */
+/* The number of cores that the process may run on, at least 1. */
 uint32_t sv_thread_cores(void);
 
 #endif

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* The first bytes of longer characters. The second byte has a range of its own, which leaves out
- * overlong forms, surrogates and what is above U+10FFFF; every later byte is 80..BF. */
+/* The multi-byte forms by the range of the first byte. The range of the second byte excludes
+ * overlong forms, surrogates and code points above U+10FFFF. Every later byte is in 80..BF. */
 static const struct {
-    unsigned char first, last, second_least, second_most, length;
+    unsigned char first, last, second_min, second_max, length;
 } FORMS[] = {
     {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
     {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
@@ -22,7 +22,7 @@ size_t sv_utf8_length(const char *text, size_t bytes)
         if (byte[0] < FORMS[i].first || byte[0] > FORMS[i].last)
             continue;
         size_t length = FORMS[i].length;
-        if (bytes < length || byte[1] < FORMS[i].second_least || byte[1] > FORMS[i].second_most)
+        if (bytes < length || byte[1] < FORMS[i].second_min || byte[1] > FORMS[i].second_max)
             return 0;
         for (size_t k = 2; k < length; k++)
             if ((byte[k] & 0xC0) != 0x80)

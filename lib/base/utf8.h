@@ -1,14 +1,14 @@
-/* UTF-8, as RFC 3629 has it: no surrogates, nothing above U+10FFFF, no overlong form. */
+/* Validation of UTF-8 by RFC 3629: no surrogates, nothing above U+10FFFF, no overlong forms. */
 #ifndef SV_UTF8_H
 #define SV_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The bytes of the character that text[bytes] begins with; 0 if it begins with none. */
+/* The bytes of the character at the start of text[bytes], 0 if there is no valid one. */
 size_t sv_utf8_length(const char *text, size_t bytes);
 
-/* Whether all of a string is UTF-8. */
+/* Whether a whole string is valid UTF-8. */
 bool sv_utf8_valid(const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* Claims of folders: a lock file in the folder. The one file besides file.c that opens and locks.
- */
+/* Claims of folders, by a locked file in the folder. Besides base/file.c, only this file opens and
+ * locks files. */
 #include "base/status.h"
 #include "base/thread.h"
 #include "context/context.h"
@@ -20,14 +20,14 @@ struct svit_folder_claim {
     char *folder;
     char *lock; /* the path of the lock file */
     size_t lock_bytes;
-    size_t made;    /* length of the shortest path that was made for the claim; 0: none */
-    int descriptor; /* of the lock file; below 0: not held, as in a child by fork */
+    size_t created; /* length of the shortest path that was created for the claim; 0: none */
+    int descriptor; /* of the lock file; below 0: not held, as in a forked child */
     svit_folder_claim *next;
 };
 
-/* All claims of the process, guarded by the process lock. A lock belongs to what was opened, which
- * a fork shares with the child: a child that outlives its parent would hold the folder for ever.
- * Only a function without an argument can be called at a fork, hence a list of the process. */
+/* All claims of the process, guarded by the process lock. A forked child shares the open lock
+ * files, so it must close them; otherwise a child that outlives its parent would keep the folders
+ * locked. The list is global because a fork handler takes no argument. */
 static svit_folder_claim *claims;
 
 static void close_in_child(void)
@@ -47,16 +47,17 @@ static svit_status fail_io(svit_error *err, const char *action, const char *path
                    sv_errno_text(code, reason, sizeof reason));
 }
 
-/* Makes the first `length` characters of the claim's folder, where they are not there; 0, or the
- * system's reason: ENOENT where another claim has just removed it, or the folder above. */
+/* Creates the folder whose path is the first `length` characters of the claim's folder, unless
+ * it exists. Returns 0 or an errno value: ENOENT if another claim has just removed it or its
+ * parent. */
 static int make_folder(svit_folder_claim *claim, size_t length)
 {
     char after = claim->folder[length];
     claim->folder[length] = '\0';
     struct stat state;
     int code = mkdir(claim->folder, 0777) == 0 ? 0 : errno;
-    if (code == 0 && (claim->made == 0 || length < claim->made))
-        claim->made = length;
+    if (code == 0 && (claim->created == 0 || length < claim->created))
+        claim->created = length;
     if (code && stat(claim->folder, &state) == 0)
         code = S_ISDIR(state.st_mode) ? 0 : ENOTDIR;
     else if (code == EEXIST && !(lstat(claim->folder, &state) == 0 && S_ISLNK(state.st_mode)))
@@ -74,11 +75,12 @@ static int make_folders(svit_folder_claim *claim)
     return code ? code : make_folder(claim, strlen(claim->folder));
 }
 
-/* Removes what was made, from the deepest folder up, as long as it is empty. */
+/* Removes the folders that the claim has created, from the deepest up, as long as they are
+ * empty. */
 static void remove_folders(svit_folder_claim *claim)
 {
-    size_t length = claim->made ? strlen(claim->folder) : 0;
-    while (length > 0 && length >= claim->made && rmdir(claim->folder) == 0) {
+    size_t length = claim->created ? strlen(claim->folder) : 0;
+    while (length > 0 && length >= claim->created && rmdir(claim->folder) == 0) {
         do
             length--;
         while (length > 0 && claim->folder[length] != '/');
@@ -86,7 +88,8 @@ static void remove_folders(svit_folder_claim *claim)
     }
 }
 
-/* Whether the file that is open still has its name: its last owner removes it before it closes. */
+/* Whether the open lock file is still the one at its path: its previous owner removes it before
+ * closing it. */
 static bool has_name(const svit_folder_claim *claim)
 {
     struct stat opened, named;
@@ -94,9 +97,9 @@ static bool has_name(const svit_folder_claim *claim)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/* Opens and locks the lock file; 0, or the system's reason. EAGAIN: meanwhile its owner has removed
- * it, or the folder. Where the file system has no locks, the file stays open
- * without one. */
+/* Opens and locks the lock file. Returns 0 or an errno value: EAGAIN if its owner has removed it or
+ * the folder in the meantime, EBUSY if it is locked. On a file system without locks the file stays
+ * open unlocked. */
 static int take(svit_folder_claim *claim)
 {
     int code = make_folders(claim);
@@ -116,7 +119,8 @@ static int take(svit_folder_claim *claim)
     return code;
 }
 
-/* With the process lock, so that no fork comes between the opening and the list. */
+/* Takes the lock and lists the claim. The process lock is held, so that no fork comes in
+ * between. */
 static svit_status hold(svit_folder_claim *claim, svit_error *err)
 {
     enum { TRIES = 1000 };
@@ -131,7 +135,7 @@ static svit_status hold(svit_folder_claim *claim, svit_error *err)
     errno = code;
     if (code)
         return fail_io(err, "claim the folder", claim->folder);
-    sv_process_set_fork_body(close_in_child);
+    sv_process_set_fork_handler(close_in_child);
     claim->next = claims;
     claims = claim;
     return SVIT_OK;
@@ -149,7 +153,7 @@ static void release(svit_folder_claim *claim)
     claim->descriptor = -1;
 }
 
-/* The path without slashes at its end. */
+/* Copies the folder's path without trailing slashes, and makes the lock file's path. */
 static svit_status copy_paths(svit_folder_claim *claim, const char *folder, svit_error *err)
 {
     const sv_allocator *allocator = &claim->context->allocator;
@@ -194,7 +198,7 @@ SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_cont
     return status;
 }
 
-/* A child by fork has closed its copy of the lock, and leaves the folder to its parent. */
+/* A forked child has closed its copy of the lock file and leaves the folder to its parent. */
 SVIT_API void svit_folder_claim_free(svit_folder_claim *claim)
 {
     if (!claim)
@@ -215,7 +219,7 @@ SVIT_API void svit_folder_claim_free(svit_folder_claim *claim)
     svit_context_free(context);
 }
 
-/* The path of `name` in the folder; false, with errno, where it is longer than paths may be. */
+/* Writes the path of `name` in the folder. Returns false, with errno, if it is too long. */
 static bool path_of(char path[PATH_MAX], const svit_folder_claim *claim, const char *name)
 {
     int length = snprintf(path, PATH_MAX, "%s/%s", claim->folder, name);

@@ -1,5 +1,5 @@
-/* Contexts: the caller's configuration, checked, the worker pool, and what of the kernels and the
- * GEMM backends runs here. */
+/* Contexts: checks the caller's configuration, chooses kernels and GEMM backends for this CPU, and
+ * starts the worker pool. */
 #include "context/context.h"
 
 #include "base/config.h"
@@ -10,32 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_LIMIT = 256 };
+enum { MAX_THREADS = 256 };
 
 SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_t size)
 {
-    svit_context_config own = {.struct_size = sizeof own};
-    return sv_config_export(config, size, &own, sizeof own, "svit_context_config", NULL);
+    svit_context_config local = {.struct_size = sizeof local};
+    return sv_config_export(config, size, &local, sizeof local, "svit_context_config", NULL);
 }
 
-static svit_status read_config(svit_context_config *own, const svit_context_config *config,
+static svit_status read_config(svit_context_config *local, const svit_context_config *config,
                                svit_error *err)
 {
-    *own = (svit_context_config){.struct_size = sizeof *own};
+    *local = (svit_context_config){.struct_size = sizeof *local};
     if (config)
-        SVIT_TRY(
-            sv_config_import(own, sizeof *own, config, sizeof *own, "svit_context_config", err));
-    if (own->threads > THREADS_LIMIT)
+        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local,
+                                  "svit_context_config", err));
+    if (local->threads > MAX_THREADS)
         return sv_fail(err, SVIT_E_ARGUMENT, "threads is %u; 0 (every core) to %d are accepted",
-                       own->threads, THREADS_LIMIT);
-    if (!own->allocate != !own->release)
+                       local->threads, MAX_THREADS);
+    if (!local->allocate != !local->release)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "only one of allocate and release is set; both or neither are needed");
     return SVIT_OK;
 }
 
-/* Tests run every copy of the kernels by lowering what the CPU is taken for; it cannot be raised.
- */
+/* The CPU's instruction set. Tests lower it with SHIFTVIT_TEST_ISA to run every copy of the
+ * kernels; it cannot be raised. */
 static sv_isa find_isa(void)
 {
     const sv_isa isa = sv_cpu_isa();
@@ -46,18 +46,18 @@ static sv_isa find_isa(void)
     return isa;
 }
 
-/* Chooses the kernels and the backends, and starts the workers. */
+/* Chooses the kernels and the GEMM backends, and starts the workers. */
 static svit_status context_open(svit_context *context, const svit_context_config *config,
                                 svit_error *err)
 {
     context->isa = find_isa();
     context->kernels = sv_kernels_for(context->isa);
-    SVIT_TRY(sv_gemm_find(&context->gemm, &context->few_gemm, config->gemm, context->isa, err));
+    SVIT_TRY(sv_gemm_find(&context->gemm, &context->small_m_gemm, config->gemm, context->isa, err));
     if (context->gemm == &sv_gemm_cblas)
         sv_blas_use_one_thread();
     uint32_t threads = config->threads ? config->threads : sv_thread_cores();
-    if (threads > THREADS_LIMIT)
-        threads = THREADS_LIMIT;
+    if (threads > MAX_THREADS)
+        threads = MAX_THREADS;
     return sv_pool_create(&context->pool, &context->allocator, threads, err);
 }
 
@@ -65,19 +65,19 @@ SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_
                                          svit_error *err)
 {
     SV_REQUIRE(out);
-    svit_context_config own;
-    SVIT_TRY(read_config(&own, config, err));
+    svit_context_config local;
+    SVIT_TRY(read_config(&local, config, err));
     sv_allocator allocator = sv_allocator_default();
-    if (own.allocate)
-        allocator = (sv_allocator){own.allocate, own.release, own.allocator_user};
+    if (local.allocate)
+        allocator = (sv_allocator){local.allocate, local.release, local.allocator_user};
     void *memory;
     SVIT_TRY(sv_allocate_array(&allocator, &memory, 1, sizeof(svit_context), "a context", err));
     svit_context *context = memory;
     atomic_init(&context->references, 1);
     context->allocator = allocator;
-    context->log = own.log;
-    context->log_user = own.log_user;
-    svit_status status = context_open(context, &own, err);
+    context->log = local.log;
+    context->log_user = local.log_user;
+    svit_status status = context_open(context, &local, err);
     if (status == SVIT_OK)
         *out = context;
     else
@@ -99,13 +99,13 @@ SVIT_API svit_context *svit_context_retain(svit_context *context)
 SVIT_API svit_status svit_context_check(const svit_context *context, svit_error *err)
 {
     SV_REQUIRE(context);
-    int64_t own = sv_process_id(), made = sv_pool_process(context->pool);
-    if (own == made)
+    int64_t process = sv_process_id(), creator = sv_pool_process(context->pool);
+    if (process == creator)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_STATE,
-                   "the handle belongs to process %" PRId64 " and this is %" PRId64
-                   ", a child by fork, which has none of its threads; here it can only be freed",
-                   made, own);
+                   "the handle belongs to process %" PRId64 "; this is process %" PRId64
+                   ", a forked child without its threads, which can only free the handle",
+                   creator, process);
 }
 
 SVIT_API void svit_context_free(svit_context *context)

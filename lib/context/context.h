@@ -1,4 +1,5 @@
-/* The inside of svit_context: what the layers above need of the CPU, the memory and the workers. */
+/* The definition of svit_context: the memory, the workers, and the kernels and GEMM backends chosen
+ * for this CPU. */
 #ifndef SV_CONTEXT_H
 #define SV_CONTEXT_H
 
@@ -19,11 +20,11 @@ struct svit_context {
     sv_pool *pool;
     sv_isa isa;
     const sv_kernels *kernels;
-    const sv_gemm *gemm;     /* in float32 */
-    const sv_gemm *few_gemm; /* for few rows, where a session infers */
+    const sv_gemm *gemm;         /* the float32 backend */
+    const sv_gemm *small_m_gemm; /* the float32 backend of inference with small M */
 };
 
-/* Counts one more handle that needs the context; returns it. svit_context_free counts down. */
+/* Adds a reference, which svit_context_free removes. Returns `context`. */
 svit_context *sv_context_retain(svit_context *context);
 
 #endif

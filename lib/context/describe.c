@@ -1,4 +1,4 @@
-/* What a context says of itself: how this build runs on this machine. */
+/* Describes a context as JSON: the CPU, the chosen kernels and GEMM backends, and warnings. */
 #include "base/json.h"
 #include "base/status.h"
 #include "context/context.h"
@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* OpenBLAS names the cores whose kernels it runs; these are the ones without AVX-512, or AVX2. */
-static int below(const char *core, sv_isa isa)
+/* Whether the OpenBLAS core type `core` uses less than the instruction set `isa`. The lists hold
+ * the core types without AVX2 and those without AVX-512. */
+static int is_below(const char *core, sv_isa isa)
 {
     static const char *const OLD[] = {"Prescott", "Core2",       "Penryn",  "Dunnington", "Nehalem",
                                       "Atom",     "Sandybridge", "Generic", "generic"};
@@ -41,7 +42,7 @@ static void warn(sv_json_writer *writer, const char *library, const char *runs)
 {
     char warning[160];
     snprintf(warning, sizeof warning,
-             "%s runs its %s kernels, below this CPU's %s; products through it are slow", library,
+             "%s runs its %s kernels, below this CPU's %s; its matrix products are slow", library,
              runs, sv_isa_name(sv_cpu_isa()));
     sv_json_put_text(writer, warning);
 }
@@ -50,12 +51,12 @@ static void put_warnings(sv_json_writer *writer)
 {
     sv_json_put_key(writer, "warnings");
     sv_json_begin(writer, '[');
-    if (below(sv_blas_core(), sv_cpu_isa()))
+    if (is_below(sv_blas_core(), sv_cpu_isa()))
         warn(writer, "the CBLAS", sv_blas_core());
     sv_json_end(writer, ']');
 }
 
-/* A build in double, for tests, has no narrow types. */
+/* The build in double, for tests, has no reduced-precision backends. */
 static const char *bf16_name(const svit_context *context)
 {
 #ifdef SV_DOUBLE

@@ -1,5 +1,5 @@
 /* Affine resampling with reflection at the borders, and the transforms of rotation and zoom.
- * Pipelines have a faster path of their own (affine_rgb.c). */
+ * Pipelines use the faster resampling of affine_rgb.c. */
 #include "data/affine.h"
 
 #include <shiftvit/image.h>
@@ -11,9 +11,9 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* out[c] = in at the point (x, y), bilinear */
-static void point_read(float *out, const float *in, size_t height, size_t width, size_t channels,
-                       double x, double y)
+/* out[c] = the bilinear sample of `in` at (x, y). */
+static void sample_point(float *out, const float *in, size_t height, size_t width, size_t channels,
+                         double x, double y)
 {
     size_t left = (size_t)x;
     size_t top = (size_t)y;
@@ -51,8 +51,8 @@ SVIT_API svit_status svit_affine_f32(const float *in, size_t height, size_t widt
         for (size_t x = 0; x < width; x++, out += channels) {
             double from_x = t[0] * (double)x + t[1] * (double)y + t[2];
             double from_y = t[3] * (double)x + t[4] * (double)y + t[5];
-            point_read(out, in, height, width, channels, sv_axis_reflect(from_x, width),
-                       sv_axis_reflect(from_y, height));
+            sample_point(out, in, height, width, channels, sv_axis_reflect(from_x, width),
+                         sv_axis_reflect(from_y, height));
         }
     return SVIT_OK;
 }

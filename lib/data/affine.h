@@ -1,14 +1,17 @@
-/* Rotation and zoom inside pipelines. Transforms are those of svit_affine_f32. */
+/* Rotation and zoom for pipelines. */
 #ifndef SV_AFFINE_H
 #define SV_AFFINE_H
 
 #include <stddef.h>
 
+/* Write the transform, as svit_affine_f32 takes it, of a rotation by `turns` full turns about the
+ * image's centre, and of a zoom by the factors 1 + height_factor and 1 + width_factor. */
 void sv_affine_rotation(double transform[6], double turns, size_t height, size_t width);
 void sv_affine_zoom(double transform[6], double height_factor, double width_factor, size_t height,
                     size_t width);
 
-/* svit_affine_f32 of an image [height, width, 3], up to rounding; `in` and `out` are two. */
+/* Does what svit_affine_f32 does, up to rounding, for an image [height, width, 3]. `in` and `out`
+ * are different arrays. */
 void sv_affine_rgb(float *out, const float *in, size_t height, size_t width,
                    const double transform[6]);
 

@@ -1,13 +1,13 @@
-/* Affine resampling as pipelines want it: three channels, mixed in float32, and coordinates folded
- * only where they leave the image. */
+/* Affine resampling for pipelines: three channels, interpolated in float32. Coordinates are
+ * reflected only if they lie outside the image. */
 #include "data/affine.h"
 
 #include "data/axis.h"
 #include "data/checks.h"
 
-/* out[c] = in at the point (x, y) of the image, bilinear */
-static inline void point_read(float *restrict out, const float *restrict in, size_t height,
-                              size_t width, double x, double y)
+/* out[c] = the bilinear sample of `in` at (x, y), which lies inside the image. */
+static inline void sample_point(float *restrict out, const float *restrict in, size_t height,
+                                size_t width, double x, double y)
 {
     ptrdiff_t left = (ptrdiff_t)x;
     ptrdiff_t top = (ptrdiff_t)y;
@@ -40,7 +40,7 @@ void sv_affine_rgb(float *out, const float *in, size_t height, size_t width,
                 from_x = sv_axis_reflect(from_x, width);
             if (!(from_y >= 0 && from_y <= last_y))
                 from_y = sv_axis_reflect(from_y, height);
-            point_read(out, in, height, width, from_x, from_y);
+            sample_point(out, in, height, width, from_x, from_y);
         }
     }
 }

@@ -1,6 +1,6 @@
-/* Antialiased resizing. The two directions are separable. A row of the input is resized
- * horizontally once, when the first output row asks for it, into a ring that holds as many rows as
- * one output row mixes. */
+/* Antialiased resizing. The two directions are separable. An input row is resized horizontally
+ * once, when the first output row needs it, into a ring of as many rows as one output row
+ * combines. */
 #include "data/antialias.h"
 
 #include "base/size.h"
@@ -12,14 +12,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Pillow keeps 8 bits for the pixel and 2 for overshoot, and the rest of 32 for the weight. */
+/* Of 32 bits, Pillow reserves 8 for the pixel and 2 for overshoot; 22 remain for the weight. */
 enum { PRECISION = 22, HALF = 1 << (PRECISION - 1), BYTE_MAX = 255 };
 
-/* One axis: line o of the output mixes count[o] lines of the input from first[o] on. */
+/* One axis. Output line o is a weighted sum of count[o] input lines from first[o] on. */
 typedef struct axis {
     size_t in;
     size_t out;
-    size_t taps; /* the most lines that one output line mixes */
+    size_t taps; /* upper bound of count[o] */
     uint32_t *first;
     uint32_t *count;
     int32_t *weight; /* [out, taps], in units of 2^-PRECISION */
@@ -30,7 +30,7 @@ struct sv_antialias {
     axis down;
 };
 
-/* Where the output lies along one axis: lines offset..offset + out - 1 of `resized` ones. */
+/* The crop along one axis: the output is lines offset..offset + out - 1 of `resized` lines. */
 typedef struct window {
     size_t in;
     size_t resized;
@@ -44,8 +44,8 @@ static double triangle(double x)
     return x < 1 ? 1 - x : 0;
 }
 
-/* The weights of output line `o`, whose centre is (o + 0.5) * scale in the input's lines. Sums and
- * roundings are in Pillow's order, so that the bytes are the same. */
+/* Computes the weights of output line `o`, whose centre is position * scale in input lines. Sums
+ * and roundings are in Pillow's order, so that the bytes are the same. */
 static void line_weights(axis *self, size_t o, double position, double scale)
 {
     double stretch = scale < 1 ? 1 : scale;
@@ -60,8 +60,8 @@ static void line_weights(axis *self, size_t o, double position, double scale)
     for (ptrdiff_t i = low; i < high; i++)
         sum += triangle(((double)i - centre + 0.5) * slope);
     for (ptrdiff_t i = low; i < high; i++) {
-        double share = triangle(((double)i - centre + 0.5) * slope) / sum;
-        weight[i - low] = (int32_t)(0.5 + share * (1 << PRECISION));
+        double normalised = triangle(((double)i - centre + 0.5) * slope) / sum;
+        weight[i - low] = (int32_t)(0.5 + normalised * (1 << PRECISION));
     }
     self->first[o] = (uint32_t)low;
     self->count[o] = (uint32_t)(high - low);
@@ -96,8 +96,8 @@ static void axis_free(const sv_allocator *allocator, const axis *self)
     sv_release(allocator, self->first, self->out * sizeof *self->first);
 }
 
-/* The middle of `resized` lines: half an offset is rounded to an even number. */
-static window middle(size_t in, size_t resized, size_t out)
+/* The central crop of `resized` lines. Half offsets are rounded to even. */
+static window centre_crop(size_t in, size_t resized, size_t out)
 {
     size_t surplus = resized - out;
     size_t half = surplus / 2;
@@ -114,8 +114,8 @@ svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocato
         resized_width = width * out_height / height;
     else if (cover)
         resized_height = height * out_width / width;
-    window across = middle(width, resized_width, out_width);
-    window down = middle(height, resized_height, out_height);
+    window across = centre_crop(width, resized_width, out_width);
+    window down = centre_crop(height, resized_height, out_height);
     sv_antialias *plan = sv_allocate(allocator, sizeof *plan);
     if (!plan)
         return sv_fail_memory(err, sizeof *plan, "a resize plan");
@@ -140,7 +140,7 @@ void sv_antialias_free(const sv_allocator *allocator, sv_antialias *plan)
     sv_release(allocator, plan, sizeof *plan);
 }
 
-/* Rows of the ring. */
+/* The number of rows in the ring. */
 static size_t ring_rows(const sv_antialias *plan)
 {
     return plan->down.taps < plan->down.in ? plan->down.taps : plan->down.in;
@@ -158,7 +158,7 @@ static uint8_t to_byte(int32_t sum)
 }
 
 /* out[o,c] = sum over i of weight[o,i] * in[first[o] + i, c] */
-static void mix_columns(uint8_t *restrict out, const uint8_t *restrict in, const axis *across)
+static void resize_row(uint8_t *restrict out, const uint8_t *restrict in, const axis *across)
 {
     const int32_t *weight = across->weight;
     for (size_t o = 0; o < across->out; o++, out += SV_RGB, weight += across->taps) {
@@ -187,13 +187,13 @@ void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb
     const size_t rows = ring_rows(plan);
     int32_t *sum = scratch;
     uint8_t *ring = (uint8_t *)(sum + row);
-    size_t made = 0; /* rows of the input before this one have been resized or are not needed */
+    size_t made = 0; /* input rows before this one are resized or not needed */
     for (size_t o = 0; o < down->out; o++, out += row) {
         const size_t first = down->first[o];
         made = made < first ? first : made;
         for (; made < first + down->count[o]; made++)
-            mix_columns(ring + made % rows * row, rgb + made * plan->across.in * SV_RGB,
-                        &plan->across);
+            resize_row(ring + made % rows * row, rgb + made * plan->across.in * SV_RGB,
+                       &plan->across);
         for (size_t i = 0; i < row; i++)
             sum[i] = HALF;
         for (size_t i = 0; i < down->count[o]; i++)

@@ -1,7 +1,7 @@
-/* Bilinear resizing with antialiasing, to the byte as Image.resize of Pillow up to 12: a triangle
- * whose support grows with the scale where an image shrinks, horizontally first, in 22-bit fixed
- * point, rounded to bytes after each direction. A plan does not change: any number of threads may
- * use it, each with scratch of its own. */
+/* Bilinear resizing with antialiasing, with the same bytes as Image.resize of Pillow up to version
+ * 12: a triangle filter whose support grows with the scale if the image shrinks, in 22-bit fixed
+ * point, horizontally first, rounded to bytes after each direction. A plan is immutable, so any
+ * number of threads may use it, each with its own scratch. */
 #ifndef SV_ANTIALIAS_H
 #define SV_ANTIALIAS_H
 
@@ -12,22 +12,22 @@
 
 typedef struct sv_antialias sv_antialias;
 
-/* A plan from rgb[height, width, 3] to [out_height, out_width, 3]. Without `cover` each axis is
- * scaled by itself. With it, both are scaled alike, so that the image just covers the output, and
- * the middle of what that gives is kept: as torchvision's Resize, whose longer side is rounded
- * down, and CenterCrop, which rounds half an offset to an even one. Sides are 1..SV_SIDE_LIMIT. */
+/* Makes a plan from rgb[height, width, 3] to [out_height, out_width, 3]. Without `cover` each axis
+ * has its own scale. With `cover` both axes have one scale, at which the image just covers the
+ * output, and the centre is cropped. This is torchvision's Resize, which rounds the longer side
+ * down, followed by CenterCrop, which rounds half offsets to even. Sides are 1..SV_SIDE_LIMIT. */
 svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator, size_t height,
                                 size_t width, size_t out_height, size_t out_width, bool cover,
                                 svit_error *err);
 void sv_antialias_free(const sv_allocator *allocator, sv_antialias *plan);
 
-/* Bytes of scratch that a thread needs, aligned for int32_t. */
+/* Bytes of scratch for one thread. The scratch is aligned for int32_t. */
 size_t sv_antialias_scratch(const sv_antialias *plan);
 
-/* Resizes one image; `out` and `rgb` are not the same array. */
+/* Resizes one image. `out` and `rgb` are different arrays. */
 void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb, void *scratch);
 
-/* Plan, scratch and run for a single image. */
+/* Resizes a single image: makes a plan and scratch, runs, and frees both. */
 svit_status sv_antialias_resize(const sv_allocator *allocator, const uint8_t *rgb, size_t height,
                                 size_t width, uint8_t *out, size_t out_height, size_t out_width,
                                 bool cover, svit_error *err);

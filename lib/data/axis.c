@@ -1,4 +1,4 @@
-/* The coordinates of resampling, in whole numbers and in double. */
+/* The source coordinates of resampling along one axis. */
 #include "data/axis.h"
 
 #include <math.h>

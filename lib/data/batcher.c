@@ -1,4 +1,4 @@
-/* Making one batch: which samples, read and sent through the pipeline. */
+/* Makes batches: chooses the samples, reads them, and sends them through the pipeline. */
 #include "data/batcher.h"
 
 #include "data/checks.h"
@@ -10,7 +10,7 @@ struct sv_batcher {
     svit_dataset *dataset;
     svit_loader_config config;
     sv_pipeline *plan;
-    uint32_t *order; /* of epoch order_epoch, where has_order */
+    uint32_t *order; /* of epoch order_epoch, if has_order */
     uint64_t order_epoch;
     bool has_order;
     uint8_t *rgb;   /* one sample */
@@ -126,7 +126,8 @@ static svit_status sample_make(sv_batcher *batcher, uint64_t epoch, uint64_t bat
     return SVIT_OK;
 }
 
-static void order_follow(sv_batcher *batcher, uint64_t epoch)
+/* Brings the order of samples to that of the epoch. */
+static void update_order(sv_batcher *batcher, uint64_t epoch)
 {
     if (batcher->has_order && (batcher->order_epoch == epoch || !batcher->config.shuffle))
         return;
@@ -140,7 +141,7 @@ svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch,
                             int32_t *labels, const atomic_uint *current, unsigned wanted,
                             svit_error *err)
 {
-    order_follow(batcher, epoch);
+    update_order(batcher, epoch);
     const uint32_t *samples = batcher->order + batch * batcher->config.batch;
     size_t n = sv_batcher_samples(batcher, batch);
     for (size_t i = 0; i < n; i++, images += sv_batcher_elements(batcher)) {

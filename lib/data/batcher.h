@@ -1,5 +1,5 @@
-/* Batches by their number: the contents are a function of (dataset, configuration, epoch, batch)
- * alone. Used by one thread at a time. */
+/* Makes batches by their index: the contents are a function of (dataset, configuration, epoch,
+ * batch) alone. A batcher is for one thread at a time. */
 #ifndef SV_BATCHER_H
 #define SV_BATCHER_H
 
@@ -10,24 +10,28 @@
 
 typedef struct sv_batcher sv_batcher;
 
-/* Both configurations are checked already. */
+/* Makes a batcher, which holds a reference to the dataset. Both configurations have been
+ * checked. */
 svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
                               const svit_pipeline_config *pipeline,
                               const svit_loader_config *config, svit_error *err);
 void sv_batcher_free(sv_batcher *batcher);
 
+/* Batches of an epoch. */
 uint64_t sv_batcher_batches(const sv_batcher *batcher);
+
+/* The size of an image in a batch. */
 size_t sv_batcher_height(const sv_batcher *batcher);
 size_t sv_batcher_width(const sv_batcher *batcher);
 
-/* Floats of one image. */
+/* Elements of one image in a batch. */
 size_t sv_batcher_elements(const sv_batcher *batcher);
 
-/* Samples in a batch: fewer in the last. */
+/* Samples in a batch. The last one may have fewer than the others. */
 size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch);
 
-/* Makes a batch. Gives up, with SVIT_E_STOPPED, once *current is no longer `wanted`; `current` may
- * be NULL. */
+/* Makes a batch. If `current` is not NULL, it stops with SVIT_E_STOPPED as soon as *current differs
+ * from `wanted`. Errors name the sample. */
 svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
                             int32_t *labels, const atomic_uint *current, unsigned wanted,
                             svit_error *err);

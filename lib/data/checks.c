@@ -1,24 +1,24 @@
-/* Checks of sizes at public doors: one wording for all of them. */
+/* Checks prefix sizes for public functions, all with the same wording. */
 #include "data/checks.h"
 
 #include <stdbool.h>
 
-svit_status sv_check_range(const char *where, const char *what, size_t value, size_t least,
-                           size_t most, svit_error *err)
+svit_status sv_check_range(const char *where, const char *what, size_t value, size_t min,
+                           size_t max, svit_error *err)
 {
-    if (value >= least && value <= most)
+    if (value >= min && value <= max)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s is %zu; %zu..%zu are accepted", where, what, value,
-                   least, most);
+                   min, max);
 }
 
-svit_status sv_check_sides(const char *where, const char *of, size_t height, size_t width,
+svit_status sv_check_sides(const char *where, const char *prefix, size_t height, size_t width,
                            svit_error *err)
 {
     bool fits = height >= 1 && height <= SV_SIDE_LIMIT;
     if (fits && width >= 1 && width <= SV_SIDE_LIMIT)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s%s is %zu; 1..%d are accepted", where, of,
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s%s is %zu; 1..%d are accepted", where, prefix,
                    fits ? "width" : "height", fits ? width : height, SV_SIDE_LIMIT);
 }
 
@@ -26,5 +26,6 @@ svit_status sv_check_distinct(const char *where, const void *in, const void *out
 {
     if (in != out)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s: in and out are one array; two are needed", where);
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s: in and out are the same array; different ones are needed", where);
 }

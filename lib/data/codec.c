@@ -1,5 +1,5 @@
-/* The decoders: TurboJPEG, and libpng with the caller's allocator. Both read from memory, so that
- * files have their one door elsewhere. The encoder is libpng's simplified interface. */
+/* Decodes with TurboJPEG and with libpng on the caller's allocator, and encodes with libpng's
+ * simplified interface. */
 #include "data/codec.h"
 
 #include "base/size.h"
@@ -41,9 +41,8 @@ static svit_status pixels_allocate(sv_pixels *out, const sv_allocator *allocator
     return SVIT_OK;
 }
 
-/* A file that TurboJPEG refuses is damaged, unless it says that memory has run out, in libjpeg's
- * words or its own: messages are all that it tells, and those about damaged files have other words.
- */
+/* Tells lack of memory from a damaged file by the message, because TurboJPEG returns nothing else.
+ * The texts are those of libjpeg and of TurboJPEG itself. */
 static svit_status fail_jpeg(svit_error *err, const char *name, tjhandle jpeg)
 {
     const char *message = tjGetErrorStr2(jpeg);
@@ -53,8 +52,8 @@ static svit_status fail_jpeg(svit_error *err, const char *name, tjhandle jpeg)
     return sv_fail(err, SVIT_E_FORMAT, "%s: damaged JPEG: %s", name, message);
 }
 
-/* A file that ends early is only a warning to the decoder, which would make up the rest of the
- * image; so every warning is a refusal. */
+/* Decodes a JPEG. Warnings count as errors: on a truncated file the decoder only warns and fills
+ * the rest of the image. */
 static svit_status jpeg_decompress(tjhandle jpeg, sv_pixels *out, const sv_allocator *allocator,
                                    const uint8_t *data, size_t bytes, const char *name,
                                    svit_error *err)
@@ -96,8 +95,8 @@ static size_t big_endian(const uint8_t *four)
     return (size_t)four[0] << 24 | (size_t)four[1] << 16 | (size_t)four[2] << 8 | four[3];
 }
 
-/* True where the chunks follow each other up to IEND. The simplified interface stops reading at
- * the last row, so it would not see that the end is missing. */
+/* Whether the chunks are complete up to IEND. libpng stops at the last row and would not notice a
+ * missing end. */
 static bool png_is_whole(const uint8_t *data, size_t bytes)
 {
     enum { SIGNATURE = 8, FRAME = 12 };
@@ -113,8 +112,8 @@ static bool png_is_whole(const uint8_t *data, size_t bytes)
     return false;
 }
 
-/* Lays RGBA on black, in place, as colour * alpha / 255 of the bytes as they are. */
-static void lay_on_black(uint8_t *pixels, size_t count)
+/* Composes RGBA over black, in place: colour * alpha / 255, in sRGB values. */
+static void compose_over_black(uint8_t *pixels, size_t count)
 {
     const uint8_t *in = pixels;
     uint8_t *out = pixels;
@@ -125,29 +124,29 @@ static void lay_on_black(uint8_t *pixels, size_t count)
     }
 }
 
-/* What libpng reads from and tells of: its pointer for errors, memory and input alike. */
+/* The state of one PNG decoding. libpng's error, memory and input callbacks all get it. */
 typedef struct png_source {
     const sv_allocator *allocator;
-    const uint8_t *data; /* what is left of the file */
+    const uint8_t *data; /* the rest of the file */
     size_t bytes;
-    bool no_memory; /* an allocation has failed, whatever libpng made of it */
+    bool no_memory; /* an allocation has failed, even if libpng ignored it */
     char message[128];
 } png_source;
 
-enum { PNG_HEADER = SV_ALIGNMENT }; /* in front of each allocation: its bytes */
+enum { PNG_HEADER = SV_ALIGNMENT }; /* bytes before each allocation, which hold its size */
 
 static png_voidp png_allocate(png_structp png, png_alloc_size_t bytes)
 {
     png_source *source = png_get_mem_ptr(png);
-    size_t all = 0;
+    size_t total = 0;
     uint8_t *memory = NULL;
-    if (sv_size_add(&all, bytes, PNG_HEADER))
-        memory = sv_allocate(source->allocator, all);
+    if (sv_size_add(&total, bytes, PNG_HEADER))
+        memory = sv_allocate(source->allocator, total);
     if (!memory) {
         source->no_memory = true;
         return NULL;
     }
-    memcpy(memory, &all, sizeof all);
+    memcpy(memory, &total, sizeof total);
     return memory + PNG_HEADER;
 }
 
@@ -155,11 +154,11 @@ static void png_release(png_structp png, png_voidp given)
 {
     const png_source *source = png_get_mem_ptr(png);
     uint8_t *memory = (uint8_t *)given - PNG_HEADER;
-    size_t all = 0;
+    size_t total = 0;
     if (!given)
         return;
-    memcpy(&all, memory, sizeof all);
-    sv_release(source->allocator, memory, all);
+    memcpy(&total, memory, sizeof total);
+    sv_release(source->allocator, memory, total);
 }
 
 static void png_take(png_structp png, png_bytep out, size_t bytes)
@@ -172,7 +171,7 @@ static void png_take(png_structp png, png_bytep out, size_t bytes)
     source->bytes -= bytes;
 }
 
-/* libpng wants this not to return. */
+/* libpng requires that the error callback does not return. */
 static void png_stop(png_structp png, png_const_charp message)
 {
     png_source *source = png_get_error_ptr(png);
@@ -186,8 +185,8 @@ static void png_ignore(png_structp png, png_const_charp message)
     (void)message;
 }
 
-/* Reads the header. Bytes are to come as 8 bits of RGB, or of RGBA where there is transparency, in
- * sRGB: gamma is corrected where the file says another. */
+/* Reads the header, and sets the output to 8-bit RGB, or RGBA if there is transparency, in sRGB.
+ * libpng converts another gamma of the file. */
 static void png_prepare(png_structp png, png_infop info, bool *alpha)
 {
     png_set_benign_errors(png, 1);
@@ -212,8 +211,8 @@ static void png_read_pixels(png_structp png, png_infop info, const sv_pixels *pi
             png_read_row(png, pixels->rgb + y * row, NULL);
 }
 
-/* False after an error, which leaves libpng by a long jump to here: no local variable is changed
- * after setjmp. */
+/* Reads the header. Returns false after an error, for which libpng jumps here. No local variable
+ * changes after setjmp, so all of them keep their values. */
 static bool png_header(png_structp png, png_infop info, bool *alpha)
 {
     if (setjmp(png_jmpbuf(png)))
@@ -222,6 +221,7 @@ static bool png_header(png_structp png, png_infop info, bool *alpha)
     return true;
 }
 
+/* Reads the pixels. Returns false after an error, as png_header does. */
 static bool png_body(png_structp png, png_infop info, const sv_pixels *pixels)
 {
     if (setjmp(png_jmpbuf(png)))
@@ -230,8 +230,8 @@ static bool png_body(png_structp png, png_infop info, const sv_pixels *pixels)
     return true;
 }
 
-/* A failed allocation counts even where libpng goes on without: the file is not to blame for what
- * follows, and a chunk that is missing may change colours. */
+/* The status after a step. A failed allocation is an error even if libpng goes on without the
+ * memory: an ignored chunk may change the colours. */
 static svit_status png_status(const png_source *source, bool read, const char *name,
                               svit_error *err)
 {
@@ -259,7 +259,7 @@ static svit_status png_read(png_structp png, png_infop info, const png_source *s
         return status;
     }
     if (alpha)
-        lay_on_black(pixels.rgb, pixels.height * pixels.width);
+        compose_over_black(pixels.rgb, pixels.height * pixels.width);
     *out = pixels;
     return SVIT_OK;
 }
@@ -286,7 +286,7 @@ static svit_status png_decode(sv_pixels *out, const sv_allocator *allocator, con
     return status;
 }
 
-/* The pixels as stored, and the orientation that the file notes. */
+/* Decodes the pixels as stored, and the EXIF orientation. */
 static svit_status decode_stored(sv_pixels *out, unsigned *orientation,
                                  const sv_allocator *allocator, const uint8_t *data, size_t bytes,
                                  const char *name, svit_error *err)
@@ -330,16 +330,16 @@ svit_status sv_encode_png(void **out, size_t *used, size_t *capacity, const sv_a
     png.height = (png_uint_32)height;
     png.format = PNG_FORMAT_RGB;
     png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
-    size_t room = bytes;
-    void *data = sv_allocate(allocator, room);
+    size_t size = bytes;
+    void *data = sv_allocate(allocator, size);
     if (!data)
-        return sv_fail_memory(err, room, "a PNG file");
+        return sv_fail_memory(err, size, "a PNG file");
     if (!png_image_write_to_memory(&png, data, &bytes, 0, rgb, 0, NULL)) {
-        sv_release(allocator, data, room);
+        sv_release(allocator, data, size);
         return sv_fail(err, SVIT_E_MEMORY, "cannot encode a PNG: %s", png.message);
     }
     *out = data;
     *used = bytes;
-    *capacity = room;
+    *capacity = size;
     return SVIT_OK;
 }

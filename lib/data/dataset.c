@@ -1,20 +1,20 @@
-/* What all datasets have in common: counting references, sizes, names, reading a sample. */
+/* What all kinds of datasets share: reference counts, sizes, class names, reading a sample. */
 #include "data/dataset_ops.h"
 
 #include "data/checks.h"
 
 #include <string.h>
 
-svit_status sv_dataset_create(svit_dataset **out, svit_context *context,
-                              const sv_dataset_ops *table, svit_error *err)
+svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const sv_dataset_ops *ops,
+                              svit_error *err)
 {
-    svit_dataset *dataset = sv_allocate(&context->allocator, table->bytes);
+    svit_dataset *dataset = sv_allocate(&context->allocator, ops->bytes);
     if (!dataset)
-        return sv_fail_memory(err, table->bytes, "a dataset");
-    memset(dataset, 0, table->bytes);
+        return sv_fail_memory(err, ops->bytes, "a dataset");
+    memset(dataset, 0, ops->bytes);
     atomic_init(&dataset->references, 1);
     dataset->context = sv_context_retain(context);
-    dataset->table = table;
+    dataset->ops = ops;
     *out = dataset;
     return SVIT_OK;
 }
@@ -30,9 +30,9 @@ SVIT_API void svit_dataset_free(svit_dataset *dataset)
     if (!dataset || atomic_fetch_sub_explicit(&dataset->references, 1, memory_order_acq_rel) > 1)
         return;
     svit_context *context = dataset->context;
-    if (dataset->table->end)
-        dataset->table->end(dataset);
-    sv_release(&context->allocator, dataset, dataset->table->bytes);
+    if (dataset->ops->free)
+        dataset->ops->free(dataset);
+    sv_release(&context->allocator, dataset, dataset->ops->bytes);
     svit_context_free(context);
 }
 
@@ -75,5 +75,5 @@ SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t ind
     SV_REQUIRE(rgb);
     SV_REQUIRE(label);
     SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
-    return dataset->table->sample(dataset, index, rgb, label, err);
+    return dataset->ops->sample(dataset, index, rgb, label, err);
 }

@@ -1,7 +1,8 @@
-/* The inside of svit_dataset. A kind of dataset is a struct whose first member is `svit_dataset
- * base`, and a table of what it can do. */
-#ifndef SV_DATASET_TABLE_H
-#define SV_DATASET_TABLE_H
+/* What a kind of dataset implements. A kind is a struct whose first member is `svit_dataset base`,
+ * and an sv_dataset_ops. Its public function creates the dataset with sv_dataset_create and sets
+ * the sizes. */
+#ifndef SV_DATASET_OPS_H
+#define SV_DATASET_OPS_H
 
 #include "base/status.h"
 #include "context/context.h"
@@ -11,37 +12,40 @@
 #include <stdbool.h>
 
 typedef struct sv_dataset_ops {
-    size_t bytes; /* of the whole struct */
+    size_t bytes; /* size of the kind's struct */
 
-    /* Writes sample `index`, which is below count, and its label, which the kind has checked. */
+    /* Writes the image rgb[height, width, 3] of sample `index`, which is below `count`, and its
+     * label, which is below `classes`. Several threads may call it at once unless
+     * caller_thread_only. */
     svit_status (*sample)(const svit_dataset *dataset, size_t index, uint8_t *rgb, int32_t *label,
                           svit_error *err);
 
-    /* Frees what the kind owns, of a dataset that may be half made (the rest is zero); NULL where
-     * it owns nothing. */
-    void (*end)(svit_dataset *dataset);
+    /* Frees what the kind owns. The dataset may be incomplete, with its other members zero. NULL if
+     * the kind owns nothing. */
+    void (*free)(svit_dataset *dataset);
 } sv_dataset_ops;
 
 struct svit_dataset {
     atomic_uint references;
     svit_context *context;
-    const sv_dataset_ops *table;
+    const sv_dataset_ops *ops;
     size_t count;
     size_t height;
     size_t width;
     size_t classes;
-    const char *const *names; /* classes of them, or NULL; the kind owns them */
-    bool caller_thread_only;  /* samples may be read on the thread that called in only */
+    const char *const *names; /* [classes] owned by the kind, or NULL */
+    bool caller_thread_only;  /* samples are read only on the thread that calls the library */
 };
 
-/* Makes a dataset of `table->bytes` bytes, cleared behind the base, with one reference. */
-svit_status sv_dataset_create(svit_dataset **out, svit_context *context,
-                              const sv_dataset_ops *table, svit_error *err);
+/* Creates a dataset of ops->bytes bytes with one reference. All members behind the base are zero.
+ * SVIT_E_MEMORY. */
+svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const sv_dataset_ops *ops,
+                              svit_error *err);
 
-/* Counts one more that needs the dataset; returns it. svit_dataset_free counts down. */
+/* Adds a reference, which svit_dataset_free removes. Returns `dataset`. */
 svit_dataset *sv_dataset_retain(svit_dataset *dataset);
 
-/* Bytes of a sample. */
+/* Bytes of one image. */
 size_t sv_dataset_image_bytes(const svit_dataset *dataset);
 
 #endif

@@ -1,5 +1,5 @@
-/* Finding the orientation in EXIF data. Exif 2.32: an IFD of 12-byte entries at an offset that the
- * header of 8 bytes gives; the orientation is tag 0x0112, one SHORT. */
+/* Finds the orientation in EXIF data. By Exif 2.32, a header of 8 bytes gives the offset of an IFD
+ * of 12-byte entries, and the orientation is tag 0x0112, one SHORT. */
 #include "data/exif.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ typedef struct span {
     size_t bytes;
 } span;
 
-static uint32_t number(const uint8_t *at, size_t bytes, bool little)
+static uint32_t read_integer(const uint8_t *at, size_t bytes, bool little)
 {
     uint32_t value = 0;
     for (size_t i = 0; i < bytes; i++)
@@ -18,14 +18,14 @@ static uint32_t number(const uint8_t *at, size_t bytes, bool little)
     return value;
 }
 
-/* The orientation that an entry holds; 0 where it is of another tag or malformed. */
+/* The orientation in an entry, 0 if it has another tag or is malformed. */
 static unsigned entry_orientation(const uint8_t *entry, bool little)
 {
     enum { ORIENTATION = 0x0112, SHORT = 3 };
-    if (number(entry, 2, little) != ORIENTATION || number(entry + 2, 2, little) != SHORT ||
-        number(entry + 4, 4, little) != 1)
+    if (read_integer(entry, 2, little) != ORIENTATION ||
+        read_integer(entry + 2, 2, little) != SHORT || read_integer(entry + 4, 4, little) != 1)
         return 0;
-    uint32_t value = number(entry + 8, 2, little);
+    uint32_t value = read_integer(entry + 8, 2, little);
     return value >= SV_UPRIGHT && value <= SV_TURNED_LEFT ? value : 0;
 }
 
@@ -37,10 +37,10 @@ unsigned sv_exif_orientation(const uint8_t *tiff, size_t bytes)
     bool little = memcmp(tiff, "II*\0", 4) == 0;
     if (!little && memcmp(tiff, "MM\0*", 4) != 0)
         return SV_UPRIGHT;
-    size_t at = number(tiff + 4, 4, little);
+    size_t at = read_integer(tiff + 4, 4, little);
     if (at > bytes || bytes - at < COUNT)
         return SV_UPRIGHT;
-    size_t entries = number(tiff + at, 2, little);
+    size_t entries = read_integer(tiff + at, 2, little);
     at += COUNT;
     for (; entries > 0 && bytes - at >= ENTRY; entries--, at += ENTRY) {
         unsigned orientation = entry_orientation(tiff + at, little);
@@ -50,8 +50,8 @@ unsigned sv_exif_orientation(const uint8_t *tiff, size_t bytes)
     return SV_UPRIGHT;
 }
 
-/* Cuts the next segment of a JPEG's header off `rest`: its marker and its contents. False at the
- * image data, at the end, and where the file is damaged. */
+/* Takes the next segment of a JPEG's header, its marker and contents, from `rest`. Returns false at
+ * the image data, at the end, and if the file is damaged. */
 static bool next_segment(span *rest, uint8_t *marker, span *contents)
 {
     enum { FILL = 0xff, TEM = 0x01, RST0 = 0xd0, SOI = 0xd8, EOI = 0xd9, SOS = 0xda };
@@ -67,7 +67,7 @@ static bool next_segment(span *rest, uint8_t *marker, span *contents)
     if (*marker != TEM && (*marker < RST0 || *marker > SOI)) {
         if (rest->bytes - at < 2)
             return false;
-        length = number(rest->at + at, 2, false);
+        length = read_integer(rest->at + at, 2, false);
         if (length < 2 || length > rest->bytes - at)
             return false;
         at += 2;
@@ -95,7 +95,7 @@ unsigned sv_exif_of_png(const uint8_t *data, size_t bytes)
     enum { SIGNATURE = 8, LENGTH = 4, NAME = 4, FRAME = 12 };
     size_t at = SIGNATURE;
     while (at <= bytes && bytes - at >= FRAME) {
-        size_t length = number(data + at, LENGTH, false);
+        size_t length = read_integer(data + at, LENGTH, false);
         if (length > bytes - at - FRAME)
             break;
         if (memcmp(data + at + LENGTH, "eXIf", NAME) == 0)

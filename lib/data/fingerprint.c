@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Enough to notice other images, few enough to decode while a run starts. */
+/* Samples that are hashed: enough to notice other images, and decoded in a fraction of a second. */
 enum { SAMPLES = 64 };
 
 static uint64_t mix_bytes(uint64_t hash, const void *data, size_t bytes)
@@ -14,7 +14,7 @@ static uint64_t mix_bytes(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-/* The lowest byte first, whatever the machine's order. */
+/* Mixes in little-endian byte order on every machine. */
 static uint64_t mix_u64(uint64_t hash, uint64_t value)
 {
     unsigned char bytes[8];
@@ -37,7 +37,7 @@ static uint64_t mix_shape(uint64_t hash, const svit_dataset *dataset)
     return hash;
 }
 
-/* The first sample, the last, and those between at equal distances. */
+/* Mixes in the first sample, the last, and others at equal distances between them. */
 static svit_status mix_samples(uint64_t *hash, const svit_dataset *dataset, uint8_t *rgb,
                                svit_error *err)
 {

@@ -1,4 +1,5 @@
-/* Folders of images: a subfolder a class. Names are kept, images are decoded when read. */
+/* Datasets of image files in one subfolder for each class. The names are listed once; images are
+ * decoded when they are read. */
 #include "base/file.h"
 #include "data/checks.h"
 #include "data/dataset_ops.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* One class: its folder, and a listing in which only images are left. */
+/* The images of one class. */
 typedef struct class_files {
     sv_listing listing;
     char *folder;
@@ -17,21 +18,21 @@ typedef struct class_files {
 
 typedef struct folder_set {
     svit_dataset base;
-    int32_t filter;     /* SVIT_SOURCE_* */
-    sv_listing classes; /* the names of subfolders; those of the classes come first */
-    size_t file_count;  /* subfolders */
-    class_files *files; /* [file_count] in the order of `classes` */
-    size_t *first;      /* [file_count + 1] the number of a class's first sample */
+    int32_t filter;      /* SVIT_SOURCE_* */
+    sv_listing classes;  /* names of subfolders, those with images first */
+    size_t folder_count; /* subfolders */
+    class_files *files;  /* [folder_count] in the order of `classes` */
+    size_t *first;       /* [folder_count + 1] index of each class's first sample */
 } folder_set;
 
-/* The class of sample `index`: the last whose first sample is not after it. */
-static size_t class_of(const folder_set *own, size_t index)
+/* The class of sample `index`, by binary search. */
+static size_t class_of(const folder_set *self, size_t index)
 {
     size_t low = 0;
-    size_t high = own->base.classes;
+    size_t high = self->base.classes;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (own->first[middle] <= index)
+        if (self->first[middle] <= index)
             low = middle;
         else
             high = middle;
@@ -39,14 +40,15 @@ static size_t class_of(const folder_set *own, size_t index)
     return low;
 }
 
-static svit_status image_load(const folder_set *own, const char *path, uint8_t *rgb,
+static svit_status image_load(const folder_set *self, const char *path, uint8_t *rgb,
                               svit_error *err)
 {
-    const sv_allocator *allocator = &own->base.context->allocator;
+    const sv_allocator *allocator = &self->base.context->allocator;
     sv_pixels pixels;
     SVIT_TRY(sv_image_file_read(&pixels, allocator, path, err));
-    svit_status status = sv_source_step(allocator, own->filter, pixels.rgb, pixels.height,
-                                        pixels.width, rgb, own->base.height, own->base.width, err);
+    svit_status status =
+        sv_source_step(allocator, self->filter, pixels.rgb, pixels.height, pixels.width, rgb,
+                       self->base.height, self->base.width, err);
     sv_release(allocator, pixels.rgb, pixels.bytes);
     return status;
 }
@@ -54,14 +56,14 @@ static svit_status image_load(const folder_set *own, const char *path, uint8_t *
 static svit_status folder_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
                                  int32_t *label, svit_error *err)
 {
-    const folder_set *own = (const folder_set *)dataset;
+    const folder_set *self = (const folder_set *)dataset;
     const sv_allocator *allocator = &dataset->context->allocator;
-    size_t class = class_of(own, index);
-    const class_files *files = &own->files[class];
+    size_t class = class_of(self, index);
+    const class_files *files = &self->files[class];
     char *path = NULL;
     SVIT_TRY(sv_path_join(&path, allocator, files->folder,
-                          files->listing.names[index - own->first[class]], err));
-    svit_status status = image_load(own, path, rgb, err);
+                          files->listing.names[index - self->first[class]], err));
+    svit_status status = image_load(self, path, rgb, err);
     sv_release_text(allocator, path);
     SVIT_TRY(status);
     *label = (int32_t) class;
@@ -75,18 +77,18 @@ static void files_free(const sv_allocator *allocator, class_files *files)
     *files = (class_files){0};
 }
 
-static void folder_end(svit_dataset *dataset)
+static void folder_free(svit_dataset *dataset)
 {
-    folder_set *own = (folder_set *)dataset;
+    folder_set *self = (folder_set *)dataset;
     const sv_allocator *allocator = &dataset->context->allocator;
-    for (size_t i = 0; own->files && i < own->file_count; i++)
-        files_free(allocator, &own->files[i]);
-    sv_release(allocator, own->files, own->file_count * sizeof *own->files);
-    sv_release(allocator, own->first, (own->file_count + 1) * sizeof *own->first);
-    sv_listing_free(allocator, &own->classes);
+    for (size_t i = 0; self->files && i < self->folder_count; i++)
+        files_free(allocator, &self->files[i]);
+    sv_release(allocator, self->files, self->folder_count * sizeof *self->files);
+    sv_release(allocator, self->first, (self->folder_count + 1) * sizeof *self->first);
+    sv_listing_free(allocator, &self->classes);
 }
 
-static const sv_dataset_ops FOLDER = {sizeof(folder_set), folder_sample, folder_end};
+static const sv_dataset_ops FOLDER = {sizeof(folder_set), folder_sample, folder_free};
 
 static bool is_image(const char *name)
 {
@@ -98,8 +100,8 @@ static bool is_image(const char *name)
     return false;
 }
 
-/* Leaves only the subfolders, or only the images, in a listing; their order stays. Hidden ones go:
- * the system's, such as .git, and a Mac's ._NAME.jpg, which is no image. */
+/* Keeps only the subfolders, or only the images, of a listing in their order. Hidden entries are
+ * dropped: folders such as .git, and the ._NAME.jpg of macOS, which are not images. */
 static void listing_keep(sv_listing *listing, const sv_allocator *allocator, bool folders)
 {
     size_t kept = 0;
@@ -116,21 +118,22 @@ static void listing_keep(sv_listing *listing, const sv_allocator *allocator, boo
     listing->count = kept;
 }
 
-static svit_status subfolders_list(folder_set *own, const char *folder, svit_error *err)
+static svit_status subfolders_list(folder_set *self, const char *folder, svit_error *err)
 {
-    const sv_allocator *allocator = &own->base.context->allocator;
-    SVIT_TRY(sv_folder_list(&own->classes, allocator, folder, err));
-    listing_keep(&own->classes, allocator, true);
-    size_t count = own->classes.count;
+    const sv_allocator *allocator = &self->base.context->allocator;
+    SVIT_TRY(sv_folder_list(&self->classes, allocator, folder, err));
+    listing_keep(&self->classes, allocator, true);
+    size_t count = self->classes.count;
     if (count > INT32_MAX)
         return sv_fail(err, SVIT_E_FORMAT, "'%s' has %zu subfolders; at most %d are read", folder,
                        count, INT32_MAX);
-    own->file_count = count;
+    self->folder_count = count;
     void *memory = NULL;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof *own->files, "a folder", err));
-    own->files = memory;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, count + 1, sizeof *own->first, "a folder", err));
-    own->first = memory;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof *self->files, "a folder", err));
+    self->files = memory;
+    SVIT_TRY(
+        sv_allocate_array(allocator, &memory, count + 1, sizeof *self->first, "a folder", err));
+    self->first = memory;
     return SVIT_OK;
 }
 
@@ -148,26 +151,26 @@ static svit_status images_list(class_files *files, const sv_allocator *allocator
     return SVIT_OK;
 }
 
-/* Lists the images of each subfolder. One without images is no class, and leaves the list. */
-static svit_status classes_list(folder_set *own, const char *folder, svit_error *err)
+/* Lists the images of each subfolder. A subfolder without images is not a class. */
+static svit_status classes_list(folder_set *self, const char *folder, svit_error *err)
 {
-    const sv_allocator *allocator = &own->base.context->allocator;
-    SVIT_TRY(subfolders_list(own, folder, err));
-    sv_listing *classes = &own->classes;
+    const sv_allocator *allocator = &self->base.context->allocator;
+    SVIT_TRY(subfolders_list(self, folder, err));
+    sv_listing *classes = &self->classes;
     size_t kept = 0;
-    for (size_t i = 0; i < own->file_count; i++) {
-        SVIT_TRY(images_list(&own->files[i], allocator, folder, classes->names[i], err));
-        if (own->files[i].listing.count == 0) {
-            files_free(allocator, &own->files[i]);
+    for (size_t i = 0; i < self->folder_count; i++) {
+        SVIT_TRY(images_list(&self->files[i], allocator, folder, classes->names[i], err));
+        if (self->files[i].listing.count == 0) {
+            files_free(allocator, &self->files[i]);
             continue;
         }
         char *name = classes->names[i];
         classes->names[i] = classes->names[kept];
         classes->names[kept] = name;
-        class_files files = own->files[i];
-        own->files[i] = own->files[kept];
-        own->files[kept] = files;
-        own->first[kept + 1] = own->first[kept] + files.listing.count;
+        class_files files = self->files[i];
+        self->files[i] = self->files[kept];
+        self->files[kept] = files;
+        self->first[kept + 1] = self->first[kept] + files.listing.count;
         kept++;
     }
     if (kept == 0)
@@ -175,9 +178,9 @@ static svit_status classes_list(folder_set *own, const char *folder, svit_error 
                        "no subfolder of '%s' has an image; one for each class is needed, with "
                        "*.jpg, *.jpeg or *.png in it",
                        folder);
-    own->base.classes = kept;
-    own->base.names = (const char *const *)classes->names;
-    own->base.count = own->first[kept];
+    self->base.classes = kept;
+    self->base.names = (const char *const *)classes->names;
+    self->base.count = self->first[kept];
     return SVIT_OK;
 }
 
@@ -194,9 +197,9 @@ SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *conte
     SVIT_TRY(sv_dataset_create(&dataset, context, &FOLDER, err));
     dataset->height = height;
     dataset->width = width;
-    folder_set *own = (folder_set *)dataset;
-    own->filter = filter;
-    svit_status status = classes_list(own, folder, err);
+    folder_set *self = (folder_set *)dataset;
+    self->filter = filter;
+    svit_status status = classes_list(self, folder, err);
     if (status != SVIT_OK) {
         svit_dataset_free(dataset);
         return status;

@@ -1,4 +1,4 @@
-/* Image handles: files and memory in, PNG files out. */
+/* Image handles, which are read from files or memory, and the writing of PNG files. */
 #include <shiftvit/file.h>
 #include <shiftvit/image.h>
 

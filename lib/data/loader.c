@@ -1,4 +1,5 @@
-/* Loaders: the place in the epoch, and batches from there, made on the spot or ahead. */
+/* Loaders: a position in the epochs, and the batches from there on, made on demand or
+ * prefetched. */
 #include <shiftvit/loader.h>
 
 #include "data/batcher.h"
@@ -7,27 +8,27 @@
 #include "data/pipeline_config.h"
 #include "data/prefetch.h"
 
-/* Epochs of which a place can be made; more than there will be. */
+/* One past the last epoch that svit_loader_seek accepts. The random streams have room for 2^55. */
 static const uint64_t EPOCH_LIMIT = (uint64_t)1 << 53;
 
 struct svit_loader {
     svit_context *context;
     sv_batcher *batcher;
     sv_prefetch *prefetch; /* NULL: batches are made on the caller's thread */
-    bool epochs_differ;
+    bool epochs_differ;    /* shuffled or augmented */
     uint64_t epoch;
-    uint64_t batch; /* the next; batches in an epoch: its end has been reached */
+    uint64_t batch; /* the next batch; the number of batches at the end of the epoch */
 };
 
-/* What a slot of the ring holds at the most. */
+/* Samples of the largest batch. */
 static size_t largest_batch(const svit_dataset *dataset, const svit_loader_config *config)
 {
     return dataset->count < config->batch ? dataset->count : config->batch;
 }
 
-static svit_status makers_create(svit_loader *loader, svit_dataset *dataset,
-                                 const svit_pipeline_config *pipeline,
-                                 const svit_loader_config *config, svit_error *err)
+static svit_status create_batcher(svit_loader *loader, svit_dataset *dataset,
+                                  const svit_pipeline_config *pipeline,
+                                  const svit_loader_config *config, svit_error *err)
 {
     SVIT_TRY(sv_batcher_create(&loader->batcher, dataset, pipeline, config, err));
     if (config->prefetch == 0 || dataset->caller_thread_only)
@@ -44,19 +45,19 @@ SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset
     SV_REQUIRE(dataset);
     SV_REQUIRE(pipeline);
     SVIT_TRY(svit_context_check(dataset->context, err));
-    svit_pipeline_config own_pipeline;
-    svit_loader_config own;
-    SVIT_TRY(sv_pipeline_config_read(&own_pipeline, pipeline, err));
-    SVIT_TRY(sv_loader_config_read(&own, config, err));
+    svit_pipeline_config local_pipeline;
+    svit_loader_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local_pipeline, pipeline, err));
+    SVIT_TRY(sv_loader_config_read(&local, config, err));
     SVIT_TRY(sv_check_range(__func__, "count of the dataset", dataset->count, 1, UINT32_MAX, err));
     svit_loader *loader = sv_allocate(&dataset->context->allocator, sizeof *loader);
     if (!loader)
         return sv_fail_memory(err, sizeof *loader, "a loader");
     *loader = (svit_loader){
         .context = sv_context_retain(dataset->context),
-        .epochs_differ = own.shuffle || own.augment,
+        .epochs_differ = local.shuffle || local.augment,
     };
-    svit_status status = makers_create(loader, dataset, &own_pipeline, &own, err);
+    svit_status status = create_batcher(loader, dataset, &local_pipeline, &local, err);
     if (status != SVIT_OK) {
         svit_loader_free(loader);
         return status;
@@ -127,8 +128,8 @@ SVIT_API svit_status svit_loader_seek(svit_loader *loader, uint64_t epoch, uint6
     if (batch > batches)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: batch is %llu; 0..%llu are accepted", __func__,
                        (unsigned long long)batch, (unsigned long long)batches);
-    bool there = batch == loader->batch && (epoch == loader->epoch || !loader->epochs_differ);
-    if (loader->prefetch && !there)
+    bool unchanged = batch == loader->batch && (epoch == loader->epoch || !loader->epochs_differ);
+    if (loader->prefetch && !unchanged)
         sv_prefetch_drop(loader->prefetch);
     loader->epoch = epoch;
     loader->batch = batch;

@@ -1,19 +1,19 @@
-/* Loader configurations: defaults, the ranges of their fields, and JSON. */
+/* Loader configurations: defaults, ranges of the fields, and JSON. */
 #include "data/loader_config.h"
 
 #include "base/config.h"
 #include "base/fields.h"
 
-enum { CONFIG_LEAST = sizeof(svit_loader_config) };
+enum { CONFIG_MIN_SIZE = sizeof(svit_loader_config) };
 
 #define FIELD(field, kind) SV_FIELD(svit_loader_config, field, kind)
 
 static const sv_field FIELDS[] = {
-    {FIELD(batch, U32), .least = 1, .greatest = 65536},
+    {FIELD(batch, U32), .min = 1, .max = 65536},
     {FIELD(seed, U64)},
     {FIELD(shuffle, FLAG)},
     {FIELD(augment, FLAG)},
-    {FIELD(prefetch, U32), .greatest = 16},
+    {FIELD(prefetch, U32), .max = 16},
 };
 static const sv_field_table TABLE = {.type = "svit_loader_config",
                                      .noun = "the loader configuration",
@@ -32,7 +32,7 @@ svit_status sv_loader_config_read(svit_loader_config *out, const svit_loader_con
 {
     svit_loader_config config = defaults();
     if (in)
-        SVIT_TRY(sv_config_import(&config, sizeof config, in, CONFIG_LEAST, TABLE.type, err));
+        SVIT_TRY(sv_config_import(&config, sizeof config, in, CONFIG_MIN_SIZE, TABLE.type, err));
     SVIT_TRY(sv_fields_check(&TABLE, &config, err));
     SVIT_TRY(sv_config_check_reserved(config.reserved, TABLE.type, err));
     *out = config;
@@ -41,8 +41,8 @@ svit_status sv_loader_config_read(svit_loader_config *out, const svit_loader_con
 
 SVIT_API svit_status svit_loader_config_init(svit_loader_config *config, size_t size)
 {
-    svit_loader_config own = defaults();
-    return sv_config_export(config, size, &own, sizeof own, TABLE.type, NULL);
+    svit_loader_config local = defaults();
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, NULL);
 }
 
 SVIT_API svit_status svit_loader_config_from_json(svit_loader_config *config, size_t size,
@@ -50,16 +50,16 @@ SVIT_API svit_status svit_loader_config_from_json(svit_loader_config *config, si
 {
     SV_REQUIRE(config);
     SV_REQUIRE(json);
-    svit_loader_config own = defaults();
-    SVIT_TRY(sv_fields_from_text(&TABLE, &own, json, err));
-    return sv_config_export(config, size, &own, sizeof own, TABLE.type, err);
+    svit_loader_config local = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
 }
 
 SVIT_API svit_status svit_loader_config_to_json(const svit_loader_config *config, char *buffer,
                                                 size_t capacity, size_t *needed, svit_error *err)
 {
     SV_REQUIRE(config);
-    svit_loader_config own;
-    SVIT_TRY(sv_loader_config_read(&own, config, err));
-    return sv_fields_to_buffer(&TABLE, &own, buffer, capacity, needed, err);
+    svit_loader_config local;
+    SVIT_TRY(sv_loader_config_read(&local, config, err));
+    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
 }

@@ -1,4 +1,4 @@
-/* Full shuffles: each of the count! orders is equally likely (Fisher, Yates; Durstenfeld 1964). */
+/* Shuffles by Fisher and Yates (Durstenfeld 1964): every permutation is equally likely. */
 #include "data/order.h"
 
 #include "base/random.h"

@@ -1,5 +1,5 @@
-/* Turning a decoded image upright: each of the eight orientations is a walk over the stored pixels
- * that begins at some corner, with one step for a column and one for a row. */
+/* Turns images upright. Each of the eight orientations reads the stored pixels from one corner,
+ * with one stride for the columns and one for the rows of the output. */
 #include "data/orient.h"
 
 #include "data/checks.h"
@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* In bytes of the stored image. */
-typedef struct walk {
+/* Offset of the first pixel, and strides, in bytes of the stored image. */
+typedef struct strides {
     ptrdiff_t first;
     ptrdiff_t column;
     ptrdiff_t row;
-} walk;
+} strides;
 
-static walk walk_of(unsigned orientation, size_t height, size_t width)
+static strides strides_of(unsigned orientation, size_t height, size_t width)
 {
     const ptrdiff_t pixel = SV_RGB;
     const ptrdiff_t line = (ptrdiff_t)width * SV_RGB;
@@ -23,36 +23,37 @@ static walk walk_of(unsigned orientation, size_t height, size_t width)
     const ptrdiff_t bottom = (ptrdiff_t)(height - 1) * line;
     switch (orientation) {
     case SV_MIRRORED:
-        return (walk){right, -pixel, line};
+        return (strides){right, -pixel, line};
     case SV_TURNED_180:
-        return (walk){bottom + right, -pixel, -line};
+        return (strides){bottom + right, -pixel, -line};
     case SV_FLIPPED:
-        return (walk){bottom, pixel, -line};
+        return (strides){bottom, pixel, -line};
     case SV_TRANSPOSED:
-        return (walk){0, line, pixel};
+        return (strides){0, line, pixel};
     case SV_TURNED_RIGHT:
-        return (walk){bottom, -line, pixel};
+        return (strides){bottom, -line, pixel};
     case SV_TRANSPOSED_ACROSS:
-        return (walk){bottom + right, -line, -pixel};
+        return (strides){bottom + right, -line, -pixel};
     case SV_TURNED_LEFT:
-        return (walk){right, line, -pixel};
+        return (strides){right, line, -pixel};
     default:
-        return (walk){0, pixel, line};
+        return (strides){0, pixel, line};
     }
 }
 
-/* out[height, width, 3]; so many columns at a time that, where columns are stored rows, the pixels
- * beside each other are still in cache for the next row. */
-static void walk_copy(uint8_t *out, const uint8_t *in, const walk *way, size_t height, size_t width)
+/* Copies to out[height, width, 3] in stripes of 64 columns, so that if the columns are stored rows,
+ * the 64 cache lines of one output row are still in cache for the next. */
+static void copy_strided(uint8_t *out, const uint8_t *in, const strides *s, size_t height,
+                         size_t width)
 {
     enum { COLUMNS = 64 };
     for (size_t left = 0; left < width; left += COLUMNS) {
         size_t end = width - left < COLUMNS ? width : left + COLUMNS;
         for (size_t y = 0; y < height; y++) {
             uint8_t *to = out + (y * width + left) * SV_RGB;
-            const uint8_t *from = in + way->first + (ptrdiff_t)y * way->row;
+            const uint8_t *from = in + s->first + (ptrdiff_t)y * s->row;
             for (size_t x = left; x < end; x++, to += SV_RGB)
-                memcpy(to, from + (ptrdiff_t)x * way->column, SV_RGB);
+                memcpy(to, from + (ptrdiff_t)x * s->column, SV_RGB);
         }
     }
 }
@@ -69,8 +70,8 @@ svit_status sv_orient(sv_pixels *pixels, const sv_allocator *allocator, unsigned
     uint8_t *rgb = sv_allocate(allocator, bytes);
     if (!rgb)
         return sv_fail_memory(err, bytes, "an image");
-    walk way = walk_of(orientation, pixels->height, pixels->width);
-    walk_copy(rgb, pixels->rgb, &way, height, width);
+    strides s = strides_of(orientation, pixels->height, pixels->width);
+    copy_strided(rgb, pixels->rgb, &s, height, width);
     sv_release(allocator, pixels->rgb, pixels->bytes);
     *pixels = (sv_pixels){.rgb = rgb, .height = height, .width = width, .bytes = bytes};
     return SVIT_OK;

@@ -1,5 +1,5 @@
-/* Patches of an image, plain and shifted: what the tokenizers of ViT and SL-ViT see, for callers
- * who want to look at it. Models have a faster path of their own. */
+/* The patches of an image, plain or with shifted copies, as the tokenizers of ViT and SL-ViT read
+ * them, for callers who want to inspect them. Models use the faster layers/shifted_patches.c. */
 #include <shiftvit/image.h>
 
 #include "data/checks.h"
@@ -9,7 +9,8 @@
 
 enum { COPIES = 5, PATCH_LIMIT = 256 };
 
-/* Where the pixels of a copy come from, in units of patch / 2 pixels: left-up is (+1, +1). */
+/* The displacement from which a shifted copy reads, in units of patch / 2 pixels. A copy that is
+ * shifted left and up reads from (+1, +1). */
 typedef struct shift {
     int down;
     int right;
@@ -27,8 +28,8 @@ typedef struct image {
     size_t channels;
 } float_image;
 
-/* out[c] = in[y, x, c], and 0 outside the image */
-static void pixel_read(float *out, const float_image *from, ptrdiff_t y, ptrdiff_t x)
+/* out[c] = in[y, x, c], or 0 outside the image. */
+static void read_pixel(float *out, const float_image *from, ptrdiff_t y, ptrdiff_t x)
 {
     size_t c = from->channels;
     bool inside = y >= 0 && y < (ptrdiff_t)from->height && x >= 0 && x < (ptrdiff_t)from->width;
@@ -38,15 +39,16 @@ static void pixel_read(float *out, const float_image *from, ptrdiff_t y, ptrdiff
         memset(out, 0, c * sizeof *out);
 }
 
-/* out[row,column,copy,c] of the patch whose first pixel is (top, left); returns its end */
-static float *patch_read(float *out, const float_image *from, size_t top, size_t left, size_t patch,
+/* Writes out[row, column, copy, c] of the patch whose first pixel is (top, left). Returns its
+ * end. */
+static float *read_patch(float *out, const float_image *from, size_t top, size_t left, size_t patch,
                          const shift *shifts, size_t copies)
 {
     ptrdiff_t half = (ptrdiff_t)(patch / 2);
     for (size_t y = top; y < top + patch; y++)
         for (size_t x = left; x < left + patch; x++)
             for (size_t k = 0; k < copies; k++, out += from->channels)
-                pixel_read(out, from, (ptrdiff_t)y + shifts[k].down * half,
+                read_pixel(out, from, (ptrdiff_t)y + shifts[k].down * half,
                            (ptrdiff_t)x + shifts[k].right * half);
     return out;
 }
@@ -83,6 +85,6 @@ SVIT_API svit_status svit_patches_f32(const float *in, size_t height, size_t wid
     SVIT_TRY(sv_check_distinct(__func__, in, out, err));
     for (size_t top = 0; top < height; top += patch)
         for (size_t left = 0; left < width; left += patch)
-            out = patch_read(out, &from, top, left, patch, SHIFTS[spt_order], spt ? COPIES : 1);
+            out = read_patch(out, &from, top, left, patch, SHIFTS[spt_order], spt ? COPIES : 1);
     return SVIT_OK;
 }

@@ -1,4 +1,4 @@
-/* Joining paths, checking names, and reading class names. */
+/* Joins paths, checks names, and reads class names. */
 #include "data/path.h"
 
 #include "base/file.h"
@@ -22,8 +22,8 @@ svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *
     return SVIT_OK;
 }
 
-/* Copies `name` with \xHH for bytes that are not UTF-8, cut to fit. Messages do so too, but take
- * such a byte before a quote for a character that was cut, and put an ellipsis for it. */
+/* Copies `name` with \xHH for invalid bytes, truncated to fit. sv_message_clean would take such a
+ * byte before a quote for a truncated character and show an ellipsis. */
 static void name_escape(char *out, size_t capacity, const char *name)
 {
     size_t left = strlen(name);
@@ -49,7 +49,8 @@ svit_status sv_name_check(const char *folder, const char *name, svit_error *err)
         return SVIT_OK;
     char text[120];
     name_escape(text, sizeof text, name);
-    return sv_fail(err, SVIT_E_FORMAT, "'%s', in '%s', is no UTF-8 name; rename it", text, folder);
+    return sv_fail(err, SVIT_E_FORMAT, "the name '%s' in '%s' is not UTF-8; rename it", text,
+                   folder);
 }
 
 void sv_class_names_free(const sv_allocator *allocator, char **names, size_t count)
@@ -59,7 +60,7 @@ void sv_class_names_free(const sv_allocator *allocator, char **names, size_t cou
     sv_release(allocator, names, count * sizeof *names);
 }
 
-/* Cuts the next line that is not empty out of the text; NULL at its end. */
+/* Takes the next line that is not empty from the text, NUL-terminated. NULL at the end. */
 static char *next_line(char **text)
 {
     static const char BREAKS[] = "\r\n";
@@ -72,8 +73,8 @@ static char *next_line(char **text)
     return line;
 }
 
-static svit_status names_cut(char **names, const sv_allocator *allocator, char *text,
-                             const char *path, size_t count, svit_error *err)
+static svit_status split_names(char **names, const sv_allocator *allocator, char *text,
+                               const char *path, size_t count, svit_error *err)
 {
     size_t found = 0;
     for (char *line; (line = next_line(&text)); found++) {
@@ -104,7 +105,7 @@ svit_status sv_class_names_read(char ***out, const sv_allocator *allocator, cons
     void *names = NULL;
     status = sv_allocate_array(allocator, &names, count, sizeof **out, "class names", err);
     if (status == SVIT_OK)
-        status = names_cut(names, allocator, text, path, count, err);
+        status = split_names(names, allocator, text, path, count, err);
     sv_release(allocator, text, bytes + 1);
     if (status != SVIT_OK) {
         sv_class_names_free(allocator, names, count);

@@ -1,22 +1,24 @@
-/* Names of files in folders, and lines of small text files. */
+/* Paths of files in folders, and files of class names. */
 #ifndef SV_PATH_H
 #define SV_PATH_H
 
 #include "base/memory.h"
 #include "base/status.h"
 
-/* "folder/name", to be released with sv_release_text. */
+/* Makes "folder/name". The caller releases *out with sv_release_text. */
 svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *folder,
                          const char *name, svit_error *err);
 
-/* SVIT_E_FORMAT where `name`, of something in `folder`, is not UTF-8, as model files and JSON need
- * it; the message has \xHH for the bytes. */
+/* SVIT_E_FORMAT if the name of an entry of `folder` is not UTF-8, which model files and JSON need.
+ * The message shows invalid bytes as \xHH. */
 svit_status sv_name_check(const char *folder, const char *name, svit_error *err);
 
-/* The names of `count` classes, one to a line of the file `path`. Where there is no such file *out
- * is NULL; SVIT_E_FORMAT where it has another number of names. */
+/* Reads the names of `count` classes, one on each line of the file `path`. If there is no such
+ * file, *out is NULL. SVIT_E_FORMAT if the file does not have `count` names. */
 svit_status sv_class_names_read(char ***out, const sv_allocator *allocator, const char *path,
                                 size_t count, svit_error *err);
+
+/* Frees the names. NULL is allowed. */
 void sv_class_names_free(const sv_allocator *allocator, char **names, size_t count);
 
 #endif

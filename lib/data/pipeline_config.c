@@ -1,4 +1,4 @@
-/* Pipeline configurations: defaults, and the ranges of their fields. */
+/* Pipeline configurations: defaults and the ranges of the fields. */
 #include "data/pipeline_config.h"
 
 #include "base/config.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-enum { SIDE_LIMIT = 8192 };
+enum { MAX_SIDE = 8192 };
 
 svit_pipeline_config sv_pipeline_config_default(void)
 {
@@ -33,14 +33,14 @@ svit_pipeline_config sv_pipeline_config_default(void)
 
 #define SIDE(field)                                                                                \
     {                                                                                              \
-        SV_FIELD(svit_pipeline_config, field, U32), .least = 1, .greatest = SIDE_LIMIT             \
+        SV_FIELD(svit_pipeline_config, field, U32), .min = 1, .max = MAX_SIDE                      \
     }
 #define REAL(field, ...)                                                                           \
     {                                                                                              \
         SV_FIELD(svit_pipeline_config, field, REAL), __VA_ARGS__                                   \
     }
 
-/* The resize's filter is there for other readers of model files: it is the only one. */
+/* The constant `filter` names the only filter of the resize for other readers of model files. */
 static const sv_field FIELDS[] = {
     SIDE(source_height),
     SIDE(source_width),
@@ -54,12 +54,12 @@ static const sv_field FIELDS[] = {
     {SV_FIELD(svit_pipeline_config, evaluation, WORD),
      .words = {[SVIT_EVALUATE_RESIZE] = "resize", [SVIT_EVALUATE_KEEP] = "keep"}},
     {SV_FIELD(svit_pipeline_config, per_batch, FLAG)},
-    REAL(flip_probability, .greatest = 1),
-    REAL(scale, .least_is_open = 1, .greatest = DBL_MAX),
-    {SV_FIELD(svit_pipeline_config, mean, TRIPLE), .least = -DBL_MAX, .greatest = DBL_MAX},
-    {SV_FIELD(svit_pipeline_config, variance, TRIPLE), .least_is_open = 1, .greatest = DBL_MAX},
-    REAL(rotation, .greatest = 1),
-    REAL(zoom, .greatest = 1, .greatest_is_open = 1),
+    REAL(flip_probability, .max = 1),
+    REAL(scale, .min_is_open = 1, .max = DBL_MAX),
+    {SV_FIELD(svit_pipeline_config, mean, TRIPLE), .min = -DBL_MAX, .max = DBL_MAX},
+    {SV_FIELD(svit_pipeline_config, variance, TRIPLE), .min_is_open = 1, .max = DBL_MAX},
+    REAL(rotation, .max = 1),
+    REAL(zoom, .max = 1, .max_is_open = 1),
 };
 const sv_field_table sv_pipeline_fields = {.type = "svit_pipeline_config",
                                            .noun = "preprocessing",
@@ -67,7 +67,7 @@ const sv_field_table sv_pipeline_fields = {.type = "svit_pipeline_config",
                                            .fields = FIELDS,
                                            .count = sizeof FIELDS / sizeof *FIELDS};
 
-/* A crop is cut out of the resized image. */
+/* The resized image must be at least as large as the crop. */
 static svit_status check_crop(const char *side, uint32_t resize, uint32_t output, svit_error *err)
 {
     if (resize >= output)
@@ -88,7 +88,7 @@ svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeli
                                     svit_error *err)
 {
     svit_pipeline_config config = sv_pipeline_config_default();
-    SVIT_TRY(sv_config_import(&config, sizeof config, in, SV_PIPELINE_CONFIG_LEAST,
+    SVIT_TRY(sv_config_import(&config, sizeof config, in, SV_PIPELINE_CONFIG_MIN_SIZE,
                               sv_pipeline_fields.type, err));
     SVIT_TRY(sv_pipeline_config_check(&config, err));
     *out = config;
@@ -97,8 +97,8 @@ svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeli
 
 SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, size_t size)
 {
-    svit_pipeline_config own = sv_pipeline_config_default();
-    return sv_config_export(config, size, &own, sizeof own, sv_pipeline_fields.type, NULL);
+    svit_pipeline_config local = sv_pipeline_config_default();
+    return sv_config_export(config, size, &local, sizeof local, sv_pipeline_fields.type, NULL);
 }
 
 SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *config,
@@ -107,10 +107,10 @@ SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *c
     SV_REQUIRE(config);
     SV_REQUIRE(height);
     SV_REQUIRE(width);
-    svit_pipeline_config own;
-    SVIT_TRY(sv_pipeline_config_read(&own, config, err));
-    bool keep = own.evaluation == SVIT_EVALUATE_KEEP;
-    *height = keep ? own.resize_height : own.output_height;
-    *width = keep ? own.resize_width : own.output_width;
+    svit_pipeline_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local, config, err));
+    bool keep = local.evaluation == SVIT_EVALUATE_KEEP;
+    *height = keep ? local.resize_height : local.output_height;
+    *width = keep ? local.resize_width : local.output_width;
     return SVIT_OK;
 }

@@ -1,4 +1,4 @@
-/* Pipeline configurations: how they are read from callers, and what is legal. */
+/* Reading and checking of pipeline configurations. */
 #ifndef SV_PIPELINE_CONFIG_H
 #define SV_PIPELINE_CONFIG_H
 
@@ -8,20 +8,20 @@
 
 #include <stddef.h>
 
-/* The size that a struct_size must have at least. */
-enum { SV_PIPELINE_CONFIG_LEAST = sizeof(svit_pipeline_config) };
+/* The smallest struct_size that is accepted. */
+enum { SV_PIPELINE_CONFIG_MIN_SIZE = sizeof(svit_pipeline_config) };
 
-/* The table of the fields, in the order of the JSON. */
+/* The table of the fields in the order of the JSON. */
 extern const sv_field_table sv_pipeline_fields;
 
-/* The pipeline of the Keras ShiftViT example. */
+/* Returns the defaults: the pipeline of the Keras ShiftViT example. */
 svit_pipeline_config sv_pipeline_config_default(void);
 
-/* Reads a caller's configuration into *out and checks it. */
+/* Copies a caller's configuration to *out and checks it. SVIT_E_ARGUMENT, SVIT_E_VERSION. */
 svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeline_config *in,
                                     svit_error *err);
 
-/* Fails, naming the field, its value and what is accepted, where a field is out of range. */
+/* SVIT_E_ARGUMENT, naming the field, its value and what is accepted, if a field is out of range. */
 svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err);
 
 #endif

@@ -1,8 +1,8 @@
-/* Plans of pipelines. The source step by nearest neighbour is part of the tables; the one by the
- * shorter side makes an image of its own in the scratch, which the rest then reads. Resizing is
- * separable and comes before normalising, which is linear, so bytes are normalised by a table as
- * they are read, then mixed along a line, then lines are mixed. Lines are made when they are asked
- * for and two are kept: only what a crop shows is ever computed. */
+/* Pipeline plans. The source step by nearest neighbour is part of the tables; the one by the
+ * shorter side writes an intermediate image to the scratch. Resizing is separable, and it commutes
+ * with the normalisation, which is linear. So bytes are normalised by a table as they are read,
+ * then interpolated along the line, then lines are interpolated. Lines are computed on demand and
+ * the last two are kept, so that only the lines of a crop are computed. */
 #include "data/pipeline_plan.h"
 
 #include "base/random.h"
@@ -18,33 +18,34 @@ enum { BYTES = 256 };
 
 struct sv_pipeline {
     svit_pipeline_config config;
-    sv_antialias *source; /* of images that are not of the source size; NULL: nearest neighbour */
-    size_t width;         /* of images that the tables below read */
-    uint32_t *row;        /* [source_height] the image's row behind a row of the source size */
+    sv_antialias *source; /* the antialiased source step; NULL: nearest neighbour, in the tables */
+    size_t width;         /* of the images that the tables below read */
+    uint32_t *row;        /* [source_height] the image's row for each row of the source size */
     sv_tap *down;         /* [resize_height] in rows of the source size */
     sv_tap *across;       /* [resize_width] in bytes of an image's row */
-    sv_tap *down_again;   /* [output_height], and across_again [output_width] in floats of a row: */
-    sv_tap *across_again; /* the second resize of evaluation */
-    float value[SV_RGB][BYTES];
+    sv_tap *down_again;   /* the second resize of evaluation: [output_height] in rows */
+    sv_tap *across_again; /* and [output_width] in elements of a resized row */
+    float value[SV_RGB][BYTES]; /* the normalised value of each byte */
 };
 
-/* Two lines of an image, line y in row[y & 1], as bilinear mixing needs y and y + 1. */
+/* A cache of two lines of an image, line y in row[y & 1]. Bilinear interpolation needs y and y
+ * + 1. */
 typedef struct line_pair {
     float *row[2];
-    size_t held[2];
+    size_t held[2]; /* the y of each, SIZE_MAX: none */
 } line_pair;
 
-/* One image on its way through a plan. */
-typedef struct passage {
+/* The state of one image while a plan runs on it. */
+typedef struct image_job {
     const sv_pipeline *plan;
     const uint8_t *rgb;
-    size_t first; /* columns of the resized image that are wanted */
+    size_t first; /* the first of the `columns` columns of the resized image that are computed */
     size_t columns;
     bool mirror;
-    line_pair source;  /* lines of the source size, mixed along the line */
-    line_pair resized; /* lines of the resized image, mixed along the line again */
+    line_pair source;  /* source lines, interpolated along the line */
+    line_pair resized; /* resized lines, interpolated along the line again */
     float *line;       /* a line of the resized image */
-} passage;
+} image_job;
 
 static svit_status taps_create(sv_tap **out, const sv_allocator *allocator, size_t in, size_t size,
                                size_t stride, svit_error *err)
@@ -156,27 +157,28 @@ static bool is_affine(const svit_pipeline_config *config)
     return config->rotation > 0 || config->zoom > 0;
 }
 
-/* Five lines: two of the source, one resized, two resized again, which are never longer. */
+/* Elements of five lines: two of the source, one resized, two resized again, which are not
+ * longer. */
 static size_t line_elements(const svit_pipeline_config *config)
 {
     return 5 * SV_RGB * (size_t)config->resize_width;
 }
 
-/* The lines, then a whole image where images are turned or zoomed. */
+/* Elements of the lines, followed by a whole image if images are rotated or zoomed. */
 static size_t resize_elements(const svit_pipeline_config *config)
 {
     size_t image = SV_RGB * (size_t)config->output_height * config->output_width;
     return line_elements(config) + (is_affine(config) ? image : 0);
 }
 
-/* Bytes of an image of the source size, so that what follows is aligned for floats. */
+/* Bytes of an image of the source size, rounded up to a multiple of a float. */
 static size_t source_bytes(const svit_pipeline_config *config)
 {
     size_t bytes = SV_RGB * (size_t)config->source_height * config->source_width;
     return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }
 
-/* Where there is a source step of its own, its image and its scratch stand behind the rest. */
+/* The image and the scratch of an antialiased source step follow the rest. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan)
 {
     size_t bytes = 0;
@@ -185,7 +187,7 @@ size_t sv_pipeline_scratch(const sv_pipeline *plan)
     return resize_elements(&plan->config) + (bytes + sizeof(float) - 1) / sizeof(float);
 }
 
-/* The image that the tables read: `rgb` itself, or what the source step makes of it. */
+/* The image that the tables read: `rgb` itself, or the output of the antialiased source step. */
 static const uint8_t *source_image(const sv_pipeline *plan, const uint8_t *rgb, float *scratch)
 {
     if (!plan->source)
@@ -200,11 +202,11 @@ static line_pair line_pair_start(float *first, float *second)
     return (line_pair){.row = {first, second}, .held = {SIZE_MAX, SIZE_MAX}};
 }
 
-static passage passage_start(const sv_pipeline *plan, const uint8_t *rgb, size_t first,
-                             size_t columns, bool mirror, float *scratch)
+static image_job job_start(const sv_pipeline *plan, const uint8_t *rgb, size_t first,
+                           size_t columns, bool mirror, float *scratch)
 {
     size_t line = SV_RGB * (size_t)plan->config.resize_width;
-    return (passage){
+    return (image_job){
         .plan = plan,
         .rgb = rgb,
         .first = first,
@@ -216,8 +218,9 @@ static passage passage_start(const sv_pipeline *plan, const uint8_t *rgb, size_t
     };
 }
 
-/* out[x,c] = value of the wanted columns of a row of bytes, mixed, in mirrored order if asked */
-static void mix_bytes(float *restrict out, const uint8_t *restrict row, const passage *job)
+/* out[x,c] = the columns of the job from a row of bytes, normalised and interpolated, in reverse
+ * order if mirrored. */
+static void resize_bytes(float *restrict out, const uint8_t *restrict row, const image_job *job)
 {
     const sv_pipeline *plan = job->plan;
     const sv_tap *tap = plan->across + job->first + (job->mirror ? job->columns - 1 : 0);
@@ -233,9 +236,9 @@ static void mix_bytes(float *restrict out, const uint8_t *restrict row, const pa
     }
 }
 
-/* The same of a row of floats, all columns. */
-static void mix_floats(float *restrict out, const float *restrict row, const sv_tap *taps,
-                       size_t columns)
+/* out[x,c] = all columns of a row of floats, interpolated. */
+static void resize_floats(float *restrict out, const float *restrict row, const sv_tap *taps,
+                          size_t columns)
 {
     for (size_t x = 0; x < columns; x++, out += SV_RGB) {
         const float *low = row + taps[x].low;
@@ -245,15 +248,15 @@ static void mix_floats(float *restrict out, const float *restrict row, const sv_
     }
 }
 
-/* out[i] = mix of two lines */
-static void mix_lines(float *restrict out, const float *a, const float *b, float fraction,
-                      size_t elements)
+/* out[i] = a[i] + (b[i] - a[i]) * fraction. */
+static void interpolate_lines(float *restrict out, const float *a, const float *b, float fraction,
+                              size_t elements)
 {
     for (size_t i = 0; i < elements; i++)
         out[i] = a[i] + (b[i] - a[i]) * fraction;
 }
 
-/* True where line y must be made anew; it is then reckoned as held. */
+/* Whether line y has to be computed. It then counts as held. */
 static bool line_missing(line_pair *pair, size_t y)
 {
     if (pair->held[y & 1] == y)
@@ -262,31 +265,31 @@ static bool line_missing(line_pair *pair, size_t y)
     return true;
 }
 
-static const float *source_line(passage *job, size_t y)
+static const float *source_line(image_job *job, size_t y)
 {
     float *line = job->source.row[y & 1];
     if (line_missing(&job->source, y)) {
         const sv_pipeline *plan = job->plan;
-        mix_bytes(line, job->rgb + plan->row[y] * plan->width * SV_RGB, job);
+        resize_bytes(line, job->rgb + plan->row[y] * plan->width * SV_RGB, job);
     }
     return line;
 }
 
-static void resized_line(passage *job, float *out, size_t y)
+static void resized_line(image_job *job, float *out, size_t y)
 {
     const sv_tap *tap = &job->plan->down[y];
     const float *above = source_line(job, tap->low);
     const float *below = source_line(job, tap->high);
-    mix_lines(out, above, below, tap->fraction, job->columns * SV_RGB);
+    interpolate_lines(out, above, below, tap->fraction, job->columns * SV_RGB);
 }
 
-static const float *resized_again_line(passage *job, size_t y)
+static const float *resized_again_line(image_job *job, size_t y)
 {
     float *line = job->resized.row[y & 1];
     if (line_missing(&job->resized, y)) {
         const sv_pipeline *plan = job->plan;
         resized_line(job, job->line, y);
-        mix_floats(line, job->line, plan->across_again, plan->config.output_width);
+        resize_floats(line, job->line, plan->across_again, plan->config.output_width);
     }
     return line;
 }
@@ -295,7 +298,7 @@ void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rg
 {
     const svit_pipeline_config *config = &plan->config;
     rgb = source_image(plan, rgb, scratch);
-    passage job = passage_start(plan, rgb, 0, config->resize_width, false, scratch);
+    image_job job = job_start(plan, rgb, 0, config->resize_width, false, scratch);
     size_t row = sv_pipeline_width(plan, false) * SV_RGB;
     if (config->evaluation == SVIT_EVALUATE_KEEP) {
         for (size_t y = 0; y < config->resize_height; y++, out += row)
@@ -306,7 +309,7 @@ void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rg
         const sv_tap *tap = &plan->down_again[y];
         const float *above = resized_again_line(&job, tap->low);
         const float *below = resized_again_line(&job, tap->high);
-        mix_lines(out, above, below, tap->fraction, row);
+        interpolate_lines(out, above, below, tap->fraction, row);
     }
 }
 
@@ -326,7 +329,7 @@ static void draw_affine(sv_augmentation *drawn, const svit_pipeline_config *conf
     drawn->width_factor = draw_within(&random, config->zoom);
 }
 
-/* The flip is drawn first, so that it is the same with and without per_batch. */
+/* The flip is drawn first, so that it does not depend on per_batch. */
 sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch,
                                  uint32_t sample, uint32_t batch)
 {
@@ -349,8 +352,7 @@ static void crop_and_mirror(const sv_pipeline *plan, float *out, const uint8_t *
 {
     const svit_pipeline_config *config = &plan->config;
     rgb = source_image(plan, rgb, scratch);
-    passage job =
-        passage_start(plan, rgb, drawn->left, config->output_width, drawn->mirror, scratch);
+    image_job job = job_start(plan, rgb, drawn->left, config->output_width, drawn->mirror, scratch);
     size_t row = config->output_width * (size_t)SV_RGB;
     for (size_t y = 0; y < config->output_height; y++, out += row)
         resized_line(&job, out, drawn->top + y);
@@ -373,9 +375,9 @@ static void zoom(const svit_pipeline_config *config, float *out, const float *in
     sv_affine_rgb(out, in, config->output_height, config->output_width, transform);
 }
 
-/* Rotation and zoom are two passes, as in Keras: each mixes pixels and folds at the borders, so
- * that one pass of both would give another image. Passes alternate between `out` and the
- * scratch, and the last one ends in `out`. */
+/* Rotation and zoom are two passes, as in Keras. One combined pass would give another image,
+ * because each pass interpolates and reflects at the borders. The passes alternate between `out`
+ * and the scratch so that the last one ends in `out`. */
 void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
                        const sv_augmentation *drawn, float *scratch)
 {

@@ -1,6 +1,6 @@
-/* Pipelines at work: tables made once for a configuration and the size of the images that come
- * in, then images one by one, with nothing allocated. A plan does not change: any number of
- * threads may use it, each with scratch of its own. */
+/* Pipeline plans: tables computed once for a configuration and a size of input images. Images are
+ * then processed one by one without allocation. A plan is immutable, so any number of threads may
+ * use it, each with its own scratch. */
 #ifndef SV_PIPELINE_PLAN_H
 #define SV_PIPELINE_PLAN_H
 
@@ -13,36 +13,40 @@
 
 typedef struct sv_pipeline sv_pipeline;
 
-/* A plan of `config` (checked already) for images rgb[height, width, 3]. */
+/* Makes a plan for images rgb[height, width, 3]. `config` has been checked. SVIT_E_MEMORY. */
 svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
                                const svit_pipeline_config *config, size_t height, size_t width,
                                svit_error *err);
+
+/* Frees a plan. NULL is allowed. */
 void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan);
 
-/* Floats of scratch that a thread needs. */
+/* Elements of scratch for one thread. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan);
 
-/* The size of an image that comes out. */
+/* The size of an output image, of training or of evaluation. */
 size_t sv_pipeline_height(const sv_pipeline *plan, bool training);
 size_t sv_pipeline_width(const sv_pipeline *plan, bool training);
 
-/* The evaluation pipeline on one image. */
+/* Runs the evaluation pipeline on one image rgb[height, width, 3]. */
 void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rgb, float *scratch);
 
-/* What training draws for one image: a function of (seed, epoch, sample), and the offset with
- * per_batch of (seed, epoch, batch). Epochs have 55 bits. */
+/* The random augmentation of one image. It is a function of (seed, epoch, sample), except that with
+ * per_batch the crop is a function of (seed, epoch, batch). Epochs are below 2^55. */
 typedef struct sv_augmentation {
-    uint32_t top; /* of the crop, and left */
+    uint32_t top; /* the crop's first row and column */
     uint32_t left;
     bool mirror;
-    double turns;         /* in +-rotation */
-    double height_factor; /* in +-zoom, and width_factor; positive zooms out */
+    double turns;         /* full turns, in +-rotation */
+    double height_factor; /* in +-zoom, as width_factor; positive zooms out */
     double width_factor;
 } sv_augmentation;
+
+/* Draws the augmentation of one sample. */
 sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch,
                                  uint32_t sample, uint32_t batch);
 
-/* The training pipeline on one image: cropped, mirrored, turned and zoomed as drawn. */
+/* Runs the training pipeline on one image: crop, mirror, rotation and zoom as `drawn` says. */
 void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
                        const sv_augmentation *drawn, float *scratch);
 

@@ -1,6 +1,6 @@
-/* The ring between a loader and its thread. The thread fills the slot behind the filled ones
- * without the lock; nobody else looks at that slot. A batch that was dropped while it was being
- * made is known by the generation, which every drop counts up. */
+/* The ring of batches between a loader and its thread. The thread fills the next free slot without
+ * the lock, since no other thread accesses that slot. Every drop increments `generation`, by which
+ * the thread notices that the batch it is making has been dropped. */
 #include "data/prefetch.h"
 
 #include "base/size.h"
@@ -16,22 +16,22 @@ typedef struct slot {
 } slot;
 
 struct sv_prefetch {
-    int64_t process; /* that has the thread */
+    int64_t process; /* the one that has the thread */
     const sv_allocator *allocator;
     sv_batcher *batcher;
-    size_t elements; /* floats of a slot's images */
-    size_t batch;
-    uint32_t count; /* slots */
+    size_t elements; /* of a slot's images */
+    size_t batch;    /* samples of the largest batch */
+    uint32_t count;  /* slots */
     slot *slots;
     sv_thread *thread;
-    sv_mutex *mutex; /* of all that follows */
+    sv_mutex *mutex; /* guards all members below */
     sv_condition *changed;
     atomic_uint generation; /* written under the mutex */
     uint32_t first;         /* the oldest filled slot */
     uint32_t filled;
     uint64_t epoch; /* the batch that the thread makes next */
     uint64_t next;
-    bool resting;
+    bool paused;
     bool ending;
 };
 
@@ -48,7 +48,7 @@ static void advance(sv_prefetch *prefetch)
     prefetch->epoch++;
 }
 
-/* Makes the next batch; called and left with the mutex held, without it in between. */
+/* Makes the next batch. The mutex is held at entry and at return, and released in between. */
 static void make_next(sv_prefetch *prefetch)
 {
     slot *to = slot_at(prefetch, prefetch->filled);
@@ -62,7 +62,7 @@ static void make_next(sv_prefetch *prefetch)
     if (atomic_load(&prefetch->generation) != generation)
         return;
     prefetch->filled++;
-    prefetch->resting = to->status != SVIT_OK;
+    prefetch->paused = to->status != SVIT_OK;
     advance(prefetch);
     sv_condition_broadcast(prefetch->changed);
 }
@@ -72,7 +72,7 @@ static void thread_body(void *argument)
     sv_prefetch *prefetch = argument;
     sv_mutex_lock(prefetch->mutex);
     while (!prefetch->ending) {
-        if (prefetch->resting || prefetch->filled == prefetch->count)
+        if (prefetch->paused || prefetch->filled == prefetch->count)
             sv_condition_wait(prefetch->changed, prefetch->mutex);
         else
             make_next(prefetch);
@@ -87,14 +87,14 @@ static svit_status slots_create(sv_prefetch *prefetch, svit_error *err)
                                sizeof *prefetch->slots, "a loader", err));
     prefetch->slots = memory;
     for (uint32_t i = 0; i < prefetch->count; i++) {
-        slot *own = &prefetch->slots[i];
-        own->error.struct_size = sizeof own->error;
+        slot *self = &prefetch->slots[i];
+        self->error.struct_size = sizeof self->error;
         SVIT_TRY(sv_allocate_array(prefetch->allocator, &memory, prefetch->elements,
-                                   sizeof *own->images, "a batch", err));
-        own->images = memory;
+                                   sizeof *self->images, "a batch", err));
+        self->images = memory;
         SVIT_TRY(sv_allocate_array(prefetch->allocator, &memory, prefetch->batch,
-                                   sizeof *own->labels, "a batch", err));
-        own->labels = memory;
+                                   sizeof *self->labels, "a batch", err));
+        self->labels = memory;
     }
     return SVIT_OK;
 }
@@ -126,7 +126,7 @@ svit_status sv_prefetch_create(sv_prefetch **out, const sv_allocator *allocator,
         .elements = elements,
         .batch = batch,
         .count = slots,
-        .resting = true,
+        .paused = true,
     };
     atomic_init(&prefetch->generation, 0);
     svit_status status = slots_create(prefetch, err);
@@ -140,18 +140,18 @@ svit_status sv_prefetch_create(sv_prefetch **out, const sv_allocator *allocator,
     return SVIT_OK;
 }
 
-/* With the mutex held. */
-static void forget(sv_prefetch *prefetch)
+/* Discards the filled slots and pauses the thread. The mutex is held. */
+static void discard_batches(sv_prefetch *prefetch)
 {
     atomic_fetch_add(&prefetch->generation, 1);
     prefetch->filled = 0;
-    prefetch->resting = true;
+    prefetch->paused = true;
 }
 
 static void thread_end(sv_prefetch *prefetch)
 {
     sv_mutex_lock(prefetch->mutex);
-    forget(prefetch);
+    discard_batches(prefetch);
     prefetch->ending = true;
     sv_condition_broadcast(prefetch->changed);
     sv_mutex_unlock(prefetch->mutex);
@@ -166,7 +166,7 @@ static void end(sv_prefetch *prefetch)
     sv_mutex_free(prefetch->allocator, prefetch->mutex);
 }
 
-/* In a child by fork there is no thread to wait for, and the lock may be held for ever. */
+/* A forked child has no thread to wait for, and the lock may be held for ever. */
 static void abandon(const sv_prefetch *prefetch)
 {
     sv_thread_abandon(prefetch->allocator, prefetch->thread);
@@ -184,22 +184,23 @@ void sv_prefetch_free(sv_prefetch *prefetch)
     else
         abandon(prefetch);
     for (uint32_t i = 0; prefetch->slots && i < prefetch->count; i++) {
-        slot *own = &prefetch->slots[i];
-        sv_release(allocator, own->labels, prefetch->batch * sizeof *own->labels);
-        sv_release(allocator, own->images, prefetch->elements * sizeof *own->images);
+        slot *self = &prefetch->slots[i];
+        sv_release(allocator, self->labels, prefetch->batch * sizeof *self->labels);
+        sv_release(allocator, self->images, prefetch->elements * sizeof *self->images);
     }
     sv_release(allocator, prefetch->slots, prefetch->count * sizeof *prefetch->slots);
     sv_release(allocator, prefetch, sizeof *prefetch);
 }
 
-/* Waits for the oldest batch; where the thread rests and none is left, sets it to work first. */
+/* Waits for the oldest batch. If the thread is paused and no batch is left, it starts the thread at
+ * (epoch, batch) first. */
 static const slot *slot_wait(sv_prefetch *prefetch, uint64_t epoch, uint64_t batch)
 {
     sv_mutex_lock(prefetch->mutex);
-    if (prefetch->filled == 0 && prefetch->resting) {
+    if (prefetch->filled == 0 && prefetch->paused) {
         prefetch->epoch = epoch;
         prefetch->next = batch;
-        prefetch->resting = false;
+        prefetch->paused = false;
         sv_condition_broadcast(prefetch->changed);
     }
     while (prefetch->filled == 0)
@@ -237,6 +238,6 @@ svit_status sv_prefetch_take(sv_prefetch *prefetch, uint64_t epoch, uint64_t bat
 void sv_prefetch_drop(sv_prefetch *prefetch)
 {
     sv_mutex_lock(prefetch->mutex);
-    forget(prefetch);
+    discard_batches(prefetch);
     sv_mutex_unlock(prefetch->mutex);
 }

@@ -1,6 +1,6 @@
-/* Batches made ahead by a thread. The thread rests until batches are asked for from some place, and
- * again after a batch that failed. All functions are for one thread, the loader's; in a child by
- * fork only sv_prefetch_free may be called, which releases memory alone. */
+/* A thread that makes batches ahead of the loader. It pauses until the first batch is taken, after
+ * sv_prefetch_drop, and after a batch that failed. All functions are for one thread, the loader's.
+ * In a forked child only sv_prefetch_free may be called, which then only releases the memory. */
 #ifndef SV_PREFETCH_H
 #define SV_PREFETCH_H
 
@@ -8,17 +8,18 @@
 
 typedef struct sv_prefetch sv_prefetch;
 
-/* A ring of `slots` batches, of `batch` samples at the most; `batcher` belongs to the thread until
- * sv_prefetch_free, which stops the thread, wherever it is. */
+/* Makes a ring of `slots` batches of at most `batch` samples and starts the thread, which alone
+ * uses `batcher` until sv_prefetch_free stops it. SVIT_E_MEMORY. */
 svit_status sv_prefetch_create(sv_prefetch **out, const sv_allocator *allocator,
                                sv_batcher *batcher, uint32_t slots, size_t batch, svit_error *err);
 void sv_prefetch_free(sv_prefetch *prefetch);
 
-/* Copies out batch `batch` of `epoch`: made already where it follows the last one taken. */
+/* Copies batch `batch` of `epoch`, and waits for it if necessary. It must follow the last batch
+ * taken, unless that failed or sv_prefetch_drop was called. Returns the status of making it. */
 svit_status sv_prefetch_take(sv_prefetch *prefetch, uint64_t epoch, uint64_t batch, float *images,
                              int32_t *labels, svit_error *err);
 
-/* Throws away what has been made; the next one taken may be any. */
+/* Discards all batches made so far. Any batch may be taken next. */
 void sv_prefetch_drop(sv_prefetch *prefetch);
 
 #endif

@@ -1,5 +1,5 @@
-/* Resizing and mirroring for callers: no tables, nothing allocated, so nothing can fail but the
- * arguments. Pipelines have a faster path of their own (pipeline_plan.c). */
+/* Resizing and mirroring for callers, without tables or allocations, so that only the arguments can
+ * be wrong. Pipelines use the faster pipeline_plan.c. */
 #include <shiftvit/image.h>
 
 #include "data/axis.h"
@@ -24,7 +24,7 @@ SVIT_API svit_status svit_resize_nearest_u8(const uint8_t *in, size_t height, si
     return SVIT_OK;
 }
 
-/* out[x,c] = mix of rows a and b at `fraction` of the mix of their columns, all c. */
+/* out[x,c] = rows a and b, interpolated along the columns, then between the rows by `fraction`. */
 static void row_bilinear(float *out, const float *a, const float *b, float fraction, size_t width,
                          size_t channels, size_t out_width)
 {

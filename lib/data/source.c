@@ -1,4 +1,4 @@
-/* The source step of pipelines and folders. */
+/* The source step of pipelines and folder datasets. */
 #include "data/source.h"
 
 #include "context/context.h"
@@ -43,10 +43,10 @@ SVIT_API svit_status svit_pipeline_source(svit_context *context, const svit_pipe
     SV_REQUIRE(config);
     SV_REQUIRE(rgb);
     SV_REQUIRE(out);
-    svit_pipeline_config own;
-    SVIT_TRY(sv_pipeline_config_read(&own, config, err));
+    svit_pipeline_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local, config, err));
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SVIT_TRY(sv_check_distinct(__func__, rgb, out, err));
-    return sv_source_step(&context->allocator, own.source_filter, rgb, height, width, out,
-                          own.source_height, own.source_width, err);
+    return sv_source_step(&context->allocator, local.source_filter, rgb, height, width, out,
+                          local.source_height, local.source_width, err);
 }

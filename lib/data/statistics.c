@@ -1,5 +1,5 @@
-/* Mean and variance of a dataset's bytes, from a count of each value: exact however many there are.
- */
+/* Mean and variance of a dataset's bytes. They are computed from a histogram, so they are as exact
+ * for many samples as for few. */
 #include "data/checks.h"
 #include "data/dataset_ops.h"
 
@@ -8,10 +8,10 @@
 enum { VALUES = 256 };
 
 typedef struct histogram {
-    uint64_t of[SV_RGB][VALUES];
+    uint64_t count[SV_RGB][VALUES]; /* pixels with each value, by channel */
 } histogram;
 
-static svit_status histogram_fill(histogram *counts, const svit_dataset *dataset, uint8_t *rgb,
+static svit_status histogram_fill(histogram *pixels, const svit_dataset *dataset, uint8_t *rgb,
                                   svit_error *err)
 {
     size_t bytes = sv_dataset_image_bytes(dataset);
@@ -20,7 +20,7 @@ static svit_status histogram_fill(histogram *counts, const svit_dataset *dataset
         SVIT_TRY(svit_dataset_sample(dataset, i, rgb, &label, err));
         for (size_t p = 0; p < bytes; p += SV_RGB)
             for (size_t c = 0; c < SV_RGB; c++)
-                counts->of[c][rgb[p + c]]++;
+                pixels->count[c][rgb[p + c]]++;
     }
     return SVIT_OK;
 }
@@ -55,11 +55,11 @@ SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double
     uint8_t *rgb = sv_allocate(allocator, bytes);
     if (!rgb)
         return sv_fail_memory(err, bytes, "an image");
-    histogram counts = {0};
-    svit_status status = histogram_fill(&counts, dataset, rgb, err);
+    histogram pixels = {0};
+    svit_status status = histogram_fill(&pixels, dataset, rgb, err);
     sv_release(allocator, rgb, bytes);
     SVIT_TRY(status);
     for (size_t c = 0; c < SV_RGB; c++)
-        moments(&mean[c], &variance[c], counts.of[c], scale);
+        moments(&mean[c], &variance[c], pixels.count[c], scale);
     return SVIT_OK;
 }

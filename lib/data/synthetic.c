@@ -1,6 +1,7 @@
-/* The procedural set: images drawn from numbers, so that there is something to learn on a machine
- * that has no data. Each has two colours, a slope of brightness, noise, and often something that is
- * in the way; shapes move, turn a little and vary in size. A mirror changes no class. */
+/* The synthetic dataset: generated images of ten shapes and textures, to learn from without any
+ * files. Each image has two colours, a brightness gradient, noise, and in half of the cases a
+ * square that covers a part of it. Position, angle and size vary. A horizontal flip does not change
+ * the class. */
 #include "base/random.h"
 #include "data/checks.h"
 #include "data/dataset_ops.h"
@@ -9,8 +10,8 @@
 
 enum { SIDE = 32, CLASSES = 10 };
 
-/* What is drawn. Shapes have a centre, a radius and an angle; textures a period, a phase and an
- * angle. */
+/* The random parameters of one image. Shapes use the centre, the radius and the angle; textures use
+ * the period, the phase and the angle. */
 typedef struct drawing {
     float centre_x;
     float centre_y;
@@ -20,21 +21,21 @@ typedef struct drawing {
     float period;
     float phase_x;
     float phase_y;
-    float diagonal; /* 1 or -1 */
+    float diagonal; /* 1 or -1: the direction of the diagonal gradient */
     float back[SV_RGB];
     float front[SV_RGB];
-    float slope_x; /* brightness a pixel */
+    float slope_x; /* brightness per pixel */
     float slope_y;
-    float noise; /* its largest value */
-    bool intruder;
+    float noise;   /* its amplitude */
+    bool intruder; /* a square in the foreground */
     float intruder_left;
     float intruder_top;
     float intruder_size;
     float intruder_colour[SV_RGB];
 } drawing;
 
-/* How much of the pixel (x, y) is of the front colour, 0..1; x and y from the drawing's centre,
- * turned by its angle. */
+/* The fraction, 0..1, of the pixel at (x, y) that has the front colour. The coordinates are
+ * relative to the centre and rotated by the angle. */
 typedef float (*coverage_function)(const drawing *d, float x, float y);
 
 static float unit_clamp(float v)
@@ -42,7 +43,7 @@ static float unit_clamp(float v)
     return v < 0 ? 0 : v > 1 ? 1 : v;
 }
 
-/* The coverage of a pixel at a signed distance from an edge, inside negative. */
+/* The coverage of a pixel at a signed distance from an edge, negative inside. */
 static float edge(float distance)
 {
     return unit_clamp(0.5f - distance);
@@ -79,7 +80,7 @@ static float ring(const drawing *d, float x, float y)
     return edge(fabsf(sqrtf(x * x + y * y) - 0.78f * d->radius) - 0.22f * d->radius);
 }
 
-/* A square wave of v with soft edges: 1 on half of each period. */
+/* A square wave of v with antialiased edges: 1 on half of each period. */
 static float wave(float v, float period)
 {
     float turn = v / period;
@@ -157,23 +158,23 @@ static float colour_distance(const float *a, const float *b)
     return fabsf(a[0] - b[0]) + fabsf(a[1] - b[1]) + fabsf(a[2] - b[2]);
 }
 
-/* Two colours that can be told apart. The number of tries is bounded: the last is then what it is.
- */
+/* Draws two colours that differ visibly. After TRIES attempts the last two are taken as they
+ * are. */
 static void draw_colours(drawing *d, sv_random *random)
 {
     enum { TRIES = 16 };
-    const float least = 130;
+    const float min_distance = 130;
     for (int i = 0; i < TRIES; i++) {
         for (size_t c = 0; c < SV_RGB; c++) {
             d->back[c] = between(random, 10, 245);
             d->front[c] = between(random, 10, 245);
         }
-        if (colour_distance(d->back, d->front) >= least)
+        if (colour_distance(d->back, d->front) >= min_distance)
             return;
     }
 }
 
-static drawing draw_numbers(sv_random *random)
+static drawing draw_parameters(sv_random *random)
 {
     drawing d = {0};
     float angle = between(random, -0.25f, 0.25f);
@@ -208,7 +209,7 @@ static bool intruder_covers(const drawing *d, float x, float y)
            down < d->intruder_size;
 }
 
-/* Noise: a byte of `bits` for each channel. */
+/* Renders the pixel at (x, y). The noise of each channel comes from one byte of `bits`. */
 static void draw_pixel(uint8_t *rgb, const drawing *d, coverage_function coverage, float x, float y,
                        uint32_t bits)
 {
@@ -226,20 +227,20 @@ static void draw_pixel(uint8_t *rgb, const drawing *d, coverage_function coverag
     }
 }
 
-typedef struct procedural {
+typedef struct synthetic {
     svit_dataset base;
     uint64_t seed;
     uint32_t split;
-} procedural;
+} synthetic;
 
-static svit_status procedural_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
-                                     int32_t *label, svit_error *err)
+static svit_status synthetic_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+                                    int32_t *label, svit_error *err)
 {
     (void)err;
-    const procedural *own = (const procedural *)dataset;
+    const synthetic *self = (const synthetic *)dataset;
     sv_random random;
-    sv_random_start(&random, own->seed, SV_STREAM_SYNTHETIC, index, own->split);
-    drawing d = draw_numbers(&random);
+    sv_random_start(&random, self->seed, SV_STREAM_SYNTHETIC, index, self->split);
+    drawing d = draw_parameters(&random);
     size_t class = index % CLASSES;
     for (int y = 0; y < SIDE; y++)
         for (int x = 0; x < SIDE; x++, rgb += SV_RGB)
@@ -249,7 +250,7 @@ static svit_status procedural_sample(const svit_dataset *dataset, size_t index, 
     return SVIT_OK;
 }
 
-static const sv_dataset_ops PROCEDURAL = {sizeof(procedural), procedural_sample, NULL};
+static const sv_dataset_ops SYNTHETIC = {sizeof(synthetic), synthetic_sample, NULL};
 
 SVIT_API svit_status svit_dataset_synthetic(svit_dataset **out, svit_context *context,
                                             uint64_t seed, int32_t split, size_t count,
@@ -264,15 +265,15 @@ SVIT_API svit_status svit_dataset_synthetic(svit_dataset **out, svit_context *co
                        __func__, (int)split);
     SVIT_TRY(sv_check_range(__func__, "count", count, 1, UINT32_MAX, err));
     svit_dataset *dataset = NULL;
-    SVIT_TRY(sv_dataset_create(&dataset, context, &PROCEDURAL, err));
+    SVIT_TRY(sv_dataset_create(&dataset, context, &SYNTHETIC, err));
     dataset->count = count;
     dataset->height = SIDE;
     dataset->width = SIDE;
     dataset->classes = CLASSES;
     dataset->names = NAMES;
-    procedural *own = (procedural *)dataset;
-    own->seed = seed;
-    own->split = (uint32_t)split;
+    synthetic *self = (synthetic *)dataset;
+    self->seed = seed;
+    self->split = (uint32_t)split;
     *out = dataset;
     return SVIT_OK;
 }

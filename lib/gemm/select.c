@@ -15,7 +15,7 @@ typedef struct backend {
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
 static svit_status permit_amx(svit_error *err)
 {
-    if (!sv_cpu_permit_amx())
+    if (!sv_cpu_request_amx())
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "gemm is 'amx'; this system does not let AMX be used");
     return SVIT_OK;
@@ -95,7 +95,7 @@ const char *sv_gemm_name(size_t index, sv_isa isa)
 #ifdef SV_HAVE_AMX
 static bool has_amx(sv_isa isa)
 {
-    return isa >= SV_ISA_AMX && sv_cpu_permit_amx();
+    return isa >= SV_ISA_AMX && sv_cpu_request_amx();
 }
 #endif
 

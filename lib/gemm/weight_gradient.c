@@ -14,8 +14,8 @@ void sv_gemm_weight_gradient(const sv_gemm *gemm, const sv_kernels *kernels, rea
     for (size_t p = 0; p < k; p += tokens)
         for (size_t j = 0; j < n; j += width) {
             sv_gemm_b right = {.b = b + p * ldb + j,
-                               .k = sv_at_most(k - p, tokens),
-                               .n = sv_at_most(n - j, width),
+                               .k = sv_size_min(k - p, tokens),
+                               .n = sv_size_min(n - j, width),
                                .row_stride = ldb,
                                .column_stride = 1,
                                .packed = scratch};

@@ -1,4 +1,4 @@
-/* Tells files by their first bytes. */
+/* Recognises file formats by their first bytes. */
 #include "io/file_kind.h"
 
 #include <stdbool.h>
@@ -24,7 +24,8 @@ static const struct {
     {"\x7f"
      "ELF",
      4, "a program or library"},
-    {"version https://git-lfs", 23, "a Git LFS pointer, in whose place the file must be fetched"},
+    {"version https://git-lfs", 23,
+     "a Git LFS pointer, which has to be replaced by the file itself"},
     {"<!DOCTYPE", 9, "an HTML page"},
     {"<!doctype", 9, "an HTML page"},
     {"<html", 5, "an HTML page"},
@@ -35,7 +36,8 @@ static bool is_space(uint8_t byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* A header's length is never that: it would be of more bytes than a file has. */
+/* Whether all bytes are printable ASCII or white space. The header length of a safetensors file
+ * never is: eight such bytes would mean more bytes than a file can have. */
 static bool is_text(const uint8_t *start, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)

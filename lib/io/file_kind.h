@@ -1,14 +1,15 @@
-/* What a file that is no model looks like, for the message that refuses it. */
+/* Recognises common file formats, for the message that refuses a file that is not a model. */
 #ifndef SV_FILE_KIND_H
 #define SV_FILE_KIND_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes at a file's start that tell. */
+/* Bytes at the start of a file that sv_file_kind looks at. */
 enum { SV_FILE_START = 64 };
 
-/* "a PNG image", say, for a file that begins with start[bytes]; NULL if nothing is known of it. */
+/* Describes a file that begins with start[bytes], such as "a PNG image". NULL if the format is
+ * unknown. */
 const char *sv_file_kind(const uint8_t *start, size_t bytes);
 
 #endif

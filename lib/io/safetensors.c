@@ -1,10 +1,10 @@
-/* Reads safetensors files: the header once, at opening, then tensors where they are wanted. */
+/* Reads safetensors files: the header when the file is opened, then single tensors. */
 #include "io/safetensors.h"
 
 #include "io/file_kind.h"
 #include "io/safetensors_header.h"
+#include "tensor/convert.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,8 @@ static uint64_t load_u64(const uint8_t b[8])
     return value;
 }
 
-/* For a file whose length of the header cannot be right: what it looks like, if that is known. */
+/* Fails with the format that the file looks like, if it is a known one. Called if the header's
+ * length is impossible. */
 static svit_status check_kind(const sv_safetensors *file, svit_error *err)
 {
     uint8_t start[SV_FILE_START];
@@ -39,7 +40,7 @@ static svit_status check_kind(const sv_safetensors *file, svit_error *err)
     return sv_fail(err, SVIT_E_FORMAT, "%s is %s, not a safetensors file", file->path, kind);
 }
 
-/* The first 8 bytes say how long the header is. */
+/* Reads the length of the header from the first 8 bytes. */
 static svit_status read_header_length(uint64_t *length, sv_safetensors *file, svit_error *err)
 {
     uint64_t file_bytes = sv_file_size(file->file);
@@ -47,9 +48,10 @@ static svit_status read_header_length(uint64_t *length, sv_safetensors *file, sv
     if (file_bytes < sizeof bytes)
         SVIT_TRY(check_kind(file, err));
     if (file_bytes < sizeof bytes)
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: %llu bytes are no safetensors file; it starts with 8 of length",
-                       file->path, (unsigned long long)file_bytes);
+        return sv_fail(
+            err, SVIT_E_FORMAT,
+            "%s: %llu bytes are no safetensors file, which starts with 8 bytes of header length",
+            file->path, (unsigned long long)file_bytes);
     SVIT_TRY(sv_file_read_at(file->file, 0, bytes, sizeof bytes, err));
     *length = load_u64(bytes);
     if (*length > SV_SAFETENSORS_HEADER_LIMIT)
@@ -179,70 +181,23 @@ const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key)
     return sv_json_text(sv_json_get(sv_json_get(header, "__metadata__"), key));
 }
 
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* IEEE 754 binary16. A subnormal is its fraction times 2^-24, exact in float32. */
-static float float_of_half(uint32_t half)
-{
-    uint32_t sign = (half & 0x8000u) << 16;
-    uint32_t exponent = half >> 10 & 0x1fu;
-    uint32_t fraction = half & 0x3ffu;
-    if (exponent == 0) {
-        float magnitude = (float)fraction * 0x1p-24f;
-        return sign ? -magnitude : magnitude;
-    }
-    if (exponent == 31)
-        return float_of_bits(sign | 0x7f800000u | fraction << 13);
-    return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
-}
-
-static uint32_t load_u16(const uint8_t *b)
-{
-    return (uint32_t)b[0] | (uint32_t)b[1] << 8;
-}
-
-static uint32_t load_u32(const uint8_t *b)
-{
-    return load_u16(b) | load_u16(b + 2) << 16;
-}
-
-/* Turns `elements` stored numbers into floats from first to last. Narrow ones lie at the end of the
- * memory of `out`, so that each is read before it is overwritten. */
-static void decode(float *out, const uint8_t *stored, sv_dtype_tag type, size_t elements)
-{
-    if (type == SV_TAG_F32)
-        for (size_t i = 0; i < elements; i++)
-            out[i] = float_of_bits(load_u32(stored + 4 * i));
-    else if (type == SV_TAG_F16)
-        for (size_t i = 0; i < elements; i++)
-            out[i] = float_of_half(load_u16(stored + 2 * i));
-    else
-        for (size_t i = 0; i < elements; i++)
-            out[i] = float_of_bits(load_u16(stored + 2 * i) << 16);
-}
-
 svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                      svit_error *err)
 {
-    if (entry->type == SV_TAG_F32 || entry->type == SV_TAG_F16 || entry->type == SV_TAG_BF16)
+    if (sv_converts_to_f32(entry->desc.dtype))
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is not of F32, F16 or BF16", file->path,
-                   entry->name);
+    return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s; F32, F16 and BF16 are read",
+                   file->path, entry->name, sv_dtype_name(entry->desc.dtype));
 }
 
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                     float *out, svit_error *err)
 {
     SVIT_TRY(sv_safetensors_check_f32(file, entry, err));
-    assert(entry->bytes == entry->elements * sv_dtype_bytes(entry->type));
-    uint8_t *stored = (uint8_t *)out + (entry->elements * sizeof *out - (size_t)entry->bytes);
+    size_t elements = entry->desc.elements;
+    uint8_t *stored = (uint8_t *)out + (elements * sizeof *out - (size_t)entry->bytes);
     SVIT_TRY(sv_file_read_at(file->file, entry->offset, stored, (size_t)entry->bytes, err));
-    decode(out, stored, entry->type, entry->elements);
+    sv_convert_to_f32(out, stored, entry->desc.dtype, elements);
     return SVIT_OK;
 }
 
@@ -252,7 +207,7 @@ svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safet
     return sv_file_read_at(file->file, entry->offset, out, (size_t)entry->bytes, err);
 }
 
-svit_status sv_safetensors_map(const sv_safetensors *file, sv_pages *out, svit_error *err)
+svit_status sv_safetensors_map(const sv_safetensors *file, sv_mapping *out, svit_error *err)
 {
-    return sv_pages_map(out, file->file, err);
+    return sv_mapping_create(out, file->file, err);
 }

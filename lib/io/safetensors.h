@@ -1,77 +1,72 @@
-/* safetensors files: read with every size and offset checked, written by atomic replacement. */
+/* safetensors files. Reading checks every size and offset; writing replaces the file atomically. */
 #ifndef SV_SAFETENSORS_H
 #define SV_SAFETENSORS_H
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/pages.h"
-
-typedef enum sv_dtype_tag {
-    SV_TAG_F32,
-    SV_TAG_F16,
-    SV_TAG_BF16,
-    SV_TAG_I32,
-    SV_TAG_U8,
-    SV_TAG_OTHER
-} sv_dtype_tag;
+#include "base/mapping.h"
+#include "tensor/tensor_desc.h"
 
 typedef struct sv_safetensors sv_safetensors;
 
+/* A tensor of an open file. */
 typedef struct sv_safetensors_entry {
     const char *name; /* borrowed until the file is closed */
-    sv_dtype_tag type;
-    int64_t shape[8];
-    size_t rank;
-    size_t elements;
-    uint64_t offset; /* in the file */
-    uint64_t bytes;
+    sv_tensor_desc desc;
+    uint64_t offset; /* of the data, from the start of the file */
+    uint64_t bytes;  /* of the data: sv_tensor_desc_bytes(&desc) */
 } sv_safetensors_entry;
 
-/* Opens a file and checks its whole header: sizes, offsets without holes or overlaps, shapes of at
- * most 8 dimensions whose product fits the bytes, duplicate names, `__metadata__` of strings.
- * SVIT_E_FORMAT names the file, the tensor and what is wrong. */
+/* Opens a file and checks its whole header: offsets without holes or overlaps, shapes of at most
+ * SV_MAX_RANK dimensions that match the bytes of data, unique names, and `__metadata__` of strings.
+ * SVIT_E_FORMAT names the file, the tensor and the defect. */
 svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *allocator,
                                 const char *path, svit_error *err);
+
+/* Closes the file and frees its entries. NULL is allowed. */
 void sv_safetensors_close(sv_safetensors *file);
 
+/* The number of tensors. */
 size_t sv_safetensors_count(const sv_safetensors *file);
+
+/* The tensor at `index`, in the order of the data. NULL if there is none. */
 const sv_safetensors_entry *sv_safetensors_at(const sv_safetensors *file, size_t index);
+
+/* The tensor of that name, by binary search. NULL if there is none. */
 const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, const char *name);
 
-/* The value of a metadata key; NULL where there is none. Borrowed until the file is closed. */
+/* The value of a metadata key, borrowed until the file is closed. NULL if there is none. */
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key);
 
-/* Whether a tensor is of a type that is read as float32: F32, F16 or BF16. SVIT_E_FORMAT. */
+/* SVIT_E_FORMAT unless the tensor is F32, F16 or BF16, which are read as float32. */
 svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                      svit_error *err);
 
-/* Reads a tensor as float32, F16 and BF16 converted; SVIT_E_FORMAT for other types.
- * `elements` is that of the entry. */
+/* Reads a tensor into out[entry->desc.elements], converting F16 and BF16. SVIT_E_FORMAT for other
+ * types. */
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                     float *out, svit_error *err);
 
-/* Reads the entry->bytes bytes of a tensor as they stand. */
+/* Reads the entry->bytes bytes of a tensor's data unconverted. */
 svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                       void *out, svit_error *err);
 
-/* Maps the whole file, which may be closed then; a tensor lies at its entry's offset. */
-svit_status sv_safetensors_map(const sv_safetensors *file, sv_pages *out, svit_error *err);
+/* Maps the whole file, which may be closed afterwards. A tensor's data is at its entry's offset. */
+svit_status sv_safetensors_map(const sv_safetensors *file, sv_mapping *out, svit_error *err);
 
-/* What a writer needs to know of a tensor: F32, written in the order given. */
+/* A tensor to be written. */
 typedef struct sv_safetensors_tensor {
     const char *name;
-    const int64_t *shape;
-    size_t rank;
-    size_t elements;
-    const void *source; /* handed to the fill function */
+    const sv_tensor_desc *desc; /* SV_DTYPE_F32 */
+    const void *source;         /* for the fill function */
 } sv_safetensors_tensor;
 
-/* Copies tensor number `index` into out[elements]. */
+/* Copies the tensor's elements to out[tensor->desc->elements]. */
 typedef void (*sv_safetensors_fill)(float *out, const sv_safetensors_tensor *tensor, void *user);
 
-/* Writes a file: metadata (the JSON of an object of strings), then the tensors, each filled into a
- * buffer of its own size in turn. The header is read back and compared before anything is written.
- * Atomic replacement of `path`. */
+/* Replaces `path` atomically by a file of `metadata`, the JSON of an object of strings, and the
+ * tensors in the order given. `fill` is called for one tensor after the other. The header is parsed
+ * and compared before anything is written. */
 svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path,
                                  const char *metadata, const sv_safetensors_tensor *tensors,
                                  size_t count, sv_safetensors_fill fill, void *user,

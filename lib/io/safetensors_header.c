@@ -1,71 +1,38 @@
-/* Checks a safetensors header: everything that a lying file could say about its tensors. */
+/* Parses and checks safetensors headers. The file is not trusted: every statement about a tensor is
+ * checked. */
 #include "io/safetensors_header.h"
-
-#include "base/size.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct dtype {
-    const char *name;
-    sv_dtype_tag tag;
-    size_t bytes;
-} dtype;
-
-static const dtype DTYPES[] = {
-    {"F32", SV_TAG_F32, 4},   {"F16", SV_TAG_F16, 2},       {"BF16", SV_TAG_BF16, 2},
-    {"I32", SV_TAG_I32, 4},   {"U8", SV_TAG_U8, 1},         {"BOOL", SV_TAG_OTHER, 1},
-    {"I8", SV_TAG_OTHER, 1},  {"I16", SV_TAG_OTHER, 2},     {"U16", SV_TAG_OTHER, 2},
-    {"U32", SV_TAG_OTHER, 4}, {"I64", SV_TAG_OTHER, 8},     {"U64", SV_TAG_OTHER, 8},
-    {"F64", SV_TAG_OTHER, 8}, {"F8_E4M3", SV_TAG_OTHER, 1}, {"F8_E5M2", SV_TAG_OTHER, 1},
-};
-
-static const dtype *dtype_find(const char *name)
+/* Reads the shape: at most SV_MAX_RANK whole numbers from 0, whose product fits a size. */
+static svit_status read_shape(sv_safetensors_entry *entry, sv_dtype dtype,
+                              const sv_json_value *array, const char *path, svit_error *err)
 {
-    for (size_t i = 0; name && i < sizeof DTYPES / sizeof *DTYPES; i++)
-        if (strcmp(DTYPES[i].name, name) == 0)
-            return &DTYPES[i];
-    return NULL;
-}
-
-size_t sv_dtype_bytes(sv_dtype_tag type)
-{
-    for (size_t i = 0; type != SV_TAG_OTHER && i < sizeof DTYPES / sizeof *DTYPES; i++)
-        if (DTYPES[i].tag == type)
-            return DTYPES[i].bytes;
-    return 0;
-}
-
-/* shape: at most 8 whole numbers from 0 whose product fits a size. */
-static svit_status read_shape(sv_safetensors_entry *entry, const sv_json_value *shape,
-                              const char *path, svit_error *err)
-{
-    enum { MAX_RANK = sizeof entry->shape / sizeof *entry->shape };
-    if (!shape || shape->kind != SV_JSON_ARRAY)
+    int64_t shape[SV_MAX_RANK];
+    if (!array || array->kind != SV_JSON_ARRAY)
         return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s': shape is not an array", path,
                        entry->name);
-    entry->rank = shape->count;
-    if (entry->rank > MAX_RANK)
+    if (array->count > SV_MAX_RANK)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tensor '%.64s' has %zu dimensions; at most 8 are read", path,
-                       entry->name, entry->rank);
-    entry->elements = 1;
-    const sv_json_value *size = shape + 1;
-    for (size_t i = 0; i < entry->rank; i++, size = size->after) {
-        if (!sv_json_i64(size, &entry->shape[i]) || entry->shape[i] < 0)
+                       "%s: tensor '%.64s' has %zu dimensions; at most %d are read", path,
+                       entry->name, array->count, SV_MAX_RANK);
+    const sv_json_value *size = array + 1;
+    for (size_t i = 0; i < array->count; i++, size = size->after)
+        if (!sv_json_i64(size, &shape[i]) || shape[i] < 0)
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: tensor '%.64s': dimension %zu is not a whole number from 0", path,
                            entry->name, i);
-        if (!sv_size_multiply(&entry->elements, entry->elements, (size_t)entry->shape[i]))
-            return sv_fail(err, SVIT_E_FORMAT,
-                           "%s: tensor '%.64s': the product of its shape does not fit", path,
-                           entry->name);
-    }
+    if (!sv_tensor_desc_init(&entry->desc, dtype, shape, array->count))
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: tensor '%.64s': the product of its shape does not fit memory", path,
+                       entry->name);
     return SVIT_OK;
 }
 
-/* data_offsets: [begin, end] from the start of the data, turned into a place in the file. */
+/* Reads data_offsets, [begin, end] from the start of the data, and turns them into an offset in the
+ * file and a size. */
 static svit_status read_offsets(sv_safetensors_entry *entry, const sv_json_value *offsets,
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err)
@@ -97,24 +64,23 @@ static svit_status read_entry(sv_safetensors_entry *entry, const sv_json_value *
 {
     const char *name = value->key;
     entry->name = name;
-    const char *type_name = sv_json_text(sv_json_get(value, "dtype"));
-    const dtype *type = dtype_find(type_name);
+    const char *dtype_name = sv_json_text(sv_json_get(value, "dtype"));
+    sv_dtype dtype;
     if (value->kind != SV_JSON_OBJECT || value->count != 3)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: tensor '%.64s' is not an object of dtype, shape and data_offsets", path,
                        name);
-    if (!type)
+    if (!sv_dtype_find(&dtype, dtype_name))
         return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' has dtype '%.16s', which is unknown",
-                       path, name, type_name ? type_name : "(no text)");
-    entry->type = type->tag;
-    SVIT_TRY(read_shape(entry, sv_json_get(value, "shape"), path, err));
+                       path, name, dtype_name ? dtype_name : "(no text)");
+    SVIT_TRY(read_shape(entry, dtype, sv_json_get(value, "shape"), path, err));
     SVIT_TRY(
         read_offsets(entry, sv_json_get(value, "data_offsets"), data_start, file_bytes, path, err));
-    size_t bytes;
-    if (!sv_size_multiply(&bytes, entry->elements, type->bytes) || bytes != entry->bytes)
+    if (sv_tensor_desc_bytes(&entry->desc) != entry->bytes)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: tensor '%.64s' has %zu elements of %zu bytes, but %llu bytes of data",
-                       path, name, entry->elements, type->bytes, (unsigned long long)entry->bytes);
+                       path, name, entry->desc.elements, sv_dtype_bytes(dtype),
+                       (unsigned long long)entry->bytes);
     return SVIT_OK;
 }
 
@@ -139,7 +105,8 @@ static int by_offset(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The tensors must tile the data: each begins where the one before it ends. */
+/* Checks that each tensor begins where the previous one ends, and the last at the end of the
+ * file. */
 static svit_status check_tiling(const sv_safetensors_entry *entries, size_t count,
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err)

@@ -1,4 +1,4 @@
-/* Writes safetensors files: the header is made whole first, then the tensors follow one by one. */
+/* Writes safetensors files: first the complete header, then one tensor after the other. */
 #include "io/safetensors_header.h"
 
 #include <stdbool.h>
@@ -10,6 +10,7 @@ static void store_u64(uint8_t b[8], uint64_t value)
         b[i] = (uint8_t)(value >> 8 * i);
 }
 
+/* Converts values to the little-endian bytes of the file, in place. */
 static void store_f32(float *values, size_t elements)
 {
     for (size_t i = 0; i < elements; i++) {
@@ -27,21 +28,21 @@ static void put_tensor(sv_json_writer *header, const sv_safetensors_tensor *tens
     sv_json_put_key(header, tensor->name);
     sv_json_begin(header, '{');
     sv_json_put_key(header, "dtype");
-    sv_json_put_text(header, "F32");
+    sv_json_put_text(header, sv_dtype_name(tensor->desc->dtype));
     sv_json_put_key(header, "shape");
     sv_json_begin(header, '[');
-    for (size_t i = 0; i < tensor->rank; i++)
-        sv_json_put_i64(header, tensor->shape[i]);
+    for (size_t i = 0; i < tensor->desc->rank; i++)
+        sv_json_put_i64(header, tensor->desc->shape[i]);
     sv_json_end(header, ']');
     sv_json_put_key(header, "data_offsets");
     sv_json_begin(header, '[');
     sv_json_put_u64(header, begin);
-    sv_json_put_u64(header, begin + tensor->elements * sizeof(float));
+    sv_json_put_u64(header, begin + sv_tensor_desc_bytes(tensor->desc));
     sv_json_end(header, ']');
     sv_json_end(header, '}');
 }
 
-/* Returns the bytes of data that the header describes. */
+/* Writes the header. Returns the bytes of data that it describes. */
 static uint64_t put_header(sv_json_writer *header, const char *metadata,
                            const sv_safetensors_tensor *tensors, size_t count)
 {
@@ -51,7 +52,7 @@ static uint64_t put_header(sv_json_writer *header, const char *metadata,
     sv_json_put_raw(header, metadata);
     for (size_t i = 0; i < count; i++) {
         put_tensor(header, &tensors[i], offset);
-        offset += tensors[i].elements * sizeof(float);
+        offset += sv_tensor_desc_bytes(tensors[i].desc);
     }
     sv_json_end(header, '}');
     return offset;
@@ -60,14 +61,11 @@ static uint64_t put_header(sv_json_writer *header, const char *metadata,
 static bool is_same(const sv_safetensors_entry *entry, const sv_safetensors_tensor *tensor,
                     uint64_t begin)
 {
-    return strcmp(entry->name, tensor->name) == 0 && entry->type == SV_TAG_F32 &&
-           entry->rank == tensor->rank && entry->elements == tensor->elements &&
-           entry->offset == begin &&
-           (tensor->rank == 0 ||
-            memcmp(entry->shape, tensor->shape, tensor->rank * sizeof *tensor->shape) == 0);
+    return strcmp(entry->name, tensor->name) == 0 && entry->offset == begin &&
+           sv_tensor_desc_equal(&entry->desc, tensor->desc);
 }
 
-/* `entries` is room for those of the header. */
+/* Compares the parsed header with the tensors. `entries` has room for all entries of the header. */
 static svit_status compare(sv_safetensors_entry *entries, const sv_json_value *header,
                            uint64_t data_bytes, const sv_safetensors_tensor *tensors,
                            const char *path, svit_error *err)
@@ -76,15 +74,16 @@ static svit_status compare(sv_safetensors_entry *entries, const sv_json_value *h
     SVIT_TRY(sv_safetensors_list(entries, header, 0, data_bytes, path, err));
     for (size_t i = 0; i < sv_safetensors_entries(header); i++) {
         if (!is_same(&entries[i], &tensors[i], begin))
-            return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%s' does not read back as it is", path,
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: the header does not read back the same for tensor '%s'", path,
                            tensors[i].name);
         begin += entries[i].bytes;
     }
     return SVIT_OK;
 }
 
-/* What is about to be written is read as a loader would: a header that lost something on its way
- * into memory must not replace a good file. */
+/* Parses the header as a reader would and compares it. A header that could not be read must not
+ * replace a good file. */
 static svit_status read_back(const sv_json_writer *text, uint64_t data_bytes,
                              const sv_safetensors_tensor *tensors, size_t count, const char *path,
                              svit_error *err)
@@ -100,7 +99,7 @@ static svit_status read_back(const sv_json_writer *text, uint64_t data_bytes,
         sv_safetensors_entries(sv_json_root(json)) == count
             ? sv_allocate_array(text->allocator, (void **)&entries, count, sizeof *entries,
                                 "a header that is read back", err)
-            : sv_fail(err, SVIT_E_FORMAT, "%s: the header does not read back as it is", path);
+            : sv_fail(err, SVIT_E_FORMAT, "%s: the header does not read back the same", path);
     if (status == SVIT_OK)
         status = compare(entries, sv_json_root(json), data_bytes, tensors, path, err);
     sv_release(text->allocator, entries, count * sizeof *entries);
@@ -108,7 +107,7 @@ static svit_status read_back(const sv_json_writer *text, uint64_t data_bytes,
     return status;
 }
 
-/* The header's text, proven; the caller frees the writer after a failure, too. */
+/* Writes the header's text and reads it back. The caller frees the writer, also after a failure. */
 static svit_status make_header(sv_json_writer *header, const char *metadata,
                                const sv_safetensors_tensor *tensors, size_t count, const char *path,
                                svit_error *err)
@@ -118,8 +117,8 @@ static svit_status make_header(sv_json_writer *header, const char *metadata,
     return read_back(header, data_bytes, tensors, count, path, err);
 }
 
-/* The length, the header, and spaces up to a multiple of SV_ALIGNMENT: tensors that are mapped lie
- * as well as those in memory. */
+/* Writes the length and the header, padded with spaces to a multiple of SV_ALIGNMENT, so that
+ * mapped tensors are aligned like allocated ones. */
 static svit_status write_header(sv_replacement *file, const sv_json_writer *header, svit_error *err)
 {
     uint8_t length[8];
@@ -139,8 +138,9 @@ static svit_status write_tensors(sv_replacement *file, float *buffer,
 {
     for (size_t i = 0; i < count; i++) {
         fill(buffer, &tensors[i], user);
-        store_f32(buffer, tensors[i].elements);
-        SVIT_TRY(sv_replacement_write(file, buffer, tensors[i].elements * sizeof *buffer, err));
+        store_f32(buffer, tensors[i].desc->elements);
+        SVIT_TRY(
+            sv_replacement_write(file, buffer, tensors[i].desc->elements * sizeof *buffer, err));
     }
     return SVIT_OK;
 }
@@ -168,11 +168,11 @@ svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path
 {
     size_t largest = 0;
     for (size_t i = 0; i < count; i++)
-        if (tensors[i].elements > largest)
-            largest = tensors[i].elements;
+        if (tensors[i].desc->elements > largest)
+            largest = tensors[i].desc->elements;
     float *buffer;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&buffer, largest, sizeof *buffer,
-                               "a tensor on its way to a file", err));
+                               "a tensor to be written", err));
     sv_json_writer header = sv_json_writer_make(allocator);
     svit_status status = make_header(&header, metadata, tensors, count, path, err);
     if (status == SVIT_OK)

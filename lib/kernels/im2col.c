@@ -20,7 +20,7 @@ static patch_line find_line(const sv_patch_geometry *map, size_t token, size_t l
     found.before = x < map->left ? map->left - x : 0;
     size_t start = x + found.before - map->left;
     size_t wanted = found.before < map->size ? map->size - found.before : 0;
-    found.count = start < map->width ? sv_at_most(map->width - start, wanted) : 0;
+    found.count = start < map->width ? sv_size_min(map->width - start, wanted) : 0;
     found.pixel = (image * map->height + y - map->top) * map->width + start;
     return found;
 }
@@ -80,9 +80,9 @@ SV_INLINE void spread_pixels(real *y, const real *x, size_t count, size_t apart,
 SV_INLINE void spread_line(real *y, const real *x, ptrdiff_t column, size_t size, size_t width,
                            size_t apart, const size_t channels)
 {
-    size_t before = column < 0 ? sv_at_most((size_t)-column, size) : 0;
+    size_t before = column < 0 ? sv_size_min((size_t)-column, size) : 0;
     size_t start = column < 0 ? 0 : (size_t)column;
-    size_t here = start < width ? sv_at_most(width - start, size - before) : 0;
+    size_t here = start < width ? sv_size_min(width - start, size - before) : 0;
     spread_pixels(y, NULL, before, apart, channels);
     spread_pixels(y + before * apart, here ? x + start * channels : NULL, here, apart, channels);
     spread_pixels(y + (before + here) * apart, NULL, size - before - here, apart, channels);

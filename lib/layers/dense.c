@@ -10,7 +10,7 @@ typedef struct dense_layer {
 static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
 {
     const sv_linear *linear = &((const dense_layer *)layer)->linear;
-    size_t width = sv_at_least(linear->in, linear->out);
+    size_t width = sv_size_max(linear->in, linear->out);
     *memory = (sv_layer_memory){.workspace = sv_packed_a_bytes(&run->exec, SV_SMALL_M, width),
                                 .worker_scratch = run->pass.training ? SV_GEMM_SCRATCH : 0};
 }

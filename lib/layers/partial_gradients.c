@@ -8,8 +8,8 @@ enum { CHUNKS_MAX = 32, SUMS_BYTES_MAX = 64 << 20 };
 
 size_t sv_reduction_chunks_max(size_t n, size_t bytes)
 {
-    size_t chunks = sv_at_most(sv_at_least(SUMS_BYTES_MAX / bytes, 1), CHUNKS_MAX);
-    return sv_at_most(chunks, n);
+    size_t chunks = sv_size_min(sv_size_max(SUMS_BYTES_MAX / bytes, 1), CHUNKS_MAX);
+    return sv_size_min(chunks, n);
 }
 
 size_t sv_reduction_chunk_images(size_t n, size_t bytes)

@@ -25,7 +25,7 @@ static size_t even_block(size_t tokens)
 size_t sv_token_block_size(const sv_run *run, size_t tokens, size_t width)
 {
     if (run->exec.serial)
-        return sv_at_most(tokens, BLOCK_MAX);
+        return sv_size_min(tokens, BLOCK_MAX);
     if (!run->pass.training && tokens > SV_SMALL_M && tokens < BLOCKS_WANTED * BLOCK_MIN)
         return even_block(tokens);
     return full_block(tokens, width);
@@ -34,7 +34,7 @@ size_t sv_token_block_size(const sv_run *run, size_t tokens, size_t width)
 size_t sv_token_block_size_max(const sv_run *run, size_t tokens, size_t width)
 {
     size_t block = sv_token_block_size(run, tokens, width);
-    return run->pass.training ? block : sv_at_least(block, SV_SMALL_M);
+    return run->pass.training ? block : sv_size_max(block, SV_SMALL_M);
 }
 
 size_t sv_min_partition_columns(const sv_gemm *gemm, size_t tokens)
@@ -52,13 +52,13 @@ static size_t whole_panels(size_t columns)
 
 size_t sv_column_partition_count(size_t columns, size_t least)
 {
-    return sv_at_least(whole_panels(columns) * SV_GEMM_SPLIT_COLUMNS / least, 1);
+    return sv_size_max(whole_panels(columns) * SV_GEMM_SPLIT_COLUMNS / least, 1);
 }
 
 sv_column_range sv_column_partition(size_t columns, size_t partitions, size_t index)
 {
     size_t panels = whole_panels(columns), longer = panels % partitions;
-    size_t first = index * (panels / partitions) + sv_at_most(index, longer);
+    size_t first = index * (panels / partitions) + sv_size_min(index, longer);
     size_t end = first + panels / partitions + (index < longer);
     first *= SV_GEMM_SPLIT_COLUMNS;
     end = index + 1 < partitions ? end * SV_GEMM_SPLIT_COLUMNS : columns;
@@ -72,7 +72,7 @@ enum { LARGE_WEIGHT = 131072, LARGE_WEIGHT_BLOCK = 256 };
 sv_linear_partition sv_linear_partition_of(const sv_gemm *gemm, size_t tokens, size_t columns,
                                            size_t in, size_t out)
 {
-    sv_linear_partition partition = {tokens, columns, full_block(tokens, sv_at_least(in, out)), 1};
+    sv_linear_partition partition = {tokens, columns, full_block(tokens, sv_size_max(in, out)), 1};
     if (in * out > LARGE_WEIGHT) {
         partition.token_block = LARGE_WEIGHT_BLOCK;
         partition.column_partitions =

@@ -37,7 +37,7 @@ typedef struct patch_call {
 
 static size_t widest_row(const patch_layer *patch)
 {
-    return sv_at_least(patch->linear.in, patch->linear.out);
+    return sv_size_max(patch->linear.in, patch->linear.out);
 }
 
 static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
@@ -55,7 +55,7 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
         sv_arena_take(&workspace, sv_packed_a_bytes(&run->exec, SV_SMALL_M, patch->linear.in), 1,
                       1);
     if (training)
-        worker.bytes = sv_at_least(worker.bytes, SV_GEMM_SCRATCH);
+        worker.bytes = sv_size_max(worker.bytes, SV_GEMM_SCRATCH);
     sv_layer_memory_set(memory, &saved, &workspace, &worker);
 }
 

@@ -11,7 +11,7 @@ static const sv_gemm *gemm_of(const sv_exec *exec)
 
 size_t sv_small_matmul_bytes(const sv_exec *exec, size_t k, size_t n)
 {
-    return sv_packed_b_bytes(gemm_of(exec), exec, k, sv_at_most(n, COLUMNS));
+    return sv_packed_b_bytes(gemm_of(exec), exec, k, sv_size_min(n, COLUMNS));
 }
 
 void sv_add_matmul(const sv_exec *exec, const sv_small_matmul *matmul, void *scratch)
@@ -20,7 +20,7 @@ void sv_add_matmul(const sv_exec *exec, const sv_small_matmul *matmul, void *scr
     const sv_kernels *kernels = exec->context->kernels;
     const sv_gemm_a a = {matmul->a.x, matmul->a.row, matmul->a.column, NULL};
     for (size_t j = 0; j < matmul->n; j += COLUMNS) {
-        const size_t columns = sv_at_most(matmul->n - j, COLUMNS);
+        const size_t columns = sv_size_min(matmul->n - j, COLUMNS);
         const real *first = matmul->b.x + j * matmul->b.column;
         sv_gemm_b b = {first, matmul->k, columns, matmul->b.row, matmul->b.column, scratch, 0};
         sv_gemm_c c = {matmul->c + j, matmul->ldc, 1, NULL, NULL};

@@ -18,7 +18,7 @@ static size_t task_columns(const sv_weight_gradient_job *job)
     if (job->in % PANEL_COLUMNS && job->in % PANEL_COLUMNS_WIDE == 0)
         return PANEL_COLUMNS_WIDE;
     size_t panels = sv_block_count(job->in, PANEL_COLUMNS) * sv_block_count(job->out, TASK_ROWS);
-    size_t each = sv_at_most(sv_at_least(panels / TASKS_WANTED, 1), TASK_PANELS_MAX);
+    size_t each = sv_size_min(sv_size_max(panels / TASKS_WANTED, 1), TASK_PANELS_MAX);
     return each * PANEL_COLUMNS;
 }
 

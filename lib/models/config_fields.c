@@ -12,7 +12,7 @@ enum {
 #define FIELD(field, whose, kind) SV_FIELD(svit_model_config, field, kind), .owners = OF_##whose
 #define SIZE(field, whose, from, to)                                                               \
     {                                                                                              \
-        FIELD(field, whose, U32), .least = from, .greatest = to                                    \
+        FIELD(field, whose, U32), .min = from, .max = to                                           \
     }
 #define WORD(field, whose, ...)                                                                    \
     {                                                                                              \
@@ -25,19 +25,19 @@ enum {
 /* Above 0, at most `to`. */
 #define ABOVE(field, whose, to)                                                                    \
     {                                                                                              \
-        FIELD(field, whose, REAL), .least_is_open = 1, .greatest = to                              \
+        FIELD(field, whose, REAL), .min_is_open = 1, .max = to                                     \
     }
 /* In [0, 1). */
 #define RATE(field, whose)                                                                         \
     {                                                                                              \
-        FIELD(field, whose, REAL), .greatest = 1, .greatest_is_open = 1                            \
+        FIELD(field, whose, REAL), .max = 1, .max_is_open = 1                                      \
     }
 /* `counter` counts `low` to `high` elements, each in from..to. */
 #define LIST(field, whose, counter, low, high, from, to)                                           \
     {                                                                                              \
         FIELD(field, whose, LIST), .count_name = #counter,                                         \
                                    .count_offset = offsetof(svit_model_config, counter),           \
-                                   .fewest = low, .most = high, .least = from, .greatest = to      \
+                                   .min_count = low, .max_count = high, .min = from, .max = to     \
     }
 
 static const sv_field FIELDS[] = {

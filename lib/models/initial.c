@@ -100,7 +100,7 @@ static void fill_chunk(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     const fill_job *job = argument;
-    size_t begin = task * CHUNK, left = job->parameter->elements - begin;
+    size_t begin = task * CHUNK, left = job->parameter->desc.elements - begin;
     size_t elements = left < CHUNK ? left : CHUNK;
     sv_random random;
     sv_random_start(&random, job->seed, SV_STREAM_INIT, job->index, (uint32_t)task);
@@ -121,8 +121,8 @@ void sv_initial_weights(real *weights, const sv_parameter_table *table,
         real *w = weights + parameter->offset;
         fill_job job = {w, parameter, i, rule_of(parameter, config), seed};
         if (job.rule)
-            sv_pool_run(pool, fill_chunk, &job, (parameter->elements + CHUNK - 1) / CHUNK);
+            sv_pool_run(pool, fill_chunk, &job, (parameter->desc.elements + CHUNK - 1) / CHUNK);
         else
-            fill_constant(w, parameter->elements, constant_of(parameter, config));
+            fill_constant(w, parameter->desc.elements, constant_of(parameter, config));
     }
 }

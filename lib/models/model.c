@@ -27,7 +27,7 @@ static void destroy(svit_model *model)
     if (model->weights && !model->pages.base)
         sv_release(&context->allocator, model->weights,
                    model->parameters.elements * sizeof *model->weights);
-    sv_pages_unmap(&model->pages);
+    sv_mapping_free(&model->pages);
     sv_parameter_table_free(&model->parameters);
     sv_release(&context->allocator, model, sizeof *model);
     svit_context_free(context);
@@ -137,9 +137,9 @@ static svit_status find_sized(const sv_parameter **out, const svit_model *model,
                               size_t elements, svit_error *err)
 {
     SVIT_TRY(find(out, model, name, err));
-    if (elements != (*out)->elements)
+    if (elements != (*out)->desc.elements)
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; parameter '%s' has %zu", elements,
-                       name, (*out)->elements);
+                       name, (*out)->desc.elements);
     return SVIT_OK;
 }
 
@@ -152,8 +152,8 @@ SVIT_API svit_status svit_model_parameter_shape(const svit_model *model, const c
     SV_REQUIRE(rank);
     const sv_parameter *parameter;
     SVIT_TRY(find(&parameter, model, name, err));
-    memcpy(shape, parameter->shape, sizeof parameter->shape);
-    *rank = parameter->rank;
+    memcpy(shape, parameter->desc.shape, sizeof parameter->desc.shape);
+    *rank = parameter->desc.rank;
     return SVIT_OK;
 }
 

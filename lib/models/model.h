@@ -3,7 +3,7 @@
 #define SV_MODEL_H
 
 #include "autograd/parameter.h"
-#include "base/pages.h"
+#include "base/mapping.h"
 
 #include <shiftvit/model.h>
 
@@ -15,7 +15,7 @@ struct svit_model {
     svit_model_config config;
     sv_parameter_table parameters;
     real *weights;         /* [parameters.elements]: its own memory, or in `pages` */
-    sv_pages pages;        /* the file of a mapped model */
+    sv_mapping pages;      /* the file of a mapped model */
     atomic_ullong version; /* from SV_FIRST_VERSION, counts changes of the weights, so that
                               sessions pack them anew */
     bool packed_once;      /* one session packs the weights, once, and they are not wanted again:

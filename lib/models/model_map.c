@@ -21,7 +21,7 @@ static bool lie_flat(uint64_t *start, const sv_parameter_table *table, const sv_
     for (size_t i = 0; i < table->count; i++) {
         const sv_parameter *parameter = &table->list[i];
         const sv_safetensors_entry *entry = sv_safetensors_find(file, parameter->name);
-        if (!entry || entry->type != SV_TAG_F32 ||
+        if (!entry || entry->desc.dtype != SV_DTYPE_F32 ||
             sv_parameter_check_shape(parameter, entry, "", NULL) != SVIT_OK)
             return false;
         if (i == 0)
@@ -50,7 +50,7 @@ static void check_task(void *argument, size_t task, uint32_t worker)
     const float *values = (const float *)(const void *)(job->weights + first);
     if (sv_first_not_finite(values, elements) < elements)
         atomic_store(&job->refused, true);
-    sv_pages_forget(values, elements * sizeof *values);
+    sv_mapping_discard(values, elements * sizeof *values);
 }
 
 static bool all_finite(const svit_model *model)
@@ -65,7 +65,7 @@ static bool all_finite(const svit_model *model)
  * are copied here, so that a forward does not wait for them. */
 static bool is_left_in_file(const sv_parameter *parameter)
 {
-    return parameter->role == SV_ROLE_WEIGHT && !sv_parameter_turned(parameter);
+    return parameter->role == SV_ROLE_WEIGHT && !sv_parameter_transpose_elements(parameter);
 }
 
 typedef struct copying {
@@ -81,15 +81,15 @@ static void copy_task(void *argument, size_t task, uint32_t worker)
     float *values = (float *)(void *)(job->model->weights + parameter->offset);
     if (is_left_in_file(parameter))
         return;
-    sv_pages_copy(values, parameter->elements * sizeof *values);
-    sv_parameter_turn(parameter, values, job->scratch + worker * job->scratch_elements);
+    sv_mapping_prefault(values, parameter->desc.elements * sizeof *values);
+    sv_parameter_transpose(parameter, values, job->scratch + worker * job->scratch_elements);
 }
 
 static size_t largest_turned(const sv_parameter_table *table)
 {
     size_t largest = 0;
     for (size_t i = 0; i < table->count; i++) {
-        size_t elements = sv_parameter_turned(&table->list[i]);
+        size_t elements = sv_parameter_transpose_elements(&table->list[i]);
         largest = elements > largest ? elements : largest;
     }
     return largest;
@@ -110,7 +110,7 @@ static svit_status copy_others(const svit_model *model, svit_error *err)
 static void let_go(svit_model *model)
 {
     model->weights = NULL;
-    sv_pages_unmap(&model->pages);
+    sv_mapping_free(&model->pages);
 }
 
 svit_status sv_model_map_weights(svit_model *model, const sv_safetensors *file, svit_error *err)
@@ -136,5 +136,6 @@ void sv_model_forget_weight(const svit_model *model, size_t place)
         return;
     const sv_parameter *parameter = sv_parameter_at(&model->parameters, place);
     if (is_left_in_file(parameter) || model->packed_once)
-        sv_pages_forget(model->weights + place, parameter->elements * sizeof *model->weights);
+        sv_mapping_discard(model->weights + place,
+                           parameter->desc.elements * sizeof *model->weights);
 }

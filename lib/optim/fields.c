@@ -9,11 +9,11 @@
 #define FIELD(field, kind) SV_FIELD(svit_optimizer_config, field, kind)
 #define FROM_ZERO(field)                                                                           \
     {                                                                                              \
-        FIELD(field, REAL), .greatest = FLT_MAX                                                    \
+        FIELD(field, REAL), .max = FLT_MAX                                                         \
     }
 #define BELOW_ONE(field)                                                                           \
     {                                                                                              \
-        FIELD(field, REAL), .greatest = 1, .greatest_is_open = 1                                   \
+        FIELD(field, REAL), .max = 1, .max_is_open = 1                                             \
     }
 
 static const sv_field FIELDS[] = {
@@ -21,7 +21,7 @@ static const sv_field FIELDS[] = {
     FROM_ZERO(learning_rate),
     BELOW_ONE(beta1),
     BELOW_ONE(beta2),
-    {FIELD(epsilon, REAL), .least_is_open = 1, .greatest = FLT_MAX},
+    {FIELD(epsilon, REAL), .min_is_open = 1, .max = FLT_MAX},
     FROM_ZERO(weight_decay),
     BELOW_ONE(momentum),
     FROM_ZERO(clip_norm),
@@ -79,7 +79,7 @@ svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_err
 {
     for (size_t i = 0; i < SETTABLE_COUNT; i++)
         if (strcmp(SETTABLE[i], name) == 0) {
-            *out = sv_fields_member(&TABLE, name);
+            *out = sv_fields_find_member(&TABLE, name);
             return SVIT_OK;
         }
     return fail_unknown(name, err);

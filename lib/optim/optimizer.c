@@ -36,7 +36,7 @@ static size_t cut(sv_chunk *chunks, const sv_parameter_table *table, uint32_t ex
         for (next = first + 1; next < table->count; next++)
             if (decays(&table->list[next], exclude) != decay)
                 break;
-        size_t end = table->list[next - 1].offset + table->list[next - 1].elements;
+        size_t end = table->list[next - 1].offset + table->list[next - 1].desc.elements;
         for (size_t begin = table->list[first].offset; begin < end; begin += CHUNK, count++)
             if (chunks)
                 chunks[count] = (sv_chunk){.begin = begin,
@@ -162,7 +162,7 @@ static svit_status fail_not_finite(const sv_optim *optim, const real *gradients,
 {
     for (size_t i = 0; i < optim->table->count; i++) {
         const sv_parameter *parameter = &optim->table->list[i];
-        for (size_t k = 0; k < parameter->elements; k++)
+        for (size_t k = 0; k < parameter->desc.elements; k++)
             if (!isfinite(gradients[parameter->offset + k]))
                 return sv_fail(err, SVIT_E_NUMERIC,
                                "a gradient of parameter '%s' is %g; gradients are finite",

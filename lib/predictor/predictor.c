@@ -1,4 +1,5 @@
-/* Predictors: images in, probabilities out. */
+/* Predictors: from the bytes of images to class probabilities, with a model and its
+ * preprocessing. */
 #include "base/config.h"
 #include "base/size.h"
 #include "gemm/gemm.h"
@@ -13,8 +14,8 @@ struct svit_predictor {
     svit_model *model;
     svit_session *session;
     svit_pipeline_config pipeline;
-    float *inputs; /* max_batch images as the model takes them */
-    size_t input_elements;
+    float *inputs;         /* [max_batch] preprocessed images */
+    size_t input_elements; /* of `inputs` */
     size_t max_batch;
 };
 
@@ -27,19 +28,19 @@ static svit_predictor_config defaults(void)
 
 SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, size_t size)
 {
-    svit_predictor_config own = defaults();
-    return sv_config_export(config, size, &own, sizeof own, "svit_predictor_config", NULL);
+    svit_predictor_config local = defaults();
+    return sv_config_export(config, size, &local, sizeof local, "svit_predictor_config", NULL);
 }
 
-static svit_status import(svit_predictor_config *own, const svit_predictor_config *config,
+static svit_status import(svit_predictor_config *local, const svit_predictor_config *config,
                           svit_error *err)
 {
-    *own = defaults();
+    *local = defaults();
     if (config)
-        SVIT_TRY(
-            sv_config_import(own, sizeof *own, config, sizeof *own, "svit_predictor_config", err));
-    if (own->max_batch < 1 || own->max_batch > MAX_BATCH_LIMIT)
-        return sv_fail(err, SVIT_E_ARGUMENT, "max_batch is %u; it is 1..%d", own->max_batch,
+        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local,
+                                  "svit_predictor_config", err));
+    if (local->max_batch < 1 || local->max_batch > MAX_BATCH_LIMIT)
+        return sv_fail(err, SVIT_E_ARGUMENT, "max_batch is %u; it is 1..%d", local->max_batch,
                        MAX_BATCH_LIMIT);
     return SVIT_OK;
 }
@@ -82,15 +83,15 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
 {
     SV_REQUIRE(out);
     SV_REQUIRE(model);
-    svit_predictor_config own;
-    SVIT_TRY(import(&own, config, err));
+    svit_predictor_config local;
+    SVIT_TRY(import(&local, config, err));
     svit_predictor *predictor;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, (void **)&predictor, 1,
                                sizeof *predictor, "a predictor", err));
     predictor->context = sv_context_retain(model->context);
     predictor->model = sv_model_retain(model);
-    predictor->max_batch = own.max_batch;
-    svit_status status = create_steps(predictor, own.compute, err);
+    predictor->max_batch = local.max_batch;
+    svit_status status = create_steps(predictor, local.compute, err);
     if (status == SVIT_OK)
         *out = predictor;
     else
@@ -98,9 +99,9 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     return status;
 }
 
-/* The model is the predictor's own, and its weights never change: they are packed once, and where
- * products read the packed copies alone, nobody looks at them afterwards. */
-static void keep_packed_alone(const svit_predictor *predictor)
+/* Only the predictor uses the model, whose weights never change and are packed once. If GEMM reads
+ * the packed copies alone, the pages of the originals can be discarded afterwards. */
+static void discard_after_packing(const svit_predictor *predictor)
 {
     predictor->model->packed_once =
         predictor->session->gemm->packed_b_bytes != sv_gemm_b_in_place_bytes;
@@ -113,20 +114,20 @@ SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *c
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);
-    svit_predictor_config own;
-    SVIT_TRY(import(&own, config, err));
+    svit_predictor_config local;
+    SVIT_TRY(import(&local, config, err));
     svit_model *model;
     SVIT_TRY(svit_model_map(&model, context, path, err));
     svit_status status = SVIT_OK;
     if (!model->has_pipeline)
         status = sv_fail(err, SVIT_E_ARGUMENT,
-                         "%s carries no preprocessing; svit_predictor_create_from_model takes a "
-                         "model with your pipeline",
+                         "%s has no preprocessing; set a pipeline on the model and use "
+                         "svit_predictor_create_from_model",
                          path);
     if (status == SVIT_OK)
-        status = svit_predictor_create_from_model(out, model, &own, err);
+        status = svit_predictor_create_from_model(out, model, &local, err);
     if (status == SVIT_OK)
-        keep_packed_alone(*out);
+        discard_after_packing(*out);
     svit_model_free(model);
     return status;
 }
@@ -154,10 +155,11 @@ SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, 
     return predictor ? svit_model_class_name(predictor->model, label) : NULL;
 }
 
-/* n images, of which the first is number `first` of the call. */
-static svit_status predict_turn(svit_predictor *predictor, const uint8_t *rgb, size_t first,
-                                size_t n, size_t height, size_t width, float *probabilities,
-                                svit_error *err)
+/* Predicts one batch of n images. `first` is the index of its first image in the call, for
+ * messages. */
+static svit_status predict_batch(svit_predictor *predictor, const uint8_t *rgb, size_t first,
+                                 size_t n, size_t height, size_t width, float *probabilities,
+                                 svit_error *err)
 {
     SVIT_TRY(svit_pipeline_evaluate(predictor->context, &predictor->pipeline, rgb, n, height, width,
                                     predictor->inputs, err));
@@ -180,10 +182,10 @@ SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *r
                        "fit memory",
                        n, height, width);
     size_t image_bytes = elements / n;
-    for (size_t done = 0, turn; done < n; done += turn) {
-        turn = n - done < predictor->max_batch ? n - done : predictor->max_batch;
-        SVIT_TRY(predict_turn(predictor, rgb + done * image_bytes, done, turn, height, width,
-                              probabilities + done * svit_predictor_classes(predictor), err));
+    for (size_t done = 0, batch; done < n; done += batch) {
+        batch = n - done < predictor->max_batch ? n - done : predictor->max_batch;
+        SVIT_TRY(predict_batch(predictor, rgb + done * image_bytes, done, batch, height, width,
+                               probabilities + done * svit_predictor_classes(predictor), err));
     }
     return SVIT_OK;
 }

@@ -91,7 +91,7 @@ static chain_sizes sizes_of(const svit_session *session, const sv_fused_chain *c
         sv_run own = layer_run(session, &run, layers[i], images);
         sv_layer_memory memory = sv_layer_plan_workspace(layers[i], &own);
         sv_layer_memory_max(&sizes.layer, &memory);
-        sizes.map = sv_at_least(sizes.map, sv_shape_elements(layers[i]->out) * images);
+        sizes.map = sv_size_max(sizes.map, sv_shape_elements(layers[i]->out) * images);
     }
     if (chain->inner_images)
         sizes.between = sv_shape_elements(layers[chain->inner_end]->in) * chain->images;

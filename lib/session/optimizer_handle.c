@@ -1,7 +1,7 @@
 /* The public optimiser: a model and the optimiser of its parameters. */
 #include "session/optimizer_handle.h"
 
-#include "base/floating.h"
+#include "base/fp_env.h"
 #include "session/session.h"
 
 #include <string.h>
@@ -51,10 +51,10 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
         return sv_fail(err, SVIT_E_STATE,
                        "session was created with mode SVIT_MODE_INFER and has no gradients; "
                        "SVIT_MODE_TRAIN is needed");
-    sv_floating before = sv_floating_begin();
+    sv_fp_env before = sv_fp_env_begin();
     svit_status status =
         sv_optim_update(optimizer->core, optimizer->model->weights, gradients, err);
-    sv_floating_end(before);
+    sv_fp_env_end(before);
     if (status == SVIT_OK)
         sv_model_touch(optimizer->model);
     return status;

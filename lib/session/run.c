@@ -27,7 +27,7 @@ sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, cons
     int few = rows <= FEW_ROWS / session->config.max_batch;
     own.exec.small_m = few && session->few;
     if (few)
-        own.exec.gemm = session->few_gemm;
+        own.exec.gemm = session->small_m_gemm;
     return own;
 }
 

@@ -14,7 +14,7 @@ const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, int
     if (compute != SVIT_COMPUTE_F32)
         return context->gemm;
 #endif
-    return few ? context->few_gemm : context->gemm;
+    return few ? context->small_m_gemm : context->gemm;
 }
 
 static svit_status take_memory(svit_session *session, svit_error *err)
@@ -66,7 +66,7 @@ static svit_status prepare(svit_session **out, svit_model *model, const svit_ses
     session->mode = own.mode;
     session->few = !session->trains && own.max_batch <= FEW_IMAGES;
     session->gemm = sv_session_gemm(model->context, own.compute, 0);
-    session->few_gemm = sv_session_gemm(model->context, own.compute, session->few);
+    session->small_m_gemm = sv_session_gemm(model->context, own.compute, session->few);
     svit_status status = find_layers(session, err);
     if (status == SVIT_OK)
         status = sv_session_choose_segments(session, err);

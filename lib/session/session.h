@@ -17,9 +17,9 @@ struct svit_session {
     uint64_t counter; /* of training forwards */
     sv_shape input;
     size_t classes;
-    const sv_gemm *gemm;     /* of products, */
-    const sv_gemm *few_gemm; /* and of those of few rows */
-    int few;                 /* it infers a few images at the most */
+    const sv_gemm *gemm;         /* of products, */
+    const sv_gemm *small_m_gemm; /* and of those of few rows */
+    int few;                     /* it infers a few images at the most */
     sv_layer_list layers;
     sv_segments segments;
     sv_tape tape;

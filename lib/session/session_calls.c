@@ -1,6 +1,6 @@
 /* The public calls that carry numbers in and out of a session: checks, then the passes. */
 #include "base/finite.h"
-#include "base/floating.h"
+#include "base/fp_env.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "session/session.h"
@@ -46,9 +46,9 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
 {
     int training = session->mode == SVIT_MODE_TRAIN;
     SVIT_TRY(check_forward(session, nhwc, n, err));
-    sv_floating before = sv_floating_begin();
+    sv_fp_env before = sv_fp_env_begin();
     sv_session_forward(session, nhwc, n, logits);
-    sv_floating_end(before);
+    sv_fp_env_end(before);
     svit_status status = check_logits(session, logits, n, first, err);
     if (status != SVIT_OK)
         sv_session_undo_forward(session, training);
@@ -89,9 +89,9 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
     if (!sv_size_product(&needed, (size_t[]){n, heads, tokens, tokens}, 4) || elements != needed)
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %zu x %zu x %zu x %zu are needed",
                        elements, n, heads, tokens, tokens);
-    sv_floating before = sv_floating_begin();
+    sv_fp_env before = sv_fp_env_begin();
     sv_session_attend(session, nhwc, n, logits, attention);
-    sv_floating_end(before);
+    sv_fp_env_end(before);
     return check_logits(session, logits, n, 0, err);
 }
 
@@ -111,9 +111,9 @@ SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, 
         return sv_fail(err, SVIT_E_ARGUMENT, "n is %zu; the last forward had %zu images", n,
                        session->tape.n);
     SVIT_TRY(check_finite(dlogits, n * session->classes, "dlogits", err));
-    sv_floating before = sv_floating_begin();
+    sv_fp_env before = sv_fp_env_begin();
     sv_session_backward(session, dlogits, n);
-    sv_floating_end(before);
+    sv_fp_env_end(before);
     return SVIT_OK;
 }
 
@@ -127,9 +127,9 @@ static svit_status find_gradient(const sv_parameter **out, const svit_session *s
     if (!parameter)
         return sv_fail(err, SVIT_E_ARGUMENT, "name is '%.100s'; the model has no such parameter",
                        name);
-    if (elements != parameter->elements)
+    if (elements != parameter->desc.elements)
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %s has %zu", elements,
-                       parameter->name, parameter->elements);
+                       parameter->name, parameter->desc.elements);
     *out = parameter;
     return SVIT_OK;
 }

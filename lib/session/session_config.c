@@ -8,12 +8,12 @@ enum { CONFIG_LEAST = sizeof(svit_session_config), SIDE_LIMIT = 8192 };
 #define FIELD(field, kind) SV_FIELD(svit_session_config, field, kind)
 
 static const sv_field FIELDS[] = {
-    {FIELD(max_batch, U32), .least = 1, .greatest = 65536},
+    {FIELD(max_batch, U32), .min = 1, .max = 65536},
     {FIELD(mode, WORD), .words = {[SVIT_MODE_INFER] = "infer", [SVIT_MODE_TRAIN] = "train"}},
     {FIELD(compute, WORD), .words = {SV_COMPUTE_WORDS, [SVIT_COMPUTE_INT8] = "int8"}},
     {FIELD(seed, U64)},
-    {FIELD(input_height, U32), .greatest = SIDE_LIMIT},
-    {FIELD(input_width, U32), .greatest = SIDE_LIMIT},
+    {FIELD(input_height, U32), .max = SIDE_LIMIT},
+    {FIELD(input_width, U32), .max = SIDE_LIMIT},
     {FIELD(memory, WORD), .words = {SV_MEMORY_WORDS}},
 };
 static const sv_field_table TABLE = {.type = "svit_session_config",

@@ -1,4 +1,4 @@
-/* Planned arenas. */
+/* Arenas whose size is planned. */
 #include "tensor/arena.h"
 
 #include "base/memory.h"
@@ -12,7 +12,7 @@ void *sv_arena_take(sv_arena *arena, size_t rows, size_t columns, size_t size)
         arena->overflow = true;
         return NULL;
     }
-    void *place = arena->base ? arena->base + arena->bytes : NULL;
+    void *memory = arena->base ? arena->base + arena->bytes : NULL;
     arena->bytes = end;
-    return place;
+    return memory;
 }

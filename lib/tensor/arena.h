@@ -1,5 +1,5 @@
-/* A planned arena: the same function lays memory out twice, once to measure it and once to use it.
- */
+/* An arena whose size is planned: the same sequence of sv_arena_take calls runs twice, first
+ * without memory to measure the size, then to hand out addresses. Neither pass allocates. */
 #ifndef SV_ARENA_H
 #define SV_ARENA_H
 
@@ -7,12 +7,13 @@
 #include <stddef.h>
 
 typedef struct sv_arena {
-    char *base;   /* NULL: only measure */
-    size_t bytes; /* taken so far, a multiple of 64 */
-    bool overflow;
+    char *base;    /* NULL: measure only */
+    size_t bytes;  /* taken so far, a multiple of SV_ALIGNMENT */
+    bool overflow; /* a size did not fit a size_t */
 } sv_arena;
 
-/* rows * columns things of `size` bytes, 64-byte aligned; NULL while measuring. */
+/* Takes rows * columns objects of `size` bytes, aligned to SV_ALIGNMENT. Returns NULL while
+ * measuring. On overflow it returns NULL, sets `overflow` and takes nothing. */
 void *sv_arena_take(sv_arena *arena, size_t rows, size_t columns, size_t size);
 
 #endif

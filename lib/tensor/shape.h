@@ -1,4 +1,4 @@
-/* The shape of one image's features: rows and columns of tokens, each with its channels. */
+/* The shape of one image's feature map: height x width tokens of `channels` elements each. */
 #ifndef SV_SHAPE_H
 #define SV_SHAPE_H
 
@@ -8,15 +8,16 @@ typedef struct sv_shape {
     size_t height, width, channels;
 } sv_shape;
 
-static inline size_t sv_shape_tokens(sv_shape map)
+/* Tokens of one feature map. */
+static inline size_t sv_shape_tokens(sv_shape shape)
 {
-    return map.height * map.width;
+    return shape.height * shape.width;
 }
 
-/* Numbers of one image's map. */
-static inline size_t sv_shape_elements(sv_shape map)
+/* Elements of one feature map. */
+static inline size_t sv_shape_elements(sv_shape shape)
 {
-    return sv_shape_tokens(map) * map.channels;
+    return sv_shape_tokens(shape) * shape.channels;
 }
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <shiftvit/shiftvit.h>
 
-#include "base/floating.h"
+#include "base/fp_env.h"
 
 #include <fenv.h>
 #include <float.h>
@@ -171,9 +171,9 @@ static size_t find_gradients(float all[NUMBERS_MOST], float scale)
 static bool can_flush(void)
 {
     volatile float least = FLT_MIN;
-    sv_floating before = sv_floating_begin();
+    sv_fp_env before = sv_fp_env_begin();
     least /= 2;
-    sv_floating_end(before);
+    sv_fp_env_end(before);
     return least == 0;
 }
 

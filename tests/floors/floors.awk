@@ -16,9 +16,9 @@ BEGIN {
     door("fopen fdopen freopen open openat creat mkstemp tmpfile rename renameat fsync fdatasync",
          "lib/base/file.c")
     second_door["open", "lib/context/claim.c"] = 1
-    door("mmap mmap64 munmap mremap", "lib/base/pages.c")
-    door("dlopen dlmopen dlsym dlvsym", "lib/base/library.c")
-    header_door["dlfcn.h"] = "lib/base/library.c"
+    door("mmap mmap64 munmap mremap", "lib/base/mapping.c")
+    door("dlopen dlmopen dlsym dlvsym", "lib/base/dynamic_library.c")
+    header_door["dlfcn.h"] = "lib/base/dynamic_library.c"
     header_door["pthread.h"] = "lib/base/thread.c"
     header_door["threads.h"] = "lib/base/thread.c"
     header_door["cblas.h"] = "lib/gemm/cblas_backend.c"

@@ -45,7 +45,7 @@ plant lib/trainer/planted.c '#include "base/status.h"' 'written on <shiftvit'
 plant lib/layers/planted.c '#include "layers.h"' 'does not say its folder'
 plant lib/layers/planted.c '#include "nowhere/layers.h"' 'in no folder'
 plant lib/layers/planted.c '#include <pthread.h>' 'lib/base/thread.c'
-plant lib/kernels/planted.c '#include <dlfcn.h>' 'lib/base/library.c'
+plant lib/kernels/planted.c '#include <dlfcn.h>' 'lib/base/dynamic_library.c'
 plant lib/layers/planted.c '#include <cblas.h>' 'lib/gemm/cblas_backend.c'
 plant lib/layers/planted.c '#include <png.h>' 'lib/data/codec.c'
 plant lib/layers/planted.c '#include <turbojpeg.h>' 'lib/data/codec.c'
@@ -58,9 +58,9 @@ for call in fopen open rename fsync; do
 done
 plant lib/context/claim.c "int f = rename (0, 0);" "rename() belongs in lib/base/file.c"
 for call in mmap munmap; do
-    plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/pages.c"
+    plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/mapping.c"
 done
 for call in dlopen dlsym; do
-    plant lib/kernels/planted.c "void *p = $call(0, 0);" "$call() belongs in lib/base/library.c"
+    plant lib/kernels/planted.c "void *p = $call(0, 0);" "$call() belongs in lib/base/dynamic_library.c"
 done
 exit $failed

@@ -160,7 +160,7 @@ void layer_check_run(layer_check *check, bool has_input_gradient)
     memcpy(gradients, a.gradients, check->table.elements * sizeof(real));
     for (size_t i = 0; i < check->table.count; i++) {
         const sv_parameter *p = &check->table.list[i];
-        compare(check, &a, a.weights + p->offset, gradients + p->offset, p->elements, p->name);
+        compare(check, &a, a.weights + p->offset, gradients + p->offset, p->desc.elements, p->name);
     }
     free(gradients);
     arrays_close(&a);

@@ -117,7 +117,7 @@ static fixture open_fixture(const char *json, const char *gemm)
                   err.message);
     for (size_t i = 0; i < b.model->parameters.count; i++) {
         const sv_parameter *parameter = &b.model->parameters.list[i];
-        for (size_t j = 0; j < parameter->elements; j++)
+        for (size_t j = 0; j < parameter->desc.elements; j++)
             b.model->weights[parameter->offset + j] += 0.3 * centred(&b.random);
     }
     sv_model_touch(b.model);
@@ -180,16 +180,16 @@ static double difference_quotient(fixture *b, size_t at)
 static void check_parameter(fixture *b, const sv_parameter *parameter, const double *gradients)
 {
     double largest = 0;
-    for (size_t i = 0; i < parameter->elements; i++)
+    for (size_t i = 0; i < parameter->desc.elements; i++)
         largest = worst_of(largest, fabs(gradients[parameter->offset + i]));
     ck_assert_msg(isfinite(largest) && largest > 0, "%s has no gradient", parameter->name);
     size_t heads, tokens = 0;
     sv_session_last_attention(b->session, &heads, &tokens);
     size_t most = tokens > LONG ? PROBES_LONG : PROBES;
-    size_t probes = parameter->elements < most ? parameter->elements : most;
+    size_t probes = parameter->desc.elements < most ? parameter->desc.elements : most;
     for (size_t i = 0; i < probes; i++) {
         size_t element =
-            probes < most ? i : sv_random_below(&b->random, (uint32_t)parameter->elements);
+            probes < most ? i : sv_random_below(&b->random, (uint32_t)parameter->desc.elements);
         size_t at = parameter->offset + element;
         double quotient = difference_quotient(b, at);
         double error = fabs(quotient - gradients[at]);

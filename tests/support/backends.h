@@ -52,7 +52,7 @@ enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
 
 static inline const sv_kernels *kernels_of(const subject *of)
 {
-    if (of->isa <= sv_cpu_isa() && (of->isa < SV_ISA_AMX || sv_cpu_permit_amx()))
+    if (of->isa <= sv_cpu_isa() && (of->isa < SV_ISA_AMX || sv_cpu_request_amx()))
         return sv_kernels_for(of->isa);
     skip_check(sv_isa_name(of->isa));
     return NULL;

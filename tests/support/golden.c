@@ -31,24 +31,24 @@ static const sv_safetensors_entry *find(const sv_safetensors *file, const char *
 float *golden_floats(const sv_safetensors *file, const char *name, size_t *elements)
 {
     const sv_safetensors_entry *entry = find(file, name);
-    float *values = malloc(entry->elements * sizeof *values + 1);
+    float *values = malloc(entry->desc.elements * sizeof *values + 1);
     svit_error err = {.struct_size = sizeof err};
     ck_assert_msg(sv_safetensors_read_f32(file, entry, values, &err) == SVIT_OK, "%s", err.message);
     if (elements)
-        *elements = entry->elements;
+        *elements = entry->desc.elements;
     return values;
 }
 
 int32_t *golden_labels(const sv_safetensors *file, const char *name, size_t *elements)
 {
     const sv_safetensors_entry *entry = find(file, name);
-    ck_assert_int_eq(entry->type, SV_TAG_I32);
+    ck_assert_int_eq(entry->desc.dtype, SV_DTYPE_I32);
     int32_t *values = malloc(entry->bytes + 1);
     svit_error err = {.struct_size = sizeof err};
     ck_assert_msg(sv_safetensors_read_bytes(file, entry, values, &err) == SVIT_OK, "%s",
                   err.message);
     if (elements)
-        *elements = entry->elements;
+        *elements = entry->desc.elements;
     return values;
 }
 

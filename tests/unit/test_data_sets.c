@@ -120,12 +120,12 @@ START_TEST(test_one_cifar_given_as_the_other_is_refused)
     records_write(&folder, "test_batch.bin", 4, 1, labels, 1);
     FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TRAIN, SVIT_LABELS_FINE,
                                 err),
-          SVIT_E_IO, "holds 'test_batch.bin', so it is CIFAR-10, and CIFAR-100 is asked for");
+          SVIT_E_IO, "holds 'test_batch.bin', so it is CIFAR-10, not CIFAR-100");
     /* A file of one CIFAR format under the name of the other: its size does not fit. */
     records_write(&folder, "test.bin", 4, 1, labels, 1);
     FAILS(svit_dataset_cifar100(&dataset, context, folder.path, SVIT_SPLIT_TEST, SVIT_LABELS_FINE,
                                 err),
-          SVIT_E_FORMAT, "12292 bytes; CIFAR-100 has records of 3074");
+          SVIT_E_FORMAT, "12292 bytes; one or more whole CIFAR-100 records of 3074 bytes");
     FAILS(svit_dataset_cifar10(&dataset, context, folder.path, SVIT_SPLIT_TRAIN, err), SVIT_E_IO,
           "data_batch_1.bin'; the folder holds 'test.bin', so it is CIFAR-100");
     ck_assert_ptr_null(dataset);

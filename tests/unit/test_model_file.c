@@ -81,7 +81,7 @@ static const change changes[] = {
 static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
 {
     (void)user;
-    for (size_t i = 0; i < tensor->elements; i++)
+    for (size_t i = 0; i < tensor->desc->elements; i++)
         out[i] = (float)i;
 }
 
@@ -94,25 +94,26 @@ static void put_pair(sv_json_writer *metadata, const char *key, const char *valu
 static void write_changed(const svit_model *model, const change *wanted)
 {
     sv_safetensors_tensor tensors[64];
-    int64_t shapes[64][8];
+    sv_tensor_desc descs[64];
     size_t count = 0;
     const char *name;
     for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
+        int64_t shape[8];
         size_t rank;
-        WORKS(svit_model_parameter_shape(model, name, shapes[count], &rank, err));
+        WORKS(svit_model_parameter_shape(model, name, shape, &rank, err));
         if (wanted->tensor && strcmp(name, wanted->tensor) == 0) {
             if (wanted->rank == 0)
                 continue;
             rank = wanted->rank;
-            memcpy(shapes[count], wanted->shape, sizeof wanted->shape);
+            memcpy(shape, wanted->shape, sizeof wanted->shape);
         }
-        tensors[count] =
-            (sv_safetensors_tensor){name, shapes[count], rank, fit_elements(model, name), NULL};
+        ck_assert(sv_tensor_desc_init(&descs[count], SV_DTYPE_F32, shape, rank));
+        tensors[count] = (sv_safetensors_tensor){name, &descs[count], NULL};
         count++;
     }
-    static const int64_t three[] = {3};
+    static const sv_tensor_desc three = {.rank = 1, .shape = {3}, .elements = 3};
     if (wanted->extra)
-        tensors[count++] = (sv_safetensors_tensor){wanted->extra, three, 1, 3, NULL};
+        tensors[count++] = (sv_safetensors_tensor){wanted->extra, &three, NULL};
     char config[1024];
     svit_model_config of_model;
     WORKS(svit_model_get_config(model, &of_model, sizeof of_model, err));
@@ -176,9 +177,9 @@ START_TEST(test_a_small_file_that_claims_a_large_model_costs_nothing)
         {"{\"architecture\":\"vit\",\"depth\":1000}",
          "3 tensors are too few for a model of 1000 blocks"},
     };
-    static const int64_t one[] = {1};
+    static const sv_tensor_desc one = {.rank = 1, .shape = {1}, .elements = 1};
     static const sv_safetensors_tensor others[] = {
-        {"ema.a", one, 1, 1, NULL}, {"ema.b", one, 1, 1, NULL}, {"optimizer.c", one, 1, 1, NULL}};
+        {"ema.a", &one, NULL}, {"ema.b", &one, NULL}, {"optimizer.c", &one, NULL}};
     svit_context *counting = counting_context();
     sv_allocator allocator = sv_allocator_default();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -78,9 +78,10 @@ static void check_shape(const svit_model *model, const sv_safetensors *file, con
     int64_t shape[8];
     size_t rank;
     WORKS(svit_model_parameter_shape(model, name, shape, &rank, err));
-    ck_assert_msg(rank == entry->rank, "%s has rank %zu, not %zu", name, rank, entry->rank);
+    ck_assert_msg(rank == entry->desc.rank, "%s has rank %zu, not %zu", name, rank,
+                  entry->desc.rank);
     for (size_t i = 0; i < rank; i++)
-        ck_assert_int_eq(shape[i], entry->shape[i]);
+        ck_assert_int_eq(shape[i], entry->desc.shape[i]);
 }
 
 START_TEST(test_a_vits_parameters_are_those_of_the_reference)

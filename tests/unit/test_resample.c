@@ -16,12 +16,12 @@ static float *golden_read(const char *name, size_t elements)
     WORKS(sv_safetensors_open(&file, &allocator, GOLDEN_FOLDER "/ops.safetensors", err));
     const sv_safetensors_entry *entry = sv_safetensors_find(file, name);
     ck_assert_msg(entry != NULL, "no tensor %s", name);
-    ck_assert_uint_eq(entry->elements, elements);
+    ck_assert_uint_eq(entry->desc.elements, elements);
     float *values = malloc(elements * sizeof *values);
-    if (entry->type == SV_TAG_F32) {
+    if (entry->desc.dtype == SV_DTYPE_F32) {
         WORKS(sv_safetensors_read_f32(file, entry, values, err));
     } else {
-        ck_assert_int_eq(entry->type, SV_TAG_U8);
+        ck_assert_int_eq(entry->desc.dtype, SV_DTYPE_U8);
         uint8_t *bytes = malloc(elements);
         sv_file *raw = NULL;
         WORKS(sv_file_open(&raw, &allocator, GOLDEN_FOLDER "/ops.safetensors", err));

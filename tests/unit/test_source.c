@@ -17,11 +17,11 @@ static sv_safetensors *pillow_open(sv_allocator *allocator)
 
 static uint8_t *pillow_read(const sv_allocator *allocator, const sv_safetensors_entry *entry)
 {
-    ck_assert_int_eq(entry->type, SV_TAG_U8);
-    uint8_t *bytes = malloc(entry->elements);
+    ck_assert_int_eq(entry->desc.dtype, SV_DTYPE_U8);
+    uint8_t *bytes = malloc(entry->desc.elements);
     sv_file *raw = NULL;
     WORKS(sv_file_open(&raw, allocator, GOLDEN_FOLDER "/antialias.safetensors", err));
-    WORKS(sv_file_read_at(raw, entry->offset, bytes, entry->elements, err));
+    WORKS(sv_file_read_at(raw, entry->offset, bytes, entry->desc.elements, err));
     sv_file_close(allocator, raw);
     return bytes;
 }
@@ -67,8 +67,8 @@ START_TEST(test_resizing_has_the_bytes_of_pillow)
             WORKS(svit_resize_antialias_u8(context, rgb, in[0], in[1], got, out[0], out[1], err));
         else
             WORKS(svit_pipeline_source(context, &config, rgb, in[0], in[1], got, err));
-        ck_assert_uint_eq(entry->elements, out[0] * out[1] * 3);
-        for (size_t b = 0; b < entry->elements; b++)
+        ck_assert_uint_eq(entry->desc.elements, out[0] * out[1] * 3);
+        for (size_t b = 0; b < entry->desc.elements; b++)
             ck_assert_msg(got[b] == wanted[b], "%s: byte %zu is %d, not %d", entry->name, b, got[b],
                           wanted[b]);
         free(got);

@@ -117,7 +117,7 @@ SV_INLINE void bf16_make_left(const sv_gemm_a *a, size_t m, size_t k, unit_rows 
     for (size_t i = 0; i < m; i += BLOCK) {
         job.to = made + i / BLOCK * job.steps * 2 * parts;
         job.i = i;
-        job.rows = sv_at_most(m - i, BLOCK);
+        job.rows = sv_size_min(m - i, BLOCK);
         job.made = 0;
         bf16_make_rest(&job, parts);
     }
@@ -161,9 +161,9 @@ static bf16_job bf16_job_at(const bf16_walk *walk, size_t before, size_t s, size
     bf16_job job = {.a = walk->a, .k = walk->b->k, .i = i, .s = s, .before = before};
     if (before >= walk->count || walk->all == 0)
         return job;
-    job.columns = sv_at_most(walk->count - before, COLUMNS_AT_ONCE);
-    job.steps = sv_at_most(walk->all - s, walk->at_once);
-    job.rows = sv_at_most(walk->m - i, BLOCK);
+    job.columns = sv_size_min(walk->count - before, COLUMNS_AT_ONCE);
+    job.steps = sv_size_min(walk->all - s, walk->at_once);
+    job.rows = sv_size_min(walk->m - i, BLOCK);
     return job;
 }
 
@@ -203,10 +203,10 @@ static bf16_ahead bf16_ahead_of(const bf16_walk *walk, const bf16_job *job, cons
     if (lines == 0 || walk->m <= BLOCK)
         return (bf16_ahead){walk->b->packed, walk->b->packed, 0};
     size_t blocks = (walk->m + BLOCK - 1) / BLOCK, each = (lines + blocks - 1) / blocks;
-    size_t from = sv_at_most(job->i / BLOCK * each, lines);
+    size_t from = sv_size_min(job->i / BLOCK * each, lines);
     return (bf16_ahead){bf16_right(walk, then, 0, parts)->rows + from,
                         bf16_right(walk, then, UNIT, parts)->rows + from,
-                        sv_at_most(lines - from, each)};
+                        sv_size_min(lines - from, each)};
 }
 
 SV_INLINE void bf16_fetch_some(bf16_ahead *ahead, size_t lines)
@@ -237,7 +237,7 @@ SV_INLINE void bf16_multiply_rows(const bf16_walk *walk, const bf16_job *job, bf
         block.right[0] = bf16_right(walk, job, past, parts);
         block.right[1] = bf16_right(walk, job, past + UNIT, parts);
         block.ahead = past < then->columns ? ahead : (bf16_ahead){0};
-        bf16_add_block(&block, job->rows, sv_at_most(job->columns - past, BLOCK), sums);
+        bf16_add_block(&block, job->rows, sv_size_min(job->columns - past, BLOCK), sums);
         ahead.first += stride;
         ahead.second += stride;
     }

@@ -57,7 +57,7 @@ static void pack_columns(const dot_panel *panel, size_t first, const float *b, s
 static void pack_pairs(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p)
 {
     const float *from = b->b + first * b->column_stride + p * b->row_stride;
-    const size_t k = sv_at_most(b->k - p, CUT_PAIRS * PAIR);
+    const size_t k = sv_size_min(b->k - p, CUT_PAIRS * PAIR);
     if (b->column_stride == 1)
         pack_rows(panel, from, b->row_stride, k);
     else

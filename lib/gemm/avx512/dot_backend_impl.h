@@ -91,7 +91,7 @@ SV_INLINE dot_panel dot_panel_at(const dot_kind *kind, const sv_gemm_b *b, size_
     const size_t group = sv_gemm_split_columns(b), left = group - first % group;
     const size_t vectors = vectors_of(left), lanes = vectors * LANES;
     return (dot_panel){(float *)b->packed + first * dot_words(kind, b->k), vectors,
-                       sv_at_most(left, lanes), lanes};
+                       sv_size_min(left, lanes), lanes};
 }
 
 SV_INLINE void dot_next_cut(const dot_kind *kind, dot_panel *panel)
@@ -169,7 +169,7 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
                             .step = 1,
                             .panel_row = panel.lanes * sizeof(float),
                             .bias = c->bias ? c->bias + j : NULL,
-                            .depth = dot_lanes(kind, sv_at_most(part->depth - q, cut)),
+                            .depth = dot_lanes(kind, sv_size_min(part->depth - q, cut)),
                             .residual = dot_shortcut(product, part, q + cut, j),
                             .in_turn = product->in_turn};
         const tile_strip strip = {.c = c->c + part->i * c->ldc + j,
@@ -191,7 +191,7 @@ SV_INLINE void dot_multiply_part(const dot_kind *kind, const dot_product *produc
     const size_t end = product->first + product->count;
     for (size_t j = product->first; j < end;) {
         dot_panel panel = dot_panel_at(kind, product->b, j);
-        panel.width = sv_at_most(panel.width, end - j);
+        panel.width = sv_size_min(panel.width, end - j);
         dot_multiply_panel(kind, product, left, part, j, panel);
         j += panel.width;
     }
@@ -204,8 +204,8 @@ SV_INLINE size_t dot_rows(const dot_kind *kind, const tile_gaps *gaps, size_t le
 {
     const size_t most = DOT_SPACE / kind->cut, images = GAPPED_IMAGES * gaps->period;
     if (!gaps->period || images > most)
-        return sv_at_most(left, most / LANES * LANES);
-    const size_t rows = sv_at_most(left, most);
+        return sv_size_min(left, most / LANES * LANES);
+    const size_t rows = sv_size_min(left, most);
     return rows > images ? rows / images * images : rows;
 }
 
@@ -266,13 +266,14 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
                            first,
                            count,
                            .few = m <= FEW_ROWS,
-                           .in_turn = are_fetched_in_turn(m, bytes, sv_cpu_reads_in_streams())};
+                           .in_turn =
+                               are_fetched_in_turn(m, bytes, sv_cpu_prefers_interleaved_reads())};
     find_gaps(&product.gaps, kind->gapped, c->epilogue,
               product.few || a->column_stride != 1 ? 0 : m);
     const size_t depth = product.gaps.period ? kind->cut * kind->numbers
                                              : dot_depth(kind, dot_rows(kind, &product.gaps, m));
     for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
-        part.depth = sv_at_most(b->k - part.p, depth);
+        part.depth = sv_size_min(b->k - part.p, depth);
         dot_find_places(kind, &product, &part);
         for (part.i = 0; part.i < m; part.i += part.rows) {
             part.rows = dot_rows(kind, &product.gaps, m - part.i);

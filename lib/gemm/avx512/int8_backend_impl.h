@@ -90,7 +90,7 @@ static void int8_make_lefts(const sv_gemm_a *a, size_t m, size_t k, void *made)
     int8_left *to = made;
     for (size_t p = 0; p < k; p += CUT)
         for (size_t i = 0; i < m; i += BLOCK)
-            int8_make_left(to++, a, i, sv_at_most(m - i, BLOCK), p, k);
+            int8_make_left(to++, a, i, sv_size_min(m - i, BLOCK), p, k);
 }
 
 /* c[rows, j..] = bias + or += (sums - offsets) * the panel's factors * the rows' factors; at most

@@ -27,7 +27,7 @@ static void pack_quads(const dot_panel *panel, const sv_gemm_b *b, size_t first,
     unit_rows units[CUT_UNITS];
     float factors[UNIT];
     int32_t offsets[UNIT];
-    size_t depth = sv_at_most(b->k - p, CUT), count = (depth + UNIT_BYTES - 1) / UNIT_BYTES;
+    size_t depth = sv_size_min(b->k - p, CUT), count = (depth + UNIT_BYTES - 1) / UNIT_BYTES;
     for (size_t j = 0; j < panel->lanes; j += UNIT) {
         size_t width = j < panel->width ? panel->width - j : 0;
         unit_source from = {b->b + (first + j) * b->column_stride + p * b->row_stride,
@@ -44,7 +44,7 @@ static dot_left make_quads(float *lanes, float *factors, const sv_gemm_a *a, con
     dot_left left = {lanes, factors, dot_rounded(part->depth, UNIT_BYTES) / QUAD, 1, part->rows};
     for (size_t p = 0; p < part->depth; p += CUT, factors += part->rows)
         for (size_t i = 0; i < part->rows; i += UNIT) {
-            size_t at = part->p + p, count = sv_at_most(part->rows - i, UNIT);
+            size_t at = part->p + p, count = sv_size_min(part->rows - i, UNIT);
             unit_source from = {a->a + (part->i + i) * a->row_stride + at * a->column_stride,
                                 a->row_stride, a->column_stride, count, k - at};
             int8_place place = {(char *)(lanes + i * left.row) + p, left.row * QUAD, UNIT_BYTES};

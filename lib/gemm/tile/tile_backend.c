@@ -56,7 +56,7 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
     size_t group = sv_gemm_split_columns(b);
     for (size_t end = first + count, here; first < end; first += here) {
         size_t past = first % group, start = first - past;
-        here = sv_at_most(end - first, group - past);
+        here = sv_size_min(end - first, group - past);
         sv_epilogue epilogue = {0};
         if (c->epilogue)
             epilogue = epilogue_from(c->epilogue, start);
@@ -70,7 +70,7 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
                                    group_panels(type, kernels, b, start),
                                    b->k,
                                    c->epilogue ? &epilogue : NULL,
-                                   sv_cpu_reads_in_streams()};
+                                   sv_cpu_prefers_interleaved_reads()};
         sv_tile_kernels_for(kernels->isa)->multiply(&product, type, m, past, here);
     }
 }

@@ -49,7 +49,7 @@ static head_weights weights_of(const attention_block *block, const sv_run *run, 
 
 size_t sv_attention_derive_bytes(const attention_block *block, const sv_run *run)
 {
-    size_t c = block->base.in.channels, widest = sv_at_least(block->head_dim, c);
+    size_t c = block->base.in.channels, widest = sv_size_max(block->head_dim, c);
     return sv_small_matmul_bytes(&run->exec, widest, widest);
 }
 

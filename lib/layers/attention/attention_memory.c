@@ -13,7 +13,7 @@ static size_t queries_at_once(size_t tokens)
 {
     size_t all = sv_block_count(tokens, MASK_BITS) * MASK_BITS;
     size_t wanted = SCORES_AT_ONCE / tokens / MASK_BITS * MASK_BITS;
-    return sv_at_most(sv_at_least(wanted, MASK_BITS), all);
+    return sv_size_min(sv_size_max(wanted, MASK_BITS), all);
 }
 
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n)

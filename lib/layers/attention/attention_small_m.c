@@ -82,7 +82,7 @@ void sv_attention_small_m(const attention_call *call)
     small_call small = {
         .call = call,
         .heads = sv_attention_work(&arena, call->block, run).heads,
-        .partitions = sv_at_most(call->block->heads, sv_pool_threads(run->exec.context->pool)),
+        .partitions = sv_size_min(call->block->heads, sv_pool_threads(run->exec.context->pool)),
         .token_block = sv_token_block_size(run, call->tokens, call->block->heads_width)};
     for (; small.image < run->pass.n; small.image++) {
         sv_run_tasks(&run->exec, heads_task, &small, small.partitions);

@@ -44,15 +44,15 @@ typedef struct chunk_scratch {
 
 static size_t images_at_once(const mlp_block *block, size_t images)
 {
-    size_t wanted = sv_at_least(TOKENS_AT_ONCE / sv_shape_tokens(block->base.in), 1);
-    return sv_at_most(wanted, images);
+    size_t wanted = sv_size_max(TOKENS_AT_ONCE / sv_shape_tokens(block->base.in), 1);
+    return sv_size_min(wanted, images);
 }
 
 static chunk_scratch take_scratch(sv_arena *arena, const mlp_block *block)
 {
     chunk_scratch scratch;
     size_t c = block->base.in.channels;
-    size_t tokens = sv_at_least(sv_shape_tokens(block->base.in), TOKENS_AT_ONCE);
+    size_t tokens = sv_size_max(sv_shape_tokens(block->base.in), TOKENS_AT_ONCE);
     scratch.hidden = sv_arena_reals(arena, tokens, block->hidden_channels);
     scratch.dhidden = sv_arena_reals(arena, tokens, block->hidden_channels);
     scratch.dbranch = sv_arena_reals(arena, tokens, c);

@@ -39,9 +39,9 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
     sv_mlp_saved(&workspace, block, run->pass.n, false);
     take_means(&call, &workspace, head, run);
     worker.bytes = sv_mlp_worker_bytes(block, run, &worker.overflow);
-    worker.bytes = sv_at_least(worker.bytes, sv_mlp_fill_bytes(block, run));
+    worker.bytes = sv_size_max(worker.bytes, sv_mlp_fill_bytes(block, run));
     worker.bytes =
-        sv_at_least(worker.bytes, sv_small_matmul_bytes(&run->exec, block->base.in.channels,
+        sv_size_max(worker.bytes, sv_small_matmul_bytes(&run->exec, block->base.in.channels,
                                                         block->hidden_channels));
     sv_layer_memory_set(memory, &saved, &workspace, &worker);
 }
@@ -52,7 +52,7 @@ static void add_to_sums(const head_call *call, const mlp_rows *rows, size_t firs
     const mlp_call *block = call->block;
     const sv_kernels *kernels = block->run->exec.context->kernels;
     size_t c = block->block->base.in.channels, hidden_channels = block->block->hidden_channels;
-    size_t each = sv_at_most(block->image_tokens, tokens);
+    size_t each = sv_size_min(block->image_tokens, tokens);
     for (size_t t = 0; t < tokens; t += each) {
         real *sums = call->means + (first + t) / block->image_tokens * (hidden_channels + c);
         kernels->add_rows(sums, rows->hidden + t * hidden_channels, each, hidden_channels);
@@ -108,7 +108,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     block.in = x;
     head_call call = {.head = head,
                       .block = &block,
-                      .images = sv_at_least(block.token_block / block.image_tokens, 1)};
+                      .images = sv_size_max(block.token_block / block.image_tokens, 1)};
     take_means(&call, &arena, head, run);
     if (sv_mlp_is_small_m(&block)) {
         small_m_means(&call);

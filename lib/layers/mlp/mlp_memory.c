@@ -16,9 +16,9 @@ size_t sv_mlp_image_block_tokens(const mlp_block *block, size_t n)
 {
     size_t image = sv_shape_tokens(block->base.in);
     size_t row = (2 * block->hidden_channels + 3 * block->base.in.channels) * sizeof(real);
-    size_t wanted = sv_at_least(IMAGE_BLOCK_BYTES / row, IMAGE_BLOCK_MIN_TOKENS);
-    size_t images = sv_at_least(wanted / image, 1);
-    return sv_at_most(images, n) * image;
+    size_t wanted = sv_size_max(IMAGE_BLOCK_BYTES / row, IMAGE_BLOCK_MIN_TOKENS);
+    size_t images = sv_size_max(wanted / image, 1);
+    return sv_size_min(images, n) * image;
 }
 
 mlp_saved sv_mlp_saved(sv_arena *arena, const mlp_block *block, size_t n, bool training)
@@ -75,7 +75,7 @@ size_t sv_mlp_worker_bytes(const mlp_block *block, const sv_run *run, bool *over
         sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, c), 1, 1);
     }
     *overflow = arena.overflow;
-    return run->pass.training ? sv_at_least(arena.bytes, SV_GEMM_SCRATCH) : arena.bytes;
+    return run->pass.training ? sv_size_max(arena.bytes, SV_GEMM_SCRATCH) : arena.bytes;
 }
 
 void sv_mlp_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
@@ -92,7 +92,7 @@ void sv_mlp_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
         sv_mlp_image_block(&workspace, block, run);
     if (chunks.bytes > worker.bytes)
         worker = chunks;
-    worker.bytes = sv_at_least(worker.bytes, sv_mlp_fill_bytes(block, run));
+    worker.bytes = sv_size_max(worker.bytes, sv_mlp_fill_bytes(block, run));
     sv_layer_memory_set(memory, &saved, &workspace, &worker);
 }
 

@@ -1,5 +1,5 @@
-/* The one file that maps files into memory. */
-#include "base/pages.h"
+/* Maps files into memory with mmap. */
+#include "base/mapping.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ static svit_status fail_map(svit_error *err, uint64_t bytes)
                    sv_errno_text(code, reason, sizeof reason));
 }
 
-svit_status sv_pages_map(sv_pages *out, const sv_file *file, svit_error *err)
+svit_status sv_mapping_create(sv_mapping *out, const sv_file *file, svit_error *err)
 {
     uint64_t size = sv_file_size(file);
     if (size == 0 || size > SIZE_MAX)
@@ -29,21 +29,21 @@ svit_status sv_pages_map(sv_pages *out, const sv_file *file, svit_error *err)
     if (base == MAP_FAILED)
         return fail_map(err, size);
 #ifdef MADV_NOHUGEPAGE
-    /* Or a touch brings in 2 MiB, most of which may have been given back before. */
+    /* With huge pages an access would read 2 MiB, most of which may have been discarded before. */
     madvise(base, (size_t)size, MADV_NOHUGEPAGE);
 #endif
-    *out = (sv_pages){base, (size_t)size};
+    *out = (sv_mapping){base, (size_t)size};
     return SVIT_OK;
 }
 
-void sv_pages_unmap(sv_pages *pages)
+void sv_mapping_free(sv_mapping *mapping)
 {
-    if (pages->base)
-        munmap(pages->base, pages->bytes);
-    *pages = (sv_pages){NULL, 0};
+    if (mapping->base)
+        munmap(mapping->base, mapping->bytes);
+    *mapping = (sv_mapping){NULL, 0};
 }
 
-void sv_pages_forget(const void *from, size_t bytes)
+void sv_mapping_discard(const void *from, size_t bytes)
 {
     uintptr_t page = page_bytes(), begin = (uintptr_t)from;
     uintptr_t first = (begin + page - 1) / page * page, end = (begin + bytes) / page * page;
@@ -51,8 +51,8 @@ void sv_pages_forget(const void *from, size_t bytes)
         madvise((char *)from + (first - begin), end - first, MADV_DONTNEED);
 }
 
-/* All pages at once, where the system can. */
-static bool copy_at_once(uintptr_t first, uintptr_t end)
+/* Copies all pages with one call, if the system has it (Linux 5.14). Returns whether it did. */
+static bool populate(uintptr_t first, uintptr_t end)
 {
 #ifdef MADV_POPULATE_WRITE
     return madvise((void *)first, end - first, MADV_POPULATE_WRITE) == 0;
@@ -63,11 +63,11 @@ static bool copy_at_once(uintptr_t first, uintptr_t end)
 #endif
 }
 
-void sv_pages_copy(void *from, size_t bytes)
+void sv_mapping_prefault(void *from, size_t bytes)
 {
     uintptr_t page = page_bytes(), begin = (uintptr_t)from;
     uintptr_t first = begin / page * page, end = (begin + bytes + page - 1) / page * page;
-    if (copy_at_once(first, end))
+    if (populate(first, end))
         return;
     volatile char *at = from;
     for (size_t done = 0; done < bytes; done += page - (begin + done) % page)

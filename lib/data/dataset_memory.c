@@ -1,4 +1,4 @@
-/* Datasets of the caller's: arrays in memory, and a callback. */
+/* Datasets that the caller provides: arrays in memory, or a callback. */
 #include "base/size.h"
 #include "data/checks.h"
 #include "data/dataset_ops.h"
@@ -21,19 +21,19 @@ static svit_status arrays_sample(const svit_dataset *dataset, size_t index, uint
                                  int32_t *label, svit_error *err)
 {
     (void)err;
-    const arrays *own = (const arrays *)dataset;
+    const arrays *self = (const arrays *)dataset;
     size_t bytes = sv_dataset_image_bytes(dataset);
-    memcpy(rgb, own->rgb + index * bytes, bytes);
-    *label = own->labels[index];
+    memcpy(rgb, self->rgb + index * bytes, bytes);
+    *label = self->labels[index];
     return SVIT_OK;
 }
 
 static svit_status callback_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
                                    int32_t *label, svit_error *err)
 {
-    const callback *own = (const callback *)dataset;
+    const callback *self = (const callback *)dataset;
     int32_t given = -1;
-    int32_t stop = own->sample(index, rgb, &given, own->user);
+    int32_t stop = self->sample(index, rgb, &given, self->user);
     if (stop != 0)
         return sv_fail(err, SVIT_E_STOPPED, "the sample callback returned %d at sample %zu",
                        (int)stop, index);
@@ -57,17 +57,17 @@ static svit_status check_sizes(const char *where, size_t count, size_t height, s
     size_t bytes = 0;
     if (count < 1 || !sv_size_product(&bytes, factors, 4))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: count is %zu; at least 1, and what fits the memory, is accepted", where,
+                       "%s: count is %zu; 1 or more are accepted, as far as they fit memory", where,
                        count);
     return SVIT_OK;
 }
 
-static svit_status create(svit_dataset **out, svit_context *context, const sv_dataset_ops *table,
+static svit_status create(svit_dataset **out, svit_context *context, const sv_dataset_ops *ops,
                           size_t count, size_t height, size_t width, size_t classes,
                           svit_error *err)
 {
     svit_dataset *dataset = NULL;
-    SVIT_TRY(sv_dataset_create(&dataset, context, table, err));
+    SVIT_TRY(sv_dataset_create(&dataset, context, ops, err));
     dataset->count = count;
     dataset->height = height;
     dataset->width = width;
@@ -92,9 +92,9 @@ SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *conte
                            __func__, i, (int)labels[i], classes - 1);
     svit_dataset *dataset = NULL;
     SVIT_TRY(create(&dataset, context, &ARRAYS, count, height, width, classes, err));
-    arrays *own = (arrays *)dataset;
-    own->rgb = rgb;
-    own->labels = labels;
+    arrays *self = (arrays *)dataset;
+    self->rgb = rgb;
+    self->labels = labels;
     *out = dataset;
     return SVIT_OK;
 }
@@ -111,9 +111,9 @@ SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *con
     svit_dataset *dataset = NULL;
     SVIT_TRY(create(&dataset, context, &CALLBACK, count, height, width, classes, err));
     dataset->caller_thread_only = true;
-    callback *own = (callback *)dataset;
-    own->sample = sample;
-    own->user = user;
+    callback *self = (callback *)dataset;
+    self->sample = sample;
+    self->user = user;
     *out = dataset;
     return SVIT_OK;
 }

@@ -1,4 +1,4 @@
-/* The evaluation pipeline for callers: images are tasks of the context's workers. */
+/* The evaluation pipeline for callers. Each image is one task of the context's workers. */
 #include <shiftvit/pipeline.h>
 
 #include "base/size.h"
@@ -10,19 +10,19 @@
 typedef struct evaluation {
     const sv_pipeline *plan;
     const uint8_t *rgb;
-    size_t image_bytes; /* of one that comes in */
+    size_t image_bytes; /* of one input image */
     float *out;
-    size_t elements; /* of one that comes out */
+    size_t elements; /* of one output image */
     float *scratch;
-    size_t scratch_size; /* floats of one worker */
+    size_t scratch_size; /* elements of one worker's scratch */
 } evaluation;
 
 static void evaluate_task(void *argument, size_t task, uint32_t worker)
 {
-    const evaluation *all = argument;
-    sv_pipeline_evaluate(all->plan, all->out + task * all->elements,
-                         all->rgb + task * all->image_bytes,
-                         all->scratch + worker * all->scratch_size);
+    const evaluation *job = argument;
+    sv_pipeline_evaluate(job->plan, job->out + task * job->elements,
+                         job->rgb + task * job->image_bytes,
+                         job->scratch + worker * job->scratch_size);
 }
 
 static svit_status evaluate_images(svit_context *context, const sv_pipeline *plan,
@@ -34,7 +34,7 @@ static svit_status evaluate_images(svit_context *context, const sv_pipeline *pla
     void *scratch = NULL;
     SVIT_TRY(sv_allocate_array(&context->allocator, &scratch, workers, scratch_size * sizeof(float),
                                "a pipeline's scratch", err));
-    evaluation all = {
+    evaluation job = {
         .plan = plan,
         .rgb = rgb,
         .image_bytes = image_bytes,
@@ -43,7 +43,7 @@ static svit_status evaluate_images(svit_context *context, const sv_pipeline *pla
         .scratch = scratch,
         .scratch_size = scratch_size,
     };
-    sv_pool_run(context->pool, evaluate_task, &all, n);
+    sv_pool_run(context->pool, evaluate_task, &job, n);
     sv_release(&context->allocator, scratch, workers * scratch_size * sizeof(float));
     return SVIT_OK;
 }
@@ -58,17 +58,17 @@ SVIT_API svit_status svit_pipeline_evaluate(svit_context *context,
     SV_REQUIRE(rgb);
     SV_REQUIRE(out);
     SVIT_TRY(svit_context_check(context, err));
-    svit_pipeline_config own;
-    SVIT_TRY(sv_pipeline_config_read(&own, config, err));
+    svit_pipeline_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local, config, err));
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     size_t factors[] = {n, height, width, SV_RGB};
     size_t bytes = 0;
     if (n < 1 || !sv_size_product(&bytes, factors, 4))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: n is %zu; at least 1, and what fits the memory, is accepted", __func__,
+                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", __func__,
                        n);
     sv_pipeline *plan = NULL;
-    SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &own, height, width, err));
+    SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &local, height, width, err));
     svit_status status = evaluate_images(context, plan, rgb, n, bytes / n, out, err);
     sv_pipeline_free(&context->allocator, plan);
     return status;

@@ -1,0 +1,34 @@
+/* Tensor descriptors: the element type and the shape that a tensor has in a file. Parameters,
+ * safetensors entries and the optimiser state that checkpoints store share them. A tensor is dense
+ * and row-major, so it needs no strides. */
+#ifndef SV_TENSOR_DESC_H
+#define SV_TENSOR_DESC_H
+
+#include "tensor/dtype.h"
+
+#include <stdint.h>
+
+enum { SV_MAX_RANK = 8 };
+
+typedef struct sv_tensor_desc {
+    sv_dtype dtype;
+    size_t rank;
+    int64_t shape[SV_MAX_RANK]; /* 0 from index `rank` on */
+    size_t elements;            /* the product of the shape; 1 if the rank is 0 */
+} sv_tensor_desc;
+
+/* Fills *out. `rank` is at most SV_MAX_RANK, the dimensions are at least 0. Returns false if the
+ * number of elements or of bytes does not fit a size_t. */
+bool sv_tensor_desc_init(sv_tensor_desc *out, sv_dtype dtype, const int64_t *shape, size_t rank);
+
+/* Bytes of the tensor's data. */
+size_t sv_tensor_desc_bytes(const sv_tensor_desc *desc);
+
+/* Whether type, rank and dimensions are the same. */
+bool sv_tensor_desc_equal(const sv_tensor_desc *a, const sv_tensor_desc *b);
+
+/* Writes the shape for a message, such as "[96, 3, 4, 4]". Returns `text`. */
+enum { SV_SHAPE_TEXT = 96 };
+const char *sv_tensor_desc_text(char text[SV_SHAPE_TEXT], const sv_tensor_desc *desc);
+
+#endif
