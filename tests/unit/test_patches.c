@@ -111,7 +111,7 @@ START_TEST(test_wrong_arguments_of_patches_are_named)
     const size_t most = (size_t)-1;
     FAILS(svit_patches_f32(NULL, 2, 2, 1, 2, 0, 0, b, err), SVIT_E_ARGUMENT, "in is NULL");
     FAILS(svit_patches_f32(a, 2, 2, 1, 2, 0, 0, NULL, err), SVIT_E_ARGUMENT, "out is NULL");
-    FAILS(svit_patches_f32(a, 2, 2, 1, 2, 0, 0, a, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_patches_f32(a, 2, 2, 1, 2, 0, 0, a, err), SVIT_E_ARGUMENT, "same array");
     FAILS(svit_patches_f32(a, 0, 2, 1, 2, 0, 0, b, err), SVIT_E_ARGUMENT, "height is 0");
     FAILS(svit_patches_f32(a, 2, most, 1, 2, 0, 0, b, err), SVIT_E_ARGUMENT, "width is");
     FAILS(svit_patches_f32(a, 2, 2, 1025, 2, 0, 0, b, err), SVIT_E_ARGUMENT, "channels is 1025");

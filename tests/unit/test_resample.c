@@ -183,7 +183,7 @@ START_TEST(test_wrong_arguments_of_resampling_are_named)
     FAILS(svit_resize_nearest_u8(a, 2, most, b, 1, 1, err), SVIT_E_ARGUMENT, "width is");
     FAILS(svit_resize_nearest_u8(a, 2, 2, b, HUGE_SIDE, 1, err), SVIT_E_ARGUMENT, "out_height");
     FAILS(svit_resize_nearest_u8(a, 2, 2, b, 1, 0, err), SVIT_E_ARGUMENT, "out_width is 0");
-    FAILS(svit_resize_nearest_u8(a, 2, 2, a, 1, 1, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_resize_nearest_u8(a, 2, 2, a, 1, 1, err), SVIT_E_ARGUMENT, "same array");
     FAILS(svit_resize_bilinear_f32(NULL, 2, 2, 1, g, 1, 1, err), SVIT_E_ARGUMENT, "in is NULL");
     FAILS(svit_resize_bilinear_f32(f, 2, 2, 1, NULL, 1, 1, err), SVIT_E_ARGUMENT, "out is NULL");
     FAILS(svit_resize_bilinear_f32(f, 2, 0, 1, g, 1, 1, err), SVIT_E_ARGUMENT, "width is 0");
@@ -192,12 +192,12 @@ START_TEST(test_wrong_arguments_of_resampling_are_named)
     FAILS(svit_resize_bilinear_f32(f, 2, 2, 1, g, 0, 1, err), SVIT_E_ARGUMENT, "out_height is 0");
     FAILS(svit_flip_horizontal_f32(NULL, 2, 2, 1, g, err), SVIT_E_ARGUMENT, "in is NULL");
     FAILS(svit_flip_horizontal_f32(f, 2, 2, 1, NULL, err), SVIT_E_ARGUMENT, "out is NULL");
-    FAILS(svit_flip_horizontal_f32(f, 2, 2, 1, f, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_flip_horizontal_f32(f, 2, 2, 1, f, err), SVIT_E_ARGUMENT, "same array");
     FAILS(svit_flip_horizontal_f32(f, HUGE_SIDE, 2, 1, g, err), SVIT_E_ARGUMENT, "16385");
     FAILS(svit_affine_f32(NULL, 2, 2, 1, t, g, err), SVIT_E_ARGUMENT, "in is NULL");
     FAILS(svit_affine_f32(f, 2, 2, 1, NULL, g, err), SVIT_E_ARGUMENT, "transform is NULL");
     FAILS(svit_affine_f32(f, 2, 2, 1, t, NULL, err), SVIT_E_ARGUMENT, "out is NULL");
-    FAILS(svit_affine_f32(f, 2, 2, 1, t, f, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_affine_f32(f, 2, 2, 1, t, f, err), SVIT_E_ARGUMENT, "same array");
     FAILS(svit_affine_f32(f, 2, 2, 1, bad, g, err), SVIT_E_ARGUMENT, "transform[3]");
     FAILS(svit_affine_rotation(INFINITY, 2, 2, t, err), SVIT_E_ARGUMENT, "turns is inf");
     FAILS(svit_affine_rotation(0, 0, 2, t, err), SVIT_E_ARGUMENT, "height is 0");

@@ -299,7 +299,7 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
     FAILS(svit_resize_antialias_u8(NULL, a, 2, 2, b, 2, 2, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_resize_antialias_u8(context, NULL, 2, 2, b, 2, 2, err), SVIT_E_ARGUMENT, "in is");
     FAILS(svit_resize_antialias_u8(context, a, 2, 2, NULL, 2, 2, err), SVIT_E_ARGUMENT, "out is");
-    FAILS(svit_resize_antialias_u8(context, a, 2, 2, a, 2, 2, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_resize_antialias_u8(context, a, 2, 2, a, 2, 2, err), SVIT_E_ARGUMENT, "same array");
     FAILS(svit_resize_antialias_u8(context, a, 0, 2, b, 2, 2, err), SVIT_E_ARGUMENT, "height is 0");
     FAILS(svit_resize_antialias_u8(context, a, 2, 2, b, 2, 16385, err), SVIT_E_ARGUMENT,
           "out_width is 16385");
@@ -307,7 +307,7 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
     FAILS(svit_pipeline_source(context, NULL, a, 2, 2, b, err), SVIT_E_ARGUMENT, "config");
     FAILS(svit_pipeline_source(context, &config, NULL, 2, 2, b, err), SVIT_E_ARGUMENT, "rgb");
     FAILS(svit_pipeline_source(context, &config, a, 2, 2, NULL, err), SVIT_E_ARGUMENT, "out");
-    FAILS(svit_pipeline_source(context, &config, a, 2, 2, a, err), SVIT_E_ARGUMENT, "one array");
+    FAILS(svit_pipeline_source(context, &config, a, 2, 2, a, err), SVIT_E_ARGUMENT, "same array");
     FAILS(svit_pipeline_source(context, &config, a, 2, 0, b, err), SVIT_E_ARGUMENT, "width is 0");
     config.source_filter = 2;
     FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
