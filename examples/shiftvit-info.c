@@ -134,7 +134,7 @@ static json_t *memory_object(svit_model *model)
         config.max_batch = sessions[i].batch;
         config.mode = sessions[i].mode;
         config.memory = sessions[i].memory;
-        svit_status status = svit_session_plan(&bytes, model, &config, NULL);
+        svit_status status = svit_session_memory_needed(&bytes, model, &config, NULL);
         json_object_set_new(object, sessions[i].name,
                             status == SVIT_OK ? json_integer((json_int_t)bytes) : json_null());
     }

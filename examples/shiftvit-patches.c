@@ -108,7 +108,7 @@ static svit_status cut_and_draw(patches_options *self, const svit_image *image, 
                                 float *resized, float *patches)
 {
     TRY(resize(self, image, whole, resized));
-    TRY(svit_patches_f32(resized, self->size, self->size, 3, self->patch, self->spt, SVIT_SPT_SEED,
+    TRY(svit_patches_f32(resized, self->size, self->size, 3, self->patch, self->spt, SVIT_SPT_KERAS,
                          patches, &self->program.err));
     patch_set set = {patches, self->size / self->patch, self->patch, self->spt ? PATCH_COPIES : 1};
     TRY(patch_grid_draw(&self->program, &set, self->out));

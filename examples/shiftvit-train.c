@@ -24,8 +24,8 @@ typedef struct train_run {
     data_parts data;
     svit_model *model;
     svit_trainer *trainer;
-    svit_folder_claim *claim; /* of the folder, until the trainer has its own */
-    char *description;        /* the options, as the trainer keeps them */
+    svit_folder_lock *claim; /* of the folder, until the trainer has its own */
+    char *description;       /* the options, as the trainer keeps them */
     struct progress progress;
     char curves[PATH_CAPACITY];
 } train_run;
@@ -196,7 +196,7 @@ static svit_status make_trainer(train_run *self)
 {
     struct program *program = &self->options.program;
     TRY(describe(self));
-    svit_folder_claim_free(self->claim);
+    svit_folder_lock_free(self->claim);
     self->claim = NULL;
     TRY(svit_trainer_create(&self->trainer, program->context, self->model,
                             self->data.split[SVIT_SPLIT_TRAIN],
@@ -309,7 +309,7 @@ int main(int argc, char **argv)
     parse(&run.options, argc, argv, &argument_count, &arguments);
     svit_status status = train(&run);
     svit_trainer_free(run.trainer);
-    svit_folder_claim_free(run.claim);
+    svit_folder_lock_free(run.claim);
     free(run.description);
     svit_model_free(run.model);
     data_close(&run.data);

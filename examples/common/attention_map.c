@@ -90,9 +90,9 @@ static void stretch(float *values, size_t count)
 
 svit_status attention_map_run(attention_map *self, struct program *program, const svit_image *image)
 {
-    TRY(svit_pipeline_evaluate(program->context, &self->pipeline, svit_image_pixels(image), 1,
-                               svit_image_height(image), svit_image_width(image), self->input,
-                               &program->err));
+    TRY(svit_pipeline_apply_evaluation(program->context, &self->pipeline, svit_image_pixels(image),
+                                       1, svit_image_height(image), svit_image_width(image),
+                                       self->input, &program->err));
     TRY(svit_forward_attention(self->session, self->input, 1, self->logits, self->attention,
                                self->heads * self->tokens * self->tokens, &program->err));
     sum_attention(self);

@@ -319,5 +319,5 @@ void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config
 
 int config_wants_statistics(const svit_model_config *preset)
 {
-    return preset->architecture == SVIT_ARCHITECTURE_VIT && preset->init == SVIT_INIT_SEED;
+    return preset->architecture == SVIT_ARCHITECTURE_VIT && preset->init == SVIT_INIT_KERAS;
 }

@@ -37,7 +37,7 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
     TRY(model_path(self, path, given));
     if (config->preset || config->file) {
         TRY(config_resolve(&own, self, config, 0));
-        return svit_model_load_as(out, self->context, &own, path, &self->err);
+        return svit_model_load_with_config(out, self->context, &own, path, &self->err);
     }
     if (config->set_count > 0)
         return program_fail(self, SVIT_E_ARGUMENT,

@@ -14,7 +14,7 @@ typedef struct patch_set {
     size_t copies;        /* 1 or PATCH_COPIES */
 } patch_set;
 
-/* The names of the copies in the order SVIT_SPT_SEED. */
+/* The names of the copies in the order SVIT_SPT_KERAS. */
 extern const char *const patch_copy_names[PATCH_COPIES];
 
 /* Draws the image and a grid of each copy to a PNG file. */

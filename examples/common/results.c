@@ -36,8 +36,8 @@ svit_status results_evaluate(struct program *self, svit_model *model, svit_datas
     double top1 = 0;
     double top5 = 0;
     TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &self->err));
-    TRY(svit_evaluate_as(self->context, model, data, &pipeline, batch, compute, &loss, &top1, &top5,
-                         &self->err));
+    TRY(svit_evaluate_with_compute(self->context, model, data, &pipeline, batch, compute, &loss,
+                                   &top1, &top5, &self->err));
     if (self->json)
         print_object(json_pack("{s:o, s:s, s:I, s:o, s:f, s:f}", "data", results_text(spec),
                                "split", name, "images", (json_int_t)svit_dataset_count(data),

@@ -69,14 +69,14 @@ static svit_status refuse_used(struct program *self, const char *folder, const c
     return status;
 }
 
-svit_status run_file_claim(svit_folder_claim **out, struct program *self, const char *folder,
+svit_status run_file_claim(svit_folder_lock **out, struct program *self, const char *folder,
                            int may_be_used)
 {
     static const char *const files[] = {CHECKPOINT_FILE, "best.safetensors", "history.csv",
                                         RUN_FILE};
-    TRY(svit_folder_claim_create(out, self->context, folder, &self->err));
+    TRY(svit_folder_lock_create(out, self->context, folder, &self->err));
     for (size_t i = 0; !may_be_used && i < sizeof files / sizeof *files; i++)
-        if (svit_folder_claim_has(*out, files[i]))
+        if (svit_folder_lock_has(*out, files[i]))
             return refuse_used(self, folder, files[i]);
     return SVIT_OK;
 }

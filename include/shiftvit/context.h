@@ -91,26 +91,26 @@ SVIT_API void svit_context_log(const svit_context *context, int32_t level, const
 /* A folder that one handle, of one process, has to itself among all who claim it: a lock on the
  * file `.lock` in it, which ends with the process, however that ends, and which children by fork
  * do not hold. On file systems without locks it keeps nobody out. One thread at a time. */
-typedef struct svit_folder_claim svit_folder_claim;
+typedef struct svit_folder_lock svit_folder_lock;
 
 /* Creates `folder`, with the folders above it, where it is not there, and claims it. `*out` is
- * owned by the caller, free with svit_folder_claim_free. SVIT_E_STATE: the folder is claimed
+ * owned by the caller, free with svit_folder_lock_free. SVIT_E_STATE: the folder is claimed
  * already, by another process or by this one; SVIT_E_IO names the path and the system's reason;
  * SVIT_E_ARGUMENT: an empty path. On failure no folder is left that was not there. Any thread. */
-SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_context *context,
-                                              const char *folder, svit_error *err);
+SVIT_API svit_status svit_folder_lock_create(svit_folder_lock **out, svit_context *context,
+                                             const char *folder, svit_error *err);
 
-/* Ends the claim and removes those folders that svit_folder_claim_create made and that are empty.
+/* Ends the claim and removes those folders that svit_folder_lock_create made and that are empty.
  * In a child by fork the folder stays as it is. NULL allowed. */
-SVIT_API void svit_folder_claim_free(svit_folder_claim *claim);
+SVIT_API void svit_folder_lock_free(svit_folder_lock *claim);
 
 /* 1 where the folder has a file, or anything else, of that name; 0 where not, and for NULL. */
-SVIT_API int32_t svit_folder_claim_has(const svit_folder_claim *claim, const char *name);
+SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *claim, const char *name);
 
 /* Removes the file `name` from the folder, where it is there. SVIT_E_ARGUMENT: a name with a slash;
  * SVIT_E_STATE in a child by fork; SVIT_E_IO names the path and the system's reason. */
-SVIT_API svit_status svit_folder_claim_remove(svit_folder_claim *claim, const char *name,
-                                              svit_error *err);
+SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *claim, const char *name,
+                                             svit_error *err);
 
 #ifdef __cplusplus
 }

@@ -78,15 +78,15 @@ SVIT_API svit_status svit_affine_zoom(double height_factor, double width_factor,
 
 /* The order of the copies of shifted patch tokenization. */
 enum {
-    SVIT_SPT_SEED = 0, /* copies: original, left-up, left-down, right-up, right-down */
-    SVIT_SPT_PAPER = 1 /* copies: original, right-down, left-down, right-up, left-up */
+    SVIT_SPT_KERAS = 0, /* copies: original, left-up, left-down, right-up, right-down */
+    SVIT_SPT_PAPER = 1  /* copies: original, right-down, left-down, right-up, left-up */
 };
 
 /* Cuts an image into patches, tokens in row-major order: in[height, width, channels] to
  * out[tokens, patch, patch, copies, channels], `patch` pixels a side, 1..256, dividing height and
  * width. `spt` 0: one copy, the image. 1: five copies, as shifted patch tokenization has them, the
  * image and its diagonal moves by half a patch (an odd patch: rounded down), 0 where nothing comes
- * in, in the order `spt_order`: SVIT_SPT_SEED or SVIT_SPT_PAPER. Not the same array.
+ * in, in the order `spt_order`: SVIT_SPT_KERAS or SVIT_SPT_PAPER. Not the same array.
  * Lee, Lee, Song 2021. */
 SVIT_API svit_status svit_patches_f32(const float *in, size_t height, size_t width, size_t channels,
                                       size_t patch, int32_t spt, int32_t spt_order, float *out,

@@ -39,10 +39,10 @@ enum {
     SVIT_DROP_PATH_CONSTANT = 2 /* the same rate in every block */
 };
 enum {
-    SVIT_INIT_SEED = 0,      /* Glorot uniform, biases 0 (the Keras code) */
+    SVIT_INIT_KERAS = 0,     /* Glorot uniform, biases 0 (the Keras code) */
     SVIT_INIT_PAPER = 1,     /* the paper's code: truncated normal, standard deviation 0.02, in a
                                 ShiftViT; Xavier normal in a ViT */
-    SVIT_INIT_KERAS_3_14 = 2 /* as SVIT_INIT_SEED, but that attention's weights have the fans that
+    SVIT_INIT_KERAS_3_14 = 2 /* as SVIT_INIT_KERAS, but that attention's weights have the fans that
                                 Keras counted up to 3.14, as if they were a convolution's */
 };
 
@@ -60,7 +60,7 @@ enum {
 };
 enum { SVIT_POOL_FLATTEN = 0, SVIT_POOL_CLASS_TOKEN = 1, SVIT_POOL_MEAN = 2 };
 enum {
-    SVIT_NAMES_SEED = 0, /* parameter names like timm's */
+    SVIT_NAMES_TIMM = 0, /* parameter names like timm's */
     SVIT_NAMES_PAPER = 1 /* those of the SL-ViT paper's code */
 };
 
@@ -148,7 +148,7 @@ SVIT_API void svit_model_free(svit_model *model);
 
 /* Reads a safetensors file with a `config`, checkpoints included. `*out` as svit_model_create.
  * SVIT_E_IO, SVIT_E_FORMAT (cut short, lying offsets, a tensor missing or of another shape),
- * SVIT_E_ARGUMENT (a file without `config`: use svit_model_load_as). */
+ * SVIT_E_ARGUMENT (a file without `config`: use svit_model_load_with_config). */
 SVIT_API svit_status svit_model_load(svit_model **out, svit_context *context, const char *path,
                                      svit_error *err);
 
@@ -167,9 +167,9 @@ SVIT_API svit_status svit_model_map(svit_model **out, svit_context *context, con
 
 /* As svit_model_load, with the caller's configuration, for files that carry none. Where the file
  * has one too, the caller's is used. */
-SVIT_API svit_status svit_model_load_as(svit_model **out, svit_context *context,
-                                        const svit_model_config *config, const char *path,
-                                        svit_error *err);
+SVIT_API svit_status svit_model_load_with_config(svit_model **out, svit_context *context,
+                                                 const svit_model_config *config, const char *path,
+                                                 svit_error *err);
 
 /* Writes the model, float32, as a safetensors file; atomic replace as svit_file_replace. */
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err);

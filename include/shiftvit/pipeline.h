@@ -70,16 +70,17 @@ SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *c
 /* Applies the source step alone to an image rgb[height, width, 3], sides 1..16384, into
  * out[source_height, source_width, 3], another array: what training and evaluation see of it before
  * they resize it. SVIT_E_ARGUMENT; SVIT_E_MEMORY. Any thread. */
-SVIT_API svit_status svit_pipeline_source(svit_context *context, const svit_pipeline_config *config,
-                                          const uint8_t *rgb, size_t height, size_t width,
-                                          uint8_t *out, svit_error *err);
+SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,
+                                                const svit_pipeline_config *config,
+                                                const uint8_t *rgb, size_t height, size_t width,
+                                                uint8_t *out, svit_error *err);
 
 /* Applies the evaluation pipeline, source step included, to n images rgb[n, height, width, 3] into
  * out[n, evaluation height, evaluation width, 3]. Any thread. */
-SVIT_API svit_status svit_pipeline_evaluate(svit_context *context,
-                                            const svit_pipeline_config *config, const uint8_t *rgb,
-                                            size_t n, size_t height, size_t width, float *out,
-                                            svit_error *err);
+SVIT_API svit_status svit_pipeline_apply_evaluation(svit_context *context,
+                                                    const svit_pipeline_config *config,
+                                                    const uint8_t *rgb, size_t n, size_t height,
+                                                    size_t width, float *out, svit_error *err);
 
 #ifdef __cplusplus
 }

@@ -70,8 +70,8 @@ SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
 /* Bytes that a session would hold, and makes none: what svit_session_memory says of one that is
  * made with the same arguments. Statuses and messages as in svit_session_create; *bytes is written
  * only on success. Any thread. */
-SVIT_API svit_status svit_session_plan(uint64_t *bytes, svit_model *model,
-                                       const svit_session_config *config, svit_error *err);
+SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *model,
+                                                const svit_session_config *config, svit_error *err);
 
 /* NULL allowed. */
 SVIT_API void svit_session_free(svit_session *session);

@@ -114,7 +114,7 @@ typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *
  * model and the datasets are kept alive. `validation` may be NULL. The pipeline becomes the
  * model's, and so do the training set's class names. NULL for a configuration means its defaults.
  * Where there is a folder, it reads some samples of both datasets (svit_dataset_fingerprint) and,
- * last of all, makes the folder and claims it (svit_folder_claim). SVIT_E_STATE: the folder is in
+ * last of all, makes the folder and claims it (svit_folder_lock). SVIT_E_STATE: the folder is in
  * use by another trainer, or holds a run already (SVIT_EXISTING_REFUSE); SVIT_E_ARGUMENT names the
  * field. */
 SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *context,
@@ -170,10 +170,11 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                    double *top1, double *top5, svit_error *err);
 
 /* As svit_evaluate, which computes in float32, in SVIT_COMPUTE_*. */
-SVIT_API svit_status svit_evaluate_as(svit_context *context, svit_model *model,
-                                      svit_dataset *dataset, const svit_pipeline_config *pipeline,
-                                      size_t batch, int32_t compute, double *loss, double *top1,
-                                      double *top5, svit_error *err);
+SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_model *model,
+                                                svit_dataset *dataset,
+                                                const svit_pipeline_config *pipeline, size_t batch,
+                                                int32_t compute, double *loss, double *top1,
+                                                double *top5, svit_error *err);
 
 #ifdef __cplusplus
 }

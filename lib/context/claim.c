@@ -15,24 +15,24 @@
 
 #define LOCK_NAME ".lock"
 
-struct svit_folder_claim {
+struct svit_folder_lock {
     svit_context *context;
     char *folder;
     char *lock; /* the path of the lock file */
     size_t lock_bytes;
     size_t made;    /* length of the shortest path that was made for the claim; 0: none */
     int descriptor; /* of the lock file; below 0: not held, as in a child by fork */
-    svit_folder_claim *next;
+    svit_folder_lock *next;
 };
 
 /* All claims of the process, guarded by the process lock. A lock belongs to what was opened, which
  * a fork shares with the child: a child that outlives its parent would hold the folder for ever.
  * Only a function without an argument can be called at a fork, hence a list of the process. */
-static svit_folder_claim *claims;
+static svit_folder_lock *claims;
 
 static void close_in_child(void)
 {
-    for (svit_folder_claim *claim = claims; claim; claim = claim->next) {
+    for (svit_folder_lock *claim = claims; claim; claim = claim->next) {
         close(claim->descriptor);
         claim->descriptor = -1;
     }
@@ -49,7 +49,7 @@ static svit_status fail_io(svit_error *err, const char *action, const char *path
 
 /* Makes the first `length` characters of the claim's folder, where they are not there; 0, or the
  * system's reason: ENOENT where another claim has just removed it, or the folder above. */
-static int make_folder(svit_folder_claim *claim, size_t length)
+static int make_folder(svit_folder_lock *claim, size_t length)
 {
     char after = claim->folder[length];
     claim->folder[length] = '\0';
@@ -65,7 +65,7 @@ static int make_folder(svit_folder_claim *claim, size_t length)
     return code;
 }
 
-static int make_folders(svit_folder_claim *claim)
+static int make_folders(svit_folder_lock *claim)
 {
     int code = 0;
     for (size_t i = 1; claim->folder[i] && !code; i++)
@@ -75,7 +75,7 @@ static int make_folders(svit_folder_claim *claim)
 }
 
 /* Removes what was made, from the deepest folder up, as long as it is empty. */
-static void remove_folders(svit_folder_claim *claim)
+static void remove_folders(svit_folder_lock *claim)
 {
     size_t length = claim->made ? strlen(claim->folder) : 0;
     while (length > 0 && length >= claim->made && rmdir(claim->folder) == 0) {
@@ -87,7 +87,7 @@ static void remove_folders(svit_folder_claim *claim)
 }
 
 /* Whether the file that is open still has its name: its last owner removes it before it closes. */
-static bool has_name(const svit_folder_claim *claim)
+static bool has_name(const svit_folder_lock *claim)
 {
     struct stat opened, named;
     return fstat(claim->descriptor, &opened) == 0 && lstat(claim->lock, &named) == 0 &&
@@ -97,7 +97,7 @@ static bool has_name(const svit_folder_claim *claim)
 /* Opens and locks the lock file; 0, or the system's reason. EAGAIN: meanwhile its owner has removed
  * it, or the folder. Where the file system has no locks, the file stays open
  * without one. */
-static int take(svit_folder_claim *claim)
+static int take(svit_folder_lock *claim)
 {
     int code = make_folders(claim);
     if (code)
@@ -117,7 +117,7 @@ static int take(svit_folder_claim *claim)
 }
 
 /* With the process lock, so that no fork comes between the opening and the list. */
-static svit_status hold(svit_folder_claim *claim, svit_error *err)
+static svit_status hold(svit_folder_lock *claim, svit_error *err)
 {
     enum { TRIES = 1000 };
     int code = EAGAIN;
@@ -137,9 +137,9 @@ static svit_status hold(svit_folder_claim *claim, svit_error *err)
     return SVIT_OK;
 }
 
-static void release(svit_folder_claim *claim)
+static void release(svit_folder_lock *claim)
 {
-    svit_folder_claim **at = &claims;
+    svit_folder_lock **at = &claims;
     while (*at != claim)
         at = &(*at)->next;
     *at = claim->next;
@@ -150,7 +150,7 @@ static void release(svit_folder_claim *claim)
 }
 
 /* The path without slashes at its end. */
-static svit_status copy_paths(svit_folder_claim *claim, const char *folder, svit_error *err)
+static svit_status copy_paths(svit_folder_lock *claim, const char *folder, svit_error *err)
 {
     const sv_allocator *allocator = &claim->context->allocator;
     size_t length = strlen(folder);
@@ -166,8 +166,8 @@ static svit_status copy_paths(svit_folder_claim *claim, const char *folder, svit
     return SVIT_OK;
 }
 
-SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_context *context,
-                                              const char *folder, svit_error *err)
+SVIT_API svit_status svit_folder_lock_create(svit_folder_lock **out, svit_context *context,
+                                             const char *folder, svit_error *err)
 {
     SV_REQUIRE(out);
     SV_REQUIRE(context);
@@ -176,9 +176,9 @@ SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_cont
     if (!*folder)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: folder is empty; a path is needed", __func__);
     void *memory;
-    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, 1, sizeof(svit_folder_claim),
+    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, 1, sizeof(svit_folder_lock),
                                "a claim of a folder", err));
-    svit_folder_claim *claim = memory;
+    svit_folder_lock *claim = memory;
     claim->context = sv_context_retain(context);
     claim->descriptor = -1;
     svit_status status = copy_paths(claim, folder, err);
@@ -190,12 +190,12 @@ SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_cont
     if (status == SVIT_OK)
         *out = claim;
     else
-        svit_folder_claim_free(claim);
+        svit_folder_lock_free(claim);
     return status;
 }
 
 /* A child by fork has closed its copy of the lock, and leaves the folder to its parent. */
-SVIT_API void svit_folder_claim_free(svit_folder_claim *claim)
+SVIT_API void svit_folder_lock_free(svit_folder_lock *claim)
 {
     if (!claim)
         return;
@@ -216,22 +216,22 @@ SVIT_API void svit_folder_claim_free(svit_folder_claim *claim)
 }
 
 /* The path of `name` in the folder; false, with errno, where it is longer than paths may be. */
-static bool path_of(char path[PATH_MAX], const svit_folder_claim *claim, const char *name)
+static bool path_of(char path[PATH_MAX], const svit_folder_lock *claim, const char *name)
 {
     int length = snprintf(path, PATH_MAX, "%s/%s", claim->folder, name);
     errno = ENAMETOOLONG;
     return length > 0 && length < PATH_MAX;
 }
 
-SVIT_API int32_t svit_folder_claim_has(const svit_folder_claim *claim, const char *name)
+SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *claim, const char *name)
 {
     char path[PATH_MAX];
     struct stat state;
     return claim && name && path_of(path, claim, name) && lstat(path, &state) == 0;
 }
 
-SVIT_API svit_status svit_folder_claim_remove(svit_folder_claim *claim, const char *name,
-                                              svit_error *err)
+SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *claim, const char *name,
+                                             svit_error *err)
 {
     SV_REQUIRE(claim);
     SV_REQUIRE(name);

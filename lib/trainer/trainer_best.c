@@ -53,7 +53,8 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
     sv_trainer_text path = {.context = trainer->context};
     TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_BEST_FILE, err));
     svit_model *model = NULL;
-    svit_status status = svit_model_load_as(&model, trainer->context, &config, path.data, err);
+    svit_status status =
+        svit_model_load_with_config(&model, trainer->context, &config, path.data, err);
     if (status == SVIT_OK)
         status = sv_trainer_best_take(trainer, model, err);
     svit_model_free(model);

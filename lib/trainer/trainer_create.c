@@ -213,7 +213,7 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer)
         sv_evaluator_close(&trainer->validation);
     svit_loader_free(trainer->loader);
     svit_optimizer_free(trainer->optimizer);
-    svit_folder_claim_free(trainer->claim);
+    svit_folder_lock_free(trainer->claim);
     svit_session_free(trainer->session);
     svit_context_release(context, trainer, sizeof *trainer);
     svit_context_free(context);

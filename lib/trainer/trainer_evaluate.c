@@ -182,14 +182,15 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err)
 {
-    return svit_evaluate_as(context, model, dataset, pipeline, batch, SVIT_COMPUTE_F32, loss, top1,
-                            top5, err);
+    return svit_evaluate_with_compute(context, model, dataset, pipeline, batch, SVIT_COMPUTE_F32,
+                                      loss, top1, top5, err);
 }
 
-SVIT_API svit_status svit_evaluate_as(svit_context *context, svit_model *model,
-                                      svit_dataset *dataset, const svit_pipeline_config *pipeline,
-                                      size_t batch, int32_t compute, double *loss, double *top1,
-                                      double *top5, svit_error *err)
+SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_model *model,
+                                                svit_dataset *dataset,
+                                                const svit_pipeline_config *pipeline, size_t batch,
+                                                int32_t compute, double *loss, double *top1,
+                                                double *top5, svit_error *err)
 {
     TRAINER_REQUIRE(context);
     TRAINER_REQUIRE(model);

@@ -15,7 +15,7 @@ static const char *const RUN_FILES[] = {SV_TRAINER_CHECKPOINT_FILE, SV_TRAINER_B
 static const char *find_run(const svit_trainer *trainer)
 {
     for (size_t i = 0; i < sizeof RUN_FILES / sizeof *RUN_FILES; i++)
-        if (svit_folder_claim_has(trainer->claim, RUN_FILES[i]))
+        if (svit_folder_lock_has(trainer->claim, RUN_FILES[i]))
             return RUN_FILES[i];
     return NULL;
 }
@@ -54,7 +54,7 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err)
     if (!trainer->config.folder)
         return SVIT_OK;
     TRAINER_TRY(
-        svit_folder_claim_create(&trainer->claim, trainer->context, trainer->config.folder, err));
+        svit_folder_lock_create(&trainer->claim, trainer->context, trainer->config.folder, err));
     const char *file = find_run(trainer);
     if (file && trainer->config.existing == SVIT_EXISTING_REFUSE)
         return refuse(trainer, file, err);
@@ -79,7 +79,7 @@ static svit_status write_description(svit_trainer *trainer, svit_error *err)
     const char *text = trainer->config.description;
     if (!text)
         return trainer->has_other_run
-                   ? svit_folder_claim_remove(trainer->claim, SV_TRAINER_RUN_FILE, err)
+                   ? svit_folder_lock_remove(trainer->claim, SV_TRAINER_RUN_FILE, err)
                    : SVIT_OK;
     sv_trainer_text path = {.context = trainer->context};
     TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_RUN_FILE, err));
@@ -93,9 +93,9 @@ svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
     if (trainer->is_settled)
         return SVIT_OK;
     if (trainer->progress.best_epoch == 0)
-        TRAINER_TRY(svit_folder_claim_remove(trainer->claim, SV_TRAINER_BEST_FILE, err));
+        TRAINER_TRY(svit_folder_lock_remove(trainer->claim, SV_TRAINER_BEST_FILE, err));
     if (trainer->progress.rows == 0)
-        TRAINER_TRY(svit_folder_claim_remove(trainer->claim, SV_TRAINER_HISTORY_FILE, err));
+        TRAINER_TRY(svit_folder_lock_remove(trainer->claim, SV_TRAINER_HISTORY_FILE, err));
     TRAINER_TRY(write_description(trainer, err));
     trainer->has_other_run = 0;
     trainer->is_settled = 1;

@@ -43,7 +43,7 @@ struct svit_trainer {
     svit_loader *loader;
     sv_evaluator validation; /* without loader: there is none */
 
-    svit_folder_claim *claim;   /* NULL: no folder */
+    svit_folder_lock *claim;    /* NULL: no folder */
     svit_trainer_config config; /* its folder and description are copies */
     svit_optimizer_config optimizer_config;
     svit_pipeline_config pipeline;

@@ -16,7 +16,7 @@ START_TEST(test_shifted_patches_are_the_reference_ones)
     static float got[OUT];
     for (size_t n = 0; n < N; n++) {
         WORKS(
-            svit_patches_f32(input + n * IMAGE, SIDE, SIDE, 3, PATCH, 1, SVIT_SPT_SEED, got, err));
+            svit_patches_f32(input + n * IMAGE, SIDE, SIDE, 3, PATCH, 1, SVIT_SPT_KERAS, got, err));
         ck_assert_mem_eq(got, wanted + n * OUT, sizeof got);
     }
     golden_free(input);
@@ -37,7 +37,7 @@ START_TEST(test_plain_patches_are_the_image_in_another_order)
         WORKS(svit_patches_f32(SMALL, 2, 4, 1, 2, 0, order, got, err));
         ck_assert_mem_eq(got, wanted, sizeof got);
     }
-    WORKS(svit_patches_f32(SMALL, 4, 2, 1, 1, 0, SVIT_SPT_SEED, got, err));
+    WORKS(svit_patches_f32(SMALL, 4, 2, 1, 1, 0, SVIT_SPT_KERAS, got, err));
     ck_assert_mem_eq(got, SMALL, sizeof got);
 }
 END_TEST
@@ -91,7 +91,7 @@ START_TEST(test_copies_of_any_image)
         float *got = malloc(5 * pixels * channels * sizeof *got), *next = got;
         for (size_t i = 0; i < pixels * channels; i++)
             in[i] = (float)(i + 1);
-        WORKS(svit_patches_f32(in, height, width, channels, patch, 1, SVIT_SPT_SEED, got, err));
+        WORKS(svit_patches_f32(in, height, width, channels, patch, 1, SVIT_SPT_KERAS, got, err));
         for (size_t token = 0; token < pixels / patch / patch; token++)
             for (size_t pixel = 0; pixel < patch * patch; pixel++)
                 for (size_t copy = 0; copy < 5; copy++)
