@@ -1,4 +1,4 @@
-/* Status codes, the error record, and the version of the library. */
+/* Status codes, the error record, and the public constants by name. */
 #ifndef SHIFTVIT_STATUS_H
 #define SHIFTVIT_STATUS_H
 
@@ -47,12 +47,6 @@ SVIT_API const char *svit_status_name(svit_status status);
 /* Fills `err` (NULL allowed) as a failing call does and returns `status`, so that a callback or a
  * binding can report in the library's own form. A NULL message reads as "". Any thread. */
 SVIT_API svit_status svit_error_set(svit_error *err, svit_status status, const char *message);
-
-/* major << 16 | minor << 8 | patch of the library that is linked. Any thread. */
-SVIT_API uint32_t svit_version_number(void);
-
-/* The same as text, "0.1.0" say. Static storage. Any thread. */
-SVIT_API const char *svit_version_string(void);
 
 /* The value of a public constant by its name, "SVIT_MODE_TRAIN" say, for languages that cannot
  * read C headers. SVIT_E_ARGUMENT for a name that is no constant of this library. Any thread. */

@@ -1,6 +1,8 @@
 /* How configuration structs of callers with older or newer headers are read and written. */
 #include "base/config.h"
 
+#include <shiftvit/version.h>
+
 #include <string.h>
 
 enum { SIZE_LIMIT = 65536 };

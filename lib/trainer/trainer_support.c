@@ -1,6 +1,8 @@
 /* Small things that every part of the trainer uses. */
 #include "trainer/trainer_support.h"
 
+#include <shiftvit/version.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
