@@ -1,4 +1,5 @@
-/* The fields of an optimiser's configuration: defaults, ranges, JSON, and what may change later. */
+/* The fields of an optimiser's configuration: defaults, ranges, JSON, and the fields that may
+ * change during training. */
 #include "base/config.h"
 #include "optim/optimizer.h"
 
@@ -17,7 +18,13 @@
     }
 
 static const sv_field FIELDS[] = {
-    {FIELD(kind, WORD), .key = "optimizer", .words = {"adamw", "sgd"}},
+    {FIELD(kind, WORD), .key = "optimizer",
+     .words =
+         {
+#define SV_OPTIMIZER(constant, name) [SVIT_OPTIMIZER_##constant] = #name,
+#include "optim/optimizer_list.h"
+#undef SV_OPTIMIZER
+         }},
     FROM_ZERO(learning_rate),
     BELOW_ONE(beta1),
     BELOW_ONE(beta2),
@@ -40,7 +47,7 @@ static const sv_field_table TABLE = {.type = "svit_optimizer_config",
                                      .fields = FIELDS,
                                      .count = sizeof FIELDS / sizeof *FIELDS};
 
-/* What may change while training. */
+/* Fields that svit_optimizer_set_f64 may change during training. */
 static const char *const SETTABLE[] = {"learning_rate", "weight_decay", "momentum", "clip_norm",
                                        "ema_momentum"};
 enum { SETTABLE_COUNT = sizeof SETTABLE / sizeof *SETTABLE };
@@ -110,7 +117,8 @@ static svit_status check_schedule(const svit_optimizer_config *config, svit_erro
     return SVIT_OK;
 }
 
-/* Legal but for the steps of a schedule, which a trainer counts. */
+/* Checks every field. A schedule without total_steps is accepted, because a trainer computes them.
+ */
 static svit_status check_fields(const svit_optimizer_config *config, svit_error *err)
 {
     SVIT_TRY(sv_fields_check(&TABLE, config, err));
