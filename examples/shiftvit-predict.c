@@ -135,17 +135,15 @@ static int is_drawing(const predict_options *options, const char *path, const ch
 static svit_status list_folder(path_list *list, predict_options *options, const char *folder)
 {
     struct program *program = &options->program;
-    char shown[SHOWN_CAPACITY];
     DIR *entries = opendir(folder);
     if (!entries)
-        return program_fail(program, SVIT_E_IO, "cannot open '%s': %s", shown_text(shown, folder),
-                            strerror(errno));
+        return program_fail(program, SVIT_E_IO, "cannot open '%s': %s", folder, strerror(errno));
     int run = model_path_is_run(folder);
     svit_status status = SVIT_OK;
     size_t before = list->count;
     for (struct dirent *entry; status == SVIT_OK && (entry = readdir(entries));) {
         char path[PATH_CAPACITY];
-        if (entry->d_name[0] == '.' || !path_is_image(entry->d_name))
+        if (!path_is_image(entry->d_name))
             continue;
         status = path_join(program, path, folder, entry->d_name);
         if (status == SVIT_OK && !is_drawing(options, path, entry->d_name, run))
@@ -153,8 +151,7 @@ static svit_status list_folder(path_list *list, predict_options *options, const 
     }
     closedir(entries);
     if (status == SVIT_OK && list->count == before)
-        status = program_fail(program, SVIT_E_FORMAT, "'%s' %s no *.jpg, *.jpeg or *.png",
-                              shown_text(shown, folder),
+        status = program_fail(program, SVIT_E_FORMAT, "'%s' %s no *.jpg, *.jpeg or *.png", folder,
                               run ? "is the folder of a training run, with" : "has");
     return status;
 }

@@ -1,8 +1,6 @@
 /* --on-bad: finding images that cannot be read before they are needed. */
 #include "bad_option.h"
 
-#include "shown.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -48,9 +46,7 @@ static int32_t name_bad(size_t index, svit_status status, const char *message, v
     good_list *self = user;
     good_until(self, index);
     self->next = index + 1;
-    fprintf(stderr, "%s: bad image: ", program_invocation_short_name);
-    shown_print(stderr, message);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s: bad image: %s\n", program_invocation_short_name, message);
     return 0;
 }
 

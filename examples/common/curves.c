@@ -1,4 +1,4 @@
-/* Learning curves as an image. */
+/* Draws learning curves as a picture. */
 #include "curves.h"
 
 #include "canvas.h"

@@ -26,7 +26,7 @@ svit_status model_path(struct program *self, char *path, const char *given)
     return program_fail(self, SVIT_E_IO,
                         "--model: the folder '%s' holds no best.safetensors, model.safetensors or "
                         "checkpoint.safetensors",
-                        shown_text(shown, given));
+                        given);
 }
 
 svit_status model_open(svit_model **out, struct program *self, const config_option *config,

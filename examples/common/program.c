@@ -1,8 +1,6 @@
 /* What every program shares: common options, a context, messages, the exit status. */
 #include "program.h"
 
-#include "shown.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -109,15 +107,14 @@ int program_exit(struct program *self, svit_status status)
     if (status == SVIT_OK)
         return STATUS_DONE;
     const char *message = self->err.message;
-    fprintf(stderr, "%s: ", program_invocation_short_name);
-    shown_print(stderr, message[0] != '\0' ? message : svit_status_name(status));
-    fputc('\n', stderr);
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+            message[0] != '\0' ? message : svit_status_name(status));
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
 }
 
 svit_status program_fail(struct program *self, svit_status status, const char *format, ...)
 {
-    char message[sizeof self->err.message];
+    char message[4 * sizeof self->err.message]; /* svit_error_set cuts it between characters */
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);

@@ -59,7 +59,7 @@ uint64_t option_unsigned(const struct argp_state *state, const char *name, const
 double option_real(const struct argp_state *state, const char *name, const char *text, double least,
                    double greatest);
 
-/* The name of an image to draw, which must end in .png. Returns `text`. */
+/* Checks the file name of a picture to draw, which must end in .png. Returns `text`. */
 const char *option_png(const struct argp_state *state, const char *name, const char *text);
 
 /* f32, bf16, int8, NULL: in the order of SVIT_COMPUTE_*. */

@@ -1,6 +1,7 @@
 /* Texts from outside as they are shown to a person, and the nearest of known words. */
 #include "shown.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Bytes of the printable UTF-8 character at `text`; 0 where there is none, or a control character,
@@ -56,15 +57,6 @@ const char *shown_text(char *shown, const char *text)
     }
     shown[used] = '\0';
     return shown;
-}
-
-void shown_print(FILE *out, const char *text)
-{
-    while (*text) {
-        char piece[5];
-        text += show_character(piece, text);
-        fputs(piece, out);
-    }
 }
 
 enum { WORD_MOST = 64 };

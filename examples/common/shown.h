@@ -3,7 +3,6 @@
 #define EXAMPLE_SHOWN_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 enum { SHOWN_CAPACITY = 1024 };
 
@@ -11,9 +10,6 @@ enum { SHOWN_CAPACITY = 1024 };
  * control characters, those of Unicode included, and bytes that are not UTF-8 become \n, \t or
  * \xNN, a backslash stays as it is. Too long a text ends in "...". Returns `shown`. */
 const char *shown_text(char *shown, const char *text);
-
-/* Prints `text` in the same way, whatever its length. */
-void shown_print(FILE *out, const char *text);
 
 /* The word of `words` (NULL at the end) that takes the fewest single-character edits to become
  * `text`; NULL where none is within a third of its length, or 2. */

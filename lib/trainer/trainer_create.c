@@ -3,12 +3,23 @@
 
 #include <math.h>
 
+/* A description is stored as JSON, so the writer of JSON is what checks it. */
+static svit_status check_description(const char *description, svit_error *err)
+{
+    svit_trainer_config config;
+    TRAINER_TRY(svit_trainer_config_init(&config, sizeof config));
+    config.description = description;
+    svit_status status = svit_trainer_config_to_json(&config, NULL, 0, NULL, err);
+    if (status == SVIT_E_ARGUMENT)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "description is not UTF-8; such a text is accepted");
+    return status;
+}
+
 static svit_status copy_texts(svit_trainer *trainer, const svit_trainer_config *config,
                               svit_error *err)
 {
-    if (config->description && !sv_trainer_is_utf8(config->description))
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "description is not UTF-8; such a text is accepted");
+    TRAINER_TRY(check_description(config->description, err));
     TRAINER_TRY(
         sv_trainer_copy(&trainer->config.description, trainer->context, config->description, err));
     return sv_trainer_copy(&trainer->config.folder, trainer->context, config->folder, err);

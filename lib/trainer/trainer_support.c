@@ -87,36 +87,6 @@ void sv_trainer_release_text(svit_context *context, const char *text)
         svit_context_release(context, (void *)text, strlen(text) + 1);
 }
 
-/* The bytes of one character; 0: they are none. */
-static size_t utf8_length(const unsigned char *c)
-{
-    size_t length = *c < 0x80   ? 1
-                    : *c < 0xC2 ? 0
-                    : *c < 0xE0 ? 2
-                    : *c < 0xF0 ? 3
-                    : *c < 0xF5 ? 4
-                                : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((c[i] & 0xC0) != 0x80)
-            return 0;
-    if ((*c == 0xE0 && c[1] < 0xA0) || (*c == 0xED && c[1] > 0x9F) || (*c == 0xF0 && c[1] < 0x90) ||
-        (*c == 0xF4 && c[1] > 0x8F))
-        return 0;
-    return length;
-}
-
-int32_t sv_trainer_is_utf8(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    while (*c) {
-        size_t length = utf8_length(c);
-        if (length == 0)
-            return 0;
-        c += length;
-    }
-    return 1;
-}
-
 double sv_trainer_clock(void)
 {
     struct timespec now;

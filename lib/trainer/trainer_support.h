@@ -47,9 +47,6 @@ svit_status sv_trainer_copy(const char **out, svit_context *context, const char 
                             svit_error *err);
 void sv_trainer_release_text(svit_context *context, const char *text);
 
-/* 1 where the text is UTF-8: no overlong form, no surrogate, nothing above U+10FFFF. */
-int32_t sv_trainer_is_utf8(const char *text);
-
 /* Seconds from some moment on, never going back. */
 double sv_trainer_clock(void);
 
