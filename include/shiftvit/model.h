@@ -27,10 +27,8 @@ enum {
 
 /* What the shift layer of a ShiftViT does with four of its channel groups. */
 enum {
-    SVIT_SHIFT_TRUE = 0, /* shifts them by shift_pixel, each in one direction, and fills with zeros
-                            (the paper) */
-    SVIT_SHIFT_KERAS =
-        1 /* leaves them in place and sets one border line to zero (Keras' example) */
+    SVIT_SHIFT_TRUE = 0, /* shifts each by shift_pixel in one direction, fills with 0 (the paper) */
+    SVIT_SHIFT_KERAS = 1 /* leaves them in place, sets one border line to 0 (Keras' example) */
 };
 
 /* How num_div divides the C channels into shift groups. */
@@ -79,9 +77,8 @@ enum {
 
 /* The temperature of locality self-attention. */
 enum {
-    SVIT_TEMPERATURE_DIVIDE = 0, /* one for each layer; divides scores; starts at sqrt(head_dim) */
-    SVIT_TEMPERATURE_MULTIPLY =
-        1 /* one for each head; multiplies scores; starts at head_dim^-0.5 */
+    SVIT_TEMPERATURE_DIVIDE = 0,  /* one a layer, starts at sqrt(head_dim), divides the scores */
+    SVIT_TEMPERATURE_MULTIPLY = 1 /* one a head, starts at head_dim^-0.5, multiplies the scores */
 };
 
 /* What the head of a ViT takes as its input. */
@@ -109,8 +106,9 @@ typedef struct svit_model_config {
     uint32_t patch_size;   /* pixels, 1..256 */
     uint32_t dim;          /* channels of a token, 1..65536; in a ShiftViT those of the first stage,
                               doubled by each patch merging */
-    uint32_t stages;       /* ShiftViT, like the fields down to merge_padding:
-                              1..SVIT_MAX_STAGES */
+
+    /* ShiftViT only. */
+    uint32_t stages;       /* 1..SVIT_MAX_STAGES */
     uint32_t blocks[8];    /* shift blocks in each stage, 0..1000 */
     uint32_t num_div;      /* 1..65536; each stage must have room for four shift groups */
     uint32_t shift_pixel;  /* pixels of the feature map, 0..8192 */
@@ -121,23 +119,27 @@ typedef struct svit_model_config {
     int32_t final_norm;    /* 1: a norm before the pooling */
     int32_t patch_padding; /* SVIT_PADDING_* of the patch embedding */
     int32_t merge_padding; /* SVIT_PADDING_* of the patch merging */
-    int32_t classifier;    /* 1: a linear layer after the pooling; 0: the pooled features are the
-                              logits, and num_classes is their number */
+
+    /* Both architectures, but for mlp_ratio. */
+    int32_t classifier;     /* 1: a classification head; 0: the pooled features are the logits, and
+                               num_classes is their number */
     int32_t drop_path_rule; /* SVIT_DROP_PATH_* */
     int32_t init;           /* SVIT_INIT_* */
     uint32_t reserved;      /* 0; another value is SVIT_E_VERSION */
-    double mlp_ratio;  /* ShiftViT, above 0, at most 1024: a shift block's MLP has (int)(mlp_ratio *
-                          C)  hidden channels, at least 1 */
-    double norm_eps;   /* above 0: the epsilon of all norms */
-    double dropout;    /* [0, 1): rate of dropout (Srivastava et al. 2014) */
-    double drop_path;  /* [0, 1): rate of DropPath */
-    uint32_t depth;    /* ViT, like all fields from here: layers, 1..1000 */
-    uint32_t heads;    /* attention heads, 1..65536 */
-    uint32_t head_dim; /* channels of a head, 1..65536; heads * head_dim is at most 65536 */
-    uint32_t mlp_dim;  /* hidden channels of a layer's MLP, 1..1048576 */
-    int32_t tokenizer; /* SVIT_TOKENIZER_* */
-    int32_t spt_order; /* SVIT_SPT_* of image.h, for SVIT_TOKENIZER_SPT */
-    int32_t attention; /* SVIT_ATTENTION_* */
+    double mlp_ratio;       /* ShiftViT only, above 0, at most 1024: the MLP of a shift block of C
+                               channels has (int)(mlp_ratio * C) hidden channels, at least 1 */
+    double norm_eps;        /* above 0: the epsilon of all norms */
+    double dropout;         /* [0, 1): rate of dropout (Srivastava et al. 2014) */
+    double drop_path;       /* [0, 1): rate of DropPath */
+
+    /* ViT only. */
+    uint32_t depth;         /* transformer blocks, 1..1000 */
+    uint32_t heads;         /* attention heads, 1..65536 */
+    uint32_t head_dim;      /* channels of a head, 1..65536; heads * head_dim is at most 65536 */
+    uint32_t mlp_dim;       /* hidden channels of a block's MLP, 1..1048576 */
+    int32_t tokenizer;      /* SVIT_TOKENIZER_* */
+    int32_t spt_order;      /* SVIT_SPT_* of image.h, for SVIT_TOKENIZER_SPT */
+    int32_t attention;      /* SVIT_ATTENTION_* */
     int32_t temperature;    /* SVIT_TEMPERATURE_*, for SVIT_ATTENTION_LSA */
     int32_t qkv_bias;       /* 1: queries, keys and values have biases */
     int32_t mlp_last_gelu;  /* 1: GELU also after the second layer of the MLP */

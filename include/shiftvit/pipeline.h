@@ -41,16 +41,16 @@ typedef struct svit_pipeline_config {
     uint32_t output_height;  /* pixels, 1..8192: the height of the model's input */
     uint32_t output_width;   /* pixels, 1..8192: the width of the model's input */
     int32_t evaluation;      /* SVIT_EVALUATE_* */
-    int32_t per_batch;       /* 1: all images of a batch have the same crop offset, as in Keras; 0:
-                                each has its own. Each image is always mirrored by itself */
+    int32_t per_batch;       /* 1: one random crop offset for a batch, as in Keras; 0: one for
+                                each image. Each image is mirrored by itself in both cases */
     int32_t source_filter;   /* SVIT_SOURCE_* */
     double flip_probability; /* [0, 1]: probability of a left-right mirror */
     double scale;            /* above 0: factor of the bytes */
     double mean[3];          /* of red, green, blue, in units of byte * scale */
     double variance[3];      /* above 0, of red, green, blue, in units of (byte * scale)^2 */
     double rotation;         /* [0, 1]: largest random rotation either way, in full circles */
-    double zoom; /* [0, 1): height and width are zoomed by random factors of their own in
-                    1 - zoom..1 + zoom; factors above 1 zoom out */
+    double zoom;             /* [0, 1): training zooms height and width by random factors of their
+                                own in 1 - zoom..1 + zoom; factors above 1 zoom out */
 } svit_pipeline_config;
 
 /* Fills `config` with the pipeline of Keras' ShiftViT example and SVIT_SOURCE_NEAREST. `size` is
