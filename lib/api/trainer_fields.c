@@ -1,5 +1,5 @@
-/* Trainer configurations: defaults, the ranges of their fields, and JSON. The trainer itself is
- * written on the public functions and asks these. */
+/* The configuration of a trainer: defaults, ranges of the fields, and JSON. It stands apart from
+ * lib/trainer, which uses the public functions alone. */
 #include "base/config.h"
 #include "base/fields.h"
 #include "session/session.h"
@@ -51,6 +51,7 @@ static svit_trainer_config defaults(void)
                                  .existing = SVIT_EXISTING_REFUSE};
 }
 
+/* Checks every field of a copy in the library's own size. */
 static svit_status check(const svit_trainer_config *config, svit_error *err)
 {
     SVIT_TRY(sv_fields_check(&TABLE, config, err));

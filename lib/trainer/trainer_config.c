@@ -1,10 +1,10 @@
-/* Reads a caller's configuration of a trainer. */
+/* Imports and checks a caller's configuration of a trainer. */
 #include "trainer/trainer_internal.h"
 
 enum { CONFIG_LEAST = sizeof(svit_trainer_config) };
 
-/* What writes a configuration checks it. The folder is a path, which need not be text for JSON; the
- * description is checked where it is copied. */
+/* svit_trainer_config_to_json checks every field. It gets no folder, because a path need not be
+ * valid UTF-8, and no description, which trainer_create.c checks with a message of its own. */
 static svit_status check(svit_trainer_config config, svit_error *err)
 {
     config.folder = config.description = NULL;

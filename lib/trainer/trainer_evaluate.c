@@ -1,4 +1,4 @@
-/* Evaluation: a model over a dataset, batch by batch, without a gradient. */
+/* Evaluates a model on a dataset, batch by batch, without gradients. */
 #include "trainer/trainer_internal.h"
 
 #include <stdio.h>
@@ -22,15 +22,16 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
     return SVIT_OK;
 }
 
-/* The name of a class, of the model or, where that is NULL, of the dataset. */
+/* Returns the class name of the model, or of the dataset if `model` is NULL. */
 static const char *name_of(const svit_model *model, const svit_dataset *dataset, size_t label)
 {
     return model ? svit_model_class_name(model, label) : svit_dataset_class_name(dataset, label);
 }
 
+/* Bytes for a list of class names in a message, which holds two of them. */
 enum { NAMES = 64 };
 
-/* The names from class `first` on, as many as fit. */
+/* Lists the class names from `first` on, as many as fit, for a message. */
 static void list_names(char out[NAMES], const svit_model *model, const svit_dataset *dataset,
                        size_t first)
 {
@@ -49,7 +50,7 @@ static void list_names(char out[NAMES], const svit_model *model, const svit_data
     }
 }
 
-/* Fails where both have class names and these differ: the labels would mean other things. */
+/* Fails if both have class names and these differ, because the labels would not mean the same. */
 static svit_status check_names(const svit_model *model, const svit_dataset *dataset,
                                svit_error *err)
 {

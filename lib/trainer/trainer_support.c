@@ -1,4 +1,4 @@
-/* Small things that every part of the trainer uses. */
+/* Helpers of the trainer: messages, struct sizes, memory, texts and the clock. */
 #include "trainer/trainer_support.h"
 
 #include <shiftvit/version.h>
@@ -141,7 +141,8 @@ svit_status sv_trainer_path(sv_trainer_text *path, const char *folder, const cha
     return SVIT_OK;
 }
 
-/* In what "%g" prints, only the locale's decimal point is no letter, digit or sign. */
+/* The locale's decimal point is the only part of the output of "%g" that is not a letter, digit or
+ * sign, and may be several bytes. */
 const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value)
 {
     char printed[SV_TRAINER_NUMBER];

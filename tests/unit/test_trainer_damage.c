@@ -50,7 +50,7 @@ static const damage DAMAGES[] = {
     {"svit.optimizer.steps", 0, "6", "optimizer.steps"},
     {"svit.optimizer.swapped", 0, "1", "optimizer.swapped"},
     {"svit.session.counter", 0, "8", "session.counter"},
-    {"trainer.history", 0, "", "is not of 2 epochs"},
+    {"trainer.history", 0, "", "does not have 2 epochs"},
     {"trainer.history", ROW, "g", "damaged at epoch 2"},
     {"trainer.history", DIGITS, NAN_BITS, "epoch 1 that no run"},
     {"trainer.history", ROW, NAN_BITS, "epoch 2 that no run"},
