@@ -68,7 +68,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->seconds = option_real(state, "--seconds", text, 0, 3600);
         return 0;
     case KEY_REPEAT:
-        self->repeat = option_unsigned(state, "--repeat", text, 1, BENCH_REPEAT_MOST);
+        self->repeat = option_unsigned(state, "--repeat", text, 1, BENCH_REPEAT_MAX);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -103,10 +103,10 @@ static const struct argp parser = {
 
 /* What was measured. */
 typedef struct bench_result {
-    double startup;                  /* seconds */
-    double rates[BENCH_REPEAT_MOST]; /* images a second, ascending */
-    double fma[2], blas[2];          /* before and after the work */
-    double call_median, call_p99;    /* seconds */
+    double startup;                 /* seconds */
+    double rates[BENCH_REPEAT_MAX]; /* images a second, ascending */
+    double fma[2], blas[2];         /* before and after the work */
+    double call_median, call_p99;   /* seconds */
 } bench_result;
 
 /* The times of single calls, as many as fit; enough for a 99th percentile. */
@@ -140,8 +140,8 @@ static svit_status measure(bench_work *work, bench_options *options, bench_resul
         TRY(measure_once(work, options, &result->rates[i], &times));
     sort_reals(result->rates, options->repeat);
     sort_reals(times.seconds, times.count);
-    result->call_median = sorted_part(times.seconds, times.count, 0.5);
-    result->call_p99 = sorted_part(times.seconds, times.count, 0.99);
+    result->call_median = sorted_quantile(times.seconds, times.count, 0.5);
+    result->call_p99 = sorted_quantile(times.seconds, times.count, 0.99);
     return SVIT_OK;
 }
 
@@ -180,7 +180,7 @@ static json_t *new_line(const bench_options *options)
 static void set_rates(json_t *line, const bench_options *options, const bench_result *result,
                       double work)
 {
-    double rate = sorted_part(result->rates, options->repeat, 0.5);
+    double rate = sorted_quantile(result->rates, options->repeat, 0.5);
     double gflops = 1e-9 * work * rate;
     bench_line_real(line, "images_per_second", rate);
     bench_line_real(line, "min", result->rates[0]);

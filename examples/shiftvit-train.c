@@ -211,8 +211,8 @@ static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
     TRY(settle(self));
-    TRY(run_file_claim(&self->claim, program, self->options.out,
-                       self->trainer_config.existing != SVIT_EXISTING_REFUSE));
+    TRY(run_file_lock(&self->claim, program, self->options.out,
+                      self->trainer_config.existing != SVIT_EXISTING_REFUSE));
     TRY(path_join(program, self->curves, self->options.out, "curves.png"));
     if (self->options.resume)
         TRY(load_model(self));

@@ -3,7 +3,7 @@
 
 #include "bench_line.h"
 #include "machine_peak.h"
-#include "product_list.h"
+#include "matmul_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { BACKENDS_MOST = 16, NAME_BYTES = 32 };
 typedef struct bench_backend {
     char name[NAME_BYTES];
     svit_context *context;
-    double gflops[BENCH_REPEAT_MOST];
+    double gflops[BENCH_REPEAT_MAX];
 } bench_backend;
 
 typedef struct gemm_bench {
@@ -21,7 +21,7 @@ typedef struct gemm_bench {
     const bench_gemm_options *options;
     bench_backend backends[BACKENDS_MOST];
     size_t count; /* of them */
-    product_list list;
+    matmul_list list;
 } gemm_bench;
 
 /* A backend lives in a context of its own. `gemm`: what to ask for, NULL for the program's own. */
@@ -77,12 +77,12 @@ static svit_status measure(gemm_bench *self, const svit_matmul *listed)
     return SVIT_OK;
 }
 
-static void print(const gemm_bench *self, const bench_backend *backend,
-                  const listed_product *listed, double peak)
+static void print(const gemm_bench *self, const bench_backend *backend, const listed_matmul *listed,
+                  double peak)
 {
     const bench_gemm_options *options = self->options;
     const svit_matmul *product = &listed->product;
-    double gflops = sorted_part(backend->gflops, options->repeat, 0.5);
+    double gflops = sorted_quantile(backend->gflops, options->repeat, 0.5);
     json_t *line = bench_line_new(backend->context, "gemm", svit_context_threads(backend->context));
     json_t *facts = json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "preset",
                               options->preset, "batch", (json_int_t)options->batch, "compute",
@@ -122,7 +122,7 @@ svit_status bench_gemm(struct program *program, const svit_model_config *config,
         return program_fail(program, SVIT_E_MEMORY, "no memory for a list of products");
     self->program = program;
     self->options = options;
-    product_list_of(&self->list, config, options->batch);
+    matmul_list_build(&self->list, config, options->batch);
     svit_status status = open_backends(self);
     if (status == SVIT_OK)
         status = measure_list(self);

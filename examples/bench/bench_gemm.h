@@ -4,14 +4,14 @@
 
 #include "common/program.h"
 
-enum { BENCH_REPEAT_MOST = 1000 };
+enum { BENCH_REPEAT_MAX = 1000 };
 
 typedef struct bench_gemm_options {
     const char *preset; /* for the output alone */
     size_t batch;
     int32_t compute; /* SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 */
     double seconds;  /* of each measurement */
-    size_t repeat;   /* 1..BENCH_REPEAT_MOST */
+    size_t repeat;   /* 1..BENCH_REPEAT_MAX */
 } bench_gemm_options;
 
 /* Prints a JSON object a line, for every product and every backend that runs here, or the one

@@ -15,8 +15,8 @@ static void print_limits(const struct program *program, uint32_t threads)
         bench_line_real(fma, machine_peak_vectors(i), machine_peak_fma(i, threads));
     json_object_set_new(object, "fma_gflops", fma);
     json_t *bf16 = json_object();
-    for (size_t i = 0; machine_bf16_unit(i); i++)
-        bench_line_real(bf16, machine_bf16_unit(i), machine_bf16_peak(i, threads));
+    for (size_t i = 0; machine_bf16_isa(i); i++)
+        bench_line_real(bf16, machine_bf16_isa(i), machine_bf16_peak(i, threads));
     json_object_set_new(object, "bf16_gflops", bf16);
     bench_line_real(object, "blas_gflops", machine_peak_blas(threads));
     bench_line_real(object, "read_gib_s", machine_memory_read(threads, buffer));

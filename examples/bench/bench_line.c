@@ -46,7 +46,7 @@ void sort_reals(double *values, size_t count)
     qsort(values, count, sizeof *values, compare_reals);
 }
 
-double sorted_part(const double *sorted, size_t count, double part)
+double sorted_quantile(const double *sorted, size_t count, double part)
 {
     return sorted[(size_t)((double)(count - 1) * part + 0.5)];
 }

@@ -21,6 +21,6 @@ void bench_line_print(json_t *line);
 void sort_reals(double *values, size_t count);
 
 /* The value below which a part of the sorted values lies: 0.5 for the median. */
-double sorted_part(const double *sorted, size_t count, double part);
+double sorted_quantile(const double *sorted, size_t count, double part);
 
 #endif

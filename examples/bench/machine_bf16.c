@@ -1,7 +1,7 @@
 /* How much arithmetic in bfloat16 this machine can do at most. */
 #include "machine_bf16.h"
 
-#include "look.h"
+#include "throughput.h"
 
 #include <string.h>
 
@@ -131,10 +131,10 @@ static int has_amx(void)
 #endif
 
 /* Those that run here; returns how many. */
-static size_t find_units(unit found[BF16_UNITS])
+static size_t find_units(unit found[BF16_ISAS])
 {
     size_t count = 0;
-    memset(found, 0, BF16_UNITS * sizeof *found);
+    memset(found, 0, BF16_ISAS * sizeof *found);
 #ifdef BENCH_HAS_AMX
     if (has_amx())
         found[count++] = (unit){"amx", dots_amx};
@@ -146,13 +146,13 @@ static size_t find_units(unit found[BF16_UNITS])
     return count;
 }
 
-const char *machine_bf16_unit(size_t index)
+const char *machine_bf16_isa(size_t index)
 {
-    unit found[BF16_UNITS];
+    unit found[BF16_ISAS];
     return index < find_units(found) ? found[index].name : NULL;
 }
 
-static double work_dots(look_worker *self)
+static double work_dots(throughput_worker *self)
 {
     const unit *chosen = self->kind->input;
     volatile float keep;
@@ -165,9 +165,9 @@ static double work_dots(look_worker *self)
 
 double machine_bf16_peak(size_t index, uint32_t threads)
 {
-    unit found[BF16_UNITS];
+    unit found[BF16_ISAS];
     if (index >= find_units(found))
         return 0;
-    look_kind kind = {.work = work_dots, .input = &found[index]};
-    return 1e-9 * look_best(&kind, threads);
+    throughput_kernel kind = {.work = work_dots, .input = &found[index]};
+    return 1e-9 * throughput_best(&kind, threads);
 }

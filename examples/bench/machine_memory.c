@@ -1,7 +1,7 @@
 /* How fast this machine's memory is. */
 #include "machine_memory.h"
 
-#include "look.h"
+#include "throughput.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -42,7 +42,7 @@ size_t machine_memory_buffer(uint32_t threads)
 
 /* The next slice of `floats`, which the arrays have each; from the start after the last whole one.
  */
-static size_t next_slice(look_worker *self, size_t floats)
+static size_t next_slice(throughput_worker *self, size_t floats)
 {
     if (self->next + SLICE_FLOATS > floats)
         self->next = 0;
@@ -52,7 +52,7 @@ static size_t next_slice(look_worker *self, size_t floats)
 }
 
 /* Several chains of sums, since a single one waits for its last addition. */
-static double work_read(look_worker *self)
+static double work_read(throughput_worker *self)
 {
     const float *array = self->array + next_slice(self, self->kind->floats);
     const lanes *values = (const lanes *)(const void *)array;
@@ -65,7 +65,7 @@ static double work_read(look_worker *self)
     return SLICE_FLOATS * sizeof(float);
 }
 
-static double work_triad(look_worker *self)
+static double work_triad(throughput_worker *self)
 {
     size_t third = self->kind->floats / 3 / LANES * LANES;
     float *restrict a = self->array + next_slice(self, third);
@@ -76,12 +76,12 @@ static double work_triad(look_worker *self)
     return 3.0 * SLICE_FLOATS * sizeof(float);
 }
 
-static double look_over(double (*work)(look_worker *self), uint32_t threads, size_t buffer)
+static double look_over(double (*work)(throughput_worker *self), uint32_t threads, size_t buffer)
 {
     size_t floats = buffer / sizeof(float);
     size_t least = 3 * (SLICE_FLOATS + LANES);
-    look_kind kind = {.work = work, .floats = floats < least ? least : floats};
-    return look_best(&kind, threads) / gib;
+    throughput_kernel kind = {.work = work, .floats = floats < least ? least : floats};
+    return throughput_best(&kind, threads) / gib;
 }
 
 double machine_memory_read(uint32_t threads, size_t buffer)

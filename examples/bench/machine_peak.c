@@ -1,7 +1,7 @@
 /* How much arithmetic this machine can do at most, so that every other figure is a ratio. */
 #include "machine_peak.h"
 
-#include "look.h"
+#include "throughput.h"
 
 #include <cblas.h>
 #include <dlfcn.h>
@@ -71,7 +71,7 @@ const char *machine_peak_vectors(size_t index)
     return index < find_vectors(found) ? found[index].name : NULL;
 }
 
-static double work_fma(look_worker *self)
+static double work_fma(throughput_worker *self)
 {
     const vectors *chosen = self->kind->input;
     volatile float keep;
@@ -87,11 +87,11 @@ double machine_peak_fma(size_t index, uint32_t threads)
     vectors found[PEAK_VECTORS];
     if (index >= find_vectors(found))
         return 0;
-    look_kind kind = {.work = work_fma, .input = &found[index]};
-    return 1e-9 * look_best(&kind, threads);
+    throughput_kernel kind = {.work = work_fma, .input = &found[index]};
+    return 1e-9 * throughput_best(&kind, threads);
 }
 
-static double work_gemm(look_worker *self)
+static double work_gemm(throughput_worker *self)
 {
     const int n = GEMM_SIZE;
     float *a = self->array;
@@ -116,9 +116,9 @@ static int set_blas_threads(int threads)
 
 double machine_peak_blas(uint32_t threads)
 {
-    look_kind kind = {.work = work_gemm, .floats = (size_t)3 * GEMM_SIZE * GEMM_SIZE};
+    throughput_kernel kind = {.work = work_gemm, .floats = (size_t)3 * GEMM_SIZE * GEMM_SIZE};
     int before = set_blas_threads(1);
-    double peak = 1e-9 * look_best(&kind, threads);
+    double peak = 1e-9 * throughput_best(&kind, threads);
     if (before > 0)
         set_blas_threads(before);
     return peak;

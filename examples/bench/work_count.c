@@ -47,7 +47,7 @@ static double tokens_work(const svit_model_config *config)
     return vit_tokens(config) * patch * patch * config->in_channels * copies * config->dim;
 }
 
-int work_count_projects(const svit_model_config *config)
+int work_count_has_projection(const svit_model_config *config)
 {
     int one_head_as_wide = config->heads == 1 && config->head_dim == config->dim;
     return config->names != SVIT_NAMES_PAPER || !one_head_as_wide;
@@ -57,7 +57,7 @@ static double layer_work(const svit_model_config *config, double tokens)
 {
     double dim = config->dim;
     double inner = (double)config->heads * config->head_dim;
-    double linear = tokens * dim * inner * (work_count_projects(config) ? 4 : 3);
+    double linear = tokens * dim * inner * (work_count_has_projection(config) ? 4 : 3);
     double scores_and_values = 2 * tokens * tokens * inner;
     return linear + scores_and_values + tokens * dim * config->mlp_dim * 2;
 }

@@ -14,6 +14,6 @@ double work_count_forward(const svit_model_config *config);
 double work_count_training(const svit_model_config *config);
 
 /* Whether a ViT's attention ends in a projection. */
-int work_count_projects(const svit_model_config *config);
+int work_count_has_projection(const svit_model_config *config);
 
 #endif

@@ -69,8 +69,8 @@ static svit_status refuse_used(struct program *self, const char *folder, const c
     return status;
 }
 
-svit_status run_file_claim(svit_folder_lock **out, struct program *self, const char *folder,
-                           int may_be_used)
+svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
+                          int may_be_used)
 {
     static const char *const files[] = {CHECKPOINT_FILE, "best.safetensors", "history.csv",
                                         RUN_FILE};

@@ -14,8 +14,8 @@ svit_status run_file_text(char **text, struct program *self, const json_t *optio
 
 /* Claims the folder for a run, as svit_folder_lock_create does; it then refuses one that holds a
  * run, but for `may_be_used`. *out is set wherever there is a claim. */
-svit_status run_file_claim(svit_folder_lock **out, struct program *self, const char *folder,
-                           int may_be_used);
+svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
+                          int may_be_used);
 
 /* A command line of the options of the run in `folder`, followed by argv[1..argc-1], which
  * therefore win. Free the list with run_file_free. */

@@ -1,5 +1,5 @@
 /* What all threads together reach in a moment of one kind of work. */
-#include "look.h"
+#include "throughput.h"
 
 #include "common/progress.h"
 
@@ -18,13 +18,13 @@ typedef struct look_crew {
 } look_crew;
 
 typedef struct member {
-    look_worker worker;
+    throughput_worker worker;
     double rate; /* of the round just done, a second */
     look_crew *crew;
 } member;
 
 /* By the thread that will use it, so that it lies in the memory near to that thread. */
-static void make_array(look_worker *self)
+static void make_array(throughput_worker *self)
 {
     size_t floats = self->kind->floats;
     self->array = aligned_alloc(64, (floats * sizeof *self->array + 63) / 64 * 64);
@@ -33,7 +33,7 @@ static void make_array(look_worker *self)
 }
 
 /* Makes what the work needs and warms up; 0 where there is no memory. */
-static int prepare(look_worker *self)
+static int prepare(throughput_worker *self)
 {
     if (self->kind->floats > 0) {
         make_array(self);
@@ -97,13 +97,13 @@ static double lead(member *members, unsigned count)
     return best;
 }
 
-double look_best(const look_kind *kind, uint32_t threads)
+double throughput_best(const throughput_kernel *kind, uint32_t threads)
 {
-    member members[LOOK_THREADS];
-    pthread_t handles[LOOK_THREADS];
+    member members[THROUGHPUT_THREADS];
+    pthread_t handles[THROUGHPUT_THREADS];
     look_crew crew = {0};
     unsigned count = 0;
-    threads = threads < 1 ? 1 : threads > LOOK_THREADS ? LOOK_THREADS : threads;
+    threads = threads < 1 ? 1 : threads > THROUGHPUT_THREADS ? THROUGHPUT_THREADS : threads;
     for (uint32_t i = 0; i < threads; i++)
         members[i] = (member){.worker = {.kind = kind}, .crew = &crew};
     do

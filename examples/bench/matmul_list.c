@@ -1,5 +1,5 @@
 /* The matrix products of a model's training step, counted from its configuration. */
-#include "product_list.h"
+#include "matmul_list.h"
 
 #include "work_count.h"
 
@@ -19,13 +19,13 @@ static uint32_t fit(uint64_t size)
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
 
-static void add(product_list *list, const char *name, const char *part, svit_matmul product,
+static void add(matmul_list *list, const char *name, const char *part, svit_matmul product,
                 uint64_t count)
 {
     if (count == 0)
         return;
-    assert(list->count < PRODUCTS_MOST);
-    listed_product *listed = &list->products[list->count++];
+    assert(list->count < MATMULS_MAX);
+    listed_matmul *listed = &list->products[list->count++];
     snprintf(listed->name, sizeof listed->name, "%s%s", name, part);
     product.struct_size = sizeof product;
     listed->product = product;
@@ -33,7 +33,7 @@ static void add(product_list *list, const char *name, const char *part, svit_mat
 }
 
 /* Nobody needs the input gradient of a layer that sees the image. */
-static void add_linear(product_list *list, linear_layer layer, int input_gradient)
+static void add_linear(matmul_list *list, linear_layer layer, int input_gradient)
 {
     uint32_t tokens = fit(layer.tokens);
     add(list, layer.name, ", forward",
@@ -55,7 +55,7 @@ static uint32_t lines_after(uint32_t lines, uint32_t size, int32_t padding)
     return padding == SVIT_PADDING_SAME ? (lines + size - 1) / size : lines / size;
 }
 
-static void add_mlp(product_list *list, const char *what, uint64_t tokens, uint32_t channels,
+static void add_mlp(matmul_list *list, const char *what, uint64_t tokens, uint32_t channels,
                     uint32_t hidden, uint32_t layers)
 {
     char up[48], down[48];
@@ -65,14 +65,14 @@ static void add_mlp(product_list *list, const char *what, uint64_t tokens, uint3
     add_linear(list, (linear_layer){down, tokens, hidden, channels, layers}, 1);
 }
 
-static void add_head(product_list *list, const svit_model_config *config, size_t batch,
+static void add_head(matmul_list *list, const svit_model_config *config, size_t batch,
                      uint32_t channels)
 {
     if (config->classifier)
         add_linear(list, (linear_layer){"head", batch, channels, config->num_classes, 1}, 1);
 }
 
-static void list_shiftvit(product_list *list, const svit_model_config *config, size_t batch)
+static void list_shiftvit(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     char name[32];
     uint32_t height = lines_after(config->input_height, config->patch_size, config->patch_padding);
@@ -107,12 +107,12 @@ static int merges_heads(const svit_model_config *config, double tokens)
 {
     double c = config->dim;
     double d = config->head_dim;
-    return work_count_projects(config) && c * (c + tokens) < d * (2 * c + tokens);
+    return work_count_has_projection(config) && c * (c + tokens) < d * (2 * c + tokens);
 }
 
 /* One head's products: scores s = q k^T, output o = p v, and their gradients dp = do v^T,
  * dv = p^T do, dq = ds k, dk = ds^T q. */
-static void add_heads(product_list *list, const svit_model_config *config, size_t batch,
+static void add_heads(matmul_list *list, const svit_model_config *config, size_t batch,
                       uint32_t tokens, uint32_t d)
 {
     uint32_t heads = fit((uint64_t)batch * config->heads);
@@ -131,7 +131,7 @@ static void add_heads(product_list *list, const svit_model_config *config, size_
     add(list, "attention p v", ", gradient of v", transposed, count);
 }
 
-static void add_vit_layers(product_list *list, const svit_model_config *config, size_t batch,
+static void add_vit_layers(matmul_list *list, const svit_model_config *config, size_t batch,
                            uint32_t tokens)
 {
     uint64_t all = (uint64_t)batch * tokens;
@@ -142,14 +142,14 @@ static void add_vit_layers(product_list *list, const svit_model_config *config, 
     add_linear(list,
                (linear_layer){name, all, config->dim, (merged ? 2 : 3) * inner, config->depth}, 1);
     add_heads(list, config, batch, tokens, width);
-    if (!merged && work_count_projects(config))
+    if (!merged && work_count_has_projection(config))
         add_linear(list,
                    (linear_layer){"attention projection", all, inner, config->dim, config->depth},
                    1);
     add_mlp(list, "mlp", all, config->dim, config->mlp_dim, config->depth);
 }
 
-static void add_vit_head(product_list *list, const svit_model_config *config, size_t batch,
+static void add_vit_head(matmul_list *list, const svit_model_config *config, size_t batch,
                          uint32_t channels)
 {
     char name[48];
@@ -161,7 +161,7 @@ static void add_vit_head(product_list *list, const svit_model_config *config, si
     add_head(list, config, batch, channels);
 }
 
-static void list_vit(product_list *list, const svit_model_config *config, size_t batch)
+static void list_vit(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     uint32_t patch = config->patch_size;
     uint32_t patches = (config->input_height / patch) * (config->input_width / patch);
@@ -176,7 +176,7 @@ static void list_vit(product_list *list, const svit_model_config *config, size_t
                  fit((uint64_t)config->dim * (config->pool == SVIT_POOL_FLATTEN ? patches : 1)));
 }
 
-void product_list_of(product_list *list, const svit_model_config *config, size_t batch)
+void matmul_list_build(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     list->count = 0;
     if (config->architecture == SVIT_ARCHITECTURE_VIT)
