@@ -1,4 +1,5 @@
-/* The speed of each work, against limits measured in the same run. */
+/* Measures the speed of training, inference and data loading, and the peak speed in the same run.
+ */
 #include "bench/bench_gemm.h"
 #include "bench/bench_limits.h"
 #include "bench/bench_line.h"
@@ -101,15 +102,15 @@ static const struct argp parser = {
     NULL,
     NULL};
 
-/* What was measured. */
+/* The measurements of one work. */
 typedef struct bench_result {
     double startup;                 /* seconds */
-    double rates[BENCH_REPEAT_MAX]; /* images a second, ascending */
+    double rates[BENCH_REPEAT_MAX]; /* images per second, ascending */
     double fma[2], blas[2];         /* before and after the work */
     double call_median, call_p99;   /* seconds */
 } bench_result;
 
-/* The times of single calls, as many as fit; enough for a 99th percentile. */
+/* The times of the first 65536 calls, for the 99th percentile. */
 typedef struct call_times {
     double seconds[1 << 16];
     size_t count;
@@ -159,7 +160,7 @@ static double operations(const bench_options *options, const svit_model_config *
     return options->work == WORK_TRAIN ? work_count_training(config) : work_count_forward(config);
 }
 
-/* "gemm" is the library's own word: what multiplies in the type that is computed in. */
+/* Starts the output line. "gemm" is the GEMM backend of the precision in use. */
 static json_t *new_line(const bench_options *options)
 {
     static const char *const gemms[] = {"gemm", "gemm_bf16", "gemm_int8"};
@@ -200,7 +201,7 @@ static void set_rates(json_t *line, const bench_options *options, const bench_re
 static void print_result(const bench_options *options, const bench_result *result, double work)
 {
     struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage); /* before the build is described, which loads more */
+    getrusage(RUSAGE_SELF, &usage); /* before bench_build, which may load libraries */
     json_t *line = new_line(options);
     set_rates(line, options, result, work);
     bench_line_real(line, "peak_gflops", (result->fma[0] + result->fma[1]) / 2);
@@ -225,7 +226,7 @@ static svit_status bench_model(bench_options *options, const svit_model_config *
     return SVIT_OK;
 }
 
-static svit_status bench_products(bench_options *options, const svit_model_config *config)
+static svit_status bench_matmuls(bench_options *options, const svit_model_config *config)
 {
     bench_gemm_options gemm = {options->config.preset, options->batch, options->compute,
                                options->seconds, options->repeat};
@@ -245,7 +246,7 @@ static svit_status bench(bench_options *options, bench_work *work, double start)
     }
     TRY(config_resolve(&config, &options->program, &options->config, 0));
     if (options->work == WORK_GEMM)
-        return bench_products(options, &config);
+        return bench_matmuls(options, &config);
     return bench_model(options, &config, work, start);
 }
 

@@ -1,4 +1,4 @@
-/* Loss, top-1 and top-5 of a model on a data set. */
+/* Prints loss, top-1 and top-5 accuracy of a model on a data set. */
 #include "common/bad_option.h"
 #include "common/data_option.h"
 #include "common/model_path.h"
@@ -78,8 +78,8 @@ static const struct argp parser = {
     NULL,
     NULL};
 
-/* Which images the result is of. */
-static void name_data(const eval_options *options, const svit_dataset *data)
+/* Prints the data set that the result belongs to. */
+static void print_data(const eval_options *options, const svit_dataset *data)
 {
     char shown[SHOWN_CAPACITY];
     if (!options->program.json)
@@ -87,7 +87,7 @@ static void name_data(const eval_options *options, const svit_dataset *data)
                svit_dataset_count(data));
 }
 
-/* The model's preprocessing; weights that come without any take the preset's. */
+/* Reads the model's pipeline. A model without one gets that of --preset. */
 static svit_status find_pipeline(eval_options *options, svit_model *model,
                                  svit_pipeline_config *pipeline)
 {
@@ -103,7 +103,7 @@ static svit_status find_pipeline(eval_options *options, svit_model *model,
     return svit_model_set_pipeline(model, pipeline, &program->err);
 }
 
-static svit_status evaluate(eval_options *options, svit_model **model, data_parts *data)
+static svit_status evaluate(eval_options *options, svit_model **model, data_splits *data)
 {
     struct program *program = &options->program;
     svit_pipeline_config pipeline;
@@ -112,7 +112,7 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_part
     TRY(find_pipeline(options, *model, &pipeline));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
     TRY(bad_check(data, program, &options->data, options->on_bad));
-    name_data(options, data->split[options->split]);
+    print_data(options, data->split[options->split]);
     return results_evaluate(program, *model, data->split[options->split], options->data.spec,
                             data_split_names[options->split], options->batch, options->compute);
 }
@@ -122,8 +122,8 @@ int main(int argc, char **argv)
     eval_options options = {
         .program = PROGRAM_INIT, .data = DATA_OPTION_INIT, .split = SVIT_SPLIT_TEST, .batch = 256};
     svit_model *model = NULL;
-    data_parts data = {{NULL, NULL, NULL}};
-    options.data.spec = NULL; /* there is no default here: --data is needed */
+    data_splits data = {{NULL, NULL, NULL}};
+    options.data.spec = NULL; /* --data has no default here */
     program_parse(&parser, argc, argv, &options);
     svit_status status = evaluate(&options, &model, &data);
     svit_model_free(model);

@@ -1,4 +1,4 @@
-/* What is in a model file; how this build runs here. */
+/* Describes a model file, or the build and the machine. */
 #include "common/config_option.h"
 #include "common/model_path.h"
 #include "common/results.h"
@@ -95,7 +95,7 @@ static json_t *classes_array(const svit_model *model)
     return array;
 }
 
-/* null where the file carries none. */
+/* Returns the pipeline as JSON, or null if the model has none. */
 static json_t *preprocessing_object(const svit_model *model)
 {
     svit_pipeline_config pipeline;
@@ -106,7 +106,7 @@ static json_t *preprocessing_object(const svit_model *model)
     return json_loads(text, 0, NULL);
 }
 
-/* Sessions that users ask about. */
+/* The sessions whose memory is printed. */
 static const struct {
     const char *name;
     uint32_t batch;
@@ -120,8 +120,8 @@ static const struct {
 };
 enum { SESSIONS = sizeof sessions / sizeof *sessions };
 
-/* Bytes of the sessions, and of the weights that all of them share; null for one that is too large
- * for this machine. */
+/* Returns the bytes of the weights and of the sessions that share them; null for a session that is
+ * too large for this machine. */
 static json_t *memory_object(svit_model *model)
 {
     json_t *object = json_object();

@@ -1,4 +1,4 @@
-/* An image cut into the patches that ViT sees, and with --spt into those of SL-ViT. */
+/* Draws the patches that a ViT sees of an image, and with --spt those of an SL-ViT. */
 #include "common/patch_grid.h"
 
 #include <jansson.h>
@@ -76,7 +76,7 @@ static const struct argp parser = {
     NULL,
     NULL};
 
-/* The image in floats, then resized to size x size; both arrays have room. */
+/* Converts the image to floats in `whole` and resizes it to size x size in `resized`. */
 static svit_status resize(patches_options *self, const svit_image *image, float *whole,
                           float *resized)
 {

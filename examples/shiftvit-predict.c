@@ -1,5 +1,5 @@
-/* The classes of images, by confidence, and a grid of the images with their classes; where a
- * model with attention looks. */
+/* Prints the classes of images by confidence. Draws a grid of the images with their classes, and
+ * their attention maps. */
 #include "common/model_path.h"
 #include "common/picture_grid.h"
 #include "common/results.h"
@@ -87,7 +87,7 @@ static const struct argp parser = {
     NULL,
     NULL};
 
-/* Paths that grow; the texts are its own. */
+/* A growing list of paths, which owns the texts. */
 typedef struct path_list {
     char **paths;
     size_t count, capacity;
@@ -117,7 +117,7 @@ static void list_free(path_list *self)
     free(self->paths);
 }
 
-/* 1 where both paths lead to one file that is there. */
+/* Returns 1 if both paths lead to the same existing file. */
 static int is_same_file(const char *a, const char *b)
 {
     struct stat first, second;
@@ -125,7 +125,7 @@ static int is_same_file(const char *a, const char *b)
            first.st_ino == second.st_ino;
 }
 
-/* Files of a folder that these programs drew, which are not to be classified. */
+/* Whether the file is a picture that these programs have drawn and that must not be classified. */
 static int is_drawing(const predict_options *options, const char *path, const char *name, int run)
 {
     return (run && strcmp(name, "curves.png") == 0) || is_same_file(path, options->grid) ||
@@ -172,7 +172,7 @@ static svit_status list_images(path_list *list, predict_options *options)
     return SVIT_OK;
 }
 
-/* One prediction: the classes, the likeliest first. */
+/* One prediction: the classes, the most probable first. */
 struct ranking {
     float *probabilities; /* by label */
     size_t *labels;       /* by rank */
@@ -249,7 +249,8 @@ static svit_status draw_cells(predict_options *options, const grid_cell *cells, 
     return SVIT_OK;
 }
 
-/* An image that cannot be read is said and passed over; the first such failure is returned. */
+/* Predicts all images. An image that cannot be read is reported and skipped, and the call fails at
+ * the end. */
 static svit_status predict_all(predict_options *options, svit_predictor *predictor,
                                const path_list *list, struct ranking *ranking, attention_map *map)
 {
@@ -276,7 +277,7 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
     return result;
 }
 
-/* Images come one by one. */
+/* Opens the model with a batch of 1, because images are predicted one by one. */
 static svit_status open_predictor(svit_predictor **predictor, predict_options *options,
                                   const char *path)
 {

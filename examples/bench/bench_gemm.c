@@ -1,4 +1,4 @@
-/* shiftvit-bench --work gemm: the products of a model's training step, by backend. */
+/* shiftvit-bench --work gemm: the matrix products of a training step, by GEMM backend. */
 #include "bench_gemm.h"
 
 #include "bench_line.h"
@@ -24,7 +24,7 @@ typedef struct gemm_bench {
     matmul_list list;
 } gemm_bench;
 
-/* A backend lives in a context of its own. `gemm`: what to ask for, NULL for the program's own. */
+/* Opens a context for a backend. `gemm` is the name to request; NULL uses the program's context. */
 static svit_status open_backend(gemm_bench *self, const char *name, const char *gemm)
 {
     svit_context_config config;
@@ -38,7 +38,7 @@ static svit_status open_backend(gemm_bench *self, const char *name, const char *
     return svit_context_create(&backend->context, &config, &self->program->err);
 }
 
-/* The one that --gemm names, or all that run here; in bfloat16 there is one. */
+/* Opens the backend of --gemm, or all that run here. In bfloat16 there is only one. */
 static svit_status open_named(gemm_bench *self, const json_t *build)
 {
     const char *wanted = self->program->gemm;
@@ -62,7 +62,7 @@ static svit_status open_backends(gemm_bench *self)
     return status;
 }
 
-/* The backends take turns, so that what disturbs the machine for a while disturbs all. */
+/* Lets the backends take turns, so that a disturbance of the machine affects all of them. */
 static svit_status measure(gemm_bench *self, const svit_matmul *listed)
 {
     const bench_gemm_options *options = self->options;

@@ -1,4 +1,4 @@
-/* shiftvit-bench --work limits: what the machine can do, by the number of threads. */
+/* shiftvit-bench --work limits: the peak arithmetic and bandwidth, by the number of threads. */
 #include "bench_limits.h"
 
 #include "bench_line.h"
@@ -25,7 +25,7 @@ static void print_limits(const struct program *program, uint32_t threads)
     bench_line_print(object);
 }
 
-/* The count after `threads`; `most` is the last of them. */
+/* Returns the number of threads to measure after `threads`; `most` is the last one. */
 static uint32_t next_count(uint32_t threads, uint32_t most)
 {
     uint32_t next = threads < 4 ? threads + 1 : 2 * threads;

@@ -1,4 +1,4 @@
-/* A line of shiftvit-bench: one JSON object; and the statistics of its figures. */
+/* The output lines of shiftvit-bench, one JSON object each, and their statistics. */
 #include "bench_line.h"
 
 #include <stdio.h>

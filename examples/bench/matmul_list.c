@@ -1,4 +1,4 @@
-/* The matrix products of a model's training step, counted from its configuration. */
+/* The matrix products of a training step, derived from the configuration of the model. */
 #include "matmul_list.h"
 
 #include "work_count.h"
@@ -6,14 +6,15 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* A linear layer over so many tokens, `layers` of them alike. */
+/* `layers` equal linear layers, each over `tokens` tokens. */
 typedef struct linear_layer {
     const char *name;
     uint64_t tokens;
     uint32_t in, out, layers;
 } linear_layer;
 
-/* What does not fit is more than the library measures, which then says so. */
+/* Clamps a size to 32 bits. A clamped size is more than svit_benchmark_matmul accepts, which
+ * reports it. */
 static uint32_t fit(uint64_t size)
 {
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
@@ -32,7 +33,8 @@ static void add(matmul_list *list, const char *name, const char *part, svit_matm
     listed->count = count;
 }
 
-/* Nobody needs the input gradient of a layer that sees the image. */
+/* Adds the products of a linear layer. `input_gradient` is 0 for a layer whose input is the image.
+ */
 static void add_linear(matmul_list *list, linear_layer layer, int input_gradient)
 {
     uint32_t tokens = fit(layer.tokens);
@@ -101,17 +103,18 @@ static void list_shiftvit(matmul_list *list, const svit_model_config *config, si
     add_head(list, config, batch, channels);
 }
 
-/* Where wide heads make the products fewer, the library merges the weights of queries and keys, and
- * those of values and projection; queries and values are then as wide as a token. */
-static int merges_heads(const svit_model_config *config, double tokens)
+/* Whether the library folds the weights of queries and keys, and those of values and projection,
+ * because that needs fewer operations with heads this wide. Folded queries and values have the
+ * width of a token. */
+static int is_folded(const svit_model_config *config, double tokens)
 {
     double c = config->dim;
     double d = config->head_dim;
     return work_count_has_projection(config) && c * (c + tokens) < d * (2 * c + tokens);
 }
 
-/* One head's products: scores s = q k^T, output o = p v, and their gradients dp = do v^T,
- * dv = p^T do, dq = ds k, dk = ds^T q. */
+/* Adds the products of the attention heads: scores s = q k^T, output o = p v, and their gradients
+ * dp = do v^T, dv = p^T do, dq = ds k, dk = ds^T q. */
 static void add_heads(matmul_list *list, const svit_model_config *config, size_t batch,
                       uint32_t tokens, uint32_t d)
 {
@@ -135,7 +138,7 @@ static void add_vit_layers(matmul_list *list, const svit_model_config *config, s
                            uint32_t tokens)
 {
     uint64_t all = (uint64_t)batch * tokens;
-    int merged = merges_heads(config, tokens);
+    int merged = is_folded(config, tokens);
     uint32_t width = merged ? config->dim : config->head_dim;
     uint32_t inner = config->heads * width;
     const char *name = merged ? "attention qv" : "attention qkv";
@@ -167,7 +170,8 @@ static void list_vit(matmul_list *list, const svit_model_config *config, size_t 
     uint32_t patches = (config->input_height / patch) * (config->input_width / patch);
     int shifted = config->tokenizer == SVIT_TOKENIZER_SPT;
     uint32_t image = patch * patch * config->in_channels * (shifted ? 5 : 1);
-    /* Of shifted patches the first layer is a norm with weights, which needs the gradient. */
+    /* With shifted patches, a norm with parameters precedes this layer and needs its input
+     * gradient. */
     add_linear(list,
                (linear_layer){"patch embedding", (uint64_t)batch * patches, image, config->dim, 1},
                shifted);

@@ -1,4 +1,4 @@
-/* The matrix products of a model's training step, counted from its configuration. */
+/* The matrix products of a training step, derived from the configuration of the model. */
 #ifndef EXAMPLE_MATMUL_LIST_H
 #define EXAMPLE_MATMUL_LIST_H
 
@@ -8,9 +8,9 @@
 enum { MATMULS_MAX = 96 };
 
 typedef struct listed_matmul {
-    char name[64]; /* "stage 3 up, weight gradient" */
+    char name[64]; /* for example "stage 3 up, weight gradient" */
     svit_matmul product;
-    uint64_t count; /* a step, of the size m x n x k; heads are counted one by one */
+    uint64_t count; /* products of size m x n x k in a step; each head counts by itself */
 } listed_matmul;
 
 typedef struct matmul_list {
@@ -18,9 +18,9 @@ typedef struct matmul_list {
     size_t count;
 } matmul_list;
 
-/* Of a batch of `batch` images, in the order of the layers: forward, input gradient, weight
- * gradient of each; products of one shape, those of a stage's blocks say, are one. What
- * work_count_training counts is here, and nothing else. */
+/* Lists the products of a step with `batch` images in the order of the layers: forward, input
+ * gradient and weight gradient of each. Products of the same shape, such as those of the blocks of
+ * a stage, are one entry. The list has exactly the operations of work_count_training. */
 void matmul_list_build(matmul_list *list, const svit_model_config *config, size_t batch);
 
 #endif

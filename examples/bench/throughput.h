@@ -1,4 +1,4 @@
-/* What all threads together reach in a moment of one kind of work. */
+/* Measures the throughput of a small piece of work on several threads at once. */
 #ifndef EXAMPLE_THROUGHPUT_H
 #define EXAMPLE_THROUGHPUT_H
 
@@ -7,24 +7,24 @@
 
 enum { THROUGHPUT_THREADS = 256 };
 
-/* A thread's share. */
+/* The state of one thread. */
 typedef struct throughput_worker {
     const struct throughput_kernel *kind;
-    float *array; /* its kind's floats, 64-byte aligned, drawn by this thread; NULL: none */
-    size_t next;  /* where the work goes on: 0 at first, then the work's own */
+    float *array; /* [kind->floats], aligned to 64 bytes, filled by this thread; NULL: none */
+    size_t next;  /* position of the work in the array; starts at 0 */
 } throughput_worker;
 
-/* What is looked at. */
+/* The work that is measured. */
 typedef struct throughput_kernel {
-    double (*work)(
-        throughput_worker *self); /* does a bit, milliseconds at most; returns how much */
-    const void *input;            /* the work's own */
-    size_t floats;                /* each thread's array; 0: none */
+    double (*work)(throughput_worker *self); /* runs for milliseconds at most; returns the amount of
+                                                work that it has done */
+    const void *input;                       /* for the use of `work` */
+    size_t floats;                           /* elements of each thread's array; 0: none */
 } throughput_kernel;
 
-/* The best of a few short looks: the work a second of `threads` threads at once
- * (1..THROUGHPUT_THREADS, or the nearest); those that could not be started, or have no memory, add
- * nothing. */
+/* Runs the work on `threads` threads at once (clamped to 1..THROUGHPUT_THREADS) in a few short
+ * rounds and returns the work per second of all threads in the best one. Threads that could not be
+ * started, or have no memory, add nothing. */
 double throughput_best(const throughput_kernel *kind, uint32_t threads);
 
 #endif

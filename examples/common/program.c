@@ -1,4 +1,4 @@
-/* What every program shares: common options, a context, messages, the exit status. */
+/* What all programs share: common options, a context, messages and the exit status. */
 #include "program.h"
 
 #include <errno.h>
@@ -54,9 +54,9 @@ static void print_version(FILE *stream, struct argp_state *state)
     fprintf(stream, "%s %s\n", state->name, svit_version_string());
 }
 
-/* Results that were not written are a failure, whatever else went well: a full disk, a closed pipe.
- * A write that failed earlier has emptied the stream's buffer, so the last flush alone would not
- * tell. */
+/* Ends the process with a failure if the results could not be written, for example to a full disk
+ * or a closed pipe. ferror is needed too, because an earlier write that failed has emptied the
+ * buffer, and fclose would then succeed. */
 static void close_stdout(void)
 {
     int failed = ferror(stdout);

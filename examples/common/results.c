@@ -1,4 +1,4 @@
-/* How loss and accuracy are printed, the same in every program. */
+/* Prints loss and accuracy in the same form in all programs. */
 #include "results.h"
 
 #include "shown.h"
@@ -22,7 +22,7 @@ json_t *results_text(const char *text)
     return string ? string : json_string(shown_text(shown, text));
 }
 
-/* JSON has no NaN: what was not measured is null. */
+/* Returns null for NaN, which JSON does not have. */
 static json_t *real_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();

@@ -167,7 +167,7 @@ START_TEST(test_a_missing_entry_is_named_and_changes_nothing)
     static const char *const KEYS[] = {STATE "rows", "trainer.epochs", "svit.optimizer.steps",
                                        "trainer.history", "trainer.pipeline"};
     static const char *const PARTS[] = {STATE "rows", "trainer.epochs", "svit.optimizer.steps",
-                                        "not of 2 epochs", "pipeline"};
+                                        "not have 2 epochs", "pipeline"};
     const char *file = "checkpoint.safetensors";
     plan p = damage_plan();
     p.trainer.keep = SVIT_KEEP_LAST;
