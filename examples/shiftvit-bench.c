@@ -28,17 +28,16 @@ enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_RE
 
 static const struct argp_option option_list[] = {
     {"work", KEY_WORK, "NAME", 0,
-     "train (default): forward, loss, backward, update on images in memory; infer: forward; "
-     "latency: forward of a batch of 1; data: resizing and augmenting a batch of images in "
-     "memory; "
-     "gemm: every matrix product of a training step, by backend; limits: multiply-adds and memory "
-     "by the number of threads",
+     "train (default): forward, loss, backward and update on images in memory; infer: forward; "
+     "latency: forward of a batch of 1; data: resizing and augmenting images in memory; gemm: "
+     "each matrix product of a training step, by backend; limits: peak arithmetic and memory "
+     "bandwidth, by the number of threads",
      0},
-    {"batch", KEY_BATCH, "N", 0, "Images at once (default 256; latency: 1)", 0},
-    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16, or int8 (to infer)", 0},
+    {"batch", KEY_BATCH, "N", 0, "Images in a batch (default 256; latency: 1)", 0},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16, or int8 (inference only)", 0},
     {"memory", KEY_MEMORY, "NAME", 0,
-     "Of train, what is kept for the backward: store (default): everything; blocks: of a layer "
-     "that saves much its input; stages: of several layers on end the first one's input",
+     "For train, the activations that the forward pass saves: store (default): all; blocks: the "
+     "input of each block; stages: the input of each segment of layers",
      0},
     {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds, each time (default 2; gemm: 0.1)", 0},
     {"repeat", KEY_REPEAT, "R", 0, "Measure R times (default 5)", 0},
@@ -83,17 +82,19 @@ static const struct argp parser = {
     option_list,
     parse_option,
     NULL,
-    "Measures the speed of one work and prints one JSON object, or one a line of gemm and limits."
+    "Measures the speed of one work and prints one JSON object, or one a line for gemm and limits."
     "\vimages_per_second is the median over the repeats, with min and max. gflops counts the "
     "matrix products alone, a multiply-add as 2. peak_gflops is what the same threads reach on "
     "registers, blas_peak_gflops what the BLAS's own sgemm reaches on large matrices, one "
     "single-threaded product a thread; both are measured before and after the work, and the mean "
     "of the two is taken. latency_ms is the median time of a call, latency_p99_ms its 99th "
     "percentile. startup_ms is from the start of the program to the first result.\n\n"
-    "gemm: a product is m x n, sums of k, count of them a step, on the library's workers; gflops "
-    "is the median over the repeats, the backends that run here, or the one of --gemm, taking "
-    "turns. Attention's are heads, one by one, which attention itself takes in blocks of queries. "
-    "Norms, GELU and the like are left out. limits: fma_gflops on registers by instruction set, "
+    "gemm: each line is a product of size m x n x k that a step needs count times, on the "
+    "library's "
+    "workers. gflops is the median over the repeats, in which all backends that run here, or the "
+    "one of --gemm, take turns. Products of attention are single heads, which the attention layer "
+    "computes in blocks of queries. Norms, GELU and other element-wise work are left out. limits: "
+    "fma_gflops on registers by instruction set, "
     "blas_gflops as "
     "blas_peak_gflops; read_gib_s, and triad_gib_s of a = b + 3 c, its three streams counted once, "
     "over buffer_mib a thread; bf16_gflops of dot products of bfloat16 on registers, where the CPU "
@@ -232,7 +233,7 @@ static svit_status bench_matmuls(bench_options *options, const svit_model_config
                                options->seconds, options->repeat};
     if (options->compute == SVIT_COMPUTE_INT8)
         return program_fail(&options->program, SVIT_E_UNSUPPORTED,
-                            "--compute: of --work gemm only f32 and bf16 are measured");
+                            "--compute: --work gemm measures only f32 and bf16");
     return bench_gemm(&options->program, config, &gemm);
 }
 

@@ -23,7 +23,7 @@ enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_BATCH = 'b' };
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
-    {"batch", KEY_BATCH, "N", 0, "Compute N images at once (default 256)", 0},
+    {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -64,16 +64,16 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 static const struct argp_child children[] = {
     {&data_argp, 0, "The data:", 1},
     {&bad_argp, 0, NULL, 1},
-    {&config_argp, 0, "Of weights in a file without a configuration:", 2},
+    {&config_argp, 0, "For weights in a file without a configuration:", 2},
     {&program_argp, 0, "Common options:", 3},
     {NULL, 0, NULL, 0}};
 static const struct argp parser = {
     option_list,
     parse_option,
     NULL,
-    "Prints loss, top-1 and top-5 of a model on one part of a data set."
-    "\vThe images go through the preprocessing that the model's file carries. A part that "
-    "is drawn or split by chance is the one that training had only with the same --seed.",
+    "Prints loss, top-1 and top-5 of a model on one split of a data set."
+    "\vThe images go through the preprocessing that the model's file carries. Synthetic data "
+    "and random splits are those of the training only with the same --seed.",
     children,
     NULL,
     NULL};

@@ -19,11 +19,11 @@ enum { KEY_MODEL = 'm', KEY_BUILD = 'b' };
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0,
-     "Describe a model file, or that of a training run's folder: configuration, parameters by "
-     "tensor, classes, preprocessing; --model may be left out",
+     "Describe a model file, or the model of a training run's folder: configuration, tensors, "
+     "classes, preprocessing, memory; the word --model may be left out",
      0},
     {"build", KEY_BUILD, NULL, 0,
-     "Describe this build: version, CPU, instruction set, matrix products, threads", 0},
+     "Describe this build: version, CPU, instruction set, GEMM backends, threads", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -56,14 +56,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-    {&config_argp, 0, "Of weights in a file without a configuration:", 1},
+    {&config_argp, 0, "For weights in a file without a configuration:", 1},
     {&program_argp, 0, "Common options:", 2},
     {NULL, 0, NULL, 0}};
 static const struct argp parser = {
-    option_list, parse_option,
-    "[FILE]",    "Tells what is in a model file, or how this build runs here.",
-    children,    NULL,
-    NULL};
+    option_list, parse_option, "[FILE]", "Describes a model file, or this build and machine.",
+    children,    NULL,         NULL};
 
 static json_t *parameter_object(const svit_model *model, const char *name)
 {

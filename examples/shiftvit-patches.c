@@ -71,7 +71,7 @@ static const struct argp parser = {
     NULL,
     "Draws the patches that an image is cut into."
     "\vWithout --spt these are the patches of ViT. With it there are five grids, as SL-ViT sees "
-    "them: the image, and its copies moved by half a patch along the diagonals.",
+    "them: the image, and its copies shifted diagonally by half a patch.",
     children,
     NULL,
     NULL};

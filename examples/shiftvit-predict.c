@@ -26,11 +26,11 @@ enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g', KEY_ATTENTION = 'a', KEY_
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
-    {"top", KEY_TOP, "K", 0, "Print the K likeliest classes (default 5)", 0},
+    {"top", KEY_TOP, "K", 0, "Print the K most probable classes (default 5)", 0},
     {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine images with their classes", 0},
     {"attention", KEY_ATTENTION, "OUT.png", 0,
-     "Draw the first nine images, each beside what the last layer's attention takes of it (for "
-     "models that have attention)",
+     "Draw the first nine images, each beside the attention map of the last layer (ViT models "
+     "only)",
      0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -80,9 +80,9 @@ static const struct argp parser = {
     parse_option,
     "PATH...",
     "Prints the classes of JPEG and PNG images by confidence."
-    "\vOf a folder, every *.jpg, *.jpeg and *.png in it is taken. "
-    "Images come in the order of their names. What this program draws, and a training "
-    "run's curves.png, are left out.",
+    "\vFor a folder, every *.jpg, *.jpeg and *.png in it is predicted. Images come in the order of "
+    "their names. Pictures that this program draws, and the curves.png of a training run, are left "
+    "out.",
     children,
     NULL,
     NULL};

@@ -10,9 +10,8 @@ const char *const on_bad_names[] = {"fail", "skip", NULL};
 
 static const struct argp_option options[] = {
     {"on-bad", KEY_ON_BAD, "WHAT", 0,
-     "Every image of folder:DIR is read before anything else is done, and those that cannot be "
-     "read "
-     "are named; then fail (default), or skip: go on without them",
+     "Read every image of folder:DIR first and print those that cannot be read; then fail "
+     "(default), or skip them",
      0},
     {NULL, 0, NULL, 0, NULL, 0},
 };

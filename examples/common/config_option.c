@@ -16,11 +16,12 @@ static const struct argp_option options[] = {
      "Start from the preset NAME; shiftvit-train takes its training settings too, and starts from "
      "shiftvit-cifar10 without this option",
      0},
-    {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets, and end", 0},
+    {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets", 0},
     {"config", KEY_CONFIG, "FILE", 0,
      "Take the model's configuration from this JSON file, which may be another run's run.json", 0},
     {"set", KEY_SET, "FIELD=VALUE", 0,
-     "Change one field of the configuration, dim=48 or blocks=[1,2] say; may be repeated", 0},
+     "Change one field of the configuration, for example dim=48 or blocks=[1,2]; may be repeated",
+     0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 

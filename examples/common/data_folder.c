@@ -12,9 +12,8 @@
  * taken. */
 typedef struct folder_splits {
     svit_dataset *whole;
-    svit_dataset
-        *given[3];       /* by SVIT_SPLIT_*: validation and test, if they have folders; else NULL */
-    const char *name[3]; /* names of these folders */
+    svit_dataset *given[3]; /* by SVIT_SPLIT_*: validation and test if they have folders */
+    const char *name[3];    /* names of these folders */
 } folder_splits;
 
 /* Returns 1 if DIR/train has subfolders for classes. If it has images itself, it is a class with

@@ -28,14 +28,14 @@ static const struct argp_option options[] = {
      "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "
      "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
      "folder:DIR: DIR/train/CLASS/*.jpg|png, with DIR/val/CLASS/... (or valid, validation) and "
-     "DIR/test/CLASS/..., where a part of DIR/train stands for each of these two that is not "
-     "there; or DIR/CLASS/... alone, with a part to validate and as large a part to test",
+     "DIR/test/CLASS/...; if one of these two is missing, a part of DIR/train takes its place; or "
+     "DIR/CLASS/... alone, with a part to validate and another one to test",
      0},
     {"labels", KEY_LABELS, "WHICH", 0,
-     "Of cifar100:DIR, take the fine labels (default), 100 classes, or the coarse, 20 classes", 0},
+     "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 classes)", 0},
     {"val-fraction", KEY_VAL_FRACTION, "F", 0,
-     "Of folder:DIR without DIR/val, validate on the part F (0.01 to 0.4, default 0.1), chosen by "
-     "the seed; without DIR/test, test on another part of the same size",
+     "For folder:DIR without DIR/val, validate on a random fraction F (0.01 to 0.4, default 0.1); "
+     "without DIR/test, test on another part of the same size",
      0},
     {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training images", 0},
     {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation images", 0},

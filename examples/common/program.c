@@ -16,10 +16,10 @@ enum { KEY_THREADS = 't', KEY_SEED = 's', KEY_JSON = 'j', KEY_QUIET = 'q', KEY_G
 static const struct argp_option options[] = {
     {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 256 (0, the default: every core)", 0},
     {"gemm", KEY_GEMM, "NAME", 0,
-     "Compute float32 products by tile, cblas or amx (default: what suits this CPU)", 0},
-    {"seed", KEY_SEED, "N", 0, "Draw all random numbers from N (default 0)", 0},
+     "GEMM backend for float32: tile, cblas or amx (default: the best one for this CPU)", 0},
+    {"seed", KEY_SEED, "N", 0, "Seed of all random numbers (default 0)", 0},
     {"json", KEY_JSON, NULL, 0, "Print results as JSON, one object a line", 0},
-    {"quiet", KEY_QUIET, NULL, 0, "No progress, no notes; errors only", 0},
+    {"quiet", KEY_QUIET, NULL, 0, "Print errors only, no progress and no notes", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -149,7 +149,7 @@ const char *option_png(const struct argp_state *state, const char *name, const c
 {
     const char *dot = strrchr(text, '.');
     if (!dot || strcasecmp(dot, ".png") != 0)
-        argp_error(state, "%s: '%s' does not end in .png; PNG is what is drawn", name, text);
+        argp_error(state, "%s: '%s' does not end in .png; pictures are PNG files", name, text);
     return text;
 }
 
