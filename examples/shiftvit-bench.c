@@ -1,5 +1,5 @@
-/* Measures the speed of training, inference and data loading, and the peak speed in the same run.
- */
+/* Measures the speed of training, inference and data loading, and the peak speed in the same
+ * run. */
 #include "bench/bench_gemm.h"
 #include "bench/bench_limits.h"
 #include "bench/bench_line.h"

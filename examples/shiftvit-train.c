@@ -37,8 +37,8 @@ static void interrupt(int signal_number)
     interrupted = signal_number;
 }
 
-/* Lets the first Ctrl-C or SIGTERM end the run after a step. A second one ends the process at once.
- */
+/* Lets the first Ctrl-C or SIGTERM end the run after a step. A second one ends the process at
+ * once. */
 static void watch_interrupts(void)
 {
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};

@@ -51,8 +51,8 @@ static size_t next_slice(throughput_worker *self, size_t floats)
     return first;
 }
 
-/* Adds up a slice in several chains, because a single chain waits for the latency of each addition.
- */
+/* Adds up a slice in several chains, because a single chain waits for the latency of each
+ * addition. */
 static double work_read(throughput_worker *self)
 {
     const float *array = self->array + next_slice(self, self->kind->floats);

@@ -33,8 +33,8 @@ static void add(matmul_list *list, const char *name, const char *part, svit_matm
     listed->count = count;
 }
 
-/* Adds the products of a linear layer. `input_gradient` is 0 for a layer whose input is the image.
- */
+/* Adds the products of a linear layer. `input_gradient` is 0 for a layer whose input is the
+ * image. */
 static void add_linear(matmul_list *list, linear_layer layer, int input_gradient)
 {
     uint32_t tokens = fit(layer.tokens);

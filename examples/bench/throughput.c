@@ -34,8 +34,8 @@ static void make_array(throughput_worker *self)
         self->array[i] = (float)(i % 17) * 0.1f - 0.8f;
 }
 
-/* Allocates the array and runs the work once as a warm-up. Returns 0 if there is not enough memory.
- */
+/* Allocates the array and runs the work once as a warm-up. Returns 0 if there is not enough
+ * memory. */
 static int prepare(throughput_worker *self)
 {
     if (self->kind->floats > 0) {

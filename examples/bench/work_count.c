@@ -40,8 +40,8 @@ static double vit_tokens(const svit_model_config *config)
     return (double)(config->input_height / patch) * (config->input_width / patch);
 }
 
-/* Returns the multiply-adds of the layer that turns patches, shifted copies included, into tokens.
- */
+/* Returns the multiply-adds of the layer that turns patches, shifted copies included, into
+ * tokens. */
 static double tokens_work(const svit_model_config *config)
 {
     double copies = config->tokenizer == SVIT_TOKENIZER_SPT ? 5 : 1;

@@ -112,8 +112,8 @@ static svit_status open_splits(folder_splits *splits, struct program *self, cons
     return SVIT_OK;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014): good enough for a shuffle, and the same on every machine.
- */
+/* splitmix64 (Steele, Lea, Flood 2014): good enough for a shuffle, and the same on every
+ * machine. */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;

@@ -1,5 +1,5 @@
-/* Draws up to nine images in a grid with their predicted classes, and attention maps beside them.
- */
+/* Draws up to nine images in a grid with their predicted classes, and attention maps beside
+ * them. */
 #include "picture_grid.h"
 
 #include "canvas.h"

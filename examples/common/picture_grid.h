@@ -1,5 +1,5 @@
-/* Draws up to nine images in a grid with their predicted classes, and attention maps beside them.
- */
+/* Draws up to nine images in a grid with their predicted classes, and attention maps beside
+ * them. */
 #ifndef EXAMPLE_PICTURE_GRID_H
 #define EXAMPLE_PICTURE_GRID_H
 

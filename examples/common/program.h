@@ -58,8 +58,8 @@ svit_status program_fail(struct program *self, svit_status status, const char *f
 uint64_t option_unsigned(const struct argp_state *state, const char *name, const char *text,
                          uint64_t least, uint64_t greatest);
 
-/* Parses the real value of option `name`. A text that is not in least..greatest ends the process.
- */
+/* Parses the real value of option `name`. A text that is not in least..greatest ends the
+ * process. */
 double option_real(const struct argp_state *state, const char *name, const char *text, double least,
                    double greatest);
 

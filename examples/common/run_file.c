@@ -1,5 +1,5 @@
-/* Stores the options of a training run in its folder, so that --resume DIR needs no other option.
- */
+/* Stores the options of a training run in its folder, so that --resume DIR needs no other
+ * option. */
 #include "run_file.h"
 
 #include "path_text.h"

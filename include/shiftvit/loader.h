@@ -26,9 +26,9 @@ typedef struct svit_loader_config {
     uint32_t reserved;    /* 0; another value is SVIT_E_VERSION */
 } svit_loader_config;
 
-/* Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2 batches
- * ahead. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread may call it.
- */
+/* Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2
+ * batches ahead. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread
+ * may call it. */
 SVIT_API svit_status svit_loader_config_init(svit_loader_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its

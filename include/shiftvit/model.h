@@ -219,9 +219,9 @@ SVIT_API svit_status svit_model_load_with_config(svit_model **out, svit_context 
                                                  const svit_model_config *config, const char *path,
                                                  svit_error *err);
 
-/* Writes the configuration, parameters (float32), class names and preprocessing as a safetensors
- * file, and replaces an existing file atomically, as svit_file_replace. SVIT_E_IO names the path.
- */
+/* Writes the configuration, parameters (float32), class names and preprocessing as a
+ * safetensors file, and replaces an existing file atomically, as svit_file_replace. SVIT_E_IO
+ * names the path. */
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err);
 
 /* Copies the configuration of the model to *config. `size` is sizeof(svit_model_config) as the

@@ -1,5 +1,5 @@
-/* Trainers: the training loop with validation, early stopping, history, checkpoints and resuming.
- */
+/* Trainers: the training loop with validation, early stopping, history, checkpoints and
+ * resuming. */
 #ifndef SHIFTVIT_TRAINER_H
 #define SHIFTVIT_TRAINER_H
 
@@ -178,9 +178,9 @@ SVIT_API int32_t svit_trainer_stop_value(const svit_trainer *trainer);
 /* Returns the number of completed epochs, those before a resume included; 0 for NULL. */
 SVIT_API size_t svit_trainer_history_count(const svit_trainer *trainer);
 
-/* Writes completed epoch number `index`, from 0, to *event as an SVIT_EVENT_EPOCH event. `size` is
- * sizeof(svit_trainer_event) as the caller was compiled. SVIT_E_ARGUMENT: there is no such epoch.
- */
+/* Writes completed epoch number `index`, from 0, to *event as an SVIT_EVENT_EPOCH event. `size`
+ * is sizeof(svit_trainer_event) as the caller was compiled. SVIT_E_ARGUMENT: there is no such
+ * epoch. */
 SVIT_API svit_status svit_trainer_history(const svit_trainer *trainer, size_t index,
                                           svit_trainer_event *event, size_t size, svit_error *err);
 

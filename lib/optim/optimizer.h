@@ -49,9 +49,10 @@ void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *co
 /* Checks every field of `config`. SVIT_E_ARGUMENT names the one that is not legal. */
 svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err);
 
-/* Copies a caller's struct of any known size into `own` and checks it. NULL means the defaults. */
-svit_status sv_optim_config_import(svit_optimizer_config *own, const svit_optimizer_config *config,
-                                   svit_error *err);
+/* Copies a caller's struct of any known size into `local` and checks it. NULL means the
+ * defaults. */
+svit_status sv_optim_config_import(svit_optimizer_config *local,
+                                   const svit_optimizer_config *config, svit_error *err);
 
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
  * With SVIT_EMA_PLAIN the average starts as a copy of `weights`. Free it with sv_optim_free. */
@@ -70,8 +71,8 @@ real *sv_optim_average(const sv_optim *optim);
  * count. */
 svit_status sv_optim_update(sv_optim *optim, real *weights, real *gradients, svit_error *err);
 
-/* Exchanges `weights` and the moving average. SVIT_E_STATE: there is no average, or no update yet.
- */
+/* Exchanges `weights` and the moving average. SVIT_E_STATE: there is no average, or no update
+ * yet. */
 svit_status sv_optim_swap_ema(sv_optim *optim, real *weights, svit_error *err);
 
 #endif

@@ -11,12 +11,12 @@ static svit_status check(svit_trainer_config config, svit_error *err)
     return svit_trainer_config_to_json(&config, NULL, 0, NULL, err);
 }
 
-svit_status sv_trainer_config_import(svit_trainer_config *own, const svit_trainer_config *config,
+svit_status sv_trainer_config_import(svit_trainer_config *local, const svit_trainer_config *config,
                                      svit_error *err)
 {
-    TRAINER_TRY(svit_trainer_config_init(own, sizeof *own));
+    TRAINER_TRY(svit_trainer_config_init(local, sizeof *local));
     if (config)
-        TRAINER_TRY(
-            sv_trainer_import(own, sizeof *own, config, CONFIG_LEAST, "svit_trainer_config", err));
-    return check(*own, err);
+        TRAINER_TRY(sv_trainer_import(local, sizeof *local, config, CONFIG_LEAST,
+                                      "svit_trainer_config", err));
+    return check(*local, err);
 }

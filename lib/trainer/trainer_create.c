@@ -43,18 +43,18 @@ static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *
 static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_config *optimizer,
                                   svit_error *err)
 {
-    svit_optimizer_config *own = &trainer->optimizer_config;
-    TRAINER_TRY(svit_optimizer_config_init(own, sizeof *own));
+    svit_optimizer_config *local = &trainer->optimizer_config;
+    TRAINER_TRY(svit_optimizer_config_init(local, sizeof *local));
     if (optimizer)
-        TRAINER_TRY(sv_trainer_import(own, sizeof *own, optimizer, sizeof *own,
+        TRAINER_TRY(sv_trainer_import(local, sizeof *local, optimizer, sizeof *local,
                                       "svit_optimizer_config", err));
-    if (own->schedule != SVIT_SCHEDULE_WARMUP_COSINE || own->total_steps != 0)
+    if (local->schedule != SVIT_SCHEDULE_WARMUP_COSINE || local->total_steps != 0)
         return SVIT_OK;
     /* Keras' example counts the batches of an epoch as a real number, and so does this. */
     double total = (double)trainer->training_count / (double)trainer->config.batch *
                    (double)trainer->config.epochs;
-    own->total_steps = total < 1 ? 1 : (uint64_t)total;
-    own->warmup_steps = (uint64_t)(trainer->config.warmup_fraction * (double)own->total_steps);
+    local->total_steps = total < 1 ? 1 : (uint64_t)total;
+    local->warmup_steps = (uint64_t)(trainer->config.warmup_fraction * (double)local->total_steps);
     return SVIT_OK;
 }
 
@@ -62,17 +62,17 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
 static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_config *pipeline,
                                  svit_error *err)
 {
-    svit_pipeline_config *own = &trainer->pipeline;
-    TRAINER_TRY(svit_pipeline_config_init(own, sizeof *own));
+    svit_pipeline_config *local = &trainer->pipeline;
+    TRAINER_TRY(svit_pipeline_config_init(local, sizeof *local));
     if (pipeline)
-        TRAINER_TRY(sv_trainer_import(own, sizeof *own, pipeline, sizeof *own,
+        TRAINER_TRY(sv_trainer_import(local, sizeof *local, pipeline, sizeof *local,
                                       "svit_pipeline_config", err));
     svit_model_config model;
     TRAINER_TRY(svit_model_get_config(trainer->model, &model, sizeof model, err));
-    if (own->output_height != model.input_height || own->output_width != model.input_width)
+    if (local->output_height != model.input_height || local->output_width != model.input_width)
         return sv_trainer_fail(
             err, SVIT_E_ARGUMENT, "the pipeline's output is %u x %u; the model's input is %u x %u",
-            own->output_height, own->output_width, model.input_height, model.input_width);
+            local->output_height, local->output_width, model.input_height, model.input_width);
     trainer->classes = model.num_classes;
     trainer->image_floats = (size_t)model.input_height * model.input_width * 3;
     return SVIT_OK;
@@ -183,9 +183,9 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     TRAINER_REQUIRE(context);
     TRAINER_REQUIRE(model);
     TRAINER_REQUIRE(training);
-    svit_trainer_config own;
-    TRAINER_TRY(sv_trainer_config_import(&own, config, err));
-    if (own.keep == SVIT_KEEP_BEST && !validation)
+    svit_trainer_config local;
+    TRAINER_TRY(sv_trainer_config_import(&local, config, err));
+    if (local.keep == SVIT_KEEP_BEST && !validation)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT,
                                "keep is SVIT_KEEP_BEST but validation is NULL; the best weights "
                                "are chosen by validation");
@@ -193,11 +193,11 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     TRAINER_TRY(sv_trainer_allocate(context, &trainer, 1, sizeof *trainer, err));
     trainer->context = svit_context_retain(context);
     trainer->model = model;
-    trainer->config = own;
+    trainer->config = local;
     trainer->config.folder = trainer->config.description = NULL; /* until copy_texts copies them */
     trainer->progress.best_top1 = -INFINITY;
     svit_status status =
-        create_steps(trainer, &own, training, validation, optimizer, pipeline, err);
+        create_steps(trainer, &local, training, validation, optimizer, pipeline, err);
     if (status == SVIT_OK)
         *out = trainer;
     else

@@ -196,11 +196,11 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
     TRAINER_REQUIRE(context);
     TRAINER_REQUIRE(model);
     TRAINER_REQUIRE(dataset);
-    svit_pipeline_config own;
-    TRAINER_TRY(svit_pipeline_config_init(&own, sizeof own));
+    svit_pipeline_config local;
+    TRAINER_TRY(svit_pipeline_config_init(&local, sizeof local));
     if (pipeline)
-        TRAINER_TRY(
-            sv_trainer_import(&own, sizeof own, pipeline, sizeof own, "svit_pipeline_config", err));
+        TRAINER_TRY(sv_trainer_import(&local, sizeof local, pipeline, sizeof local,
+                                      "svit_pipeline_config", err));
     if (batch < 1 || batch > 65536)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", batch);
     TRAINER_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
@@ -208,7 +208,7 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
 
     sv_evaluator evaluator;
     TRAINER_TRY(
-        sv_evaluator_open(&evaluator, context, model, dataset, &own, batch, compute, 2, err));
+        sv_evaluator_open(&evaluator, context, model, dataset, &local, batch, compute, 2, err));
     sv_metrics metrics;
     svit_status status = sv_evaluator_run(&evaluator, &metrics, err);
     sv_evaluator_close(&evaluator);

@@ -75,9 +75,9 @@ struct svit_trainer {
 
 /* trainer_config.c */
 
-/* Copies the caller's configuration, NULL for the defaults, into `own` and checks it. The texts
+/* Copies the caller's configuration, NULL for the defaults, into `local` and checks it. The texts
  * still belong to the caller, and the description is not checked. */
-svit_status sv_trainer_config_import(svit_trainer_config *own, const svit_trainer_config *config,
+svit_status sv_trainer_config_import(svit_trainer_config *local, const svit_trainer_config *config,
                                      svit_error *err);
 
 /* trainer_evaluate.c */

@@ -109,50 +109,50 @@ static const recipe *find(const char *preset)
 static svit_status fill_trainer(svit_trainer_config *out, size_t size, const recipe *from,
                                 svit_error *err)
 {
-    svit_trainer_config own;
-    TRAINER_TRY(svit_trainer_config_init(&own, sizeof own));
-    own.epochs = from->epochs;
-    own.batch = from->batch;
-    own.patience = from->patience;
-    own.label_smoothing = from->label_smoothing;
-    own.warmup_fraction = from->warmup_fraction;
-    return sv_trainer_export(out, size, &own, sizeof own, "svit_trainer_config", err);
+    svit_trainer_config local;
+    TRAINER_TRY(svit_trainer_config_init(&local, sizeof local));
+    local.epochs = from->epochs;
+    local.batch = from->batch;
+    local.patience = from->patience;
+    local.label_smoothing = from->label_smoothing;
+    local.warmup_fraction = from->warmup_fraction;
+    return sv_trainer_export(out, size, &local, sizeof local, "svit_trainer_config", err);
 }
 
 /* Leaves total_steps 0, because the trainer computes it from the size of the dataset. */
 static svit_status fill_optimizer(svit_optimizer_config *out, size_t size, const recipe *from,
                                   svit_error *err)
 {
-    svit_optimizer_config own;
-    TRAINER_TRY(svit_optimizer_config_init(&own, sizeof own));
-    own.schedule = from->schedule;
-    own.learning_rate = from->learning_rate;
-    own.lr_start = from->lr_start;
-    own.epsilon = from->epsilon;
-    own.weight_decay = from->weight_decay;
-    own.decay_exclude = from->decay_exclude;
-    own.clip_norm = from->clip_norm;
-    return sv_trainer_export(out, size, &own, sizeof own, "svit_optimizer_config", err);
+    svit_optimizer_config local;
+    TRAINER_TRY(svit_optimizer_config_init(&local, sizeof local));
+    local.schedule = from->schedule;
+    local.learning_rate = from->learning_rate;
+    local.lr_start = from->lr_start;
+    local.epsilon = from->epsilon;
+    local.weight_decay = from->weight_decay;
+    local.decay_exclude = from->decay_exclude;
+    local.clip_norm = from->clip_norm;
+    return sv_trainer_export(out, size, &local, sizeof local, "svit_optimizer_config", err);
 }
 
 static svit_status fill_pipeline(svit_pipeline_config *out, size_t size, const recipe *from,
                                  svit_error *err)
 {
-    svit_pipeline_config own;
-    TRAINER_TRY(svit_pipeline_config_init(&own, sizeof own));
-    own.source_height = own.source_width = from->source;
-    own.resize_height = own.resize_width = from->resize;
-    own.output_height = own.output_width = from->output;
-    own.per_batch = from->per_batch;
-    own.source_filter = from->source_filter;
-    own.rotation = from->rotation;
-    own.zoom = from->zoom;
-    own.scale = from->scale;
+    svit_pipeline_config local;
+    TRAINER_TRY(svit_pipeline_config_init(&local, sizeof local));
+    local.source_height = local.source_width = from->source;
+    local.resize_height = local.resize_width = from->resize;
+    local.output_height = local.output_width = from->output;
+    local.per_batch = from->per_batch;
+    local.source_filter = from->source_filter;
+    local.rotation = from->rotation;
+    local.zoom = from->zoom;
+    local.scale = from->scale;
     for (int i = 0; i < 3; i++) {
-        own.mean[i] = from->mean[i];
-        own.variance[i] = from->deviation[i] * from->deviation[i];
+        local.mean[i] = from->mean[i];
+        local.variance[i] = from->deviation[i] * from->deviation[i];
     }
-    return sv_trainer_export(out, size, &own, sizeof own, "svit_pipeline_config", err);
+    return sv_trainer_export(out, size, &local, sizeof local, "svit_pipeline_config", err);
 }
 
 /* Checks the size of a caller's struct, before any of the three is written. */

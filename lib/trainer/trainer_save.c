@@ -1,5 +1,5 @@
-/* Writes the checkpoints of a run: the trainer's text entries beside model, optimiser and session.
- */
+/* Writes the checkpoints of a run: the trainer's text entries beside model, optimiser and
+ * session. */
 #include "trainer/trainer_internal.h"
 
 #include <inttypes.h>

@@ -211,8 +211,8 @@ SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event
     TRAINER_REQUIRE(trainer);
     TRAINER_REQUIRE(event);
     TRAINER_TRY(sv_trainer_folder_check(trainer, err));
-    svit_trainer_event own = {.struct_size = sizeof own};
-    TRAINER_TRY(sv_trainer_export(event, size, &own, sizeof own, "svit_trainer_event", err));
-    TRAINER_TRY(next_event(trainer, &own, err));
-    return sv_trainer_export(event, size, &own, sizeof own, "svit_trainer_event", err);
+    svit_trainer_event local = {.struct_size = sizeof local};
+    TRAINER_TRY(sv_trainer_export(event, size, &local, sizeof local, "svit_trainer_event", err));
+    TRAINER_TRY(next_event(trainer, &local, err));
+    return sv_trainer_export(event, size, &local, sizeof local, "svit_trainer_event", err);
 }

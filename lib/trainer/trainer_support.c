@@ -20,7 +20,7 @@ svit_status sv_trainer_fail(svit_error *err, svit_status status, const char *for
     return svit_error_set(err, status, message);
 }
 
-svit_status sv_trainer_import(void *own, size_t own_size, const void *in, size_t least,
+svit_status sv_trainer_import(void *local, size_t local_size, const void *in, size_t least,
                               const char *what, svit_error *err)
 {
     uint32_t size;
@@ -28,20 +28,20 @@ svit_status sv_trainer_import(void *own, size_t own_size, const void *in, size_t
     if (size < least || size > STRUCT_LIMIT)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT,
                                "struct_size of %s is %u; fill it with its init function, %zu here",
-                               what, size, own_size);
+                               what, size, local_size);
     const unsigned char *bytes = in;
-    for (size_t i = own_size; i < size; i++)
+    for (size_t i = local_size; i < size; i++)
         if (bytes[i])
             return sv_trainer_fail(err, SVIT_E_VERSION,
                                    "%s sets a field that version %s of the library does not know",
                                    what, svit_version_string());
-    uint32_t own_written = (uint32_t)own_size;
-    memcpy(own, in, size < own_size ? size : own_size);
-    memcpy(own, &own_written, sizeof own_written);
+    uint32_t local_written = (uint32_t)local_size;
+    memcpy(local, in, size < local_size ? size : local_size);
+    memcpy(local, &local_written, sizeof local_written);
     return SVIT_OK;
 }
 
-svit_status sv_trainer_export(void *out, size_t size, const void *own, size_t own_size,
+svit_status sv_trainer_export(void *out, size_t size, const void *local, size_t local_size,
                               const char *what, svit_error *err)
 {
     if (!out)
@@ -49,10 +49,10 @@ svit_status sv_trainer_export(void *out, size_t size, const void *own, size_t ow
                                what);
     if (size < sizeof(uint32_t) || size > STRUCT_LIMIT)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "size is %zu; give sizeof(%s), %zu here", size,
-                               what, own_size);
+                               what, local_size);
     uint32_t written = (uint32_t)size;
     memset(out, 0, size);
-    memcpy(out, own, size < own_size ? size : own_size);
+    memcpy(out, local, size < local_size ? size : local_size);
     memcpy(out, &written, sizeof written);
     return SVIT_OK;
 }

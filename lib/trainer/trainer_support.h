@@ -1,5 +1,5 @@
-/* What the trainer needs besides the public API: messages, struct sizes, memory, texts, the clock.
- */
+/* What the trainer needs besides the public API: messages, struct sizes, memory, texts, the
+ * clock. */
 #ifndef SV_TRAINER_SUPPORT_H
 #define SV_TRAINER_SUPPORT_H
 
@@ -33,14 +33,14 @@
 svit_status sv_trainer_fail(svit_error *err, svit_status status, const char *format, ...)
     TRAINER_PRINTF(3, 4);
 
-/* Copies a caller's struct over the defaults in `own`. It may be shorter or longer than the
+/* Copies a caller's struct over the defaults in `local`. It may be shorter or longer than the
  * library's; `least` is the smallest size that is accepted. SVIT_E_VERSION: a field that this
  * library does not know is not zero. `what` names the type in messages. */
-svit_status sv_trainer_import(void *own, size_t own_size, const void *in, size_t least,
+svit_status sv_trainer_import(void *local, size_t local_size, const void *in, size_t least,
                               const char *what, svit_error *err);
 
 /* Copies a struct of the library to a caller's of `size` bytes, which may be shorter or longer. */
-svit_status sv_trainer_export(void *out, size_t size, const void *own, size_t own_size,
+svit_status sv_trainer_export(void *out, size_t size, const void *local, size_t local_size,
                               const char *what, svit_error *err);
 
 /* Writes the address of count * size zeroed bytes to the pointer at `out`. Release them with
