@@ -102,7 +102,7 @@ bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens);
 typedef struct sv_shifted_options {
     sv_shape in;
     size_t size, channels_out;
-    bool paper_order; /* the order of the copies: SVIT_SPT_PAPER; otherwise SVIT_SPT_SEED */
+    bool paper_order; /* the order of the copies: SVIT_SPT_PAPER; otherwise SVIT_SPT_KERAS */
     double eps;
     const char *norm, *projection;
 } sv_shifted_options;
