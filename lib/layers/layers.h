@@ -30,7 +30,6 @@ typedef struct sv_shift_options {
     int crop;           /* SVIT_SHIFT_KERAS */
     int norm_per_image; /* as sv_norm_options.group */
     int last_gelu;      /* GELU after the second product too */
-    bool feeds_block;   /* what is shifted next is y, in the same way */
     double eps, dropout, drop_path;
     sv_mlp_names names;
 } sv_shift_options;
@@ -46,7 +45,6 @@ typedef struct sv_patch_options {
     int same_padding;
     const char *name;
     const sv_norm_options *norm; /* to infer, patches of 2 x 2 of norm(x), a layer norm; or NULL */
-    const sv_shift_options *feeds; /* the block that alone reads y, its map apart; or NULL */
 } sv_patch_options;
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err);

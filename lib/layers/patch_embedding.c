@@ -19,7 +19,6 @@ typedef struct patch_layer {
     /* Around a small map that is padded, of patches of 2 x 2; and in the output, what the shift
      * that follows loses; no period: none. */
     sv_zeros zeros;
-    sv_gaps unread;
 } patch_layer;
 
 typedef struct patch_call {
@@ -133,8 +132,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     make_rows(call, rows, first, tokens);
     const sv_epilogue epilogue = {.first_token = first,
                                   .not_in_cache = true,
-                                  .zeros = patch->zeros.gaps.period ? &patch->zeros : NULL,
-                                  .unread = patch->unread.period ? &patch->unread : NULL};
+                                  .zeros = patch->zeros.gaps.period ? &patch->zeros : NULL};
     sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, &epilogue);
 }
 
@@ -177,9 +175,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     const sv_linear *linear = &call->layer->linear;
     size_t first = task * call->tile, tokens = sv_block_length(call->tokens, first, call->tile);
     real *rows = (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
-    const sv_gaps *gaps = &call->layer->zeros.gaps;
-    const sv_epilogue epilogue = {.first_token = first, .unread = gaps->period ? gaps : NULL};
-    sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens, &epilogue);
+    sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens, NULL);
     call->run->exec.context->kernels->patch_scatter(call->out, rows, &call->layer->map, first,
                                                     tokens);
 }
@@ -238,14 +234,6 @@ static void find_zeros(patch_layer *patch)
         patch->zeros.gaps = gaps;
 }
 
-/* What the block that follows reads none of. */
-static void find_unread(patch_layer *patch, const sv_shift_options *block)
-{
-    const sv_shift_geometry map = sv_shift_geometry_of(block, patch->base.out);
-    sv_gaps zeros;
-    sv_shift_gaps(&map, &zeros, &patch->unread);
-}
-
 static void set_norm(patch_layer *patch, const sv_parameter_table *table,
                      const sv_norm_options *norm)
 {
@@ -271,8 +259,6 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
     patch->base.in = in;
     patch->base.out = (sv_shape){map->rows, map->columns, options->channels_out};
     find_zeros(patch);
-    if (options->feeds)
-        find_unread(patch, options->feeds);
     if (options->norm)
         set_norm(patch, table, options->norm);
     sv_linear_init(&patch->linear, &patch->base, options->channels_out,

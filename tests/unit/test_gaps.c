@@ -1,12 +1,11 @@
-/* Products whose rows have gaps, by the backends that know of them: what fills zeros, that a row
- * has the same bits among many, whose gaps are skipped, and alone, and that what nobody reads is
- * left out and nothing else. Compiled once more in double. */
+/* Zero skipping, by the backends that do it: the correction term, and that a row has the same bits
+ * alone as among many, whose zero channel groups are skipped. Compiled once more in double. */
 #include "test_products_support.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { IMAGES_FEW = 3, IMAGES_MANY = 17, FIRST_TOKEN = 5, LEFT = -77 };
+enum { IMAGES_FEW = 3, IMAGES_MANY = 17, FIRST_TOKEN = 5 };
 
 /* Gaps past a part of k (192 or 768), groups that vectors end in, places that have all and none;
  * and whole parts and cuts of k (of dot products 384 or 1024) that some places have nothing of. */
@@ -30,7 +29,7 @@ typedef struct bed {
     const sv_kernels *k;
     const shape *shape;
     size_t rows;
-    matrix a, b, bias, moments, fill, residual;
+    matrix a, b, bias, moments, fill;
     sv_gemm_b right;
     real *c, *other;
 } bed;
@@ -55,7 +54,6 @@ static bed open_bed(const subject *of, const sv_kernels *k, const shape *form)
     b.bias = make(1, n, false, 3);
     b.moments = make(2, b.rows, false, 4);
     b.fill = make(1, 2 * SV_GAPS_GROUPS * n, false, 5);
-    b.residual = make(b.rows, n - MARGIN, false, 6);
     b.right = (sv_gemm_b){
         b.b.x, form->depth, n, b.b.row, b.b.column, packed_memory(of, k, form->depth, n), 0};
     of->gemm->pack_b(k, &b.right);
@@ -71,7 +69,6 @@ static void close_bed(bed *b)
     free(b->bias.x);
     free(b->moments.x);
     free(b->fill.x);
-    free(b->residual.x);
     free(b->right.packed);
     free(b->c);
     free(b->other);
@@ -99,20 +96,12 @@ static void multiply_filled(const bed *b, real *c, size_t first, size_t rows)
     b->of->gemm->matmul(b->k, &out, &left, &b->right, rows, 0, n);
 }
 
-/* Whether a backend leaves out what it knows to be zeros or unread. */
+/* Whether a backend leaves out what it knows to be zeros. */
 static bool skips(const sv_gemm *gemm)
 {
 #ifndef SV_DOUBLE
     if (gemm == &sv_gemm_tile_rounded)
         return true;
-#ifdef SV_HAVE_AMX
-    if (gemm == &sv_gemm_dot_bf16)
-        return true;
-#endif
-#ifdef SV_HAVE_VNNI
-    if (gemm == &sv_gemm_vnni_int8)
-        return true;
-#endif
 #endif
     return gemm == &sv_gemm_tile;
 }
@@ -198,39 +187,6 @@ START_TEST(test_zeros_are_filled)
 }
 END_TEST
 
-/* Columns of a product's rows that nobody reads are left as they are, or get the residual alone,
- * but for those that share a vector with others and for the first rows, which fetch; all others
- * have the bits of the whole. */
-START_TEST(test_what_nobody_reads_is_left_out)
-{
-    SKIPPING(of, k);
-    for (size_t s = 0; s < SHAPE_COUNT; s++) {
-        bed b = open_bed(of, k, &SHAPES[s]);
-        const size_t n = SHAPES[s].columns;
-        const sv_gemm_a left = {b.a.x, b.a.row, 1, NULL};
-        sv_epilogue epilogue = {.first_token = FIRST_TOKEN, .residual = b.residual.x};
-        const sv_gemm_c whole = {b.other, n, 0, b.bias.x, &epilogue},
-                        out = {b.c, n, 0, b.bias.x, &epilogue};
-        of->gemm->matmul(k, &whole, &left, &b.right, b.rows, 0, n);
-        epilogue.unread = &SHAPES[s].gaps;
-        for (size_t i = 0; i < b.rows * n; i++)
-            b.c[i] = LEFT;
-        of->gemm->matmul(k, &out, &left, &b.right, b.rows, 0, n);
-        size_t gaps = 0, left_out = 0;
-        for (size_t i = 0; i < b.rows * n; i++) {
-            bool gap = is_gap(&SHAPES[s], i / n, i % n), same = b.c[i] == b.other[i];
-            bool kept = b.c[i] == LEFT || b.c[i] == LEFT + b.residual.x[i];
-            gaps += gap;
-            left_out += gap && !same && kept;
-            ck_assert_msg(same || (gap && kept), "shape %zu, element %zu", s, i);
-        }
-        if (SHAPES[s].gaps.width % 32 == 0)
-            ck_assert_msg(left_out * 4 >= gaps * 3, "shape %zu: %zu of %zu", s, left_out, gaps);
-        close_bed(&b);
-    }
-}
-END_TEST
-
 static Suite *gaps_suite(void)
 {
     Suite *suite = suite_create("gaps");
@@ -238,7 +194,6 @@ static Suite *gaps_suite(void)
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_a_row_has_the_same_bits_whatever_is_skipped, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_zeros_are_filled, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_what_nobody_reads_is_left_out, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }

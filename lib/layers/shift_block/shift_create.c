@@ -60,9 +60,7 @@ void sv_shift_block_init(shift_block *block, const sv_parameter_table *table,
                    sv_layer_parameter(table, names->fc2, ".bias"));
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
-    sv_shift_gaps(&block->map, &block->zeros, &block->unread);
-    if (!options->feeds_block)
-        block->unread.period = 0;
+    block->zeros = sv_shift_gaps(&block->map);
 }
 
 svit_status sv_shift_block_create(sv_layer **out, svit_context *context,

@@ -82,8 +82,7 @@ static void multiply_down(const shift_call *call, const shift_rows *rows, size_t
         .residual = rows->xs,
         .drop_path_scale = call->saved.path,
         .image_tokens = call->image_tokens,
-        .not_in_cache = true,
-        .unread = block->unread.period ? &block->unread : NULL};
+        .not_in_cache = true};
     sv_linear_forward(&block->fc2, call->run, call->out + first * c, rows->a, tokens, &epilogue);
 }
 

@@ -17,9 +17,9 @@ typedef struct shift_block {
     double drop_path;
     uint32_t threshold; /* of the dropout masks; 0: no dropout */
     real scale;         /* of what dropout keeps */
-    /* Of a small map (shift_zero_skipping.c); period 0: none. What W1's product begins with in the
-     * zeros is made of weights: fill[group, (factor of -mean rstd, rest), hidden]. */
-    sv_gaps zeros, unread;
+    /* The zero channel groups of a small feature map; period 0: none. Their correction term is
+     * derived from weights: fill[group, (factor of -mean rstd, rest), hidden]. */
+    sv_gaps zeros;
     const real *fill;
 } shift_block;
 
