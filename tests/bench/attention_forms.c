@@ -57,12 +57,10 @@ static bench start(size_t tokens)
         draw(*sides[i], tokens * D, (uint32_t)i);
     }
     b.scores = floats(b.queries * tokens);
-    b.keys_t =
-        floats(sv_tile_kernels_of(b.kernels)->packed_b_bytes(SV_PACKED_F32, D, tokens) /
-               sizeof(float));
-    b.values =
-        floats(sv_tile_kernels_of(b.kernels)->packed_b_bytes(SV_PACKED_F32, tokens, D) /
-               sizeof(float));
+    b.keys_t = floats(sv_tile_kernels_of(b.kernels)->packed_b_bytes(SV_PACKED_F32, D, tokens) /
+                      sizeof(float));
+    b.values = floats(sv_tile_kernels_of(b.kernels)->packed_b_bytes(SV_PACKED_F32, tokens, D) /
+                      sizeof(float));
     b.part = floats(b.queries * D);
     b.most = floats(b.queries);
     b.sum = floats(b.queries);
@@ -164,10 +162,10 @@ static void tile_by_tile(bench *b)
     size_t tokens = b->tokens;
     for (size_t key = 0; key < tokens; key += KEYS_AT_ONCE) {
         size_t keys = here(tokens, key, KEYS_AT_ONCE);
-        sv_tile_kernels_of(k)->pack_b(b->keys_t + key * D, SV_PACKED_F32, b->k + key * D, 1, D,
-                                          D, keys);
+        sv_tile_kernels_of(k)->pack_b(b->keys_t + key * D, SV_PACKED_F32, b->k + key * D, 1, D, D,
+                                      keys);
         sv_tile_kernels_of(k)->pack_b(b->values + key * D, SV_PACKED_F32, b->v + key * D, D, 1,
-                                          keys, D);
+                                      keys, D);
     }
     for (size_t first = 0; first < tokens; first += b->queries) {
         size_t rows = here(tokens, first, b->queries);

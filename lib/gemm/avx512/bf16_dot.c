@@ -6,6 +6,7 @@
 enum { PAIR = 2, CUT_PAIRS = 192 };
 
 TILE_MICROKERNELS(bf16x2, SV_PACKED_BF16X2)
+TILE_HALF_MICROKERNELS(bf16x2, SV_PACKED_BF16X2)
 static const tile_microkernels MICROKERNELS[] = TILE_MICROKERNEL_LIST(bf16x2);
 
 /* Up to 16 pairs of numbers that lie along memory. */

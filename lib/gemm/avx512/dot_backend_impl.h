@@ -209,15 +209,15 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
 {
     float lanes[DOT_SPACE + DOT_PAST] __attribute__((aligned(64))), factors[DOT_FACTORS];
     const size_t bytes = dot_packed_bytes(kind, b->k, count);
-    const dot_product product = {
-        .c = c,
-        .b = b,
-        .first = first,
-        .count = count,
-        .small_m = m <= SMALL_M,
-        .prefetch = prefetches_sequentially(m, bytes, sv_cpu_reads_in_streams())
-                        ? PREFETCH_SEQUENTIAL
-                        : PREFETCH_NOTHING};
+    const dot_product product = {.c = c,
+                                 .b = b,
+                                 .first = first,
+                                 .count = count,
+                                 .small_m = m <= SMALL_M,
+                                 .prefetch =
+                                     prefetches_sequentially(m, bytes, sv_cpu_reads_in_streams())
+                                         ? PREFETCH_SEQUENTIAL
+                                         : PREFETCH_NOTHING};
     const size_t depth = dot_depth(kind, dot_rows(kind, m));
     for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
         part.depth = sv_at_most(b->k - part.p, depth);

@@ -32,9 +32,9 @@ static void pack_as(sv_packed_type type, const sv_kernels *kernels, const sv_gem
 {
     size_t group = sv_gemm_split_columns(b);
     for (size_t j = 0; j < b->n; j += group)
-        sv_tile_kernels_of(kernels)
-            ->pack_b(group_panels(type, kernels, b, j), type, b->b + j * b->column_stride,
-                   b->row_stride, b->column_stride, b->k, group);
+        sv_tile_kernels_of(kernels)->pack_b(group_panels(type, kernels, b, j), type,
+                                            b->b + j * b->column_stride, b->row_stride,
+                                            b->column_stride, b->k, group);
 }
 
 /* The epilogue of columns from number `first` on. */
@@ -50,8 +50,7 @@ static sv_epilogue epilogue_from(const sv_epilogue *all, size_t first)
 }
 
 static void matmul_as(sv_packed_type type, const sv_kernels *kernels, const sv_gemm_c *c,
-                        const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,
-                        size_t count)
+                      const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first, size_t count)
 {
     size_t group = sv_gemm_split_columns(b);
     for (size_t end = first + count, here; first < end; first += here) {
@@ -61,16 +60,16 @@ static void matmul_as(sv_packed_type type, const sv_kernels *kernels, const sv_g
         if (c->epilogue)
             epilogue = epilogue_from(c->epilogue, start);
         sv_tile_matmul matmul = {c->c + start,
-                                   c->ldc,
-                                   c->accumulate,
-                                   c->bias ? c->bias + start : NULL,
-                                   a->a,
-                                   a->row_stride,
-                                   a->column_stride,
-                                   group_panels(type, kernels, b, start),
-                                   b->k,
-                                   c->epilogue ? &epilogue : NULL,
-                                   sv_cpu_reads_in_streams()};
+                                 c->ldc,
+                                 c->accumulate,
+                                 c->bias ? c->bias + start : NULL,
+                                 a->a,
+                                 a->row_stride,
+                                 a->column_stride,
+                                 group_panels(type, kernels, b, start),
+                                 b->k,
+                                 c->epilogue ? &epilogue : NULL,
+                                 sv_cpu_reads_in_streams()};
         sv_tile_kernels_of(kernels)->matmul(&matmul, type, m, past, here);
     }
 }
@@ -78,19 +77,18 @@ static void matmul_as(sv_packed_type type, const sv_kernels *kernels, const sv_g
 #define TILE_BACKEND(symbol, text, type, fills)                                                    \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
-        return sv_tile_kernels_of(kernels)->packed_b_bytes(type, k, n);                      \
+        return sv_tile_kernels_of(kernels)->packed_b_bytes(type, k, n);                            \
     }                                                                                              \
     static void symbol##_pack(const sv_kernels *kernels, const sv_gemm_b *b)                       \
     {                                                                                              \
         pack_as(type, kernels, b);                                                                 \
     }                                                                                              \
-    static void symbol##_matmul(const sv_kernels *kernels, const sv_gemm_c *c,                   \
-                                  const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,  \
-                                  size_t count)                                                    \
+    static void symbol##_matmul(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a, \
+                                const sv_gemm_b *b, size_t m, size_t first, size_t count)          \
     {                                                                                              \
-        matmul_as(type, kernels, c, a, b, m, first, count);                                      \
+        matmul_as(type, kernels, c, a, b, m, first, count);                                        \
     }                                                                                              \
-    const sv_gemm symbol = {text,          symbol##_bytes, symbol##_pack, symbol##_matmul,       \
+    const sv_gemm symbol = {text,          symbol##_bytes, symbol##_pack, symbol##_matmul,         \
                             &sv_gemm_tile, NULL,           NULL,          fills}
 
 TILE_BACKEND(sv_gemm_tile, "tile", SV_PACKED_F32, true);

@@ -1,5 +1,5 @@
-/* The driver of the tile backend: it cuts c[m, n] = a[m, k] b[k, n] into K blocks and micropanels of
- * B, keeps those that are reused in cache, and applies the epilogue. Elements of B narrower than
+/* The driver of the tile backend: it cuts c[m, n] = a[m, k] b[k, n] into K blocks and micropanels
+ * of B, keeps those that are reused in cache, and applies the epilogue. Elements of B narrower than
  * float32 are widened in registers, which costs little where reading them takes the time.
  * Plain reference: tests/reference/reference_matmul.c. */
 #include "gemm/tile/tile_microkernel_impl.h"
@@ -15,6 +15,7 @@ enum {
 };
 
 TILE_MICROKERNELS(f32, SV_PACKED_F32)
+TILE_HALF_MICROKERNELS(f32, SV_PACKED_F32)
 #ifndef SV_DOUBLE
 TILE_WIDENING_MICROKERNELS(bf16, SV_PACKED_BF16)
 TILE_WIDENING_MICROKERNELS(int8, SV_PACKED_INT8)
@@ -62,9 +63,9 @@ typedef struct tile_call {
     sv_packed_type type;
     tile_epilogue epilogue;
     size_t m, first, count;
-    bool small_m;           /* micropanels are read from memory, one after another */
-    tile_prefetch prefetch; /* of A, or of each micropanel */
-    const char *end;        /* of packed B for these columns */
+    bool small_m;                 /* micropanels are read from memory, one after another */
+    tile_prefetch prefetch;       /* of A, or of each micropanel */
+    const char *end;              /* of packed B for these columns */
     tile_zero_skipping *skipping; /* for the K block at work; NULL: none */
 } tile_call;
 
@@ -87,18 +88,18 @@ static tile_operands operands_of(const tile_call *call, const k_block *block,
     const sv_epilogue *e = matmul->epilogue;
     const size_t lanes = panel->vectors * LANES, step = lanes * element_bytes(call->type);
     const bool residual = e && e->residual && call->epilogue == IN_REGISTERS && block->last;
-    tile_operands operands = {
-        .a = matmul->a + block->p * matmul->column_stride,
-        .row_stride = matmul->row_stride,
-        .column_stride = matmul->column_stride,
-        .panel = panel->elements + panel_bytes(call->type, 0, lanes) + block->p * step,
-        .ranges = range,
-        .range_count = 1,
-        .bias = matmul->bias ? matmul->bias + panel->first : NULL,
-        .residual = residual ? e->residual + panel->first : NULL,
-        .scales = (const real *)(const void *)panel->elements,
-        .c_not_in_cache = e && e->not_in_cache && block->p == 0,
-        .prefetch = call->prefetch};
+    tile_operands operands = {.a = matmul->a + block->p * matmul->column_stride,
+                              .row_stride = matmul->row_stride,
+                              .column_stride = matmul->column_stride,
+                              .panel = panel->elements + panel_bytes(call->type, 0, lanes) +
+                                       block->p * step,
+                              .ranges = range,
+                              .range_count = 1,
+                              .bias = matmul->bias ? matmul->bias + panel->first : NULL,
+                              .residual = residual ? e->residual + panel->first : NULL,
+                              .scales = (const real *)(const void *)panel->elements,
+                              .c_not_in_cache = e && e->not_in_cache && block->p == 0,
+                              .prefetch = call->prefetch};
     operands.next = operands.panel + block->depth * step;
     if (call->prefetch == PREFETCH_INTERLEAVED)
         operands.stream_stride =
@@ -131,8 +132,8 @@ static void multiply_panel(const tile_call *call, const k_block *block, const ti
         if (skipping)
             SV_ISA(sv_zero_skipping_multiply)(skipping, kernels, &stripe, &operands);
         else
-            multiply_rows(kernels, call->small_m, stripe.c, stripe.ldc,
-                          &operands, stripe.rows, stripe.width, stripe.accumulate);
+            multiply_rows(kernels, call->small_m, stripe.c, stripe.ldc, &operands, stripe.rows,
+                          stripe.width, stripe.accumulate);
         if (ends)
             apply_epilogue(matmul, stripe.row, stripe.rows, stripe.first, stripe.width);
         stripe.c += stripe.rows * stripe.ldc;
@@ -166,8 +167,8 @@ static void multiply_panels(const tile_call *call)
 /* Prefetches the start of the first micropanel, in as many streams as the microkernel does. */
 static void prefetch_first(const char *from, const char *end)
 {
-    const size_t stride = stream_stride(from, end, MOST_VECTORS,
-                                        KC_INTERLEAVED * MOST_VECTORS * SV_VECTOR_BYTES);
+    const size_t stride =
+        stream_stride(from, end, MOST_VECTORS, KC_INTERLEAVED * MOST_VECTORS * SV_VECTOR_BYTES);
     for (size_t at = 0; at < stride; at += LINE)
         prefetch_streams(from + at, stride, PREFETCH_STREAMS * MOST_VECTORS);
 }
@@ -216,9 +217,10 @@ void SV_ISA(sv_tile_matmul)(const sv_tile_matmul *matmul, sv_packed_type type, s
         call.prefetch = PREFETCH_INTERLEAVED;
     tile_zero_skipping skipping;
     if (epilogue && epilogue->zeros) {
-        const bool can_skip = call.prefetch != PREFETCH_A && !call.small_m &&
-                              element_bytes(type) == sizeof(real);
-        SV_ISA(sv_zero_skipping_plan)(&skipping, epilogue->zeros, m, epilogue->first_token, can_skip);
+        const bool can_skip =
+            call.prefetch != PREFETCH_A && !call.small_m && element_bytes(type) == sizeof(real);
+        SV_ISA(sv_zero_skipping_plan)
+        (&skipping, epilogue->zeros, m, epilogue->first_token, can_skip);
         call.skipping = &skipping;
     }
     if (call.small_m)

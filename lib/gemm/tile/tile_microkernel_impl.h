@@ -1,6 +1,6 @@
-/* The microkernel: c[MR, NR] = bias + a[MR, k] b[k, NR] with all sums in registers. Each C file that
- * includes this header lists the microkernels that it needs. Goto, van de Geijn 2008.
- * Plain reference: tests/reference/reference_matmul.c. */
+/* The microkernel: c[MR, NR] = bias + a[MR, k] b[k, NR] with all sums in registers. Each C file
+ * that includes this header lists the microkernels that it needs. Goto, van de Geijn 2008. Plain
+ * reference: tests/reference/reference_matmul.c. */
 #ifndef SV_TILE_MICROKERNEL_IMPL_H
 #define SV_TILE_MICROKERNEL_IMPL_H
 
@@ -27,8 +27,8 @@ enum {
     MR_OF_1 = 4,
 #endif
     MR_MOST = 9,
-    PREFETCH_A_AHEAD = 8,     /* columns of A */
-    PREFETCH_B_AHEAD = 8192  /* bytes of a sequential prefetch: hardware prefetchers look less far */
+    PREFETCH_A_AHEAD = 8,   /* columns of A */
+    PREFETCH_B_AHEAD = 8192 /* bytes of a sequential prefetch: hardware prefetchers look less far */
 };
 
 /* A function that is neither expanded nor cloned, since it would fill the caller's registers. */
@@ -176,8 +176,7 @@ SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_operands *operands,
     (void)type;
     vlane whole = sum - *(const vlane *)(const void *)(operands->zero_points + v * LANES);
     vreal value = __builtin_convertvector(whole, vreal) * v_load(operands->scales + v * LANES);
-    return v_multiply_add(value, v_set(operands->row_scales[r]),
-                          before);
+    return v_multiply_add(value, v_set(operands->row_scales[r]), before);
 #else
     (void)r;
     if (type == SV_PACKED_INT8)
@@ -315,32 +314,35 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
 
 /* Defines the microkernels of a type of packed B that float32 A is multiplied with as it is. */
 #define TILE_MICROKERNELS(prefix, type)                                                            \
-    TILE_MICROKERNEL(prefix##_full_1, MR_OF_1, 1, type, true)                                      \
-    TILE_MICROKERNEL(prefix##_half_1, MR_OF_1 / 2, 1, type, false)                                 \
+    TILE_MICROKERNEL(prefix##_full_1, MR_OF_1, 1, type, false)                                     \
     TILE_MICROKERNEL(prefix##_single_1, 1, 1, type, false)                                         \
     TILE_MICROKERNEL(prefix##_full_2, MR_OF_2, 2, type, true)                                      \
-    TILE_MICROKERNEL(prefix##_half_2, MR_OF_2 / 2, 2, type, false)                                 \
     TILE_MICROKERNEL(prefix##_single_2, 1, 2, type, false)                                         \
     TILE_MICROKERNEL(prefix##_full_3, MR_OF_3, 3, type, true)                                      \
-    TILE_MICROKERNEL(prefix##_half_3, MR_OF_3 / 2, 3, type, false)                                 \
     TILE_MICROKERNEL(prefix##_single_3, 1, 3, type, false)                                         \
     TILE_IF_32_REGISTERS(TILE_MICROKERNEL(prefix##_small_m_3, SMALL_M_MR_OF_3, 3, type, true)      \
                              TILE_MICROKERNEL(prefix##_full_4, MR_OF_4, 4, type, true)             \
-                                 TILE_MICROKERNEL(prefix##_half_4, MR_OF_4 / 2, 4, type, false)    \
-                                     TILE_MICROKERNEL(prefix##_single_4, 1, 4, type, false))
+                                 TILE_MICROKERNEL(prefix##_single_4, 1, 4, type, false))
+
+/* Defines those of half as many rows, for types whose remaining rows take much of the time. */
+#define TILE_HALF_MICROKERNELS(prefix, type)                                                       \
+    TILE_MICROKERNEL(prefix##_half_1, MR_OF_1 / 2, 1, type, false)                                 \
+    TILE_MICROKERNEL(prefix##_half_2, MR_OF_2 / 2, 2, type, false)                                 \
+    TILE_MICROKERNEL(prefix##_half_3, MR_OF_3 / 2, 3, type, false)                                 \
+    TILE_IF_32_REGISTERS(TILE_MICROKERNEL(prefix##_half_4, MR_OF_4 / 2, 4, type, false))
+#define TILE_HALF(prefix, vectors) prefix##_half_##vectors
 
 /* Their list, by number of vectors. */
 #define TILE_MICROKERNEL_LIST(prefix)                                                              \
     {                                                                                              \
-        {0},                                                                                       \
-            {MR_OF_1,         MR_OF_1,          prefix##_full_1, prefix##_full_1,                  \
-             prefix##_half_1, prefix##_single_1},                                                  \
-            {MR_OF_2,         MR_OF_2,          prefix##_full_2, prefix##_full_2,                  \
-             prefix##_half_2, prefix##_single_2},                                                  \
-            {MR_OF_3,         SMALL_M_MR_OF_3,  prefix##_full_3, SMALL_M_3(prefix),                \
-             prefix##_half_3, prefix##_single_3},                                                  \
+        {0}, {MR_OF_1,          MR_OF_1, prefix##_full_1, prefix##_full_1, TILE_HALF(prefix, 1),   \
+              prefix##_single_1},                                                                  \
+            {MR_OF_2,          MR_OF_2, prefix##_full_2, prefix##_full_2, TILE_HALF(prefix, 2),    \
+             prefix##_single_2},                                                                   \
+            {MR_OF_3,           SMALL_M_MR_OF_3,      prefix##_full_3,                             \
+             SMALL_M_3(prefix), TILE_HALF(prefix, 3), prefix##_single_3},                          \
             TILE_IF_32_REGISTERS({MR_OF_4, MR_OF_4, prefix##_full_4, prefix##_full_4,              \
-                                  prefix##_half_4, prefix##_single_4})                             \
+                                  TILE_HALF(prefix, 4), prefix##_single_4})                        \
     }
 
 /* The same for a type that is widened in registers. Such a B is for a small M, whose remaining rows
@@ -363,8 +365,7 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
         {0}, TILE_WIDENING_ENTRY(MR_OF_1, prefix##_full_1, prefix##_single_1),                     \
             TILE_WIDENING_ENTRY(MR_OF_2, prefix##_full_2, prefix##_single_2),                      \
             TILE_WIDENING_ENTRY(SMALL_M_MR_OF_3, prefix##_full_3, prefix##_single_3),              \
-            TILE_IF_32_REGISTERS(                                                                  \
-                TILE_WIDENING_ENTRY(MR_OF_4, prefix##_full_4, prefix##_single_4))                  \
+            TILE_IF_32_REGISTERS(TILE_WIDENING_ENTRY(MR_OF_4, prefix##_full_4, prefix##_single_4)) \
     }
 
 #endif

@@ -61,7 +61,7 @@ enum { ROUNDED_AT_ONCE = 4 * LANES };
 /* What the numbers of each column are divided by: its largest becomes 127. Not finite where one of
  * them is not, and then the sums are not either. */
 static void find_scales(real *scales, const real *b, size_t row, size_t column, size_t k,
-                         size_t width, size_t lanes)
+                        size_t width, size_t lanes)
 {
     for (size_t j = 0; j < lanes; j++) {
         real largest = 0;
@@ -127,7 +127,7 @@ static void pack_narrow(char *packed, sv_packed_type type, const real *b, size_t
 /* packed = the panels of b[k,n], element (p, j) at b[p * row + j * column], one of row and column
  * being 1; one after another, each [k, its width], zeros where the last vector is not full. */
 void SV_ISA(sv_tile_pack_b)(void *packed, sv_packed_type type, const real *b, size_t row,
-                          size_t column, size_t k, size_t n)
+                            size_t column, size_t k, size_t n)
 {
     char *to = packed;
     for (size_t j = 0, lanes; j < n; j += lanes, to += panel_bytes(type, k, lanes)) {

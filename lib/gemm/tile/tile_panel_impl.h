@@ -52,7 +52,8 @@ SV_INLINE size_t vector_bytes(const sv_packed_type type)
 /* Bytes of `columns` columns of packed B. int8 has one scale per column before the elements. */
 SV_INLINE size_t panel_bytes(sv_packed_type type, size_t k, size_t columns)
 {
-    const size_t together = steps_interleaved(type), rows = (k + together - 1) / together * together;
+    const size_t together = steps_interleaved(type),
+                 rows = (k + together - 1) / together * together;
     return columns * (rows * element_bytes(type) + (type == SV_PACKED_INT8 ? sizeof(real) : 0));
 }
 

@@ -8,7 +8,7 @@ enum {
     UNROLL = 3,                /* steps of k in the microkernel's inner loop */
     PREFETCH_STREAMS = UNROLL, /* streams per vector of an interleaved prefetch */
     LINE = 64,                 /* bytes of a cache line */
-    SMALL_M = 64,     /* rows; with at most so many, reading packed B takes most of the time */
+    SMALL_M = 64,      /* rows; with at most so many, reading packed B takes most of the time */
     B_IN_CACHE = 65536 /* bytes of packed B that need no prefetch */
 };
 
@@ -26,8 +26,8 @@ typedef struct tile_range {
     size_t first, count;
 } tile_range;
 
-/* The operands of c[m, NR] = bias + (or c +) a[m, k] b[k, NR] + residual for one micropanel of B and
- * one K block. */
+/* The operands of c[m, NR] = bias + (or c +) a[m, k] b[k, NR] + residual for one micropanel of B
+ * and one K block. */
 typedef struct tile_operands {
     const real *a; /* element (i, p) at a[i * row_stride + p * column_stride] */
     size_t row_stride, column_stride;
@@ -39,7 +39,7 @@ typedef struct tile_operands {
     const real *scales;         /* int8: [NR] */
     const int32_t *zero_points; /* int8x4: [NR], subtracted from the integer sums */
     const real *row_scales;     /* int8x4: [m] */
-    bool c_not_in_cache; /* C's lines are prefetched before the sums are computed */
+    bool c_not_in_cache;        /* C's lines are prefetched before the sums are computed */
     tile_prefetch prefetch;
     const char *next;     /* PREFETCH_INTERLEAVED: what follows the K block, */
     size_t stream_stride; /* and the bytes from one stream to the next */

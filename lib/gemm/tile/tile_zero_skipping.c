@@ -89,8 +89,7 @@ static void store_correction(const tile_zero_skipping *skipping, const tile_stri
             find_correction(&correction, stripe, bias, zeros, zeros->gaps.groups[position]);
         const vreal factor = v_set(-zeros->mean[row] * zeros->rstd[row]);
         for (size_t j = 0, v = 0; j < stripe->width; j += LANES, v++)
-            v_store_lanes(c + j,
-                          v_multiply_add(correction.slope[v], factor, correction.base[v]),
+            v_store_lanes(c + j, v_multiply_add(correction.slope[v], factor, correction.base[v]),
                           v_some(stripe->width - j));
         if (step != period && ++position == period)
             position = 0;
@@ -105,9 +104,9 @@ static void multiply(const tile_microkernels *kernels, const tile_stripe *stripe
 }
 
 /* The rows of one position. Where the whole K block is zeros, C keeps its value. */
-static void multiply_position(const tile_zero_skipping *skipping,
-                              const tile_microkernels *kernels, const tile_stripe *stripe,
-                              tile_operands *operands, const tile_position *position)
+static void multiply_position(const tile_zero_skipping *skipping, const tile_microkernels *kernels,
+                              const tile_stripe *stripe, tile_operands *operands,
+                              const tile_position *position)
 {
     if (stripe->adds_correction)
         store_correction(skipping, stripe, operands->bias, skipping->period);

@@ -1,6 +1,6 @@
-/* Zero skipping after the shift of a small feature map. The shift moves zeros into one channel group
- * of a token at an edge, and into two at a corner. With groups of a twelfth of the channels, a
- * ninth of W1 xn in a map of 3 x 3 is a product with them.
+/* Zero skipping after the shift of a small feature map. The shift moves zeros into one channel
+ * group of a token at an edge, and into two at a corner. With groups of a twelfth of the channels,
+ * a ninth of W1 xn in a map of 3 x 3 is a product with them.
  *
  * The norm maps such a group to (0 - mean) rstd w + b, with the norm's weight w and bias b. xn
  * holds zeros there instead, and the matmul adds the correction term of each zero group g:
