@@ -27,9 +27,9 @@ static size_t images_of(const sv_layer *layer, size_t n)
 /* Layers from number `first` on that take as many images at a time. */
 static sv_fused_chain even_chain(const svit_session *session, size_t first, size_t n)
 {
-    sv_layer *const *layers = session->layers.infer;
+    sv_layer *const *layers = session->layers.inference;
     sv_fused_chain chain = {first, first + 1, images_of(layers[first], n), first, 0};
-    while (chain.images && chain.end < session->layers.infer_count &&
+    while (chain.images && chain.end < session->layers.inference_count &&
            images_of(layers[chain.end], n) == chain.images)
         chain.end++;
     return chain;
@@ -40,11 +40,11 @@ static bool join(sv_fused_chain *joined, const svit_session *session, const sv_f
                  size_t n)
 {
     const size_t end = inner->end;
-    if (end == session->layers.infer_count)
+    if (end == session->layers.inference_count)
         return false;
     const sv_fused_chain outer = even_chain(session, end, n);
     if (outer.images <= inner->images || outer.images % inner->images != 0 ||
-        map_bytes(session->layers.infer[end - 1], outer.images) > MAP_BYTES)
+        map_bytes(session->layers.inference[end - 1], outer.images) > MAP_BYTES)
         return false;
     *joined = (sv_fused_chain){inner->first, outer.end, outer.images, end, inner->images};
     return true;
@@ -83,7 +83,7 @@ static sv_run layer_run(const svit_session *session, const sv_run *run, const sv
 
 static chain_sizes sizes_of(const svit_session *session, const sv_fused_chain *chain)
 {
-    sv_layer *const *layers = session->layers.infer;
+    sv_layer *const *layers = session->layers.inference;
     const sv_run run = sv_session_run(session, 0, 0);
     chain_sizes sizes = {0};
     for (size_t i = chain->first; i < chain->end; i++) {
@@ -132,7 +132,7 @@ typedef struct chain_call {
 static void pass_layers(const chain_call *call, const chain_scratch *scratch, size_t first,
                         size_t end, size_t images, real *y, const real *x)
 {
-    sv_layer *const *layers = call->session->layers.infer;
+    sv_layer *const *layers = call->session->layers.inference;
     for (size_t i = first; i < end; i++) {
         sv_run own = layer_run(call->session, call->run, layers[i], images);
         own.exec.workspace = scratch->shared;
@@ -147,7 +147,7 @@ static void images_task(void *argument, size_t task, uint32_t worker)
 {
     const chain_call *call = argument;
     const sv_fused_chain *chain = call->chain;
-    sv_layer *const *layers = call->session->layers.infer;
+    sv_layer *const *layers = call->session->layers.inference;
     sv_arena arena = {.base = sv_worker_scratch(&call->run->exec, worker)};
     chain_scratch scratch = lay_scratch(&arena, &call->sizes);
     size_t image = task * chain->images;

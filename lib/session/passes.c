@@ -14,7 +14,7 @@ typedef struct pack_call {
 
 static void forget_weight(const void *model, size_t weight)
 {
-    sv_model_forget_weight(model, weight);
+    sv_model_discard_weight(model, weight);
 }
 
 /* The last layers come first: they are the largest, and of a mapped model the pages that they have
@@ -37,9 +37,9 @@ static void pack_weights(svit_session *session, int32_t mode)
     if (session->packed_version[mode] == version)
         return;
     assert(!session->model->packed_once || session->packed_version[mode] == 0);
-    pack_call call = {session, list->infer, list->infer_count, 1};
+    pack_call call = {session, list->inference, list->inference_count, 1};
     if (mode == SVIT_MODE_TRAIN)
-        call = (pack_call){session, list->layers, list->count, 2};
+        call = (pack_call){session, list->layers, list->training_count, 2};
     sv_pool_run(session->model->context->pool, pack_task, &call, call.count * call.copies);
     session->packed_version[mode] = version;
 }
@@ -59,7 +59,7 @@ static real *other_buffer(const svit_session *session, const real *x)
 
 static void train(svit_session *session, const sv_run *run, const real *input, real *logits)
 {
-    const size_t count = session->layers.count;
+    const size_t count = session->layers.training_count;
     const real *x = session->saved_input ? keep_input(session, input, run->pass.n) : input;
     sv_tape_clear(&session->tape);
     for (size_t i = 0; i < count; i++) {
@@ -83,11 +83,11 @@ static sv_fused_chain chain_from(const svit_session *session, const sv_run *run,
 
 static void infer(svit_session *session, const sv_run *run, const real *input, real *logits)
 {
-    const size_t count = session->layers.infer_count;
+    const size_t count = session->layers.inference_count;
     const real *x = input;
     sv_tape_clear(&session->tape);
     for (size_t i = 0, end; i < count; i = end) {
-        const sv_layer *layer = session->layers.infer[i];
+        const sv_layer *layer = session->layers.inference[i];
         sv_fused_chain chain = chain_from(session, run, i);
         end = chain.end;
         real *y = end == count ? logits : other_buffer(session, x);
@@ -121,7 +121,7 @@ void sv_session_undo_forward(svit_session *session, int training)
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens)
 {
-    for (size_t i = session->layers.count; i-- > 0;)
+    for (size_t i = session->layers.training_count; i-- > 0;)
         if (sv_layer_attends(session->layers.layers[i], heads, tokens))
             return session->layers.layers[i];
     return NULL;

@@ -33,7 +33,7 @@ sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, cons
 
 sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer)
 {
-    int trains = session->trains && layer->number < session->layers.count;
+    int trains = session->trains && layer->number < session->layers.training_count;
     sv_run run = sv_session_run(session, session->config.max_batch, trains);
     return sv_session_layer_run(session, &run, layer);
 }

@@ -41,7 +41,7 @@ static svit_status find_layers(svit_session *session, svit_error *err)
         config->in_channels};
     SVIT_TRY(sv_model_layers(&session->layers, session->model, session->input.height,
                              session->input.width, err));
-    sv_shape out = session->layers.layers[session->layers.count - 1]->out;
+    sv_shape out = session->layers.layers[session->layers.training_count - 1]->out;
     session->classes = sv_shape_elements(out);
     return SVIT_OK;
 }

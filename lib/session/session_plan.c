@@ -41,7 +41,7 @@ static size_t map_bytes(const svit_session *session, sv_shape map)
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 {
     const svit_context *context = session->model->context;
-    size_t count = session->layers.count;
+    size_t count = session->layers.training_count;
     void *memory;
     SVIT_TRY(sv_allocate_array(&context->allocator, &memory, count, sizeof(sv_layer_cost), "costs",
                                err));
@@ -64,15 +64,15 @@ static sv_layer_memory measure_scratch(const svit_session *session)
 {
     sv_layer_memory most = {0};
     const sv_layer_list *list = &session->layers;
-    for (size_t i = 0; session->trains && i < list->count; i++) {
+    for (size_t i = 0; session->trains && i < list->training_count; i++) {
         sv_layer_memory memory = measure_layer(session, list->layers[i], 1);
         sv_layer_memory_max(&most, &memory);
     }
-    for (size_t i = 0; i < list->infer_count; i++) {
-        sv_layer_memory memory = measure_layer(session, list->infer[i], 0);
+    for (size_t i = 0; i < list->inference_count; i++) {
+        sv_layer_memory memory = measure_layer(session, list->inference[i], 0);
         sv_layer_memory_max(&most, &memory);
     }
-    for (size_t i = 0; i < list->infer_count;) {
+    for (size_t i = 0; i < list->inference_count;) {
         sv_fused_chain chain = sv_fused_chain_from(session, i, session->config.max_batch);
         if (chain.images) {
             sv_layer_memory memory = sv_fused_chain_plan_workspace(session, &chain);
@@ -146,8 +146,8 @@ static void lay_segments(svit_session *session, sv_arena *arena)
 static void lay_packed(svit_session *session, sv_arena *arena)
 {
     const sv_layer_list *list = &session->layers;
-    sv_layer *const *layers = session->trains ? list->layers : list->infer;
-    for (size_t i = 0; i < (session->trains ? list->all : list->infer_count); i++) {
+    sv_layer *const *layers = session->trains ? list->layers : list->inference;
+    for (size_t i = 0; i < (session->trains ? list->count : list->inference_count); i++) {
         sv_run run = sv_session_pack_run(session, layers[i]);
         char *packed = sv_arena_take(arena, sv_prepack_bytes(layers[i], &run), 1, 1);
         if (arena->base)
@@ -159,7 +159,7 @@ static void lay_packed(svit_session *session, sv_arena *arena)
 static void lay_buffers(svit_session *session, sv_arena *arena)
 {
     sv_arena none = {0}, largest = {0};
-    for (size_t i = 0; i < session->layers.all; i++) {
+    for (size_t i = 0; i < session->layers.count; i++) {
         sv_arena map = none;
         take_map(&map, session, session->layers.layers[i]->out);
         grow(&largest.bytes, map.bytes);
@@ -182,10 +182,10 @@ static void lay_scratch(svit_session *session, sv_arena *arena)
 /* Lays all memory out; with a base, for use. */
 static void lay_all(svit_session *session, sv_arena *arena)
 {
-    size_t count = session->layers.count, trained = session->trains ? count : 0;
+    size_t count = session->layers.training_count, trained = session->trains ? count : 0;
     session->saved = sv_arena_take(arena, count, 1, sizeof *session->saved);
     session->outputs = sv_arena_take(arena, count, 1, sizeof *session->outputs);
-    session->packed = sv_arena_take(arena, session->layers.all, 1, sizeof *session->packed);
+    session->packed = sv_arena_take(arena, session->layers.count, 1, sizeof *session->packed);
     for (size_t i = 0; arena->base && i < count; i++) {
         session->saved[i] = NULL;
         session->outputs[i] = NULL;
