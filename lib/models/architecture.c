@@ -1,19 +1,25 @@
 /* The table of architectures. */
 #include "models/architecture.h"
 
-#include "models/config.h"
-#include "models/layer_list.h"
-#include "models/parameters.h"
-#include "models/presets.h"
+#include "models/config_fields.h"
 
-const sv_architecture sv_architectures[] = {
-    [SVIT_ARCHITECTURE_SHIFTVIT] = {sv_shiftvit_config_check, sv_shiftvit_features,
-                                    sv_shiftvit_parameters, sv_shiftvit_layer_count,
-                                    sv_shiftvit_layers, sv_shiftvit_preset},
-    [SVIT_ARCHITECTURE_VIT] = {sv_vit_config_check, sv_vit_features, sv_vit_parameters,
-                               sv_vit_layer_count, sv_vit_layers, sv_vit_preset},
-};
+#define OPERATIONS(constant, prefix)                                                               \
+    [SVIT_ARCHITECTURE_##constant] = {#prefix,                                                     \
+                                      &sv_##prefix##_fields,                                       \
+                                      sv_##prefix##_check,                                         \
+                                      sv_##prefix##_features,                                      \
+                                      sv_##prefix##_block_count,                                   \
+                                      sv_##prefix##_weight_rule,                                   \
+                                      sv_##prefix##_parameters,                                    \
+                                      sv_##prefix##_layer_count,                                   \
+                                      sv_##prefix##_layers,                                        \
+                                      sv_##prefix##_preset},
+
+const sv_architecture sv_architectures[] = {SV_ARCHITECTURES(OPERATIONS)};
 const size_t sv_architecture_count = sizeof sv_architectures / sizeof *sv_architectures;
+
+static const sv_field FIELD[] = {SV_MODEL_FIELD_ARCHITECTURE};
+const sv_field_table sv_architecture_field = SV_MODEL_FIELD_TABLE(FIELD);
 
 const sv_architecture *sv_architecture_of(const svit_model_config *config)
 {

@@ -1,14 +1,17 @@
-/* Initial weights: functions of (seed, number of the parameter, place in it) alone. */
+/* Initial weights. Each value is a function of the seed, the index of its parameter and its index
+ * within the parameter, so it does not depend on the number of workers. */
+#include "models/initial.h"
 #include "base/pool.h"
 #include "base/random.h"
-#include "models/parameters.h"
+#include "models/architecture.h"
 
 #include <math.h>
 
-/* Numbers that are drawn from one stream, by one worker. */
+/* Elements that one task fills from a random stream of its own. Another value changes the weights
+ * that a seed gives. */
 enum { CHUNK = 65536 };
 
-/* Draws numbers for weights of a parameter. */
+/* Fills w[elements], a part of the parameter. */
 typedef void (*fill_rule)(real *w, size_t elements, const sv_parameter *parameter,
                           sv_random *random);
 
@@ -30,13 +33,13 @@ static void fill_glorot(real *w, size_t elements, const sv_parameter *parameter,
     fill_uniform(w, elements, sqrt(6.0 / (parameter->fan_in + parameter->fan_out)), random);
 }
 
-/* Normal, deviation sqrt(2 / (fan_in + fan_out)): Glorot's, as torch has it too. */
+/* Normal with deviation sqrt(2 / (fan_in + fan_out)), PyTorch's xavier_normal_. */
 static void fill_xavier(real *w, size_t elements, const sv_parameter *parameter, sv_random *random)
 {
     fill_normal(w, elements, sqrt(2.0 / (parameter->fan_in + parameter->fan_out)), random);
 }
 
-/* Normal, deviation 0.02; what falls outside of +-2 is drawn again. */
+/* Normal with deviation 0.02; values outside of +-2 are drawn again. */
 static void fill_truncated_normal(real *w, size_t elements, const sv_parameter *parameter,
                                   sv_random *random)
 {
@@ -50,7 +53,7 @@ static void fill_truncated_normal(real *w, size_t elements, const sv_parameter *
     }
 }
 
-/* Uniform in +-0.05: Keras' embeddings. */
+/* Uniform in +-0.05, the default of embeddings in Keras. */
 static void fill_embedding(real *w, size_t elements, const sv_parameter *parameter,
                            sv_random *random)
 {
@@ -65,20 +68,28 @@ static void fill_standard_normal(real *w, size_t elements, const sv_parameter *p
     fill_normal(w, elements, 1, random);
 }
 
-/* NULL for a parameter that begins with one number everywhere. */
-static fill_rule rule_of(const sv_parameter *parameter, const svit_model_config *config)
+static fill_rule weight_rule_of(const svit_model_config *config)
 {
-    int seed = config->init != SVIT_INIT_PAPER;
-    if (parameter->role == SV_ROLE_POSITION)
-        return seed ? fill_embedding : fill_standard_normal;
-    if (parameter->role != SV_ROLE_WEIGHT)
-        return NULL;
-    if (seed)
+    switch (sv_architecture_of(config)->weight_rule(config)) {
+    case SV_WEIGHTS_XAVIER_NORMAL:
+        return fill_xavier;
+    case SV_WEIGHTS_TRUNCATED_NORMAL:
+        return fill_truncated_normal;
+    default:
         return fill_glorot;
-    return config->architecture == SVIT_ARCHITECTURE_VIT ? fill_xavier : fill_truncated_normal;
+    }
 }
 
-/* Attention begins with scores over sqrt(head_dim), whichever way the temperature works. */
+/* The rule of a parameter; NULL if all its elements are equal. */
+static fill_rule rule_of(const sv_parameter *parameter, const svit_model_config *config)
+{
+    if (parameter->role == SV_ROLE_POSITION)
+        return config->init == SVIT_INIT_PAPER ? fill_standard_normal : fill_embedding;
+    return parameter->role == SV_ROLE_WEIGHT ? weight_rule_of(config) : NULL;
+}
+
+/* The value of a parameter whose elements are equal. A temperature, be it a factor or a divisor,
+ * scales the attention scores by 1 / sqrt(head_dim). */
 static real constant_of(const sv_parameter *parameter, const svit_model_config *config)
 {
     double root = sqrt((double)config->head_dim);
@@ -87,11 +98,11 @@ static real constant_of(const sv_parameter *parameter, const svit_model_config *
     return parameter->role == SV_ROLE_NORM_WEIGHT;
 }
 
-/* The weights of one parameter, as the workers see them. */
+/* One parameter to fill. */
 typedef struct fill_job {
     real *weights;
     const sv_parameter *parameter;
-    size_t index;
+    size_t index; /* of the parameter */
     fill_rule rule;
     uint64_t seed;
 } fill_job;

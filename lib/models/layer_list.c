@@ -1,42 +1,44 @@
-/* Lists of layers. */
+/* Builds the training graph and the inference graph of a model. */
 #include "models/layer_list.h"
 
 #include "models/architecture.h"
 
 #include <assert.h>
 
-/* Layers that train, as many at the most that infer only, and those that infer. */
-enum { LISTS = 3 };
+/* One allocation holds three arrays of `capacity` layers: the training graph, the fused layers, of
+ * which there are at most as many, and the inference graph. */
+enum { ARRAYS = 3 };
 
 void sv_builder_append(sv_builder *build, sv_layer *layer)
 {
     sv_layer_list *list = build->list;
-    assert(list->count < list->capacity);
-    layer->number = (uint32_t)list->count;
-    build->map = layer->out;
-    list->layers[list->count++] = layer;
+    assert(list->training_count < list->capacity);
+    layer->number = (uint32_t)list->training_count;
+    build->shape = layer->out;
+    list->layers[list->training_count++] = layer;
     if (!layer->ops->training_only)
-        list->infer[list->infer_count++] = layer;
+        list->inference[list->inference_count++] = layer;
 }
 
-void sv_builder_replace(sv_builder *build, size_t count, sv_layer *layer)
+void sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer)
 {
     sv_layer_list *list = build->list;
-    list->infer_count -= count;
-    assert(sv_shape_elements(layer->in) == sv_shape_elements(list->infer[list->infer_count]->in));
-    list->infer[list->infer_count++] = layer;
-    list->layers[list->capacity + build->replacements++] = layer;
+    list->inference_count -= count;
+    assert(sv_shape_elements(layer->in) ==
+           sv_shape_elements(list->inference[list->inference_count]->in));
+    list->inference[list->inference_count++] = layer;
+    list->layers[list->capacity + build->fused_count++] = layer;
 }
 
-/* Those that infer only come to lie behind those that train. */
-static void finish(sv_builder *build)
+/* Moves the fused layers to directly behind the training graph and numbers them. */
+static void number_fused(sv_builder *build)
 {
     sv_layer_list *list = build->list;
-    list->all = list->count;
-    for (size_t i = 0; i < build->replacements; i++) {
+    list->count = list->training_count;
+    for (size_t i = 0; i < build->fused_count; i++) {
         sv_layer *layer = list->layers[list->capacity + i];
-        layer->number = (uint32_t)list->all;
-        list->layers[list->all++] = layer;
+        layer->number = (uint32_t)list->count;
+        list->layers[list->count++] = layer;
     }
 }
 
@@ -52,12 +54,12 @@ svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t 
     sv_layer_list list = {.capacity = architecture->layer_count(&model->config)};
     void *memory;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, list.capacity,
-                               LISTS * sizeof *list.layers, "a list of layers", err));
+                               ARRAYS * sizeof *list.layers, "a list of layers", err));
     list.layers = memory;
-    list.infer = list.layers + 2 * list.capacity;
+    list.inference = list.layers + 2 * list.capacity;
     sv_builder build = {&list, 0, model, {height, width, model->config.in_channels}, err};
     svit_status status = architecture->layers(&build);
-    finish(&build);
+    number_fused(&build);
     if (status != SVIT_OK) {
         sv_layer_list_free(model->context, &list);
         return status;
@@ -68,8 +70,8 @@ svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t 
 
 void sv_layer_list_free(svit_context *context, sv_layer_list *list)
 {
-    for (size_t i = 0; i < list->all; i++)
+    for (size_t i = 0; i < list->count; i++)
         sv_layer_free(context, list->layers[i]);
-    sv_release(&context->allocator, list->layers, list->capacity * LISTS * sizeof *list->layers);
+    sv_release(&context->allocator, list->layers, list->capacity * ARRAYS * sizeof *list->layers);
     *list = (sv_layer_list){0};
 }

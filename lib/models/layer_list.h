@@ -1,35 +1,43 @@
-/* A model as a list of layers, and what makes one of each architecture. */
+/* The layers of a model as two graphs, and the builder with which each architecture makes them. */
 #ifndef SV_LAYER_LIST_H
 #define SV_LAYER_LIST_H
 
 #include "layers/layers.h"
 #include "models/model.h"
 
-/* layers[0..count) train, in their order; those up to `all` infer only. infer[0..infer_count) are
- * those of all that infer, in their order. */
+/* Two graphs, each a sequence of layers from the image to the logits. The inference graph shares
+ * the layers of the training graph, but has fused layers in place of some of them and leaves out
+ * those that act in training only. */
 typedef struct sv_layer_list {
-    sv_layer **layers, **infer;
-    size_t count, all, infer_count;
-    size_t capacity; /* of those that train */
+    sv_layer **layers;      /* [count]: the training graph in order, then the fused layers */
+    sv_layer **inference;   /* [inference_count]: the inference graph in order */
+    size_t training_count;  /* layers of the training graph */
+    size_t count;           /* all layers; the number of a layer is its index */
+    size_t inference_count; /* layers of the inference graph */
+    size_t capacity;        /* of the training graph */
 } sv_layer_list;
 
-/* Makes the layers of `model` for inputs of height x width, from image to logits. SVIT_E_ARGUMENT
- * where the model does not take that size. On failure nothing is left behind. */
+/* Creates the layers of `model` for inputs of height x width pixels. SVIT_E_ARGUMENT if the model
+ * does not accept that size. Free the list with sv_layer_list_free. */
 svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t height,
                             size_t width, svit_error *err);
+
+/* Frees the layers and clears *list. */
 void sv_layer_list_free(svit_context *context, sv_layer_list *list);
 
-/* A list in the making: those that infer only lie behind room for all that train. */
+/* The state while an architecture builds its graphs. */
 typedef struct sv_builder {
     sv_layer_list *list;
-    size_t replacements;
+    size_t fused_count; /* fused layers; sv_model_layers moves them behind the training graph */
     const svit_model *model;
-    sv_shape map; /* what the next layer gets */
+    sv_shape shape; /* of the next layer's input */
     svit_error *err;
 } sv_builder;
 
-/* Appends what a creator made: SV_APPEND(build, sv_mean_create(&layer, ...)) */
+/* Appends a layer to both graphs; to the training graph alone if it acts in training only. */
 void sv_builder_append(sv_builder *build, sv_layer *layer);
+
+/* Creates a layer and appends it: SV_APPEND(build, sv_mean_create(&layer, ...)) */
 #define SV_APPEND(build, create)                                                                   \
     do {                                                                                           \
         sv_layer *layer = NULL;                                                                    \
@@ -37,23 +45,18 @@ void sv_builder_append(sv_builder *build, sv_layer *layer);
         sv_builder_append(build, layer);                                                           \
     } while (0)
 
-/* In inference what a creator made does the work of the last `count` layers that infer:
- * SV_REPLACE(build, 3, sv_mlp_head_create(&layer, ...)) */
-void sv_builder_replace(sv_builder *build, size_t count, sv_layer *layer);
-#define SV_REPLACE(build, count, create)                                                           \
+/* Replaces the last `count` layers of the inference graph by a layer that fuses them. */
+void sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer);
+
+/* Creates a fused layer: SV_FUSE(build, 3, sv_mlp_head_create(&layer, ...)) */
+#define SV_FUSE(build, count, create)                                                              \
     do {                                                                                           \
         sv_layer *layer = NULL;                                                                    \
         SVIT_TRY(create);                                                                          \
-        sv_builder_replace(build, count, layer);                                                   \
+        sv_builder_fuse(build, count, layer);                                                      \
     } while (0)
 
-/* What the table of architectures has of each. */
-size_t sv_shiftvit_layer_count(const svit_model_config *config);
-svit_status sv_shiftvit_layers(sv_builder *build);
-size_t sv_vit_layer_count(const svit_model_config *config);
-svit_status sv_vit_layers(sv_builder *build);
-
-/* The last of `count` values from 0 to `rate` at equal distances is `rate`; a single one is 0. */
+/* Element `index` of `count` values at equal distances from 0 to `rate`. A single one is 0. */
 double sv_linspace(double rate, size_t index, size_t count);
 
 #endif

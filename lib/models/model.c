@@ -1,11 +1,11 @@
-/* Models: creation, life, and the doors to their parameters, class names and pipeline. */
+/* Models: their creation and release, and access to parameters, class names and pipeline. */
 #include "models/model.h"
 
 #include "base/config.h"
 #include "base/finite.h"
 #include "models/architecture.h"
 #include "models/config.h"
-#include "models/parameters.h"
+#include "models/initial.h"
 
 #include <string.h>
 
@@ -24,10 +24,10 @@ static void destroy(svit_model *model)
 {
     svit_context *context = model->context;
     release_classes(model);
-    if (model->weights && !model->pages.base)
+    if (model->weights && !model->mapping.base)
         sv_release(&context->allocator, model->weights,
                    model->parameters.elements * sizeof *model->weights);
-    sv_mapping_free(&model->pages);
+    sv_mapping_free(&model->mapping);
     sv_parameter_table_free(&model->parameters);
     sv_release(&context->allocator, model, sizeof *model);
     svit_context_free(context);
@@ -53,7 +53,7 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
     return status;
 }
 
-svit_status sv_model_take_weights(svit_model *model, svit_error *err)
+svit_status sv_model_allocate_weights(svit_model *model, svit_error *err)
 {
     return sv_allocate_array(&model->context->allocator, (void **)&model->weights,
                              model->parameters.elements, sizeof *model->weights,
@@ -67,16 +67,16 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(config);
-    svit_model_config own;
-    SVIT_TRY(sv_model_config_import(&own, config, err));
+    svit_model_config checked;
+    SVIT_TRY(sv_model_config_import(&checked, config, err));
     svit_model *model;
-    SVIT_TRY(sv_model_open(&model, context, &own, err));
-    svit_status status = sv_model_take_weights(model, err);
+    SVIT_TRY(sv_model_open(&model, context, &checked, err));
+    svit_status status = sv_model_allocate_weights(model, err);
     if (status != SVIT_OK) {
         destroy(model);
         return status;
     }
-    sv_initial_weights(model->weights, &model->parameters, &own, seed, context->pool);
+    sv_initial_weights(model->weights, &model->parameters, &checked, seed, context->pool);
     *out = model;
     return SVIT_OK;
 }
@@ -122,8 +122,8 @@ SVIT_API const char *svit_model_parameter_name(const svit_model *model, size_t i
     return model && index < model->parameters.count ? model->parameters.list[index].name : NULL;
 }
 
-static svit_status find(const sv_parameter **out, const svit_model *model, const char *name,
-                        svit_error *err)
+static svit_status find_parameter(const sv_parameter **out, const svit_model *model,
+                                  const char *name, svit_error *err)
 {
     *out = sv_parameter_find(&model->parameters, name);
     if (!*out)
@@ -133,10 +133,11 @@ static svit_status find(const sv_parameter **out, const svit_model *model, const
     return SVIT_OK;
 }
 
-static svit_status find_sized(const sv_parameter **out, const svit_model *model, const char *name,
-                              size_t elements, svit_error *err)
+/* Finds a parameter and checks that a caller's array has its size. */
+static svit_status find_parameter_sized(const sv_parameter **out, const svit_model *model,
+                                        const char *name, size_t elements, svit_error *err)
 {
-    SVIT_TRY(find(out, model, name, err));
+    SVIT_TRY(find_parameter(out, model, name, err));
     if (elements != (*out)->desc.elements)
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; parameter '%s' has %zu", elements,
                        name, (*out)->desc.elements);
@@ -151,7 +152,7 @@ SVIT_API svit_status svit_model_parameter_shape(const svit_model *model, const c
     SV_REQUIRE(shape);
     SV_REQUIRE(rank);
     const sv_parameter *parameter;
-    SVIT_TRY(find(&parameter, model, name, err));
+    SVIT_TRY(find_parameter(&parameter, model, name, err));
     memcpy(shape, parameter->desc.shape, sizeof parameter->desc.shape);
     *rank = parameter->desc.rank;
     return SVIT_OK;
@@ -164,7 +165,7 @@ SVIT_API svit_status svit_model_get_parameter(const svit_model *model, const cha
     SV_REQUIRE(name);
     SV_REQUIRE(out);
     const sv_parameter *parameter;
-    SVIT_TRY(find_sized(&parameter, model, name, elements, err));
+    SVIT_TRY(find_parameter_sized(&parameter, model, name, elements, err));
     sv_parameter_export(parameter, out, model->weights);
     return SVIT_OK;
 }
@@ -176,7 +177,7 @@ SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *nam
     SV_REQUIRE(name);
     SV_REQUIRE(in);
     const sv_parameter *parameter;
-    SVIT_TRY(find_sized(&parameter, model, name, elements, err));
+    SVIT_TRY(find_parameter_sized(&parameter, model, name, elements, err));
     size_t bad = sv_first_not_finite(in, elements);
     if (bad < elements)
         return sv_fail(err, SVIT_E_NUMERIC,
@@ -244,10 +245,11 @@ SVIT_API svit_status svit_model_set_pipeline(svit_model *model, const svit_pipel
     }
     size_t height, width;
     SVIT_TRY(svit_pipeline_evaluation_size(config, &height, &width, err));
-    svit_pipeline_config own;
-    SVIT_TRY(svit_pipeline_config_init(&own, sizeof own));
-    SVIT_TRY(sv_config_import(&own, sizeof own, config, sizeof own, "svit_pipeline_config", err));
-    model->pipeline = own;
+    svit_pipeline_config copy;
+    SVIT_TRY(svit_pipeline_config_init(&copy, sizeof copy));
+    SVIT_TRY(
+        sv_config_import(&copy, sizeof copy, config, sizeof copy, "svit_pipeline_config", err));
+    model->pipeline = copy;
     model->has_pipeline = 1;
     return SVIT_OK;
 }

@@ -1,4 +1,4 @@
-/* The inside of svit_model. */
+/* The struct behind svit_model, and the life of models within the library. */
 #ifndef SV_MODEL_H
 #define SV_MODEL_H
 
@@ -7,6 +7,7 @@
 
 #include <shiftvit/model.h>
 
+/* The version of weights that have not changed since the model was created or loaded. */
 enum { SV_FIRST_VERSION = 1 };
 
 struct svit_model {
@@ -14,28 +15,28 @@ struct svit_model {
     svit_context *context;
     svit_model_config config;
     sv_parameter_table parameters;
-    real *weights;         /* [parameters.elements]: its own memory, or in `pages` */
-    sv_mapping pages;      /* the file of a mapped model */
-    atomic_ullong version; /* from SV_FIRST_VERSION, counts changes of the weights, so that
-                              sessions pack them anew */
-    bool packed_once;      /* one session packs the weights, once, and they are not wanted again:
-                              what it has packed may be lost */
-    char **classes;        /* config.num_classes names, or NULL */
+    real *weights;         /* [parameters.elements]: allocated, or within `mapping` */
+    sv_mapping mapping;    /* the file of a mapped model; zero: none */
+    atomic_ullong version; /* counts changes of the weights; sessions pack them again after one */
+    bool packed_once;      /* a single session packs the weights, and only once, so those that are
+                              packed may be discarded */
+    char **classes;        /* config.num_classes names; NULL: none */
     svit_pipeline_config pipeline;
     int32_t has_pipeline;
 };
 
-/* Creates a model of a legal configuration whose `weights` are NULL. */
+/* Creates a model of a checked configuration whose `weights` are NULL. SVIT_E_MEMORY. */
 svit_status sv_model_open(svit_model **out, svit_context *context, const svit_model_config *config,
                           svit_error *err);
 
-/* Gives such a model memory for its weights, all zero. */
-svit_status sv_model_take_weights(svit_model *model, svit_error *err);
+/* Allocates the weights of such a model, all zero. SVIT_E_MEMORY. */
+svit_status sv_model_allocate_weights(svit_model *model, svit_error *err);
 
-/* Counts one more handle that needs the model; returns it. svit_model_free counts down. */
+/* Adds a reference to the model, which svit_model_free releases, and returns the model. Any
+ * thread. */
 svit_model *sv_model_retain(svit_model *model);
 
-/* Says that the weights have changed. */
+/* Records a change of the weights, so that sessions pack them again. */
 void sv_model_touch(svit_model *model);
 
 #endif

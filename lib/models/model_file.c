@@ -1,31 +1,31 @@
-/* Model files: safetensors with the configuration, class names and preprocessing as metadata. */
+/* Model files: safetensors with the configuration, class names and pipeline as metadata. */
 #include "models/model_file.h"
 
 #include "autograd/parameter_file.h"
+#include "models/architecture.h"
 #include "models/config.h"
-#include "models/config_fields.h"
 #include "models/model_map.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const OWN_KEYS[] = {"format", "format_version", "config", "classes",
-                                       "preprocessing"};
+static const char *const METADATA_KEYS[] = {"format", "format_version", "config", "classes",
+                                            "preprocessing"};
 enum { FORMAT_VERSION = 1 };
 
 svit_status sv_model_metadata_key_check(const char *key, svit_error *err)
 {
-    for (size_t i = 0; i < sizeof OWN_KEYS / sizeof *OWN_KEYS; i++)
-        if (strcmp(OWN_KEYS[i], key) == 0)
+    for (size_t i = 0; i < sizeof METADATA_KEYS / sizeof *METADATA_KEYS; i++)
+        if (strcmp(METADATA_KEYS[i], key) == 0)
             return sv_fail(err, SVIT_E_ARGUMENT, "key '%s' is the model's own; choose another",
                            key);
     return SVIT_OK;
 }
 
-/* metadata[key] = the text that `value` holds; frees `value`. */
-static svit_status put_made(sv_json_writer *metadata, const char *key, sv_json_writer *value,
-                            svit_error *err)
+/* Puts the text that `value` has written under `key`, and frees `value`. */
+static svit_status put_written(sv_json_writer *metadata, const char *key, sv_json_writer *value,
+                               svit_error *err)
 {
     svit_status status = sv_json_writer_status(value, key, err);
     if (status == SVIT_OK) {
@@ -39,8 +39,8 @@ static svit_status put_made(sv_json_writer *metadata, const char *key, sv_json_w
 static svit_status put_config(sv_json_writer *metadata, const svit_model *model, svit_error *err)
 {
     sv_json_writer config = sv_json_writer_make(metadata->allocator);
-    sv_fields_to_json(&sv_model_fields, &model->config, &config);
-    return put_made(metadata, "config", &config, err);
+    sv_fields_to_json(sv_architecture_of(&model->config)->fields, &model->config, &config);
+    return put_written(metadata, "config", &config, err);
 }
 
 static svit_status put_classes(sv_json_writer *metadata, const svit_model *model, svit_error *err)
@@ -55,7 +55,7 @@ static svit_status put_classes(sv_json_writer *metadata, const svit_model *model
         }
     }
     sv_json_end(&names, ']');
-    return put_made(metadata, "classes", &names, err);
+    return put_written(metadata, "classes", &names, err);
 }
 
 static svit_status put_pipeline(sv_json_writer *metadata, const svit_model *model, svit_error *err)
@@ -124,7 +124,8 @@ svit_status sv_model_file_check_version(const sv_safetensors *file, const char *
     return SVIT_OK;
 }
 
-/* What is wrong in a text of a file is wrong with the file; a lack of memory is not. */
+/* Reports an invalid text of a file's metadata as SVIT_E_FORMAT with the path. SVIT_E_MEMORY stays.
+ */
 static svit_status fail_in_file(svit_status status, const char *path, svit_error *err)
 {
     if (status == SVIT_OK)
@@ -145,8 +146,8 @@ svit_status sv_model_file_config(svit_model_config *config, const sv_safetensors
 
 typedef enum model_loading { LOADING_READ, LOADING_MAP } model_loading;
 
-/* Tensors that belong to training, not to the model. */
-static bool is_of_training(const char *name)
+/* Whether a tensor of a checkpoint belongs to the optimiser. */
+static bool is_optimizer_tensor(const char *name)
 {
     return strncmp(name, "optimizer.", 10) == 0 || strncmp(name, "ema.", 4) == 0;
 }
@@ -156,7 +157,7 @@ static svit_status check_unknown(const svit_model *model, const sv_safetensors *
 {
     for (size_t i = 0; i < sv_safetensors_count(file); i++) {
         const char *name = sv_safetensors_at(file, i)->name;
-        if (!is_of_training(name) && !sv_parameter_find(&model->parameters, name))
+        if (!is_optimizer_tensor(name) && !sv_parameter_find(&model->parameters, name))
             return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.96s' is none of the model's", path,
                            name);
     }
@@ -213,9 +214,9 @@ static svit_status read_pipeline(svit_model *model, const sv_safetensors *file, 
     return svit_model_set_pipeline(model, &pipeline, err);
 }
 
-/* The header proves that the file has all weights before memory is taken for them: a small file
- * that claims a large model costs nothing. A file that cannot be mapped as it is, or that a check
- * refuses, is read: reading takes more layouts, and says what is wrong. */
+/* Maps or reads the weights. The tensors' shapes are checked before memory is allocated, so a small
+ * file with the configuration of a large model costs nothing. A file that cannot be mapped is read,
+ * which accepts more formats and reports what is wrong. */
 static svit_status fill_weights(svit_model *model, const sv_safetensors *file,
                                 model_loading loading, const char *path, svit_error *err)
 {
@@ -224,7 +225,7 @@ static svit_status fill_weights(svit_model *model, const sv_safetensors *file,
         SVIT_TRY(sv_model_map_weights(model, file, err));
     if (model->weights)
         return SVIT_OK;
-    SVIT_TRY(sv_model_take_weights(model, err));
+    SVIT_TRY(sv_model_allocate_weights(model, err));
     return sv_parameter_array_read(&model->parameters, model->weights, file, path, "", err);
 }
 
@@ -237,31 +238,28 @@ static svit_status fill_model(svit_model *model, const sv_safetensors *file, mod
     return read_pipeline(model, file, path, err);
 }
 
-/* Every block has tensors, so a file with fewer of them is refused before names are made for all.
- */
+/* Each block has at least one tensor, so a file with fewer tensors than blocks is refused before
+ * the parameter table of a large model is made. */
 static svit_status check_blocks(const svit_model_config *config, const sv_safetensors *file,
                                 const char *path, svit_error *err)
 {
-    size_t blocks = config->architecture == SVIT_ARCHITECTURE_VIT ? config->depth : 0;
-    if (config->architecture == SVIT_ARCHITECTURE_SHIFTVIT)
-        for (size_t stage = 0; stage < config->stages; stage++)
-            blocks += config->blocks[stage];
+    size_t blocks = sv_architecture_of(config)->block_count(config);
     if (sv_safetensors_count(file) >= blocks)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_FORMAT, "%s: %zu tensors are too few for a model of %zu blocks",
                    path, sv_safetensors_count(file), blocks);
 }
 
-/* `config` is the caller's, or NULL for that of the file. */
+/* Loads a model with the caller's configuration, or with that of the file if `config` is NULL. */
 static svit_status load_from(svit_model **out, svit_context *context, const sv_safetensors *file,
                              const svit_model_config *config, model_loading loading,
                              const char *path, svit_error *err)
 {
     SVIT_TRY(sv_model_file_check_version(file, path, err));
-    svit_model_config of_file;
+    svit_model_config file_config;
     if (!config) {
-        SVIT_TRY(sv_model_file_config(&of_file, file, path, err));
-        config = &of_file;
+        SVIT_TRY(sv_model_file_config(&file_config, file, path, err));
+        config = &file_config;
     }
     SVIT_TRY(check_blocks(config, file, path, err));
     svit_model *model;
@@ -310,7 +308,7 @@ SVIT_API svit_status svit_model_load_with_config(svit_model **out, svit_context 
     SV_REQUIRE(context);
     SV_REQUIRE(config);
     SV_REQUIRE(path);
-    svit_model_config own;
-    SVIT_TRY(sv_model_config_import(&own, config, err));
-    return load(out, context, &own, LOADING_READ, path, err);
+    svit_model_config checked;
+    SVIT_TRY(sv_model_config_import(&checked, config, err));
+    return load(out, context, &checked, LOADING_READ, path, err);
 }

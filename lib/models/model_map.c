@@ -1,5 +1,6 @@
-/* Mapped weights: the file's pages are the flat array. A page is needed while it is checked and
- * again while it is packed; in between, and after, it is given back. */
+/* Mapped weights: the mapped file serves as the flat array. Pages are read to check the values and
+ * again to pack the weights. They are discarded after each of the two, so that the memory in use
+ * stays small. */
 #include "models/model_map.h"
 
 #include "autograd/parameter_file.h"
@@ -7,7 +8,7 @@
 
 #include <string.h>
 
-/* Numbers in memory are numbers as files have them. */
+/* Whether `real` is the little-endian float32 of files. */
 static bool is_file_format(void)
 {
     const float one = 1;
@@ -15,8 +16,10 @@ static bool is_file_format(void)
     return sizeof(real) == sizeof(float) && memcmp(&one, stored, sizeof stored) == 0;
 }
 
-/* Whether the parameters lie in the file as they would in the flat array, from byte *start. */
-static bool lie_flat(uint64_t *start, const sv_parameter_table *table, const sv_safetensors *file)
+/* Whether the parameters have the same layout in the file as in the flat array. *start is the byte
+ * of the file at which the array begins. */
+static bool has_flat_layout(uint64_t *start, const sv_parameter_table *table,
+                            const sv_safetensors *file)
 {
     for (size_t i = 0; i < table->count; i++) {
         const sv_parameter *parameter = &table->list[i];
@@ -32,45 +35,48 @@ static bool lie_flat(uint64_t *start, const sv_parameter_table *table, const sv_
     return table->count > 0 && *start % sizeof(real) == 0;
 }
 
-/* Checking takes pieces of the flat array, whatever parameters they are of. */
-enum { PIECE = 1 << 18 };
+/* Elements that one task checks: 1 MiB, regardless of where parameters begin. */
+enum { CHECK_ELEMENTS = 1 << 18 };
 
 typedef struct checking {
     const real *weights;
     size_t elements;
-    atomic_bool refused;
+    atomic_bool not_finite;
 } checking;
 
 static void check_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     checking *job = argument;
-    size_t first = task * PIECE, rest = job->elements - first;
-    size_t elements = rest < PIECE ? rest : PIECE;
+    size_t first = task * CHECK_ELEMENTS, rest = job->elements - first;
+    size_t elements = rest < CHECK_ELEMENTS ? rest : CHECK_ELEMENTS;
     const float *values = (const float *)(const void *)(job->weights + first);
     if (sv_first_not_finite(values, elements) < elements)
-        atomic_store(&job->refused, true);
+        atomic_store(&job->not_finite, true);
     sv_mapping_discard(values, elements * sizeof *values);
 }
 
 static bool all_finite(const svit_model *model)
 {
     checking job = {.weights = model->weights, .elements = model->parameters.elements};
-    atomic_init(&job.refused, false);
-    sv_pool_run(model->context->pool, check_task, &job, (job.elements + PIECE - 1) / PIECE);
-    return !atomic_load(&job.refused);
+    atomic_init(&job.not_finite, false);
+    sv_pool_run(model->context->pool, check_task, &job,
+                (job.elements + CHECK_ELEMENTS - 1) / CHECK_ELEMENTS);
+    return !atomic_load(&job.not_finite);
 }
 
-/* Whether packing makes a copy of a parameter that is as in the file: its pages may go. All others
- * are copied here, so that a forward does not wait for them. */
-static bool is_left_in_file(const sv_parameter *parameter)
+/* Whether a parameter is used only to make its packed copies and is stored as in the file, so that
+ * its pages can be discarded and read again. */
+static bool is_discardable(const sv_parameter *parameter)
 {
     return parameter->role == SV_ROLE_WEIGHT && !sv_parameter_transpose_elements(parameter);
 }
 
+/* The copies of the parameters that cannot be discarded. They are made when the model is loaded, so
+ * that no forward has page faults. */
 typedef struct copying {
     const svit_model *model;
-    float *scratch; /* of worker w at scratch + w * scratch_elements */
+    float *scratch; /* [workers, scratch_elements] */
     size_t scratch_elements;
 } copying;
 
@@ -79,13 +85,13 @@ static void copy_task(void *argument, size_t task, uint32_t worker)
     const copying *job = argument;
     const sv_parameter *parameter = &job->model->parameters.list[task];
     float *values = (float *)(void *)(job->model->weights + parameter->offset);
-    if (is_left_in_file(parameter))
+    if (is_discardable(parameter))
         return;
     sv_mapping_prefault(values, parameter->desc.elements * sizeof *values);
     sv_parameter_transpose(parameter, values, job->scratch + worker * job->scratch_elements);
 }
 
-static size_t largest_turned(const sv_parameter_table *table)
+static size_t largest_transposition(const sv_parameter_table *table)
 {
     size_t largest = 0;
     for (size_t i = 0; i < table->count; i++) {
@@ -95,47 +101,47 @@ static size_t largest_turned(const sv_parameter_table *table)
     return largest;
 }
 
-static svit_status copy_others(const svit_model *model, svit_error *err)
+static svit_status copy_parameters(const svit_model *model, svit_error *err)
 {
     const svit_context *context = model->context;
-    copying job = {.model = model, .scratch_elements = largest_turned(&model->parameters)};
+    copying job = {.model = model, .scratch_elements = largest_transposition(&model->parameters)};
     size_t elements = job.scratch_elements * svit_context_threads(context);
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&job.scratch, elements,
-                               sizeof *job.scratch, "a weight on its way", err));
+                               sizeof *job.scratch, "the transposition of weights", err));
     sv_pool_run(context->pool, copy_task, &job, model->parameters.count);
     sv_release(&context->allocator, job.scratch, elements * sizeof *job.scratch);
     return SVIT_OK;
 }
 
-static void let_go(svit_model *model)
+static void unmap(svit_model *model)
 {
     model->weights = NULL;
-    sv_mapping_free(&model->pages);
+    sv_mapping_free(&model->mapping);
 }
 
 svit_status sv_model_map_weights(svit_model *model, const sv_safetensors *file, svit_error *err)
 {
     uint64_t start = 0;
-    if (!is_file_format() || !lie_flat(&start, &model->parameters, file) ||
-        sv_safetensors_map(file, &model->pages, NULL) != SVIT_OK)
+    if (!is_file_format() || !has_flat_layout(&start, &model->parameters, file) ||
+        sv_safetensors_map(file, &model->mapping, NULL) != SVIT_OK)
         return SVIT_OK;
-    model->weights = (real *)(void *)(model->pages.base + start);
+    model->weights = (real *)(void *)(model->mapping.base + start);
     if (!all_finite(model)) {
-        let_go(model);
+        unmap(model);
         return SVIT_OK;
     }
-    svit_status status = copy_others(model, err);
+    svit_status status = copy_parameters(model, err);
     if (status != SVIT_OK)
-        let_go(model);
+        unmap(model);
     return status;
 }
 
-void sv_model_forget_weight(const svit_model *model, size_t place)
+void sv_model_discard_weight(const svit_model *model, size_t offset)
 {
-    if (!model->pages.base || atomic_load(&model->version) != SV_FIRST_VERSION)
+    if (!model->mapping.base || atomic_load(&model->version) != SV_FIRST_VERSION)
         return;
-    const sv_parameter *parameter = sv_parameter_at(&model->parameters, place);
-    if (is_left_in_file(parameter) || model->packed_once)
-        sv_mapping_discard(model->weights + place,
+    const sv_parameter *parameter = sv_parameter_at(&model->parameters, offset);
+    if (is_discardable(parameter) || model->packed_once)
+        sv_mapping_discard(model->weights + offset,
                            parameter->desc.elements * sizeof *model->weights);
 }

@@ -1,19 +1,20 @@
-/* Weights that stay in their file. */
+/* Weights of a model that stay in their file, which is mapped into memory. */
 #ifndef SV_MODEL_MAP_H
 #define SV_MODEL_MAP_H
 
 #include "io/safetensors.h"
 #include "models/model.h"
 
-/* Lets the weights of a model without any lie in the file's own pages. Where that cannot be, or a
- * weight is wrong, they stay NULL and the status is SVIT_OK: reading the file tells which. Fails
- * with SVIT_E_MEMORY. */
+/* Maps the file and lets model->weights, which must be NULL, point into the mapping. If the file
+ * cannot be used in place, or a weight is not finite, the weights stay NULL and the status is
+ * SVIT_OK: the caller then reads the file, which accepts more formats and reports what is wrong.
+ * SVIT_E_MEMORY. */
 svit_status sv_model_map_weights(svit_model *model, const sv_safetensors *file, svit_error *err);
 
-/* Gives back the pages of a weight that has been packed, by its place in the flat array, where the
- * model is mapped and nobody has written to it. They come back when they are touched; those of a
- * weight that the file has in another order do not, and are given back only of a model that is
- * packed once. Any thread, while no other writes to the model. */
-void sv_model_forget_weight(const svit_model *model, size_t place);
+/* Discards the pages of a packed weight, given by its offset in the flat array. Does nothing unless
+ * the model is mapped and its weights have not changed. A later access reads the pages from the
+ * file again. A weight that was transposed after mapping cannot be read again, so it is discarded
+ * only if model->packed_once. Any thread, while no other writes to the model. */
+void sv_model_discard_weight(const svit_model *model, size_t offset);
 
 #endif

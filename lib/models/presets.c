@@ -1,12 +1,12 @@
-/* The presets of all architectures by name and number. */
-#include "models/presets.h"
-
+/* The presets of all architectures, by name and by index. */
 #include "base/config.h"
 #include "models/architecture.h"
 
 #include <string.h>
 
-bool sv_preset_at(const char **name, svit_model_config *config, size_t index)
+/* Finds the preset with this index among those of all architectures, one architecture after
+ * another. False past the end. */
+static bool find_preset(const char **name, svit_model_config *config, size_t index)
 {
     for (size_t i = 0; i < sv_architecture_count; i++) {
         size_t count = 0;
@@ -23,10 +23,10 @@ SVIT_API svit_status svit_model_config_init(svit_model_config *config, size_t si
 {
     if (!config)
         return SVIT_E_ARGUMENT;
-    svit_model_config own;
+    svit_model_config preset;
     const char *name;
-    sv_preset_at(&name, &own, 0);
-    return sv_config_export(config, size, &own, sizeof own, "svit_model_config", NULL);
+    find_preset(&name, &preset, 0);
+    return sv_config_export(config, size, &preset, sizeof preset, sv_architecture_field.type, NULL);
 }
 
 SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t size,
@@ -34,18 +34,19 @@ SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t 
 {
     SV_REQUIRE(config);
     SV_REQUIRE(preset);
-    svit_model_config own;
+    svit_model_config found;
     const char *name;
-    for (size_t i = 0; sv_preset_at(&name, &own, i); i++)
+    for (size_t i = 0; find_preset(&name, &found, i); i++)
         if (strcmp(name, preset) == 0)
-            return sv_config_export(config, size, &own, sizeof own, "svit_model_config", err);
+            return sv_config_export(config, size, &found, sizeof found, sv_architecture_field.type,
+                                    err);
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "preset '%.40s' is unknown; svit_model_preset_name lists the known", preset);
 }
 
 SVIT_API const char *svit_model_preset_name(size_t index)
 {
-    svit_model_config own;
+    svit_model_config config;
     const char *name;
-    return sv_preset_at(&name, &own, index) ? name : NULL;
+    return find_preset(&name, &config, index) ? name : NULL;
 }

@@ -1,4 +1,4 @@
-/* Adding parameters to a table. */
+/* Adds parameters under a prefix to a table. */
 #include "models/scope.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ svit_status sv_scope_norm(const sv_scope *in, const char *name, size_t c)
     return sv_scope_vector(in, name, ".bias", SV_ROLE_NORM_BIAS, c);
 }
 
-svit_status sv_scope_linear(const sv_scope *in, const char *name, size_t out, size_t c, int bias)
+svit_status sv_scope_linear(const sv_scope *in, const char *name, size_t out, size_t c, bool bias)
 {
     int64_t shape[2] = {(int64_t)out, (int64_t)c};
     SVIT_TRY(sv_scope_add(in, name, ".weight", SV_ROLE_WEIGHT, shape, 2));

@@ -1,27 +1,28 @@
-/* Adding parameters to a table: names are prefix + name + ".weight" or ".bias". */
+/* Adds the parameters of linear maps and norms to a table, under a common prefix of their names. */
 #ifndef SV_MODEL_SCOPE_H
 #define SV_MODEL_SCOPE_H
 
 #include "autograd/parameter.h"
 
-/* Where parameters go, and what comes before their names. */
+/* The table and the prefix of all names, such as "blocks.0.". */
 typedef struct sv_scope {
     sv_parameter_table *table;
     const char *prefix;
     svit_error *err;
 } sv_scope;
 
-/* prefix + name + suffix */
+/* Adds the parameter prefix + name + suffix. */
 svit_status sv_scope_add(const sv_scope *in, const char *name, const char *suffix,
                          sv_parameter_role role, const int64_t *shape, size_t rank);
 
+/* Adds a parameter [c]. */
 svit_status sv_scope_vector(const sv_scope *in, const char *name, const char *suffix,
                             sv_parameter_role role, size_t c);
 
-/* weight and bias, [c] each */
+/* Adds `name`.weight and `name`.bias [c] of a norm. */
 svit_status sv_scope_norm(const sv_scope *in, const char *name, size_t c);
 
-/* weight [out, c], and a bias [out] where there is one */
-svit_status sv_scope_linear(const sv_scope *in, const char *name, size_t out, size_t c, int bias);
+/* Adds `name`.weight [out, c], and `name`.bias [out] if `bias`, of a linear map. */
+svit_status sv_scope_linear(const sv_scope *in, const char *name, size_t out, size_t c, bool bias);
 
 #endif

@@ -246,7 +246,7 @@ SVIT_API svit_status svit_benchmark_matmul(svit_context *context, const svit_mat
     SVIT_TRY(sv_config_import(&self.product, sizeof self.product, product, sizeof self.product,
                               "svit_matmul", err));
     SVIT_TRY(check(&self.product, seconds, err));
-    self.gemm = sv_session_gemm(context, self.product.compute, 0);
+    self.gemm = sv_session_gemm(context, self.product.compute, false);
     if (self.product.heads)
         self.gemm = self.gemm->activations;
     SVIT_TRY(plan(&self, err));

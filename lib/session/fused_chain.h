@@ -1,26 +1,29 @@
-/* Layers in a row that infer a few images at a time: one worker takes these through all of them,
- * so that their maps stay in its L2 and nobody waits between two layers. */
+/* Fused chains: consecutive layers that one worker infers depth-first, a few images at a time, so
+ * that their activations stay in its L2 and no worker waits between two layers. */
 #ifndef SV_FUSED_CHAIN_H
 #define SV_FUSED_CHAIN_H
 
 #include "session/session.h"
 
-/* Of the layers that infer numbers first..end-1, with so many images at a time; 0: one layer, with
- * all of them. Those before number inner_end, whose maps are larger, take inner_images of these. */
+/* A chain of layers first..end - 1 of the inference graph. A task takes `images` images through all
+ * of them; images 0: it is a single layer, which takes the whole batch. The layers before inner_end
+ * have larger feature maps, and the task takes inner_images of its images at a time through them.
+ */
 typedef struct sv_fused_chain {
     size_t first, end, images;
-    size_t inner_end, inner_images;
+    size_t inner_end, inner_images; /* inner_end == first and inner_images 0: there are no such */
 } sv_fused_chain;
 
-/* The fused chain that begins with a layer, where n images infer: a function of the shapes and of n
- * alone. */
+/* The chain that begins with layer `first` in a batch of n images. It depends on the shapes and on
+ * n alone. */
 sv_fused_chain sv_fused_chain_from(const svit_session *session, size_t first, size_t n);
 
-/* What it needs: a worker's scratch alone. */
+/* The memory that a chain needs: worker scratch alone. */
 sv_layer_memory sv_fused_chain_plan_workspace(const svit_session *session,
                                               const sv_fused_chain *chain);
 
-/* y[n, out] of x[n, in], two places: from the first layer's input to the last one's output. */
+/* y[n, out] of x[n, in], from the input of the first layer to the output of the last one. x and y
+ * must not overlap. */
 void sv_fused_chain_forward(const svit_session *session, const sv_run *run,
                             const sv_fused_chain *chain, real *y, const real *x);
 

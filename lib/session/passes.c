@@ -1,4 +1,4 @@
-/* Forward and backward over a session's layers. */
+/* The forward and the backward over a session's layers, and the prepacking of their weights. */
 #include "layers/prepack.h"
 #include "models/model_map.h"
 #include "session/fused_chain.h"
@@ -6,30 +6,33 @@
 #include <assert.h>
 #include <string.h>
 
+/* Prepacking of several layers. A task packs the weights of one layer for the forward, or with
+ * copies 2 alternately for the forward and for the backward. */
 typedef struct pack_call {
     svit_session *session;
     sv_layer *const *layers;
-    size_t count, copies; /* of each layer's weights */
+    size_t count, copies;
 } pack_call;
 
-static void forget_weight(const void *model, size_t weight)
+static void discard_weight(const void *model, size_t weight)
 {
-    sv_model_forget_weight(model, weight);
+    sv_model_discard_weight(model, weight);
 }
 
-/* The last layers come first: they are the largest, and of a mapped model the pages that they have
- * read are gone before the packed copies are many. */
+/* The last layers are packed first. They are the largest, so a mapped model discards the most pages
+ * before the packed copies take much memory. */
 static void pack_task(void *argument, size_t task, uint32_t worker)
 {
     pack_call *call = argument;
     sv_layer *layer = call->layers[call->count - 1 - task / call->copies];
     sv_run run = sv_session_pack_run(call->session, layer);
-    run.exec.packed = forget_weight;
+    bool backward = task % call->copies != 0;
+    run.exec.packed = discard_weight;
     run.exec.packed_argument = call->session->model;
-    sv_prepack(layer, &run, call->session->packed[layer->number], task % call->copies != 0, worker);
+    sv_prepack(layer, &run, call->session->packed[layer->number], backward, worker);
 }
 
-/* The weights are packed once after each change: those of the layers that are to run. */
+/* Packs the weights of the mode's graph if they have changed since they were packed for it. */
 static void pack_weights(svit_session *session, int32_t mode)
 {
     const sv_layer_list *list = &session->layers;
@@ -37,118 +40,124 @@ static void pack_weights(svit_session *session, int32_t mode)
     if (session->packed_version[mode] == version)
         return;
     assert(!session->model->packed_once || session->packed_version[mode] == 0);
-    pack_call call = {session, list->infer, list->infer_count, 1};
+    pack_call call = {session, list->inference, list->inference_count, 1};
     if (mode == SVIT_MODE_TRAIN)
-        call = (pack_call){session, list->layers, list->count, 2};
+        call = (pack_call){session, list->layers, list->training_count, 2};
     sv_pool_run(session->model->context->pool, pack_task, &call, call.count * call.copies);
     session->packed_version[mode] = version;
 }
 
-/* The caller's array may change before the backward. */
-static const real *keep_input(svit_session *session, const real *input, size_t n)
+/* Copies the images, since the caller's array may change before the backward reads them. */
+static const real *save_input(svit_session *session, const real *input, size_t n)
 {
     size_t elements = n * sv_shape_elements(session->input);
     return memcpy(session->saved_input, input, elements * sizeof(real));
 }
 
-/* A map in passing that nobody reads. */
+/* The one of the two buffers that does not hold x. */
 static real *other_buffer(const svit_session *session, const real *x)
 {
     return x == session->buffers[0] ? session->buffers[1] : session->buffers[0];
 }
 
-static void train(svit_session *session, const sv_run *run, const real *input, real *logits)
+static void forward_training(svit_session *session, const sv_run *run, const real *input,
+                             real *logits)
 {
-    const size_t count = session->layers.count;
-    const real *x = session->saved_input ? keep_input(session, input, run->pass.n) : input;
+    const size_t count = session->layers.training_count;
+    const real *x = session->saved_input ? save_input(session, input, run->pass.n) : input;
     sv_tape_clear(&session->tape);
     for (size_t i = 0; i < count; i++) {
         const sv_layer *layer = session->layers.layers[i];
-        sv_run own = sv_session_layer_run(session, run, layer);
+        sv_run layer_run = sv_session_layer_run(session, run, layer);
         real *y = i + 1 == count        ? logits
                   : session->outputs[i] ? session->outputs[i]
                                         : other_buffer(session, x);
-        sv_tape_forward(&session->tape, layer, &own, session->saved[i], y, x);
+        sv_tape_forward(&session->tape, layer, &layer_run, session->saved[i], y, x);
         x = y;
     }
 }
 
-/* Whoever wants to see attention weights wants them of all images, of one layer. */
+/* The chain that begins with layer `first`. A pass that returns attention weights runs layer by
+ * layer, since the attention block writes those of the whole batch. */
 static sv_fused_chain chain_from(const svit_session *session, const sv_run *run, size_t first)
 {
     if (run->pass.attention)
-        return (sv_fused_chain){first, first + 1, 0, first, 0};
+        return (sv_fused_chain){.first = first, .end = first + 1, .inner_end = first};
     return sv_fused_chain_from(session, first, run->pass.n);
 }
 
-static void infer(svit_session *session, const sv_run *run, const real *input, real *logits)
+static void forward_inference(svit_session *session, const sv_run *run, const real *input,
+                              real *logits)
 {
-    const size_t count = session->layers.infer_count;
+    const size_t count = session->layers.inference_count;
     const real *x = input;
     sv_tape_clear(&session->tape);
     for (size_t i = 0, end; i < count; i = end) {
-        const sv_layer *layer = session->layers.infer[i];
+        const sv_layer *layer = session->layers.inference[i];
         sv_fused_chain chain = chain_from(session, run, i);
         end = chain.end;
         real *y = end == count ? logits : other_buffer(session, x);
-        sv_run own = sv_session_layer_run(session, run, layer);
+        sv_run layer_run = sv_session_layer_run(session, run, layer);
         if (chain.images)
             sv_fused_chain_forward(session, run, &chain, y, x);
         else
-            layer->ops->forward(layer, &own, NULL, y, x);
+            layer->ops->forward(layer, &layer_run, NULL, y, x);
         x = y;
     }
 }
 
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits)
 {
-    int training = session->mode == SVIT_MODE_TRAIN;
+    bool training = session->mode == SVIT_MODE_TRAIN;
     sv_run run = sv_session_run(session, n, training);
     pack_weights(session, session->mode);
     if (training)
-        train(session, &run, input, logits);
+        forward_training(session, &run, input, logits);
     else
-        infer(session, &run, input, logits);
-    session->counter += training != 0;
+        forward_inference(session, &run, input, logits);
+    session->counter += training;
 }
 
-void sv_session_undo_forward(svit_session *session, int training)
+void sv_session_undo_forward(svit_session *session, bool training)
 {
     sv_tape_clear(&session->tape);
-    session->counter -= training != 0;
+    session->counter -= training;
 }
 
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens)
 {
-    for (size_t i = session->layers.count; i-- > 0;)
+    for (size_t i = session->layers.training_count; i-- > 0;)
         if (sv_layer_attends(session->layers.layers[i], heads, tokens))
             return session->layers.layers[i];
     return NULL;
 }
 
-void sv_session_attend(svit_session *session, const real *input, size_t n, real *logits,
-                       real *attention)
+void sv_session_forward_attention(svit_session *session, const real *input, size_t n, real *logits,
+                                  real *attention)
 {
     size_t heads, tokens;
-    sv_run run = sv_session_run(session, n, 0);
+    sv_run run = sv_session_run(session, n, false);
     run.pass.attention = attention;
     run.pass.attention_layer = sv_session_last_attention(session, &heads, &tokens)->number;
     pack_weights(session, SVIT_MODE_INFER);
-    infer(session, &run, input, logits);
+    forward_inference(session, &run, input, logits);
 }
 
-/* Runs a segment's forward again, so that the region holds what its layers keep: they write where
- * they wrote in the forward, and so the tape's records stay true. Its maps in passing lie in `free`
- * and in the session's third place for them; the gradient has the other buffer. */
-static void run_again(const svit_session *session, const sv_run *run, const sv_segment *segment,
-                      real *free)
+/* Repeats the forward of a segment, which fills the region with its saved activations. It writes to
+ * the same addresses and draws the same dropout masks as the first time, so the tape's records stay
+ * valid. Temporary activations alternate between `buffer` and session->temporary, since the other
+ * of the session's buffers holds the gradient. */
+static void recompute(const svit_session *session, const sv_run *run, const sv_segment *segment,
+                      real *buffer)
 {
     const real *x =
         segment->first > 0 ? session->outputs[segment->first - 1] : session->saved_input;
     for (size_t i = segment->first; i < segment->end; i++) {
         const sv_layer *layer = session->layers.layers[i];
-        real *y = session->outputs[i] ? session->outputs[i] : x == free ? session->passing : free;
+        real *y = session->outputs[i] ? session->outputs[i]
+                  : x == buffer       ? session->temporary
+                                      : buffer;
         layer->ops->forward(layer, run, session->saved[i], y, x);
         x = y;
     }
@@ -157,14 +166,14 @@ static void run_again(const svit_session *session, const sv_run *run, const sv_s
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n)
 {
     assert(session->tape.n == n);
-    sv_run run = sv_session_run(session, n, 1);
+    sv_run run = sv_session_run(session, n, true);
     run.pass.counter = session->tape.counter;
     real *buffers[] = {session->buffers[0], session->buffers[1]};
     memcpy(buffers[0], dlogits, n * session->classes * sizeof(real));
     for (size_t i = session->segments.count; i-- > 0;) {
         const sv_segment *segment = &session->segments.list[i];
-        if (segment->again)
-            run_again(session, &run, segment, buffers[1]);
+        if (segment->recomputed)
+            recompute(session, &run, segment, buffers[1]);
         sv_tape_backward(&session->tape, &run, buffers, segment->first);
     }
 }

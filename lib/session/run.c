@@ -1,39 +1,40 @@
-/* What layers see of a pass, and of the packing of their weights. */
+/* The runs that a session passes to layers: for a pass, for one layer of it, and for prepacking. */
 #include "session/session.h"
 
-sv_run sv_session_run(const svit_session *session, size_t n, int training)
+sv_run sv_session_run(const svit_session *session, size_t n, bool training)
 {
-    return (sv_run){.exec.context = session->model->context,
-                    .exec.gemm = session->gemm,
+    return (sv_run){.exec = {.context = session->model->context,
+                             .gemm = session->gemm,
+                             .workspace = session->workspace,
+                             .worker_scratch = session->worker_scratch,
+                             .worker_bytes = session->worker_bytes},
+                    .pass = {.n = n,
+                             .training = training,
+                             .seed = session->config.seed,
+                             .counter = session->counter},
                     .weights = session->model->weights,
-                    .gradients = session->gradients,
-                    .pass.n = n,
-                    .pass.training = training,
-                    .pass.seed = session->config.seed,
-                    .pass.counter = session->counter,
-                    .exec.workspace = session->shared,
-                    .exec.worker_scratch = session->worker,
-                    .exec.worker_bytes = session->worker_bytes};
+                    .gradients = session->gradients};
 }
 
-/* Rows of a layer's products that are few. */
-enum { FEW_ROWS = 64 };
+/* A batch has at most this many rows in the matmuls of a layer that uses the small_m backend. */
+enum { SMALL_M_ROWS = 64 };
 
-/* By the largest batch, so that an image's bits do not depend on how many come with it. */
+/* The decision depends on max_batch and not on n, so that the result of an image is the same in
+ * every batch. */
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer)
 {
-    sv_run own = *run;
+    sv_run layer_run = *run;
     size_t rows = layer->rows ? layer->rows : sv_shape_tokens(layer->out);
-    int few = rows <= FEW_ROWS / session->config.max_batch;
-    own.exec.small_m = few && session->few;
-    if (few)
-        own.exec.gemm = session->small_m_gemm;
-    return own;
+    bool small_m = rows <= SMALL_M_ROWS / session->config.max_batch;
+    layer_run.exec.small_m = small_m && session->small_m;
+    if (small_m)
+        layer_run.exec.gemm = session->small_m_gemm;
+    return layer_run;
 }
 
 sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer)
 {
-    int trains = session->trains && layer->number < session->layers.count;
-    sv_run run = sv_session_run(session, session->config.max_batch, trains);
+    bool training = session->trains && layer->number < session->layers.training_count;
+    sv_run run = sv_session_run(session, session->config.max_batch, training);
     return sv_session_layer_run(session, &run, layer);
 }

@@ -1,69 +1,69 @@
-/* The choice of segments. Bytes outside the region add up, and the region is as large as its
- * largest segment; so for a limit on the region the least sum is found from the last layer to the
- * first, and the limits tried are the sizes that a region can have, from the largest down. */
+/* Chooses the segments of activation checkpointing. The bytes outside the region add up, while the
+ * region is as large as its largest segment. For a given limit on the region, dynamic programming
+ * from the last layer to the first finds the choice with the fewest bytes outside. The search
+ * repeats this with ever smaller limits, each just below the region of the choice before. */
 #include "session/segments.h"
 
 #include "base/size.h"
 
 #include <shiftvit/session.h>
 
-/* A longer run would pay for itself only in a model of many thousands of layers. */
-enum { LONGEST = 64 };
+/* Layers of the longest segment. Longer ones save memory only in models of thousands of layers. */
+enum { SEGMENT_LAYERS_MAX = 64 };
 
-/* The first segment of the layers from some number on. */
+/* The best choice for the layers from some index on, given by its first segment. */
 typedef struct choice {
-    size_t bytes;  /* outside the region, of all those layers; SIZE_MAX: impossible */
-    size_t region; /* of the segment alone */
+    size_t bytes;  /* of all these layers, outside the region; SIZE_MAX: there is no choice */
+    size_t region; /* bytes that the first segment needs of the region */
     sv_segment segment;
 } choice;
 
 typedef struct search {
     const sv_layer_cost *costs;
-    size_t layers, longest;
-    size_t limit;   /* on the region */
-    size_t *single; /* [layers + 1]: bytes of the layers from i on, where none shares */
-    choice *best;   /* [layers + 1]: where at least one does */
+    size_t layers, max_length;
+    size_t limit;   /* on the bytes of the region */
+    size_t *stored; /* [layers + 1]: bytes of the layers from i on if none is in the region */
+    choice *best;   /* [layers + 1]: for the layers from i on, at least one of them in the region */
 } search;
 
+/* a + b, or SIZE_MAX if it does not fit. */
 static size_t add(size_t a, size_t b)
 {
     size_t sum;
     return sv_size_add(&sum, a, b) ? sum : SIZE_MAX;
 }
 
-static size_t most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-/* The image is kept only to run the first layer again. */
-static size_t needed_input(const sv_layer_cost *costs, size_t layer)
+/* Bytes to keep the input of a layer that is not recomputed. That of the first layer is the
+ * caller's image, whose gradient nobody needs. */
+static size_t kept_input(const sv_layer_cost *costs, size_t layer)
 {
     return costs[layer].keeps_input && layer > 0 ? costs[layer].input : 0;
 }
 
-/* What a segment holds, layer by layer. Maps that nobody keeps go through a session's two buffers.
- * In the backward the gradient has one of them, and every other map of a chain needs a third. */
-typedef struct sum {
-    size_t saved, passing;
-    size_t chain; /* maps in passing, one after another, up to here */
-} sum;
+/* The bytes of a segment, summed layer by layer. During recomputation, activations between layers
+ * that are not saved are temporary: they alternate between two buffers. The gradient occupies one
+ * of the session's two buffers, so every second temporary activation of a run needs a third one. */
+typedef struct segment_bytes {
+    size_t saved;
+    size_t temporary; /* of the third buffer */
+    size_t run;       /* temporary activations in direct succession */
+} segment_bytes;
 
-/* The map that `layer` reads, within the segment or right after it. */
-static void pass_input(sum *of, const sv_layer_cost *costs, size_t layer)
+/* Adds the input of `layer`, which is within the segment or directly behind it. */
+static void add_temporary(segment_bytes *bytes, const sv_layer_cost *costs, size_t layer)
 {
-    of->chain = costs[layer].keeps_input ? 0 : of->chain + 1;
-    if (of->chain > 0 && of->chain % 2 == 0)
-        of->passing = most(of->passing, costs[layer].input);
+    bytes->run = costs[layer].keeps_input ? 0 : bytes->run + 1;
+    if (bytes->run > 0 && bytes->run % 2 == 0)
+        bytes->temporary = sv_size_max(bytes->temporary, costs[layer].input);
 }
 
-static void add_layer(sum *of, const sv_layer_cost *costs, size_t first, size_t layer)
+static void add_layer(segment_bytes *bytes, const sv_layer_cost *costs, size_t first, size_t layer)
 {
-    of->saved = add(of->saved, costs[layer].saved);
+    bytes->saved = add(bytes->saved, costs[layer].saved);
     if (layer == first)
         return;
-    of->saved = add(of->saved, needed_input(costs, layer));
-    pass_input(of, costs, layer);
+    bytes->saved = add(bytes->saved, kept_input(costs, layer));
+    add_temporary(bytes, costs, layer);
 }
 
 static void consider(const search *self, choice *best, choice other)
@@ -72,59 +72,63 @@ static void consider(const search *self, choice *best, choice other)
         *best = other;
 }
 
-/* The segment first..end-1, as the last shared one. */
-static choice as_last(const search *self, size_t first, size_t end, size_t saved)
+/* Layers first..end - 1 as the last segment in the region. */
+static choice choose_last(const search *self, size_t first, size_t end, size_t saved)
 {
-    return (choice){
-        add(needed_input(self->costs, first), self->single[end]), saved, {first, end, 1, 0, 0}};
+    return (choice){.bytes = add(kept_input(self->costs, first), self->stored[end]),
+                    .region = saved,
+                    .segment = {.first = first, .end = end, .in_region = true}};
 }
 
-/* The same, with shared ones after it. Its own output passes too, unless the next is run again. */
-static choice as_again(const search *self, size_t first, size_t end, sum of)
+/* The same layers as a recomputed segment. Its output is temporary too, unless the next segment is
+ * recomputed and so keeps its input. */
+static choice choose_recomputed(const search *self, size_t first, size_t end, segment_bytes bytes)
 {
     const choice *next = &self->best[end];
-    if (end < self->layers && !next->segment.again)
-        pass_input(&of, self->costs, end);
-    return (choice){add(self->costs[first].input, next->bytes),
-                    add(of.saved, of.passing),
-                    {first, end, 1, 1, of.passing}};
+    if (end < self->layers && !next->segment.recomputed)
+        add_temporary(&bytes, self->costs, end);
+    return (choice){.bytes = add(self->costs[first].input, next->bytes),
+                    .region = add(bytes.saved, bytes.temporary),
+                    .segment = {first, end, true, true, bytes.temporary}};
 }
 
-/* A segment is run again where that spares at least half of what it would take by itself: less is
- * not worth the time. */
-static choice best_from(const search *self, size_t first)
+/* The best choice for the layers from `first` on. */
+static choice choose_from(const search *self, size_t first)
 {
     const sv_layer_cost *costs = self->costs;
-    sum of = {0};
-    size_t input = needed_input(costs, first), alone = add(input, costs[first].saved);
-    choice best = {add(alone, self->best[first + 1].bytes), 0, {first, first + 1, 0, 0, 0}};
-    for (size_t end = first + 1; end <= self->layers && end - first <= self->longest; end++) {
-        add_layer(&of, costs, first, end - 1);
-        if (of.saved > self->limit)
+    segment_bytes bytes = {0};
+    size_t input = kept_input(costs, first), stored = add(input, costs[first].saved);
+    choice best = {.bytes = add(stored, self->best[first + 1].bytes),
+                   .segment = {.first = first, .end = first + 1}};
+    for (size_t end = first + 1; end <= self->layers && end - first <= self->max_length; end++) {
+        add_layer(&bytes, costs, first, end - 1);
+        if (bytes.saved > self->limit)
             break;
-        consider(self, &best, as_last(self, first, end, of.saved));
-        if (add(input, of.saved) / 2 >= costs[first].input)
-            consider(self, &best, as_again(self, first, end, of));
+        consider(self, &best, choose_last(self, first, end, bytes.saved));
+        /* Recomputation must save at least half of what the segment needs without it. */
+        if (add(input, bytes.saved) / 2 >= costs[first].input)
+            consider(self, &best, choose_recomputed(self, first, end, bytes));
     }
     return best;
 }
 
-static int is_last_shared(const sv_segment *segment)
+static bool is_last_in_region(const sv_segment *segment)
 {
-    return segment->shared && !segment->again;
+    return segment->in_region && !segment->recomputed;
 }
 
-/* What the region needs, by `best` from the first layer on. */
+/* Bytes of the region for the best choice of all layers. */
 static size_t region_bytes(const search *self)
 {
     size_t region = 0;
     const choice *at = &self->best[0];
-    for (; !is_last_shared(&at->segment); at = &self->best[at->segment.end])
-        region = most(region, at->region);
-    return most(region, at->region);
+    for (; !is_last_in_region(&at->segment); at = &self->best[at->segment.end])
+        region = sv_size_max(region, at->region);
+    return sv_size_max(region, at->region);
 }
 
-/* After the last shared segment every layer keeps for itself. */
+/* Writes the best choice of all layers. The layers behind the last segment in the region form one
+ * segment outside it. */
 static void write_best(const search *self, sv_segments *out)
 {
     size_t first = 0;
@@ -132,34 +136,37 @@ static void write_best(const search *self, sv_segments *out)
     do {
         out->list[out->count] = self->best[first].segment;
         first = out->list[out->count].end;
-    } while (!is_last_shared(&out->list[out->count++]));
+    } while (!is_last_in_region(&out->list[out->count++]));
     if (first < self->layers)
         out->list[out->count++] = (sv_segment){.first = first, .end = self->layers};
 }
 
+/* Fills self->best for the limit of the search. */
 static void find_best(search *self)
 {
     self->best[self->layers] = (choice){.bytes = SIZE_MAX};
     for (size_t first = self->layers; first-- > 0;)
-        self->best[first] = best_from(self, first);
+        self->best[first] = choose_from(self, first);
 }
 
+/* Tries one limit after another and writes the choice with the fewest bytes, if it needs fewer than
+ * storing everything. */
 static void find_segments(search *self, sv_segments *out)
 {
     const sv_layer_cost *costs = self->costs;
     size_t region = SIZE_MAX;
-    self->single[self->layers] = 0;
+    self->stored[self->layers] = 0;
     for (size_t i = self->layers; i-- > 0;)
-        self->single[i] = add(self->single[i + 1], add(costs[i].saved, needed_input(costs, i)));
-    for (size_t least = self->single[0]; region > 0;) {
+        self->stored[i] = add(self->stored[i + 1], add(costs[i].saved, kept_input(costs, i)));
+    for (size_t min_bytes = self->stored[0]; region > 0;) {
         self->limit = region - 1;
         find_best(self);
         if (self->best[0].bytes == SIZE_MAX)
             return;
         region = region_bytes(self);
-        if (add(self->best[0].bytes, region) >= least)
+        if (add(self->best[0].bytes, region) >= min_bytes)
             continue;
-        least = add(self->best[0].bytes, region);
+        min_bytes = add(self->best[0].bytes, region);
         write_best(self, out);
     }
 }
@@ -169,25 +176,27 @@ svit_status sv_segments_choose(sv_segments *out, const svit_context *context,
                                svit_error *err)
 {
     const sv_allocator *allocator = &context->allocator;
-    void *list, *single, *best;
+    void *list, *stored, *best;
     SVIT_TRY(sv_allocate_array(allocator, &list, layers, sizeof *out->list, "segments", err));
     *out = (sv_segments){list, 1, layers};
     out->list[0] = (sv_segment){.end = layers};
     if (memory == SVIT_MEMORY_STORE)
         return SVIT_OK;
-    SVIT_TRY(sv_allocate_array(allocator, &single, layers + 1, sizeof(size_t), "a choice", err));
-    svit_status status =
-        sv_allocate_array(allocator, &best, layers + 1, sizeof(choice), "a choice", err);
+    SVIT_TRY(sv_allocate_array(allocator, &stored, layers + 1, sizeof(size_t),
+                               "the choice of segments", err));
+    svit_status status = sv_allocate_array(allocator, &best, layers + 1, sizeof(choice),
+                                           "the choice of segments", err);
     if (status == SVIT_OK) {
         search self = {.costs = costs,
                        .layers = layers,
-                       .longest = memory == SVIT_MEMORY_RECOMPUTE_BLOCKS ? 1 : LONGEST,
-                       .single = single,
+                       .max_length =
+                           memory == SVIT_MEMORY_RECOMPUTE_BLOCKS ? 1 : SEGMENT_LAYERS_MAX,
+                       .stored = stored,
                        .best = best};
         find_segments(&self, out);
         sv_release(allocator, best, (layers + 1) * sizeof(choice));
     }
-    sv_release(allocator, single, (layers + 1) * sizeof(size_t));
+    sv_release(allocator, stored, (layers + 1) * sizeof(size_t));
     return status;
 }
 

@@ -1,39 +1,45 @@
-/* Which layers keep for themselves what the backward needs, and which take turns in one region. */
+/* Activation checkpointing: which segments of layers save their activations until the backward, and
+ * which are recomputed from their input. */
 #ifndef SV_SEGMENTS_H
 #define SV_SEGMENTS_H
 
 #include "context/context.h"
 
-/* What layer i keeps from forward to backward, in bytes. */
+/* Bytes of one layer in training. */
 typedef struct sv_layer_cost {
-    size_t saved;    /* its own */
-    size_t input;    /* the map that it reads */
-    int keeps_input; /* it needs that map too */
+    size_t saved;     /* activations saved from the forward to the backward */
+    size_t input;     /* the layer's input */
+    bool keeps_input; /* the backward also reads the input */
 } sv_layer_cost;
 
-/* Layers first..end-1. What those of a shared segment keep lies in the region. After a forward the
- * region has that of the last shared segment; the backward makes that of the others once more, from
- * their kept inputs. */
+/* A segment: layers first..end - 1. Segments in the region write their saved activations to the
+ * same memory, so after the forward it holds those of the last such segment. The backward
+ * recomputes each of the others from its input, which is kept outside the region. */
 typedef struct sv_segment {
     size_t first, end;
-    int shared;
-    int again; /* shared, and not the last: it is run again */
-    size_t
-        passing; /* bytes that running it again needs at the region's begin for maps in passing */
+    bool in_region;
+    bool recomputed;  /* in the region, and not the last one there */
+    size_t temporary; /* bytes at the start of the region for a third buffer of the recomputation;
+                         0: the session's two buffers suffice */
 } sv_segment;
 
-/* All layers in their order. Belongs to its owner; zeroed it is empty. */
+/* The segments of all layers in order. The owner of the struct calls sv_segments_free. */
 typedef struct sv_segments {
     sv_segment *list;
     size_t count, capacity;
 } sv_segments;
 
-/* Chooses them by SVIT_MEMORY_*: one that shares nothing; shared ones of one layer; shared ones of
- * any length, so that all together is of the fewest bytes, or of hardly more. SVIT_E_MEMORY where
- * the context has no memory. */
+/* Chooses the segments by `memory`, one of SVIT_MEMORY_*:
+ *   STORE             one segment of all layers, outside the region;
+ *   RECOMPUTE_BLOCKS  segments of one layer in the region;
+ *   RECOMPUTE_STAGES  segments of any length in the region.
+ * The choice needs the fewest bytes, except that a segment is recomputed only if that saves at
+ * least half of its own bytes. SVIT_E_MEMORY. */
 svit_status sv_segments_choose(sv_segments *out, const svit_context *context,
                                const sv_layer_cost *costs, size_t layers, int32_t memory,
                                svit_error *err);
+
+/* Frees the list and clears *segments. */
 void sv_segments_free(const svit_context *context, sv_segments *segments);
 
 #endif

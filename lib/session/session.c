@@ -1,38 +1,39 @@
-/* Sessions: all memory is planned and taken at creation. */
+/* Creates sessions, plans and allocates all their memory, and frees them. */
 #include "session/session.h"
 
 #include <string.h>
 
-const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, int few)
+const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, bool small_m)
 {
 #ifndef SV_DOUBLE
     if (compute == SVIT_COMPUTE_INT8)
-        return sv_gemm_int8(context->isa, few);
+        return sv_gemm_int8(context->isa, small_m);
     if (compute == SVIT_COMPUTE_BF16)
-        return sv_gemm_bf16(context->isa, few);
+        return sv_gemm_bf16(context->isa, small_m);
 #else
     if (compute != SVIT_COMPUTE_F32)
         return context->gemm;
 #endif
-    return few ? context->small_m_gemm : context->gemm;
+    return small_m ? context->small_m_gemm : context->gemm;
 }
 
-static svit_status take_memory(svit_session *session, svit_error *err)
+static svit_status allocate_memory(svit_session *session, svit_error *err)
 {
     const sv_allocator *allocator = &session->model->context->allocator;
     size_t bytes = 0;
-    SVIT_TRY(sv_session_memory_needed(session, &bytes, err));
+    SVIT_TRY(sv_session_plan_memory(session, &bytes, err));
     session->memory = sv_allocate(allocator, bytes);
     if (!session->memory)
         return sv_fail_memory(err, bytes, "a session");
     session->memory_bytes = bytes;
-    sv_session_place(session);
+    sv_session_layout_memory(session);
     if (session->trains)
         memset(session->gradients, 0, session->model->parameters.elements * sizeof(real));
     return SVIT_OK;
 }
 
-static svit_status find_layers(svit_session *session, svit_error *err)
+/* Creates the layers for the session's input size. */
+static svit_status create_layers(svit_session *session, svit_error *err)
 {
     const svit_model_config *config = &session->model->config;
     session->input = (sv_shape){
@@ -41,33 +42,33 @@ static svit_status find_layers(svit_session *session, svit_error *err)
         config->in_channels};
     SVIT_TRY(sv_model_layers(&session->layers, session->model, session->input.height,
                              session->input.width, err));
-    sv_shape out = session->layers.layers[session->layers.count - 1]->out;
+    sv_shape out = session->layers.layers[session->layers.training_count - 1]->out;
     session->classes = sv_shape_elements(out);
     return SVIT_OK;
 }
 
-/* Images so few that the late layers' products have few rows. A session for more has the bits of
- * one that trains. */
-enum { FEW_IMAGES = 8 };
+/* Up to this max_batch a session that infers may use the small_m backend. With a larger one its
+ * logits have the same bits as those of a session that trains. */
+enum { SMALL_M_IMAGES = 8 };
 
-/* A session without its memory. */
-static svit_status prepare(svit_session **out, svit_model *model, const svit_session_config *config,
-                           svit_error *err)
+/* Creates a session without its memory. */
+static svit_status create_unallocated(svit_session **out, svit_model *model,
+                                      const svit_session_config *config, svit_error *err)
 {
-    svit_session_config own;
-    SVIT_TRY(sv_session_config_read(&own, config, err));
+    svit_session_config checked;
+    SVIT_TRY(sv_session_config_read(&checked, config, err));
     void *memory;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, 1, sizeof(svit_session),
                                "a session", err));
     svit_session *session = memory;
     session->model = sv_model_retain(model);
-    session->config = own;
-    session->trains = own.mode == SVIT_MODE_TRAIN;
-    session->mode = own.mode;
-    session->few = !session->trains && own.max_batch <= FEW_IMAGES;
-    session->gemm = sv_session_gemm(model->context, own.compute, 0);
-    session->small_m_gemm = sv_session_gemm(model->context, own.compute, session->few);
-    svit_status status = find_layers(session, err);
+    session->config = checked;
+    session->trains = checked.mode == SVIT_MODE_TRAIN;
+    session->mode = checked.mode;
+    session->small_m = !session->trains && checked.max_batch <= SMALL_M_IMAGES;
+    session->gemm = sv_session_gemm(model->context, checked.compute, false);
+    session->small_m_gemm = sv_session_gemm(model->context, checked.compute, session->small_m);
+    svit_status status = create_layers(session, err);
     if (status == SVIT_OK)
         status = sv_session_choose_segments(session, err);
     if (status != SVIT_OK) {
@@ -84,8 +85,8 @@ SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
     SV_REQUIRE(out);
     SV_REQUIRE(model);
     svit_session *session;
-    SVIT_TRY(prepare(&session, model, config, err));
-    svit_status status = take_memory(session, err);
+    SVIT_TRY(create_unallocated(&session, model, config, err));
+    svit_status status = allocate_memory(session, err);
     if (status != SVIT_OK) {
         svit_session_free(session);
         return status;
@@ -100,11 +101,11 @@ SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *mod
     SV_REQUIRE(bytes);
     SV_REQUIRE(model);
     svit_session *session;
-    size_t measured = 0;
-    SVIT_TRY(prepare(&session, model, config, err));
-    svit_status status = sv_session_memory_needed(session, &measured, err);
+    size_t planned = 0;
+    SVIT_TRY(create_unallocated(&session, model, config, err));
+    svit_status status = sv_session_plan_memory(session, &planned, err);
     if (status == SVIT_OK)
-        *bytes = measured;
+        *bytes = planned;
     svit_session_free(session);
     return status;
 }

@@ -1,4 +1,5 @@
-/* The inside of svit_session. */
+/* The struct behind svit_session, which is the execution plan of a model, and the functions that
+ * the session's files share. */
 #ifndef SV_SESSION_H
 #define SV_SESSION_H
 
@@ -12,31 +13,32 @@
 struct svit_session {
     svit_model *model;
     svit_session_config config;
-    int trains;       /* created to train: there is memory for it */
-    int32_t mode;     /* at present */
-    uint64_t counter; /* of training forwards */
+    bool trains;      /* created with SVIT_MODE_TRAIN, so there is memory for the backward */
+    bool small_m;     /* infers few images at most, so matmuls of late layers have few rows */
+    int32_t mode;     /* SVIT_MODE_* of the next forward */
+    uint64_t counter; /* training forwards so far */
     sv_shape input;
     size_t classes;
-    const sv_gemm *gemm;         /* of products, */
-    const sv_gemm *small_m_gemm; /* and of those of few rows */
-    int few;                     /* it infers a few images at the most */
+    const sv_gemm *gemm;         /* backend of the matmuls */
+    const sv_gemm *small_m_gemm; /* backend of those with few rows */
     sv_layer_list layers;
     sv_segments segments;
     sv_tape tape;
 
-    char *memory; /* everything below lies in it */
+    char *memory; /* one allocation; the members below lie in it */
     size_t memory_bytes;
-    real *gradients;
-    char **saved;      /* of each layer */
-    real **outputs;    /* of each layer, where its map is kept for the backward; else NULL */
-    char **packed;     /* of each layer, by its number */
-    real *saved_input; /* the input, where the first layer is run again; else NULL */
-    real *buffers[2];  /* maps in passing */
-    real *passing;     /* one more, to run layers again in the backward */
-    char *shared;
-    char *worker;
-    size_t worker_bytes;
-    uint64_t packed_version[2]; /* by mode: the model's weights version + 1; 0: never */
+    real *gradients;      /* flat array of the parameter table; NULL unless it trains */
+    char **saved;         /* by layer of the training graph: its saved activations */
+    real **outputs;       /* by the same: its output if the backward reads it; otherwise NULL */
+    char **packed;        /* by layer number: its prepacked weights */
+    real *saved_input;    /* copy of the images if the first segment is recomputed, or NULL */
+    real *buffers[2];     /* for outputs that are not kept, and for gradients of them */
+    real *temporary;      /* third buffer, for recomputation alone */
+    char *workspace;      /* of the layer that is running */
+    char *worker_scratch; /* [workers, worker_bytes] */
+    size_t worker_bytes;  /* scratch of one worker */
+    uint64_t
+        packed_version[2]; /* by mode: 1 + the version of the weights that are packed; 0: none */
 };
 
 /* The words of `compute` and `memory` in JSON, by value. */
@@ -45,57 +47,73 @@ struct svit_session {
     [SVIT_MEMORY_STORE] = "store", [SVIT_MEMORY_RECOMPUTE_BLOCKS] = "blocks",                      \
     [SVIT_MEMORY_RECOMPUTE_STAGES] = "stages"
 
-/* Reads a caller's configuration, NULL for the defaults, into *out and checks it. */
+/* session_config.c */
+
+/* Copies a caller's configuration, or the defaults if `in` is NULL, to *out and checks it. */
 svit_status sv_session_config_read(svit_session_config *out, const svit_session_config *in,
                                    svit_error *err);
 
-/* Decides which layers keep what, before the memory is measured. */
+/* session_plan.c: memory planning */
+
+/* Chooses session->segments. The layers are known; nothing is allocated yet. SVIT_E_MEMORY. */
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err);
 
-/* Bytes that the session needs. */
-svit_status sv_session_memory_needed(svit_session *session, size_t *bytes, svit_error *err);
+/* Computes the bytes of session->memory. SVIT_E_MEMORY if they do not fit a size_t. */
+svit_status sv_session_plan_memory(svit_session *session, size_t *bytes, svit_error *err);
 
-/* Lays everything out in session->memory. */
-void sv_session_place(svit_session *session);
+/* Sets the members that lie in session->memory, which has the planned bytes. */
+void sv_session_layout_memory(svit_session *session);
 
-/* The gradients, a flat array of the model's table; NULL in a session created to infer. */
-real *sv_session_gradients(svit_session *session);
-svit_model *sv_session_model(const svit_session *session);
-uint64_t sv_session_seed(const svit_session *session);
+/* run.c */
 
-/* What layers see of a pass over n images, in training or not. */
-sv_run sv_session_run(const svit_session *session, size_t n, int training);
+/* The run of a pass over n images. */
+sv_run sv_session_run(const svit_session *session, size_t n, bool training);
 
-/* The same for one layer, whose products may have another backend. */
+/* The same run for one layer: small_m and the backend depend on the layer's shape. */
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer);
 
-/* As a layer's weights are packed: for the backward too where the session trains and the layer
- * does.
- */
+/* The run with which a layer's weights are packed. It is a training run if the session trains and
+ * the layer is in the training graph, so that the weights are packed for the backward too. */
 sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer);
 
-/* The bodies of svit_forward and svit_backward: arguments are checked, numbers are real. */
+/* passes.c: forward and backward. Arguments have been checked. */
+
+/* Computes logits[n, classes] of input[n, height, width, channels] in the session's mode. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);
 
-/* svit_forward over images of which the first is number `first` to the caller: messages count from
- * there. Arguments are valid but for n and the values of nhwc. */
-svit_status sv_session_forward_from(svit_session *session, const float *nhwc, size_t n,
-                                    size_t first, float *logits, svit_error *err);
+/* Undoes the effects of the last forward: clears the tape and counts a training forward down. */
+void sv_session_undo_forward(svit_session *session, bool training);
 
-/* Makes the session forget its last forward, as if it had not been: one of training counts down. */
-void sv_session_undo_forward(svit_session *session, int training);
+/* Computes logits in inference mode, and the attention weights [n, heads, tokens, tokens] of the
+ * last attention block, which the model must have. */
+void sv_session_forward_attention(svit_session *session, const real *input, size_t n, real *logits,
+                                  real *attention);
 
-/* The last attention block, its heads and tokens; NULL where there is none. */
+/* Returns the last attention block, its heads and its tokens; NULL if the model has none. */
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens);
 
-/* As in inference, with the attention weights [n, heads, T, T] of that block. */
-void sv_session_attend(svit_session *session, const real *input, size_t n, real *logits,
-                       real *attention);
+/* Adds the gradients of the last forward to session->gradients. dlogits is [n, classes], with the n
+ * of that forward, which was a training forward. */
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n);
 
-/* The backend of a session that computes in SVIT_COMPUTE_*: the context's in float32, else the
- * CPU's. `few`: it infers a few images only. */
-const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, int few);
+/* session_calls.c */
+
+/* svit_forward for images of which the first has the index `first` in the caller's array; messages
+ * count from it. Pointers have been checked. */
+svit_status sv_session_forward_from(svit_session *session, const float *nhwc, size_t n,
+                                    size_t first, float *logits, svit_error *err);
+
+/* session.c */
+
+/* The gradients, a flat array of the model's parameter table; NULL if the session does not train.
+ */
+real *sv_session_gradients(svit_session *session);
+
+svit_model *sv_session_model(const svit_session *session);
+uint64_t sv_session_seed(const svit_session *session);
+
+/* The backend of matmuls in SVIT_COMPUTE_*. With `small_m` it is the one for few rows. */
+const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, bool small_m);
 
 #endif

@@ -1,4 +1,5 @@
-/* The public calls that carry numbers in and out of a session: checks, then the passes. */
+/* The public calls that pass arrays to and from a session: they check the arguments and run the
+ * passes. */
 #include "base/finite.h"
 #include "base/fp_env.h"
 #include "base/size.h"
@@ -28,7 +29,7 @@ static svit_status check_forward(const svit_session *session, const float *nhwc,
     return check_finite(nhwc, n * sv_shape_elements(session->input), "nhwc", err);
 }
 
-/* Finite weights and images can still overflow on the way. */
+/* Activations can overflow even if all weights and images are finite. */
 static svit_status check_logits(const svit_session *session, const float *logits, size_t n,
                                 size_t first, svit_error *err)
 {
@@ -44,7 +45,7 @@ static svit_status check_logits(const svit_session *session, const float *logits
 svit_status sv_session_forward_from(svit_session *session, const float *nhwc, size_t n,
                                     size_t first, float *logits, svit_error *err)
 {
-    int training = session->mode == SVIT_MODE_TRAIN;
+    bool training = session->mode == SVIT_MODE_TRAIN;
     SVIT_TRY(check_forward(session, nhwc, n, err));
     sv_fp_env before = sv_fp_env_begin();
     sv_session_forward(session, nhwc, n, logits);
@@ -90,7 +91,7 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %zu x %zu x %zu x %zu are needed",
                        elements, n, heads, tokens, tokens);
     sv_fp_env before = sv_fp_env_begin();
-    sv_session_attend(session, nhwc, n, logits, attention);
+    sv_session_forward_attention(session, nhwc, n, logits, attention);
     sv_fp_env_end(before);
     return check_logits(session, logits, n, 0, err);
 }
@@ -117,7 +118,7 @@ SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, 
     return SVIT_OK;
 }
 
-/* The parameter of that name, its size checked. */
+/* Finds a parameter by name and checks that the caller's array has its size. */
 static svit_status find_gradient(const sv_parameter **out, const svit_session *session,
                                  const char *name, size_t elements, svit_error *err)
 {

@@ -3,7 +3,7 @@
 #include "base/fields.h"
 #include "session/session.h"
 
-enum { CONFIG_LEAST = sizeof(svit_session_config), SIDE_LIMIT = 8192 };
+enum { CONFIG_MIN_SIZE = sizeof(svit_session_config), SIDE_MAX = 8192 };
 
 #define FIELD(field, kind) SV_FIELD(svit_session_config, field, kind)
 
@@ -12,8 +12,8 @@ static const sv_field FIELDS[] = {
     {FIELD(mode, WORD), .words = {[SVIT_MODE_INFER] = "infer", [SVIT_MODE_TRAIN] = "train"}},
     {FIELD(compute, WORD), .words = {SV_COMPUTE_WORDS, [SVIT_COMPUTE_INT8] = "int8"}},
     {FIELD(seed, U64)},
-    {FIELD(input_height, U32), .max = SIDE_LIMIT},
-    {FIELD(input_width, U32), .max = SIDE_LIMIT},
+    {FIELD(input_height, U32), .max = SIDE_MAX},
+    {FIELD(input_width, U32), .max = SIDE_MAX},
     {FIELD(memory, WORD), .words = {SV_MEMORY_WORDS}},
 };
 static const sv_field_table TABLE = {.type = "svit_session_config",
@@ -28,8 +28,8 @@ static svit_session_config defaults(void)
 
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size)
 {
-    svit_session_config own = defaults();
-    return sv_config_export(config, size, &own, sizeof own, TABLE.type, NULL);
+    svit_session_config checked = defaults();
+    return sv_config_export(config, size, &checked, sizeof checked, TABLE.type, NULL);
 }
 
 static svit_status check(const svit_session_config *config, svit_error *err)
@@ -47,7 +47,7 @@ svit_status sv_session_config_read(svit_session_config *out, const svit_session_
 {
     *out = defaults();
     if (in)
-        SVIT_TRY(sv_config_import(out, sizeof *out, in, CONFIG_LEAST, TABLE.type, err));
+        SVIT_TRY(sv_config_import(out, sizeof *out, in, CONFIG_MIN_SIZE, TABLE.type, err));
     return check(out, err);
 }
 
@@ -56,17 +56,17 @@ SVIT_API svit_status svit_session_config_from_json(svit_session_config *config, 
 {
     SV_REQUIRE(config);
     SV_REQUIRE(json);
-    svit_session_config own = defaults();
-    SVIT_TRY(sv_fields_from_text(&TABLE, &own, json, err));
-    SVIT_TRY(check(&own, err));
-    return sv_config_export(config, size, &own, sizeof own, TABLE.type, err);
+    svit_session_config checked = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &checked, json, err));
+    SVIT_TRY(check(&checked, err));
+    return sv_config_export(config, size, &checked, sizeof checked, TABLE.type, err);
 }
 
 SVIT_API svit_status svit_session_config_to_json(const svit_session_config *config, char *buffer,
                                                  size_t capacity, size_t *needed, svit_error *err)
 {
     SV_REQUIRE(config);
-    svit_session_config own;
-    SVIT_TRY(sv_session_config_read(&own, config, err));
-    return sv_fields_to_buffer(&TABLE, &own, buffer, capacity, needed, err);
+    svit_session_config checked;
+    SVIT_TRY(sv_session_config_read(&checked, config, err));
+    return sv_fields_to_buffer(&TABLE, &checked, buffer, capacity, needed, err);
 }

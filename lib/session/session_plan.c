@@ -1,55 +1,52 @@
-/* A session's memory, laid out twice by the same functions: to measure it and to use it. */
+/* Plans a session's memory. The same functions lay it out twice: first without a base address, to
+ * measure it, and then in the allocated memory. */
 #include "base/size.h"
 #include "layers/prepack.h"
 #include "session/fused_chain.h"
 
-static void grow(size_t *most, size_t bytes)
-{
-    if (bytes > *most)
-        *most = bytes;
-}
-
-/* A run of the largest batch, as the layer sees it. */
-static sv_run largest_run(const svit_session *session, const sv_layer *layer, int training)
+/* The run of a layer for the largest batch. */
+static sv_run max_batch_run(const svit_session *session, const sv_layer *layer, bool training)
 {
     sv_run run = sv_session_run(session, session->config.max_batch, training);
     return sv_session_layer_run(session, &run, layer);
 }
 
-static sv_layer_memory measure_layer(const svit_session *session, const sv_layer *layer,
-                                     int training)
+static sv_layer_memory layer_memory(const svit_session *session, const sv_layer *layer,
+                                    bool training)
 {
-    sv_run run = largest_run(session, layer, training);
+    sv_run run = max_batch_run(session, layer, training);
     return sv_layer_plan_workspace(layer, &run);
 }
 
-/* The map of a whole batch. */
-static real *take_map(sv_arena *arena, const svit_session *session, sv_shape map)
+/* Takes the activations of a layer's input or output for the largest batch. */
+static real *take_activations(sv_arena *arena, const svit_session *session, sv_shape shape)
 {
-    size_t elements = 0, factors[] = {session->config.max_batch, map.height, map.width};
+    size_t elements = 0, factors[] = {session->config.max_batch, shape.height, shape.width};
     arena->overflow = arena->overflow || !sv_size_product(&elements, factors, 3);
-    return sv_arena_take(arena, elements, map.channels, sizeof(real));
+    return sv_arena_take(arena, elements, shape.channels, sizeof(real));
 }
 
-static size_t map_bytes(const svit_session *session, sv_shape map)
+/* Bytes of these activations; SIZE_MAX if they do not fit. */
+static size_t activation_bytes(const svit_session *session, sv_shape shape)
 {
     sv_arena arena = {0};
-    take_map(&arena, session, map);
+    take_activations(&arena, session, shape);
     return arena.overflow ? SIZE_MAX : arena.bytes;
 }
 
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 {
     const svit_context *context = session->model->context;
-    size_t count = session->layers.count;
+    size_t count = session->layers.training_count;
     void *memory;
-    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, count, sizeof(sv_layer_cost), "costs",
-                               err));
+    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, count, sizeof(sv_layer_cost),
+                               "the choice of segments", err));
     sv_layer_cost *costs = memory;
     for (size_t i = 0; i < count && session->trains; i++) {
         const sv_layer *layer = session->layers.layers[i];
-        costs[i] = (sv_layer_cost){measure_layer(session, layer, 1).saved,
-                                   map_bytes(session, layer->in), layer->ops->keeps_input};
+        costs[i] = (sv_layer_cost){.saved = layer_memory(session, layer, true).saved,
+                                   .input = activation_bytes(session, layer->in),
+                                   .keeps_input = layer->ops->keeps_input};
     }
     svit_status status =
         sv_segments_choose(&session->segments, context, costs, count,
@@ -58,96 +55,99 @@ svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
     return status;
 }
 
-/* What all layers need: of shared and worker scratch the most of any. A session that trains also
- * infers, so both count, and fused chains of layers do. */
-static sv_layer_memory measure_scratch(const svit_session *session)
+/* The largest workspace and worker scratch of any layer or fused chain. A session that trains can
+ * also infer, so both graphs count. */
+static sv_layer_memory max_layer_memory(const svit_session *session)
 {
-    sv_layer_memory most = {0};
+    sv_layer_memory max = {0};
     const sv_layer_list *list = &session->layers;
-    for (size_t i = 0; session->trains && i < list->count; i++) {
-        sv_layer_memory memory = measure_layer(session, list->layers[i], 1);
-        sv_layer_memory_max(&most, &memory);
+    for (size_t i = 0; session->trains && i < list->training_count; i++) {
+        sv_layer_memory memory = layer_memory(session, list->layers[i], true);
+        sv_layer_memory_max(&max, &memory);
     }
-    for (size_t i = 0; i < list->infer_count; i++) {
-        sv_layer_memory memory = measure_layer(session, list->infer[i], 0);
-        sv_layer_memory_max(&most, &memory);
+    for (size_t i = 0; i < list->inference_count; i++) {
+        sv_layer_memory memory = layer_memory(session, list->inference[i], false);
+        sv_layer_memory_max(&max, &memory);
     }
-    for (size_t i = 0; i < list->infer_count;) {
+    for (size_t i = 0; i < list->inference_count;) {
         sv_fused_chain chain = sv_fused_chain_from(session, i, session->config.max_batch);
         if (chain.images) {
             sv_layer_memory memory = sv_fused_chain_plan_workspace(session, &chain);
-            sv_layer_memory_max(&most, &memory);
+            sv_layer_memory_max(&max, &memory);
         }
         i = chain.end;
     }
-    return most;
+    return max;
 }
 
-static int keeps_input(const svit_session *session, size_t i)
+static bool keeps_input(const svit_session *session, size_t i)
 {
     return session->layers.layers[i]->ops->keeps_input;
 }
 
-/* What the layers of a segment keep, its first one's input apart. */
-static void lay_segment(svit_session *session, sv_arena *arena, const sv_segment *segment)
+/* Lays out what a segment's layers save, except for the input of the first one. */
+static void layout_segment(svit_session *session, sv_arena *arena, const sv_segment *segment)
 {
     bool placed = arena->base != NULL;
-    sv_arena_take(arena, segment->passing, 1, 1);
+    sv_arena_take(arena, segment->temporary, 1, 1);
     for (size_t i = segment->first; i < segment->end; i++) {
         if (i > segment->first && keeps_input(session, i)) {
-            real *input = take_map(arena, session, session->layers.layers[i]->in);
+            real *input = take_activations(arena, session, session->layers.layers[i]->in);
             if (placed)
                 session->outputs[i - 1] = input;
         }
-        char *saved =
-            sv_arena_take(arena, measure_layer(session, session->layers.layers[i], 1).saved, 1, 1);
+        size_t bytes = layer_memory(session, session->layers.layers[i], true).saved;
+        char *saved = sv_arena_take(arena, bytes, 1, 1);
         if (placed)
             session->saved[i] = saved;
     }
 }
 
-/* The map that a segment begins with. The first one reads the caller's array, unless a backward
- * needs it too. */
-static void lay_input(svit_session *session, sv_arena *arena, const sv_segment *segment)
+/* Lays out the input of a segment, if the backward or the recomputation reads it. That of the first
+ * segment is a copy of the caller's images. */
+static void layout_input(svit_session *session, sv_arena *arena, const sv_segment *segment)
 {
     size_t first = segment->first;
-    if (!segment->again && !keeps_input(session, first))
+    if (!segment->recomputed && !keeps_input(session, first))
         return;
-    real *input = take_map(arena, session, session->layers.layers[first]->in);
+    real *input = take_activations(arena, session, session->layers.layers[first]->in);
     if (first == 0)
         session->saved_input = input;
     else if (arena->base)
         session->outputs[first - 1] = input;
 }
 
-/* What is kept from forward to backward. The shared segments all begin where the region begins. */
-static void lay_segments(svit_session *session, sv_arena *arena)
+/* Lays out all saved activations. The region comes first; all segments in it begin at its start,
+ * and so does the third buffer of recomputation. */
+static void layout_segments(svit_session *session, sv_arena *arena)
 {
     sv_arena region = *arena;
     size_t end = arena->bytes;
-    session->passing = sv_arena_take(&region, 0, 1, 1);
+    session->temporary = sv_arena_take(&region, 0, 1, 1);
     for (size_t i = 0; i < session->segments.count; i++) {
-        sv_arena shared = *arena;
-        if (!session->segments.list[i].shared)
+        if (!session->segments.list[i].in_region)
             continue;
-        lay_segment(session, &shared, &session->segments.list[i]);
-        grow(&end, shared.bytes);
-        arena->overflow = arena->overflow || shared.overflow;
+        sv_arena segment = *arena;
+        layout_segment(session, &segment, &session->segments.list[i]);
+        end = sv_size_max(end, segment.bytes);
+        arena->overflow = arena->overflow || segment.overflow;
     }
     arena->bytes = end;
     for (size_t i = 0; i < session->segments.count; i++) {
         const sv_segment *segment = &session->segments.list[i];
-        lay_input(session, arena, segment);
-        if (!segment->shared)
-            lay_segment(session, arena, segment);
+        layout_input(session, arena, segment);
+        if (!segment->in_region)
+            layout_segment(session, arena, segment);
     }
 }
 
-static void lay_packed(svit_session *session, sv_arena *arena)
+/* Lays out the prepacked weights: of all layers, or of the inference graph if the session only
+ * infers. */
+static void layout_packed(svit_session *session, sv_arena *arena)
 {
     const sv_layer_list *list = &session->layers;
-    sv_layer *const *layers = session->trains ? list->layers : list->infer;
-    for (size_t i = 0; i < (session->trains ? list->all : list->infer_count); i++) {
+    sv_layer *const *layers = session->trains ? list->layers : list->inference;
+    for (size_t i = 0; i < (session->trains ? list->count : list->inference_count); i++) {
         sv_run run = sv_session_pack_run(session, layers[i]);
         char *packed = sv_arena_take(arena, sv_prepack_bytes(layers[i], &run), 1, 1);
         if (arena->base)
@@ -155,37 +155,38 @@ static void lay_packed(svit_session *session, sv_arena *arena)
     }
 }
 
-/* Two places, each for any layer's output. */
-static void lay_buffers(svit_session *session, sv_arena *arena)
+/* Lays out two buffers, each for the output of any layer. */
+static void layout_buffers(svit_session *session, sv_arena *arena)
 {
-    sv_arena none = {0}, largest = {0};
-    for (size_t i = 0; i < session->layers.all; i++) {
-        sv_arena map = none;
-        take_map(&map, session, session->layers.layers[i]->out);
-        grow(&largest.bytes, map.bytes);
-        arena->overflow = arena->overflow || map.overflow;
+    size_t bytes = 0;
+    for (size_t i = 0; i < session->layers.count; i++) {
+        sv_arena output = {0};
+        take_activations(&output, session, session->layers.layers[i]->out);
+        bytes = sv_size_max(bytes, output.bytes);
+        arena->overflow = arena->overflow || output.overflow;
     }
-    session->buffers[0] = sv_arena_take(arena, largest.bytes, 1, 1);
-    session->buffers[1] = sv_arena_take(arena, largest.bytes, 1, 1);
+    session->buffers[0] = sv_arena_take(arena, bytes, 1, 1);
+    session->buffers[1] = sv_arena_take(arena, bytes, 1, 1);
 }
 
-static void lay_scratch(svit_session *session, sv_arena *arena)
+/* Lays out the workspace and the scratch of the workers. */
+static void layout_scratch(svit_session *session, sv_arena *arena)
 {
-    sv_layer_memory most = measure_scratch(session);
-    arena->overflow = arena->overflow || most.overflow;
-    session->shared = sv_arena_take(arena, most.workspace, 1, 1);
-    session->worker_bytes = (most.worker_scratch + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
-    session->worker = sv_arena_take(arena, svit_context_threads(session->model->context),
-                                    session->worker_bytes, 1);
+    sv_layer_memory max = max_layer_memory(session);
+    arena->overflow = arena->overflow || max.overflow;
+    session->workspace = sv_arena_take(arena, max.workspace, 1, 1);
+    session->worker_bytes = (max.worker_scratch + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
+    session->worker_scratch = sv_arena_take(arena, svit_context_threads(session->model->context),
+                                            session->worker_bytes, 1);
 }
 
-/* Lays all memory out; with a base, for use. */
-static void lay_all(svit_session *session, sv_arena *arena)
+/* Lays out all memory of the session. */
+static void layout_all(svit_session *session, sv_arena *arena)
 {
-    size_t count = session->layers.count, trained = session->trains ? count : 0;
+    size_t count = session->layers.training_count, trained = session->trains ? count : 0;
     session->saved = sv_arena_take(arena, count, 1, sizeof *session->saved);
     session->outputs = sv_arena_take(arena, count, 1, sizeof *session->outputs);
-    session->packed = sv_arena_take(arena, session->layers.all, 1, sizeof *session->packed);
+    session->packed = sv_arena_take(arena, session->layers.count, 1, sizeof *session->packed);
     for (size_t i = 0; arena->base && i < count; i++) {
         session->saved[i] = NULL;
         session->outputs[i] = NULL;
@@ -193,20 +194,20 @@ static void lay_all(svit_session *session, sv_arena *arena)
     sv_record *records = sv_arena_take(arena, trained, 1, sizeof *records);
     session->tape = (sv_tape){.records = records, .capacity = count};
     session->gradients = NULL;
-    lay_packed(session, arena);
+    layout_packed(session, arena);
     if (session->trains) {
         session->gradients =
             sv_arena_take(arena, session->model->parameters.elements, 1, sizeof(real));
-        lay_segments(session, arena);
+        layout_segments(session, arena);
     }
-    lay_buffers(session, arena);
-    lay_scratch(session, arena);
+    layout_buffers(session, arena);
+    layout_scratch(session, arena);
 }
 
-svit_status sv_session_memory_needed(svit_session *session, size_t *bytes, svit_error *err)
+svit_status sv_session_plan_memory(svit_session *session, size_t *bytes, svit_error *err)
 {
     sv_arena measured = {0};
-    lay_all(session, &measured);
+    layout_all(session, &measured);
     if (measured.overflow)
         return sv_fail(err, SVIT_E_MEMORY,
                        "a session of max_batch %u does not fit the address space",
@@ -215,8 +216,8 @@ svit_status sv_session_memory_needed(svit_session *session, size_t *bytes, svit_
     return SVIT_OK;
 }
 
-void sv_session_place(svit_session *session)
+void sv_session_layout_memory(svit_session *session)
 {
     sv_arena arena = {.base = session->memory};
-    lay_all(session, &arena);
+    layout_all(session, &arena);
 }

@@ -28,8 +28,8 @@ static float *tokens_of(const svit_session *session, const float *input, size_t 
 {
     sv_run run = sv_session_run(session, n, 0);
     float *x = NULL;
-    for (size_t i = 0; i < session->layers.infer_count; i++) {
-        const sv_layer *layer = session->layers.infer[i];
+    for (size_t i = 0; i < session->layers.inference_count; i++) {
+        const sv_layer *layer = session->layers.inference[i];
         if (strcmp(layer->ops->name, "position embedding") == 0)
             break;
         *elements = n * sv_shape_tokens(layer->out) * layer->out.channels;

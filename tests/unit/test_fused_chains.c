@@ -49,7 +49,7 @@ START_TEST(test_fused_chains_take_images_that_fit_the_cache)
     session_config.max_batch = (uint32_t)of->n;
     WORKS(svit_session_create(&session, model, &session_config, err));
     size_t wanted = 0;
-    for (size_t i = 0; i < session->layers.infer_count;) {
+    for (size_t i = 0; i < session->layers.inference_count;) {
         sv_fused_chain got = sv_fused_chain_from(session, i, of->n);
         const sv_fused_chain *want = &of->chains[wanted];
         if (want->end > 0 && want->first == i) {

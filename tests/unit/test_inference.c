@@ -197,10 +197,10 @@ START_TEST(test_inference_fuses_layers)
     fixture b = open_fixture(&SUBJECTS[_i], SUBJECTS[_i].most, SVIT_MODE_TRAIN);
     const sv_layer_list *list = &b.session->layers;
     size_t fewer = SUBJECTS[_i].fewer;
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->training_count; i++)
         fewer += (size_t)list->layers[i]->ops->training_only;
-    ck_assert_uint_eq(list->infer_count + fewer, list->count);
-    ck_assert_uint_eq(sv_shape_elements(list->infer[list->infer_count - 1]->out),
+    ck_assert_uint_eq(list->inference_count + fewer, list->training_count);
+    ck_assert_uint_eq(sv_shape_elements(list->inference[list->inference_count - 1]->out),
                       b.session->classes);
     close_fixture(&b);
 }

@@ -51,7 +51,7 @@ static inline svit_model *load(int mapped)
 
 static inline int is_mapped(const svit_model *model)
 {
-    return model->pages.base != NULL;
+    return model->mapping.base != NULL;
 }
 
 static inline svit_session *session_of(svit_model *model, int32_t mode)

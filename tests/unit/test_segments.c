@@ -31,7 +31,7 @@ static size_t third_place(const division *of, size_t at, const sv_layer_cost *co
     size_t bytes = 0;
     int in_buffer = 0;
     for (size_t i = segment->first + 1; i <= segment->end; i++) {
-        int kept = costs[i].keeps_input || (i == segment->end && of->list[at + 1].again);
+        int kept = costs[i].keeps_input || (i == segment->end && of->list[at + 1].recomputed);
         if (!kept && in_buffer)
             bytes = larger(bytes, costs[i].input);
         in_buffer = !kept && !in_buffer;
@@ -48,12 +48,12 @@ static size_t bytes_of(const division *of, const sv_layer_cost *costs)
         size_t saved = 0, input = needed(costs, segment->first);
         for (size_t i = segment->first; i < segment->end; i++)
             saved += costs[i].saved + (i > segment->first ? needed(costs, i) : 0);
-        if (segment->again && (saved + input) / 2 < costs[segment->first].input)
+        if (segment->recomputed && (saved + input) / 2 < costs[segment->first].input)
             return SIZE_MAX;
-        outside += segment->again ? costs[segment->first].input : input;
-        if (segment->again)
+        outside += segment->recomputed ? costs[segment->first].input : input;
+        if (segment->recomputed)
             region = larger(region, saved + third_place(of, at, costs));
-        else if (segment->shared)
+        else if (segment->in_region)
             region = larger(region, saved);
         else
             outside += saved;
@@ -61,13 +61,13 @@ static size_t bytes_of(const division *of, const sv_layer_cost *costs)
     return outside + region;
 }
 
-/* Marks which shared segments are recomputed and returns the bytes of the division. */
+/* Marks which segments in the region are recomputed and returns the bytes of the division. */
 static size_t finish(division *of, const sv_layer_cost *costs)
 {
     int later = 0;
     for (size_t at = of->count; at-- > 0;) {
-        of->list[at].again = of->list[at].shared && later;
-        later = later || of->list[at].shared;
+        of->list[at].recomputed = of->list[at].in_region && later;
+        later = later || of->list[at].in_region;
     }
     return bytes_of(of, costs);
 }
@@ -79,8 +79,8 @@ static size_t least_of(division *of, const sv_layer_cost *costs, size_t layers, 
         return finish(of, costs);
     of->count++;
     for (size_t end = first + 1; end <= layers && end - first <= longest; end++)
-        for (int shared = 0; shared <= 1; shared++) {
-            of->list[of->count - 1] = (sv_segment){.first = first, .end = end, .shared = shared};
+        for (int in_region = 0; in_region <= 1; in_region++) {
+            of->list[of->count - 1] = (sv_segment){.first = first, .end = end, .in_region = in_region};
             size_t bytes = least_of(of, costs, layers, longest);
             least = bytes < least ? bytes : least;
         }
@@ -116,9 +116,9 @@ static size_t check(const sv_segments *chosen, const sv_layer_cost *costs, size_
     ck_assert_uint_eq(next, layers);
     size_t bytes = finish(&copy, costs);
     for (size_t i = 0; i < chosen->count; i++) {
-        ck_assert_int_eq(copy.list[i].again, chosen->list[i].again);
-        if (chosen->list[i].again)
-            ck_assert_uint_eq(third_place(&copy, i, costs), chosen->list[i].passing);
+        ck_assert_int_eq(copy.list[i].recomputed, chosen->list[i].recomputed);
+        if (chosen->list[i].recomputed)
+            ck_assert_uint_eq(third_place(&copy, i, costs), chosen->list[i].temporary);
     }
     return bytes;
 }

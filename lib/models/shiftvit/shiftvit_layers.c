@@ -1,34 +1,37 @@
-/* ShiftViT (Wang et al. 2022) read top to bottom: patches, stages of shift blocks with a merge
- * between them, pooling, classifier. */
-#include "models/config.h"
+/* The layers of a ShiftViT (Wang et al. 2022): patch embedding, stages of shift blocks with patch
+ * merging between them, mean, classifier. */
+#include "models/architecture.h"
 #include "models/layer_list.h"
+#include "models/shiftvit/shiftvit.h"
 
 #include <stdio.h>
 
+/* The prefix of the classifier's parameters. */
 #define HEAD "head"
 
-/* Blocks of all stages, patches with their norm, a norm and a merge a stage, norm, mean, head. */
+/* Each stage has its blocks and two layers of patch merging. Five more layers are the patch
+ * embedding, its norm, the final norm, the mean and the classifier. */
 size_t sv_shiftvit_layer_count(const svit_model_config *config)
 {
-    size_t count = 5;
-    for (size_t i = 0; i < config->stages; i++)
-        count += config->blocks[i] + 2;
-    return count;
+    return sv_shiftvit_block_count(config) + 2 * config->stages + 5;
 }
 
-static svit_status check_map(const sv_builder *build, size_t size, int32_t padding,
-                             const char *name)
+/* A session may have another input size than the model, so its shapes are checked here. */
+static svit_status check_shape(const sv_builder *build, size_t size, int32_t padding,
+                               const char *name)
 {
-    sv_shape in = build->map;
-    if (!sv_padded_lines(in.height, size, padding) || !sv_padded_lines(in.width, size, padding))
-        return sv_fail(build->err, SVIT_E_ARGUMENT,
-                       "%s: a map of %zux%zu leaves no pixel after a stride of %zu; a larger input "
-                       "is needed",
-                       name, in.height, in.width, size);
+    sv_shape in = build->shape;
+    if (!sv_shiftvit_strided(in.height, size, padding) ||
+        !sv_shiftvit_strided(in.width, size, padding))
+        return sv_fail(
+            build->err, SVIT_E_ARGUMENT,
+            "%s: a feature map of %zux%zu has no pixel left after a stride of %zu; a larger "
+            "input is needed",
+            name, in.height, in.width, size);
     return SVIT_OK;
 }
 
-static svit_status add_patches(sv_builder *build, const sv_patch_options *options)
+static svit_status add_patch_layer(sv_builder *build, const sv_patch_options *options)
 {
     const svit_model *model = build->model;
     SV_APPEND(build,
@@ -36,14 +39,15 @@ static svit_status add_patches(sv_builder *build, const sv_patch_options *option
     return SVIT_OK;
 }
 
-static sv_norm_options norm_options(const svit_model_config *config, sv_shape map, const char *name)
+static sv_norm_options norm_options(const svit_model_config *config, sv_shape shape,
+                                    const char *name)
 {
-    return (sv_norm_options){map, name, config->norm == SVIT_NORM_GROUP, config->norm_eps};
+    return (sv_norm_options){shape, name, config->norm == SVIT_NORM_GROUP, config->norm_eps};
 }
 
 static svit_status add_norm(sv_builder *build, const char *name)
 {
-    sv_norm_options options = norm_options(&build->model->config, build->map, name);
+    sv_norm_options options = norm_options(&build->model->config, build->shape, name);
     SV_APPEND(build, sv_norm_create(&layer, build->model->context, &build->model->parameters,
                                     &options, build->err));
     return SVIT_OK;
@@ -53,39 +57,39 @@ static svit_status add_embedding(sv_builder *build)
 {
     const svit_model_config *config = &build->model->config;
     static const char NAME[] = "patch_embed.proj";
-    SVIT_TRY(check_map(build, config->patch_size, config->patch_padding, NAME));
-    sv_patch_options options = {.in = build->map,
+    SVIT_TRY(check_shape(build, config->patch_size, config->patch_padding, NAME));
+    sv_patch_options options = {.in = build->shape,
                                 .size = config->patch_size,
                                 .channels_out = config->dim,
                                 .same_padding = config->patch_padding == SVIT_PADDING_SAME,
                                 .name = NAME};
-    SVIT_TRY(add_patches(build, &options));
+    SVIT_TRY(add_patch_layer(build, &options));
     return config->patch_norm ? add_norm(build, "patch_embed.norm") : SVIT_OK;
 }
 
+/* The DropPath rate of a block grows from 0 to drop_path over the blocks of a stage, over those of
+ * the network, or is constant. */
 static double drop_path_rate(const svit_model_config *config, size_t stage, size_t block)
 {
-    size_t before = 0, all = 0;
-    for (size_t i = 0; i < config->stages; i++) {
-        before += i < stage ? config->blocks[i] : 0;
-        all += config->blocks[i];
-    }
+    size_t before = 0;
+    for (size_t i = 0; i < stage; i++)
+        before += config->blocks[i];
     switch (config->drop_path_rule) {
     case SVIT_DROP_PATH_STAGE:
         return sv_linspace(config->drop_path, block, config->blocks[stage]);
     case SVIT_DROP_PATH_NETWORK:
-        return sv_linspace(config->drop_path, before + block, all);
+        return sv_linspace(config->drop_path, before + block, sv_shiftvit_block_count(config));
     default:
         return config->drop_path;
     }
 }
 
-static sv_mlp_options block_options(const svit_model_config *config, sv_shape map, size_t stage,
+static sv_mlp_options block_options(const svit_model_config *config, sv_shape shape, size_t stage,
                                     size_t block)
 {
-    sv_mlp_options options = {.shape = map,
-                              .hidden_channels = sv_stage_hidden(config, stage),
-                              .shift = {.group_channels = sv_stage_group(config, stage),
+    sv_mlp_options options = {.shape = shape,
+                              .hidden_channels = sv_shiftvit_stage_hidden(config, stage),
+                              .shift = {.group_channels = sv_shiftvit_stage_group(config, stage),
                                         .pixels = config->shift_pixel,
                                         .crop = config->shift == SVIT_SHIFT_KERAS},
                               .norm_per_image = config->norm == SVIT_NORM_GROUP,
@@ -101,13 +105,14 @@ static sv_mlp_options block_options(const svit_model_config *config, sv_shape ma
 
 static svit_status add_block(sv_builder *build, size_t stage, size_t block)
 {
-    sv_mlp_options options = block_options(&build->model->config, build->map, stage, block);
+    sv_mlp_options options = block_options(&build->model->config, build->shape, stage, block);
     SV_APPEND(build, sv_mlp_create(&layer, build->model->context, &build->model->parameters,
                                    &options, build->err));
     return SVIT_OK;
 }
 
-/* A norm and the merging of 2 x 2 tokens, which infer in one where the norm is each token's. */
+/* Patch merging: a norm, then a linear map of each 2 x 2 tokens to one token. In the inference
+ * graph the two are fused if it is a layer norm. */
 static svit_status add_merge(sv_builder *build, size_t stage)
 {
     const svit_model *model = build->model;
@@ -116,19 +121,18 @@ static svit_status add_merge(sv_builder *build, size_t stage)
     snprintf(norm_name, sizeof norm_name, "layers.%zu.downsample.norm", stage);
     snprintf(name, sizeof name, "layers.%zu.downsample.reduction", stage);
     SVIT_TRY(add_norm(build, norm_name));
-    SVIT_TRY(check_map(build, 2, config->merge_padding, name));
-    const sv_norm_options norm = norm_options(config, build->map, norm_name);
-    sv_patch_options options = {.in = build->map,
+    SVIT_TRY(check_shape(build, 2, config->merge_padding, name));
+    const sv_norm_options norm = norm_options(config, build->shape, norm_name);
+    sv_patch_options options = {.in = build->shape,
                                 .size = 2,
-                                .channels_out = sv_stage_channels(config, stage + 1),
+                                .channels_out = sv_shiftvit_stage_channels(config, stage + 1),
                                 .same_padding = config->merge_padding == SVIT_PADDING_SAME,
                                 .name = name};
-    SVIT_TRY(add_patches(build, &options));
+    SVIT_TRY(add_patch_layer(build, &options));
     options.norm = &norm;
     if (!norm.per_image)
-        SV_REPLACE(
-            build, 2,
-            sv_patch_create(&layer, model->context, &model->parameters, &options, build->err));
+        SV_FUSE(build, 2,
+                sv_patch_create(&layer, model->context, &model->parameters, &options, build->err));
     return SVIT_OK;
 }
 
@@ -140,31 +144,32 @@ static svit_status add_stage(sv_builder *build, size_t stage)
     return stage + 1 < config->stages ? add_merge(build, stage) : SVIT_OK;
 }
 
-/* In inference the last block, mean and classifier are one layer, where no norm is between them. */
-static svit_status join_head(sv_builder *build, sv_shape map)
+/* Fuses the last block, the mean and the classifier in the inference graph, unless a norm is
+ * between them. `shape` is that of the block. */
+static svit_status fuse_head(sv_builder *build, sv_shape shape)
 {
     const svit_model *model = build->model;
     const svit_model_config *config = &model->config;
     size_t stage = config->stages - 1;
     if (config->final_norm || config->blocks[stage] == 0)
         return SVIT_OK;
-    sv_mlp_options block = block_options(config, map, stage, config->blocks[stage] - 1);
-    SV_REPLACE(build, 3,
-               sv_mlp_head_create(&layer, model->context, &model->parameters, &block,
-                                  config->num_classes, HEAD, build->err));
+    sv_mlp_options block = block_options(config, shape, stage, config->blocks[stage] - 1);
+    SV_FUSE(build, 3,
+            sv_mlp_head_create(&layer, model->context, &model->parameters, &block,
+                               config->num_classes, HEAD, build->err));
     return SVIT_OK;
 }
 
 static svit_status add_head(sv_builder *build)
 {
     const svit_model *model = build->model;
-    const sv_shape map = build->map;
-    SV_APPEND(build, sv_mean_create(&layer, model->context, map, build->err));
+    const sv_shape shape = build->shape;
+    SV_APPEND(build, sv_mean_create(&layer, model->context, shape, build->err));
     if (!model->config.classifier)
         return SVIT_OK;
-    SV_APPEND(build, sv_dense_create(&layer, model->context, &model->parameters, build->map,
+    SV_APPEND(build, sv_dense_create(&layer, model->context, &model->parameters, build->shape,
                                      model->config.num_classes, HEAD, build->err));
-    return join_head(build, map);
+    return fuse_head(build, shape);
 }
 
 svit_status sv_shiftvit_layers(sv_builder *build)

@@ -1,13 +1,14 @@
-/* The parameters of a ShiftViT: names, shapes and order of the paper's own state dict. */
-#include "models/config.h"
-#include "models/parameters.h"
+/* The parameters of a ShiftViT, with the names, shapes and order of the state dict of the paper's
+ * code. */
+#include "models/architecture.h"
 #include "models/scope.h"
+#include "models/shiftvit/shiftvit.h"
 
 #include <stdio.h>
 
-/* weight [out, c, size, size], and a bias [out] where there is one */
+/* Adds a weight [out, c, size, size], and a bias [out] if `bias`. */
 static svit_status add_convolution(const sv_scope *in, const char *name, size_t out, size_t c,
-                                   size_t size, int bias)
+                                   size_t size, bool bias)
 {
     int64_t shape[4] = {(int64_t)out, (int64_t)c, (int64_t)size, (int64_t)size};
     SVIT_TRY(sv_scope_add(in, name, ".weight", SV_ROLE_WEIGHT, shape, 4));
@@ -17,21 +18,21 @@ static svit_status add_convolution(const sv_scope *in, const char *name, size_t 
 static svit_status add_patch_embedding(const sv_scope *in, const svit_model_config *config)
 {
     SVIT_TRY(add_convolution(in, "patch_embed.proj", config->dim, config->in_channels,
-                             config->patch_size, 1));
+                             config->patch_size, true));
     return config->patch_norm ? sv_scope_norm(in, "patch_embed.norm", config->dim) : SVIT_OK;
 }
 
 static svit_status add_block(const sv_scope *in, size_t c, size_t hidden)
 {
     SVIT_TRY(sv_scope_norm(in, "norm2", c));
-    SVIT_TRY(add_convolution(in, "mlp.fc1", hidden, c, 1, 1));
-    return add_convolution(in, "mlp.fc2", c, hidden, 1, 1);
+    SVIT_TRY(add_convolution(in, "mlp.fc1", hidden, c, 1, true));
+    return add_convolution(in, "mlp.fc2", c, hidden, 1, true);
 }
 
-/* The reduction stands before its norm though it is applied after it. */
+/* Patch merging. The file has the reduction before its norm, although it is applied after it. */
 static svit_status add_merge(const sv_scope *in, size_t c)
 {
-    SVIT_TRY(add_convolution(in, "downsample.reduction", 2 * c, c, 2, 0));
+    SVIT_TRY(add_convolution(in, "downsample.reduction", 2 * c, c, 2, false));
     return sv_scope_norm(in, "downsample.norm", c);
 }
 
@@ -39,10 +40,10 @@ static svit_status add_stage(const sv_scope *in, const svit_model_config *config
 {
     char prefix[48];
     sv_scope inner = {in->table, prefix, in->err};
-    size_t c = sv_stage_channels(config, stage);
+    size_t c = sv_shiftvit_stage_channels(config, stage);
     for (uint32_t block = 0; block < config->blocks[stage]; block++) {
         snprintf(prefix, sizeof prefix, "layers.%u.blocks.%u.", stage, block);
-        SVIT_TRY(add_block(&inner, c, sv_stage_hidden(config, stage)));
+        SVIT_TRY(add_block(&inner, c, sv_shiftvit_stage_hidden(config, stage)));
     }
     if (stage + 1 == config->stages)
         return SVIT_OK;
@@ -52,10 +53,10 @@ static svit_status add_stage(const sv_scope *in, const svit_model_config *config
 
 static svit_status add_head(const sv_scope *in, const svit_model_config *config)
 {
-    size_t c = sv_stage_channels(config, config->stages - 1);
+    size_t c = sv_shiftvit_stage_channels(config, config->stages - 1);
     if (config->final_norm)
         SVIT_TRY(sv_scope_norm(in, "norm", c));
-    return config->classifier ? sv_scope_linear(in, "head", config->num_classes, c, 1) : SVIT_OK;
+    return config->classifier ? sv_scope_linear(in, "head", config->num_classes, c, true) : SVIT_OK;
 }
 
 svit_status sv_shiftvit_parameters(sv_parameter_table *table, const svit_model_config *config,

@@ -1,9 +1,10 @@
-/* The presets of ShiftViT: three columns of decisions, and the sizes of each model in a row. */
-#include "models/presets.h"
+/* The presets of ShiftViT. A preset is a row of sizes and takes its other fields from one of three
+ * columns. */
+#include "models/architecture.h"
 
 #include <string.h>
 
-/* The columns: what this library chooses, what the Keras example computes, what the paper's code
+/* The columns: the library's defaults; what the Keras example computes; what the paper's code
  * computes (Wang, Zhao, Tang, Wang 2022). */
 typedef enum column { COLUMN_DEFAULT, COLUMN_KERAS, COLUMN_PAPER } column;
 
@@ -29,7 +30,7 @@ static const preset PRESETS[] = {
 };
 enum { PRESET_COUNT = sizeof PRESETS / sizeof *PRESETS };
 
-/* What all three columns have. */
+/* Fields that are equal in all columns. */
 #define COMMON                                                                                     \
     .struct_size = sizeof(svit_model_config), .architecture = SVIT_ARCHITECTURE_SHIFTVIT,          \
     .in_channels = 3, .patch_size = 4, .shift_pixel = 1, .classifier = 1, .norm_eps = 1e-5

@@ -1,11 +1,36 @@
-/* Checks configurations of ViT: patches that fit the image, heads and sizes that can be had. */
+/* The configuration of a ViT: its fields, the sizes that follow from it, and its checks. */
 #include "base/size.h"
-#include "models/config.h"
+#include "base/status.h"
+#include "models/config_fields.h"
+#include "models/vit/vit.h"
 
-/* Of all heads together, as of a model's channels. */
-enum { HEADS_WIDTH = 65536 };
+static const sv_field FIELDS[] = {
+    SV_MODEL_FIELDS_INPUT,
+    SV_MODEL_SIZE(depth, 1, 1000),
+    SV_MODEL_SIZE(heads, 1, 65536),
+    SV_MODEL_SIZE(head_dim, 1, 65536),
+    SV_MODEL_SIZE(mlp_dim, 1, 1048576),
+    SV_MODEL_WORD(tokenizer, "patch", "spt"),
+    SV_MODEL_WORD(spt_order, "seed", "paper"),
+    SV_MODEL_WORD(attention, "global", "lsa"),
+    SV_MODEL_WORD(temperature, "divide", "multiply"),
+    SV_MODEL_FLAG(qkv_bias),
+    SV_MODEL_FLAG(mlp_last_gelu),
+    SV_MODEL_WORD(pool, "flatten", "class_token", "mean"),
+    SV_MODEL_LIST(head_units, head_layers, 0, SVIT_MAX_HEAD_LAYERS, 1, 1048576),
+    SV_MODEL_FIELDS_CLASSIFIER,
+    SV_MODEL_RATE(attention_dropout),
+    SV_MODEL_RATE(head_dropout),
+    SV_MODEL_FIELDS_DROP_PATH,
+    SV_MODEL_WORD(names, "seed", "paper"),
+    SV_MODEL_FIELD_INIT,
+};
+const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
-size_t sv_vit_tokens(const svit_model_config *config)
+/* The most channels of all heads together, as of `dim`. */
+enum { HEADS_CHANNELS_MAX = 65536 };
+
+size_t sv_vit_patches(const svit_model_config *config)
 {
     size_t size = config->patch_size;
     return config->input_height / size * (config->input_width / size);
@@ -19,10 +44,10 @@ size_t sv_vit_patch_elements(const svit_model_config *config)
 
 size_t sv_vit_sequence(const svit_model_config *config)
 {
-    return sv_vit_tokens(config) + (config->pool == SVIT_POOL_CLASS_TOKEN);
+    return sv_vit_patches(config) + (config->pool == SVIT_POOL_CLASS_TOKEN);
 }
 
-int sv_vit_has_projection(const svit_model_config *config)
+bool sv_vit_has_projection(const svit_model_config *config)
 {
     return config->names != SVIT_NAMES_PAPER || config->heads != 1 ||
            config->head_dim != config->dim;
@@ -30,9 +55,10 @@ int sv_vit_has_projection(const svit_model_config *config)
 
 size_t sv_vit_features(const svit_model_config *config)
 {
-    return config->pool == SVIT_POOL_FLATTEN ? sv_vit_tokens(config) * config->dim : config->dim;
+    return config->pool == SVIT_POOL_FLATTEN ? sv_vit_patches(config) * config->dim : config->dim;
 }
 
+/* The patches must cover a side of `input` pixels exactly. */
 static svit_status check_side(const svit_model_config *config, const char *field, uint32_t input,
                               svit_error *err)
 {
@@ -52,23 +78,25 @@ static svit_status check_patches(const svit_model_config *config, svit_error *er
 
 static svit_status check_heads(const svit_model_config *config, svit_error *err)
 {
-    if (config->head_dim > HEADS_WIDTH / config->heads)
+    if (config->head_dim > HEADS_CHANNELS_MAX / config->heads)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "head_dim is %u; %u heads of it are more than %d channels, so it is at most "
                        "%u",
-                       config->head_dim, config->heads, HEADS_WIDTH, HEADS_WIDTH / config->heads);
+                       config->head_dim, config->heads, HEADS_CHANNELS_MAX,
+                       HEADS_CHANNELS_MAX / config->heads);
     return SVIT_OK;
 }
 
+/* Checks the classifier: its input must fit memory, and its hidden layers need one. */
 static svit_status check_head(const svit_model_config *config, svit_error *err)
 {
     size_t features;
     if (config->pool == SVIT_POOL_FLATTEN &&
-        !sv_size_multiply(&features, sv_vit_tokens(config), config->dim))
+        !sv_size_multiply(&features, sv_vit_patches(config), config->dim))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "pool is 'flatten'; %zu patches of %u channels are more than fit memory, "
-                       "'mean' takes them",
-                       sv_vit_tokens(config), config->dim);
+                       "pool is 'flatten'; %zu patches of %u channels do not fit memory; use "
+                       "'mean'",
+                       sv_vit_patches(config), config->dim);
     if (config->head_layers == 0)
         return SVIT_OK;
     if (!config->classifier)
@@ -83,9 +111,19 @@ static svit_status check_head(const svit_model_config *config, svit_error *err)
     return SVIT_OK;
 }
 
-svit_status sv_vit_config_check(const svit_model_config *config, svit_error *err)
+svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
 {
     SVIT_TRY(check_patches(config, err));
     SVIT_TRY(check_heads(config, err));
     return check_head(config, err);
+}
+
+size_t sv_vit_block_count(const svit_model_config *config)
+{
+    return config->depth;
+}
+
+sv_weight_rule sv_vit_weight_rule(const svit_model_config *config)
+{
+    return config->init == SVIT_INIT_PAPER ? SV_WEIGHTS_XAVIER_NORMAL : SV_WEIGHTS_GLOROT_UNIFORM;
 }

@@ -1,13 +1,13 @@
-/* ViT (Dosovitskiy et al. 2020) and SL-ViT (Lee, Lee, Song 2021) read top to bottom: tokens,
- * position embedding, layers of attention and MLP, norm and pooling, head. */
-#include "models/config.h"
+/* The layers of a ViT (Dosovitskiy et al. 2020) or SL-ViT (Lee, Lee, Song 2021): patch embedding,
+ * position embedding, blocks of attention and MLP, norm and pooling, head. */
+#include "models/architecture.h"
 #include "models/layer_list.h"
-#include "models/vit/vit_names.h"
+#include "models/vit/vit.h"
 
 #include <stdio.h>
 
-/* Tokens and position take a layer each, a layer 2, norm and pooling 2, the head 2 and 3 more for
- * each hidden layer. */
+/* A block is two layers. Patch embedding, position embedding, norm, pooling, head dropout and
+ * classifier are one layer each. A hidden layer of the head is a linear map, GELU and dropout. */
 size_t sv_vit_layer_count(const svit_model_config *config)
 {
     return 6 + 2 * (size_t)config->depth + 3 * (size_t)config->head_layers;
@@ -15,7 +15,7 @@ size_t sv_vit_layer_count(const svit_model_config *config)
 
 static svit_status add_norm(sv_builder *build, const char *name)
 {
-    sv_norm_options options = {build->map, name, 0, build->model->config.norm_eps};
+    sv_norm_options options = {build->shape, name, false, build->model->config.norm_eps};
     SV_APPEND(build, sv_norm_create(&layer, build->model->context, &build->model->parameters,
                                     &options, build->err));
     return SVIT_OK;
@@ -24,7 +24,7 @@ static svit_status add_norm(sv_builder *build, const char *name)
 static svit_status add_dense(sv_builder *build, size_t channels, const char *name)
 {
     SV_APPEND(build, sv_dense_create(&layer, build->model->context, &build->model->parameters,
-                                     build->map, channels, name, build->err));
+                                     build->shape, channels, name, build->err));
     return SVIT_OK;
 }
 
@@ -34,7 +34,7 @@ static svit_status add_tokens(sv_builder *build)
     const svit_model_config *config = &model->config;
     const sv_vit_names *names = sv_vit_names_of(config);
     if (config->tokenizer == SVIT_TOKENIZER_PATCH) {
-        sv_patch_options options = {.in = build->map,
+        sv_patch_options options = {.in = build->shape,
                                     .size = config->patch_size,
                                     .channels_out = config->dim,
                                     .name = names->patch};
@@ -42,7 +42,7 @@ static svit_status add_tokens(sv_builder *build)
                                          build->err));
         return SVIT_OK;
     }
-    sv_shifted_options options = {.in = build->map,
+    sv_shifted_options options = {.in = build->shape,
                                   .size = config->patch_size,
                                   .channels_out = config->dim,
                                   .paper_order = config->spt_order == SVIT_SPT_PAPER,
@@ -58,14 +58,14 @@ static svit_status add_position(sv_builder *build)
 {
     const svit_model *model = build->model;
     const sv_vit_names *names = sv_vit_names_of(&model->config);
-    int class_token = model->config.pool == SVIT_POOL_CLASS_TOKEN;
-    SV_APPEND(build, sv_position_create(&layer, model->context, &model->parameters, build->map,
+    bool class_token = model->config.pool == SVIT_POOL_CLASS_TOKEN;
+    SV_APPEND(build, sv_position_create(&layer, model->context, &model->parameters, build->shape,
                                         names->position, class_token ? names->class_token : NULL,
                                         build->err));
     return SVIT_OK;
 }
 
-/* One layer is a stage of the whole network. */
+/* The DropPath rate of a block grows from 0 to drop_path over the network, or is constant. */
 static double drop_path_rate(const svit_model_config *config, size_t index)
 {
     return config->drop_path_rule == SVIT_DROP_PATH_CONSTANT
@@ -73,6 +73,7 @@ static double drop_path_rate(const svit_model_config *config, size_t index)
                : sv_linspace(config->drop_path, index, config->depth);
 }
 
+/* Writes the whole name of a parameter of layer `index`. */
 static void print_name(char out[64], const sv_vit_names *names, size_t index, const char *name)
 {
     snprintf(out, 64, "%s%zu.%s", names->layer, index, name);
@@ -82,7 +83,7 @@ static svit_status add_attention(sv_builder *build, size_t index)
 {
     const svit_model *model = build->model;
     const svit_model_config *config = &model->config;
-    sv_attention_options options = {.shape = build->map,
+    sv_attention_options options = {.shape = build->shape,
                                     .heads = config->heads,
                                     .head_dim = config->head_dim,
                                     .per_head = config->temperature == SVIT_TEMPERATURE_MULTIPLY,
@@ -104,7 +105,7 @@ static svit_status add_mlp(sv_builder *build, size_t index)
 {
     const svit_model *model = build->model;
     const svit_model_config *config = &model->config;
-    sv_mlp_options options = {.shape = build->map,
+    sv_mlp_options options = {.shape = build->shape,
                               .hidden_channels = config->mlp_dim,
                               .last_gelu = config->mlp_last_gelu,
                               .eps = config->norm_eps,
@@ -119,22 +120,23 @@ static svit_status add_mlp(sv_builder *build, size_t index)
     return SVIT_OK;
 }
 
-/* The norm sees each token alone, so of a class token it is taken after the choice. */
+/* The norm acts on each token alone. With a class token it follows the pooling, so that only this
+ * token is normalised. */
 static svit_status add_pooling(sv_builder *build)
 {
     const svit_model *model = build->model;
     const char *norm = sv_vit_names_of(&model->config)->norm;
     switch (model->config.pool) {
     case SVIT_POOL_CLASS_TOKEN:
-        SV_APPEND(build, sv_first_token_create(&layer, model->context, build->map, build->err));
+        SV_APPEND(build, sv_first_token_create(&layer, model->context, build->shape, build->err));
         return add_norm(build, norm);
     case SVIT_POOL_MEAN:
         SVIT_TRY(add_norm(build, norm));
-        SV_APPEND(build, sv_mean_create(&layer, model->context, build->map, build->err));
+        SV_APPEND(build, sv_mean_create(&layer, model->context, build->shape, build->err));
         return SVIT_OK;
     default:
         SVIT_TRY(add_norm(build, norm));
-        build->map = (sv_shape){1, 1, sv_shape_elements(build->map)};
+        build->shape = (sv_shape){1, 1, sv_shape_elements(build->shape)};
         return SVIT_OK;
     }
 }
@@ -144,7 +146,7 @@ static svit_status add_dropout(sv_builder *build)
     double rate = build->model->config.head_dropout;
     if (rate > 0)
         SV_APPEND(build,
-                  sv_dropout_create(&layer, build->model->context, build->map, rate, build->err));
+                  sv_dropout_create(&layer, build->model->context, build->shape, rate, build->err));
     return SVIT_OK;
 }
 
@@ -159,7 +161,7 @@ static svit_status add_head(sv_builder *build)
     for (size_t i = 0; i < config->head_layers; i++) {
         snprintf(name, sizeof name, "%s%zu", head, i + 1);
         SVIT_TRY(add_dense(build, config->head_units[i], name));
-        SV_APPEND(build, sv_gelu_create(&layer, build->model->context, build->map, build->err));
+        SV_APPEND(build, sv_gelu_create(&layer, build->model->context, build->shape, build->err));
         SVIT_TRY(add_dropout(build));
     }
     snprintf(name, sizeof name, "%s%zu", head, (size_t)config->head_layers + 1);
@@ -169,10 +171,10 @@ static svit_status add_head(sv_builder *build)
 svit_status sv_vit_layers(sv_builder *build)
 {
     const svit_model_config *config = &build->model->config;
-    if (build->map.height != config->input_height || build->map.width != config->input_width)
+    if (build->shape.height != config->input_height || build->shape.width != config->input_width)
         return sv_fail(build->err, SVIT_E_ARGUMENT,
                        "input is %zu x %zu; this model's position embedding is for %u x %u only",
-                       build->map.height, build->map.width, config->input_height,
+                       build->shape.height, build->shape.width, config->input_height,
                        config->input_width);
     SVIT_TRY(add_tokens(build));
     SVIT_TRY(add_position(build));

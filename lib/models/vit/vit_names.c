@@ -1,6 +1,6 @@
-/* The two tables of names: like timm's, and those of the state dict of Lee, Lee, Song 2021, whose
- * patch embedding is another module with shifted patches. */
-#include "models/vit/vit_names.h"
+/* The parameter names of ViTs: one table like timm's, and two of the state dict of Lee, Lee, Song
+ * 2021, whose patch embedding is another module with shifted patches. */
+#include "models/vit/vit.h"
 
 static const sv_vit_names SEED = {.position = "pos_embed",
                                   .class_token = "cls_token",

@@ -1,20 +1,18 @@
-/* The parameters of a ViT: shapes and order of both tables of names. */
-#include "models/config.h"
-#include "models/parameters.h"
+/* The parameters of a ViT: their shapes, and their order in files with either kind of names. */
+#include "models/architecture.h"
 #include "models/scope.h"
-#include "models/vit/vit_names.h"
+#include "models/vit/vit.h"
 
 #include <stdio.h>
 
-/* position [tokens, dim], in the paper's files [1, tokens, dim]; class token [1, 1, dim]. Row 0 of
- * the position is the class token's where there is one. */
+/* The position embedding is [tokens, dim], in the paper's files [1, tokens, dim]. The class token
+ * is [1, 1, dim]; if there is one, row 0 of the position embedding belongs to it. */
 static svit_status add_positions(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
     int64_t shape[3] = {1, (int64_t)sv_vit_sequence(config), config->dim};
-    int flat = config->names == SVIT_NAMES_TIMM;
-    SVIT_TRY(
-        sv_scope_add(in, names->position, "", SV_ROLE_POSITION, shape + flat, 3 - (size_t)flat));
+    size_t dropped = config->names == SVIT_NAMES_TIMM; /* leading dimensions */
+    SVIT_TRY(sv_scope_add(in, names->position, "", SV_ROLE_POSITION, shape + dropped, 3 - dropped));
     if (config->pool != SVIT_POOL_CLASS_TOKEN)
         return SVIT_OK;
     shape[1] = 1;
@@ -27,18 +25,20 @@ static svit_status add_patches(const sv_scope *in, const svit_model_config *conf
     size_t elements = sv_vit_patch_elements(config);
     if (config->tokenizer == SVIT_TOKENIZER_SPT)
         SVIT_TRY(sv_scope_norm(in, names->patch_norm, elements));
-    return sv_scope_linear(in, names->patch, config->dim, elements, 1);
+    return sv_scope_linear(in, names->patch, config->dim, elements, true);
 }
 
-/* Keras has attention's weights in three dimensions, [dim, heads, head_dim] and [heads, head_dim,
- * dim]. Up to 3.14 it took the first dimension for a kernel's area, which both fans count. */
+/* Sets the fans of a weight as Keras counts them. Its attention weights have three dimensions,
+ * [dim, heads, head_dim] and [heads, head_dim, dim]. Up to 3.14 Keras takes the first one for the
+ * area of a convolution kernel, by which both fans are multiplied. */
 static void set_convolution_fans(sv_parameter *parameter, double area, double in, double out)
 {
     parameter->fan_in = area * in;
     parameter->fan_out = area * out;
 }
 
-/* weight [3 * width, dim]: queries, keys, values. Keras draws them as three weights. */
+/* One weight [3 * width, dim] of queries, keys and values. Keras initialises it as three weights,
+ * so the fan out is that of one of them. */
 static svit_status add_qkv(const sv_scope *in, const svit_model_config *config)
 {
     size_t width = (size_t)config->heads * config->head_dim, index = in->table->count;
@@ -58,7 +58,7 @@ static svit_status add_projection(const sv_scope *in, const svit_model_config *c
         return SVIT_OK;
     size_t index = in->table->count;
     SVIT_TRY(sv_scope_linear(in, sv_vit_names_of(config)->projection, config->dim,
-                             (size_t)config->heads * config->head_dim, 1));
+                             (size_t)config->heads * config->head_dim, true));
     if (config->init == SVIT_INIT_KERAS_3_14)
         set_convolution_fans(&in->table->list[index], config->heads, config->head_dim, config->dim);
     return SVIT_OK;
@@ -73,10 +73,11 @@ static svit_status add_temperature(const sv_scope *in, const svit_model_config *
                            count);
 }
 
-/* The temperature stands last among the seed's names, first among the paper's. */
+/* The temperature is the last parameter of the block with SVIT_NAMES_TIMM, and follows the norm
+ * with SVIT_NAMES_PAPER. */
 static svit_status add_attention(const sv_scope *in, const svit_model_config *config)
 {
-    int first = config->names == SVIT_NAMES_PAPER;
+    bool first = config->names == SVIT_NAMES_PAPER;
     SVIT_TRY(sv_scope_norm(in, sv_vit_names_of(config)->norm1, config->dim));
     if (first)
         SVIT_TRY(add_temperature(in, config));
@@ -89,8 +90,8 @@ static svit_status add_mlp(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
     SVIT_TRY(sv_scope_norm(in, names->norm2, config->dim));
-    SVIT_TRY(sv_scope_linear(in, names->fc1, config->mlp_dim, config->dim, 1));
-    return sv_scope_linear(in, names->fc2, config->dim, config->mlp_dim, 1);
+    SVIT_TRY(sv_scope_linear(in, names->fc1, config->mlp_dim, config->dim, true));
+    return sv_scope_linear(in, names->fc2, config->dim, config->mlp_dim, true);
 }
 
 static svit_status add_layer(const sv_scope *in, const svit_model_config *config, uint32_t layer)
@@ -113,7 +114,7 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
         char name[48];
         snprintf(name, sizeof name, "%s%u", names->head, i + 1);
         size_t out = i < config->head_layers ? config->head_units[i] : config->num_classes;
-        SVIT_TRY(sv_scope_linear(in, name, out, c, 1));
+        SVIT_TRY(sv_scope_linear(in, name, out, c, true));
         c = out;
     }
     return SVIT_OK;

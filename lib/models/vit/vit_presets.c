@@ -1,8 +1,8 @@
-/* The presets of ViT: two columns of decisions, and what each model has of the two inventions of
- * Lee, Lee, Song 2021: shifted patches and locality self-attention. */
-#include "models/presets.h"
+/* The presets of ViT and SL-ViT. A preset chooses tokenizer and attention, which is where SL-ViT
+ * (Lee, Lee, Song 2021) differs from ViT, and takes its other fields from one of two columns. */
+#include "models/architecture.h"
 
-/* The columns: what the Keras examples compute, what the paper's code computes. */
+/* The columns: what the Keras examples compute; what the paper's code computes. */
 typedef enum column { COLUMN_KERAS, COLUMN_PAPER } column;
 
 typedef struct preset {
@@ -22,7 +22,7 @@ static const preset PRESETS[] = {
 };
 enum { PRESET_COUNT = sizeof PRESETS / sizeof *PRESETS };
 
-/* What both columns have. */
+/* Fields that are equal in both columns. */
 #define COMMON                                                                                     \
     .struct_size = sizeof(svit_model_config), .architecture = SVIT_ARCHITECTURE_VIT,               \
     .in_channels = 3, .classifier = 1

@@ -1,0 +1,36 @@
+/* Sizes and parameter names that follow from the configuration of a ViT, for the files of this
+ * folder. */
+#ifndef SV_VIT_H
+#define SV_VIT_H
+
+#include <shiftvit/model.h>
+
+#include <stdbool.h>
+
+/* Patches of an image. */
+size_t sv_vit_patches(const svit_model_config *config);
+
+/* Elements of one patch; with SVIT_TOKENIZER_SPT those of the patch in all five copies. */
+size_t sv_vit_patch_elements(const svit_model_config *config);
+
+/* Tokens in the attention blocks: the patches, and the class token if there is one. */
+size_t sv_vit_sequence(const svit_model_config *config);
+
+/* Whether attention has an output projection. The paper's code leaves it out if there is one head
+ * that is as wide as the model. */
+bool sv_vit_has_projection(const svit_model_config *config);
+
+/* The names of the parameters. Names of linear maps and norms lack their .weight and .bias. */
+typedef struct sv_vit_names {
+    const char *position, *class_token;
+    const char *patch_norm, *patch; /* patch embedding */
+    /* A layer's names are `layer`, the index of the layer from 0, a dot, and one of the others. */
+    const char *layer;
+    const char *norm1, *qkv, *projection, *temperature, *norm2, *fc1, *fc2;
+    const char *norm; /* after the last layer */
+    const char *head; /* followed by the number of the linear map, from 1 */
+} sv_vit_names;
+
+const sv_vit_names *sv_vit_names_of(const svit_model_config *config);
+
+#endif
