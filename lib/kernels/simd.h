@@ -39,28 +39,31 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 
 #define SV_INLINE static inline __attribute__((always_inline))
 
-/* Before a loop over registers, whose bounds are constants: clang unrolls it too late to see that
- * the array it walks through can be registers; gcc sees it unless it is told to unroll. */
+/* Placed before a loop over an array of registers, whose bounds are constants. clang unrolls such a
+ * loop too late to keep the array in registers unless it is told to; gcc does so by itself. */
 #if defined(__clang__)
 #define SV_REGISTERS _Pragma("clang loop unroll(full)")
 #else
 #define SV_REGISTERS
 #endif
 
-/* Before a loop of `count` rounds that is to be written out, since it is too long for the compiler
- * to do so by itself; and before one of any number of rounds, of which `count` are. Under
- * AddressSanitizer loops stay loops: each load and store is checked by code of its own, which takes
- * minutes to compile where it is written out. */
+/* Placed before a loop: SV_UNROLLED unrolls all of its `count` iterations, SV_UNROLLED_BY `count`
+ * iterations of a loop of any length, SV_NOT_UNROLLED none, which keeps the code small. Under
+ * AddressSanitizer loops stay loops: each load and store gets a check, and unrolled ones take minutes
+ * to compile. */
 #define SV_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define SV_UNROLLED(count) SV_REGISTERS
 #define SV_UNROLLED_BY(count) SV_PRAGMA(clang loop unroll_count(count))
+#define SV_NOT_UNROLLED SV_PRAGMA(clang loop unroll(disable))
 #elif defined(__SANITIZE_ADDRESS__)
 #define SV_UNROLLED(count)
 #define SV_UNROLLED_BY(count)
+#define SV_NOT_UNROLLED
 #else
 #define SV_UNROLLED(count) SV_PRAGMA(GCC unroll count)
 #define SV_UNROLLED_BY(count) SV_UNROLLED(count)
+#define SV_NOT_UNROLLED SV_UNROLLED(1)
 #endif
 
 /* LANES, where the preprocessor asks. */

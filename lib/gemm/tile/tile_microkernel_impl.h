@@ -112,7 +112,7 @@ SV_INLINE void add_steps(vsums sum[MR_MOST][MOST_VECTORS], const real *a,
 /* One line of each of `streams` streams. */
 SV_INLINE void prefetch_streams(const char *from, size_t stride, size_t streams)
 {
-    SV_UNROLLED(1)
+    SV_NOT_UNROLLED
     for (size_t i = 0; i < streams; i++, from += stride)
         __builtin_prefetch(from);
 }
@@ -124,11 +124,11 @@ SV_INLINE void prefetch_ahead(const tile_operands *operands, const real *a, cons
 {
     if (operands->prefetch == PREFETCH_A) {
         a += PREFETCH_A_AHEAD * operands->column_stride;
-        SV_UNROLLED(1)
+        SV_NOT_UNROLLED
         for (size_t i = 0; i < steps; i++, a += operands->column_stride)
             __builtin_prefetch(a);
     } else if (operands->prefetch == PREFETCH_SEQUENTIAL) {
-        SV_UNROLLED(1)
+        SV_NOT_UNROLLED
         for (size_t i = 0; i < bytes; i += LINE)
             __builtin_prefetch(panel + PREFETCH_B_AHEAD + i, 0, 2);
     } else if (at < operands->stream_stride) {
@@ -152,14 +152,14 @@ SV_INLINE void add_range(vsums sum[MR_MOST][MOST_VECTORS], const tile_operands *
         if (__builtin_expect(operands->prefetch != PREFETCH_NOTHING, 0))
             prefetch_ahead(operands, a, panel, steps, rounds * bytes, at,
                            PREFETCH_STREAMS * form.vectors);
-        SV_UNROLLED(1)
+        SV_NOT_UNROLLED
         for (size_t i = 0; i < rounds; i += unroll) {
             SV_UNROLLED(UNROLL)
             for (size_t u = 0; u < unroll; u++, a += together * column_stride, panel += bytes)
                 add_steps(sum, a, operands, panel, form);
         }
     }
-    SV_UNROLLED(1)
+    SV_NOT_UNROLLED
     for (; left >= together; left -= together, a += together * column_stride, panel += bytes)
         add_steps(sum, a, operands, panel, form);
     if (together > 1 && left)

@@ -64,7 +64,7 @@ static void find_correction(tile_correction *correction, const tile_stripe *stri
         const vsome some = v_some(stripe->width - j);
         const real *fill = zeros->fill + stripe->first + j;
         vreal base = bias ? v_load_lanes(bias + j, some) : (vreal){0}, slope = {0};
-        SV_UNROLLED(1)
+        SV_NOT_UNROLLED
         for (size_t g = 0; g < SV_GAPS_GROUPS; g++, fill += 2 * n) {
             const vreal skipped = v_set((real)(groups >> g & 1));
             slope = v_multiply_add(skipped, v_load_lanes(fill, some), slope);
