@@ -1,6 +1,6 @@
 #!/bin/sh
 # From a fresh machine to a trained model in a few minutes: installs what is missing (Debian and its
-# kin), builds, trains a small model on drawn images, tests it, and draws its predictions.
+# kin), builds, trains a small model on synthetic images, tests it, and draws its predictions.
 # sh examples/quickstart.sh [OUT]      OUT is the folder for the results, run/quickstart by default
 set -eu
 cd "$(dirname "$0")/.."
@@ -51,7 +51,7 @@ echo "== building into build/"
 ninja -C build
 bin=build/examples
 
-echo "== training a small model on drawn images (about a minute)"
+echo "== training a small model on synthetic images (about a minute)"
 "$bin/shiftvit-train" --data procedural:4000 --set dim=48 --set 'blocks=[1,2,2,1]' \
     --set dropout=0 --set drop_path=0.1 --epochs 10 --batch 64 --overwrite --out "$out"
 

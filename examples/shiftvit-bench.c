@@ -1,4 +1,5 @@
-/* The speed of each work, against limits measured in the same run. */
+/* Measures the speed of training, inference and data loading, and the peak speed in the same
+ * run. */
 #include "bench/bench_gemm.h"
 #include "bench/bench_limits.h"
 #include "bench/bench_line.h"
@@ -27,17 +28,16 @@ enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_RE
 
 static const struct argp_option option_list[] = {
     {"work", KEY_WORK, "NAME", 0,
-     "train (default): forward, loss, backward, update on images in memory; infer: forward; "
-     "latency: forward of a batch of 1; data: resizing and augmenting a batch of images in "
-     "memory; "
-     "gemm: every matrix product of a training step, by backend; limits: multiply-adds and memory "
-     "by the number of threads",
+     "train (default): forward, loss, backward and update on images in memory; infer: forward; "
+     "latency: forward of a batch of 1; data: resizing and augmenting images in memory; gemm: "
+     "each matrix product of a training step, by backend; limits: peak arithmetic and memory "
+     "bandwidth, by the number of threads",
      0},
-    {"batch", KEY_BATCH, "N", 0, "Images at once (default 256; latency: 1)", 0},
-    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16, or int8 (to infer)", 0},
+    {"batch", KEY_BATCH, "N", 0, "Images in a batch (default 256; latency: 1)", 0},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16, or int8 (inference only)", 0},
     {"memory", KEY_MEMORY, "NAME", 0,
-     "Of train, what is kept for the backward: store (default): everything; blocks: of a layer "
-     "that saves much its input; stages: of several layers on end the first one's input",
+     "For train, the activations that the forward pass saves: store (default): all; blocks: the "
+     "input of each block; stages: the input of each segment of layers",
      0},
     {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds, each time (default 2; gemm: 0.1)", 0},
     {"repeat", KEY_REPEAT, "R", 0, "Measure R times (default 5)", 0},
@@ -68,7 +68,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->seconds = option_real(state, "--seconds", text, 0, 3600);
         return 0;
     case KEY_REPEAT:
-        self->repeat = option_unsigned(state, "--repeat", text, 1, BENCH_REPEAT_MOST);
+        self->repeat = option_unsigned(state, "--repeat", text, 1, BENCH_REPEAT_MAX);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -82,17 +82,19 @@ static const struct argp parser = {
     option_list,
     parse_option,
     NULL,
-    "Measures the speed of one work and prints one JSON object, or one a line of gemm and limits."
+    "Measures the speed of one work and prints one JSON object, or one a line for gemm and limits."
     "\vimages_per_second is the median over the repeats, with min and max. gflops counts the "
     "matrix products alone, a multiply-add as 2. peak_gflops is what the same threads reach on "
     "registers, blas_peak_gflops what the BLAS's own sgemm reaches on large matrices, one "
     "single-threaded product a thread; both are measured before and after the work, and the mean "
     "of the two is taken. latency_ms is the median time of a call, latency_p99_ms its 99th "
     "percentile. startup_ms is from the start of the program to the first result.\n\n"
-    "gemm: a product is m x n, sums of k, count of them a step, on the library's workers; gflops "
-    "is the median over the repeats, the backends that run here, or the one of --gemm, taking "
-    "turns. Attention's are heads, one by one, which attention itself takes in blocks of queries. "
-    "Norms, GELU and the like are left out. limits: fma_gflops on registers by instruction set, "
+    "gemm: each line is a product of size m x n x k that a step needs count times, on the "
+    "library's "
+    "workers. gflops is the median over the repeats, in which all backends that run here, or the "
+    "one of --gemm, take turns. Products of attention are single heads, which the attention layer "
+    "computes in blocks of queries. Norms, GELU and other element-wise work are left out. limits: "
+    "fma_gflops on registers by instruction set, "
     "blas_gflops as "
     "blas_peak_gflops; read_gib_s, and triad_gib_s of a = b + 3 c, its three streams counted once, "
     "over buffer_mib a thread; bf16_gflops of dot products of bfloat16 on registers, where the CPU "
@@ -101,15 +103,15 @@ static const struct argp parser = {
     NULL,
     NULL};
 
-/* What was measured. */
+/* The measurements of one work. */
 typedef struct bench_result {
-    double startup;                  /* seconds */
-    double rates[BENCH_REPEAT_MOST]; /* images a second, ascending */
-    double fma[2], blas[2];          /* before and after the work */
-    double call_median, call_p99;    /* seconds */
+    double startup;                 /* seconds */
+    double rates[BENCH_REPEAT_MAX]; /* images per second, ascending */
+    double fma[2], blas[2];         /* before and after the work */
+    double call_median, call_p99;   /* seconds */
 } bench_result;
 
-/* The times of single calls, as many as fit; enough for a 99th percentile. */
+/* The times of the first 65536 calls, for the 99th percentile. */
 typedef struct call_times {
     double seconds[1 << 16];
     size_t count;
@@ -140,8 +142,8 @@ static svit_status measure(bench_work *work, bench_options *options, bench_resul
         TRY(measure_once(work, options, &result->rates[i], &times));
     sort_reals(result->rates, options->repeat);
     sort_reals(times.seconds, times.count);
-    result->call_median = sorted_part(times.seconds, times.count, 0.5);
-    result->call_p99 = sorted_part(times.seconds, times.count, 0.99);
+    result->call_median = sorted_quantile(times.seconds, times.count, 0.5);
+    result->call_p99 = sorted_quantile(times.seconds, times.count, 0.99);
     return SVIT_OK;
 }
 
@@ -159,7 +161,7 @@ static double operations(const bench_options *options, const svit_model_config *
     return options->work == WORK_TRAIN ? work_count_training(config) : work_count_forward(config);
 }
 
-/* "gemm" is the library's own word: what multiplies in the type that is computed in. */
+/* Starts the output line. "gemm" is the GEMM backend of the precision in use. */
 static json_t *new_line(const bench_options *options)
 {
     static const char *const gemms[] = {"gemm", "gemm_bf16", "gemm_int8"};
@@ -180,7 +182,7 @@ static json_t *new_line(const bench_options *options)
 static void set_rates(json_t *line, const bench_options *options, const bench_result *result,
                       double work)
 {
-    double rate = sorted_part(result->rates, options->repeat, 0.5);
+    double rate = sorted_quantile(result->rates, options->repeat, 0.5);
     double gflops = 1e-9 * work * rate;
     bench_line_real(line, "images_per_second", rate);
     bench_line_real(line, "min", result->rates[0]);
@@ -200,7 +202,7 @@ static void set_rates(json_t *line, const bench_options *options, const bench_re
 static void print_result(const bench_options *options, const bench_result *result, double work)
 {
     struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage); /* before the build is described, which loads more */
+    getrusage(RUSAGE_SELF, &usage); /* before bench_build, which may load libraries */
     json_t *line = new_line(options);
     set_rates(line, options, result, work);
     bench_line_real(line, "peak_gflops", (result->fma[0] + result->fma[1]) / 2);
@@ -225,13 +227,13 @@ static svit_status bench_model(bench_options *options, const svit_model_config *
     return SVIT_OK;
 }
 
-static svit_status bench_products(bench_options *options, const svit_model_config *config)
+static svit_status bench_matmuls(bench_options *options, const svit_model_config *config)
 {
     bench_gemm_options gemm = {options->config.preset, options->batch, options->compute,
                                options->seconds, options->repeat};
     if (options->compute == SVIT_COMPUTE_INT8)
         return program_fail(&options->program, SVIT_E_UNSUPPORTED,
-                            "--compute: of --work gemm only f32 and bf16 are measured");
+                            "--compute: --work gemm measures only f32 and bf16");
     return bench_gemm(&options->program, config, &gemm);
 }
 
@@ -245,7 +247,7 @@ static svit_status bench(bench_options *options, bench_work *work, double start)
     }
     TRY(config_resolve(&config, &options->program, &options->config, 0));
     if (options->work == WORK_GEMM)
-        return bench_products(options, &config);
+        return bench_matmuls(options, &config);
     return bench_model(options, &config, work, start);
 }
 

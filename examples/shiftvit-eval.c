@@ -1,4 +1,4 @@
-/* Loss, top-1 and top-5 of a model on a data set. */
+/* Prints loss, top-1 and top-5 accuracy of a model on a data set. */
 #include "common/bad_option.h"
 #include "common/data_option.h"
 #include "common/model_path.h"
@@ -23,7 +23,7 @@ enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_BATCH = 'b' };
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
-    {"batch", KEY_BATCH, "N", 0, "Compute N images at once (default 256)", 0},
+    {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -64,22 +64,22 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 static const struct argp_child children[] = {
     {&data_argp, 0, "The data:", 1},
     {&bad_argp, 0, NULL, 1},
-    {&config_argp, 0, "Of weights in a file without a configuration:", 2},
+    {&config_argp, 0, "For weights in a file without a configuration:", 2},
     {&program_argp, 0, "Common options:", 3},
     {NULL, 0, NULL, 0}};
 static const struct argp parser = {
     option_list,
     parse_option,
     NULL,
-    "Prints loss, top-1 and top-5 of a model on one part of a data set."
-    "\vThe images go through the preprocessing that the model's file carries. A part that "
-    "is drawn or split by chance is the one that training had only with the same --seed.",
+    "Prints loss, top-1 and top-5 of a model on one split of a data set."
+    "\vThe images go through the preprocessing that the model's file carries. Synthetic data "
+    "and random splits are those of the training only with the same --seed.",
     children,
     NULL,
     NULL};
 
-/* Which images the result is of. */
-static void name_data(const eval_options *options, const svit_dataset *data)
+/* Prints the data set that the result belongs to. */
+static void print_data(const eval_options *options, const svit_dataset *data)
 {
     char shown[SHOWN_CAPACITY];
     if (!options->program.json)
@@ -87,7 +87,7 @@ static void name_data(const eval_options *options, const svit_dataset *data)
                svit_dataset_count(data));
 }
 
-/* The model's preprocessing; weights that come without any take the preset's. */
+/* Reads the model's pipeline. A model without one gets that of --preset. */
 static svit_status find_pipeline(eval_options *options, svit_model *model,
                                  svit_pipeline_config *pipeline)
 {
@@ -103,7 +103,7 @@ static svit_status find_pipeline(eval_options *options, svit_model *model,
     return svit_model_set_pipeline(model, pipeline, &program->err);
 }
 
-static svit_status evaluate(eval_options *options, svit_model **model, data_parts *data)
+static svit_status evaluate(eval_options *options, svit_model **model, data_splits *data)
 {
     struct program *program = &options->program;
     svit_pipeline_config pipeline;
@@ -112,7 +112,7 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_part
     TRY(find_pipeline(options, *model, &pipeline));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
     TRY(bad_check(data, program, &options->data, options->on_bad));
-    name_data(options, data->split[options->split]);
+    print_data(options, data->split[options->split]);
     return results_evaluate(program, *model, data->split[options->split], options->data.spec,
                             data_split_names[options->split], options->batch, options->compute);
 }
@@ -122,8 +122,8 @@ int main(int argc, char **argv)
     eval_options options = {
         .program = PROGRAM_INIT, .data = DATA_OPTION_INIT, .split = SVIT_SPLIT_TEST, .batch = 256};
     svit_model *model = NULL;
-    data_parts data = {{NULL, NULL, NULL}};
-    options.data.spec = NULL; /* there is no default here: --data is needed */
+    data_splits data = {{NULL, NULL, NULL}};
+    options.data.spec = NULL; /* --data has no default here */
     program_parse(&parser, argc, argv, &options);
     svit_status status = evaluate(&options, &model, &data);
     svit_model_free(model);

@@ -1,4 +1,4 @@
-/* Writes images of a data set as PNG files, to look at or to predict. */
+/* Writes images of a data set as PNG files. */
 #include "common/data_option.h"
 #include "common/path_text.h"
 
@@ -68,7 +68,7 @@ static const struct argp parser = {
     children,    NULL,
     NULL};
 
-/* A class name as the name of a file: no folder of its own, no control characters. */
+/* Turns a class name into a file name without slashes, control characters and a leading dot. */
 static void file_name(char name[256], const char *class_name)
 {
     size_t used = 0;
@@ -82,7 +82,8 @@ static void file_name(char name[256], const char *class_name)
     name[used ? used : 1] = '\0';
 }
 
-/* DIR/00007-circle.png, or DIR/circle/00007.png, the folder made where it is missing. */
+/* Writes the path of an image: DIR/00007-circle.png, or with --by-class DIR/circle/00007.png, whose
+ * folder is created. */
 static svit_status image_path(export_options *self, char *path, const svit_dataset *data,
                               size_t index, int32_t label)
 {
@@ -123,7 +124,7 @@ static svit_status export_images(export_options *self, const svit_dataset *data,
     return SVIT_OK;
 }
 
-static svit_status export_split(export_options *self, data_parts *parts)
+static svit_status export_split(export_options *self, data_splits *parts)
 {
     TRY(program_open(&self->program));
     svit_pipeline_config pipeline;
@@ -146,7 +147,7 @@ int main(int argc, char **argv)
                               .split = SVIT_SPLIT_TEST,
                               .count = 9,
                               .size = 32};
-    data_parts parts = {{NULL, NULL, NULL}};
+    data_splits parts = {{NULL, NULL, NULL}};
     program_parse(&parser, argc, argv, &options);
     svit_status status = export_split(&options, &parts);
     data_close(&parts);

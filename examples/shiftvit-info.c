@@ -1,4 +1,4 @@
-/* What is in a model file; how this build runs here. */
+/* Describes a model file, or the build and the machine. */
 #include "common/config_option.h"
 #include "common/model_path.h"
 #include "common/results.h"
@@ -19,11 +19,11 @@ enum { KEY_MODEL = 'm', KEY_BUILD = 'b' };
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0,
-     "Describe a model file, or that of a training run's folder: configuration, parameters by "
-     "tensor, classes, preprocessing; --model may be left out",
+     "Describe a model file, or the model of a training run's folder: configuration, tensors, "
+     "classes, preprocessing, memory; the word --model may be left out",
      0},
     {"build", KEY_BUILD, NULL, 0,
-     "Describe this build: version, CPU, instruction set, matrix products, threads", 0},
+     "Describe this build: version, CPU, instruction set, GEMM backends, threads", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -56,14 +56,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-    {&config_argp, 0, "Of weights in a file without a configuration:", 1},
+    {&config_argp, 0, "For weights in a file without a configuration:", 1},
     {&program_argp, 0, "Common options:", 2},
     {NULL, 0, NULL, 0}};
 static const struct argp parser = {
-    option_list, parse_option,
-    "[FILE]",    "Tells what is in a model file, or how this build runs here.",
-    children,    NULL,
-    NULL};
+    option_list, parse_option, "[FILE]", "Describes a model file, or this build and machine.",
+    children,    NULL,         NULL};
 
 static json_t *parameter_object(const svit_model *model, const char *name)
 {
@@ -95,7 +93,7 @@ static json_t *classes_array(const svit_model *model)
     return array;
 }
 
-/* null where the file carries none. */
+/* Returns the pipeline as JSON, or null if the model has none. */
 static json_t *preprocessing_object(const svit_model *model)
 {
     svit_pipeline_config pipeline;
@@ -106,7 +104,7 @@ static json_t *preprocessing_object(const svit_model *model)
     return json_loads(text, 0, NULL);
 }
 
-/* Sessions that users ask about. */
+/* The sessions whose memory is printed. */
 static const struct {
     const char *name;
     uint32_t batch;
@@ -120,8 +118,8 @@ static const struct {
 };
 enum { SESSIONS = sizeof sessions / sizeof *sessions };
 
-/* Bytes of the sessions, and of the weights that all of them share; null for one that is too large
- * for this machine. */
+/* Returns the bytes of the weights and of the sessions that share them; null for a session that is
+ * too large for this machine. */
 static json_t *memory_object(svit_model *model)
 {
     json_t *object = json_object();
@@ -134,7 +132,7 @@ static json_t *memory_object(svit_model *model)
         config.max_batch = sessions[i].batch;
         config.mode = sessions[i].mode;
         config.memory = sessions[i].memory;
-        svit_status status = svit_session_plan(&bytes, model, &config, NULL);
+        svit_status status = svit_session_memory_needed(&bytes, model, &config, NULL);
         json_object_set_new(object, sessions[i].name,
                             status == SVIT_OK ? json_integer((json_int_t)bytes) : json_null());
     }

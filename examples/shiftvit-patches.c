@@ -1,4 +1,4 @@
-/* An image cut into the patches that ViT sees, and with --spt into those of SL-ViT. */
+/* Draws the patches that a ViT sees of an image, and with --spt those of an SL-ViT. */
 #include "common/patch_grid.h"
 
 #include <jansson.h>
@@ -71,12 +71,12 @@ static const struct argp parser = {
     NULL,
     "Draws the patches that an image is cut into."
     "\vWithout --spt these are the patches of ViT. With it there are five grids, as SL-ViT sees "
-    "them: the image, and its copies moved by half a patch along the diagonals.",
+    "them: the image, and its copies shifted diagonally by half a patch.",
     children,
     NULL,
     NULL};
 
-/* The image in floats, then resized to size x size; both arrays have room. */
+/* Converts the image to floats in `whole` and resizes it to size x size in `resized`. */
 static svit_status resize(patches_options *self, const svit_image *image, float *whole,
                           float *resized)
 {
@@ -108,7 +108,7 @@ static svit_status cut_and_draw(patches_options *self, const svit_image *image, 
                                 float *resized, float *patches)
 {
     TRY(resize(self, image, whole, resized));
-    TRY(svit_patches_f32(resized, self->size, self->size, 3, self->patch, self->spt, SVIT_SPT_SEED,
+    TRY(svit_patches_f32(resized, self->size, self->size, 3, self->patch, self->spt, SVIT_SPT_KERAS,
                          patches, &self->program.err));
     patch_set set = {patches, self->size / self->patch, self->patch, self->spt ? PATCH_COPIES : 1};
     TRY(patch_grid_draw(&self->program, &set, self->out));

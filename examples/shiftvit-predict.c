@@ -1,5 +1,5 @@
-/* The classes of images, by confidence, and a grid of the images with their classes; where a
- * model with attention looks. */
+/* Prints the classes of images by confidence. Draws a grid of the images with their classes, and
+ * their attention maps. */
 #include "common/model_path.h"
 #include "common/picture_grid.h"
 #include "common/results.h"
@@ -26,11 +26,11 @@ enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g', KEY_ATTENTION = 'a', KEY_
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
-    {"top", KEY_TOP, "K", 0, "Print the K likeliest classes (default 5)", 0},
+    {"top", KEY_TOP, "K", 0, "Print the K most probable classes (default 5)", 0},
     {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine images with their classes", 0},
     {"attention", KEY_ATTENTION, "OUT.png", 0,
-     "Draw the first nine images, each beside what the last layer's attention takes of it (for "
-     "models that have attention)",
+     "Draw the first nine images, each beside the attention map of the last layer (ViT models "
+     "only)",
      0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -80,14 +80,14 @@ static const struct argp parser = {
     parse_option,
     "PATH...",
     "Prints the classes of JPEG and PNG images by confidence."
-    "\vOf a folder, every *.jpg, *.jpeg and *.png in it is taken. "
-    "Images come in the order of their names. What this program draws, and a training "
-    "run's curves.png, are left out.",
+    "\vFor a folder, every *.jpg, *.jpeg and *.png in it is predicted. Images come in the order of "
+    "their names. Pictures that this program draws, and the curves.png of a training run, are left "
+    "out.",
     children,
     NULL,
     NULL};
 
-/* Paths that grow; the texts are its own. */
+/* A growing list of paths, which owns the texts. */
 typedef struct path_list {
     char **paths;
     size_t count, capacity;
@@ -117,7 +117,7 @@ static void list_free(path_list *self)
     free(self->paths);
 }
 
-/* 1 where both paths lead to one file that is there. */
+/* Returns 1 if both paths lead to the same existing file. */
 static int is_same_file(const char *a, const char *b)
 {
     struct stat first, second;
@@ -125,7 +125,7 @@ static int is_same_file(const char *a, const char *b)
            first.st_ino == second.st_ino;
 }
 
-/* Files of a folder that these programs drew, which are not to be classified. */
+/* Whether the file is a picture that these programs have drawn and that must not be classified. */
 static int is_drawing(const predict_options *options, const char *path, const char *name, int run)
 {
     return (run && strcmp(name, "curves.png") == 0) || is_same_file(path, options->grid) ||
@@ -135,17 +135,15 @@ static int is_drawing(const predict_options *options, const char *path, const ch
 static svit_status list_folder(path_list *list, predict_options *options, const char *folder)
 {
     struct program *program = &options->program;
-    char shown[SHOWN_CAPACITY];
     DIR *entries = opendir(folder);
     if (!entries)
-        return program_fail(program, SVIT_E_IO, "cannot open '%s': %s", shown_text(shown, folder),
-                            strerror(errno));
+        return program_fail(program, SVIT_E_IO, "cannot open '%s': %s", folder, strerror(errno));
     int run = model_path_is_run(folder);
     svit_status status = SVIT_OK;
     size_t before = list->count;
     for (struct dirent *entry; status == SVIT_OK && (entry = readdir(entries));) {
         char path[PATH_CAPACITY];
-        if (entry->d_name[0] == '.' || !path_is_image(entry->d_name))
+        if (!path_is_image(entry->d_name))
             continue;
         status = path_join(program, path, folder, entry->d_name);
         if (status == SVIT_OK && !is_drawing(options, path, entry->d_name, run))
@@ -153,8 +151,7 @@ static svit_status list_folder(path_list *list, predict_options *options, const 
     }
     closedir(entries);
     if (status == SVIT_OK && list->count == before)
-        status = program_fail(program, SVIT_E_FORMAT, "'%s' %s no *.jpg, *.jpeg or *.png",
-                              shown_text(shown, folder),
+        status = program_fail(program, SVIT_E_FORMAT, "'%s' %s no *.jpg, *.jpeg or *.png", folder,
                               run ? "is the folder of a training run, with" : "has");
     return status;
 }
@@ -175,7 +172,7 @@ static svit_status list_images(path_list *list, predict_options *options)
     return SVIT_OK;
 }
 
-/* One prediction: the classes, the likeliest first. */
+/* One prediction: the classes, the most probable first. */
 struct ranking {
     float *probabilities; /* by label */
     size_t *labels;       /* by rank */
@@ -252,7 +249,8 @@ static svit_status draw_cells(predict_options *options, const grid_cell *cells, 
     return SVIT_OK;
 }
 
-/* An image that cannot be read is said and passed over; the first such failure is returned. */
+/* Predicts all images. An image that cannot be read is reported and skipped, and the call fails at
+ * the end. */
 static svit_status predict_all(predict_options *options, svit_predictor *predictor,
                                const path_list *list, struct ranking *ranking, attention_map *map)
 {
@@ -279,7 +277,7 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
     return result;
 }
 
-/* Images come one by one. */
+/* Opens the model with a batch of 1, because images are predicted one by one. */
 static svit_status open_predictor(svit_predictor **predictor, predict_options *options,
                                   const char *path)
 {

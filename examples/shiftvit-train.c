@@ -1,4 +1,4 @@
-/* Trains a model on a data set, validates it each epoch, tests it at the end, and saves it. */
+/* Trains a model on a data set, validates it after each epoch, tests it at the end and saves it. */
 #include "common/curves.h"
 #include "common/path_text.h"
 #include "common/progress.h"
@@ -14,18 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One run and all that it holds. */
+/* A training run and everything it owns. */
 typedef struct train_run {
     train_options options;
     svit_trainer_config trainer_config;
     svit_optimizer_config optimizer_config;
     svit_pipeline_config pipeline;
-    int wants_statistics; /* of the training set, for the pipeline */
-    data_parts data;
+    int wants_statistics; /* 1: the pipeline takes mean and variance of the training set */
+    data_splits data;
     svit_model *model;
     svit_trainer *trainer;
-    svit_folder_claim *claim; /* of the folder, until the trainer has its own */
-    char *description;        /* the options, as the trainer keeps them */
+    svit_folder_lock *lock; /* of the folder, until the trainer locks it */
+    char *description;      /* the options, for the trainer */
     struct progress progress;
     char curves[PATH_CAPACITY];
 } train_run;
@@ -37,7 +37,8 @@ static void interrupt(int signal_number)
     interrupted = signal_number;
 }
 
-/* The first Ctrl-C asks the run to end; a second one ends the process as usual. */
+/* Lets the first Ctrl-C or SIGTERM end the run after a step. A second one ends the process at
+ * once. */
 static void watch_interrupts(void)
 {
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
@@ -46,8 +47,8 @@ static void watch_interrupts(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* The settings of the preset, with what the options say instead. */
-static svit_status settle(train_run *self)
+/* Takes the training settings of the preset and overrides them by the options. */
+static svit_status resolve_settings(train_run *self)
 {
     train_options *options = &self->options;
     svit_trainer_config *trainer = &self->trainer_config;
@@ -79,7 +80,7 @@ static svit_status settle(train_run *self)
     return SVIT_OK;
 }
 
-/* The model of the checkpoint. */
+/* Loads the model of the checkpoint. */
 static svit_status load_model(train_run *self)
 {
     struct program *program = &self->options.program;
@@ -87,16 +88,15 @@ static svit_status load_model(train_run *self)
     char path[PATH_CAPACITY];
     if (option->file || option->set_count > 0)
         return program_fail(program, SVIT_E_ARGUMENT,
-                            "--config and --set: the model of a run that goes on is fixed; "
+                            "--config and --set: the model of a resumed run is fixed; "
                             "accepted without --resume");
     TRY(path_join(program, path, self->options.resume, "checkpoint.safetensors"));
     return svit_model_load(&self->model, program->context, path, &program->err);
 }
 
-/* The images of a folder are brought to the size that the model's input asks for, and the classes
- * of a new model are those of the data: so the input is settled first, then the data, then the
- * model.
- */
+/* Opens the data and fits the pipeline. Images of a folder are resized for the model's input, and a
+ * new model gets its number of classes from the data, so the input size is determined first, then
+ * the data is opened, and the model is created last. */
 static svit_status open_data(train_run *self)
 {
     struct program *program = &self->options.program;
@@ -114,7 +114,7 @@ static svit_status open_data(train_run *self)
     return bad_check(&self->data, program, data, self->options.on_bad);
 }
 
-static svit_status make_model(train_run *self)
+static svit_status create_model(train_run *self)
 {
     struct program *program = &self->options.program;
     size_t classes = svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]);
@@ -134,7 +134,7 @@ __attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const
     json_object_set_new(list, name, json_string(text));
 }
 
-/* With as few digits as keep the number. */
+/* Adds a number with 15 significant digits, or with 17 if 15 do not keep it. */
 static void add_real(json_t *list, const char *name, double value)
 {
     char text[32];
@@ -144,7 +144,7 @@ static void add_real(json_t *list, const char *name, double value)
     json_object_set_new(list, name, json_string(text));
 }
 
-/* The options that this run comes down to, in the words of the command line. */
+/* Lists the settings of this run as options of the command line. */
 static json_t *list_options(const train_run *self)
 {
     const train_options *options = &self->options;
@@ -192,12 +192,13 @@ static svit_status describe(train_run *self)
     return status;
 }
 
-static svit_status make_trainer(train_run *self)
+/* Hands the folder over to the trainer, which locks it itself. */
+static svit_status create_trainer(train_run *self)
 {
     struct program *program = &self->options.program;
     TRY(describe(self));
-    svit_folder_claim_free(self->claim);
-    self->claim = NULL;
+    svit_folder_lock_free(self->lock);
+    self->lock = NULL;
     TRY(svit_trainer_create(&self->trainer, program->context, self->model,
                             self->data.split[SVIT_SPLIT_TRAIN],
                             self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config,
@@ -205,24 +206,24 @@ static svit_status make_trainer(train_run *self)
     return self->options.resume ? svit_trainer_resume(self->trainer, &program->err) : SVIT_OK;
 }
 
-/* The folder comes first: whoever starts a run in one that is taken is told before the data are
- * read. */
+/* Prepares the run. The folder is locked first, so that a folder in use is reported before the data
+ * is read. */
 static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
-    TRY(settle(self));
-    TRY(run_file_claim(&self->claim, program, self->options.out,
-                       self->trainer_config.existing != SVIT_EXISTING_REFUSE));
+    TRY(resolve_settings(self));
+    TRY(run_file_lock(&self->lock, program, self->options.out,
+                      self->trainer_config.existing != SVIT_EXISTING_REFUSE));
     TRY(path_join(program, self->curves, self->options.out, "curves.png"));
     if (self->options.resume)
         TRY(load_model(self));
     TRY(open_data(self));
     if (!self->options.resume)
-        TRY(make_model(self));
+        TRY(create_model(self));
     if (self->wants_statistics)
         TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
                                     self->pipeline.mean, self->pipeline.variance, &program->err));
-    return make_trainer(self);
+    return create_trainer(self);
 }
 
 static void introduce(const train_run *self)
@@ -241,6 +242,7 @@ static void introduce(const train_run *self)
             self->options.out);
 }
 
+/* Shows an event and stops the run after a signal; an svit_trainer_callback. */
 static int32_t watch(const svit_trainer_event *event, void *user)
 {
     train_run *self = user;
@@ -282,7 +284,8 @@ static svit_status train(train_run *self)
                             SVIT_COMPUTE_F32);
 }
 
-/* With --resume, the run's own options come first, then those of this command line. */
+/* Parses the command line. With --resume, the stored options of the run come first, and those of
+ * the command line override them. */
 static void parse(train_options *options, int argc, char **argv, int *count, char ***arguments)
 {
     *options = train_defaults;
@@ -309,7 +312,7 @@ int main(int argc, char **argv)
     parse(&run.options, argc, argv, &argument_count, &arguments);
     svit_status status = train(&run);
     svit_trainer_free(run.trainer);
-    svit_folder_claim_free(run.claim);
+    svit_folder_lock_free(run.lock);
     free(run.description);
     svit_model_free(run.model);
     data_close(&run.data);

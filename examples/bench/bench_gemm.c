@@ -1,9 +1,9 @@
-/* shiftvit-bench --work gemm: the products of a model's training step, by backend. */
+/* shiftvit-bench --work gemm: the matrix products of a training step, by GEMM backend. */
 #include "bench_gemm.h"
 
 #include "bench_line.h"
 #include "machine_peak.h"
-#include "product_list.h"
+#include "matmul_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { BACKENDS_MOST = 16, NAME_BYTES = 32 };
 typedef struct bench_backend {
     char name[NAME_BYTES];
     svit_context *context;
-    double gflops[BENCH_REPEAT_MOST];
+    double gflops[BENCH_REPEAT_MAX];
 } bench_backend;
 
 typedef struct gemm_bench {
@@ -21,10 +21,10 @@ typedef struct gemm_bench {
     const bench_gemm_options *options;
     bench_backend backends[BACKENDS_MOST];
     size_t count; /* of them */
-    product_list list;
+    matmul_list list;
 } gemm_bench;
 
-/* A backend lives in a context of its own. `gemm`: what to ask for, NULL for the program's own. */
+/* Opens a context for a backend. `gemm` is the name to request; NULL uses the program's context. */
 static svit_status open_backend(gemm_bench *self, const char *name, const char *gemm)
 {
     svit_context_config config;
@@ -38,7 +38,7 @@ static svit_status open_backend(gemm_bench *self, const char *name, const char *
     return svit_context_create(&backend->context, &config, &self->program->err);
 }
 
-/* The one that --gemm names, or all that run here; in bfloat16 there is one. */
+/* Opens the backend of --gemm, or all that run here. In bfloat16 there is only one. */
 static svit_status open_named(gemm_bench *self, const json_t *build)
 {
     const char *wanted = self->program->gemm;
@@ -62,7 +62,7 @@ static svit_status open_backends(gemm_bench *self)
     return status;
 }
 
-/* The backends take turns, so that what disturbs the machine for a while disturbs all. */
+/* Lets the backends take turns, so that a disturbance of the machine affects all of them. */
 static svit_status measure(gemm_bench *self, const svit_matmul *listed)
 {
     const bench_gemm_options *options = self->options;
@@ -77,12 +77,12 @@ static svit_status measure(gemm_bench *self, const svit_matmul *listed)
     return SVIT_OK;
 }
 
-static void print(const gemm_bench *self, const bench_backend *backend,
-                  const listed_product *listed, double peak)
+static void print(const gemm_bench *self, const bench_backend *backend, const listed_matmul *listed,
+                  double peak)
 {
     const bench_gemm_options *options = self->options;
     const svit_matmul *product = &listed->product;
-    double gflops = sorted_part(backend->gflops, options->repeat, 0.5);
+    double gflops = sorted_quantile(backend->gflops, options->repeat, 0.5);
     json_t *line = bench_line_new(backend->context, "gemm", svit_context_threads(backend->context));
     json_t *facts = json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "preset",
                               options->preset, "batch", (json_int_t)options->batch, "compute",
@@ -122,7 +122,7 @@ svit_status bench_gemm(struct program *program, const svit_model_config *config,
         return program_fail(program, SVIT_E_MEMORY, "no memory for a list of products");
     self->program = program;
     self->options = options;
-    product_list_of(&self->list, config, options->batch);
+    matmul_list_build(&self->list, config, options->batch);
     svit_status status = open_backends(self);
     if (status == SVIT_OK)
         status = measure_list(self);

@@ -1,4 +1,4 @@
-/* shiftvit-bench --work limits: what the machine can do, by the number of threads. */
+/* shiftvit-bench --work limits: the peak arithmetic and bandwidth, by the number of threads. */
 #include "bench_limits.h"
 
 #include "bench_line.h"
@@ -15,8 +15,8 @@ static void print_limits(const struct program *program, uint32_t threads)
         bench_line_real(fma, machine_peak_vectors(i), machine_peak_fma(i, threads));
     json_object_set_new(object, "fma_gflops", fma);
     json_t *bf16 = json_object();
-    for (size_t i = 0; machine_bf16_unit(i); i++)
-        bench_line_real(bf16, machine_bf16_unit(i), machine_bf16_peak(i, threads));
+    for (size_t i = 0; machine_bf16_isa(i); i++)
+        bench_line_real(bf16, machine_bf16_isa(i), machine_bf16_peak(i, threads));
     json_object_set_new(object, "bf16_gflops", bf16);
     bench_line_real(object, "blas_gflops", machine_peak_blas(threads));
     bench_line_real(object, "read_gib_s", machine_memory_read(threads, buffer));
@@ -25,7 +25,7 @@ static void print_limits(const struct program *program, uint32_t threads)
     bench_line_print(object);
 }
 
-/* The count after `threads`; `most` is the last of them. */
+/* Returns the number of threads to measure after `threads`; `most` is the last one. */
 static uint32_t next_count(uint32_t threads, uint32_t most)
 {
     uint32_t next = threads < 4 ? threads + 1 : 2 * threads;

@@ -1,10 +1,10 @@
-/* shiftvit-bench --work limits: what the machine can do, by the number of threads. */
+/* shiftvit-bench --work limits: the peak arithmetic and bandwidth, by the number of threads. */
 #ifndef EXAMPLE_BENCH_LIMITS_H
 #define EXAMPLE_BENCH_LIMITS_H
 
 #include "common/program.h"
 
-/* Prints a JSON object a line, for 1, 2, 3, 4, 8, 16, ... threads and those of the context. */
+/* Prints one JSON object a line for 1, 2, 3, 4, 8, 16, ... threads up to those of the context. */
 void bench_limits(const struct program *program);
 
 #endif

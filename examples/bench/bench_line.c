@@ -1,4 +1,4 @@
-/* A line of shiftvit-bench: one JSON object; and the statistics of its figures. */
+/* The output lines of shiftvit-bench, one JSON object each, and their statistics. */
 #include "bench_line.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ void sort_reals(double *values, size_t count)
     qsort(values, count, sizeof *values, compare_reals);
 }
 
-double sorted_part(const double *sorted, size_t count, double part)
+double sorted_quantile(const double *sorted, size_t count, double part)
 {
     return sorted[(size_t)((double)(count - 1) * part + 0.5)];
 }

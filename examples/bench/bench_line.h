@@ -1,4 +1,4 @@
-/* A line of shiftvit-bench: one JSON object; and the statistics of its figures. */
+/* The output lines of shiftvit-bench, one JSON object each, and their statistics. */
 #ifndef EXAMPLE_BENCH_LINE_H
 #define EXAMPLE_BENCH_LINE_H
 
@@ -7,20 +7,24 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* What the library says of its build; NULL where there is no memory. The caller's to let go. */
+/* Returns svit_context_describe as a JSON object, or NULL if there is not enough memory. Free it
+ * with json_decref. */
 json_t *bench_build(const svit_context *context);
 
-/* A new line with "work", "threads", and in the library's own words "cpu" and "instruction_set". */
+/* Returns a new line with "work" and "threads", and "cpu" and "instruction_set" from
+ * svit_context_describe. */
 json_t *bench_line_new(const svit_context *context, const char *work, uint32_t threads);
 
+/* Adds a number to the line. */
 void bench_line_real(json_t *line, const char *key, double value);
 
-/* Prints it at once, and frees it. */
+/* Prints the line at once and frees it. */
 void bench_line_print(json_t *line);
 
+/* Sorts values in ascending order. */
 void sort_reals(double *values, size_t count);
 
-/* The value below which a part of the sorted values lies: 0.5 for the median. */
-double sorted_part(const double *sorted, size_t count, double part);
+/* Returns the quantile `part` of sorted values: 0.5 is the median. */
+double sorted_quantile(const double *sorted, size_t count, double part);
 
 #endif

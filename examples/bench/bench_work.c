@@ -1,4 +1,4 @@
-/* The works that shiftvit-bench measures. */
+/* The works that shiftvit-bench measures call by call. */
 #include "bench_work.h"
 
 #include "common/config_option.h"
@@ -42,20 +42,20 @@ static svit_status create_session(bench_work *self, struct program *program,
 
 enum { SIDE = 32, IMAGE = SIDE * SIDE * 3, BATCHES = 16, DATA_CLASSES = 10 };
 
-/* Images of drawn bytes, in memory, so that the pipeline alone is measured. */
+/* Creates random images in memory, so that the pipeline alone is measured. */
 static svit_status create_data(bench_work *self, struct program *program)
 {
     size_t count = BATCHES * self->batch;
     uint32_t random = 1;
     self->pixels = malloc(count * IMAGE);
-    self->picture_labels = calloc(count, sizeof *self->picture_labels);
-    if (!self->pixels || !self->picture_labels)
+    self->image_labels = calloc(count, sizeof *self->image_labels);
+    if (!self->pixels || !self->image_labels)
         return program_fail(program, SVIT_E_MEMORY, "no memory for %zu images", count);
     for (size_t i = 0; i < count * IMAGE; i++) {
         random = random * 1664525u + 1013904223u;
         self->pixels[i] = (uint8_t)(random >> 24);
     }
-    return svit_dataset_memory(&self->data, program->context, self->pixels, self->picture_labels,
+    return svit_dataset_memory(&self->data, program->context, self->pixels, self->image_labels,
                                count, SIDE, SIDE, DATA_CLASSES, &program->err);
 }
 
@@ -98,7 +98,7 @@ static svit_status train_step(bench_work *self, struct program *program)
     return svit_step(self->optimizer, self->session, err);
 }
 
-/* A full batch: the end of an epoch, where n is 0, is passed over. */
+/* Loads a full batch. The call at the end of an epoch, which returns n = 0, is repeated. */
 static svit_status load_batch(bench_work *self, struct program *program)
 {
     size_t n = 0;
@@ -128,5 +128,5 @@ void bench_work_free(bench_work *self)
     free(self->dlogits);
     free(self->labels);
     free(self->pixels);
-    free(self->picture_labels);
+    free(self->image_labels);
 }

@@ -1,4 +1,4 @@
-/* The works that shiftvit-bench measures. */
+/* The works that shiftvit-bench measures call by call. */
 #ifndef EXAMPLE_BENCH_WORK_H
 #define EXAMPLE_BENCH_WORK_H
 
@@ -6,9 +6,9 @@
 
 enum { WORK_TRAIN, WORK_INFER, WORK_LATENCY, WORK_DATA, WORK_GEMM, WORK_LIMITS };
 
-/* One work made ready. Zero-initialised; free with bench_work_free, also after a failure. */
+/* A work that is ready to run. Start from zero; free with bench_work_free, also after a failure. */
 typedef struct bench_work {
-    int32_t kind;
+    int32_t kind; /* WORK_TRAIN to WORK_DATA */
     size_t batch, classes;
     svit_model *model;
     svit_session *session;
@@ -17,17 +17,20 @@ typedef struct bench_work {
     svit_loader *loader;
     float *images, *logits, *dlogits;
     int32_t *labels;
-    uint8_t *pixels; /* what `data` borrows, and its labels */
-    int32_t *picture_labels;
+    uint8_t *pixels;       /* the images of `data` */
+    int32_t *image_labels; /* the labels of `data` */
 } bench_work;
 
+/* Prepares a work of `kind`. `preset` selects the pipeline, `compute` is one of SVIT_COMPUTE_* and
+ * `memory` one of SVIT_MEMORY_*. */
 svit_status bench_work_create(bench_work *self, struct program *program, int32_t kind,
                               const svit_model_config *config, const char *preset, size_t batch,
                               int32_t compute, int32_t memory);
 
-/* One call of it: a step, a forward, or a batch of data. */
+/* Runs one training step, one forward pass, or the loading of one batch. */
 svit_status bench_work_run(bench_work *self, struct program *program);
 
+/* Frees what the work owns. */
 void bench_work_free(bench_work *self);
 
 #endif

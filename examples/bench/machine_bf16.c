@@ -1,11 +1,11 @@
-/* How much arithmetic in bfloat16 this machine can do at most. */
+/* Measures the peak bfloat16 arithmetic of this machine. */
 #include "machine_bf16.h"
 
-#include "look.h"
+#include "throughput.h"
 
 #include <string.h>
 
-/* The build says which of the two the compiler knows: BENCH_HAS_AVX512_BF16, BENCH_HAS_AMX. */
+/* The build defines BENCH_HAS_AVX512_BF16 and BENCH_HAS_AMX if the compiler supports them. */
 #if defined(BENCH_HAS_AVX512_BF16) || defined(BENCH_HAS_AMX)
 #include <cpuid.h>
 #include <immintrin.h>
@@ -14,7 +14,7 @@
 
 enum { ROUNDS = 20000, TILE_BYTES = 1024 };
 
-/* A tile's worth of bfloat16 numbers of both signs, 0.5 to 2 in size. */
+/* Fills an AMX tile with random bfloat16 values of both signs, 0.5 to 2 in magnitude. */
 static void draw(uint16_t numbers[TILE_BYTES / 2], uint32_t state)
 {
     for (size_t i = 0; i < TILE_BYTES / 2; i++) {
@@ -24,10 +24,10 @@ static void draw(uint16_t numbers[TILE_BYTES / 2], uint32_t state)
 }
 #endif
 
-typedef struct unit {
+typedef struct bf16_isa {
     const char *name;
     double (*dots)(float *sink); /* returns the operations done */
-} unit;
+} bf16_isa;
 
 #ifdef BENCH_HAS_AVX512_BF16
 
@@ -37,10 +37,10 @@ typedef struct unit {
 #define START(x) __m512 x = _mm512_setzero_ps();
 #define STEP(x) x = _mm512_dpbf16_ps(x, a, b);
 #define COLLECT(x) sum = _mm512_add_ps(sum, x);
-/* Equal chains would be computed once. */
+/* Makes the compiler believe that x changes, because it would compute equal chains only once. */
 #define APART(x) __asm__("" : "+v"(x));
 
-/* Twelve chains, more than the CPU has in flight, each in a register of its own. */
+/* Runs twelve independent chains, more than the CPU has in flight, each in its own register. */
 __attribute__((target("avx512f,avx512bf16"))) static double dots_avx512(float *sink)
 {
     uint16_t numbers[TILE_BYTES / 2];
@@ -70,20 +70,20 @@ static int has_avx512_bf16(void)
 
 #ifdef BENCH_HAS_AMX
 
-/* Eight tiles of 16 rows of 64 bytes. */
+/* The operand of LDTILECFG: eight tiles of 16 rows of 64 bytes. */
 typedef struct tile_config {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];
     uint8_t rows[16];
 } tile_config;
 
-/* The compilers' functions for tiles do not say which memory they read and write. */
+/* The compilers' AMX intrinsics do not declare which memory they read and write. */
 static void touch_memory(void)
 {
     __asm__ volatile("" ::: "memory");
 }
 
-/* Four tiles of sums, two of each side: as in a product. */
+/* Four tiles of sums, two of A and two of B, as in a matrix product. */
 __attribute__((target("amx-tile,amx-bf16"))) static double dots_amx(float *sink)
 {
     uint16_t numbers[TILE_BYTES / 2];
@@ -119,8 +119,8 @@ __attribute__((target("amx-tile,amx-bf16"))) static double dots_amx(float *sink)
     return 2.0 * 32 * 16 * 16 * 4 * ROUNDS;
 }
 
-/* Linux gives a process the unit's registers when it asks: arch_prctl(ARCH_REQ_XCOMP_PERM,
- * XFEATURE_XTILEDATA), since 5.16. */
+/* Asks Linux (5.16 or later) for the AMX registers: arch_prctl(ARCH_REQ_XCOMP_PERM,
+ * XFEATURE_XTILEDATA). Returns 1 if the process may use them. */
 static int has_amx(void)
 {
     enum { REQUEST = 0x1023, TILE_DATA = 18, AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24 };
@@ -130,31 +130,31 @@ static int has_amx(void)
 }
 #endif
 
-/* Those that run here; returns how many. */
-static size_t find_units(unit found[BF16_UNITS])
+/* Lists the instruction sets that run here and returns their number. */
+static size_t find_isas(bf16_isa found[BF16_ISAS])
 {
     size_t count = 0;
-    memset(found, 0, BF16_UNITS * sizeof *found);
+    memset(found, 0, BF16_ISAS * sizeof *found);
 #ifdef BENCH_HAS_AMX
     if (has_amx())
-        found[count++] = (unit){"amx", dots_amx};
+        found[count++] = (bf16_isa){"amx", dots_amx};
 #endif
 #ifdef BENCH_HAS_AVX512_BF16
     if (has_avx512_bf16())
-        found[count++] = (unit){"avx512_bf16", dots_avx512};
+        found[count++] = (bf16_isa){"avx512_bf16", dots_avx512};
 #endif
     return count;
 }
 
-const char *machine_bf16_unit(size_t index)
+const char *machine_bf16_isa(size_t index)
 {
-    unit found[BF16_UNITS];
-    return index < find_units(found) ? found[index].name : NULL;
+    bf16_isa found[BF16_ISAS];
+    return index < find_isas(found) ? found[index].name : NULL;
 }
 
-static double work_dots(look_worker *self)
+static double work_dots(throughput_worker *self)
 {
-    const unit *chosen = self->kind->input;
+    const bf16_isa *chosen = self->kind->input;
     volatile float keep;
     float sink = 0;
     double done = chosen->dots(&sink);
@@ -165,9 +165,9 @@ static double work_dots(look_worker *self)
 
 double machine_bf16_peak(size_t index, uint32_t threads)
 {
-    unit found[BF16_UNITS];
-    if (index >= find_units(found))
+    bf16_isa found[BF16_ISAS];
+    if (index >= find_isas(found))
         return 0;
-    look_kind kind = {.work = work_dots, .input = &found[index]};
-    return 1e-9 * look_best(&kind, threads);
+    throughput_kernel kind = {.work = work_dots, .input = &found[index]};
+    return 1e-9 * throughput_best(&kind, threads);
 }

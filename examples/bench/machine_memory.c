@@ -1,18 +1,18 @@
-/* How fast this machine's memory is. */
+/* Measures the bandwidth of the memory. */
 #include "machine_memory.h"
 
-#include "look.h"
+#include "throughput.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-/* A buffer is worked through in slices, so that a look ends in time. */
+/* A buffer is worked through in slices, so that a round of the measurement ends in time. */
 enum { SLICE_FLOATS = 1 << 18, LANES = 16, CHAINS = 4, MIB = 1 << 20, BUFFER_MIB = 256 };
 static const double gib = 1024.0 * MIB;
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 
-/* What the system says could be had without swapping, the page cache included. */
+/* Returns the bytes that the system can give without swapping, the page cache included. */
 static size_t available_bytes(void)
 {
     char line[128];
@@ -40,9 +40,9 @@ size_t machine_memory_buffer(uint32_t threads)
     return wanted < most ? wanted : most;
 }
 
-/* The next slice of `floats`, which the arrays have each; from the start after the last whole one.
- */
-static size_t next_slice(look_worker *self, size_t floats)
+/* Returns the offset of the next slice in arrays of `floats` elements, and starts again after the
+ * last whole one. */
+static size_t next_slice(throughput_worker *self, size_t floats)
 {
     if (self->next + SLICE_FLOATS > floats)
         self->next = 0;
@@ -51,8 +51,9 @@ static size_t next_slice(look_worker *self, size_t floats)
     return first;
 }
 
-/* Several chains of sums, since a single one waits for its last addition. */
-static double work_read(look_worker *self)
+/* Adds up a slice in several chains, because a single chain waits for the latency of each
+ * addition. */
+static double work_read(throughput_worker *self)
 {
     const float *array = self->array + next_slice(self, self->kind->floats);
     const lanes *values = (const lanes *)(const void *)array;
@@ -65,7 +66,8 @@ static double work_read(look_worker *self)
     return SLICE_FLOATS * sizeof(float);
 }
 
-static double work_triad(look_worker *self)
+/* a = b + 3 c over one slice. */
+static double work_triad(throughput_worker *self)
 {
     size_t third = self->kind->floats / 3 / LANES * LANES;
     float *restrict a = self->array + next_slice(self, third);
@@ -76,20 +78,20 @@ static double work_triad(look_worker *self)
     return 3.0 * SLICE_FLOATS * sizeof(float);
 }
 
-static double look_over(double (*work)(look_worker *self), uint32_t threads, size_t buffer)
+static double measure(double (*work)(throughput_worker *self), uint32_t threads, size_t buffer)
 {
     size_t floats = buffer / sizeof(float);
     size_t least = 3 * (SLICE_FLOATS + LANES);
-    look_kind kind = {.work = work, .floats = floats < least ? least : floats};
-    return look_best(&kind, threads) / gib;
+    throughput_kernel kind = {.work = work, .floats = floats < least ? least : floats};
+    return throughput_best(&kind, threads) / gib;
 }
 
 double machine_memory_read(uint32_t threads, size_t buffer)
 {
-    return look_over(work_read, threads, buffer);
+    return measure(work_read, threads, buffer);
 }
 
 double machine_memory_triad(uint32_t threads, size_t buffer)
 {
-    return look_over(work_triad, threads, buffer);
+    return measure(work_triad, threads, buffer);
 }

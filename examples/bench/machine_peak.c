@@ -1,7 +1,7 @@
-/* How much arithmetic this machine can do at most, so that every other figure is a ratio. */
+/* Measures the peak float32 arithmetic of this machine, to which all other figures are compared. */
 #include "machine_peak.h"
 
-#include "look.h"
+#include "throughput.h"
 
 #include <cblas.h>
 #include <dlfcn.h>
@@ -14,9 +14,9 @@ enum { FMA_ROUNDS = 100000, GEMM_SIZE = 768 };
 #define STEP(x) x = x * d + e;
 #define COLLECT(x) e += x;
 
-/* Twelve chains x = x * d + e, more than the CPU has in flight, each in a register of its own
- * (an array of them would live in memory) and of a value of its own (equal ones would be computed
- * once). Returns the operations done. */
+/* Runs twelve independent chains x = x * d + e, more than the CPU has in flight, and returns the
+ * number of operations. Each chain is a variable, because an array would be kept in memory, and has
+ * its own value, because the compiler would compute equal chains only once. */
 #define FMA_LOOP(name, attribute, lanes)                              \
     attribute static double name(float *sink)                         \
     {                                                                 \
@@ -50,7 +50,7 @@ typedef struct vectors {
     double (*fma)(float *sink);
 } vectors;
 
-/* Those that this CPU has, the widest first; returns how many. */
+/* Lists the vector instruction sets of this CPU, the widest first, and returns their number. */
 static size_t find_vectors(vectors found[PEAK_VECTORS])
 {
     size_t count = 0;
@@ -71,7 +71,7 @@ const char *machine_peak_vectors(size_t index)
     return index < find_vectors(found) ? found[index].name : NULL;
 }
 
-static double work_fma(look_worker *self)
+static double work_fma(throughput_worker *self)
 {
     const vectors *chosen = self->kind->input;
     volatile float keep;
@@ -87,11 +87,11 @@ double machine_peak_fma(size_t index, uint32_t threads)
     vectors found[PEAK_VECTORS];
     if (index >= find_vectors(found))
         return 0;
-    look_kind kind = {.work = work_fma, .input = &found[index]};
-    return 1e-9 * look_best(&kind, threads);
+    throughput_kernel kind = {.work = work_fma, .input = &found[index]};
+    return 1e-9 * throughput_best(&kind, threads);
 }
 
-static double work_gemm(look_worker *self)
+static double work_gemm(throughput_worker *self)
 {
     const int n = GEMM_SIZE;
     float *a = self->array;
@@ -101,7 +101,8 @@ static double work_gemm(look_worker *self)
     return 2.0 * n * n * n;
 }
 
-/* Sets the BLAS's own threads where it has such a call. Returns what they were, 0 if unknown. */
+/* Sets the number of the BLAS's threads if the BLAS has such a call. Returns the previous number,
+ * or 0 if it is unknown. */
 static int set_blas_threads(int threads)
 {
     int (*get)(void) = NULL;
@@ -116,9 +117,9 @@ static int set_blas_threads(int threads)
 
 double machine_peak_blas(uint32_t threads)
 {
-    look_kind kind = {.work = work_gemm, .floats = (size_t)3 * GEMM_SIZE * GEMM_SIZE};
+    throughput_kernel kind = {.work = work_gemm, .floats = (size_t)3 * GEMM_SIZE * GEMM_SIZE};
     int before = set_blas_threads(1);
-    double peak = 1e-9 * look_best(&kind, threads);
+    double peak = 1e-9 * throughput_best(&kind, threads);
     if (before > 0)
         set_blas_threads(before);
     return peak;

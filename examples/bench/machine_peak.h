@@ -1,4 +1,4 @@
-/* How much arithmetic this machine can do at most, so that every other figure is a ratio. */
+/* Measures the peak float32 arithmetic of this machine, to which all other figures are compared. */
 #ifndef EXAMPLE_MACHINE_PEAK_H
 #define EXAMPLE_MACHINE_PEAK_H
 
@@ -7,16 +7,16 @@
 
 enum { PEAK_VECTORS = 3 };
 
-/* The vectors number `index` that this CPU has, the widest first: "avx512f", "avx2", "baseline" or,
- * on 64-bit Arm, "neon"; NULL past the last. */
+/* Returns the name of vector instruction set number `index` of this CPU, the widest first:
+ * "avx512f", "avx2", "baseline", or "neon" on 64-bit Arm; NULL past the last. */
 const char *machine_peak_vectors(size_t index);
 
-/* float32 multiply-adds on registers alone, GFLOP/s of `threads` threads at once, with vectors
- * number `index`; the best of a few short looks. */
+/* Returns the GFLOP/s of float32 fused multiply-adds on registers, of `threads` threads at once,
+ * with vector instruction set number `index`. The best of a few short rounds counts. */
 double machine_peak_fma(size_t index, uint32_t threads);
 
-/* The same of the BLAS's own sgemm on square matrices that fit no nearer cache, each thread
- * running a single-threaded product of its own. */
+/* Returns the GFLOP/s of the BLAS's sgemm on square matrices larger than L2. Each of `threads`
+ * threads runs a single-threaded product of its own. The best of a few short rounds counts. */
 double machine_peak_blas(uint32_t threads);
 
 #endif

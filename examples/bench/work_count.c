@@ -1,4 +1,4 @@
-/* How much arithmetic a model is, counted from its configuration. */
+/* Counts the arithmetic of a model from its configuration. */
 #include "work_count.h"
 
 static double lines_after(double lines, double size, int32_t padding)
@@ -7,7 +7,8 @@ static double lines_after(double lines, double size, int32_t padding)
     return padding == SVIT_PADDING_SAME && whole * size < lines ? whole + 1 : whole;
 }
 
-/* Multiply-adds of the patch embedding; the size of its map goes to *height and *width. */
+/* Returns the multiply-adds of the patch embedding, and its feature map's size in *height and
+ * *width. */
 static double patch_work(const svit_model_config *config, double *height, double *width)
 {
     double patch = config->patch_size;
@@ -39,7 +40,8 @@ static double vit_tokens(const svit_model_config *config)
     return (double)(config->input_height / patch) * (config->input_width / patch);
 }
 
-/* Multiply-adds of the layer that makes tokens of patches, shifted copies included. */
+/* Returns the multiply-adds of the layer that turns patches, shifted copies included, into
+ * tokens. */
 static double tokens_work(const svit_model_config *config)
 {
     double copies = config->tokenizer == SVIT_TOKENIZER_SPT ? 5 : 1;
@@ -47,7 +49,7 @@ static double tokens_work(const svit_model_config *config)
     return vit_tokens(config) * patch * patch * config->in_channels * copies * config->dim;
 }
 
-int work_count_projects(const svit_model_config *config)
+int work_count_has_projection(const svit_model_config *config)
 {
     int one_head_as_wide = config->heads == 1 && config->head_dim == config->dim;
     return config->names != SVIT_NAMES_PAPER || !one_head_as_wide;
@@ -57,7 +59,7 @@ static double layer_work(const svit_model_config *config, double tokens)
 {
     double dim = config->dim;
     double inner = (double)config->heads * config->head_dim;
-    double linear = tokens * dim * inner * (work_count_projects(config) ? 4 : 3);
+    double linear = tokens * dim * inner * (work_count_has_projection(config) ? 4 : 3);
     double scores_and_values = 2 * tokens * tokens * inner;
     return linear + scores_and_values + tokens * dim * config->mlp_dim * 2;
 }
@@ -91,8 +93,8 @@ double work_count_forward(const svit_model_config *config)
     return 2 * (patch + stages_work(config, height, width));
 }
 
-/* Of shifted patches the first layer is a norm with weights, so the tokens' input gradient is
- * needed. */
+/* Returns the multiply-adds of the patch embedding's gradients. With shifted patches, a norm with
+ * parameters precedes it and needs its input gradient. */
 static double first_layer_work(const svit_model_config *config)
 {
     double height;

@@ -1,19 +1,22 @@
-/* How much arithmetic a model is, counted from its configuration. */
+/* Counts the arithmetic of a model from its configuration. */
 #ifndef EXAMPLE_WORK_COUNT_H
 #define EXAMPLE_WORK_COUNT_H
 
 #include <shiftvit/model.h>
 
-/* Floating-point operations of one image's matrix products, those of attention included, a
- * multiply-add counted as 2; norms, softmax, GELU and the rest are not counted, nor the scores that
- * a backward works out again. Training is the forward, and for the backward the gradients of both
- * factors, each as much again, but for the input gradient of a first layer, which nobody needs.
- * GFLOP forward and training: shiftvit-cifar10 0.2078 and 0.6220, vit-cifar100 0.4028 and 1.2063,
- * slvit-cifar100 0.4107 and 1.2321. */
+/* Returns the floating-point operations of all matrix products, attention included, in the forward
+ * pass of one image. A multiply-add counts as 2. Norms, softmax, GELU and other element-wise work
+ * do not count. Examples: shiftvit-cifar10 0.2078e9, vit-cifar100 0.4028e9, slvit-cifar100
+ * 0.4107e9. */
 double work_count_forward(const svit_model_config *config);
+
+/* Returns the same for a training step: the forward pass and the gradients of both factors of each
+ * product, without the input gradient of a layer whose input is the image. Recomputed attention
+ * scores do not count. Examples: shiftvit-cifar10 0.6220e9, vit-cifar100 1.2063e9,
+ * slvit-cifar100 1.2321e9. */
 double work_count_training(const svit_model_config *config);
 
-/* Whether a ViT's attention ends in a projection. */
-int work_count_projects(const svit_model_config *config);
+/* Whether the attention of a ViT ends in a projection. */
+int work_count_has_projection(const svit_model_config *config);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where a model looks: the last layer's attention over an image. */
+/* The attention map of an image: how much each patch is attended to in the last layer. */
 #include "attention_map.h"
 
 #include <stdlib.h>
@@ -58,25 +58,26 @@ void attention_map_close(attention_map *self)
     svit_model_free(self->model);
 }
 
-/* Sums over heads and takers; a mean would look the same after `stretch`. */
+/* Sums the attention to each patch over heads and queries. A mean would be the same after
+ * `rescale`. */
 static void sum_attention(attention_map *self)
 {
     size_t patches = self->rows * self->columns;
     size_t first = self->class_token ? 1 : 0;
-    size_t takers = self->class_token ? 1 : self->tokens;
+    size_t queries = self->class_token ? 1 : self->tokens;
     for (size_t i = 0; i < patches; i++)
         self->values[i] = 0;
     for (size_t head = 0; head < self->heads; head++)
-        for (size_t taker = 0; taker < takers; taker++) {
+        for (size_t query = 0; query < queries; query++) {
             const float *row =
-                self->attention + (head * self->tokens + taker) * self->tokens + first;
+                self->attention + (head * self->tokens + query) * self->tokens + first;
             for (size_t i = 0; i < patches; i++)
                 self->values[i] += row[i];
         }
 }
 
-/* The least to 0, the most to 1; all 0 where they are one. */
-static void stretch(float *values, size_t count)
+/* Rescales values linearly to 0..1; equal values become 0. */
+static void rescale(float *values, size_t count)
 {
     float least = values[0];
     float most = values[0];
@@ -90,12 +91,12 @@ static void stretch(float *values, size_t count)
 
 svit_status attention_map_run(attention_map *self, struct program *program, const svit_image *image)
 {
-    TRY(svit_pipeline_evaluate(program->context, &self->pipeline, svit_image_pixels(image), 1,
-                               svit_image_height(image), svit_image_width(image), self->input,
-                               &program->err));
+    TRY(svit_pipeline_apply_evaluation(program->context, &self->pipeline, svit_image_pixels(image),
+                                       1, svit_image_height(image), svit_image_width(image),
+                                       self->input, &program->err));
     TRY(svit_forward_attention(self->session, self->input, 1, self->logits, self->attention,
                                self->heads * self->tokens * self->tokens, &program->err));
     sum_attention(self);
-    stretch(self->values, self->rows * self->columns);
+    rescale(self->values, self->rows * self->columns);
     return SVIT_OK;
 }

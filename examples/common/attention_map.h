@@ -1,29 +1,29 @@
-/* Where a model looks: the last layer's attention over an image. */
+/* The attention map of an image: how much each patch is attended to in the last layer. */
 #ifndef EXAMPLE_ATTENTION_MAP_H
 #define EXAMPLE_ATTENTION_MAP_H
 
 #include "program.h"
 
-/* A model of its own with a session for one image. Start from zero. */
+/* A model with a session for one image, and its arrays. Start from zero. */
 typedef struct attention_map {
     svit_model *model;
     svit_session *session;
     svit_pipeline_config pipeline;
-    size_t heads, tokens; /* the class token is a token */
+    size_t heads, tokens; /* the class token included */
     size_t rows, columns; /* of patches */
-    int class_token;      /* 1: token 0 is no patch */
+    int class_token;      /* 1: token 0 is the class token */
     float *input, *logits, *attention;
-    float *values; /* [rows, columns] of the last image, from 0, the least, to 1, the most */
+    float *values; /* [rows, columns]: the map of the last image, scaled to 0..1 */
 } attention_map;
 
-/* Reads the model; SVIT_E_ARGUMENT where it has no attention. */
+/* Loads the model file and creates the session. SVIT_E_ARGUMENT: the model has no attention. */
 svit_status attention_map_open(attention_map *self, struct program *program, const char *model);
 
-/* What was opened, if anything. */
+/* Frees what was opened, also after a failure. */
 void attention_map_close(attention_map *self);
 
-/* Fills `values`: how much of each patch is taken, the mean over heads and over the tokens that
- * take; with a class token, what that one takes. */
+/* Computes `values` of an image: the attention to each patch, averaged over heads and over query
+ * tokens. With a class token, that token is the only query. */
 svit_status attention_map_run(attention_map *self, struct program *program,
                               const svit_image *image);
 

@@ -1,7 +1,5 @@
-/* --on-bad: finding images that cannot be read before they are needed. */
+/* The option --on-bad: checks all images before they are needed. */
 #include "bad_option.h"
-
-#include "shown.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +10,8 @@ const char *const on_bad_names[] = {"fail", "skip", NULL};
 
 static const struct argp_option options[] = {
     {"on-bad", KEY_ON_BAD, "WHAT", 0,
-     "Every image of folder:DIR is read before anything else is done, and those that cannot be "
-     "read "
-     "are named; then fail (default), or skip: go on without them",
+     "Read every image of folder:DIR first and print those that cannot be read; then fail "
+     "(default), or skip them",
      0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -29,33 +26,34 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
 const struct argp bad_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
 
-/* The samples of one part without the bad ones: the part's indices are passed in order. */
+/* Collects the indices of the readable samples of one split; bad ones are reported in order. */
 typedef struct good_list {
     size_t *indices;
     size_t count;
-    size_t next; /* the index after the last bad one */
+    size_t next; /* index after the last bad sample */
 } good_list;
 
+/* Adds the indices up to `end`, which are all readable. */
 static void good_until(good_list *self, size_t end)
 {
     while (self->next < end)
         self->indices[self->count++] = self->next++;
 }
 
-static int32_t name_bad(size_t index, svit_status status, const char *message, void *user)
+/* Prints a bad sample; an svit_bad_sample_callback. */
+static int32_t report_bad(size_t index, svit_status status, const char *message, void *user)
 {
     (void)status;
     good_list *self = user;
     good_until(self, index);
     self->next = index + 1;
-    fprintf(stderr, "%s: bad image: ", program_invocation_short_name);
-    shown_print(stderr, message);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s: bad image: %s\n", program_invocation_short_name, message);
     return 0;
 }
 
-static svit_status leave_out(svit_dataset **part, struct program *self, const good_list *good,
-                             const char *name)
+/* Replaces the split by its readable samples. */
+static svit_status remove_bad(svit_dataset **part, struct program *self, const good_list *good,
+                              const char *name)
 {
     svit_dataset *chosen = NULL;
     if (good->count == 0)
@@ -74,16 +72,16 @@ static svit_status check_part(svit_dataset **part, struct program *self, int32_t
     good_list good = {calloc(count, sizeof *good.indices), 0, 0};
     if (!good.indices)
         return program_fail(self, SVIT_E_MEMORY, "no memory for %zu indices", count);
-    svit_status status = svit_dataset_verify(*part, name_bad, &good, &bad, &self->err);
+    svit_status status = svit_dataset_verify(*part, report_bad, &good, &bad, &self->err);
     good_until(&good, count);
     if (status == SVIT_OK && bad > 0 && on_bad == ON_BAD_SKIP)
-        status = leave_out(part, self, &good, name);
+        status = remove_bad(part, self, &good, name);
     free(good.indices);
     *bad_count += bad;
     return status;
 }
 
-svit_status bad_check(data_parts *data, struct program *self, const data_option *option,
+svit_status bad_check(data_splits *data, struct program *self, const data_option *option,
                       int32_t on_bad)
 {
     size_t bad = 0;

@@ -1,4 +1,4 @@
-/* A white image to draw on with cairo. */
+/* A white picture to draw on with cairo, written as a PNG file. */
 #include "canvas.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ cairo_t *canvas_create(int width, int height)
     return canvas;
 }
 
-/* The bytes of a PNG file while cairo makes it. */
+/* The bytes of a PNG file while cairo writes it. */
 typedef struct png_bytes {
     unsigned char *data;
     size_t length, capacity;

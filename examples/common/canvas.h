@@ -1,4 +1,4 @@
-/* A white image to draw on with cairo. */
+/* A white picture to draw on with cairo, written as a PNG file. */
 #ifndef EXAMPLE_CANVAS_H
 #define EXAMPLE_CANVAS_H
 
@@ -8,20 +8,23 @@
 
 enum { CANVAS_LEFT, CANVAS_CENTRE, CANVAS_RIGHT };
 
-/* Never NULL; what went wrong comes to light in canvas_write. */
+/* Creates a white picture of width x height pixels. The result is never NULL; canvas_write reports
+ * what went wrong. */
 cairo_t *canvas_create(int width, int height);
 
-/* Writes the image as a PNG file, as svit_file_replace does, and frees the canvas. */
+/* Writes the picture as a PNG file with svit_file_replace, and frees the canvas. */
 svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path);
 
-/* Dark text on the line y: x is its left end, its centre or its right end. */
+/* Writes dark text with its baseline at y, in pixels. `align` is CANVAS_LEFT, _CENTRE or _RIGHT and
+ * says which end of the text is at x. `size` is the font size in pixels. */
 void canvas_text(cairo_t *canvas, const char *text, double x, double y, double size, int align);
 
-/* As canvas_text, centred, made smaller, then cut with an ellipsis, to fit `width`. */
+/* Writes centred text that fits into `width` pixels: the font is reduced first, then the text is
+ * cut and ends in an ellipsis. */
 void canvas_text_within(cairo_t *canvas, const char *text, double x, double y, double size,
                         double width);
 
-/* A thin line; `grey` 0 is black, 1 white. */
+/* Draws a thin line from (x0, y0) to (x1, y1). `grey` is 0 for black to 1 for white. */
 void canvas_line(cairo_t *canvas, double x0, double y0, double x1, double y1, double grey);
 
 #endif

@@ -1,4 +1,4 @@
-/* Model configurations as options name them: --preset, --config, --set. */
+/* The options that select a model configuration: --preset, --config, --set. */
 #include "config_option.h"
 
 #include "path_text.h"
@@ -16,11 +16,12 @@ static const struct argp_option options[] = {
      "Start from the preset NAME; shiftvit-train takes its training settings too, and starts from "
      "shiftvit-cifar10 without this option",
      0},
-    {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets, and end", 0},
+    {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets", 0},
     {"config", KEY_CONFIG, "FILE", 0,
      "Take the model's configuration from this JSON file, which may be another run's run.json", 0},
     {"set", KEY_SET, "FIELD=VALUE", 0,
-     "Change one field of the configuration, dim=48 or blocks=[1,2] say; may be repeated", 0},
+     "Change one field of the configuration, for example dim=48 or blocks=[1,2]; may be repeated",
+     0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -33,7 +34,7 @@ static void list_presets(void)
 
 enum { WORDS = 128 };
 
-/* A preset that is none ends the program, with the nearest that is one. */
+/* Returns the name of a preset. An unknown name ends the program, with the nearest known one. */
 static const char *check_preset(const struct argp_state *state, const char *text)
 {
     const char *names[WORDS] = {NULL};
@@ -119,7 +120,8 @@ static svit_status parse_object(json_t **out, struct program *self, const char *
                         where.text);
 }
 
-/* VALUE is JSON where it can be read as such, else a text: dim=48, shift=keras. */
+/* Sets FIELD of the object to VALUE, which is parsed as JSON if possible and is a text otherwise:
+ * dim=48, shift=keras. */
 static svit_status apply_set(json_t *object, struct program *self, const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -134,7 +136,7 @@ static svit_status apply_set(json_t *object, struct program *self, const char *t
                   : SVIT_OK;
 }
 
-/* The fields of every architecture; the words belong to `objects`. */
+/* Lists the fields of all architectures. The words are borrowed from `objects`. */
 static size_t list_fields(const char **words, json_t **objects)
 {
     static const char *const architectures[] = {"{\"architecture\": \"shiftvit\"}",
@@ -156,7 +158,7 @@ static size_t list_fields(const char **words, json_t **objects)
     return count;
 }
 
-/* Training settings that have an option of their own, and what a person may call them. */
+/* Returns the option for a training setting that a user may have tried with --set, or NULL. */
 static const char *option_for(const char *field)
 {
     static const char *const settings[][2] = {
@@ -179,7 +181,7 @@ static const char *option_for(const char *field)
     return NULL;
 }
 
-/* Fails where the field of --set FIELD=VALUE is none of a model's, and says what was meant. */
+/* Fails if FIELD of --set FIELD=VALUE is not a field of a model, and suggests the nearest one. */
 static svit_status check_field(struct program *self, const char *set)
 {
     const char *words[WORDS];
@@ -221,7 +223,7 @@ static svit_status apply_sets(json_t *object, struct program *self, const config
     return SVIT_OK;
 }
 
-/* Where the library refuses the value of a field that --set gave, names the option. */
+/* Puts "--set FIELD=VALUE" before the library's message if it refuses a value that --set gave. */
 static svit_status name_set(struct program *self, const config_option *option, svit_status status)
 {
     for (size_t i = option->set_count; i-- > 0;) {
@@ -245,7 +247,8 @@ static svit_status read_config(svit_model_config *out, struct program *self, con
     return status == SVIT_OK ? status : name_set(self, option, status);
 }
 
-static int says_classes(const json_t *file, const config_option *option)
+/* Whether the file or --set gives num_classes. */
+static int gives_classes(const json_t *file, const config_option *option)
 {
     if (option->file && json_object_get(file, "num_classes"))
         return 1;
@@ -258,7 +261,7 @@ static int says_classes(const json_t *file, const config_option *option)
 static svit_status edit_config(svit_model_config *out, struct program *self, json_t *object,
                                const config_option *option, size_t classes)
 {
-    int follows = classes > 0 && !says_classes(object, option);
+    int follows = classes > 0 && !gives_classes(object, option);
     TRY(apply_sets(object, self, option));
     const json_t *classifier = json_object_get(object, "classifier");
     if (follows && !json_is_false(classifier))
@@ -266,8 +269,7 @@ static svit_status edit_config(svit_model_config *out, struct program *self, jso
     return read_config(out, self, object, option);
 }
 
-/* The configuration within a file: the file itself, or of a run's run.json what is under
- * "config". */
+/* Replaces the object of a run's run.json by its member "config", the model configuration. */
 static void take_config(json_t **object)
 {
     json_t *inner = json_object_get(*object, "config");
@@ -319,5 +321,5 @@ void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config
 
 int config_wants_statistics(const svit_model_config *preset)
 {
-    return preset->architecture == SVIT_ARCHITECTURE_VIT && preset->init == SVIT_INIT_SEED;
+    return preset->architecture == SVIT_ARCHITECTURE_VIT && preset->init == SVIT_INIT_KERAS;
 }

@@ -1,4 +1,4 @@
-/* Model configurations as options name them: --preset, --config, --set. */
+/* The options that select a model configuration: --preset, --config, --set. */
 #ifndef EXAMPLE_CONFIG_OPTION_H
 #define EXAMPLE_CONFIG_OPTION_H
 
@@ -6,7 +6,7 @@
 
 enum { CONFIG_SETS = 64 };
 
-/* What the options say. Start from CONFIG_OPTION_INIT. */
+/* The values of the options. Start from CONFIG_OPTION_INIT. */
 typedef struct config_option {
     const char *preset;
     const char *file;              /* NULL: the preset's configuration */
@@ -22,23 +22,23 @@ typedef struct config_option {
 /* A child parser for these options and --list-presets; its input is a `config_option *`. */
 extern const struct argp config_argp;
 
-/* The configuration. Its number of classes follows the data (`classes`, 0 = unknown) where
- * neither the file nor --set says it. */
+/* Builds the configuration from the options. Unless the file or --set gives num_classes, it becomes
+ * `classes`, the number of the data set; 0 means that it is unknown. */
 svit_status config_resolve(svit_model_config *out, struct program *self,
                            const config_option *option, size_t classes);
 
-/* The preset's pipeline made to fit: its output is the model's input, with the preset's margin
- * for the crop, and its source the size of the data's images. `data` NULL, for images of many
- * sizes: the source step brings them to the size of the resize by their shorter side, and the
- * resize itself changes nothing. */
+/* Fits a preset's pipeline to the model and the data: its output becomes the model's input, the
+ * margin of the crop stays, and its source becomes the size of the images. `data` is NULL for
+ * images of various sizes: the source step then scales their shorter side to the size of the resize
+ * step, which changes nothing any more. */
 void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config *model,
                          const svit_dataset *data);
 
-/* 1 where the preset is one of the Keras ViT example, which normalises images by the mean and
- * variance of whatever it is trained on. */
+/* Returns 1 if the preset belongs to Keras' ViT example, which normalises images by the mean and
+ * variance of the training set. */
 int config_wants_statistics(const svit_model_config *preset);
 
-/* The configuration as JSON text; free with free(). */
+/* Writes the configuration as JSON text to *text; free it with free(). */
 svit_status config_text(char **text, struct program *self, const svit_model_config *config);
 
 #endif

@@ -1,4 +1,4 @@
-/* Learning curves as an image. */
+/* Draws learning curves as a picture. */
 #include "curves.h"
 
 #include "canvas.h"
@@ -9,7 +9,7 @@
 
 enum { WIDTH = 1120, HEIGHT = 500, PANEL_TOP = 56, PANEL_HEIGHT = 330, PANEL_WIDTH = 450 };
 
-/* One line of a panel: a value of each epoch. */
+/* One line of a panel: one value for each epoch. */
 typedef struct series {
     const char *name;
     double red, green, blue;
@@ -18,7 +18,7 @@ typedef struct series {
     double factor;
 } series;
 
-/* A panel: where it is, what it shows, and the range of its axis. */
+/* A panel of the picture: its position, its lines and the range of its value axis. */
 typedef struct panel {
     const char *title;
     const series *lines;
@@ -46,7 +46,7 @@ static double series_value(const series *line, const svit_trainer_event *event)
     return *(const double *)(const void *)((const char *)event + line->offset) * line->factor;
 }
 
-/* 1, 2 or 5 times a power of ten: about `wanted` steps over `range`. */
+/* Returns 1, 2 or 5 times a power of ten, so that about `wanted` steps cover `range`. */
 static double round_step(double range, double wanted)
 {
     double raw = range / wanted;
@@ -55,6 +55,7 @@ static double round_step(double range, double wanted)
     return power * (mantissa <= 1 ? 1 : mantissa <= 2 ? 2 : mantissa <= 5 ? 5 : 10);
 }
 
+/* Sets the range of the value axis to cover all lines, and least..greatest at least. */
 static void panel_range(panel *self, const svit_trainer_event *epochs, size_t count, double least,
                         double greatest)
 {
@@ -77,7 +78,7 @@ static double panel_y(const panel *self, double value)
     return PANEL_TOP + PANEL_HEIGHT * (1 - part);
 }
 
-/* Epochs count from 1; a single one stands in the middle. */
+/* Returns the x of epoch number `index`, from 0. A single epoch is in the middle. */
 static double panel_x(const panel *self, size_t index, size_t count)
 {
     return self->left + PANEL_WIDTH * (count > 1 ? (double)index / (double)(count - 1) : 0.5);
@@ -140,7 +141,7 @@ static void draw_series(cairo_t *canvas, const panel *self, const series *line,
     }
 }
 
-/* Names stand below the panel, two in a row, where no line can run through them. */
+/* Draws the names of the lines below the panel, two in a row. */
 static void draw_legend(cairo_t *canvas, const panel *self)
 {
     for (size_t i = 0; i < self->count; i++) {

@@ -1,4 +1,4 @@
-/* Learning curves as an image. */
+/* Draws learning curves as a picture. */
 #ifndef EXAMPLE_CURVES_H
 #define EXAMPLE_CURVES_H
 

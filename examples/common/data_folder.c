@@ -1,4 +1,4 @@
-/* Folders of images as data sets: DIR/train, DIR/val and DIR/test, or classes alone. */
+/* Opens a folder of images as a data set: DIR/train, DIR/val and DIR/test, or DIR/CLASS alone. */
 #include "data_folder.h"
 
 #include "path_text.h"
@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is in DIR: `whole` trains, and is dealt out for the splits that have no folder. */
+/* The data sets of DIR. `whole` is the training folder, from which splits without a folder are
+ * taken. */
 typedef struct folder_splits {
     svit_dataset *whole;
-    svit_dataset
-        *given[3];       /* by SVIT_SPLIT_*, from folders of their own; never the training split */
-    const char *name[3]; /* of these folders */
+    svit_dataset *given[3]; /* by SVIT_SPLIT_*: validation and test if they have folders */
+    const char *name[3];    /* names of these folders */
 } folder_splits;
 
-/* 1 where DIR/train is a split, which has classes in it. A folder with images of its own is a class
- * that is called so. */
+/* Returns 1 if DIR/train has subfolders for classes. If it has images itself, it is a class with
+ * the name "train". */
 static int has_splits(const char *train)
 {
     DIR *entries = opendir(train);
@@ -37,7 +37,7 @@ static svit_status open_one(svit_dataset **out, struct program *self, const char
                                pipeline->source_width, pipeline->source_filter, &self->err);
 }
 
-/* Opens the folder of a split under whichever of its names is there, none of them required. */
+/* Opens the folder of a split under one of its names, if there is one. */
 static svit_status open_split(folder_splits *splits, struct program *self, const char *folder,
                               int32_t split, const char *const *names,
                               const svit_pipeline_config *pipeline)
@@ -56,7 +56,7 @@ static svit_status open_split(folder_splits *splits, struct program *self, const
     return SVIT_OK;
 }
 
-/* The names of classes from `first` on, with quotes, cut to what fits. */
+/* Lists the quoted class names from `first` on, as many as fit. */
 static void list_classes(char *out, size_t capacity, const svit_dataset *data, size_t first)
 {
     size_t used = 0;
@@ -75,7 +75,8 @@ static void list_classes(char *out, size_t capacity, const svit_dataset *data, s
     }
 }
 
-/* Labels are places in the list of classes, so the lists of all splits must be the same. */
+/* Fails if the classes differ. Labels are indices of the list of classes, so it must be the same in
+ * all splits. */
 static svit_status check_classes(struct program *self, const svit_dataset *train,
                                  const svit_dataset *other, const char *name)
 {
@@ -111,7 +112,8 @@ static svit_status open_splits(folder_splits *splits, struct program *self, cons
     return SVIT_OK;
 }
 
-/* splitmix64: enough for a shuffle, and the same on every machine. */
+/* splitmix64 (Steele, Lea, Flood 2014): good enough for a shuffle, and the same on every
+ * machine. */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -132,9 +134,9 @@ static void shuffle(size_t *indices, size_t count, uint64_t seed)
     }
 }
 
-/* Deals `whole` out by the seed: `validation` images validate, then `test` images test, the rest
- * trains. */
-static svit_status split_by_seed(data_parts *out, struct program *self, svit_dataset *whole,
+/* Splits `whole` at random: the first `validation` images of a shuffle validate, the next `test`
+ * images test, and the rest trains. */
+static svit_status split_by_seed(data_splits *out, struct program *self, svit_dataset *whole,
                                  size_t validation, size_t test, unsigned wanted)
 {
     size_t count = svit_dataset_count(whole);
@@ -155,9 +157,10 @@ static svit_status split_by_seed(data_parts *out, struct program *self, svit_dat
     return status;
 }
 
-/* Deals out the splits that are wanted and have no folder of their own. */
-static svit_status deal_out(data_parts *out, struct program *self, const folder_splits *splits,
-                            double fraction, unsigned wanted)
+/* Takes the wanted splits that have no folder of their own from the training folder. */
+static svit_status split_training_folder(data_splits *out, struct program *self,
+                                         const folder_splits *splits, double fraction,
+                                         unsigned wanted)
 {
     size_t part = (size_t)((double)svit_dataset_count(splits->whole) * fraction);
     size_t validation = splits->given[SVIT_SPLIT_VALIDATION] ? 0 : part;
@@ -173,7 +176,7 @@ static svit_status deal_out(data_parts *out, struct program *self, const folder_
     return split_by_seed(out, self, splits->whole, validation, test, wanted);
 }
 
-svit_status data_folder_open(data_parts *out, struct program *self, const char *folder,
+svit_status data_folder_open(data_splits *out, struct program *self, const char *folder,
                              double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
 {
     char train[PATH_CAPACITY];
@@ -182,7 +185,7 @@ svit_status data_folder_open(data_parts *out, struct program *self, const char *
     svit_status status = has_splits(train) ? open_splits(&splits, self, folder, train, pipeline)
                                            : open_one(&splits.whole, self, folder, pipeline);
     if (status == SVIT_OK)
-        status = deal_out(out, self, &splits, fraction, wanted);
+        status = split_training_folder(out, self, &splits, fraction, wanted);
     for (size_t split = 0; split < 3; split++)
         if (status == SVIT_OK && splits.given[split] && (wanted & (1u << split)))
             out->split[split] = splits.given[split];

@@ -1,15 +1,15 @@
-/* Folders of images as data sets. */
+/* Opens a folder of images as a data set. */
 #ifndef EXAMPLE_DATA_FOLDER_H
 #define EXAMPLE_DATA_FOLDER_H
 
 #include "data_option.h"
 
-/* Opens the splits asked for. Where `folder` has train/ with classes in it, that is the training
- * split, val/ (valid/, validation/) and test/ the others, and a part of train/, of `fraction` of
- * its images, stands for each of these two that is not there. Where it has none, its subfolders are
- * the classes, and both parts are taken from them. Splits with folders of their own must have the
- * same classes. Parts are dealt out by the program's seed. */
-svit_status data_folder_open(data_parts *out, struct program *self, const char *folder,
+/* Opens the splits in `wanted`, a sum of WANT_*. If `folder` has a train/ with class folders, that
+ * is the training split, val/ (or valid/, validation/) is the validation split, and test/ is the
+ * test split. If val/ or test/ is missing, `fraction` of the images in train/ takes its place.
+ * Without train/, the subfolders of `folder` are the classes, and both splits are taken from them.
+ * Images are chosen at random with the program's seed. All folders must have the same classes. */
+svit_status data_folder_open(data_splits *out, struct program *self, const char *folder,
                              double fraction, const svit_pipeline_config *pipeline,
                              unsigned wanted);
 

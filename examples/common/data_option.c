@@ -1,4 +1,4 @@
-/* Data sets as options name them: --data SPEC and what goes with it. */
+/* The options that select a data set: --data SPEC, --labels, --val-fraction and the limits. */
 #include "data_option.h"
 
 #include "data_folder.h"
@@ -15,26 +15,27 @@ enum {
     KEY_LIMIT_VAL,
     KEY_LIMIT_TEST
 };
-enum { PROCEDURAL_TRAIN = 4000, PROCEDURAL_OTHER = 1000, PROCEDURAL_MOST = 100000000 };
+enum { SYNTHETIC_TRAIN = 4000, SYNTHETIC_OTHER = 1000, SYNTHETIC_MAX = 100000000 };
 
 const char *const data_split_names[] = {"train", "test", "val", NULL};
 const char *const data_label_names[] = {"fine", "coarse", NULL};
 
 static const struct argp_option options[] = {
     {"data", KEY_DATA, "SPEC", 0,
-     "procedural[:COUNT] (default): images drawn from the seed, COUNT (4000) to train, 1000 each "
+     "procedural[:COUNT] (default): synthetic images from the seed, COUNT (4000) to train, 1000 "
+     "each "
      "to validate and to test; "
      "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "
      "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
      "folder:DIR: DIR/train/CLASS/*.jpg|png, with DIR/val/CLASS/... (or valid, validation) and "
-     "DIR/test/CLASS/..., where a part of DIR/train stands for each of these two that is not "
-     "there; or DIR/CLASS/... alone, with a part to validate and as large a part to test",
+     "DIR/test/CLASS/...; if one of these two is missing, a part of DIR/train takes its place; or "
+     "DIR/CLASS/... alone, with a part to validate and another one to test",
      0},
     {"labels", KEY_LABELS, "WHICH", 0,
-     "Of cifar100:DIR, take the fine labels (default), 100 classes, or the coarse, 20 classes", 0},
+     "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 classes)", 0},
     {"val-fraction", KEY_VAL_FRACTION, "F", 0,
-     "Of folder:DIR without DIR/val, validate on the part F (0.01 to 0.4, default 0.1), chosen by "
-     "the seed; without DIR/test, test on another part of the same size",
+     "For folder:DIR without DIR/val, validate on a random fraction F (0.01 to 0.4, default 0.1); "
+     "without DIR/test, test on another part of the same size",
      0},
     {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training images", 0},
     {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation images", 0},
@@ -42,7 +43,7 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-/* What follows `name` and a colon in spec; NULL where spec is of another kind. */
+/* Returns what follows `name` and a colon in `spec`, or NULL if it does not begin with them. */
 static const char *spec_after(const char *spec, const char *name)
 {
     size_t length = strlen(name);
@@ -62,7 +63,7 @@ static void check_spec(const struct argp_state *state, const char *spec)
     const char *count = spec_after(spec, "procedural");
     const char *folder = spec_folder(spec);
     if (count)
-        option_unsigned(state, "--data procedural", count, 10, PROCEDURAL_MOST);
+        option_unsigned(state, "--data procedural", count, 10, SYNTHETIC_MAX);
     else if (!(folder && folder[0]) && strcmp(spec, "procedural") != 0)
         argp_error(state,
                    "--data: '%s' is none of procedural[:COUNT], cifar10:DIR, cifar100:DIR, "
@@ -106,20 +107,20 @@ int data_has_own_size(const data_option *option)
     return spec_after(option->spec, "folder") == NULL;
 }
 
-static svit_status open_procedural(data_parts *out, struct program *self, const char *count,
-                                   unsigned wanted)
+static svit_status open_synthetic(data_splits *out, struct program *self, const char *count,
+                                  unsigned wanted)
 {
-    size_t train = count ? strtoull(count, NULL, 10) : PROCEDURAL_TRAIN;
+    size_t train = count ? strtoull(count, NULL, 10) : SYNTHETIC_TRAIN;
     for (int32_t split = 0; split < 3; split++)
         if (wanted & (1u << split))
             TRY(svit_dataset_synthetic(&out->split[split], self->context, self->seed, split,
-                                       split == SVIT_SPLIT_TRAIN ? train : PROCEDURAL_OTHER,
+                                       split == SVIT_SPLIT_TRAIN ? train : SYNTHETIC_OTHER,
                                        &self->err));
     return SVIT_OK;
 }
 
-/* The first images train, the last `validation` of them validate. */
-static svit_status split_in_order(data_parts *out, struct program *self, svit_dataset *whole,
+/* Splits `whole` in its order: the last `validation` images validate, and the others train. */
+static svit_status split_in_order(data_splits *out, struct program *self, svit_dataset *whole,
                                   size_t validation, unsigned wanted)
 {
     size_t train = svit_dataset_count(whole) - validation;
@@ -141,7 +142,7 @@ static svit_status open_cifar_files(svit_dataset **out, struct program *self,
                                  option->labels, &self->err);
 }
 
-static svit_status open_cifar(data_parts *out, struct program *self, const data_option *option,
+static svit_status open_cifar(data_splits *out, struct program *self, const data_option *option,
                               unsigned wanted)
 {
     svit_dataset *whole = NULL;
@@ -156,7 +157,7 @@ static svit_status open_cifar(data_parts *out, struct program *self, const data_
     return status;
 }
 
-static svit_status apply_limits(data_parts *out, struct program *self, const data_option *option)
+static svit_status apply_limits(data_splits *out, struct program *self, const data_option *option)
 {
     for (size_t split = 0; split < 3; split++) {
         svit_dataset *whole = out->split[split];
@@ -171,7 +172,7 @@ static svit_status apply_limits(data_parts *out, struct program *self, const dat
     return SVIT_OK;
 }
 
-svit_status data_open(data_parts *out, struct program *self, const data_option *option,
+svit_status data_open(data_splits *out, struct program *self, const data_option *option,
                       const svit_pipeline_config *pipeline, unsigned wanted)
 {
     const char *cifar100 = spec_after(option->spec, "cifar100");
@@ -182,14 +183,14 @@ svit_status data_open(data_parts *out, struct program *self, const data_option *
     if (cifar100 || spec_after(option->spec, "cifar10"))
         TRY(open_cifar(out, self, option, wanted));
     else if (data_has_own_size(option))
-        TRY(open_procedural(out, self, spec_after(option->spec, "procedural"), wanted));
+        TRY(open_synthetic(out, self, spec_after(option->spec, "procedural"), wanted));
     else
         TRY(data_folder_open(out, self, spec_after(option->spec, "folder"), option->val_fraction,
                              pipeline, wanted));
     return apply_limits(out, self, option);
 }
 
-void data_close(data_parts *parts)
+void data_close(data_splits *parts)
 {
     for (size_t split = 0; split < 3; split++) {
         svit_dataset_free(parts->split[split]);

@@ -1,15 +1,15 @@
-/* Data sets as options name them: --data SPEC and what goes with it. */
+/* The options that select a data set: --data SPEC, --labels, --val-fraction and the limits. */
 #ifndef EXAMPLE_DATA_OPTION_H
 #define EXAMPLE_DATA_OPTION_H
 
 #include "program.h"
 
-/* What the options say. Start from DATA_OPTION_INIT. */
+/* The values of the options. Start from DATA_OPTION_INIT. */
 typedef struct data_option {
     const char *spec;
-    int32_t labels; /* SVIT_LABELS_*, of CIFAR-100 */
+    int32_t labels; /* SVIT_LABELS_*, for CIFAR-100 */
     double val_fraction;
-    size_t limit[3]; /* by SVIT_SPLIT_*; 0 = none */
+    size_t limit[3]; /* by SVIT_SPLIT_*: largest number of images; 0: no limit */
 } data_option;
 
 #define DATA_OPTION_INIT                                                                           \
@@ -20,12 +20,12 @@ typedef struct data_option {
 /* A child parser for these options; its input is a `data_option *`. */
 extern const struct argp data_argp;
 
-/* The parts of a data set, by SVIT_SPLIT_*; NULL where a part was not asked for. */
-typedef struct data_parts {
+/* The splits of a data set, by SVIT_SPLIT_*; NULL for a split that was not requested. */
+typedef struct data_splits {
     svit_dataset *split[3];
-} data_parts;
+} data_splits;
 
-/* The bits of `wanted` below. */
+/* Bits of the argument `wanted`: the splits to open. */
 enum {
     WANT_TRAIN = 1 << SVIT_SPLIT_TRAIN,
     WANT_TEST = 1 << SVIT_SPLIT_TEST,
@@ -33,24 +33,27 @@ enum {
     WANT_ALL = WANT_TRAIN | WANT_TEST | WANT_VALIDATION
 };
 
-/* Opens the parts asked for. Images of folders are brought to the source size of `pipeline` by its
- * source filter; what is synthetic or split by chance follows the program's seed. Free with
- * data_close, also after a failure. */
-svit_status data_open(data_parts *out, struct program *self, const data_option *option,
+/* Opens the splits in `wanted`, a sum of WANT_*. Images of folders are brought to the source size
+ * of `pipeline` by its source step. Synthetic images and random splits depend on the program's
+ * seed. Free the splits with data_close, also after a failure. */
+svit_status data_open(data_splits *out, struct program *self, const data_option *option,
                       const svit_pipeline_config *pipeline, unsigned wanted);
-void data_close(data_parts *parts);
 
-/* 1 where the images of the data set have one size, which the model's preprocessing then takes; 0
- * for folders. */
+/* Frees the splits. */
+void data_close(data_splits *parts);
+
+/* Returns 1 if all images of the data set have the same size, which then is the source size of the
+ * pipeline, and 0 for folders. */
 int data_has_own_size(const data_option *option);
 
-/* `spec` with its folder made absolute, so that it means the same from another place; free it. */
+/* Returns `spec` with an absolute path, so that a run can be resumed from another folder. Free it
+ * with free(). NULL: there is not enough memory. */
 char *data_spec_absolute(const char *spec);
 
-/* train, test or val: the place in this list is SVIT_SPLIT_*. */
+/* "train", "test", "val", NULL: the names of SVIT_SPLIT_*. */
 extern const char *const data_split_names[];
 
-/* fine or coarse: the place in this list is SVIT_LABELS_*. */
+/* "fine", "coarse", NULL: the names of SVIT_LABELS_*. */
 extern const char *const data_label_names[];
 
 #endif

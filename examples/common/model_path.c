@@ -1,4 +1,4 @@
-/* Where --model takes a file, it takes a training run's folder as well. */
+/* The option --model: a model file, or the folder of a training run. */
 #include "model_path.h"
 
 #include "shown.h"
@@ -26,7 +26,7 @@ svit_status model_path(struct program *self, char *path, const char *given)
     return program_fail(self, SVIT_E_IO,
                         "--model: the folder '%s' holds no best.safetensors, model.safetensors or "
                         "checkpoint.safetensors",
-                        shown_text(shown, given));
+                        given);
 }
 
 svit_status model_open(svit_model **out, struct program *self, const config_option *config,
@@ -37,7 +37,7 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
     TRY(model_path(self, path, given));
     if (config->preset || config->file) {
         TRY(config_resolve(&own, self, config, 0));
-        return svit_model_load_as(out, self->context, &own, path, &self->err);
+        return svit_model_load_with_config(out, self->context, &own, path, &self->err);
     }
     if (config->set_count > 0)
         return program_fail(self, SVIT_E_ARGUMENT,
@@ -46,7 +46,7 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
     svit_status status = svit_model_load(out, self->context, path, &self->err);
     if (status != SVIT_E_ARGUMENT)
         return status;
-    /* The arguments are legal, so it is the configuration that is missing. */
+    /* All arguments are legal, so SVIT_E_ARGUMENT means that the file has no configuration. */
     return program_fail(self, status,
                         "'%s' holds weights without a configuration; --preset NAME or --config "
                         "FILE says of which model they are",

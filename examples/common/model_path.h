@@ -1,21 +1,22 @@
-/* Where --model takes a file, it takes a training run's folder as well. */
+/* The option --model: a model file, or the folder of a training run. */
 #ifndef EXAMPLE_MODEL_PATH_H
 #define EXAMPLE_MODEL_PATH_H
 
 #include "config_option.h"
 #include "path_text.h"
 
-/* The model file that `given` names, into path[PATH_CAPACITY]: the file itself, or of a run's
- * folder the best weights by validation, else the final ones, else those of the checkpoint. Says
- * on stderr which one was taken, but for --quiet. */
+/* Writes the path of the model file that `given` names to path[PATH_CAPACITY]: `given` itself, or
+ * in the folder of a run the first of best.safetensors, model.safetensors and
+ * checkpoint.safetensors that exists. Prints which of them was taken on stderr, unless --quiet is
+ * given. */
 svit_status model_path(struct program *self, char *path, const char *given);
 
-/* Loads the model that `given` names. A weight file without a configuration needs one: `config`
- * says it where its preset, file or sets are given, and goes before the file's own. */
+/* Loads the model that `given` names. If `config` has a preset or a file, its configuration is used
+ * instead of the one in the model file, which may have none. */
 svit_status model_open(svit_model **out, struct program *self, const config_option *config,
                        const char *given);
 
-/* 1 where `folder` is that of a training run. */
+/* Returns 1 if `folder` holds a training run. */
 int model_path_is_run(const char *folder);
 
 #endif

@@ -1,4 +1,4 @@
-/* The patches of an image and of its shifted copies, each copy a grid with gaps. */
+/* Draws the patches of an image and of its shifted copies, each copy as a grid with gaps. */
 #include "patch_grid.h"
 
 #include "canvas.h"
@@ -17,12 +17,13 @@ static uint32_t byte_of(float value)
     return value <= 0 ? 0 : value >= 255 ? 255 : (uint32_t)(value + 0.5f);
 }
 
-/* Pixels along a side of a copy, with `gap` pixels between patches. */
+/* Returns the pixels along a side of a copy, with `gap` pixels between patches. */
 static size_t grid_pixels(const patch_set *set, size_t gap)
 {
     return set->side * (set->patch + gap) - gap;
 }
 
+/* Copies one patch to its place in the surface. */
 static void paint_patch(const patch_set *set, size_t copy, size_t row, size_t column, size_t gap,
                         unsigned char *data, size_t stride)
 {
@@ -37,7 +38,8 @@ static void paint_patch(const patch_set *set, size_t copy, size_t row, size_t co
     }
 }
 
-/* One copy as a cairo surface, white between patches; cairo tells of no memory by its status. */
+/* Returns one copy as a cairo surface, white between patches. Its status tells if there was no
+ * memory. */
 static cairo_surface_t *copy_surface(const patch_set *set, size_t copy, size_t gap)
 {
     int pixels = (int)grid_pixels(set, gap);
@@ -57,7 +59,8 @@ static cairo_surface_t *copy_surface(const patch_set *set, size_t copy, size_t g
     return surface;
 }
 
-/* A copy in a square of `side` points below its title; pixels stay sharp squares. */
+/* Draws a copy, with its title above it, as a square of `side` points in which pixels are sharp
+ * squares. */
 static void draw_copy(cairo_t *canvas, const patch_set *set, size_t copy, size_t gap,
                       const char *title, double left, double top, double side)
 {
@@ -76,7 +79,8 @@ static void draw_copy(cairo_t *canvas, const patch_set *set, size_t copy, size_t
     cairo_surface_destroy(surface);
 }
 
-/* Whole points for a pixel of a grid, so that all patches are of one size. */
+/* Returns the side of a copy in points: a multiple of its pixels, so that all patches have one
+ * size. */
 static double side_of(const patch_set *set)
 {
     size_t pixels = grid_pixels(set, 1);

@@ -1,4 +1,4 @@
-/* The patches of an image and of its shifted copies, each copy a grid with gaps. */
+/* Draws the patches of an image and of its shifted copies, each copy as a grid with gaps. */
 #ifndef EXAMPLE_PATCH_GRID_H
 #define EXAMPLE_PATCH_GRID_H
 
@@ -6,7 +6,7 @@
 
 enum { PATCH_COPIES = 5 };
 
-/* What svit_patches_f32 has cut, colours from 0 to 255. */
+/* The output of svit_patches_f32 for a square image, with values in 0..255. */
 typedef struct patch_set {
     const float *patches; /* [side * side, patch, patch, copies, 3] */
     size_t side;          /* patches along a side */
@@ -14,10 +14,10 @@ typedef struct patch_set {
     size_t copies;        /* 1 or PATCH_COPIES */
 } patch_set;
 
-/* The names of the copies in the order SVIT_SPT_SEED. */
+/* The titles of the copies in the order SVIT_SPT_KERAS. */
 extern const char *const patch_copy_names[PATCH_COPIES];
 
-/* Draws the image and a grid of each copy to a PNG file. */
+/* Draws the image and the grid of each copy to a PNG file. */
 svit_status patch_grid_draw(struct program *self, const patch_set *set, const char *path);
 
 #endif

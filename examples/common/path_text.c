@@ -1,4 +1,4 @@
-/* Paths and whole files. */
+/* Paths, folders and text files. */
 #include "path_text.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Paths and whole files. */
+/* Paths, folders and text files. */
 #ifndef EXAMPLE_PATH_TEXT_H
 #define EXAMPLE_PATH_TEXT_H
 
@@ -6,22 +6,22 @@
 
 enum { PATH_CAPACITY = 4096 };
 
-/* folder/name into path[PATH_CAPACITY]. */
+/* Writes folder/name to path[PATH_CAPACITY]. SVIT_E_ARGUMENT: the path is too long. */
 svit_status path_join(struct program *self, char *path, const char *folder, const char *name);
 
-/* Makes a folder with those above it; one that is there is left as it is. */
+/* Creates a folder with its parents. An existing folder is no failure. */
 svit_status path_make_folder(struct program *self, const char *folder);
 
-/* 1 where `path` is a folder. */
+/* Returns 1 if `path` is a folder. */
 int path_is_folder(const char *path);
 
-/* 1 where a file of this name is taken for an image: *.jpg, *.jpeg or *.png, not hidden. */
+/* Returns 1 if the file name is that of an image: *.jpg, *.jpeg or *.png, not hidden. */
 int path_is_image(const char *name);
 
-/* 1 where `path` is there at all. */
+/* Returns 1 if `path` exists. */
 int path_exists(const char *path);
 
-/* The whole of a text file, NUL-terminated, at most 16 MiB; free with free(). */
+/* Reads a whole text file of at most 16 MiB into *text, NUL-terminated. Free it with free(). */
 svit_status path_read_text(struct program *self, const char *path, char **text);
 
 #endif

@@ -1,4 +1,5 @@
-/* The first nine images in a grid, the predicted class above each; and where a model looks. */
+/* Draws up to nine images in a grid with their predicted classes, and attention maps beside
+ * them. */
 #include "picture_grid.h"
 
 #include "canvas.h"
@@ -7,8 +8,8 @@
 
 enum { SIDE = 220, GAP = 20, TITLE = 36, COLUMNS = 3, PAIR_GAP = 6 };
 
-/* An image as a cairo surface; cairo tells of no memory by the surface's status. */
-static cairo_surface_t *picture_surface(const svit_image *image)
+/* Returns an image as a cairo surface. Its status tells if there was no memory. */
+static cairo_surface_t *image_surface(const svit_image *image)
 {
     size_t height = svit_image_height(image);
     size_t width = svit_image_width(image);
@@ -29,7 +30,8 @@ static cairo_surface_t *picture_surface(const svit_image *image)
     return surface;
 }
 
-/* Dark blue by violet and orange to light yellow, half transparent: `value` is 0 to 1. */
+/* Returns a colour for a value in 0..1: from dark blue through violet and orange to light yellow,
+ * 60 % opaque. */
 static uint32_t heat_colour(float value)
 {
     static const float stops[5][3] = {
@@ -40,12 +42,12 @@ static uint32_t heat_colour(float value)
     uint32_t colour = (uint32_t)(255 * opacity + 0.5f);
     for (int i = 0; i < 3; i++) {
         float mixed = stops[stop][i] + part * (stops[stop + 1][i] - stops[stop][i]);
-        colour = colour << 8 | (uint32_t)(mixed * opacity); /* cairo wants it multiplied */
+        colour = colour << 8 | (uint32_t)(mixed * opacity); /* cairo multiplies colours by alpha */
     }
     return colour;
 }
 
-/* The map of the last image, a pixel a patch. */
+/* Returns the attention map as a cairo surface with one pixel for each patch. */
 static cairo_surface_t *heat_surface(const attention_map *map)
 {
     cairo_surface_t *surface =
@@ -63,27 +65,27 @@ static cairo_surface_t *heat_surface(const attention_map *map)
     return surface;
 }
 
-/* Where an image stands on the canvas. */
-typedef struct picture_frame {
+/* The rectangle of an image on the canvas. */
+typedef struct image_frame {
     double left, top, width, height;
-} picture_frame;
+} image_frame;
 
-/* As large as the square cell allows. */
-static picture_frame frame_of(const svit_image *image, double left, double top)
+/* Returns the largest rectangle for the image that fits the square cell. */
+static image_frame frame_of(const svit_image *image, double left, double top)
 {
     double height = (double)svit_image_height(image);
     double width = (double)svit_image_width(image);
     double scale = SIDE / fmax(height, width);
-    picture_frame frame = {left, top, width * scale, height * scale};
+    image_frame frame = {left, top, width * scale, height * scale};
     frame.left += (SIDE - frame.width) / 2;
     frame.top += (SIDE - frame.height) / 2;
     return frame;
 }
 
-/* The part of an image's frame that the model sees: all of it, or the middle where the source step
- * keeps the aspect ratio. */
-static picture_frame seen_frame(const picture_frame *whole, const svit_image *image,
-                                const svit_pipeline_config *pipeline)
+/* Returns the part of the image's frame that the model sees: all of it, or the centre that the
+ * source step SVIT_SOURCE_SHORTER_SIDE crops. */
+static image_frame seen_frame(const image_frame *whole, const svit_image *image,
+                              const svit_pipeline_config *pipeline)
 {
     if (pipeline->source_filter != SVIT_SOURCE_SHORTER_SIDE)
         return *whole;
@@ -92,13 +94,13 @@ static picture_frame seen_frame(const picture_frame *whole, const svit_image *im
     double scale = fmax(pipeline->source_height / height, pipeline->source_width / width);
     double down = pipeline->source_height / (scale * height);
     double across = pipeline->source_width / (scale * width);
-    return (picture_frame){whole->left + whole->width * (1 - across) / 2,
-                           whole->top + whole->height * (1 - down) / 2, whole->width * across,
-                           whole->height * down};
+    return (image_frame){whole->left + whole->width * (1 - across) / 2,
+                         whole->top + whole->height * (1 - down) / 2, whole->width * across,
+                         whole->height * down};
 }
 
-/* Stretches a surface over a frame, and frees it. */
-static void draw_surface(cairo_t *canvas, cairo_surface_t *surface, const picture_frame *frame,
+/* Scales a surface to a frame, draws it and frees it. */
+static void draw_surface(cairo_t *canvas, cairo_surface_t *surface, const image_frame *frame,
                          cairo_filter_t filter)
 {
     cairo_save(canvas);
@@ -115,21 +117,21 @@ static void draw_surface(cairo_t *canvas, cairo_surface_t *surface, const pictur
     cairo_surface_destroy(surface);
 }
 
-/* The whole image; the pixels of small ones stay sharp squares. */
-static void draw_picture(cairo_t *canvas, const svit_image *image, const picture_frame *frame)
+/* Draws the whole image. The pixels of a small one are sharp squares. */
+static void draw_image(cairo_t *canvas, const svit_image *image, const image_frame *frame)
 {
     int small = frame->width >= 2 * (double)svit_image_width(image);
-    draw_surface(canvas, picture_surface(image), frame,
+    draw_surface(canvas, image_surface(image), frame,
                  small ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_GOOD);
 }
 
-/* The image once more, under the attention that the model pays to it. */
+/* Draws the image under its attention map. */
 static svit_status draw_attention(struct program *self, cairo_t *canvas, attention_map *map,
                                   const svit_image *image, double left, double top)
 {
-    picture_frame frame = frame_of(image, left, top);
+    image_frame frame = frame_of(image, left, top);
     TRY(attention_map_run(map, self, image));
-    draw_picture(canvas, image, &frame);
+    draw_image(canvas, image, &frame);
     frame = seen_frame(&frame, image, &map->pipeline);
     draw_surface(canvas, heat_surface(map), &frame, CAIRO_FILTER_BILINEAR);
     return SVIT_OK;
@@ -147,9 +149,9 @@ static svit_status draw_cell(struct program *self, cairo_t *canvas, const grid_c
     svit_status status = SVIT_OK;
     double width = cell_width(map);
     TRY(svit_image_read(&image, self->context, cell->path, &self->err));
-    picture_frame frame = frame_of(image, left, top + TITLE);
+    image_frame frame = frame_of(image, left, top + TITLE);
     canvas_text_within(canvas, cell->title, left + width / 2, top + TITLE - 12, 18, width);
-    draw_picture(canvas, image, &frame);
+    draw_image(canvas, image, &frame);
     if (map)
         status = draw_attention(self, canvas, map, image, left + SIDE + PAIR_GAP, top + TITLE);
     svit_image_free(image);

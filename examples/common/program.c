@@ -1,7 +1,5 @@
-/* What every program shares: common options, a context, messages, the exit status. */
+/* What all programs share: common options, a context, messages and the exit status. */
 #include "program.h"
-
-#include "shown.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,10 +16,10 @@ enum { KEY_THREADS = 't', KEY_SEED = 's', KEY_JSON = 'j', KEY_QUIET = 'q', KEY_G
 static const struct argp_option options[] = {
     {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 256 (0, the default: every core)", 0},
     {"gemm", KEY_GEMM, "NAME", 0,
-     "Compute float32 products by tile, cblas or amx (default: what suits this CPU)", 0},
-    {"seed", KEY_SEED, "N", 0, "Draw all random numbers from N (default 0)", 0},
+     "GEMM backend for float32: tile, cblas or amx (default: the best one for this CPU)", 0},
+    {"seed", KEY_SEED, "N", 0, "Seed of all random numbers (default 0)", 0},
     {"json", KEY_JSON, NULL, 0, "Print results as JSON, one object a line", 0},
-    {"quiet", KEY_QUIET, NULL, 0, "No progress, no notes; errors only", 0},
+    {"quiet", KEY_QUIET, NULL, 0, "Print errors only, no progress and no notes", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -56,9 +54,9 @@ static void print_version(FILE *stream, struct argp_state *state)
     fprintf(stream, "%s %s\n", state->name, svit_version_string());
 }
 
-/* Results that were not written are a failure, whatever else went well: a full disk, a closed pipe.
- * A write that failed earlier has emptied the stream's buffer, so the last flush alone would not
- * tell. */
+/* Ends the process with a failure if the results could not be written, for example to a full disk
+ * or a closed pipe. ferror is needed too, because an earlier write that failed has emptied the
+ * buffer, and fclose would then succeed. */
 static void close_stdout(void)
 {
     int failed = ferror(stdout);
@@ -109,15 +107,14 @@ int program_exit(struct program *self, svit_status status)
     if (status == SVIT_OK)
         return STATUS_DONE;
     const char *message = self->err.message;
-    fprintf(stderr, "%s: ", program_invocation_short_name);
-    shown_print(stderr, message[0] != '\0' ? message : svit_status_name(status));
-    fputc('\n', stderr);
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+            message[0] != '\0' ? message : svit_status_name(status));
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
 }
 
 svit_status program_fail(struct program *self, svit_status status, const char *format, ...)
 {
-    char message[sizeof self->err.message];
+    char message[4 * sizeof self->err.message]; /* svit_error_set cuts it between characters */
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
@@ -152,7 +149,7 @@ const char *option_png(const struct argp_state *state, const char *name, const c
 {
     const char *dot = strrchr(text, '.');
     if (!dot || strcasecmp(dot, ".png") != 0)
-        argp_error(state, "%s: '%s' does not end in .png; PNG is what is drawn", name, text);
+        argp_error(state, "%s: '%s' does not end in .png; pictures are PNG files", name, text);
     return text;
 }
 

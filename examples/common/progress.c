@@ -1,4 +1,4 @@
-/* Progress of a training run on stderr: a bar on a terminal, plain lines elsewhere. */
+/* Shows the progress of training on stderr: a bar on a terminal, plain lines elsewhere. */
 #include "progress.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ char *progress_duration(char text[24], double seconds)
     return text;
 }
 
-/* Columns of the terminal; 0 where stderr is none. */
+/* Returns the columns of the terminal, or 0 if stderr is not a terminal. */
 static size_t terminal_columns(void)
 {
     struct winsize size;

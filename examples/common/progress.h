@@ -1,28 +1,28 @@
-/* Progress of a training run on stderr: a bar on a terminal, plain lines elsewhere. */
+/* Shows the progress of training on stderr: a bar on a terminal, plain lines elsewhere. */
 #ifndef EXAMPLE_PROGRESS_H
 #define EXAMPLE_PROGRESS_H
 
 #include <shiftvit/trainer.h>
 
-/* Zero-initialised before the first event. */
+/* The state of the display. Start from zero. */
 struct progress {
     double drawn;     /* when the bar was last drawn, seconds of the monotonic clock */
-    uint64_t quarter; /* of the epoch, the last that had its line */
+    uint64_t quarter; /* the last quarter of the epoch that had its line */
 };
 
 /* Shows a step: at most ten times a second on a terminal, at the quarters of an epoch elsewhere. */
 void progress_step(struct progress *self, const svit_trainer_event *event);
 
-/* Shows a finished epoch; this line stays. */
+/* Shows a completed epoch on a line that stays. */
 void progress_epoch(struct progress *self, const svit_trainer_event *event);
 
-/* Takes a bar away, so that messages have a line of their own. */
+/* Erases the bar, so that a message has its own line. */
 void progress_clear(void);
 
-/* seconds as 59 s, 12:34 or 1:02:03 into text[24]; returns text. */
+/* Writes a duration to text[24] as "59 s", "12:34" or "1:02:03" and returns `text`. */
 char *progress_duration(char text[24], double seconds);
 
-/* Seconds of the monotonic clock. */
+/* Returns the seconds of a clock that never goes back. */
 double progress_clock(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* How loss and accuracy are printed, the same in every program. */
+/* Prints loss and accuracy in the same form in all programs. */
 #include "results.h"
 
 #include "shown.h"
@@ -22,7 +22,7 @@ json_t *results_text(const char *text)
     return string ? string : json_string(shown_text(shown, text));
 }
 
-/* JSON has no NaN: what was not measured is null. */
+/* Returns null for NaN, which JSON does not have. */
 static json_t *real_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
@@ -36,8 +36,8 @@ svit_status results_evaluate(struct program *self, svit_model *model, svit_datas
     double top1 = 0;
     double top5 = 0;
     TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &self->err));
-    TRY(svit_evaluate_as(self->context, model, data, &pipeline, batch, compute, &loss, &top1, &top5,
-                         &self->err));
+    TRY(svit_evaluate_with_compute(self->context, model, data, &pipeline, batch, compute, &loss,
+                                   &top1, &top5, &self->err));
     if (self->json)
         print_object(json_pack("{s:o, s:s, s:I, s:o, s:f, s:f}", "data", results_text(spec),
                                "split", name, "images", (json_int_t)svit_dataset_count(data),

@@ -1,4 +1,5 @@
-/* The folder of a training run, and its options, so that --resume DIR alone is enough. */
+/* Stores the options of a training run in its folder, so that --resume DIR needs no other
+ * option. */
 #include "run_file.h"
 
 #include "path_text.h"
@@ -10,7 +11,7 @@
 #define CHECKPOINT_FILE "checkpoint.safetensors"
 #define RUN_FILE "run.json"
 
-/* With as few digits as keep every number. */
+/* Prints JSON with 15 significant digits, or with 17 if 15 do not keep every number. */
 static char *dump_exactly(const json_t *object)
 {
     char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
@@ -33,7 +34,8 @@ svit_status run_file_text(char **text, struct program *self, const json_t *optio
     return *text ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for the options");
 }
 
-/* An entry of the folder's checkpoint, to be freed; NULL where it has none. */
+/* Writes an entry of the folder's checkpoint to *text, or NULL if there is none. Free it with
+ * free(). */
 static svit_status read_entry(char **text, struct program *self, const char *folder,
                               const char *key)
 {
@@ -55,6 +57,7 @@ static svit_status read_entry(char **text, struct program *self, const char *fol
     return status;
 }
 
+/* Fails because the folder holds a run, of which `file` was found. */
 static svit_status refuse_used(struct program *self, const char *folder, const char *file)
 {
     char *epochs = NULL;
@@ -69,19 +72,19 @@ static svit_status refuse_used(struct program *self, const char *folder, const c
     return status;
 }
 
-svit_status run_file_claim(svit_folder_claim **out, struct program *self, const char *folder,
-                           int may_be_used)
+svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
+                          int may_be_used)
 {
     static const char *const files[] = {CHECKPOINT_FILE, "best.safetensors", "history.csv",
                                         RUN_FILE};
-    TRY(svit_folder_claim_create(out, self->context, folder, &self->err));
+    TRY(svit_folder_lock_create(out, self->context, folder, &self->err));
     for (size_t i = 0; !may_be_used && i < sizeof files / sizeof *files; i++)
-        if (svit_folder_claim_has(*out, files[i]))
+        if (svit_folder_lock_has(*out, files[i]))
             return refuse_used(self, folder, files[i]);
     return SVIT_OK;
 }
 
-/* The options that the checkpoint keeps, or run.json beside one of an older library. */
+/* Reads the options from the checkpoint, or from run.json if the checkpoint has none. */
 static svit_status read_options(json_t **out, struct program *self, const char *folder)
 {
     char path[PATH_CAPACITY];
@@ -103,6 +106,7 @@ static svit_status read_options(json_t **out, struct program *self, const char *
                         path);
 }
 
+/* Returns the number of arguments, or -1 if an option is not a text or there is no memory. */
 static int fill_arguments(char **list, json_t *options, int argc, char **argv)
 {
     const char *name;

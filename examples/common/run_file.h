@@ -1,4 +1,5 @@
-/* The folder of a training run, and its options, so that --resume DIR alone is enough. */
+/* Stores the options of a training run in its folder, so that --resume DIR needs no other
+ * option. */
 #ifndef EXAMPLE_RUN_FILE_H
 #define EXAMPLE_RUN_FILE_H
 
@@ -6,21 +7,23 @@
 
 #include <jansson.h>
 
-/* What the trainer keeps as the run's description and writes to run.json: `options` maps an
- * option's long name to its value, a text; `config` is the model's configuration as JSON, for the
- * reader. Free *text with free(). */
+/* Writes the description of a run, which the trainer stores in checkpoints and in run.json, to
+ * *text: the version, `options` (long option name to value, both texts) and `config` (the model
+ * configuration as JSON, for information). Free it with free(). */
 svit_status run_file_text(char **text, struct program *self, const json_t *options,
                           const char *config);
 
-/* Claims the folder for a run, as svit_folder_claim_create does; it then refuses one that holds a
- * run, but for `may_be_used`. *out is set wherever there is a claim. */
-svit_status run_file_claim(svit_folder_claim **out, struct program *self, const char *folder,
-                           int may_be_used);
+/* Locks the folder with svit_folder_lock_create. SVIT_E_STATE: it holds a run and `may_be_used` is
+ * 0. *out is set whenever the lock is held, also after this failure. */
+svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
+                          int may_be_used);
 
-/* A command line of the options of the run in `folder`, followed by argv[1..argc-1], which
- * therefore win. Free the list with run_file_free. */
+/* Builds a command line from the stored options of the run in `folder`, followed by
+ * argv[1..argc-1], which override them. Free the list with run_file_free. */
 svit_status run_file_arguments(struct program *self, const char *folder, int argc, char **argv,
                                int *argument_count, char ***arguments);
+
+/* Frees a list of run_file_arguments. NULL is allowed. */
 void run_file_free(int argument_count, char **arguments);
 
 #endif

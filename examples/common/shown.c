@@ -1,10 +1,11 @@
-/* Texts from outside as they are shown to a person, and the nearest of known words. */
+/* Makes texts from files and arguments safe to print, and finds the nearest known word. */
 #include "shown.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Bytes of the printable UTF-8 character at `text`; 0 where there is none, or a control character,
- * of which U+0080 to U+009F are some. */
+/* Returns the bytes of the UTF-8 character at `text`, or 0 if it is invalid or a control character
+ * (below U+0020, or U+007F to U+009F). */
 static size_t printable_length(const unsigned char *text)
 {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -26,7 +27,7 @@ static size_t printable_length(const unsigned char *text)
     return length;
 }
 
-/* The next character as it is shown, into piece[5]; how many bytes of `text` it stands for. */
+/* Writes the printable form of the next character to piece[5] and returns its bytes in `text`. */
 static size_t show_character(char *piece, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -58,16 +59,7 @@ const char *shown_text(char *shown, const char *text)
     return shown;
 }
 
-void shown_print(FILE *out, const char *text)
-{
-    while (*text) {
-        char piece[5];
-        text += show_character(piece, text);
-        fputs(piece, out);
-    }
-}
-
-enum { WORD_MOST = 64 };
+enum { WORD_MAX = 64 };
 
 static size_t least_of(size_t a, size_t b, size_t c)
 {
@@ -75,10 +67,11 @@ static size_t least_of(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* Levenshtein 1966: the fewest insertions, deletions and replacements of single bytes. */
+/* Returns the edit distance (Levenshtein 1966): the fewest insertions, deletions and replacements
+ * of bytes. */
 static size_t edits_between(const char *a, const char *b)
 {
-    size_t row[WORD_MOST + 1];
+    size_t row[WORD_MAX + 1];
     size_t columns = strlen(b);
     for (size_t j = 0; j <= columns; j++)
         row[j] = j;
@@ -100,7 +93,7 @@ const char *nearest_word(const char *text, const char *const *words)
     size_t least = length / 3 > 2 ? length / 3 + 1 : 3;
     const char *nearest = NULL;
     for (size_t i = 0; words[i]; i++) {
-        if (strlen(words[i]) > WORD_MOST)
+        if (strlen(words[i]) > WORD_MAX)
             continue;
         size_t edits = edits_between(text, words[i]);
         if (edits < least) {

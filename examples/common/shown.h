@@ -1,22 +1,18 @@
-/* Texts from outside as they are shown to a person, and the nearest of known words. */
+/* Makes texts from files and arguments safe to print, and finds the nearest known word. */
 #ifndef EXAMPLE_SHOWN_H
 #define EXAMPLE_SHOWN_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 enum { SHOWN_CAPACITY = 1024 };
 
-/* Copies `text` into shown[SHOWN_CAPACITY] as one line that a terminal cannot take for commands:
- * control characters, those of Unicode included, and bytes that are not UTF-8 become \n, \t or
- * \xNN, a backslash stays as it is. Too long a text ends in "...". Returns `shown`. */
+/* Copies `text` to shown[SHOWN_CAPACITY] as one line without terminal commands: control characters
+ * and bytes that are not UTF-8 become \n, \t or \xNN. A text that is too long ends in "...".
+ * Returns `shown`. Messages of svit_error need none of this: the library has cleaned them. */
 const char *shown_text(char *shown, const char *text);
 
-/* Prints `text` in the same way, whatever its length. */
-void shown_print(FILE *out, const char *text);
-
-/* The word of `words` (NULL at the end) that takes the fewest single-character edits to become
- * `text`; NULL where none is within a third of its length, or 2. */
+/* Returns the word of `words` (NULL at the end) with the smallest edit distance to `text`, or NULL
+ * if all are farther than 2 edits and a third of its length. */
 const char *nearest_word(const char *text, const char *const *words);
 
 #endif

@@ -37,8 +37,8 @@ enum {
 
 static const struct argp_option option_list[] = {
     {"epochs", KEY_EPOCHS, "N", 0, "Train for N epochs", 0},
-    {"batch", KEY_BATCH, "N", 0, "Take N images a step", 0},
-    {"lr", KEY_LR, "X", 0, "Learning rate, the schedule's greatest", 0},
+    {"batch", KEY_BATCH, "N", 0, "Take N images in a step", 0},
+    {"lr", KEY_LR, "X", 0, "Learning rate, the maximum of the schedule", 0},
     {"weight-decay", KEY_WEIGHT_DECAY, "X", 0, "Weight decay", 0},
     {"schedule", KEY_SCHEDULE, "NAME", 0, "constant or warmup-cosine", 0},
     {"patience", KEY_PATIENCE, "N", 0,
@@ -46,22 +46,21 @@ static const struct argp_option option_list[] = {
     {"keep", KEY_KEEP, "WHICH", 0, "Keep the last or the best weights", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "auto (default), f32 or bf16; auto is f32", 0},
     {"memory", KEY_MEMORY, "NAME", 0,
-     "What is kept for the backward: store (default): everything; blocks: of a layer that saves "
-     "much its input; stages: of several layers on end the first one's input. Less memory takes "
-     "longer, to the same result",
+     "Activations that the forward pass saves: store (default): all; blocks: the input of each "
+     "block; stages: the input of each segment of layers. The others are recomputed, which takes "
+     "less memory and more time and has the same result",
      0},
     {"out", KEY_OUT, "DIR", 0,
      "Write model.safetensors, checkpoint.safetensors, history.csv, curves.png and run.json to "
      "DIR (default run), which must not hold another run",
      0},
     {"overwrite", KEY_OVERWRITE, NULL, 0,
-     "Replace the run that DIR holds: its files stay until this run's first checkpoint, other "
-     "files "
-     "for good",
+     "Replace the run that DIR holds. Its files stay until the first checkpoint of the new run; "
+     "other files stay",
      0},
-    {"resume", KEY_RESUME, "DIR", 0, "Go on with the run in DIR, with that run's own options", 0},
+    {"resume", KEY_RESUME, "DIR", 0, "Continue the run in DIR with the options of that run", 0},
     {"checkpoint-seconds", KEY_CHECKPOINT_SECONDS, "S", 0,
-     "Within an epoch, write a checkpoint each S seconds (default 60; 0: only between epochs)", 0},
+     "Write a checkpoint every S seconds within an epoch (default 60; 0: only after epochs)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -144,8 +143,8 @@ const struct argp train_argp = {
     NULL,
     "Trains a model, validates it after each epoch, tests it at the end and saves it."
     "\vA preset brings its own training settings; options override them. Ctrl-C ends the run after "
-    "the present step; --resume goes on with it. The last line on standard output is the test's "
-    "loss and accuracy.",
+    "the current step; --resume continues it. The last line on standard output has the loss and "
+    "accuracy of the test.",
     children,
     NULL,
     NULL};

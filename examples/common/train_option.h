@@ -6,7 +6,7 @@
 #include "config_option.h"
 #include "data_option.h"
 
-/* What the command line says; what is negative or NULL was not said. */
+/* The values of the options. A negative number or NULL means that the option was not given. */
 typedef struct train_options {
     struct program program;
     data_option data;
@@ -19,14 +19,14 @@ typedef struct train_options {
     int overwrite;
 } train_options;
 
-/* What holds before the command line is read. */
+/* The values before the command line is parsed. */
 extern const train_options train_defaults;
 
 /* The parser; its input is a `train_options *`. */
 extern const struct argp train_argp;
 
-/* The words of options, in the order of SVIT_SCHEDULE_*, SVIT_KEEP_* and SVIT_MEMORY_*; of
- * --compute, where auto means float32. */
+/* The names of SVIT_SCHEDULE_*, SVIT_KEEP_* and SVIT_MEMORY_*, and the values of --compute: auto
+ * (float32), f32 and bf16. Each list ends with NULL. */
 extern const char *const train_schedules[];
 extern const char *const train_keeps[];
 extern const char *const train_computes[];

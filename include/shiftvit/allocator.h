@@ -1,4 +1,4 @@
-/* Where memory comes from: the functions that a program may give to a context. */
+/* The memory functions that a program may supply to a context. */
 #ifndef SHIFTVIT_ALLOCATOR_H
 #define SHIFTVIT_ALLOCATOR_H
 
@@ -8,9 +8,13 @@
 extern "C" {
 #endif
 
-/* `alignment` is a power of two, 64 at the most; NULL says that there is no memory. Both functions
- * may be called from any thread. `bytes` at release is what was asked for. */
+/* Returns `bytes` bytes of memory aligned to `alignment`, a power of two of at most 64 bytes, or
+ * NULL if there is not enough memory. The contents may be arbitrary. `user` is the program's own
+ * pointer from the configuration. The library calls it from any thread. */
 typedef void *(*svit_allocate_function)(void *user, size_t bytes, size_t alignment);
+
+/* Releases memory of the svit_allocate_function; `bytes` is the size that was requested. The
+ * library calls it from any thread. */
 typedef void (*svit_release_function)(void *user, void *memory, size_t bytes);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Checkpoints: everything that a training run needs to go on as if it had never stopped. */
+/* Checkpoints: the complete state of a training run, which resumes to the same bits. */
 #ifndef SHIFTVIT_CHECKPOINT_H
 #define SHIFTVIT_CHECKPOINT_H
 
@@ -11,39 +11,46 @@ extern "C" {
 /* A checkpoint file that was read and checked. Any number of threads may read it. */
 typedef struct svit_checkpoint svit_checkpoint;
 
-/* Writes model, optimiser slots, averages, step count, the session's mask counter and seed, and
- * the caller's own entries keys[i] = values[i] (count of them, UTF-8, copied) as one safetensors
- * file, which svit_model_load reads too. `optimizer` and `session` may be NULL. Atomic replace as
- * svit_file_replace: the previous file survives a failure. Keys must be unique, not start with
- * "svit." and not be "format", "format_version", "config", "classes" or "preprocessing". */
+/* Writes a checkpoint: the model, the optimiser's slots, weight average and step count, and the
+ * session's seed and counter of dropout masks. `optimizer` and `session` may be NULL. The caller
+ * may add `count` text entries keys[i] = values[i] in UTF-8. Keys must be unique, must not begin
+ * with "svit." and must not be "format", "format_version", "config", "classes" or "preprocessing".
+ *
+ * The file is a safetensors file, which svit_model_load reads too. It replaces the old one
+ * atomically, as svit_file_replace. SVIT_E_ARGUMENT names a key that is not accepted; SVIT_E_IO
+ * names the path. No other thread may change the handles during the call. */
 SVIT_API svit_status svit_checkpoint_save(const char *path, const svit_model *model,
                                           const svit_optimizer *optimizer,
                                           const svit_session *session, const char *const *keys,
                                           const char *const *values, size_t count, svit_error *err);
 
-/* Reads a checkpoint; `*out` is owned by the caller, free with svit_checkpoint_free. */
+/* Reads and checks a checkpoint file. The caller owns *out and frees it with svit_checkpoint_free.
+ * SVIT_E_IO and SVIT_E_FORMAT name the file and the problem. Any thread may call it. */
 SVIT_API svit_status svit_checkpoint_open(svit_checkpoint **out, svit_context *context,
                                           const char *path, svit_error *err);
 
-/* NULL allowed. */
+/* Frees a checkpoint. NULL is allowed. */
 SVIT_API void svit_checkpoint_free(svit_checkpoint *checkpoint);
 
-/* The value of one of the caller's entries; NULL where it has none. Borrowed until
- * svit_checkpoint_free. */
+/* Returns the value of one of the caller's text entries, or NULL if there is none of this key. The
+ * text is borrowed until svit_checkpoint_free. */
 SVIT_API const char *svit_checkpoint_value(const svit_checkpoint *checkpoint, const char *key);
 
-/* A number of the state, by name: "optimizer.steps" (updates so far), "optimizer.swapped" (1: the
- * model's weights and their average are exchanged), "session.counter" (training forwards so far).
- * 0 where the checkpoint holds no such handle. SVIT_E_ARGUMENT names the key and lists the known.
- */
+/* Writes a number of the stored state to *value. `key` is one of
+ *   "optimizer.steps"    updates so far
+ *   "optimizer.swapped"  1 if the model holds the weight average and the optimiser the weights
+ *   "session.counter"    training forwards so far
+ * The number is 0 if the checkpoint was saved without that handle. SVIT_E_ARGUMENT names an unknown
+ * key and lists the known ones. */
 SVIT_API svit_status svit_checkpoint_get_u64(const svit_checkpoint *checkpoint, const char *key,
                                              uint64_t *value, svit_error *err);
 
-/* Puts the state back. Each of the three may be NULL and is then left out. The model must have the
- * checkpoint's configuration, the optimiser its kind and average, the session its seed: else
- * SVIT_E_ARGUMENT. SVIT_E_FORMAT names an entry of the file that no library can have written:
- * weights exchanged with an average that there is not or before the first step, or the state of a
- * handle that the file says it does not hold. On failure nothing is changed. */
+/* Restores the state of a model, an optimiser and a session; each may be NULL and is then skipped.
+ * No other thread may use them during the call. On failure nothing is changed.
+ *
+ * SVIT_E_ARGUMENT: the model has another configuration than the checkpoint, the optimiser another
+ * kind or average, or the session another seed. SVIT_E_FORMAT names an entry that contradicts the
+ * others, for example an average in the model's place before the first update. */
 SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, svit_model *model,
                                              svit_optimizer *optimizer, svit_session *session,
                                              svit_error *err);

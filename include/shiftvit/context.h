@@ -1,4 +1,4 @@
-/* The context: what all other handles share (allocator, log sink, workers, kernels). */
+/* Contexts: the worker threads, allocator, log and GEMM backend that all other handles share. */
 #ifndef SHIFTVIT_CONTEXT_H
 #define SHIFTVIT_CONTEXT_H
 
@@ -9,108 +9,126 @@
 extern "C" {
 #endif
 
-/* A context is immutable after creation and may be shared by any number of threads. Handles made
- * from it keep it alive. It belongs to the process that made it: in a child by fork, it and the
- * handles made from it can be freed, and calls that need its workers, or threads or locks of such
- * a handle, return SVIT_E_STATE (docs/threading.md). */
+/* A context does not change after its creation and may be shared by any number of threads. Handles
+ * that were created from it keep it alive. It belongs to the process that created it: in a child by
+ * fork, the context and its handles can be freed, but calls that need its threads or locks return
+ * SVIT_E_STATE (docs/threading.md). */
 typedef struct svit_context svit_context;
 
-enum { SVIT_LOG_INFO = 0, SVIT_LOG_WARNING = 1 };
+/* The level of a log message. */
+enum {
+    SVIT_LOG_INFO = 0,
+    SVIT_LOG_WARNING = 1 /* results are right, but slower or different from what was expected */
+};
 
-/* `level` is one of SVIT_LOG_*; `message` is borrowed during the call. Called only on the thread
- * that called into the library. */
+/* Receives a log message. `level` is one of SVIT_LOG_*; `message` is borrowed until the function
+ * returns. The library calls it only on a thread that called into the library. */
 typedef void (*svit_log_function)(void *user, int32_t level, const char *message);
 
+/* The configuration of a context, which is read at creation.
+ *
+ * `gemm` names the GEMM backend for float32. "tile" is the library's own SIMD microkernels. "amx"
+ * is the library's kernels for AMX, which split each float32 number into three bfloat16 numbers;
+ * they request the AMX registers from Linux for the whole process. "cblas" is the CBLAS of the
+ * build; it becomes single-threaded in the whole process, because the library divides the work
+ * itself. NULL selects "amx" where the CPU and Linux provide it, and "tile" elsewhere. */
 typedef struct svit_context_config {
-    uint32_t struct_size;            /* sizeof(svit_context_config) */
-    uint32_t threads;                /* workers, the calling thread among them: 1..256, 0 = every
-                                        core that the process may use */
-    svit_allocate_function allocate; /* NULL (with `release` NULL too): the C library's */
+    uint32_t struct_size; /* sizeof(svit_context_config) */
+    uint32_t threads;     /* worker threads including the calling one, 1..256; 0: one for each core
+                             that the process may use */
+    svit_allocate_function allocate; /* NULL together with `release`: the C library's allocator */
     svit_release_function release;
-    void *allocator_user;
+    void *allocator_user;  /* first argument of `allocate` and `release` */
     svit_log_function log; /* NULL: nothing is logged */
-    void *log_user;
-    const char *gemm; /* matrix products in float32: "tile" (the library's own, on the CPU's vector
-                         units), "amx" (its own on AMX: every number as the sum of
-                         three in bfloat16), "cblas", or NULL = "amx" where the CPU and the system
-                         have it, else "tile". "amx" asks Linux for the unit's registers, for the
-                         whole process. The library splits the work itself: "cblas" makes the
-                         process's CBLAS single-threaded */
+    void *log_user;        /* first argument of `log` */
+    const char *gemm;      /* "tile", "amx", "cblas" or NULL; see above */
 } svit_context_config;
 
-/* Fills `config` with the defaults: every core, the C library's allocator, no log. `size` is
- * sizeof *config as the caller was compiled. SVIT_E_ARGUMENT where config is NULL or size is too
- * small to hold struct_size. */
+/* Fills `config` with the defaults: all cores, the C library's allocator, no log, the default GEMM
+ * backend. `size` is sizeof(svit_context_config) as the caller was compiled. SVIT_E_ARGUMENT means
+ * that `config` is NULL or that `size` cannot hold `struct_size`. Any thread may call it. */
 SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_t size);
 
-/* Creates a context and starts its workers. `config` may be NULL for the defaults.
- * `*out` is owned by the caller, free with svit_context_free; on failure it is left alone.
- * SVIT_E_ARGUMENT: threads above 256, only one of allocate and release, an unknown gemm.
- * SVIT_E_UNSUPPORTED: a gemm that this build, this CPU or this system does not run, or whose
- * library cannot be loaded.
- * SVIT_E_MEMORY: no memory, or a worker could not be started. Any thread. */
+/* Creates a context and starts its worker threads. `config` may be NULL for the defaults. The
+ * caller owns *out and frees it with svit_context_free. SVIT_E_ARGUMENT: `threads` is above 256,
+ * only one of `allocate` and `release` is set, or the name in `gemm` is unknown.
+ * SVIT_E_UNSUPPORTED: this build, CPU or system does not run the GEMM backend. SVIT_E_MEMORY: there
+ * is not enough memory, or a thread could not be started. Any thread may call it. */
 SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_config *config,
                                          svit_error *err);
 
-/* Counts one more user of the context and returns it; each call needs a svit_context_free of its
- * own. For handles of the caller's that are to keep a context alive, as the library's do. NULL
- * gives NULL. Any thread. */
+/* Adds a reference to the context and returns it. The caller drops the reference with
+ * svit_context_free. A program uses it to keep a context alive for a handle of its own. NULL
+ * returns NULL. Any thread may call it. */
 SVIT_API svit_context *svit_context_retain(svit_context *context);
 
-/* Counts one user of the context less; it ends with the last one, handles made from it included.
- * NULL allowed. Any thread. */
+/* Drops a reference to the context. The last reference, those of handles included, ends its threads
+ * and frees it. NULL is allowed. Any thread may call it. */
 SVIT_API void svit_context_free(svit_context *context);
 
-/* SVIT_OK where the calling process is the one that made the context; SVIT_E_STATE, naming that
- * process, in a child by fork. For handles of the caller's that use threads. Any thread. */
+/* Checks that the calling process is the one that created the context. SVIT_E_STATE names the
+ * creating process and means that the caller is a child by fork. A program calls it before it uses
+ * threads of its own handle. Any thread may call it. */
 SVIT_API svit_status svit_context_check(const svit_context *context, svit_error *err);
 
-/* The number of workers, the calling thread among them; 0 for NULL. Any thread. */
+/* Returns the number of worker threads, the calling thread included; 0 for NULL. Any thread may
+ * call it. */
 SVIT_API uint32_t svit_context_threads(const svit_context *context);
 
-/* Describes how this build runs here, as one JSON object: "version", "cpu", "instruction_set"
- * (of the kernels in use), "gemm", "gemms" (an array of those that run here), "gemm_bf16" and
- * "gemm_int8" (what multiplies where a session computes in bfloat16, or in bytes), "blas" (its own
- * description), "blas_core", "threads", "warnings" (an array of texts, a BLAS below the CPU's
- * instruction set say). Writes at most `capacity` bytes, NUL included, into `buffer` (NULL allowed
- * with capacity 0) and the size needed into `*needed` (NULL allowed). SVIT_E_ARGUMENT where it does
- * not fit. */
+/* Describes the build and the machine as one JSON object:
+ *   "version"          of the library
+ *   "cpu"              name of the processor
+ *   "instruction_set"  of the kernels in use
+ *   "gemm"             GEMM backend in use for float32; "gemms" is an array of all that run here
+ *   "gemm_bf16"        GEMM backend of sessions that compute in bfloat16
+ *   "gemm_int8"        GEMM backend of sessions that compute in int8
+ *   "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for
+ *   "threads"          number of workers
+ *   "warnings"         array of texts, for example that the BLAS ignores the CPU's AVX-512
+ *
+ * Writes at most `capacity` bytes including the NUL into `buffer`, which may be NULL if `capacity`
+ * is 0. Writes the size that the text needs, in bytes including the NUL, into *needed, which may be
+ * NULL. SVIT_E_ARGUMENT means that the text does not fit. Any thread may call it. */
 SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,
                                            size_t capacity, size_t *needed, svit_error *err);
 
-/* Memory from the context's allocator, aligned to 64 bytes, for callers that extend the library;
- * NULL where there is none. Free with svit_context_release and the same `bytes`. Any thread. */
+/* Returns `bytes` bytes from the context's allocator, aligned to 64 bytes, or NULL if there is not
+ * enough memory. The caller frees them with svit_context_release. Programs that extend the library
+ * use it. Any thread may call it. */
 SVIT_API void *svit_context_allocate(svit_context *context, size_t bytes);
 
-/* Gives memory of svit_context_allocate back; `memory` may be NULL. */
+/* Releases memory of svit_context_allocate; `bytes` is the size that was requested. `memory` may be
+ * NULL. Any thread may call it. */
 SVIT_API void svit_context_release(svit_context *context, void *memory, size_t bytes);
 
-/* Sends a message to the context's log sink; nothing where there is none. */
+/* Sends a message to the context's log function; does nothing if there is none. `level` is one of
+ * SVIT_LOG_*. The calling thread runs the log function. */
 SVIT_API void svit_context_log(const svit_context *context, int32_t level, const char *message);
 
-/* A folder that one handle, of one process, has to itself among all who claim it: a lock on the
- * file `.lock` in it, which ends with the process, however that ends, and which children by fork
- * do not hold. On file systems without locks it keeps nobody out. One thread at a time. */
-typedef struct svit_folder_claim svit_folder_claim;
+/* An exclusive lock on a folder, held by one handle in one process. It is an advisory lock (flock)
+ * on the file `.lock` in the folder, so it ends with the process in any case; a child by fork does
+ * not hold it. File systems without locks exclude nobody. One thread at a time may use a lock. */
+typedef struct svit_folder_lock svit_folder_lock;
 
-/* Creates `folder`, with the folders above it, where it is not there, and claims it. `*out` is
- * owned by the caller, free with svit_folder_claim_free. SVIT_E_STATE: the folder is claimed
- * already, by another process or by this one; SVIT_E_IO names the path and the system's reason;
- * SVIT_E_ARGUMENT: an empty path. On failure no folder is left that was not there. Any thread. */
-SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_context *context,
-                                              const char *folder, svit_error *err);
+/* Locks `folder` and creates it first, with its parent folders, if it does not exist. The caller
+ * owns *out and frees it with svit_folder_lock_free. SVIT_E_STATE: this or another process holds
+ * the lock. SVIT_E_IO names the path and the system's reason. SVIT_E_ARGUMENT: the path is empty. A
+ * failed call leaves no new folder behind. Any thread may call it. */
+SVIT_API svit_status svit_folder_lock_create(svit_folder_lock **out, svit_context *context,
+                                             const char *folder, svit_error *err);
 
-/* Ends the claim and removes those folders that svit_folder_claim_create made and that are empty.
- * In a child by fork the folder stays as it is. NULL allowed. */
-SVIT_API void svit_folder_claim_free(svit_folder_claim *claim);
+/* Releases the lock, and removes the folders that svit_folder_lock_create created if they are
+ * empty. In a child by fork the folder stays as it is. NULL is allowed. */
+SVIT_API void svit_folder_lock_free(svit_folder_lock *lock);
 
-/* 1 where the folder has a file, or anything else, of that name; 0 where not, and for NULL. */
-SVIT_API int32_t svit_folder_claim_has(const svit_folder_claim *claim, const char *name);
+/* Returns 1 if the locked folder has an entry `name`, and 0 if not or if `lock` is NULL. */
+SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *lock, const char *name);
 
-/* Removes the file `name` from the folder, where it is there. SVIT_E_ARGUMENT: a name with a slash;
- * SVIT_E_STATE in a child by fork; SVIT_E_IO names the path and the system's reason. */
-SVIT_API svit_status svit_folder_claim_remove(svit_folder_claim *claim, const char *name,
-                                              svit_error *err);
+/* Removes the file `name` from the locked folder; succeeds if there is no such file.
+ * SVIT_E_ARGUMENT: `name` has a slash. SVIT_E_STATE: the process is a child by fork. SVIT_E_IO
+ * names the path and the system's reason. */
+SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *lock, const char *name,
+                                             svit_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* Datasets: numbered samples of 8-bit RGB images with labels, from files, memory or callbacks. */
+/* Datasets: numbered 8-bit RGB images with labels, from files, memory or callbacks. */
 #ifndef SHIFTVIT_DATASET_H
 #define SHIFTVIT_DATASET_H
 
@@ -8,111 +8,131 @@
 extern "C" {
 #endif
 
-/* Samples 0..count-1, each height x width x 3 bytes and a label in 0..classes-1. May be read by any
- * number of threads (of callbacks: one at a time). Loaders keep it alive. */
+/* A dataset has samples 0..count-1; each is an image [height, width, 3] of bytes and a label in
+ * 0..classes-1. Any number of threads may read it, but only one at a time if the samples come from
+ * a callback. Loaders and derived datasets keep it alive. In all functions that create one, the
+ * caller owns *out and frees it with svit_dataset_free. */
 typedef struct svit_dataset svit_dataset;
 
+/* A part of a dataset: for updates of the parameters, for the final result, for early stopping. */
 enum { SVIT_SPLIT_TRAIN = 0, SVIT_SPLIT_TEST = 1, SVIT_SPLIT_VALIDATION = 2 };
+
+/* The labels of CIFAR-100: 100 classes or 20 superclasses. */
 enum { SVIT_LABELS_FINE = 0, SVIT_LABELS_COARSE = 1 };
 
-/* In all creators `*out` is owned by the caller, free with svit_dataset_free. */
-
-/* CIFAR-10's official binary files in `folder`: data_batch_1..5.bin (SVIT_SPLIT_TRAIN) or
- * test_batch.bin (SVIT_SPLIT_TEST), class names from batches.meta.txt where it is there. SVIT_E_IO
- * names a missing file; SVIT_E_FORMAT a size that is no whole number of 3073-byte records, or a
- * label above 9, with its record. Krizhevsky 2009. */
+/* Reads CIFAR-10 (Krizhevsky 2009) from the official binary files in `folder`: data_batch_1.bin to
+ * data_batch_5.bin for SVIT_SPLIT_TRAIN or test_batch.bin for SVIT_SPLIT_TEST, and class names from
+ * batches.meta.txt if it exists. SVIT_E_IO names a missing file. SVIT_E_FORMAT names a file that is
+ * not a whole number of 3073-byte records, or a record whose label is above 9. */
 SVIT_API svit_status svit_dataset_cifar10(svit_dataset **out, svit_context *context,
                                           const char *folder, int32_t split, svit_error *err);
 
-/* CIFAR-100's: train.bin or test.bin, 3074-byte records, `labels` one of SVIT_LABELS_*. */
+/* Reads CIFAR-100 (Krizhevsky 2009) from train.bin or test.bin, with 3074-byte records, as
+ * svit_dataset_cifar10 does. `labels` is one of SVIT_LABELS_*. */
 SVIT_API svit_status svit_dataset_cifar100(svit_dataset **out, svit_context *context,
                                            const char *folder, int32_t split, int32_t labels,
                                            svit_error *err);
 
-/* A folder of images. A class is a subfolder with at least one image in it, *.jpg, *.jpeg or *.png;
- * classes, and images in them, are in byte order of their names; names that begin with a dot are
- * left out. Images are decoded when they are read and brought to height x width, 1..16384, by the
- * source step `filter`: SVIT_SOURCE_* (pipeline.h). svit_dataset_verify finds those that cannot be.
- * SVIT_E_IO names a folder that cannot be listed; SVIT_E_FORMAT: no class, or the name of a class
- * or of an image that is not UTF-8, in which the message has \xHH for bytes. */
+/* Opens a folder of images. Each subfolder with at least one *.jpg, *.jpeg or *.png file is a
+ * class. Classes, and the images of a class, are in byte order of their names; names that begin
+ * with a dot are skipped. Images are decoded each time they are read, and brought to height x width
+ * pixels (1..16384) by the source step `filter`, one of SVIT_SOURCE_* in pipeline.h.
+ * svit_dataset_verify finds the images that cannot be read.
+ *
+ * SVIT_E_IO names a folder that cannot be listed. SVIT_E_FORMAT: there is no class, or a class or
+ * image name is not UTF-8; the message shows its bytes as \xHH. */
 SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *context,
                                          const char *folder, size_t height, size_t width,
                                          int32_t filter, svit_error *err);
 
-/* The caller's arrays rgb[count, height, width, 3] and labels[count], borrowed until the dataset
- * and all loaders over it are freed. SVIT_E_ARGUMENT names a label out of range. */
+/* Wraps the caller's arrays rgb[count, height, width, 3] and labels[count] without a copy. They
+ * must stay unchanged until the dataset and everything created from it are freed. SVIT_E_ARGUMENT
+ * names a label that is out of range. */
 SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *context,
                                          const uint8_t *rgb, const int32_t *labels, size_t count,
                                          size_t height, size_t width, size_t classes,
                                          svit_error *err);
 
-/* Writes sample `index` into rgb[height, width, 3] and *label. Returns 0, or non-zero to stop
- * (SVIT_E_STOPPED). Called only on the thread that called into the library. */
+/* Writes sample `index` to rgb[height, width, 3] and *label. Returns 0, or another value to stop
+ * the library's call with SVIT_E_STOPPED. The library calls it only on the thread that called into
+ * the library. */
 typedef int32_t (*svit_sample_callback)(size_t index, uint8_t *rgb, int32_t *label, void *user);
 
-/* Samples from a callback; loaders over it do not prefetch. */
+/* Creates a dataset whose samples come from a callback, which gets `user`. Loaders do not prefetch
+ * from it, because the callback runs on the caller's thread only. */
 SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *context,
                                            svit_sample_callback sample, size_t count, size_t height,
                                            size_t width, size_t classes, void *user,
                                            svit_error *err);
 
-/* Drawn shapes and textures, 10 classes, 32x32, `count` samples of which each is a function of
- * (seed, split, index) alone; label is index mod 10. `split` one of SVIT_SPLIT_*. */
+/* Creates `count` synthetic images of shapes and textures, 32 x 32 pixels in 10 classes. A sample
+ * depends on (seed, split, index) alone, and its label is index mod 10. `split` is one of
+ * SVIT_SPLIT_*. */
 SVIT_API svit_status svit_dataset_synthetic(svit_dataset **out, svit_context *context,
                                             uint64_t seed, int32_t split, size_t count,
                                             svit_error *err);
 
-/* The part first..first+count-1 of `parent`, which it keeps alive. */
+/* Creates a view of the samples first..first+count-1 of `parent`, which it keeps alive.
+ * SVIT_E_ARGUMENT: the range leaves the parent. */
 SVIT_API svit_status svit_dataset_slice(svit_dataset **out, svit_dataset *parent, size_t first,
                                         size_t count, svit_error *err);
 
-/* The samples indices[0..count-1] of `parent`, copied; it keeps `parent` alive. */
+/* Creates a view of the samples indices[0..count-1] of `parent`, which it keeps alive. The indices
+ * are copied. SVIT_E_ARGUMENT names an index that is out of range. */
 SVIT_API svit_status svit_dataset_select(svit_dataset **out, svit_dataset *parent,
                                          const size_t *indices, size_t count, svit_error *err);
 
-/* NULL allowed. */
+/* Drops the caller's reference to a dataset. NULL is allowed. */
 SVIT_API void svit_dataset_free(svit_dataset *dataset);
 
-/* Sizes; 0 for NULL. */
+/* Returns the number of samples; 0 for NULL. */
 SVIT_API size_t svit_dataset_count(const svit_dataset *dataset);
+
+/* Returns the height of an image in pixels; 0 for NULL. */
 SVIT_API size_t svit_dataset_height(const svit_dataset *dataset);
+
+/* Returns the width of an image in pixels; 0 for NULL. */
 SVIT_API size_t svit_dataset_width(const svit_dataset *dataset);
+
+/* Returns the number of classes; 0 for NULL. */
 SVIT_API size_t svit_dataset_classes(const svit_dataset *dataset);
 
-/* The name of a class; NULL where it has none or past the end. Borrowed until the dataset ends. */
+/* Returns the name of class `label`, or NULL past the end or if the dataset has no names. The text
+ * is borrowed until the dataset is freed. */
 SVIT_API const char *svit_dataset_class_name(const svit_dataset *dataset, size_t label);
 
-/* Reads one sample into rgb[height, width, 3] and *label. SVIT_E_FORMAT names the file of a
- * image that cannot be decoded; SVIT_E_ARGUMENT a label out of range from a callback. */
+/* Reads sample `index` into rgb[height, width, 3] and *label. SVIT_E_FORMAT or SVIT_E_IO names an
+ * image file that cannot be read; SVIT_E_ARGUMENT names an index, or a label from a callback, that
+ * is out of range; SVIT_E_STOPPED: the callback stopped. */
 SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
                                          int32_t *label, svit_error *err);
 
-/* Told of sample `index` that cannot be read: `status` is SVIT_E_IO or SVIT_E_FORMAT, `message`
- * what svit_dataset_sample says, which names the file; borrowed for the call. Returns 0, or
- * non-zero to stop. */
+/* Reports a sample that cannot be read. `status` is SVIT_E_IO or SVIT_E_FORMAT; `message` names the
+ * file and is borrowed until the function returns. Returns 0, or another value to stop. */
 typedef int32_t (*svit_bad_sample_callback)(size_t index, svit_status status, const char *message,
                                             void *user);
 
-/* Reads every sample in full, on the context's workers (of callbacks: on the calling thread), and
- * calls `bad` (NULL allowed) for each that cannot be read, in the order of their indices, on the
- * calling thread. Of a folder: damaged and unreadable files, formats that are not accepted, such as
- * CMYK JPEGs, and what is no regular file. *bad_count (NULL allowed) is their number, written on
- * success. svit_dataset_select makes a dataset without them. Fails with
- * SVIT_E_MEMORY where memory runs out, SVIT_E_STOPPED where `bad` or a sample callback stops, and
- * SVIT_E_ARGUMENT where a sample callback gives a label out of range. */
+/* Reads every sample completely, on the context's workers, and calls `bad` on the calling thread
+ * for each one that cannot be read, in the order of the indices. `bad` may be NULL. Writes the
+ * number of these samples to *bad_count, which may be NULL. svit_dataset_select creates a dataset
+ * without them. Samples of a callback are read on the calling thread.
+ *
+ * SVIT_E_STOPPED: `bad` or the sample callback stopped. SVIT_E_ARGUMENT: a sample callback gave a
+ * label that is out of range. SVIT_E_MEMORY: there is not enough memory. */
 SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_sample_callback bad,
                                          void *user, size_t *bad_count, svit_error *err);
 
-/* A number by which two datasets can be told apart: of whether samples come from a callback, count,
- * height, width, classes, class names, and pixels and labels of up to 64 samples spread evenly over
- * the dataset. Of a callback, which may give other samples each time, it reads none. The same on
- * every machine; how the samples are held (files, memory, a slice of more) does not matter. It is
- * no proof that two datasets are equal. Fails as svit_dataset_sample does; *fingerprint is written
- * on success only. Threads as svit_dataset_sample. */
+/* Writes a 64-bit fingerprint to *fingerprint, by which a program notices that it was given another
+ * dataset. It covers the counts, sizes and class names, and the pixels and labels of up to 64
+ * samples that are spread evenly over the dataset. Equal fingerprints do not prove that two
+ * datasets are equal. It is the same on every machine and does not depend on where the samples are
+ * held (files, memory, a slice). Samples of a callback, which may differ at each call, are not
+ * read. Errors are those of svit_dataset_sample; *fingerprint is written only on success. */
 SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint64_t *fingerprint,
                                               svit_error *err);
 
-/* mean[3] and variance[3] of the dataset's bytes * scale, by channel, accumulated in double. */
+/* Writes the mean and the variance of byte * scale over all samples to mean[3] and variance[3], for
+ * red, green and blue. Sums are accumulated in double. Errors are those of svit_dataset_sample. */
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
                                              double mean[3], double variance[3], svit_error *err);
 

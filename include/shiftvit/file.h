@@ -1,4 +1,4 @@
-/* Files that are replaced whole or not at all. */
+/* Files that are replaced as a whole or not at all. */
 #ifndef SHIFTVIT_FILE_H
 #define SHIFTVIT_FILE_H
 
@@ -8,12 +8,15 @@
 extern "C" {
 #endif
 
-/* Writes a file so that a reader, or a machine that loses power, sees either the old contents or
- * the new, never a part: temporary file in the same folder, flushed, renamed, folder flushed. The
- * new file has the permissions of the old one. Several threads and processes may write one path:
- * the last to finish wins. SVIT_E_IO names the path and the system's reason; the old file is then
- * untouched, unless the message says that the new file is in place and only the folder could not
- * be flushed. Any thread. */
+/* Replaces the contents of the file `path` with data[bytes], or creates it. A reader, also after a
+ * loss of power, sees the old contents or the new ones and never a mixture: the function writes a
+ * temporary file in the same folder, flushes it, renames it and flushes the folder. The new file
+ * gets the permissions of the old one. Several threads and processes may write the same path, and
+ * the last to finish wins.
+ *
+ * SVIT_E_IO names the path and the system's reason. The old file is then unchanged, unless the
+ * message says that the new file is in place and only the folder could not be flushed. Any thread
+ * may call it. */
 SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
                                        svit_error *err);
 

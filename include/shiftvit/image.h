@@ -1,4 +1,4 @@
-/* Images: decoding, encoding, resampling. Every function here may be called from any thread. */
+/* Images: decoding, encoding, resampling and patches. Any thread may call every function here. */
 #ifndef SHIFTVIT_IMAGE_H
 #define SHIFTVIT_IMAGE_H
 
@@ -8,86 +8,103 @@
 extern "C" {
 #endif
 
-/* A decoded image: 8-bit RGB, rgb[height, width, 3]. */
+/* A decoded image of 8-bit RGB pixels [height, width, 3]. */
 typedef struct svit_image svit_image;
 
-/* Reads a JPEG or PNG file, told apart by its first bytes; grey becomes RGB, transparency is laid
- * on black. The image is turned upright as the orientation in the file's EXIF data says; EXIF data
- * that is malformed is ignored. At most 16384 pixels a side and 64 million in all; a JPEG of four
- * inks (CMYK) is not accepted. `*out` is owned by the caller, free with svit_image_free. SVIT_E_IO;
- * SVIT_E_FORMAT naming the file and what is wrong with it; SVIT_E_MEMORY. */
+/* Reads a JPEG or PNG file; the first bytes tell which it is. Grey images become RGB, transparent
+ * pixels are blended with black, and the image is turned upright by the orientation in its EXIF
+ * data. Malformed EXIF data is ignored. The caller owns *out and frees it with svit_image_free.
+ *
+ * SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the file and the problem: it is damaged,
+ * a CMYK JPEG, wider or higher than 16384 pixels, or larger than 64 million pixels. SVIT_E_MEMORY:
+ * the decoder has not enough memory. */
 SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
                                      svit_error *err);
 
-/* As svit_image_read, from memory; `name` is what messages call it (NULL: "image"). */
+/* Decodes a JPEG or PNG file from memory, data[bytes], as svit_image_read does. Messages call the
+ * image `name`; NULL stands for "image". The caller owns *out and frees it with svit_image_free. */
 SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, const void *data,
                                        size_t bytes, const char *name, svit_error *err);
 
-/* NULL allowed. */
+/* Frees an image. NULL is allowed. */
 SVIT_API void svit_image_free(svit_image *image);
 
-/* Its size in pixels, 0 for NULL, and its pixels, borrowed until svit_image_free. */
+/* Returns the height in pixels; 0 for NULL. */
 SVIT_API size_t svit_image_height(const svit_image *image);
+
+/* Returns the width in pixels; 0 for NULL. */
 SVIT_API size_t svit_image_width(const svit_image *image);
+
+/* Returns the pixels [height, width, 3], borrowed until svit_image_free; NULL for NULL. */
 SVIT_API const uint8_t *svit_image_pixels(const svit_image *image);
 
-/* Writes rgb[height, width, 3] as a PNG file; atomic replace as svit_file_replace. */
+/* Writes rgb[height, width, 3] as a PNG file and replaces an existing file atomically, as
+ * svit_file_replace. SVIT_E_IO names the path. */
 SVIT_API svit_status svit_image_write_png(svit_context *context, const char *path,
                                           const uint8_t *rgb, size_t height, size_t width,
                                           svit_error *err);
 
-/* Nearest neighbour, half-pixel centres: source index floor((o + 0.5) * n_in / n_out), as
- * tf.image.resize. in[height, width, 3] to out[out_height, out_width, 3]. Sizes 1..16384. */
+/* Resizes in[height, width, 3] to out[out_height, out_width, 3] by nearest neighbour with
+ * half-pixel centres, as tf.image.resize: the source index is floor((o + 0.5) * n_in / n_out). All
+ * sides are 1..16384 pixels. SVIT_E_ARGUMENT names a side that is out of range. */
 SVIT_API svit_status svit_resize_nearest_u8(const uint8_t *in, size_t height, size_t width,
                                             uint8_t *out, size_t out_height, size_t out_width,
                                             svit_error *err);
 
-/* Bilinear with antialiasing: where an axis shrinks, the triangle is widened by its scale, so that
- * every pixel of the input counts. Each axis is scaled by itself. The same bytes as
- * Image.resize((out_width, out_height), BILINEAR) of Pillow up to version 12; 13 may differ by one
- * level where one axis shrinks and the other grows. in[height, width, 3] to
- * out[out_height, out_width, 3], not the same array, sides 1..16384. SVIT_E_ARGUMENT;
- * SVIT_E_MEMORY, since tables are made in the context's memory. */
+/* Resizes in[height, width, 3] to out[out_height, out_width, 3], another array, by bilinear
+ * interpolation with antialiasing: on an axis that shrinks, the triangle filter is widened by the
+ * scale, so that every input pixel contributes. All sides are 1..16384 pixels. The bytes equal
+ * those of Pillow's Image.resize((out_width, out_height), BILINEAR) up to Pillow 12; Pillow 13 may
+ * differ by one level where one axis shrinks and the other grows. SVIT_E_ARGUMENT names a side that
+ * is out of range. SVIT_E_MEMORY: the filter tables, from the context's allocator, do not fit. */
 SVIT_API svit_status svit_resize_antialias_u8(svit_context *context, const uint8_t *in,
                                               size_t height, size_t width, uint8_t *out,
                                               size_t out_height, size_t out_width, svit_error *err);
 
-/* Bilinear, half-pixel centres, edges clamped, no antialias, as keras.layers.Resizing.
- * in[height, width, channels] to out[out_height, out_width, channels]; channels 1..1024. */
+/* Resizes in[height, width, channels] to out[out_height, out_width, channels] by bilinear
+ * interpolation with half-pixel centres and clamped edges, without antialiasing, as
+ * keras.layers.Resizing. Sides are 1..16384 pixels, channels 1..1024. SVIT_E_ARGUMENT names a size
+ * that is out of range. */
 SVIT_API svit_status svit_resize_bilinear_f32(const float *in, size_t height, size_t width,
                                               size_t channels, float *out, size_t out_height,
                                               size_t out_width, svit_error *err);
 
-/* Left-right mirror, in and out [height, width, channels], not the same array. */
+/* Mirrors in[height, width, channels] left to right into `out`, another array of the same shape. */
 SVIT_API svit_status svit_flip_horizontal_f32(const float *in, size_t height, size_t width,
                                               size_t channels, float *out, svit_error *err);
 
-/* Affine resampling: output pixel (x, y) reads input point (t0 x + t1 y + t2, t3 x + t4 y + t5),
- * pixel centres at whole numbers, folded into the image by reflection (d c b a | a b c d |
- * d c b a), bilinear. in and out [height, width, channels], not the same array; `transform` has
- * 6 finite values. As Keras' RandomRotation and RandomZoom. */
+/* Resamples in[height, width, channels] into `out`, another array of the same shape, under an
+ * affine transform of 6 finite values t: output pixel (x, y) is the bilinear interpolation of the
+ * input at (t0 x + t1 y + t2, t3 x + t4 y + t5). Pixel centres are at integer coordinates. Points
+ * outside the image are reflected into it (d c b a | a b c d | d c b a). As Keras' RandomRotation
+ * and RandomZoom. */
 SVIT_API svit_status svit_affine_f32(const float *in, size_t height, size_t width, size_t channels,
                                      const double transform[6], float *out, svit_error *err);
 
-/* The transform of a rotation about the centre by `turns` (1 = full circle, positive turns the
- * content counter-clockwise), and of a zoom by 1 + factor (positive zooms out). */
+/* Writes the transform of a rotation about the image centre by `turns` full circles to `transform`.
+ * Positive values turn the content counter-clockwise. */
 SVIT_API svit_status svit_affine_rotation(double turns, size_t height, size_t width,
                                           double transform[6], svit_error *err);
+
+/* Writes the transform of a zoom about the image centre by 1 + factor on each axis to `transform`.
+ * Positive factors zoom out. */
 SVIT_API svit_status svit_affine_zoom(double height_factor, double width_factor, size_t height,
                                       size_t width, double transform[6], svit_error *err);
 
-/* The order of the copies of shifted patch tokenization. */
+/* The order of the five image copies in shifted patch tokenization (SPT). */
 enum {
-    SVIT_SPT_SEED = 0, /* copies: original, left-up, left-down, right-up, right-down */
-    SVIT_SPT_PAPER = 1 /* copies: original, right-down, left-down, right-up, left-up */
+    SVIT_SPT_KERAS = 0, /* original, left-up, left-down, right-up, right-down (Keras example) */
+    SVIT_SPT_PAPER = 1  /* original, right-down, left-down, right-up, left-up (the paper's code) */
 };
 
-/* Cuts an image into patches, tokens in row-major order: in[height, width, channels] to
- * out[tokens, patch, patch, copies, channels], `patch` pixels a side, 1..256, dividing height and
- * width. `spt` 0: one copy, the image. 1: five copies, as shifted patch tokenization has them, the
- * image and its diagonal moves by half a patch (an odd patch: rounded down), 0 where nothing comes
- * in, in the order `spt_order`: SVIT_SPT_SEED or SVIT_SPT_PAPER. Not the same array.
- * Lee, Lee, Song 2021. */
+/* Cuts in[height, width, channels] into patches of patch x patch pixels and writes them, in
+ * row-major order, to out[tokens, patch, patch, copies, channels], another array, where tokens is
+ * (height / patch) * (width / patch). `patch` is 1..256 and divides height and width.
+ *
+ * With `spt` 0 there is one copy, the image. With `spt` 1 there are the five copies of shifted
+ * patch tokenization (Lee, Lee, Song 2021) in the order `spt_order` (SVIT_SPT_*): the image, and
+ * the image shifted diagonally by patch / 2 pixels, rounded down, with zeros at the borders.
+ * SVIT_E_ARGUMENT names the argument that is out of range. */
 SVIT_API svit_status svit_patches_f32(const float *in, size_t height, size_t width, size_t channels,
                                       size_t patch, int32_t spt, int32_t spt_order, float *out,
                                       svit_error *err);

@@ -1,4 +1,4 @@
-/* Predictors: one model file, images in, class probabilities out. */
+/* Predictors: from one model file and images to class probabilities. */
 #ifndef SHIFTVIT_PREDICTOR_H
 #define SHIFTVIT_PREDICTOR_H
 
@@ -9,50 +9,56 @@
 extern "C" {
 #endif
 
-/* Model, preprocessing and class names from one file. One thread at a time. */
+/* A predictor combines a model, its preprocessing and its class names. One thread at a time may use
+ * it. */
 typedef struct svit_predictor svit_predictor;
 
+/* The configuration of a predictor. */
 typedef struct svit_predictor_config {
     uint32_t struct_size; /* sizeof(svit_predictor_config) */
-    uint32_t max_batch;   /* images computed at once, 1..65536; more are taken in turns */
-    int32_t compute;      /* SVIT_COMPUTE_* */
+    uint32_t max_batch;   /* images in one forward pass, 1..65536; a call with more runs several */
+    int32_t compute;      /* SVIT_COMPUTE_* of session.h */
 } svit_predictor_config;
 
-/* Fills `config`: max_batch 32, float32. */
+/* Fills `config` with the defaults: max_batch 32, SVIT_COMPUTE_F32. `size` is
+ * sizeof(svit_predictor_config) as the caller was compiled. Any thread may call it. */
 SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, size_t size);
 
-/* Creates a predictor from a model file, which it maps (svit_model_map says what must not be done
- * to the file then); `*out` is owned by the caller, free with svit_predictor_free. `config` may be
- * NULL for the defaults. SVIT_E_ARGUMENT: the file carries no preprocessing. Else as
- * svit_model_load. */
+/* Creates a predictor from a model file, which it maps into memory: svit_model_map says what must
+ * not be done to the file meanwhile. `config` may be NULL for the defaults. The caller owns *out
+ * and frees it with svit_predictor_free. SVIT_E_ARGUMENT: the file carries no preprocessing, or
+ * names the field that is not accepted. Other errors are those of svit_model_load. Any thread may
+ * call it. */
 SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *context,
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err);
 
-/* As svit_predictor_create, over a model in memory, which it keeps alive; svit_model_set_pipeline
- * must have been called on it. */
+/* Creates a predictor from a model in memory, which it keeps alive. The model needs a pipeline
+ * (svit_model_set_pipeline). `config` may be NULL for the defaults. The caller owns *out and frees
+ * it with svit_predictor_free. */
 SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit_model *model,
                                                       const svit_predictor_config *config,
                                                       svit_error *err);
 
-/* NULL allowed. */
+/* Frees a predictor. NULL is allowed. */
 SVIT_API void svit_predictor_free(svit_predictor *predictor);
 
-/* The number of classes; 0 for NULL. */
+/* Returns the number of classes; 0 for NULL. */
 SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor);
 
-/* The name of a class; NULL where the file has none or past the end. Borrowed until
- * svit_predictor_free. */
+/* Returns the name of class `label`, or NULL past the end or if the model has no names. The text is
+ * borrowed until svit_predictor_free. */
 SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, size_t label);
 
-/* probabilities[n, classes] of n images rgb[n, height, width, 3] of any one size: the evaluation
- * pipeline, which begins with its source step (pipeline.h), the model, softmax. n at least 1.
- * SVIT_E_NUMERIC names the first image, from 0, and logit that is not finite. */
+/* Computes probabilities[n, classes] of n images rgb[n, height, width, 3], n at least 1, of any one
+ * size: the evaluation pipeline with its source step, the model, and the softmax. SVIT_E_NUMERIC
+ * names the first image, from 0, and the class of a logit that is not finite. */
 SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *rgb, size_t n,
                                      size_t height, size_t width, float *probabilities,
                                      svit_error *err);
 
-/* probabilities[classes] of one JPEG or PNG file, read as by svit_image_read. */
+/* Computes probabilities[classes] of one JPEG or PNG file. Errors are those of svit_image_read and
+ * svit_predict_u8. */
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
                                        float *probabilities, svit_error *err);
 

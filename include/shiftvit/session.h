@@ -1,4 +1,4 @@
-/* Sessions: forward, backward, gradients. */
+/* Sessions: the forward and backward passes of a model, on memory that is allocated in advance. */
 #ifndef SHIFTVIT_SESSION_H
 #define SHIFTVIT_SESSION_H
 
@@ -8,125 +8,146 @@
 extern "C" {
 #endif
 
-/* A plan of work for one model: activations, tape and gradients, all allocated at creation. One
- * thread at a time; many sessions may share a model. */
+/* A session is the execution plan of one model: activations, gradients, packed weights and
+ * workspaces, all allocated at its creation. It keeps the model alive. One thread at a time may use
+ * a session; many sessions may share a model. */
 typedef struct svit_session svit_session;
 
+/* Inference, or training with dropout and a backward pass. */
 enum { SVIT_MODE_INFER = 0, SVIT_MODE_TRAIN = 1 };
 
-/* What matrix products compute in. Weights, gradients, optimiser slots, sums, norms, GELU and
- * softmax are float32 whatever it is. SVIT_COMPUTE_BF16: both sides of every product rounded to
- * bfloat16 where the CPU multiplies such numbers (AMX, AVX-512 BF16); elsewhere the weights of
- * forwards and of activations' gradients only, which spares memory, not arithmetic.
- * SVIT_COMPUTE_INT8: to infer only; weights in 8 bits with a factor for each output, and, where the
- * CPU has dot products of bytes (AMX, AVX-512 VNNI), what they are multiplied with too, with a
- * factor for each row. Results differ between CPUs by these roundings. */
+/* The precision of matrix products. Weights, gradients, optimiser slots, sums, norms, GELU and
+ * softmax are float32 in all three. Results differ between CPUs by the rounding described here.
+ *
+ * SVIT_COMPUTE_BF16 rounds A and B to bfloat16 where the CPU has bfloat16 dot products (AMX,
+ * AVX-512 BF16). Elsewhere it rounds only the weights, in the forward pass and in the gradients of
+ * activations, which saves memory but no time. SVIT_COMPUTE_INT8, for inference only, rounds the
+ * weights to 8 bits with a scale for each output channel. Where the CPU has int8 dot products (AMX,
+ * AVX-512 VNNI), it also rounds the activations, with a scale for each row. */
 enum { SVIT_COMPUTE_F32 = 0, SVIT_COMPUTE_BF16 = 1, SVIT_COMPUTE_INT8 = 2 };
 
-/* What a forward in training keeps for its backward. Less memory costs time: what is not kept is
- * computed once more in the backward, from the same random numbers. Logits and gradients are the
- * same bits with all three. */
+/* Activation checkpointing (Chen et al. 2016): which activations a training forward saves. The
+ * others are recomputed in the backward pass with the same dropout masks. Logits and gradients are
+ * the same bits with all three. */
 enum {
-    SVIT_MEMORY_STORE = 0,            /* all that the backward needs */
-    SVIT_MEMORY_RECOMPUTE_BLOCKS = 1, /* of a layer that saves much only its input */
-    SVIT_MEMORY_RECOMPUTE_STAGES = 2  /* of several consecutive layers only the input of the first,
-                                        cut where the session becomes smallest: the least memory */
+    SVIT_MEMORY_STORE = 0,            /* all that the backward pass reads */
+    SVIT_MEMORY_RECOMPUTE_BLOCKS = 1, /* of each transformer or shift block, its input */
+    SVIT_MEMORY_RECOMPUTE_STAGES = 2  /* of each segment of consecutive layers, the input of the
+                                         first; segments are chosen for the smallest session */
 };
 
+/* The configuration of a session. */
 typedef struct svit_session_config {
     uint32_t struct_size;  /* sizeof(svit_session_config) */
-    uint32_t max_batch;    /* the most images of one forward, 1..65536 */
-    int32_t mode;          /* SVIT_MODE_*: a session created to infer has no memory for training
-                              and stays so */
+    uint32_t max_batch;    /* largest number of images in one forward pass, 1..65536 */
+    int32_t mode;          /* SVIT_MODE_*; a session created with SVIT_MODE_INFER has no memory for
+                              training and cannot switch to it */
     int32_t compute;       /* SVIT_COMPUTE_* */
     uint64_t seed;         /* of the dropout masks */
-    uint32_t input_height; /* pixels; 0 = the model's. Models without position embedding take any
-                              size whose maps stay at least 1x1 */
-    uint32_t input_width;  /* likewise */
-    int32_t memory;        /* SVIT_MEMORY_*; in a session created to infer it changes nothing */
+    uint32_t input_height; /* pixels; 0: as in the model. A model without position embeddings
+                              accepts every size that leaves its feature maps at least 1 x 1 */
+    uint32_t input_width;  /* pixels; 0: as in the model */
+    int32_t memory;        /* SVIT_MEMORY_*; no effect in a session created with SVIT_MODE_INFER */
     uint32_t reserved;     /* 0; another value is SVIT_E_VERSION */
 } svit_session_config;
 
-/* Fills `config`: max_batch 256, SVIT_MODE_INFER, float32, seed 0, the model's input size,
- * SVIT_MEMORY_STORE. */
+/* Fills `config` with the defaults: max_batch 256, SVIT_MODE_INFER, SVIT_COMPUTE_F32, seed 0, the
+ * model's input size, SVIT_MEMORY_STORE. `size` is sizeof(svit_session_config) as the caller was
+ * compiled. Any thread may call it. */
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size);
 
-/* Fills `config` from a JSON object, and back. A field left out takes its default; one that is
- * unknown, of the wrong kind or out of range is SVIT_E_ARGUMENT and named, text that is no JSON
- * object is SVIT_E_FORMAT. `config` is written only on success. Names are those of the fields;
- * words: mode "infer", "train"; compute "f32", "bf16", "int8"; memory "store", "blocks", "stages".
- * Buffer rules as svit_context_describe. Any thread. */
+/* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+ * default. Words: mode "infer", "train"; compute "f32", "bf16", "int8"; memory "store", "blocks",
+ * "stages". `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
+ * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
+ * it. */
 SVIT_API svit_status svit_session_config_from_json(svit_session_config *config, size_t size,
                                                    const char *json, svit_error *err);
+
+/* Writes `config` as the JSON object that svit_session_config_from_json reads. `buffer`, `capacity`
+ * and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range.
+ * Any thread may call it. */
 SVIT_API svit_status svit_session_config_to_json(const svit_session_config *config, char *buffer,
                                                  size_t capacity, size_t *needed, svit_error *err);
 
-/* Creates a session; `*out` is owned by the caller, free with svit_session_free. `config` may be
- * NULL for the defaults. SVIT_E_ARGUMENT names the field; SVIT_E_MEMORY says how many bytes the
- * plan needs. */
+/* Creates a session for `model` and packs its weights. `config` may be NULL for the defaults. The
+ * caller owns *out and frees it with svit_session_free. SVIT_E_ARGUMENT names the field that is not
+ * accepted; SVIT_E_MEMORY says how many bytes the plan needs. Any thread may call it. */
 SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
                                          const svit_session_config *config, svit_error *err);
 
-/* Bytes that a session would hold, and makes none: what svit_session_memory says of one that is
- * made with the same arguments. Statuses and messages as in svit_session_create; *bytes is written
- * only on success. Any thread. */
-SVIT_API svit_status svit_session_plan(uint64_t *bytes, svit_model *model,
-                                       const svit_session_config *config, svit_error *err);
+/* Writes to *bytes the memory that a session would allocate, without creating it: the value of
+ * svit_session_memory for the same arguments. Errors are those of svit_session_create; *bytes is
+ * written only on success. Any thread may call it. */
+SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *model,
+                                                const svit_session_config *config, svit_error *err);
 
-/* NULL allowed. */
+/* Frees a session. NULL is allowed. */
 SVIT_API void svit_session_free(svit_session *session);
 
-/* Bytes that the session holds: activations, tape, gradients, packed weights. 0 for NULL. */
+/* Returns the bytes that the session holds: activations, gradients, packed weights and workspaces.
+ * 0 for NULL. */
 SVIT_API uint64_t svit_session_memory(const svit_session *session);
 
-/* Switches between SVIT_MODE_INFER and SVIT_MODE_TRAIN. SVIT_E_STATE: to train, in a session
- * created to infer. Forgets the last forward. */
+/* Sets the mode to SVIT_MODE_INFER or SVIT_MODE_TRAIN and discards the saved activations, so that
+ * svit_backward needs a new forward pass. SVIT_E_STATE: the session was created with
+ * SVIT_MODE_INFER and cannot train. */
 SVIT_API svit_status svit_session_set_mode(svit_session *session, int32_t mode, svit_error *err);
 
-/* The number of training forwards so far: it chooses the dropout masks of the next one. */
+/* Returns the number of training forwards so far. Together with the seed it selects the dropout
+ * masks of the next one. */
 SVIT_API uint64_t svit_session_counter(const svit_session *session);
 
-/* Sets that number, so that a resumed run draws the masks that an unbroken one would have. */
+/* Sets the number of training forwards, so that a resumed run draws the same dropout masks as one
+ * that was never interrupted. */
 SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t counter,
                                               svit_error *err);
 
-/* logits[n, classes] of images nhwc[n, height, width, channels], row-major. In training mode the
- * dropout masks are new at each call and what backward needs is kept. n is 1..max_batch. The
- * calling thread's rounding mode is neither used nor changed; see docs/numerics.md. SVIT_E_NUMERIC
- * names the first input that is not finite, or the first image and logit that are not: `logits` is
- * then undefined, the session has no last forward, and its counter is as before. */
+/* Computes logits[n, classes] of n images nhwc[n, height, width, channels], row-major; n is
+ * 1..max_batch. In training mode each call draws new dropout masks and saves the activations for
+ * svit_backward. It allocates no memory. The floating-point environment of the calling thread
+ * (rounding mode, denormals) is neither used nor changed (docs/numerics.md).
+ *
+ * SVIT_E_NUMERIC names the first input that is not finite, or the image and the class of the first
+ * logit that is not. `logits` is then undefined, there are no saved activations, and the counter is
+ * unchanged. */
 SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
                                   svit_error *err);
 
-/* Heads and tokens (the class token included) of the model's attention; SVIT_E_UNSUPPORTED for a
- * model that has none. */
+/* Writes the number of attention heads and the number of tokens, class token included, to *heads
+ * and *tokens. SVIT_E_UNSUPPORTED: the model has no attention. */
 SVIT_API svit_status svit_session_attention_size(const svit_session *session, size_t *heads,
                                                  size_t *tokens, svit_error *err);
 
-/* As svit_forward in inference, whatever the mode, and attention[n, heads, tokens, tokens]: how
- * much of each token (last axis) each token takes in the last layer, after the softmax. `elements`
- * is exactly that size. Forgets the last forward. After SVIT_E_NUMERIC of a logit both outputs are
- * undefined. */
+/* Computes the logits as svit_forward does in inference, whatever the mode is, and the attention
+ * weights of the last layer, attention[n, heads, tokens, tokens], after the softmax: the last axis
+ * is the token that is attended to, and each row sums to 1. `elements` is the exact size of
+ * `attention`. The saved activations are discarded. After SVIT_E_NUMERIC for a logit, both outputs
+ * are undefined. */
 SVIT_API svit_status svit_forward_attention(svit_session *session, const float *nhwc, size_t n,
                                             float *logits, float *attention, size_t elements,
                                             svit_error *err);
 
-/* Adds the gradients of sum(dlogits * logits) of the last training forward to the session's;
- * dlogits[n, classes], the n of that forward. The weights are those of that forward: change none in
- * between. The rounding mode is as in svit_forward. SVIT_E_STATE: no training forward since the
- * last backward. */
+/* Adds the gradients of the parameters to those of the session, given the gradient of the loss with
+ * respect to the logits, dlogits[n, classes], for the n images of the last training forward. The
+ * parameters must not have changed since then. It allocates no memory and treats the floating-point
+ * environment as svit_forward does. SVIT_E_STATE: there was no training forward since the last
+ * backward. */
 SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
                                    svit_error *err);
 
-/* Copies the gradient of a parameter out, in that parameter's shape. */
+/* Copies the gradient of a parameter to out[elements], in the layout of svit_model_get_parameter.
+ * SVIT_E_ARGUMENT: there is no parameter of this name, or `elements` is not exactly its size.
+ * SVIT_E_STATE: the session was created with SVIT_MODE_INFER. */
 SVIT_API svit_status svit_session_get_gradient(const svit_session *session, const char *name,
                                                float *out, size_t elements, svit_error *err);
 
-/* Copies a gradient in: for gradients that were summed over machines, or come from elsewhere. */
+/* Sets the gradient of a parameter from in[elements], for gradients that were reduced over several
+ * machines or computed elsewhere. Errors are those of svit_session_get_gradient. */
 SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char *name,
                                                const float *in, size_t elements, svit_error *err);
 
-/* Sets all gradients to zero. SVIT_E_STATE in a session created to infer. */
+/* Sets all gradients to zero. SVIT_E_STATE: the session was created with SVIT_MODE_INFER. */
 SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_error *err);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* Trainer configurations: defaults, the ranges of their fields, and JSON. The trainer itself is
- * written on the public functions and asks these. */
+/* The configuration of a trainer: defaults, ranges of the fields, and JSON. It stands apart from
+ * lib/trainer, which uses the public functions alone. */
 #include "base/config.h"
 #include "base/fields.h"
 #include "session/session.h"
@@ -51,6 +51,7 @@ static svit_trainer_config defaults(void)
                                  .existing = SVIT_EXISTING_REFUSE};
 }
 
+/* Checks every field of a copy in the library's own size. */
 static svit_status check(const svit_trainer_config *config, svit_error *err)
 {
     SVIT_TRY(sv_fields_check(&TABLE, config, err));
@@ -62,8 +63,8 @@ static svit_status check(const svit_trainer_config *config, svit_error *err)
 
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size)
 {
-    svit_trainer_config own = defaults();
-    return sv_config_export(config, size, &own, sizeof own, TABLE.type, NULL);
+    svit_trainer_config local = defaults();
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, NULL);
 }
 
 SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, size_t size,
@@ -71,18 +72,18 @@ SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, 
 {
     SV_REQUIRE(config);
     SV_REQUIRE(json);
-    svit_trainer_config own = defaults();
-    SVIT_TRY(sv_fields_from_text(&TABLE, &own, json, err));
-    SVIT_TRY(check(&own, err));
-    return sv_config_export(config, size, &own, sizeof own, TABLE.type, err);
+    svit_trainer_config local = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
+    SVIT_TRY(check(&local, err));
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
 }
 
 SVIT_API svit_status svit_trainer_config_to_json(const svit_trainer_config *config, char *buffer,
                                                  size_t capacity, size_t *needed, svit_error *err)
 {
     SV_REQUIRE(config);
-    svit_trainer_config own = defaults();
-    SVIT_TRY(sv_config_import(&own, sizeof own, config, CONFIG_LEAST, TABLE.type, err));
-    SVIT_TRY(check(&own, err));
-    return sv_fields_to_buffer(&TABLE, &own, buffer, capacity, needed, err);
+    svit_trainer_config local = defaults();
+    SVIT_TRY(sv_config_import(&local, sizeof local, config, CONFIG_LEAST, TABLE.type, err));
+    SVIT_TRY(check(&local, err));
+    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
 }

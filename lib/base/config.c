@@ -1,6 +1,8 @@
 /* Reads and writes the configuration structs of callers with older or newer headers. */
 #include "base/config.h"
 
+#include <shiftvit/version.h>
+
 #include <string.h>
 
 enum { MAX_SIZE = 65536 };

@@ -3,13 +3,12 @@
 
 #include "base/message.h"
 
+#include <shiftvit/version.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define VERSION_MAJOR 0
-#define VERSION_MINOR 1
-#define VERSION_PATCH 0
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 
@@ -39,12 +38,12 @@ SVIT_API const char *svit_status_name(svit_status status)
 
 SVIT_API uint32_t svit_version_number(void)
 {
-    return VERSION_MAJOR << 16 | VERSION_MINOR << 8 | VERSION_PATCH;
+    return SVIT_VERSION_NUMBER;
 }
 
 SVIT_API const char *svit_version_string(void)
 {
-    return TEXT(VERSION_MAJOR) "." TEXT(VERSION_MINOR) "." TEXT(VERSION_PATCH);
+    return TEXT(SVIT_VERSION_MAJOR) "." TEXT(SVIT_VERSION_MINOR) "." TEXT(SVIT_VERSION_PATCH);
 }
 
 SVIT_API svit_status svit_error_set(svit_error *err, svit_status status, const char *message)

@@ -15,24 +15,24 @@
 
 #define LOCK_NAME ".lock"
 
-struct svit_folder_claim {
+struct svit_folder_lock {
     svit_context *context;
     char *folder;
     char *lock; /* the path of the lock file */
     size_t lock_bytes;
     size_t created; /* length of the shortest path that was created for the claim; 0: none */
     int descriptor; /* of the lock file; below 0: not held, as in a forked child */
-    svit_folder_claim *next;
+    svit_folder_lock *next;
 };
 
 /* All claims of the process, guarded by the process lock. A forked child shares the open lock
  * files, so it must close them; otherwise a child that outlives its parent would keep the folders
  * locked. The list is global because a fork handler takes no argument. */
-static svit_folder_claim *claims;
+static svit_folder_lock *claims;
 
 static void close_in_child(void)
 {
-    for (svit_folder_claim *claim = claims; claim; claim = claim->next) {
+    for (svit_folder_lock *claim = claims; claim; claim = claim->next) {
         close(claim->descriptor);
         claim->descriptor = -1;
     }
@@ -50,7 +50,7 @@ static svit_status fail_io(svit_error *err, const char *action, const char *path
 /* Creates the folder whose path is the first `length` characters of the claim's folder, unless
  * it exists. Returns 0 or an errno value: ENOENT if another claim has just removed it or its
  * parent. */
-static int make_folder(svit_folder_claim *claim, size_t length)
+static int make_folder(svit_folder_lock *claim, size_t length)
 {
     char after = claim->folder[length];
     claim->folder[length] = '\0';
@@ -66,7 +66,7 @@ static int make_folder(svit_folder_claim *claim, size_t length)
     return code;
 }
 
-static int make_folders(svit_folder_claim *claim)
+static int make_folders(svit_folder_lock *claim)
 {
     int code = 0;
     for (size_t i = 1; claim->folder[i] && !code; i++)
@@ -77,7 +77,7 @@ static int make_folders(svit_folder_claim *claim)
 
 /* Removes the folders that the claim has created, from the deepest up, as long as they are
  * empty. */
-static void remove_folders(svit_folder_claim *claim)
+static void remove_folders(svit_folder_lock *claim)
 {
     size_t length = claim->created ? strlen(claim->folder) : 0;
     while (length > 0 && length >= claim->created && rmdir(claim->folder) == 0) {
@@ -90,7 +90,7 @@ static void remove_folders(svit_folder_claim *claim)
 
 /* Whether the open lock file is still the one at its path: its previous owner removes it before
  * closing it. */
-static bool has_name(const svit_folder_claim *claim)
+static bool has_name(const svit_folder_lock *claim)
 {
     struct stat opened, named;
     return fstat(claim->descriptor, &opened) == 0 && lstat(claim->lock, &named) == 0 &&
@@ -100,7 +100,7 @@ static bool has_name(const svit_folder_claim *claim)
 /* Opens and locks the lock file. Returns 0 or an errno value: EAGAIN if its owner has removed it or
  * the folder in the meantime, EBUSY if it is locked. On a file system without locks the file stays
  * open unlocked. */
-static int take(svit_folder_claim *claim)
+static int take(svit_folder_lock *claim)
 {
     int code = make_folders(claim);
     if (code)
@@ -121,7 +121,7 @@ static int take(svit_folder_claim *claim)
 
 /* Takes the lock and lists the claim. The process lock is held, so that no fork comes in
  * between. */
-static svit_status hold(svit_folder_claim *claim, svit_error *err)
+static svit_status hold(svit_folder_lock *claim, svit_error *err)
 {
     enum { TRIES = 1000 };
     int code = EAGAIN;
@@ -141,9 +141,9 @@ static svit_status hold(svit_folder_claim *claim, svit_error *err)
     return SVIT_OK;
 }
 
-static void release(svit_folder_claim *claim)
+static void release(svit_folder_lock *claim)
 {
-    svit_folder_claim **at = &claims;
+    svit_folder_lock **at = &claims;
     while (*at != claim)
         at = &(*at)->next;
     *at = claim->next;
@@ -154,7 +154,7 @@ static void release(svit_folder_claim *claim)
 }
 
 /* Copies the folder's path without trailing slashes, and makes the lock file's path. */
-static svit_status copy_paths(svit_folder_claim *claim, const char *folder, svit_error *err)
+static svit_status copy_paths(svit_folder_lock *claim, const char *folder, svit_error *err)
 {
     const sv_allocator *allocator = &claim->context->allocator;
     size_t length = strlen(folder);
@@ -170,8 +170,8 @@ static svit_status copy_paths(svit_folder_claim *claim, const char *folder, svit
     return SVIT_OK;
 }
 
-SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_context *context,
-                                              const char *folder, svit_error *err)
+SVIT_API svit_status svit_folder_lock_create(svit_folder_lock **out, svit_context *context,
+                                             const char *folder, svit_error *err)
 {
     SV_REQUIRE(out);
     SV_REQUIRE(context);
@@ -180,9 +180,9 @@ SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_cont
     if (!*folder)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: folder is empty; a path is needed", __func__);
     void *memory;
-    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, 1, sizeof(svit_folder_claim),
+    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, 1, sizeof(svit_folder_lock),
                                "a claim of a folder", err));
-    svit_folder_claim *claim = memory;
+    svit_folder_lock *claim = memory;
     claim->context = sv_context_retain(context);
     claim->descriptor = -1;
     svit_status status = copy_paths(claim, folder, err);
@@ -194,12 +194,12 @@ SVIT_API svit_status svit_folder_claim_create(svit_folder_claim **out, svit_cont
     if (status == SVIT_OK)
         *out = claim;
     else
-        svit_folder_claim_free(claim);
+        svit_folder_lock_free(claim);
     return status;
 }
 
 /* A forked child has closed its copy of the lock file and leaves the folder to its parent. */
-SVIT_API void svit_folder_claim_free(svit_folder_claim *claim)
+SVIT_API void svit_folder_lock_free(svit_folder_lock *claim)
 {
     if (!claim)
         return;
@@ -220,22 +220,22 @@ SVIT_API void svit_folder_claim_free(svit_folder_claim *claim)
 }
 
 /* Writes the path of `name` in the folder. Returns false, with errno, if it is too long. */
-static bool path_of(char path[PATH_MAX], const svit_folder_claim *claim, const char *name)
+static bool path_of(char path[PATH_MAX], const svit_folder_lock *claim, const char *name)
 {
     int length = snprintf(path, PATH_MAX, "%s/%s", claim->folder, name);
     errno = ENAMETOOLONG;
     return length > 0 && length < PATH_MAX;
 }
 
-SVIT_API int32_t svit_folder_claim_has(const svit_folder_claim *claim, const char *name)
+SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *claim, const char *name)
 {
     char path[PATH_MAX];
     struct stat state;
     return claim && name && path_of(path, claim, name) && lstat(path, &state) == 0;
 }
 
-SVIT_API svit_status svit_folder_claim_remove(svit_folder_claim *claim, const char *name,
-                                              svit_error *err)
+SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *claim, const char *name,
+                                             svit_error *err)
 {
     SV_REQUIRE(claim);
     SV_REQUIRE(name);

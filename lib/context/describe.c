@@ -3,6 +3,8 @@
 #include "base/status.h"
 #include "context/context.h"
 
+#include <shiftvit/version.h>
+
 #include <stdio.h>
 #include <string.h>
 

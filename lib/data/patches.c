@@ -17,7 +17,7 @@ typedef struct shift {
 } shift;
 
 static const shift SHIFTS[][COPIES] = {
-    [SVIT_SPT_SEED] = {{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
+    [SVIT_SPT_KERAS] = {{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
     [SVIT_SPT_PAPER] = {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}},
 };
 
@@ -65,10 +65,11 @@ static svit_status check_patch(const char *where, const float_image *from, size_
     if (spt != 0 && spt != 1)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: spt is %d; 0 and 1 are accepted", where,
                        (int)spt);
-    if (spt_order != SVIT_SPT_SEED && spt_order != SVIT_SPT_PAPER)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: spt_order is %d; SVIT_SPT_SEED (0) and SVIT_SPT_PAPER (1) are accepted",
-                       where, (int)spt_order);
+    if (spt_order != SVIT_SPT_KERAS && spt_order != SVIT_SPT_PAPER)
+        return sv_fail(
+            err, SVIT_E_ARGUMENT,
+            "%s: spt_order is %d; SVIT_SPT_KERAS (0) and SVIT_SPT_PAPER (1) are accepted", where,
+            (int)spt_order);
     return SVIT_OK;
 }
 

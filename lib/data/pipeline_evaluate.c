@@ -48,10 +48,10 @@ static svit_status evaluate_images(svit_context *context, const sv_pipeline *pla
     return SVIT_OK;
 }
 
-SVIT_API svit_status svit_pipeline_evaluate(svit_context *context,
-                                            const svit_pipeline_config *config, const uint8_t *rgb,
-                                            size_t n, size_t height, size_t width, float *out,
-                                            svit_error *err)
+SVIT_API svit_status svit_pipeline_apply_evaluation(svit_context *context,
+                                                    const svit_pipeline_config *config,
+                                                    const uint8_t *rgb, size_t n, size_t height,
+                                                    size_t width, float *out, svit_error *err)
 {
     SV_REQUIRE(context);
     SV_REQUIRE(config);

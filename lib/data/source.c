@@ -35,9 +35,10 @@ svit_status sv_source_step(const sv_allocator *allocator, int32_t filter, const 
     return svit_resize_nearest_u8(rgb, height, width, out, out_height, out_width, err);
 }
 
-SVIT_API svit_status svit_pipeline_source(svit_context *context, const svit_pipeline_config *config,
-                                          const uint8_t *rgb, size_t height, size_t width,
-                                          uint8_t *out, svit_error *err)
+SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,
+                                                const svit_pipeline_config *config,
+                                                const uint8_t *rgb, size_t height, size_t width,
+                                                uint8_t *out, svit_error *err)
 {
     SV_REQUIRE(context);
     SV_REQUIRE(config);

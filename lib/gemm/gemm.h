@@ -1,5 +1,5 @@
-/* Products with a weight, and weight gradients, by one of several backends. All run on the calling
- * thread alone: the work is split by the layers. */
+/* The interface of the GEMM backends: matmuls with a packed B, and weight gradients. Every function
+ * runs on the calling thread alone; layers split the work. Row-major matrices of `real`. */
 #ifndef SV_GEMM_H
 #define SV_GEMM_H
 
@@ -7,63 +7,64 @@
 #include "base/status.h"
 #include "kernels/kernels.h"
 
-/* A right-hand side b[k,n] that many products share: element (p, j) at b[p * row + j * column], one
- * of row and column being 1. */
+/* B, [k, n], which many matmuls share: element (p, j) at b[p * row_stride + j * column_stride]. One
+ * of the two strides is 1. */
 typedef struct sv_gemm_b {
     const real *b;
     size_t k, n, row_stride, column_stride;
-    void *packed; /* what the backend made of b; unused where it needs nothing */
-    size_t split; /* products may be cut between groups of so many columns; a multiple of
-                     SV_GEMM_SPLIT_UNIT that divides n; 0: none */
+    void *packed; /* packed B, written by pack_b; the caller's memory, packed_b_bytes() bytes */
+    size_t split; /* columns of a group that is packed by itself, so that a matmul may start at any
+                     group; a multiple of SV_GEMM_SPLIT_UNIT that divides n; 0: one group */
 } sv_gemm_b;
 
-/* A left-hand side: element (i, p) at a[i * row + p * column], one of row and column being 1. */
+/* A, [m, k]: element (i, p) at a[i * row_stride + p * column_stride]. One of the strides is 1. */
 typedef struct sv_gemm_a {
     const real *a;
     size_t row_stride, column_stride;
-    void *packed; /* what the backend made of it, for several products; NULL: nothing */
+    void *packed; /* packed A, written by pack_a for several matmuls; NULL: not packed */
 } sv_gemm_a;
 
-/* Where a product goes: c[i, j] = bias[j] + it, or += it; and then through the epilogue. */
+/* C, [m, n]: c[i, j] = bias[j] + the sum, or c[i, j] += the sum; then the epilogue is applied. */
 typedef struct sv_gemm_c {
     real *c;
     size_t ldc;
-    int accumulate;
-    const real *bias;            /* [n], NULL: none; only where not accumulate */
-    const sv_epilogue *epilogue; /* NULL: none; of the whole c */
+    int accumulate;              /* 1: += */
+    const real *bias;            /* [n]; NULL: 0; unused with `accumulate` */
+    const sv_epilogue *epilogue; /* for the whole C; NULL: none */
 } sv_gemm_c;
 
 typedef struct sv_gemm {
     const char *name;
 
-    /* Bytes that `packed` needs; 0: b is read in place. */
+    /* Bytes of packed B for a [k, n] matrix; 0 if the backend reads B in place. */
     size_t (*packed_b_bytes)(const sv_kernels *kernels, size_t k, size_t n);
+    /* Packs B into operand->packed. */
     void (*pack_b)(const sv_kernels *kernels, const sv_gemm_b *operand);
 
-    /* c[m, first..first+count-1] of a[m,k] b[k, the same columns], and of the bias, whose element 0
-     * belongs to column 0 of c. first is a multiple of b's group or, where it has none, of
-     * SV_GEMM_SPLIT_COLUMNS, and then leaves at least SV_GEMM_SPLIT_TAIL columns unless n is a
-     * multiple too; and so is the part's end where it is not n. */
+    /* c[m, n] = bias[n] + a[m, k] b[k, n] for columns first..first+count-1. With groups, `first`
+     * and the end are multiples of b->split. Without, they are multiples of SV_GEMM_SPLIT_COLUMNS
+     * that leave SV_GEMM_SPLIT_TAIL columns or more, unless n is a multiple too; the end may be n.
+     */
     void (*matmul)(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
                    const sv_gemm_b *b, size_t m, size_t first, size_t count);
 
-    /* The backend for products of two matrices that both are made anew for each. */
+    /* The backend of matmuls of two activations, where B is packed for one matmul only. */
     const struct sv_gemm *activations;
 
-    /* Bytes of what `multiply` makes of a left-hand side [m, k], and the making of it beforehand;
-     * both NULL where it takes it as it is. */
+    /* Bytes of packed A for an [m, k] matrix; NULL if A is read in place. */
     size_t (*packed_a_bytes)(size_t m, size_t k);
+    /* Packs A into `made`; NULL if A is read in place. */
     void (*pack_a)(const sv_gemm_a *a, size_t m, size_t k, void *made);
 
-    bool fills; /* what sv_epilogue.zeros stand for, and keeps numbers as they are, as that does */
+    bool fills; /* adds the correction term of sv_epilogue.zeros, in float32 */
 } sv_gemm;
 
-/* Where a product may be cut into columns: whole panels of every instruction set, and not within
- * the last few, whose widths depend on how many are left. */
+/* Where a matmul may be split by columns: at whole micropanels of every instruction set, but not in
+ * the last 144 columns, where the widths of the micropanels depend on n. */
 enum { SV_GEMM_SPLIT_COLUMNS = 48, SV_GEMM_SPLIT_TAIL = 144, SV_GEMM_SPLIT_UNIT = 16 };
 
-/* Of the right-hand side of a weight gradient, so much is packed at once that it stays in the
- * L2; and the bytes that it takes, at most six for a number. */
+/* KC and NC of a weight gradient, so that its packed B (288 KiB) stays in L2; and the bytes of this
+ * packed B, at most 6 per element. */
 enum {
     SV_GEMM_KC = 192,
     SV_GEMM_NC = 384,
@@ -76,13 +77,13 @@ void sv_gemm_weight_gradient(const sv_gemm *gemm, const sv_kernels *kernels, rea
                              const real *a, size_t lda, const real *b, size_t ldb, size_t m,
                              size_t n, size_t k, void *scratch);
 
-/* Columns of b that are cut without regard to the others. */
+/* Columns of one group of B that is packed by itself. */
 static inline size_t sv_gemm_split_columns(const sv_gemm_b *b)
 {
     return b->split ? b->split : b->n;
 }
 
-/* packed_b_bytes and pack of a backend that reads b in place. */
+/* packed_b_bytes of a backend that reads B in place: 0. And its pack_b, which does nothing. */
 size_t sv_gemm_b_in_place_bytes(const sv_kernels *kernels, size_t k, size_t n);
 void sv_gemm_b_in_place_pack(const sv_kernels *kernels, const sv_gemm_b *operand);
 

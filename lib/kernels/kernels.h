@@ -50,22 +50,22 @@ typedef struct sv_dropped {
 
 #define SV_NOT_DROPPED ((sv_dropped){NULL, 1})
 
-/* Columns of a matrix that do not count in some of its rows, a token each: of an image of `period`
- * tokens number q lacks group g, columns g * width.. of it, where bit g of groups[q] is set. */
+/* Channel groups of an image's tokens. Token q of `period` tokens has group g, columns
+ * g * width..(g + 1) * width - 1, if bit g of groups[q] is set. */
 enum { SV_GAPS_TOKENS = 16, SV_GAPS_GROUPS = 4 };
 typedef struct sv_gaps {
     size_t period, width;
     uint8_t groups[SV_GAPS_TOKENS];
 } sv_gaps;
 
-/* Zeros in the gaps of a normalised left-hand side, and what they stand for: in row i and group g
- * factor_i = -mean[i] rstd[i] times a weight each, plus a bias each. Of those, multiplied with the
- * right-hand side,
- *   c[i] = ... + sum over the gaps g of row i of factor_i fill[g, 0] + fill[g, 1] */
+/* Zero channel groups of a normalised A, and their correction term. In row i the norm would have
+ * mapped group g to factor_i * weight + bias, factor_i = -mean[i] rstd[i]. `fill` holds these
+ * multiplied with B:
+ *   c[i] = ... + sum over the zero groups g of row i of factor_i fill[g, 0] + fill[g, 1] */
 typedef struct sv_zeros {
     sv_gaps gaps;
     const real *mean, *rstd;
-    const real *fill; /* [groups, 2, columns]; NULL: they stand for zeros */
+    const real *fill; /* [groups, 2, columns]; NULL: no correction term */
     size_t columns;
 } sv_zeros;
 
@@ -85,13 +85,10 @@ typedef struct sv_epilogue {
     size_t image_tokens;
     const real *pre_gelu; /* NULL: no derivative */
     real *hidden;         /* NULL: not wanted */
-    /* NULL: none, and not of groups; where they stand for something, only by a backend that fills
-     * them, else a hint. */
+    /* Zero channel groups of A; NULL: none. A hint if they have no correction term. Only a backend
+     * with `fills` takes those that have one. */
     const sv_zeros *zeros;
-    /* Hints: c lies far away, nobody has touched it lately; nobody reads c's gaps, so that anything
-     * may be left there, NULL: none, and not of groups. */
-    bool not_in_cache;
-    const sv_gaps *unread;
+    bool not_in_cache; /* a hint: C is not in cache */
 } sv_epilogue;
 
 /* Some rows of one head's attention scores, a row a query, and what stands around their softmax. */

@@ -22,9 +22,9 @@ static inline sv_shift_geometry sv_shift_geometry_of(const sv_shift_options *shi
                                shift->group_channels, shift->pixels, shift->crop};
 }
 
-/* The gaps of a shift over a map, of no period where it is not small: channels into which nothing
- * is shifted, and those of its input that nobody reads since they are shifted out. */
-void sv_shift_gaps(const sv_shift_geometry *map, sv_gaps *zeros, sv_gaps *unread);
+/* The zero channel groups of a shifted feature map: those into which the shift moves zeros. Period 0
+ * if the feature map is not small. */
+sv_gaps sv_shift_gaps(const sv_shift_geometry *map);
 
 /* Sets *memory to the bytes that three measuring arenas have taken. */
 void sv_layer_memory_set(sv_layer_memory *memory, const sv_arena *saved, const sv_arena *workspace,

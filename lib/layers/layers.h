@@ -43,7 +43,6 @@ typedef struct sv_mlp_options {
     sv_shift_options shift;
     bool norm_per_image; /* group norm with one group; otherwise layer norm of each token */
     bool last_gelu;      /* GELU follows fc2 too */
-    bool feeds_block;    /* y is read by a block with the same shift alone */
     double eps, dropout, drop_path;
     sv_mlp_names names;
 } sv_mlp_options;
@@ -59,8 +58,6 @@ typedef struct sv_patch_options {
     const char *name;
     /* In the inference graph the norm before it may be fused: layer norm, size 2. NULL: none. */
     const sv_norm_options *norm;
-    /* The MLP block that alone reads y, its shape aside; NULL: unknown. */
-    const sv_mlp_options *feeds;
 } sv_patch_options;
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err);
@@ -102,7 +99,7 @@ bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens);
 typedef struct sv_shifted_options {
     sv_shape in;
     size_t size, channels_out;
-    bool paper_order; /* the order of the copies: SVIT_SPT_PAPER; otherwise SVIT_SPT_SEED */
+    bool paper_order; /* the order of the copies: SVIT_SPT_PAPER; otherwise SVIT_SPT_KERAS */
     double eps;
     const char *norm, *projection;
 } sv_shifted_options;

@@ -20,7 +20,6 @@ typedef struct patch_layer {
     /* Around a small map that is padded, of patches of 2 x 2; and in the output, what the shift
      * that follows loses; no period: none. */
     sv_zeros zeros;
-    sv_gaps unread;
 } patch_layer;
 
 typedef struct patch_call {
@@ -137,8 +136,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     gather_rows(call, rows, first, tokens);
     const sv_epilogue epilogue = {.first_token = first,
                                   .not_in_cache = true,
-                                  .zeros = patch->zeros.gaps.period ? &patch->zeros : NULL,
-                                  .unread = patch->unread.period ? &patch->unread : NULL};
+                                  .zeros = patch->zeros.gaps.period ? &patch->zeros : NULL};
     sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, &epilogue);
 }
 
@@ -182,9 +180,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     size_t first = task * call->token_block,
            tokens = sv_block_length(call->tokens, first, call->token_block);
     real *rows = (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
-    const sv_gaps *gaps = &call->layer->zeros.gaps;
-    const sv_epilogue epilogue = {.first_token = first, .unread = gaps->period ? gaps : NULL};
-    sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens, &epilogue);
+    sv_linear_backward(linear, call->run, rows, call->in + first * linear->out, tokens, NULL);
     call->run->exec.context->kernels->patch_scatter(call->out, rows, &call->layer->geometry, first,
                                                     tokens);
 }
@@ -247,14 +243,6 @@ static void find_zeros(patch_layer *patch)
         patch->zeros.gaps = gaps;
 }
 
-/* What the block that follows reads none of. */
-static void find_unread(patch_layer *patch, const sv_mlp_options *block)
-{
-    const sv_shift_geometry map = sv_shift_geometry_of(&block->shift, patch->base.out);
-    sv_gaps zeros;
-    sv_shift_gaps(&map, &zeros, &patch->unread);
-}
-
 static void set_norm(patch_layer *patch, const sv_parameter_table *table,
                      const sv_norm_options *norm)
 {
@@ -280,8 +268,6 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
     patch->base.in = in;
     patch->base.out = (sv_shape){map->rows, map->columns, options->channels_out};
     find_zeros(patch);
-    if (options->feeds)
-        find_unread(patch, options->feeds);
     if (options->norm)
         set_norm(patch, table, options->norm);
     sv_linear_init(&patch->linear, &patch->base, options->channels_out,

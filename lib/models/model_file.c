@@ -139,7 +139,8 @@ svit_status sv_model_file_config(svit_model_config *config, const sv_safetensors
     const char *json = sv_safetensors_metadata(file, "config");
     if (!json)
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s carries no configuration; svit_model_load_as takes yours", path);
+                       "%s carries no configuration; svit_model_load_with_config takes yours",
+                       path);
     return fail_in_file(svit_model_config_from_json(config, sizeof *config, json, err), path, err);
 }
 
@@ -299,9 +300,9 @@ SVIT_API svit_status svit_model_map(svit_model **out, svit_context *context, con
     return load(out, context, NULL, LOADING_MAP, path, err);
 }
 
-SVIT_API svit_status svit_model_load_as(svit_model **out, svit_context *context,
-                                        const svit_model_config *config, const char *path,
-                                        svit_error *err)
+SVIT_API svit_status svit_model_load_with_config(svit_model **out, svit_context *context,
+                                                 const svit_model_config *config, const char *path,
+                                                 svit_error *err)
 {
     SV_REQUIRE(out);
     SV_REQUIRE(context);

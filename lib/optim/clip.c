@@ -1,11 +1,11 @@
-/* The global norm of the gradients: partial sums of fixed chunks, added in the chunks' order. */
+/* The global norm of the gradients, which clipping compares with its limit. */
 #include "optim/update.h"
 
 #include <math.h>
 
 enum { LANES = 16 };
 
-/* Sixteen running sums, so that the loop is one over vectors. */
+/* Keeps 16 running sums, so that the compiler vectorises the loop without reordering a sum. */
 static double sum_of_squares(const real *g, size_t elements)
 {
     double lanes[LANES] = {0};

@@ -1,4 +1,5 @@
-/* The fields of an optimiser's configuration: defaults, ranges, JSON, and what may change later. */
+/* The fields of an optimiser's configuration: defaults, ranges, JSON, and the fields that may
+ * change during training. */
 #include "base/config.h"
 #include "optim/optimizer.h"
 
@@ -17,7 +18,13 @@
     }
 
 static const sv_field FIELDS[] = {
-    {FIELD(kind, WORD), .key = "optimizer", .words = {"adamw", "sgd"}},
+    {FIELD(kind, WORD), .key = "optimizer",
+     .words =
+         {
+#define SV_OPTIMIZER(constant, name) [SVIT_OPTIMIZER_##constant] = #name,
+#include "optim/optimizer_list.h"
+#undef SV_OPTIMIZER
+         }},
     FROM_ZERO(learning_rate),
     BELOW_ONE(beta1),
     BELOW_ONE(beta2),
@@ -40,7 +47,7 @@ static const sv_field_table TABLE = {.type = "svit_optimizer_config",
                                      .fields = FIELDS,
                                      .count = sizeof FIELDS / sizeof *FIELDS};
 
-/* What may change while training. */
+/* Fields that svit_optimizer_set_f64 may change during training. */
 static const char *const SETTABLE[] = {"learning_rate", "weight_decay", "momentum", "clip_norm",
                                        "ema_momentum"};
 enum { SETTABLE_COUNT = sizeof SETTABLE / sizeof *SETTABLE };
@@ -61,8 +68,8 @@ static svit_optimizer_config defaults(void)
 
 SVIT_API svit_status svit_optimizer_config_init(svit_optimizer_config *config, size_t size)
 {
-    svit_optimizer_config own = defaults();
-    return sv_config_export(config, size, &own, sizeof own, "svit_optimizer_config", NULL);
+    svit_optimizer_config local = defaults();
+    return sv_config_export(config, size, &local, sizeof local, "svit_optimizer_config", NULL);
 }
 
 static svit_status fail_unknown(const char *name, svit_error *err)
@@ -110,7 +117,8 @@ static svit_status check_schedule(const svit_optimizer_config *config, svit_erro
     return SVIT_OK;
 }
 
-/* Legal but for the steps of a schedule, which a trainer counts. */
+/* Checks every field. A schedule without total_steps is accepted, because a trainer computes
+ * them. */
 static svit_status check_fields(const svit_optimizer_config *config, svit_error *err)
 {
     SVIT_TRY(sv_fields_check(&TABLE, config, err));
@@ -120,13 +128,13 @@ static svit_status check_fields(const svit_optimizer_config *config, svit_error 
     return SVIT_OK;
 }
 
-static svit_status import(svit_optimizer_config *own, const svit_optimizer_config *config,
+static svit_status import(svit_optimizer_config *local, const svit_optimizer_config *config,
                           svit_error *err)
 {
-    *own = defaults();
+    *local = defaults();
     if (config)
-        SVIT_TRY(sv_config_import(own, sizeof *own, config, sizeof *own, TABLE.type, err));
-    return check_fields(own, err);
+        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local, TABLE.type, err));
+    return check_fields(local, err);
 }
 
 svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err)
@@ -135,11 +143,11 @@ svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_erro
     return config->schedule == SVIT_SCHEDULE_WARMUP_COSINE ? check_schedule(config, err) : SVIT_OK;
 }
 
-svit_status sv_optim_config_import(svit_optimizer_config *own, const svit_optimizer_config *config,
-                                   svit_error *err)
+svit_status sv_optim_config_import(svit_optimizer_config *local,
+                                   const svit_optimizer_config *config, svit_error *err)
 {
-    SVIT_TRY(import(own, config, err));
-    return sv_optim_config_check(own, err);
+    SVIT_TRY(import(local, config, err));
+    return sv_optim_config_check(local, err);
 }
 
 SVIT_API svit_status svit_optimizer_config_from_json(svit_optimizer_config *config, size_t size,
@@ -147,10 +155,10 @@ SVIT_API svit_status svit_optimizer_config_from_json(svit_optimizer_config *conf
 {
     SV_REQUIRE(config);
     SV_REQUIRE(json);
-    svit_optimizer_config own = defaults();
-    SVIT_TRY(sv_fields_from_text(&TABLE, &own, json, err));
-    SVIT_TRY(check_fields(&own, err));
-    return sv_config_export(config, size, &own, sizeof own, TABLE.type, err);
+    svit_optimizer_config local = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
+    SVIT_TRY(check_fields(&local, err));
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
 }
 
 SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *config,
@@ -158,7 +166,7 @@ SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *
                                                    svit_error *err)
 {
     SV_REQUIRE(config);
-    svit_optimizer_config own;
-    SVIT_TRY(import(&own, config, err));
-    return sv_fields_to_buffer(&TABLE, &own, buffer, capacity, needed, err);
+    svit_optimizer_config local;
+    SVIT_TRY(import(&local, config, err));
+    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
 }

@@ -1,14 +1,34 @@
-/* Optimisers: their memory, and the update that all kinds share. */
+/* The table of optimisers, their memory, and the frame of an update: norm, clipping, chunks over
+ * the workers, moving average. */
 #include "optim/optimizer.h"
 
 #include "optim/update.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdalign.h>
 #include <string.h>
 
-/* Elements that one worker updates at a time: 1 MB of weights, gradients and two slots. */
+#define SV_OPTIMIZER(constant, name) extern const sv_optimizer_ops sv_optimizer_##name;
+#include "optim/optimizer_list.h"
+#undef SV_OPTIMIZER
+
+static const sv_optimizer_ops *const OPTIMIZERS[] = {
+#define SV_OPTIMIZER(constant, name) [SVIT_OPTIMIZER_##constant] = &sv_optimizer_##name,
+#include "optim/optimizer_list.h"
+#undef SV_OPTIMIZER
+};
+
+const sv_optimizer_ops *sv_optimizer_ops_of(int32_t kind)
+{
+    assert(OPTIMIZERS[kind]->scalars_bytes <= SV_UPDATE_SCALARS_BYTES);
+    return OPTIMIZERS[kind];
+}
+
+/* Elements that one worker updates at a time: 1 MiB of weights, gradients and two slots. */
 enum { CHUNK = 65536 };
 
+/* Whether weight decay applies to the parameter; `exclude` is a sum of SVIT_EXCLUDE_*. */
 static int32_t decays(const sv_parameter *parameter, uint32_t exclude)
 {
     switch (parameter->role) {
@@ -26,9 +46,9 @@ static int32_t decays(const sv_parameter *parameter, uint32_t exclude)
     return 1;
 }
 
-/* Cuts the flat arrays where the decay changes and every CHUNK elements; returns how many parts.
- * `chunks` may be NULL, to count. */
-static size_t cut(sv_chunk *chunks, const sv_parameter_table *table, uint32_t exclude)
+/* Splits the flat arrays into chunks of at most CHUNK elements in which all parameters decay or
+ * none does. Returns the number of chunks. `chunks` may be NULL, to count only. */
+static size_t split(sv_chunk *chunks, const sv_parameter_table *table, uint32_t exclude)
 {
     size_t count = 0;
     for (size_t first = 0, next; first < table->count; first = next) {
@@ -59,16 +79,12 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
 
 static svit_status create_steps(sv_optim *optim, const real *weights, svit_error *err)
 {
-    size_t count = cut(NULL, optim->table, optim->config.decay_exclude);
+    size_t count = split(NULL, optim->table, optim->config.decay_exclude);
     SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&optim->chunks, count,
-                               sizeof *optim->chunks, "the parts of an update", err));
-    optim->chunk_count = cut(optim->chunks, optim->table, optim->config.decay_exclude);
-    if (optim->config.kind == SVIT_OPTIMIZER_ADAMW) {
-        SVIT_TRY(add_slot(optim, "m", err));
-        SVIT_TRY(add_slot(optim, "v", err));
-    } else {
-        SVIT_TRY(add_slot(optim, "momentum", err));
-    }
+                               sizeof *optim->chunks, "the chunks of an update", err));
+    optim->chunk_count = split(optim->chunks, optim->table, optim->config.decay_exclude);
+    for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
+        SVIT_TRY(add_slot(optim, optim->ops->slots[i], err));
     if (optim->config.ema == SVIT_EMA_NONE)
         return SVIT_OK;
     SVIT_TRY(add_slot(optim, "ema", err));
@@ -86,6 +102,7 @@ svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_para
     optim->context = sv_context_retain(context);
     optim->table = table;
     optim->config = *config;
+    optim->ops = sv_optimizer_ops_of(config->kind);
     svit_status status = create_steps(optim, weights, err);
     if (status == SVIT_OK)
         *out = optim;
@@ -117,8 +134,9 @@ typedef struct update_job {
     const sv_optim *optim;
     real *weights;
     real *gradients;
-    sv_adamw adamw;
-    sv_sgd sgd;
+    real scale; /* of the gradients, by clipping */
+    real decay; /* of the chunks that decay */
+    alignas(max_align_t) unsigned char scalars[SV_UPDATE_SCALARS_BYTES];
 } update_job;
 
 static void update_average(const update_job *job, const sv_chunk *chunk)
@@ -142,19 +160,14 @@ static void update_chunk(void *argument, size_t task, uint32_t worker)
     const update_job *job = argument;
     const sv_optim *optim = job->optim;
     const sv_chunk *chunk = &optim->chunks[task];
-    real *w = job->weights + chunk->begin;
-    real *g = job->gradients + chunk->begin;
-    real *first = optim->slots[0].values + chunk->begin;
-    if (optim->config.kind == SVIT_OPTIMIZER_ADAMW) {
-        sv_adamw plan = job->adamw;
-        plan.decay = chunk->decays ? plan.decay : 0;
-        sv_adamw_update(w, g, first, optim->slots[1].values + chunk->begin, chunk->elements, plan);
-    } else {
-        sv_sgd plan = job->sgd;
-        plan.decay = chunk->decays ? plan.decay : 0;
-        (optim->config.nesterov ? sv_sgd_update_nesterov : sv_sgd_update)(w, g, first,
-                                                                          chunk->elements, plan);
-    }
+    sv_update_chunk part = {.elements = chunk->elements,
+                            .weights = job->weights + chunk->begin,
+                            .gradients = job->gradients + chunk->begin,
+                            .scale = job->scale,
+                            .decay = chunk->decays ? job->decay : 0};
+    for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
+        part.slots[i] = optim->slots[i].values + chunk->begin;
+    optim->ops->update(&part, job->scalars);
     update_average(job, chunk);
 }
 
@@ -174,20 +187,22 @@ static svit_status fail_not_finite(const sv_optim *optim, const real *gradients,
 svit_status sv_optim_update(sv_optim *optim, real *weights, real *gradients, svit_error *err)
 {
     if (optim->swapped)
-        return sv_fail(err, SVIT_E_STATE,
-                       "the model holds its average; svit_optimizer_swap_ema brings the weights "
-                       "back to go on training");
+        return sv_fail(
+            err, SVIT_E_STATE,
+            "the model holds the average of its weights; call svit_optimizer_swap_ema to "
+            "get the weights back before training goes on");
     double norm = sv_gradient_norm(optim, gradients);
     if (!isfinite(norm))
         return fail_not_finite(optim, gradients, err);
     double limit = optim->config.clip_norm;
     double scale = limit > 0 && norm > limit ? limit / norm : 1;
 
-    update_job job = {.optim = optim, .weights = weights, .gradients = gradients};
-    if (optim->config.kind == SVIT_OPTIMIZER_ADAMW)
-        job.adamw = sv_adamw_plan(&optim->config, optim->steps, scale);
-    else
-        job.sgd = sv_sgd_plan(&optim->config, optim->steps, scale);
+    update_job job = {.optim = optim,
+                      .weights = weights,
+                      .gradients = gradients,
+                      .scale = (real)scale,
+                      .decay = (real)sv_decay(&optim->config, optim->steps)};
+    optim->ops->plan(job.scalars, &optim->config, optim->steps);
     sv_pool_run(optim->context->pool, update_chunk, &job, optim->chunk_count);
     optim->gradient_norm = norm;
     optim->steps++;

@@ -1,73 +1,78 @@
-/* Optimisers over flat arrays of a parameter table: slots, schedule, update. They know parameters,
- * not models or layers. */
+/* Optimisers over the flat arrays of a parameter table: state, schedule and update. This layer
+ * knows parameters, not models or layers. */
 #ifndef SV_OPTIM_H
 #define SV_OPTIM_H
 
 #include "autograd/parameter.h"
 #include "base/fields.h"
+#include "optim/optimizer_ops.h"
 
-#include <shiftvit/optimizer.h>
+/* The slots of the optimiser, and one for the moving average of the weights. */
+enum { SV_MAX_SLOTS = SV_OPTIMIZER_SLOTS + 1 };
 
-enum { SV_MAX_SLOTS = 3 };
-
+/* One state array of an optimiser. */
 typedef struct sv_slot {
-    const char *name; /* "m" and "v", or "momentum"; "ema" for the average */
+    const char *name; /* as in checkpoints: that of the ops, or "ema" for the moving average */
     real *values;     /* [table->elements] */
 } sv_slot;
 
-/* A part of the flat arrays that one worker updates at a time. */
+/* A range of the flat arrays that one worker updates at a time. */
 typedef struct sv_chunk {
-    size_t begin;
+    size_t begin; /* index of its first element */
     size_t elements;
-    int32_t decays; /* 0: weight decay leaves it out */
-    double squares; /* of its gradients, the last sum */
+    int32_t decays; /* 1: weight decay applies to all of its elements, 0: to none */
+    double squares; /* sum of its squared gradients, written by sv_gradient_norm */
 } sv_chunk;
 
 typedef struct sv_optim {
     svit_context *context;
     const sv_parameter_table *table; /* borrowed */
     svit_optimizer_config config;
-    uint64_t steps;
-    double gradient_norm; /* seen by the last update */
-    sv_slot slots[SV_MAX_SLOTS];
+    const sv_optimizer_ops *ops; /* of config.kind */
+    uint64_t steps;              /* updates so far */
+    double gradient_norm;        /* global norm before clipping, of the last update */
+    sv_slot slots[SV_MAX_SLOTS]; /* those of the ops, then "ema" if there is an average */
     size_t slot_count;
-    int32_t swapped; /* the weights hold the average at present, the "ema" slot the weights */
+    int32_t swapped; /* 1: the model holds the average and the "ema" slot holds the weights */
     sv_chunk *chunks;
     size_t chunk_count;
 } sv_optim;
 
-/* The settable field of that name; SVIT_E_ARGUMENT, with a list of the known, where there is none.
- */
+/* Finds a field that may change during training. SVIT_E_ARGUMENT lists the known names. */
 svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_error *err);
 
-/* The range that the field has in `config`: a schedule's start bounds the learning rate. */
+/* Returns the range of a field. With a warm-up cosine schedule the learning rate is at least
+ * lr_start of `config`. */
 void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *least,
                           double *greatest);
 
-/* Fails, naming the field, where `config` is not legal. */
+/* Checks every field of `config`. SVIT_E_ARGUMENT names the one that is not legal. */
 svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err);
 
-/* Reads a caller's struct, NULL for the defaults, and checks it. */
-svit_status sv_optim_config_import(svit_optimizer_config *own, const svit_optimizer_config *config,
-                                   svit_error *err);
+/* Copies a caller's struct of any known size into `local` and checks it. NULL means the
+ * defaults. */
+svit_status sv_optim_config_import(svit_optimizer_config *local,
+                                   const svit_optimizer_config *config, svit_error *err);
 
-/* `weights`: the present ones, from which SVIT_EMA_PLAIN starts. */
+/* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
+ * With SVIT_EMA_PLAIN the average starts as a copy of `weights`. Free it with sv_optim_free. */
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
                             const real *weights, const svit_optimizer_config *config,
                             svit_error *err);
+
+/* Frees an optimiser, complete or partly created. NULL is allowed. */
 void sv_optim_free(sv_optim *optim);
 
-/* The slot of the average; NULL where there is none. */
+/* Returns the moving average [table->elements], or NULL if the optimiser keeps none. */
 real *sv_optim_average(const sv_optim *optim);
 
-/* The learning rate of update number `step`; config must be legal. */
-double sv_learning_rate(const svit_optimizer_config *config, uint64_t step);
-
-/* One update of `weights` from `gradients`, which are zero afterwards. SVIT_E_NUMERIC, with nothing
- * changed, where a gradient is not finite. The result does not depend on the thread count. */
+/* Updates `weights` once from `gradients` and sets these to zero. SVIT_E_NUMERIC names a parameter
+ * whose gradient is not finite; nothing is changed then. The result does not depend on the thread
+ * count. */
 svit_status sv_optim_update(sv_optim *optim, real *weights, real *gradients, svit_error *err);
 
-/* Exchanges `weights` with the average. */
+/* Exchanges `weights` and the moving average. SVIT_E_STATE: there is no average, or no update
+ * yet. */
 svit_status sv_optim_swap_ema(sv_optim *optim, real *weights, svit_error *err);
 
 #endif

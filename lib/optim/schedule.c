@@ -1,9 +1,10 @@
-/* Learning rates and weight decay as functions of the update's number. */
-#include "optim/update.h"
+/* Learning-rate schedules and weight decay. */
+#include "optim/schedule.h"
 
 #include <math.h>
 
-/* Linear from lr_start over the warm-up, then half a cosine down to 0 (Loshchilov, Hutter 2017). */
+/* Rises linearly from lr_start to learning_rate over the warm-up, then falls to 0 as half a cosine
+ * (Loshchilov, Hutter 2017). */
 static double warmup_cosine(const svit_optimizer_config *config, uint64_t step)
 {
     const double pi = 3.14159265358979323846;

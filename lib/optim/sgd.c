@@ -1,35 +1,51 @@
-/* Stochastic gradient descent with momentum, and Nesterov's form of it. */
-#include "optim/update.h"
+/* Stochastic gradient descent with momentum, in its classical form and in Nesterov's. */
+#include "optim/optimizer_ops.h"
 
-sv_sgd sv_sgd_plan(const svit_optimizer_config *config, uint64_t steps, double scale)
+typedef struct sgd_scalars {
+    real momentum;
+    real rate; /* learning rate */
+    int nesterov;
+} sgd_scalars;
+
+static void plan(void *scalars, const svit_optimizer_config *config, uint64_t step)
 {
-    return (sv_sgd){.scale = (real)scale,
-                    .decay = (real)sv_decay(config, steps),
-                    .momentum = (real)config->momentum,
-                    .rate = (real)sv_learning_rate(config, steps)};
+    *(sgd_scalars *)scalars = (sgd_scalars){.momentum = (real)config->momentum,
+                                            .rate = (real)sv_learning_rate(config, step),
+                                            .nesterov = config->nesterov};
 }
 
 /* w -= decay w;  v = momentum v - lr g;  w += v;  g = 0 */
-void sv_sgd_update(real *restrict w, real *restrict g, real *restrict v, size_t elements,
-                   sv_sgd plan)
+static void update_classical(real *restrict w, real *restrict g, real *restrict v, size_t elements,
+                             real scale, real decay, sgd_scalars s)
 {
     for (size_t i = 0; i < elements; i++) {
-        real velocity = plan.momentum * v[i] - plan.rate * (plan.scale * g[i]);
-        w[i] = w[i] - plan.decay * w[i] + velocity;
+        real velocity = s.momentum * v[i] - s.rate * (scale * g[i]);
+        w[i] = w[i] - decay * w[i] + velocity;
         v[i] = velocity;
         g[i] = 0;
     }
 }
 
-/* as sv_sgd_update, but w += momentum v - lr g with the new v */
-void sv_sgd_update_nesterov(real *restrict w, real *restrict g, real *restrict v, size_t elements,
-                            sv_sgd plan)
+/* As update_classical, but with w += momentum v - lr g, where v is the new velocity. */
+static void update_nesterov(real *restrict w, real *restrict g, real *restrict v, size_t elements,
+                            real scale, real decay, sgd_scalars s)
 {
     for (size_t i = 0; i < elements; i++) {
-        real move = plan.rate * (plan.scale * g[i]);
-        real velocity = plan.momentum * v[i] - move;
-        w[i] = w[i] - plan.decay * w[i] + (plan.momentum * velocity - move);
+        real move = s.rate * (scale * g[i]);
+        real velocity = s.momentum * v[i] - move;
+        w[i] = w[i] - decay * w[i] + (s.momentum * velocity - move);
         v[i] = velocity;
         g[i] = 0;
     }
 }
+
+static void update(const sv_update_chunk *chunk, const void *scalars)
+{
+    const sgd_scalars *s = scalars;
+    (s->nesterov ? update_nesterov : update_classical)(chunk->weights, chunk->gradients,
+                                                       chunk->slots[0], chunk->elements,
+                                                       chunk->scale, chunk->decay, *s);
+}
+
+const sv_optimizer_ops sv_optimizer_sgd = {
+    .slots = {"momentum"}, .scalars_bytes = sizeof(sgd_scalars), .plan = plan, .update = update};

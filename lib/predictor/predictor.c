@@ -161,8 +161,8 @@ static svit_status predict_batch(svit_predictor *predictor, const uint8_t *rgb, 
                                  size_t n, size_t height, size_t width, float *probabilities,
                                  svit_error *err)
 {
-    SVIT_TRY(svit_pipeline_evaluate(predictor->context, &predictor->pipeline, rgb, n, height, width,
-                                    predictor->inputs, err));
+    SVIT_TRY(svit_pipeline_apply_evaluation(predictor->context, &predictor->pipeline, rgb, n,
+                                            height, width, predictor->inputs, err));
     SVIT_TRY(sv_session_forward_from(predictor->session, predictor->inputs, n, first, probabilities,
                                      err));
     return svit_softmax(probabilities, n, svit_predictor_classes(predictor), probabilities, err);

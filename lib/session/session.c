@@ -95,8 +95,8 @@ SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
     return SVIT_OK;
 }
 
-SVIT_API svit_status svit_session_plan(uint64_t *bytes, svit_model *model,
-                                       const svit_session_config *config, svit_error *err)
+SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *model,
+                                                const svit_session_config *config, svit_error *err)
 {
     SV_REQUIRE(bytes);
     SV_REQUIRE(model);

@@ -1,6 +1,8 @@
-/* Runs a trainer to its end, telling a callback what happens. */
+/* Runs a trainer to its end and passes each event to a callback. */
 #include "trainer/trainer_internal.h"
 
+/* Ends a run that the callback has stopped with `value`: writes a checkpoint and reports the
+ * step. */
 static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
 {
     trainer->stop_value = value;

@@ -1,6 +1,7 @@
-/* The weights of the best epoch: kept in memory, written beside the checkpoints. */
+/* The weights of the best epoch: a copy in memory and a model file beside the checkpoint. */
 #include "trainer/trainer_internal.h"
 
+/* Writes the number of elements of a parameter tensor to *elements. */
 static svit_status elements_of(size_t *elements, const svit_model *model, const char *name,
                                svit_error *err)
 {
@@ -20,7 +21,7 @@ svit_status sv_trainer_best_allocate(svit_trainer *trainer, svit_error *err)
                                sizeof *trainer->best, err);
 }
 
-svit_status sv_trainer_best_take(svit_trainer *trainer, const svit_model *from, svit_error *err)
+svit_status sv_trainer_best_copy(svit_trainer *trainer, const svit_model *from, svit_error *err)
 {
     float *at = trainer->best;
     const char *name;
@@ -33,7 +34,7 @@ svit_status sv_trainer_best_take(svit_trainer *trainer, const svit_model *from, 
     return SVIT_OK;
 }
 
-svit_status sv_trainer_best_give(svit_trainer *trainer, svit_error *err)
+svit_status sv_trainer_best_restore(svit_trainer *trainer, svit_error *err)
 {
     const float *at = trainer->best;
     const char *name;
@@ -53,9 +54,10 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
     sv_trainer_text path = {.context = trainer->context};
     TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_BEST_FILE, err));
     svit_model *model = NULL;
-    svit_status status = svit_model_load_as(&model, trainer->context, &config, path.data, err);
+    svit_status status =
+        svit_model_load_with_config(&model, trainer->context, &config, path.data, err);
     if (status == SVIT_OK)
-        status = sv_trainer_best_take(trainer, model, err);
+        status = sv_trainer_best_copy(trainer, model, err);
     svit_model_free(model);
     sv_trainer_text_free(&path);
     return status;

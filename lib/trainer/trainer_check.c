@@ -1,5 +1,5 @@
-/* What a checkpoint says of where its run stands, checked before anything of it is used: a damaged
- * file must not send the run to an epoch that it has no history of. */
+/* Checks the progress and the history that a checkpoint holds before a resume uses them. A damaged
+ * file must not send the run to an epoch for which there is no history. */
 #include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #define STATE_KEY "trainer.state."
 
-/* Checks one number: it must be in least..greatest. */
+/* SVIT_E_FORMAT, naming the checkpoint's entry, unless `value` is in least..greatest. */
 static svit_status check_number(const char *key, uint64_t value, uint64_t least, uint64_t greatest,
                                 svit_error *err)
 {
@@ -16,20 +16,22 @@ static svit_status check_number(const char *key, uint64_t value, uint64_t least,
     if (least == greatest)
         return sv_trainer_fail(err, SVIT_E_FORMAT,
                                "the checkpoint's entry '%s' is %" PRIu64 "; it must be %" PRIu64
-                               " where its run stands",
+                               " at the epoch and step of its run",
                                key, value, least);
     return sv_trainer_fail(err, SVIT_E_FORMAT,
-                           "the checkpoint's entry '%s' is %" PRIu64 "; it is in %" PRIu64
-                           "..%" PRIu64 " where its run stands",
+                           "the checkpoint's entry '%s' is %" PRIu64 "; it must be in %" PRIu64
+                           "..%" PRIu64 " at the epoch and step of its run",
                            key, value, least, greatest);
 }
 
+/* SVIT_E_FORMAT, naming the checkpoint's entry, unless the value is legal. */
 static svit_status check_real(const char *key, double value, int32_t is_legal, svit_error *err)
 {
     if (is_legal)
         return SVIT_OK;
     return sv_trainer_fail(err, SVIT_E_FORMAT,
-                           "the checkpoint's entry '%s' is %g, which no run comes to", key, value);
+                           "the checkpoint's entry '%s' is %g, which no run can produce", key,
+                           value);
 }
 
 static uint64_t least_of(uint64_t a, uint64_t b)
@@ -37,8 +39,9 @@ static uint64_t least_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Epochs, steps and patience. */
-static svit_status check_place(const svit_trainer *trainer, const sv_progress *at, svit_error *err)
+/* Checks epochs, steps and the state of early stopping. */
+static svit_status check_position(const svit_trainer *trainer, const sv_progress *at,
+                                  svit_error *err)
 {
     int32_t validates = trainer->validation.loader != NULL;
     TRAINER_TRY(check_number(STATE_KEY "epoch", at->epoch, 0, trainer->config.epochs, err));
@@ -52,7 +55,7 @@ static svit_status check_place(const svit_trainer *trainer, const sv_progress *a
     return check_number(STATE_KEY "position", at->position, 0, is_over ? 0 : trainer->steps, err);
 }
 
-/* The sums over the present epoch. */
+/* Checks the sums over the current epoch. */
 static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at, svit_error *err)
 {
     const sv_metrics *sums = &at->train;
@@ -65,16 +68,18 @@ static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at
                       err);
 }
 
-/* Training forwards in the first `steps` steps of an epoch: one for each part of a batch. */
+/* Returns the number of training forwards in the first `steps` steps of an epoch: one for each
+ * micro-batch. */
 static uint64_t forwards(const svit_trainer *trainer, uint64_t steps)
 {
-    uint64_t part = trainer->part, batch = trainer->config.batch;
+    uint64_t micro_batch = trainer->micro_batch, batch = trainer->config.batch;
     uint64_t rest = trainer->training_count - (trainer->steps - 1) * batch;
-    uint64_t of_batch = (batch + part - 1) / part, of_last = (rest + part - 1) / part;
+    uint64_t of_batch = (batch + micro_batch - 1) / micro_batch;
+    uint64_t of_last = (rest + micro_batch - 1) / micro_batch;
     return steps < trainer->steps ? steps * of_batch : (steps - 1) * of_batch + of_last;
 }
 
-/* The state of the optimiser and the session, which is not the trainer's own. */
+/* Checks the counters that the optimiser and the session restore from the checkpoint. */
 static svit_status check_handles(const svit_trainer *trainer, const sv_progress *at,
                                  const svit_checkpoint *checkpoint, svit_error *err)
 {
@@ -98,35 +103,36 @@ static svit_status check_handles(const svit_trainer *trainer, const sv_progress 
 svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_progress *at,
                                       const svit_checkpoint *checkpoint, svit_error *err)
 {
-    TRAINER_TRY(check_place(trainer, at, err));
+    TRAINER_TRY(check_position(trainer, at, err));
     TRAINER_TRY(check_sums(trainer, at, err));
     return check_handles(trainer, at, checkpoint, err);
 }
 
-static int32_t is_rate(double value)
+static int32_t is_fraction(double value)
 {
     return value >= 0 && value <= 1;
 }
 
-static int32_t is_measure(double value)
+static int32_t is_amount(double value)
 {
     return isfinite(value) && value >= 0;
 }
 
-/* `before` is the row of the epoch before; NULL: there is none. */
+/* Whether a history row has values that a run can produce. `before` is the row of the previous
+ * epoch, or NULL for the first. */
 static int32_t is_row(const svit_trainer *trainer, const svit_trainer_event *row,
                       const svit_trainer_event *before)
 {
-    int32_t trained = is_measure(row->train_loss) && is_rate(row->train_top1) &&
-                      is_rate(row->train_top5) && is_measure(row->learning_rate) &&
-                      is_measure(row->images_per_second) && is_measure(row->seconds) &&
+    int32_t trained = is_amount(row->train_loss) && is_fraction(row->train_top1) &&
+                      is_fraction(row->train_top5) && is_amount(row->learning_rate) &&
+                      is_amount(row->images_per_second) && is_amount(row->seconds) &&
                       isfinite(row->eta_seconds);
     if (!trainer->validation.loader)
         return trained && isnan(row->val_loss) && isnan(row->val_top1) && isnan(row->val_top5) &&
                row->best_epoch == 0;
     int32_t is_better = !before || row->best_epoch == row->epoch;
-    return trained && is_measure(row->val_loss) && is_rate(row->val_top1) &&
-           is_rate(row->val_top5) &&
+    return trained && is_amount(row->val_loss) && is_fraction(row->val_top1) &&
+           is_fraction(row->val_top5) &&
            row->best_epoch == (is_better ? row->epoch : before->best_epoch);
 }
 
@@ -138,7 +144,7 @@ svit_status sv_trainer_check_history(const svit_trainer *trainer, const sv_progr
         if (!is_row(trainer, &rows[i], i ? &rows[i - 1] : NULL))
             return sv_trainer_fail(err, SVIT_E_FORMAT,
                                    "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
-                                   "' has values for epoch %" PRIu64 " that no run comes to",
+                                   "' has values for epoch %" PRIu64 " that no run can produce",
                                    i + 1);
     uint64_t best = at->rows ? rows[at->rows - 1].best_epoch : 0;
     TRAINER_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, best, best, err));

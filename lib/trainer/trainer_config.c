@@ -1,22 +1,22 @@
-/* Reads a caller's configuration of a trainer. */
+/* Imports and checks a caller's configuration of a trainer. */
 #include "trainer/trainer_internal.h"
 
 enum { CONFIG_LEAST = sizeof(svit_trainer_config) };
 
-/* What writes a configuration checks it. The folder is a path, which need not be text for JSON; the
- * description is checked where it is copied. */
+/* svit_trainer_config_to_json checks every field. It gets no folder, because a path need not be
+ * valid UTF-8, and no description, which trainer_create.c checks with a message of its own. */
 static svit_status check(svit_trainer_config config, svit_error *err)
 {
     config.folder = config.description = NULL;
     return svit_trainer_config_to_json(&config, NULL, 0, NULL, err);
 }
 
-svit_status sv_trainer_config_import(svit_trainer_config *own, const svit_trainer_config *config,
+svit_status sv_trainer_config_import(svit_trainer_config *local, const svit_trainer_config *config,
                                      svit_error *err)
 {
-    TRAINER_TRY(svit_trainer_config_init(own, sizeof *own));
+    TRAINER_TRY(svit_trainer_config_init(local, sizeof *local));
     if (config)
-        TRAINER_TRY(
-            sv_trainer_import(own, sizeof *own, config, CONFIG_LEAST, "svit_trainer_config", err));
-    return check(*own, err);
+        TRAINER_TRY(sv_trainer_import(local, sizeof *local, config, CONFIG_LEAST,
+                                      "svit_trainer_config", err));
+    return check(*local, err);
 }

@@ -1,20 +1,33 @@
-/* Makes trainers and ends them. */
+/* Creates and frees trainers. */
 #include "trainer/trainer_internal.h"
 
 #include <math.h>
 
+/* A description is stored as JSON, so the writer of JSON is what checks it. */
+static svit_status check_description(const char *description, svit_error *err)
+{
+    svit_trainer_config config;
+    TRAINER_TRY(svit_trainer_config_init(&config, sizeof config));
+    config.description = description;
+    svit_status status = svit_trainer_config_to_json(&config, NULL, 0, NULL, err);
+    if (status == SVIT_E_ARGUMENT)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "description is not UTF-8; such a text is accepted");
+    return status;
+}
+
+/* Copies the texts of the caller's configuration into the trainer. */
 static svit_status copy_texts(svit_trainer *trainer, const svit_trainer_config *config,
                               svit_error *err)
 {
-    if (config->description && !sv_trainer_is_utf8(config->description))
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "description is not UTF-8; such a text is accepted");
+    TRAINER_TRY(check_description(config->description, err));
     TRAINER_TRY(
         sv_trainer_copy(&trainer->config.description, trainer->context, config->description, err));
     return sv_trainer_copy(&trainer->config.folder, trainer->context, config->folder, err);
 }
 
-/* A run without a folder has no checkpoint to compare with. */
+/* Computes the fingerprints that a resume compares. A run without a folder has no checkpoint and
+ * needs none. */
 static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *training,
                                      const svit_dataset *validation, svit_error *err)
 {
@@ -26,38 +39,40 @@ static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *
     return svit_dataset_fingerprint(validation, &trainer->validation_fingerprint, err);
 }
 
+/* Imports the optimiser's configuration and computes the length of a schedule that has none. */
 static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_config *optimizer,
                                   svit_error *err)
 {
-    svit_optimizer_config *own = &trainer->optimizer_config;
-    TRAINER_TRY(svit_optimizer_config_init(own, sizeof *own));
+    svit_optimizer_config *local = &trainer->optimizer_config;
+    TRAINER_TRY(svit_optimizer_config_init(local, sizeof *local));
     if (optimizer)
-        TRAINER_TRY(sv_trainer_import(own, sizeof *own, optimizer, sizeof *own,
+        TRAINER_TRY(sv_trainer_import(local, sizeof *local, optimizer, sizeof *local,
                                       "svit_optimizer_config", err));
-    if (own->schedule != SVIT_SCHEDULE_WARMUP_COSINE || own->total_steps != 0)
+    if (local->schedule != SVIT_SCHEDULE_WARMUP_COSINE || local->total_steps != 0)
         return SVIT_OK;
-    /* As the Keras example counts them: batches of an epoch as a real number. */
+    /* Keras' example counts the batches of an epoch as a real number, and so does this. */
     double total = (double)trainer->training_count / (double)trainer->config.batch *
                    (double)trainer->config.epochs;
-    own->total_steps = total < 1 ? 1 : (uint64_t)total;
-    own->warmup_steps = (uint64_t)(trainer->config.warmup_fraction * (double)own->total_steps);
+    local->total_steps = total < 1 ? 1 : (uint64_t)total;
+    local->warmup_steps = (uint64_t)(trainer->config.warmup_fraction * (double)local->total_steps);
     return SVIT_OK;
 }
 
+/* Imports the pipeline and checks that its output is the model's input. */
 static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_config *pipeline,
                                  svit_error *err)
 {
-    svit_pipeline_config *own = &trainer->pipeline;
-    TRAINER_TRY(svit_pipeline_config_init(own, sizeof *own));
+    svit_pipeline_config *local = &trainer->pipeline;
+    TRAINER_TRY(svit_pipeline_config_init(local, sizeof *local));
     if (pipeline)
-        TRAINER_TRY(sv_trainer_import(own, sizeof *own, pipeline, sizeof *own,
+        TRAINER_TRY(sv_trainer_import(local, sizeof *local, pipeline, sizeof *local,
                                       "svit_pipeline_config", err));
     svit_model_config model;
     TRAINER_TRY(svit_model_get_config(trainer->model, &model, sizeof model, err));
-    if (own->output_height != model.input_height || own->output_width != model.input_width)
+    if (local->output_height != model.input_height || local->output_width != model.input_width)
         return sv_trainer_fail(
             err, SVIT_E_ARGUMENT, "the pipeline's output is %u x %u; the model's input is %u x %u",
-            own->output_height, own->output_width, model.input_height, model.input_width);
+            local->output_height, local->output_width, model.input_height, model.input_width);
     trainer->classes = model.num_classes;
     trainer->image_floats = (size_t)model.input_height * model.input_width * 3;
     return SVIT_OK;
@@ -66,10 +81,10 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
 static svit_status open_session(svit_trainer *trainer, svit_error *err)
 {
     uint32_t batch = trainer->config.batch;
-    trainer->part = (batch + trainer->config.accumulate - 1) / trainer->config.accumulate;
+    trainer->micro_batch = (batch + trainer->config.accumulate - 1) / trainer->config.accumulate;
     svit_session_config config;
     TRAINER_TRY(svit_session_config_init(&config, sizeof config));
-    config.max_batch = (uint32_t)trainer->part;
+    config.max_batch = (uint32_t)trainer->micro_batch;
     config.mode = SVIT_MODE_TRAIN;
     config.compute = trainer->config.compute;
     config.seed = trainer->config.seed;
@@ -98,8 +113,8 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
     TRAINER_TRY(sv_trainer_allocate(context, &trainer->images, batch,
                                     trainer->image_floats * sizeof(float), err));
     TRAINER_TRY(sv_trainer_allocate(context, &trainer->labels, batch, sizeof(int32_t), err));
-    TRAINER_TRY(sv_trainer_allocate(context, &trainer->logits, trainer->part, row, err));
-    TRAINER_TRY(sv_trainer_allocate(context, &trainer->dlogits, trainer->part, row, err));
+    TRAINER_TRY(sv_trainer_allocate(context, &trainer->logits, trainer->micro_batch, row, err));
+    TRAINER_TRY(sv_trainer_allocate(context, &trainer->dlogits, trainer->micro_batch, row, err));
     if (trainer->config.keep == SVIT_KEEP_BEST)
         TRAINER_TRY(sv_trainer_best_allocate(trainer, err));
     return SVIT_OK;
@@ -112,13 +127,13 @@ static svit_status open_validation(svit_trainer *trainer, svit_dataset *validati
     trainer->validation_count = svit_dataset_count(validation);
     TRAINER_TRY(sv_trainer_check_fit(trainer->model, validation, "validation", err));
     return sv_evaluator_open(&trainer->validation, trainer->context, trainer->model, validation,
-                             &trainer->pipeline, trainer->part, trainer->config.compute,
+                             &trainer->pipeline, trainer->micro_batch, trainer->config.compute,
                              trainer->config.prefetch, err);
 }
 
-/* Gives the model the names of the training set, where it has one for each of its classes. */
-static svit_status give_names(const svit_trainer *trainer, const svit_dataset *training,
-                              svit_error *err)
+/* Copies the class names of the training set to the model if it names every class of the model. */
+static svit_status set_class_names(const svit_trainer *trainer, const svit_dataset *training,
+                                   svit_error *err)
 {
     size_t count = svit_dataset_classes(training);
     if (count != trainer->classes || !svit_dataset_class_name(training, 0))
@@ -132,6 +147,7 @@ static svit_status give_names(const svit_trainer *trainer, const svit_dataset *t
     return status;
 }
 
+/* Does the work of svit_trainer_create that may fail; the caller frees a partly created trainer. */
 static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config *config,
                                 svit_dataset *training, svit_dataset *validation,
                                 const svit_optimizer_config *optimizer,
@@ -150,8 +166,9 @@ static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config
     TRAINER_TRY(open_buffers(trainer, err));
     TRAINER_TRY(read_fingerprints(trainer, training, validation, err));
     TRAINER_TRY(sv_trainer_folder_open(trainer, err));
-    /* Last, so that a failure leaves the model as it was: the pipeline is known to be legal. */
-    TRAINER_TRY(give_names(trainer, training, err));
+    /* The model is changed last, so that a failure leaves it as it was. The pipeline is legal here.
+     */
+    TRAINER_TRY(set_class_names(trainer, training, err));
     return svit_model_set_pipeline(trainer->model, &trainer->pipeline, err);
 }
 
@@ -166,21 +183,21 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     TRAINER_REQUIRE(context);
     TRAINER_REQUIRE(model);
     TRAINER_REQUIRE(training);
-    svit_trainer_config own;
-    TRAINER_TRY(sv_trainer_config_import(&own, config, err));
-    if (own.keep == SVIT_KEEP_BEST && !validation)
+    svit_trainer_config local;
+    TRAINER_TRY(sv_trainer_config_import(&local, config, err));
+    if (local.keep == SVIT_KEEP_BEST && !validation)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT,
                                "keep is SVIT_KEEP_BEST but validation is NULL; the best weights "
-                               "are told by validation");
+                               "are chosen by validation");
     svit_trainer *trainer;
     TRAINER_TRY(sv_trainer_allocate(context, &trainer, 1, sizeof *trainer, err));
     trainer->context = svit_context_retain(context);
     trainer->model = model;
-    trainer->config = own;
-    trainer->config.folder = trainer->config.description = NULL; /* until they are copies */
+    trainer->config = local;
+    trainer->config.folder = trainer->config.description = NULL; /* until copy_texts copies them */
     trainer->progress.best_top1 = -INFINITY;
     svit_status status =
-        create_steps(trainer, &own, training, validation, optimizer, pipeline, err);
+        create_steps(trainer, &local, training, validation, optimizer, pipeline, err);
     if (status == SVIT_OK)
         *out = trainer;
     else
@@ -194,8 +211,8 @@ static void free_memory(svit_trainer *trainer)
     size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
     svit_context_release(context, trainer->images, batch * trainer->image_floats * sizeof(float));
     svit_context_release(context, trainer->labels, batch * sizeof(int32_t));
-    svit_context_release(context, trainer->logits, trainer->part * row);
-    svit_context_release(context, trainer->dlogits, trainer->part * row);
+    svit_context_release(context, trainer->logits, trainer->micro_batch * row);
+    svit_context_release(context, trainer->dlogits, trainer->micro_batch * row);
     svit_context_release(context, trainer->best, trainer->best_elements * sizeof(float));
     svit_context_release(context, trainer->history,
                          trainer->history_capacity * sizeof *trainer->history);
@@ -213,7 +230,7 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer)
         sv_evaluator_close(&trainer->validation);
     svit_loader_free(trainer->loader);
     svit_optimizer_free(trainer->optimizer);
-    svit_folder_claim_free(trainer->claim);
+    svit_folder_lock_free(trainer->lock);
     svit_session_free(trainer->session);
     svit_context_release(context, trainer, sizeof *trainer);
     svit_context_free(context);

@@ -1,4 +1,4 @@
-/* Evaluation: a model over a dataset, batch by batch, without a gradient. */
+/* Evaluates a model on a dataset, batch by batch, without gradients. */
 #include "trainer/trainer_internal.h"
 
 #include <stdio.h>
@@ -22,15 +22,16 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
     return SVIT_OK;
 }
 
-/* The name of a class, of the model or, where that is NULL, of the dataset. */
+/* Returns the class name of the model, or of the dataset if `model` is NULL. */
 static const char *name_of(const svit_model *model, const svit_dataset *dataset, size_t label)
 {
     return model ? svit_model_class_name(model, label) : svit_dataset_class_name(dataset, label);
 }
 
+/* Bytes for a list of class names in a message, which holds two of them. */
 enum { NAMES = 64 };
 
-/* The names from class `first` on, as many as fit. */
+/* Lists the class names from `first` on, as many as fit, for a message. */
 static void list_names(char out[NAMES], const svit_model *model, const svit_dataset *dataset,
                        size_t first)
 {
@@ -49,7 +50,7 @@ static void list_names(char out[NAMES], const svit_model *model, const svit_data
     }
 }
 
-/* Fails where both have class names and these differ: the labels would mean other things. */
+/* Fails if both have class names and these differ, because the labels would not mean the same. */
 static svit_status check_names(const svit_model *model, const svit_dataset *dataset,
                                svit_error *err)
 {
@@ -182,23 +183,24 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err)
 {
-    return svit_evaluate_as(context, model, dataset, pipeline, batch, SVIT_COMPUTE_F32, loss, top1,
-                            top5, err);
+    return svit_evaluate_with_compute(context, model, dataset, pipeline, batch, SVIT_COMPUTE_F32,
+                                      loss, top1, top5, err);
 }
 
-SVIT_API svit_status svit_evaluate_as(svit_context *context, svit_model *model,
-                                      svit_dataset *dataset, const svit_pipeline_config *pipeline,
-                                      size_t batch, int32_t compute, double *loss, double *top1,
-                                      double *top5, svit_error *err)
+SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_model *model,
+                                                svit_dataset *dataset,
+                                                const svit_pipeline_config *pipeline, size_t batch,
+                                                int32_t compute, double *loss, double *top1,
+                                                double *top5, svit_error *err)
 {
     TRAINER_REQUIRE(context);
     TRAINER_REQUIRE(model);
     TRAINER_REQUIRE(dataset);
-    svit_pipeline_config own;
-    TRAINER_TRY(svit_pipeline_config_init(&own, sizeof own));
+    svit_pipeline_config local;
+    TRAINER_TRY(svit_pipeline_config_init(&local, sizeof local));
     if (pipeline)
-        TRAINER_TRY(
-            sv_trainer_import(&own, sizeof own, pipeline, sizeof own, "svit_pipeline_config", err));
+        TRAINER_TRY(sv_trainer_import(&local, sizeof local, pipeline, sizeof local,
+                                      "svit_pipeline_config", err));
     if (batch < 1 || batch > 65536)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", batch);
     TRAINER_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
@@ -206,7 +208,7 @@ SVIT_API svit_status svit_evaluate_as(svit_context *context, svit_model *model,
 
     sv_evaluator evaluator;
     TRAINER_TRY(
-        sv_evaluator_open(&evaluator, context, model, dataset, &own, batch, compute, 2, err));
+        sv_evaluator_open(&evaluator, context, model, dataset, &local, batch, compute, 2, err));
     sv_metrics metrics;
     svit_status status = sv_evaluator_run(&evaluator, &metrics, err);
     sv_evaluator_close(&evaluator);

@@ -1,9 +1,9 @@
-/* The folder of a run: claimed for the trainer's life, and what another run has left in it.
+/* The folder of a run: its lock, and the files of another run that it may hold.
  *
- * A new run that replaces another one writes its checkpoint first, before it has a best epoch or a
- * history, and changes the other files afterwards: until then the old run is whole, and from then
- * on the new one can be resumed without any other file. What is left over after a process was
- * killed in between is removed after the next checkpoint. */
+ * A run that replaces another one writes its checkpoint first, before it has a best epoch or a
+ * history, and then replaces or removes the other files. Before that checkpoint the old run is
+ * complete; after it the new run can be resumed from the checkpoint alone. If the process is killed
+ * in between, the next checkpoint removes the remaining files of the old run. */
 #include "trainer/trainer_internal.h"
 
 #include <string.h>
@@ -11,16 +11,16 @@
 static const char *const RUN_FILES[] = {SV_TRAINER_CHECKPOINT_FILE, SV_TRAINER_BEST_FILE,
                                         SV_TRAINER_HISTORY_FILE, SV_TRAINER_RUN_FILE};
 
-/* The first file of a run that is in the folder; NULL: none. */
+/* Returns the first file of a run that is in the folder, or NULL if there is none. */
 static const char *find_run(const svit_trainer *trainer)
 {
     for (size_t i = 0; i < sizeof RUN_FILES / sizeof *RUN_FILES; i++)
-        if (svit_folder_claim_has(trainer->claim, RUN_FILES[i]))
+        if (svit_folder_lock_has(trainer->lock, RUN_FILES[i]))
             return RUN_FILES[i];
     return NULL;
 }
 
-/* ", 3 epochs done" of a checkpoint that can be read; else nothing. */
+/* Adds ", 3 epochs done" to a message if the checkpoint can be read. */
 static void add_epochs(sv_trainer_text *text, const svit_trainer *trainer, svit_error *err)
 {
     sv_trainer_text path = {.context = trainer->context};
@@ -36,6 +36,7 @@ static void add_epochs(sv_trainer_text *text, const svit_trainer *trainer, svit_
     sv_trainer_text_free(&path);
 }
 
+/* Fails because the folder holds a run, of which `file` was found. */
 static svit_status refuse(const svit_trainer *trainer, const char *file, svit_error *err)
 {
     sv_trainer_text epochs = {.context = trainer->context};
@@ -54,7 +55,7 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err)
     if (!trainer->config.folder)
         return SVIT_OK;
     TRAINER_TRY(
-        svit_folder_claim_create(&trainer->claim, trainer->context, trainer->config.folder, err));
+        svit_folder_lock_create(&trainer->lock, trainer->context, trainer->config.folder, err));
     const char *file = find_run(trainer);
     if (file && trainer->config.existing == SVIT_EXISTING_REFUSE)
         return refuse(trainer, file, err);
@@ -73,13 +74,13 @@ svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err
     return SVIT_OK;
 }
 
-/* run.json is this run's description, or is none where another run's was. */
+/* Writes the description to run.json. A run without one removes the run.json of another run. */
 static svit_status write_description(svit_trainer *trainer, svit_error *err)
 {
     const char *text = trainer->config.description;
     if (!text)
         return trainer->has_other_run
-                   ? svit_folder_claim_remove(trainer->claim, SV_TRAINER_RUN_FILE, err)
+                   ? svit_folder_lock_remove(trainer->lock, SV_TRAINER_RUN_FILE, err)
                    : SVIT_OK;
     sv_trainer_text path = {.context = trainer->context};
     TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_RUN_FILE, err));
@@ -93,9 +94,9 @@ svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
     if (trainer->is_settled)
         return SVIT_OK;
     if (trainer->progress.best_epoch == 0)
-        TRAINER_TRY(svit_folder_claim_remove(trainer->claim, SV_TRAINER_BEST_FILE, err));
+        TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_BEST_FILE, err));
     if (trainer->progress.rows == 0)
-        TRAINER_TRY(svit_folder_claim_remove(trainer->claim, SV_TRAINER_HISTORY_FILE, err));
+        TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_HISTORY_FILE, err));
     TRAINER_TRY(write_description(trainer, err));
     trainer->has_other_run = 0;
     trainer->is_settled = 1;

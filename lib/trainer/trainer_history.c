@@ -1,11 +1,11 @@
-/* The history: a row an epoch, in memory, in history.csv and in checkpoints. */
+/* The history, one row for each epoch: in memory, in history.csv and in checkpoints. */
 #include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* The columns that follow `epoch`; `in_csv` in the order of the file. */
+/* The columns after `epoch`. Those with `in_csv` are in history.csv, in this order. */
 static const struct {
     const char *name;
     size_t offset;
@@ -24,7 +24,8 @@ static const struct {
 };
 enum { COLUMN_COUNT = sizeof COLUMNS / sizeof *COLUMNS, DIGITS = 16 };
 
-/* Rows in a checkpoint: the bits of each column, then the best epoch, in 16 digits each. */
+/* Characters of a row in a checkpoint: the bits of each column, and the best epoch, as 16
+ * hexadecimal digits each. */
 enum { PACKED_ROW = (COLUMN_COUNT + 1) * DIGITS };
 
 static double column_of(const svit_trainer_event *row, size_t column)
@@ -97,7 +98,7 @@ void sv_trainer_history_pack(sv_trainer_text *text, const svit_trainer *trainer)
     }
 }
 
-/* 16 hexadecimal digits of lower case; returns 0 where they are not. */
+/* Reads 16 hexadecimal digits in lower case. Returns 0 if `text` does not begin with them. */
 static int32_t unpack_u64(uint64_t *out, const char *text)
 {
     static const char DIGIT[] = "0123456789abcdef";
@@ -128,7 +129,7 @@ svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, u
     if (strlen(text) != rows * PACKED_ROW)
         return sv_trainer_fail(err, SVIT_E_FORMAT,
                                "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
-                               "' is not of %" PRIu64 " epochs",
+                               "' does not have %" PRIu64 " epochs",
                                rows);
     TRAINER_TRY(sv_trainer_history_reserve(trainer, (size_t)rows, err));
     for (uint64_t i = 0; i < rows; i++) {
@@ -148,7 +149,7 @@ svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, u
     return SVIT_OK;
 }
 
-/* To the end of the last epoch, at the speed of this one. */
+/* Returns the seconds to the end of the last epoch at the speed of the current one. */
 static double eta(const svit_trainer *trainer)
 {
     if (!trainer->timed_steps)
@@ -160,7 +161,7 @@ static double eta(const svit_trainer *trainer)
            epochs_left * trainer->validation_seconds;
 }
 
-/* That of the last step. */
+/* Returns the learning rate of the last step. */
 static double learning_rate(const svit_trainer *trainer)
 {
     uint64_t steps = svit_optimizer_steps(trainer->optimizer);

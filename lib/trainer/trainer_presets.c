@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One way of training. */
+/* The settings of one way of training. */
 typedef struct recipe {
     uint32_t epochs, batch, patience;
     double label_smoothing, warmup_fraction;
@@ -16,7 +16,7 @@ typedef struct recipe {
     double mean[3], deviation[3];
 } recipe;
 
-/* ShiftViT on CIFAR: the Keras example's. */
+/* ShiftViT on CIFAR, as in Keras' example. */
 #define CIFAR_COMMON                                                                               \
     .epochs = 100, .batch = 256, .patience = 5, .warmup_fraction = 0.15,                           \
     .schedule = SVIT_SCHEDULE_WARMUP_COSINE, .learning_rate = 1e-3, .lr_start = 1e-5,              \
@@ -26,10 +26,10 @@ typedef struct recipe {
 static const recipe CIFAR = {CIFAR_COMMON, .per_batch = 0};
 static const recipe CIFAR_KERAS = {CIFAR_COMMON, .per_batch = 1};
 
-/* ImageNet: AdamW at 1e-3, decay 0.05 and 300 epochs as in the ShiftViT paper; batch, warm-up,
- * smoothing and clipping as in Swin (Liu et al. 2021), whose training the paper follows; decay
- * leaves out biases and norms as the paper's code does. Its further augmentations (RandAugment,
- * Mixup, CutMix, erasing) are not part of this. */
+/* ShiftViT on ImageNet. AdamW with learning rate 1e-3, decay 0.05 and 300 epochs are those of the
+ * paper. Batch, warm-up, smoothing and clipping are those of Swin (Liu et al. 2021), whose training
+ * the paper follows. Biases and norms do not decay, as in the paper's code. The paper's
+ * RandAugment, Mixup, CutMix and random erasing are not included. */
 static const recipe IMAGENET = {.epochs = 300,
                                 .batch = 1024,
                                 .patience = 0,
@@ -50,10 +50,10 @@ static const recipe IMAGENET = {.epochs = 300,
                                 .mean = {0.485, 0.456, 0.406},
                                 .deviation = {0.229, 0.224, 0.225}};
 
-/* ViT on CIFAR-100: the Keras examples'. They build a schedule and do not use it, and never stop
- * early. Bytes are not scaled: whoever trains puts mean and variance of the training set in place
- * of 0 and 1, which svit_dataset_statistics finds with this scale. The warm-up is that of the
- * schedule which one may ask for. */
+/* ViT on CIFAR-100, as in Keras' examples. They build a schedule without using it, and never stop
+ * early; warmup_fraction serves callers who select the schedule. Bytes are not scaled: the caller
+ * replaces the mean 0 and variance 1 by those of the training set, from svit_dataset_statistics
+ * with this scale. */
 #define VIT_COMMON                                                                                 \
     .epochs = 50, .batch = 256, .patience = 0, .warmup_fraction = 0.1,                             \
     .schedule = SVIT_SCHEDULE_CONSTANT, .learning_rate = 1e-3, .lr_start = 0, .epsilon = 1e-7,     \
@@ -63,9 +63,9 @@ static const recipe IMAGENET = {.epochs = 300,
 static const recipe VIT = {VIT_COMMON, .weight_decay = 1e-4};
 static const recipe VIT_003 = {VIT_COMMON, .weight_decay = 0};
 
-/* SL-ViT's paper (Lee, Lee, Song 2021) on CIFAR: decay leaves out biases, norms and positions; the
- * paper's code decays them too. Its further augmentations (padded crops, AutoAugment, Mixup,
- * CutMix, erasing) are not part of this. */
+/* SL-ViT on CIFAR, as in the paper (Lee, Lee, Song 2021), except that biases, norms and position
+ * embeddings do not decay; in the paper's code they do. The paper's padded crops, AutoAugment,
+ * Mixup, CutMix and random erasing are not included. */
 #define VIT_PAPER_COMMON                                                                           \
     .epochs = 100, .batch = 128, .patience = 0, .label_smoothing = 0.1, .warmup_fraction = 0.1,    \
     .schedule = SVIT_SCHEDULE_WARMUP_COSINE, .learning_rate = 1e-3, .lr_start = 0,                 \
@@ -106,56 +106,56 @@ static const recipe *find(const char *preset)
     return NULL;
 }
 
-static svit_status give_trainer(svit_trainer_config *out, size_t size, const recipe *from,
+static svit_status fill_trainer(svit_trainer_config *out, size_t size, const recipe *from,
                                 svit_error *err)
 {
-    svit_trainer_config own;
-    TRAINER_TRY(svit_trainer_config_init(&own, sizeof own));
-    own.epochs = from->epochs;
-    own.batch = from->batch;
-    own.patience = from->patience;
-    own.label_smoothing = from->label_smoothing;
-    own.warmup_fraction = from->warmup_fraction;
-    return sv_trainer_export(out, size, &own, sizeof own, "svit_trainer_config", err);
+    svit_trainer_config local;
+    TRAINER_TRY(svit_trainer_config_init(&local, sizeof local));
+    local.epochs = from->epochs;
+    local.batch = from->batch;
+    local.patience = from->patience;
+    local.label_smoothing = from->label_smoothing;
+    local.warmup_fraction = from->warmup_fraction;
+    return sv_trainer_export(out, size, &local, sizeof local, "svit_trainer_config", err);
 }
 
-/* total_steps stays 0: the trainer knows the size of the dataset. */
-static svit_status give_optimizer(svit_optimizer_config *out, size_t size, const recipe *from,
+/* Leaves total_steps 0, because the trainer computes it from the size of the dataset. */
+static svit_status fill_optimizer(svit_optimizer_config *out, size_t size, const recipe *from,
                                   svit_error *err)
 {
-    svit_optimizer_config own;
-    TRAINER_TRY(svit_optimizer_config_init(&own, sizeof own));
-    own.schedule = from->schedule;
-    own.learning_rate = from->learning_rate;
-    own.lr_start = from->lr_start;
-    own.epsilon = from->epsilon;
-    own.weight_decay = from->weight_decay;
-    own.decay_exclude = from->decay_exclude;
-    own.clip_norm = from->clip_norm;
-    return sv_trainer_export(out, size, &own, sizeof own, "svit_optimizer_config", err);
+    svit_optimizer_config local;
+    TRAINER_TRY(svit_optimizer_config_init(&local, sizeof local));
+    local.schedule = from->schedule;
+    local.learning_rate = from->learning_rate;
+    local.lr_start = from->lr_start;
+    local.epsilon = from->epsilon;
+    local.weight_decay = from->weight_decay;
+    local.decay_exclude = from->decay_exclude;
+    local.clip_norm = from->clip_norm;
+    return sv_trainer_export(out, size, &local, sizeof local, "svit_optimizer_config", err);
 }
 
-static svit_status give_pipeline(svit_pipeline_config *out, size_t size, const recipe *from,
+static svit_status fill_pipeline(svit_pipeline_config *out, size_t size, const recipe *from,
                                  svit_error *err)
 {
-    svit_pipeline_config own;
-    TRAINER_TRY(svit_pipeline_config_init(&own, sizeof own));
-    own.source_height = own.source_width = from->source;
-    own.resize_height = own.resize_width = from->resize;
-    own.output_height = own.output_width = from->output;
-    own.per_batch = from->per_batch;
-    own.source_filter = from->source_filter;
-    own.rotation = from->rotation;
-    own.zoom = from->zoom;
-    own.scale = from->scale;
+    svit_pipeline_config local;
+    TRAINER_TRY(svit_pipeline_config_init(&local, sizeof local));
+    local.source_height = local.source_width = from->source;
+    local.resize_height = local.resize_width = from->resize;
+    local.output_height = local.output_width = from->output;
+    local.per_batch = from->per_batch;
+    local.source_filter = from->source_filter;
+    local.rotation = from->rotation;
+    local.zoom = from->zoom;
+    local.scale = from->scale;
     for (int i = 0; i < 3; i++) {
-        own.mean[i] = from->mean[i];
-        own.variance[i] = from->deviation[i] * from->deviation[i];
+        local.mean[i] = from->mean[i];
+        local.variance[i] = from->deviation[i] * from->deviation[i];
     }
-    return sv_trainer_export(out, size, &own, sizeof own, "svit_pipeline_config", err);
+    return sv_trainer_export(out, size, &local, sizeof local, "svit_pipeline_config", err);
 }
 
-/* Checked before anything is written: what a caller says about the size of a struct. */
+/* Checks the size of a caller's struct, before any of the three is written. */
 static svit_status check_size(const void *out, size_t size, const char *what, svit_error *err)
 {
     if (out && (size < sizeof(uint32_t) || size > 65536))
@@ -172,17 +172,17 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
     TRAINER_REQUIRE(preset);
     const recipe *from = find(preset);
     if (!from)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "preset '%.40s' is unknown; svit_model_preset_name lists the known",
-                               preset);
+        return sv_trainer_fail(
+            err, SVIT_E_ARGUMENT,
+            "preset '%.40s' is unknown; svit_model_preset_name lists the known ones", preset);
     TRAINER_TRY(check_size(trainer, trainer_size, "svit_trainer_config", err));
     TRAINER_TRY(check_size(optimizer, optimizer_size, "svit_optimizer_config", err));
     TRAINER_TRY(check_size(pipeline, pipeline_size, "svit_pipeline_config", err));
     if (trainer)
-        TRAINER_TRY(give_trainer(trainer, trainer_size, from, err));
+        TRAINER_TRY(fill_trainer(trainer, trainer_size, from, err));
     if (optimizer)
-        TRAINER_TRY(give_optimizer(optimizer, optimizer_size, from, err));
+        TRAINER_TRY(fill_optimizer(optimizer, optimizer_size, from, err));
     if (pipeline)
-        TRAINER_TRY(give_pipeline(pipeline, pipeline_size, from, err));
+        TRAINER_TRY(fill_pipeline(pipeline, pipeline_size, from, err));
     return SVIT_OK;
 }

@@ -1,4 +1,4 @@
-/* Goes on from a checkpoint: first everything is read and checked, then everything is put back. */
+/* Resumes a run from its checkpoint: reads and checks everything first, then restores it. */
 #include "trainer/trainer_internal.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #define HEX_DIGITS "0123456789abcdef"
 
-/* The value as a person reads it. */
+/* Returns the value of an entry as a message shows it: real numbers in decimal. */
 static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry *entry,
                             const char *text)
 {
@@ -21,6 +21,7 @@ static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry 
     return text;
 }
 
+/* Fails unless the saved setting is that of `trainer`. */
 static svit_status check_setting(const sv_trainer_entry *entry, const svit_trainer *trainer,
                                  const char *saved, svit_error *err)
 {
@@ -28,10 +29,10 @@ static svit_status check_setting(const sv_trainer_entry *entry, const svit_train
     sv_trainer_entry_print(present, entry, trainer);
     if (strcmp(saved, present) == 0)
         return SVIT_OK;
-    if (entry->kind == SV_ENTRY_DATA)
+    if (entry->kind == SV_ENTRY_FINGERPRINT)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "the %s data are others than the checkpoint's (fingerprint %.16s "
-                               "there, %s here); a resumed run must have the same",
+                               "the %s data differ from the checkpoint's (fingerprint %.16s "
+                               "there, %s here); a resumed run needs the same",
                                entry->offset == offsetof(svit_trainer, training_fingerprint)
                                    ? "training"
                                    : "validation",
@@ -39,12 +40,13 @@ static svit_status check_setting(const sv_trainer_entry *entry, const svit_train
     char a[SV_TRAINER_NUMBER], b[SV_TRAINER_NUMBER];
     return sv_trainer_fail(err, SVIT_E_ARGUMENT,
                            "%s is %.24s in the checkpoint and %s here; a resumed run must have "
-                           "the settings of the one that it goes on with",
+                           "the settings of the run that it continues",
                            strchr(entry->key, '.') + 1, readable(a, entry, saved),
                            readable(b, entry, present));
 }
 
-/* Decimal digits, or the 16 hexadecimal ones of a real number's bits, and nothing else. */
+/* Reads one value of the progress into `into`. `saved` must be decimal digits, or the 16
+ * hexadecimal digits of a real number's bits. */
 static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into, const char *saved,
                               svit_error *err)
 {
@@ -67,19 +69,20 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, const svit_tr
     for (size_t i = 0; i < sv_trainer_entry_count; i++) {
         const sv_trainer_entry *entry = &sv_trainer_entries[i];
         const char *saved = svit_checkpoint_value(checkpoint, entry->key);
-        if (!saved && entry->kind == SV_ENTRY_DATA)
+        if (!saved && entry->kind == SV_ENTRY_FINGERPRINT)
             continue;
         if (!saved)
             return sv_trainer_fail(err, SVIT_E_FORMAT,
                                    "the checkpoint is not a trainer's: it has no entry '%s'",
                                    entry->key);
-        TRAINER_TRY(entry->returns ? read_state(entry, into, saved, err)
-                                   : check_setting(entry, trainer, saved, err));
+        TRAINER_TRY(entry->is_state ? read_state(entry, into, saved, err)
+                                    : check_setting(entry, trainer, saved, err));
     }
     return sv_trainer_check_progress(trainer, &into->progress, checkpoint, err);
 }
 
-/* Compares the two as texts; fields that an older library did not save count as their defaults. */
+/* Compares the pipelines as JSON texts. Fields that an older library did not save have their
+ * defaults. */
 static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
                                   svit_error *err)
 {
@@ -94,29 +97,32 @@ static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_
     if (status == SVIT_OK)
         status = sv_trainer_pipeline_text(&present, trainer, err);
     if (status == SVIT_OK && (!text || strcmp(saved.data, present.data) != 0))
-        status = sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                                 "pipeline is another one in the checkpoint than here; a resumed "
-                                 "run must have the same");
+        status =
+            sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                            "pipeline differs from the one in the checkpoint; a resumed run needs "
+                            "the same");
     sv_trainer_text_free(&present);
     sv_trainer_text_free(&saved);
     return status;
 }
 
-/* Says where the data could not be compared. */
-static void warn_of_data(const svit_checkpoint *checkpoint, const svit_trainer *trainer)
+/* Logs a warning if the checkpoint has no fingerprints to compare. */
+static void warn_without_fingerprints(const svit_checkpoint *checkpoint,
+                                      const svit_trainer *trainer)
 {
     for (size_t i = 0; i < sv_trainer_entry_count; i++)
-        if (sv_trainer_entries[i].kind == SV_ENTRY_DATA &&
+        if (sv_trainer_entries[i].kind == SV_ENTRY_FINGERPRINT &&
             !svit_checkpoint_value(checkpoint, sv_trainer_entries[i].key)) {
             svit_context_log(
                 trainer->context, SVIT_LOG_WARNING,
-                "the checkpoint was written by an older library and does not say which "
-                "data it is of; only their numbers were compared");
+                "the checkpoint was written by an older library and has no fingerprints of "
+                "its data; only the numbers of samples were compared");
             return;
         }
 }
 
-/* Reads into memory of the trainer that nobody uses before its progress says so. */
+/* Reads the history and the best weights. They stay unused until `restore` sets the progress, so a
+ * failure leaves the trainer as it was. */
 static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                                 const sv_progress *at, svit_error *err)
 {
@@ -126,6 +132,7 @@ static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *ch
     return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
 }
 
+/* Restores model, optimiser, session and loader; sets the progress last. */
 static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                            const sv_progress *at, svit_error *err)
 {
@@ -174,7 +181,7 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
     if (trainer->has_other_run && trainer->config.existing == SVIT_EXISTING_OVERWRITE)
         return sv_trainer_fail(err, SVIT_E_STATE,
                                "existing is SVIT_EXISTING_OVERWRITE, which replaces the run in "
-                               "'%.100s'; SVIT_EXISTING_RESUME goes on with it",
+                               "'%.100s'; SVIT_EXISTING_RESUME continues it",
                                trainer->config.folder);
     sv_trainer_text path = {.context = trainer->context};
     TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
@@ -185,7 +192,7 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
     if (status == SVIT_OK) {
         trainer->started = 1;
         trainer->has_other_run = 0;
-        warn_of_data(checkpoint, trainer);
+        warn_without_fingerprints(checkpoint, trainer);
     }
     svit_checkpoint_free(checkpoint);
     sv_trainer_text_free(&path);

@@ -1,23 +1,25 @@
-/* Writes checkpoints of a run: its own entries beside those of model, optimiser and session. */
+/* Writes the checkpoints of a run: the trainer's text entries beside model, optimiser and
+ * session. */
 #include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define ENTRY(name, field, kind, returns)                                                          \
+#define ENTRY(name, field, kind, is_state)                                                         \
     {                                                                                              \
-        "trainer." name, offsetof(svit_trainer, field), kind, returns                              \
+        "trainer." name, offsetof(svit_trainer, field), kind, is_state                             \
     }
 #define SETTING(field, kind) ENTRY(#field, config.field, kind, 0)
 #define RULE(field, kind) ENTRY("optimizer." #field, optimizer_config.field, kind, 0)
 #define STATE(field, kind) ENTRY("state." #field, progress.field, kind, 1)
 
+/* Keys follow the names of the fields, so a field here keeps its name for the sake of old files. */
 const sv_trainer_entry sv_trainer_entries[] = {
     ENTRY("training_count", training_count, SV_ENTRY_U64, 0),
     ENTRY("validation_count", validation_count, SV_ENTRY_U64, 0),
-    ENTRY("training_fingerprint", training_fingerprint, SV_ENTRY_DATA, 0),
-    ENTRY("validation_fingerprint", validation_fingerprint, SV_ENTRY_DATA, 0),
+    ENTRY("training_fingerprint", training_fingerprint, SV_ENTRY_FINGERPRINT, 0),
+    ENTRY("validation_fingerprint", validation_fingerprint, SV_ENTRY_FINGERPRINT, 0),
     SETTING(epochs, SV_ENTRY_U32),
     SETTING(batch, SV_ENTRY_U32),
     SETTING(accumulate, SV_ENTRY_U32),
@@ -57,8 +59,8 @@ const sv_trainer_entry sv_trainer_entries[] = {
 enum { ENTRY_COUNT = sizeof sv_trainer_entries / sizeof *sv_trainer_entries };
 const size_t sv_trainer_entry_count = ENTRY_COUNT;
 
-/* Whole numbers in decimal; reals as the 16 hexadecimal digits of their bits, in which no locale
- * and no rounding has a say. */
+/* Prints integers in decimal, and real numbers as the 16 hexadecimal digits of their bits, which do
+ * not depend on the locale or on rounding. */
 void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *entry,
                             const svit_trainer *trainer)
 {
@@ -135,7 +137,7 @@ SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *
         return sv_trainer_fail(err, SVIT_E_STATE,
                                "the trainer has no folder to write a checkpoint to; set "
                                "svit_trainer_config.folder");
-    /* A finished run wrote its last one already, with the weights that it would go on from. */
+    /* The last epoch wrote its checkpoint before `finish` changed the weights of the model. */
     if (trainer->finished)
         return SVIT_OK;
     TRAINER_TRY(write_checkpoint(trainer, err));

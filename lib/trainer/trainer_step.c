@@ -1,11 +1,11 @@
-/* The fit loop, pulled event by event: each call does the work up to the next one. */
+/* The training loop, one event at a time: each call works up to the next event. */
 #include "trainer/trainer_internal.h"
 
 #include <math.h>
 
-/* Forward, loss and backward of samples first..first+n-1 of a step's batch of `all`. */
-static svit_status run_part(svit_trainer *trainer, size_t first, size_t n, size_t all,
-                            sv_metrics *sums, svit_error *err)
+/* Forward, loss and backward of one micro-batch: samples first..first+n-1 of a batch of `all`. */
+static svit_status run_micro_batch(svit_trainer *trainer, size_t first, size_t n, size_t all,
+                                   sv_metrics *sums, svit_error *err)
 {
     const float *images = trainer->images + first * trainer->image_floats;
     const int32_t *labels = trainer->labels + first;
@@ -14,7 +14,8 @@ static svit_status run_part(svit_trainer *trainer, size_t first, size_t n, size_
     TRAINER_TRY(svit_cross_entropy(trainer->logits, labels, n, trainer->classes,
                                    (float)trainer->config.label_smoothing, &loss, trainer->dlogits,
                                    err));
-    /* The gradient of the part's mean becomes its share of the gradient of the batch's. */
+    /* dlogits is the gradient of the mean over the micro-batch; that of the batch is n / all of it.
+     */
     if (n != all)
         for (size_t i = 0; i < n * trainer->classes; i++)
             trainer->dlogits[i] *= (float)n / (float)all;
@@ -22,17 +23,19 @@ static svit_status run_part(svit_trainer *trainer, size_t first, size_t n, size_
     return sv_metrics_add(sums, trainer->logits, labels, n, trainer->classes, loss, err);
 }
 
+/* One step: the gradients of all micro-batches, then the update. */
 static svit_status run_batch(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
     size_t all;
     TRAINER_TRY(svit_loader_next(trainer->loader, trainer->images, trainer->labels, &all, err));
     for (size_t first = 0, n; first < all; first += n) {
-        n = all - first < trainer->part ? all - first : trainer->part;
-        TRAINER_TRY(run_part(trainer, first, n, all, sums, err));
+        n = all - first < trainer->micro_batch ? all - first : trainer->micro_batch;
+        TRAINER_TRY(run_micro_batch(trainer, first, n, all, sums, err));
     }
     return svit_step(trainer->optimizer, trainer->session, err);
 }
 
+/* Notes the start of the epoch in this process, and of the first interval between checkpoints. */
 static void start_clock(svit_trainer *trainer, double now)
 {
     if (trainer->timed_steps)
@@ -42,7 +45,7 @@ static void start_clock(svit_trainer *trainer, double now)
         trainer->last_checkpoint = now;
 }
 
-/* One optimiser step. A failure puts loader and session back to where they were. */
+/* Runs one optimiser step. A failure moves the loader and the session back to its start. */
 static svit_status run_step(svit_trainer *trainer, svit_error *err)
 {
     double begin = sv_trainer_clock();
@@ -69,8 +72,9 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
     return SVIT_OK;
 }
 
-/* Notes the epoch's result; a better one becomes the best, in memory and in the folder. */
-static svit_status judge(svit_trainer *trainer, double top1, svit_error *err)
+/* Keeps the weights, in memory and in the folder, if top1 is the highest so far; counts the epochs
+ * since then otherwise. */
+static svit_status keep_if_best(svit_trainer *trainer, double top1, svit_error *err)
 {
     sv_progress *progress = &trainer->progress;
     if (!(top1 > progress->best_top1)) {
@@ -78,7 +82,7 @@ static svit_status judge(svit_trainer *trainer, double top1, svit_error *err)
         return SVIT_OK;
     }
     if (trainer->best)
-        TRAINER_TRY(sv_trainer_best_take(trainer, trainer->model, err));
+        TRAINER_TRY(sv_trainer_best_copy(trainer, trainer->model, err));
     if (trainer->config.folder)
         TRAINER_TRY(sv_trainer_best_save(trainer, err));
     progress->best_top1 = top1;
@@ -90,10 +94,10 @@ static svit_status judge(svit_trainer *trainer, double top1, svit_error *err)
 static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
 {
     TRAINER_TRY(sv_evaluator_run(&trainer->validation, metrics, err));
-    return judge(trainer, (double)metrics->top1 / (double)metrics->samples, err);
+    return keep_if_best(trainer, (double)metrics->top1 / (double)metrics->samples, err);
 }
 
-/* With the average of the weights where the optimiser keeps one. */
+/* Validates the moving average of the weights if the optimiser keeps one, else the weights. */
 static svit_status validate(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
 {
     double begin = sv_trainer_clock();
@@ -107,7 +111,7 @@ static svit_status validate(svit_trainer *trainer, sv_metrics *metrics, svit_err
     return status;
 }
 
-/* The epoch's row, while it is still the present one. */
+/* Validates and adds the row of the current epoch to the history. */
 static svit_status add_row(svit_trainer *trainer, svit_error *err)
 {
     TRAINER_TRY(sv_trainer_history_reserve(trainer, (size_t)trainer->progress.rows + 1, err));
@@ -121,13 +125,14 @@ static svit_status add_row(svit_trainer *trainer, svit_error *err)
         row->val_loss = metrics.loss / (double)metrics.samples;
         row->val_top1 = (double)metrics.top1 / (double)metrics.samples;
         row->val_top5 = (double)metrics.top5 / (double)metrics.samples;
-        /* Its own validation is done; describe() counted it as still to come. */
+        /* sv_trainer_describe counted this epoch's validation as still to come. */
         row->eta_seconds -= trainer->validation_seconds;
     }
     trainer->progress.rows++;
     return SVIT_OK;
 }
 
+/* Adds the history row, moves on to the next epoch and writes the files. */
 static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
 {
     sv_progress *progress = &trainer->progress;
@@ -143,10 +148,10 @@ static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
     return svit_trainer_checkpoint(trainer, err);
 }
 
-/* The end of an epoch, all of it or nothing. */
+/* Completes an epoch. A failure leaves the progress as it was. */
 static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
 {
-    /* Before the epoch's best weights take the place of another run's. */
+    /* A checkpoint comes before this epoch's best weights replace those of another run. */
     if (trainer->has_other_run)
         TRAINER_TRY(svit_trainer_checkpoint(trainer, err));
     sv_progress before = trainer->progress;
@@ -166,13 +171,13 @@ static int32_t ran_out_of_patience(const svit_trainer *trainer)
            trainer->progress.waited >= trainer->config.patience;
 }
 
-/* Leaves the weights in the model that the run is to end with. */
+/* Gives the model its final weights: the best, the moving average, or those of the last step. */
 static svit_status finish(svit_trainer *trainer, svit_error *err)
 {
     if (trainer->finished)
         return SVIT_OK;
     if (trainer->best && trainer->progress.best_epoch)
-        TRAINER_TRY(sv_trainer_best_give(trainer, err));
+        TRAINER_TRY(sv_trainer_best_restore(trainer, err));
     else if (trainer->optimizer_config.ema != SVIT_EMA_NONE)
         TRAINER_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
     trainer->finished = 1;
@@ -206,8 +211,8 @@ SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event
     TRAINER_REQUIRE(trainer);
     TRAINER_REQUIRE(event);
     TRAINER_TRY(sv_trainer_folder_check(trainer, err));
-    svit_trainer_event own = {.struct_size = sizeof own};
-    TRAINER_TRY(sv_trainer_export(event, size, &own, sizeof own, "svit_trainer_event", err));
-    TRAINER_TRY(next_event(trainer, &own, err));
-    return sv_trainer_export(event, size, &own, sizeof own, "svit_trainer_event", err);
+    svit_trainer_event local = {.struct_size = sizeof local};
+    TRAINER_TRY(sv_trainer_export(event, size, &local, sizeof local, "svit_trainer_event", err));
+    TRAINER_TRY(next_event(trainer, &local, err));
+    return sv_trainer_export(event, size, &local, sizeof local, "svit_trainer_event", err);
 }

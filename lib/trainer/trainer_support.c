@@ -1,5 +1,7 @@
-/* Small things that every part of the trainer uses. */
+/* Helpers of the trainer: messages, struct sizes, memory, texts and the clock. */
 #include "trainer/trainer_support.h"
+
+#include <shiftvit/version.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@ svit_status sv_trainer_fail(svit_error *err, svit_status status, const char *for
     return svit_error_set(err, status, message);
 }
 
-svit_status sv_trainer_import(void *own, size_t own_size, const void *in, size_t least,
+svit_status sv_trainer_import(void *local, size_t local_size, const void *in, size_t least,
                               const char *what, svit_error *err)
 {
     uint32_t size;
@@ -26,20 +28,20 @@ svit_status sv_trainer_import(void *own, size_t own_size, const void *in, size_t
     if (size < least || size > STRUCT_LIMIT)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT,
                                "struct_size of %s is %u; fill it with its init function, %zu here",
-                               what, size, own_size);
+                               what, size, local_size);
     const unsigned char *bytes = in;
-    for (size_t i = own_size; i < size; i++)
+    for (size_t i = local_size; i < size; i++)
         if (bytes[i])
             return sv_trainer_fail(err, SVIT_E_VERSION,
                                    "%s sets a field that version %s of the library does not know",
                                    what, svit_version_string());
-    uint32_t own_written = (uint32_t)own_size;
-    memcpy(own, in, size < own_size ? size : own_size);
-    memcpy(own, &own_written, sizeof own_written);
+    uint32_t local_written = (uint32_t)local_size;
+    memcpy(local, in, size < local_size ? size : local_size);
+    memcpy(local, &local_written, sizeof local_written);
     return SVIT_OK;
 }
 
-svit_status sv_trainer_export(void *out, size_t size, const void *own, size_t own_size,
+svit_status sv_trainer_export(void *out, size_t size, const void *local, size_t local_size,
                               const char *what, svit_error *err)
 {
     if (!out)
@@ -47,10 +49,10 @@ svit_status sv_trainer_export(void *out, size_t size, const void *own, size_t ow
                                what);
     if (size < sizeof(uint32_t) || size > STRUCT_LIMIT)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "size is %zu; give sizeof(%s), %zu here", size,
-                               what, own_size);
+                               what, local_size);
     uint32_t written = (uint32_t)size;
     memset(out, 0, size);
-    memcpy(out, own, size < own_size ? size : own_size);
+    memcpy(out, local, size < local_size ? size : local_size);
     memcpy(out, &written, sizeof written);
     return SVIT_OK;
 }
@@ -83,36 +85,6 @@ void sv_trainer_release_text(svit_context *context, const char *text)
 {
     if (text)
         svit_context_release(context, (void *)text, strlen(text) + 1);
-}
-
-/* The bytes of one character; 0: they are none. */
-static size_t utf8_length(const unsigned char *c)
-{
-    size_t length = *c < 0x80   ? 1
-                    : *c < 0xC2 ? 0
-                    : *c < 0xE0 ? 2
-                    : *c < 0xF0 ? 3
-                    : *c < 0xF5 ? 4
-                                : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((c[i] & 0xC0) != 0x80)
-            return 0;
-    if ((*c == 0xE0 && c[1] < 0xA0) || (*c == 0xED && c[1] > 0x9F) || (*c == 0xF0 && c[1] < 0x90) ||
-        (*c == 0xF4 && c[1] > 0x8F))
-        return 0;
-    return length;
-}
-
-int32_t sv_trainer_is_utf8(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    while (*c) {
-        size_t length = utf8_length(c);
-        if (length == 0)
-            return 0;
-        c += length;
-    }
-    return 1;
 }
 
 double sv_trainer_clock(void)
@@ -169,7 +141,8 @@ svit_status sv_trainer_path(sv_trainer_text *path, const char *folder, const cha
     return SVIT_OK;
 }
 
-/* In what "%g" prints, only the locale's decimal point is no letter, digit or sign. */
+/* The locale's decimal point is the only part of the output of "%g" that is not a letter, digit or
+ * sign, and may be several bytes. */
 const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value)
 {
     char printed[SV_TRAINER_NUMBER];

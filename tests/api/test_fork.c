@@ -122,7 +122,7 @@ static int first_not_refused(scene *s)
         svit_model_load(&model, s->context, path, err),
         svit_model_map(&model, s->context, path, err),
         svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, out, err),
-        svit_pipeline_evaluate(s->context, &s->pipeline, rgb, 1, SIDE, SIDE, images, err),
+        svit_pipeline_apply_evaluation(s->context, &s->pipeline, rgb, 1, SIDE, SIDE, images, err),
         svit_dataset_verify(s->dataset, NULL, NULL, NULL, err),
         svit_benchmark_matmul(s->context, &product, 0, &speed, err),
         svit_evaluate(s->context, s->model, s->dataset, &s->pipeline, BATCH, &loss, NULL, NULL,
@@ -208,8 +208,8 @@ static void *keep_busy(void *argument)
     uint8_t one[PIXELS] = {0};
     float out[PIXELS];
     while (!atomic_load(&busy->end))
-        svit_pipeline_evaluate(busy->scene->context, &busy->scene->pipeline, one, 1, SIDE, SIDE,
-                               out, NULL);
+        svit_pipeline_apply_evaluation(busy->scene->context, &busy->scene->pipeline, one, 1, SIDE,
+                                       SIDE, out, NULL);
     return NULL;
 }
 

@@ -187,11 +187,11 @@ static void with_image(svit_context *context)
 
 static void with_claim(svit_context *context)
 {
-    svit_folder_claim *claim = NULL;
-    WORKS(svit_folder_claim_create(&claim, context, folder.path, err));
+    svit_folder_lock *claim = NULL;
+    WORKS(svit_folder_lock_create(&claim, context, folder.path, err));
     svit_context_free(context);
-    ck_assert_int_eq(svit_folder_claim_has(claim, ".lock"), 1);
-    svit_folder_claim_free(claim);
+    ck_assert_int_eq(svit_folder_lock_has(claim, ".lock"), 1);
+    svit_folder_lock_free(claim);
 }
 
 /* Regression: a trainer that stores only the pointer to a context outlives it if the model has

@@ -176,17 +176,17 @@ START_TEST(test_each_option_takes_less_memory_than_the_one_before)
         uint64_t planned = 0;
         svit_session_config config = session_config(memory);
         fixture_open(&b, SUBJECTS[_i], memory, 1);
-        WORKS(svit_session_plan(&planned, b.model, &config, err));
+        WORKS(svit_session_memory_needed(&planned, b.model, &config, err));
         ck_assert_uint_eq(planned, svit_session_memory(b.session));
         ck_assert_uint_le(planned, before);
         if (_i < DEEP)
             ck_assert_uint_lt(planned, before);
         before = planned;
         config.mode = SVIT_MODE_INFER;
-        WORKS(svit_session_plan(&planned, b.model, &config, err));
+        WORKS(svit_session_memory_needed(&planned, b.model, &config, err));
         config.memory = SVIT_MEMORY_STORE;
         uint64_t stored = 0;
-        WORKS(svit_session_plan(&stored, b.model, &config, err));
+        WORKS(svit_session_memory_needed(&stored, b.model, &config, err));
         ck_assert_uint_eq(planned, stored);
         fixture_close(&b);
     }
@@ -213,7 +213,7 @@ START_TEST(test_presets_save_a_large_part_of_their_sessions)
         svit_session_config config = session_config(memory);
         uint64_t planned = 0;
         config.max_batch = 256;
-        WORKS(svit_session_plan(&planned, made, &config, err));
+        WORKS(svit_session_memory_needed(&planned, made, &config, err));
         bytes[memory] = (double)planned;
     }
     ck_assert_double_le(bytes[1], rows[_i].blocks * bytes[0]);
@@ -268,7 +268,8 @@ START_TEST(test_other_values_are_refused)
         uint64_t bytes = 5;
         FAILS(svit_session_create(&out, b.model, &config, err), SVIT_E_ARGUMENT,
               "it is 0..2: 'store' or 'blocks' or 'stages'");
-        FAILS(svit_session_plan(&bytes, b.model, &config, err), SVIT_E_ARGUMENT, "memory is ");
+        FAILS(svit_session_memory_needed(&bytes, b.model, &config, err), SVIT_E_ARGUMENT,
+              "memory is ");
         ck_assert_ptr_null(out);
         ck_assert_uint_eq(bytes, 5);
     }

@@ -199,7 +199,7 @@ START_TEST(test_memory_of_inference_grows_with_the_tokens)
 }
 END_TEST
 
-/* svit_session_plan returns the bytes that the session then allocates. */
+/* svit_session_memory_needed returns the bytes that the session then allocates. */
 START_TEST(test_a_plan_is_the_memory_of_its_session)
 {
     svit_context *context = fit_context(2);
@@ -211,15 +211,16 @@ START_TEST(test_a_plan_is_the_memory_of_its_session)
         config.mode = mode;
         uint64_t bytes = 0;
         svit_session *session = NULL;
-        WORKS(svit_session_plan(&bytes, model, &config, err));
+        WORKS(svit_session_memory_needed(&bytes, model, &config, err));
         WORKS(svit_session_create(&session, model, &config, err));
         ck_assert_uint_gt(bytes, 0);
         ck_assert_uint_eq(bytes, svit_session_memory(session));
         svit_session_free(session);
         config.max_batch = 0;
-        FAILS(svit_session_plan(&bytes, model, &config, err), SVIT_E_ARGUMENT, "max_batch");
+        FAILS(svit_session_memory_needed(&bytes, model, &config, err), SVIT_E_ARGUMENT,
+              "max_batch");
     }
-    FAILS(svit_session_plan(NULL, model, NULL, err), SVIT_E_ARGUMENT, "bytes is NULL");
+    FAILS(svit_session_memory_needed(NULL, model, NULL, err), SVIT_E_ARGUMENT, "bytes is NULL");
     svit_model_free(model);
     svit_context_free(context);
 }

@@ -58,12 +58,10 @@ static bench start(size_t tokens)
         draw(*sides[i], tokens * D, (uint32_t)i);
     }
     b.scores = floats(b.queries * tokens);
-    b.keys_t =
-        floats(sv_tile_kernels_for(b.kernels->isa)->packed_b_bytes(SV_NUMBER_REAL, D, tokens) /
-               sizeof(float));
-    b.values =
-        floats(sv_tile_kernels_for(b.kernels->isa)->packed_b_bytes(SV_NUMBER_REAL, tokens, D) /
-               sizeof(float));
+    b.keys_t = floats(sv_tile_kernels_of(b.kernels)->packed_b_bytes(SV_PACKED_F32, D, tokens) /
+                      sizeof(float));
+    b.values = floats(sv_tile_kernels_of(b.kernels)->packed_b_bytes(SV_PACKED_F32, tokens, D) /
+                      sizeof(float));
     b.part = floats(b.queries * D);
     b.most = floats(b.queries);
     b.sum = floats(b.queries);
@@ -88,16 +86,16 @@ static size_t here(size_t all, size_t first, size_t most)
 static void multiply(const sv_kernels *k, float *c, size_t ldc, const float *a, size_t lda,
                      size_t column, const float *packed, size_t m, size_t n, size_t depth)
 {
-    sv_tile_product product = {c, ldc, 0, NULL, a, lda, column, packed, depth, NULL, false};
-    sv_tile_kernels_for(k->isa)->multiply(&product, SV_NUMBER_REAL, m, 0, n);
+    sv_tile_matmul matmul = {c, ldc, 0, NULL, a, lda, column, packed, depth, NULL, false};
+    sv_tile_kernels_of(k)->matmul(&matmul, SV_PACKED_F32, m, 0, n);
 }
 
 static void all_keys(bench *b)
 {
     const sv_kernels *k = b->kernels;
     size_t tokens = b->tokens;
-    sv_tile_kernels_for(k->isa)->pack(b->keys_t, SV_NUMBER_REAL, b->k, 1, D, D, tokens);
-    sv_tile_kernels_for(k->isa)->pack(b->values, SV_NUMBER_REAL, b->v, D, 1, tokens, D);
+    sv_tile_kernels_of(k)->pack_b(b->keys_t, SV_PACKED_F32, b->k, 1, D, D, tokens);
+    sv_tile_kernels_of(k)->pack_b(b->values, SV_PACKED_F32, b->v, D, 1, tokens, D);
     for (size_t first = 0; first < tokens; first += b->queries) {
         sv_attention_rows rows = {.rows = here(tokens, first, b->queries),
                                   .columns = tokens,
@@ -166,10 +164,10 @@ static void tile_by_tile(bench *b)
     size_t tokens = b->tokens;
     for (size_t key = 0; key < tokens; key += KEYS_AT_ONCE) {
         size_t keys = here(tokens, key, KEYS_AT_ONCE);
-        sv_tile_kernels_for(k->isa)->pack(b->keys_t + key * D, SV_NUMBER_REAL, b->k + key * D, 1, D,
-                                          D, keys);
-        sv_tile_kernels_for(k->isa)->pack(b->values + key * D, SV_NUMBER_REAL, b->v + key * D, D, 1,
-                                          keys, D);
+        sv_tile_kernels_of(k)->pack_b(b->keys_t + key * D, SV_PACKED_F32, b->k + key * D, 1, D, D,
+                                      keys);
+        sv_tile_kernels_of(k)->pack_b(b->values + key * D, SV_PACKED_F32, b->v + key * D, D, 1,
+                                      keys, D);
     }
     for (size_t first = 0; first < tokens; first += b->queries) {
         size_t rows = here(tokens, first, b->queries);

@@ -62,7 +62,7 @@ static svit_status load_model(svit_error *err)
 
 static svit_status load_as(svit_error *err)
 {
-    return svit_model_load_as(&made, context, &config, model_path, err);
+    return svit_model_load_with_config(&made, context, &config, model_path, err);
 }
 
 static svit_status map_model(svit_error *err)
@@ -204,7 +204,7 @@ static const call calls[] = {
     {"svit_checkpoint_save", save_checkpoint, NULL},
     {"svit_image_write_png", write_png, NULL},
     {"svit_model_load", load_model, check_model},
-    {"svit_model_load_as", load_as, check_model},
+    {"svit_model_load_with_config", load_as, check_model},
     {"svit_model_map", map_model, check_model},
     {"svit_checkpoint_open", open_checkpoint, check_checkpoint},
     {"svit_checkpoint_restore", restore_checkpoint, check_restored},

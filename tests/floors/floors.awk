@@ -5,7 +5,7 @@ BEGIN {
           "session 8 predictor 9 trainer 10 api 11", words, " ")
     for (i = 1; (i in words); i += 2)
         floor_of[words[i]] = words[i + 1]
-    split("allocator base file base status base context context dataset data image data loader data " \
+    split("allocator base file base status base version base context context dataset data image data loader data " \
           "pipeline data model models optimizer optim checkpoint session loss session benchmark session " \
           "session session predictor predictor trainer trainer shiftvit api", words, " ")
     for (i = 1; (i in words); i += 2)

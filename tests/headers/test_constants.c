@@ -49,6 +49,17 @@ START_TEST(test_what_is_no_constant_is_refused)
 }
 END_TEST
 
+START_TEST(test_headers_library_and_project_have_one_version)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", SVIT_VERSION_MAJOR, SVIT_VERSION_MINOR,
+             SVIT_VERSION_PATCH);
+    ck_assert_str_eq(text, PROJECT_VERSION);
+    ck_assert_str_eq(svit_version_string(), PROJECT_VERSION);
+    ck_assert_uint_eq(svit_version_number(), SVIT_VERSION_NUMBER);
+}
+END_TEST
+
 static Suite *constants_suite(void)
 {
     Suite *suite = suite_create("constants");
@@ -56,6 +67,7 @@ static Suite *constants_suite(void)
     tcase_add_test(cases, test_every_enumerator_is_a_constant);
     tcase_add_test(cases, test_every_constant_is_an_enumerator);
     tcase_add_test(cases, test_what_is_no_constant_is_refused);
+    tcase_add_test(cases, test_headers_library_and_project_have_one_version);
     suite_add_tcase(suite, cases);
     return suite;
 }

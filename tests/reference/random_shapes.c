@@ -128,7 +128,7 @@ svit_model_config random_vit(random_state *state, size_t *images)
         config.pool = (int32_t)random_between(state, 0, 2);
         config.names = random_coin(state);
         config.classifier = random_between(state, 0, 4) > 0;
-        config.head_layers = config.names == SVIT_NAMES_SEED && config.classifier
+        config.head_layers = config.names == SVIT_NAMES_TIMM && config.classifier
                                  ? (uint32_t)random_between(state, 0, 2)
                                  : 0;
         for (size_t i = 0; i < SVIT_MAX_HEAD_LAYERS; i++)

@@ -7,7 +7,7 @@
 static const struct {
     const char *position, *patch, *patch_spt, *patch_norm, *layer;
     const char *norm1, *qkv, *proj, *temperature, *norm2, *fc1, *fc2, *norm, *head;
-} NAMES[] = {[SVIT_NAMES_SEED] = {.position = "pos_embed",
+} NAMES[] = {[SVIT_NAMES_TIMM] = {.position = "pos_embed",
                                   .patch = "patch_embed.proj",
                                   .patch_spt = "patch_embed.proj",
                                   .patch_norm = "patch_embed.norm",

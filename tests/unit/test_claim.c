@@ -22,10 +22,10 @@ static void teardown(void)
     fit_folder_remove(&folder);
 }
 
-static svit_folder_claim *claim_of(const char *path)
+static svit_folder_lock *claim_of(const char *path)
 {
-    svit_folder_claim *claim = NULL;
-    WORKS(svit_folder_claim_create(&claim, context, path, err));
+    svit_folder_lock *claim = NULL;
+    WORKS(svit_folder_lock_create(&claim, context, path, err));
     return claim;
 }
 
@@ -36,14 +36,14 @@ static int is_claimed(const char *path)
     ck_assert_int_ge(child, 0);
     if (child == 0) {
         svit_context *local_context = NULL;
-        svit_folder_claim *claim = NULL;
+        svit_folder_lock *claim = NULL;
         svit_context_config config;
         svit_context_config_init(&config, sizeof config);
         config.threads = 1;
         if (svit_context_create(&local_context, &config, NULL) != SVIT_OK)
             _exit(2);
-        svit_status status = svit_folder_claim_create(&claim, local_context, path, NULL);
-        svit_folder_claim_free(claim);
+        svit_status status = svit_folder_lock_create(&claim, local_context, path, NULL);
+        svit_folder_lock_free(claim);
         _exit(status == SVIT_OK ? 0 : status == SVIT_E_STATE ? 1 : 3);
     }
     int status;
@@ -54,18 +54,18 @@ static int is_claimed(const char *path)
 
 START_TEST(test_a_folder_takes_one_claim_at_a_time)
 {
-    svit_folder_claim *second = NULL, *claim = claim_of(folder.path);
-    FAILS(svit_folder_claim_create(&second, context, folder.path, err), SVIT_E_STATE,
+    svit_folder_lock *second = NULL, *claim = claim_of(folder.path);
+    FAILS(svit_folder_lock_create(&second, context, folder.path, err), SVIT_E_STATE,
           "is in use by another process");
-    FAILS(svit_folder_claim_create(&second, context, folder.path, err), SVIT_E_STATE, folder.path);
+    FAILS(svit_folder_lock_create(&second, context, folder.path, err), SVIT_E_STATE, folder.path);
     char other_name[128];
     snprintf(other_name, sizeof other_name, "%s/../%s/", folder.path, strrchr(folder.path, '/'));
-    FAILS(svit_folder_claim_create(&second, context, other_name, err), SVIT_E_STATE, "is in use");
+    FAILS(svit_folder_lock_create(&second, context, other_name, err), SVIT_E_STATE, "is in use");
     ck_assert_ptr_null(second);
     ck_assert_int_eq(is_claimed(folder.path), 1);
-    svit_folder_claim_free(claim);
+    svit_folder_lock_free(claim);
     ck_assert_int_eq(is_claimed(folder.path), 0);
-    svit_folder_claim_free(claim_of(folder.path));
+    svit_folder_lock_free(claim_of(folder.path));
     ck_assert_int_ne(access(fit_path(&folder, ".lock"), F_OK), 0);
 }
 END_TEST
@@ -77,9 +77,9 @@ START_TEST(test_a_claim_ends_with_its_process_and_leaves_no_trace)
     pid_t child = fork();
     if (child == 0) {
         svit_context *local_context = NULL;
-        svit_folder_claim *claim = NULL;
+        svit_folder_lock *claim = NULL;
         svit_context_create(&local_context, NULL, NULL);
-        svit_folder_claim_create(&claim, local_context, folder.path, NULL);
+        svit_folder_lock_create(&claim, local_context, folder.path, NULL);
         ssize_t sent = write(ready[1], claim ? "y" : "n", 1);
         (void)sent;
         for (;;)
@@ -88,12 +88,12 @@ START_TEST(test_a_claim_ends_with_its_process_and_leaves_no_trace)
     char is_ready;
     ck_assert_int_eq(read(ready[0], &is_ready, 1), 1);
     ck_assert_int_eq(is_ready, 'y');
-    svit_folder_claim *claim = NULL;
-    FAILS(svit_folder_claim_create(&claim, context, folder.path, err), SVIT_E_STATE, folder.path);
+    svit_folder_lock *claim = NULL;
+    FAILS(svit_folder_lock_create(&claim, context, folder.path, err), SVIT_E_STATE, folder.path);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     ck_assert_int_eq(access(fit_path(&folder, ".lock"), F_OK), 0);
-    svit_folder_claim_free(claim_of(folder.path));
+    svit_folder_lock_free(claim_of(folder.path));
     ck_assert_int_ne(access(fit_path(&folder, ".lock"), F_OK), 0);
     close(ready[0]);
     close(ready[1]);
@@ -113,9 +113,9 @@ static void wait_for_close(const int ends[2])
 static void claim_with_a_child(const int ready[2], const int end[2])
 {
     svit_context *local_context = NULL;
-    svit_folder_claim *claim = NULL;
+    svit_folder_lock *claim = NULL;
     svit_context_create(&local_context, NULL, NULL);
-    svit_status status = svit_folder_claim_create(&claim, local_context, folder.path, NULL);
+    svit_status status = svit_folder_lock_create(&claim, local_context, folder.path, NULL);
     if (fork() == 0) {
         close(ready[1]);
         wait_for_close(end);
@@ -153,20 +153,20 @@ END_TEST
 
 START_TEST(test_a_child_by_fork_leaves_the_folder_to_its_parent)
 {
-    svit_folder_claim *claim = claim_of(folder.path);
+    svit_folder_lock *claim = claim_of(folder.path);
     fit_write(fit_path(&folder, "history.csv"), "x", 1);
     pid_t child = fork();
     if (child == 0) {
-        int refused = svit_folder_claim_remove(claim, "history.csv", NULL) == SVIT_E_STATE &&
-                      svit_folder_claim_has(claim, "history.csv") == 1;
-        svit_folder_claim_free(claim);
+        int refused = svit_folder_lock_remove(claim, "history.csv", NULL) == SVIT_E_STATE &&
+                      svit_folder_lock_has(claim, "history.csv") == 1;
+        svit_folder_lock_free(claim);
         _exit(refused ? 0 : 1);
     }
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     ck_assert_int_eq(is_claimed(folder.path), 1);
-    svit_folder_claim_free(claim);
+    svit_folder_lock_free(claim);
     ck_assert_int_eq(is_claimed(folder.path), 0);
 }
 END_TEST
@@ -176,22 +176,22 @@ START_TEST(test_folders_are_made_and_taken_back_where_they_are_empty)
     char deep[128], upper[128];
     snprintf(upper, sizeof upper, "%s/a", folder.path);
     snprintf(deep, sizeof deep, "%s/a//b/c/", folder.path);
-    svit_folder_claim_free(claim_of(deep));
+    svit_folder_lock_free(claim_of(deep));
     ck_assert_int_ne(access(upper, F_OK), 0);
-    svit_folder_claim *claim = claim_of(deep);
-    ck_assert_int_eq(svit_folder_claim_has(claim, "note"), 0);
+    svit_folder_lock *claim = claim_of(deep);
+    ck_assert_int_eq(svit_folder_lock_has(claim, "note"), 0);
     strcat(deep, "note");
     fit_write(deep, "x", 1);
-    ck_assert_int_eq(svit_folder_claim_has(claim, "note"), 1);
-    svit_folder_claim_free(claim);
+    ck_assert_int_eq(svit_folder_lock_has(claim, "note"), 1);
+    svit_folder_lock_free(claim);
     ck_assert_int_eq(access(deep, F_OK), 0);
 
     *strrchr(deep, '/') = '\0';
     claim = claim_of(deep);
-    FAILS(svit_folder_claim_remove(claim, "a/b", err), SVIT_E_ARGUMENT, "name is 'a/b'");
-    WORKS(svit_folder_claim_remove(claim, "note", err));
-    WORKS(svit_folder_claim_remove(claim, "note", err));
-    svit_folder_claim_free(claim);
+    FAILS(svit_folder_lock_remove(claim, "a/b", err), SVIT_E_ARGUMENT, "name is 'a/b'");
+    WORKS(svit_folder_lock_remove(claim, "note", err));
+    WORKS(svit_folder_lock_remove(claim, "note", err));
+    svit_folder_lock_free(claim);
     ck_assert_int_eq(rmdir(deep), 0); /* existed before the second claim */
     *strrchr(deep, '/') = '\0';
     ck_assert_int_eq(rmdir(deep), 0);
@@ -201,19 +201,19 @@ END_TEST
 
 START_TEST(test_what_is_no_folder_is_named)
 {
-    svit_folder_claim *claim = NULL;
+    svit_folder_lock *claim = NULL;
     fit_write(fit_path(&folder, "history.csv"), "x", 1);
-    FAILS(svit_folder_claim_create(&claim, context, fit_path(&folder, "history.csv"), err),
+    FAILS(svit_folder_lock_create(&claim, context, fit_path(&folder, "history.csv"), err),
           SVIT_E_IO, "history.csv");
-    FAILS(svit_folder_claim_create(&claim, context, fit_path(&folder, "history.csv/run"), err),
+    FAILS(svit_folder_lock_create(&claim, context, fit_path(&folder, "history.csv/run"), err),
           SVIT_E_IO, "history.csv/run");
-    FAILS(svit_folder_claim_create(&claim, context, "", err), SVIT_E_ARGUMENT, "empty");
-    FAILS(svit_folder_claim_create(&claim, NULL, "x", err), SVIT_E_ARGUMENT, "context");
-    FAILS(svit_folder_claim_create(&claim, context, NULL, err), SVIT_E_ARGUMENT, "folder");
-    FAILS(svit_folder_claim_create(NULL, context, "x", err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_folder_lock_create(&claim, context, "", err), SVIT_E_ARGUMENT, "empty");
+    FAILS(svit_folder_lock_create(&claim, NULL, "x", err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_folder_lock_create(&claim, context, NULL, err), SVIT_E_ARGUMENT, "folder");
+    FAILS(svit_folder_lock_create(NULL, context, "x", err), SVIT_E_ARGUMENT, "out");
     ck_assert_ptr_null(claim);
-    ck_assert_int_eq(svit_folder_claim_has(NULL, "x"), 0);
-    svit_folder_claim_free(NULL);
+    ck_assert_int_eq(svit_folder_lock_has(NULL, "x"), 0);
+    svit_folder_lock_free(NULL);
 }
 END_TEST
 
@@ -236,13 +236,13 @@ START_TEST(test_claims_that_come_and_go_never_overlap)
         config.threads = 1;
         svit_context_create(&local_context, &config, NULL);
         for (int held = 0; held < ROUNDS;) {
-            svit_folder_claim *claim = NULL;
-            svit_status status = svit_folder_claim_create(&claim, local_context, path, NULL);
+            svit_folder_lock *claim = NULL;
+            svit_status status = svit_folder_lock_create(&claim, local_context, path, NULL);
             if (status == SVIT_E_STATE)
                 continue;
             if (status != SVIT_OK || mkdir(inside, 0700) != 0 || rmdir(inside) != 0)
                 _exit(1);
-            svit_folder_claim_free(claim);
+            svit_folder_lock_free(claim);
             held++;
         }
         _exit(0);

@@ -120,7 +120,7 @@ static svit_status evaluate(svit_context *context, const test_folder *folder, sv
     svit_pipeline_config pipeline;
     svit_pipeline_config_init(&pipeline, sizeof pipeline);
     pipeline.source_filter = SVIT_SOURCE_SHORTER_SIDE;
-    return svit_pipeline_evaluate(context, &pipeline, rgb, 2, 9, 9, out, err);
+    return svit_pipeline_apply_evaluation(context, &pipeline, rgb, 2, 9, 9, out, err);
 }
 
 static const scenario SCENARIOS[] = {

@@ -101,7 +101,8 @@ START_TEST(test_evaluation_is_nearest_then_bilinear_twice)
     bytes_fill(rgb, N * image, 31 + (uint32_t)_i);
     for (int32_t evaluation = 0; evaluation < 2; evaluation++) {
         config.evaluation = evaluation;
-        WORKS(svit_pipeline_evaluate(context, &config, rgb, N, size->in[0], size->in[1], got, err));
+        WORKS(svit_pipeline_apply_evaluation(context, &config, rgb, N, size->in[0], size->in[1],
+                                             got, err));
         const uint32_t *out = evaluation == SVIT_EVALUATE_KEEP ? size->resize : size->output;
         size_t elements = (size_t)3 * out[0] * out[1];
         for (size_t n = 0; n < N; n++) {
@@ -452,23 +453,23 @@ START_TEST(test_wrong_arguments_of_pipelines_are_named)
           "json");
     FAILS(svit_pipeline_config_to_json(NULL, NULL, 0, &side, err), SVIT_E_ARGUMENT, "config");
     FAILS(svit_pipeline_config_to_json(&config, NULL, 9, &side, err), SVIT_E_ARGUMENT, "buffer");
-    FAILS(svit_pipeline_evaluate(NULL, &config, rgb, 1, 32, 32, out, err), SVIT_E_ARGUMENT,
+    FAILS(svit_pipeline_apply_evaluation(NULL, &config, rgb, 1, 32, 32, out, err), SVIT_E_ARGUMENT,
           "context");
-    FAILS(svit_pipeline_evaluate(context, NULL, rgb, 1, 32, 32, out, err), SVIT_E_ARGUMENT,
+    FAILS(svit_pipeline_apply_evaluation(context, NULL, rgb, 1, 32, 32, out, err), SVIT_E_ARGUMENT,
           "config");
-    FAILS(svit_pipeline_evaluate(context, &config, NULL, 1, 32, 32, out, err), SVIT_E_ARGUMENT,
-          "rgb");
-    FAILS(svit_pipeline_evaluate(context, &config, rgb, 0, 32, 32, out, err), SVIT_E_ARGUMENT,
-          "n is 0");
-    FAILS(svit_pipeline_evaluate(context, &config, rgb, most, 32, 32, out, err), SVIT_E_ARGUMENT,
-          "n is");
-    FAILS(svit_pipeline_evaluate(context, &config, rgb, 1, 0, 32, out, err), SVIT_E_ARGUMENT,
-          "height is 0");
-    FAILS(svit_pipeline_evaluate(context, &config, rgb, 1, 32, 16385, out, err), SVIT_E_ARGUMENT,
-          "width is 16385");
-    FAILS(svit_pipeline_evaluate(context, &config, rgb, 1, 32, 32, NULL, err), SVIT_E_ARGUMENT,
-          "out");
-    WORKS(svit_pipeline_evaluate(context, &config, rgb, 1, 32, 32, out, err));
+    FAILS(svit_pipeline_apply_evaluation(context, &config, NULL, 1, 32, 32, out, err),
+          SVIT_E_ARGUMENT, "rgb");
+    FAILS(svit_pipeline_apply_evaluation(context, &config, rgb, 0, 32, 32, out, err),
+          SVIT_E_ARGUMENT, "n is 0");
+    FAILS(svit_pipeline_apply_evaluation(context, &config, rgb, most, 32, 32, out, err),
+          SVIT_E_ARGUMENT, "n is");
+    FAILS(svit_pipeline_apply_evaluation(context, &config, rgb, 1, 0, 32, out, err),
+          SVIT_E_ARGUMENT, "height is 0");
+    FAILS(svit_pipeline_apply_evaluation(context, &config, rgb, 1, 32, 16385, out, err),
+          SVIT_E_ARGUMENT, "width is 16385");
+    FAILS(svit_pipeline_apply_evaluation(context, &config, rgb, 1, 32, 32, NULL, err),
+          SVIT_E_ARGUMENT, "out");
+    WORKS(svit_pipeline_apply_evaluation(context, &config, rgb, 1, 32, 32, out, err));
     svit_context_free(context);
 }
 END_TEST

@@ -59,8 +59,8 @@ START_TEST(test_a_name_that_differs_is_shown_with_what_follows_it)
     FAILS(EVALUATE(model, synthetic), SVIT_E_ARGUMENT,
           "from class 3 on the model has '... zebra, ");
     FAILS(EVALUATE(model, synthetic), SVIT_E_ARGUMENT, part);
-    FAILS(svit_evaluate_as(context, model, synthetic, &pipeline, 8, SVIT_COMPUTE_BF16, &loss, NULL,
-                           NULL, err),
+    FAILS(svit_evaluate_with_compute(context, model, synthetic, &pipeline, 8, SVIT_COMPUTE_BF16,
+                                     &loss, NULL, NULL, err),
           SVIT_E_ARGUMENT, "zebra");
     static char many[10][81];
     for (size_t i = 0; i < 10; i++) {

@@ -142,7 +142,7 @@ START_TEST(test_shifted_patches_are_those_of_the_image)
             for (size_t n = 0; n < IMAGES; n++)
                 ck_assert_int_eq(svit_patches_f32(x + n * image, map->height, map->width,
                                                   map->channels, (uint32_t)map->size, 1,
-                                                  order ? SVIT_SPT_PAPER : SVIT_SPT_SEED,
+                                                  order ? SVIT_SPT_PAPER : SVIT_SPT_KERAS,
                                                   wanted + n * 5 * image, NULL),
                                  SVIT_OK);
             for (size_t first = 0; first < tokens; first += SOME) {

@@ -1,13 +1,13 @@
 /* Checks that the matmuls that shiftvit-bench measures make up the work that it counts. */
 #include "suite.h"
 
-#include "../../examples/bench/product_list.h"
+#include "../../examples/bench/matmul_list.h"
 #include "../../examples/bench/work_count.h"
 
 #include <math.h>
 #include <string.h>
 
-static product_list list;
+static matmul_list list;
 
 static double list_work(void)
 {
@@ -37,7 +37,7 @@ START_TEST(test_matmuls_of_every_preset_are_the_work_of_a_step)
         const char *name = svit_model_preset_name(i);
         ck_assert_int_eq(svit_model_config_preset(&config, sizeof config, name, NULL), SVIT_OK);
         for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
-            product_list_of(&list, &config, batches[b]);
+            matmul_list_build(&list, &config, batches[b]);
             double wanted =
                 (work_count_training(&config) - spared_work(&config)) * (double)batches[b];
             ck_assert_msg(fabs(list_work() - wanted) < 1e-9 * wanted,
@@ -60,7 +60,7 @@ START_TEST(test_shapes_of_the_default_shiftvit)
                   {"merge 1, input gradient", 9216, 384, 192, 1}};
     svit_model_config config;
     ck_assert_int_eq(svit_model_config_init(&config, sizeof config), SVIT_OK);
-    product_list_of(&list, &config, 256);
+    matmul_list_build(&list, &config, 256);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         size_t at = 0;
         while (at < list.count && strcmp(list.products[at].name, wanted[i].name) != 0)

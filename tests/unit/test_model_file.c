@@ -71,7 +71,7 @@ static const change changes[] = {
     {.version = "new", .status = SVIT_E_FORMAT, .part = "format_version"},
     {.config = "{\"dim\":-8}", .status = SVIT_E_FORMAT, .part = "dim is -8"},
     {.config = "8", .status = SVIT_E_FORMAT, .part = "model.safetensors"},
-    {.config = "", .status = SVIT_E_ARGUMENT, .part = "svit_model_load_as"},
+    {.config = "", .status = SVIT_E_ARGUMENT, .part = "svit_model_load_with_config"},
     {.classes = "[\"a\",\"b\"]", .status = SVIT_E_FORMAT, .part = "array of 3"},
     {.classes = "[\"a\",\"b\",3]", .status = SVIT_E_FORMAT, .part = "class 2"},
     {.classes = "nonsense", .status = SVIT_E_FORMAT, .part = "the list of classes is not JSON"},
@@ -250,11 +250,11 @@ START_TEST(test_a_file_without_configuration_loads_with_the_callers)
     svit_model *model = fit_model(context, 3, 1), *back = NULL;
     write_changed(model, &(change){.config = ""});
     svit_model_config config = fit_model_config(3);
-    WORKS(svit_model_load_as(&back, context, &config, path, err));
+    WORKS(svit_model_load_with_config(&back, context, &config, path, err));
     svit_model_free(back);
     config.blocks[1] = 2;
     back = NULL;
-    FAILS(svit_model_load_as(&back, context, &config, path, err), SVIT_E_FORMAT,
+    FAILS(svit_model_load_with_config(&back, context, &config, path, err), SVIT_E_FORMAT,
           "layers.1.blocks.1.norm2.weight");
     ck_assert_ptr_null(back);
     svit_model_free(model);
@@ -269,10 +269,11 @@ START_TEST(test_a_file_of_the_papers_code_loads_with_the_callers_configuration)
 {
     svit_model *model = small_vit(paper, 1), *back = NULL;
     write_changed(model, &(change){.config = ""});
-    FAILS(svit_model_load(&back, context, path, err), SVIT_E_ARGUMENT, "svit_model_load_as");
+    FAILS(svit_model_load(&back, context, path, err), SVIT_E_ARGUMENT,
+          "svit_model_load_with_config");
     svit_model_config config;
     WORKS(svit_model_get_config(model, &config, sizeof config, err));
-    WORKS(svit_model_load_as(&back, context, &config, path, err));
+    WORKS(svit_model_load_with_config(&back, context, &config, path, err));
     float scale[2];
     WORKS(svit_model_get_parameter(back, "transformer.layers.0.0.fn.scale", scale, 2, err));
     ck_assert_float_eq(scale[1], 1);
@@ -288,7 +289,7 @@ START_TEST(test_a_position_embedding_of_another_length_is_refused)
     svit_model_config config;
     WORKS(svit_model_get_config(model, &config, sizeof config, err));
     config.input_width = 16;
-    FAILS(svit_model_load_as(&back, context, &config, path, err), SVIT_E_FORMAT,
+    FAILS(svit_model_load_with_config(&back, context, &config, path, err), SVIT_E_FORMAT,
           "'pos_embedding' is [1, 10, 6]; the model has [1, 13, 6]");
     ck_assert_ptr_null(back);
     svit_model_free(model);

@@ -17,7 +17,7 @@ START_TEST(test_shifted_patches_equal_the_golden_ones)
     static float got[OUT];
     for (size_t n = 0; n < N; n++) {
         WORKS(
-            svit_patches_f32(input + n * IMAGE, SIDE, SIDE, 3, PATCH, 1, SVIT_SPT_SEED, got, err));
+            svit_patches_f32(input + n * IMAGE, SIDE, SIDE, 3, PATCH, 1, SVIT_SPT_KERAS, got, err));
         ck_assert_mem_eq(got, wanted + n * OUT, sizeof got);
     }
     golden_free(input);
@@ -38,7 +38,7 @@ START_TEST(test_plain_patches_are_the_image_in_another_order)
         WORKS(svit_patches_f32(SMALL, 2, 4, 1, 2, 0, order, got, err));
         ck_assert_mem_eq(got, wanted, sizeof got);
     }
-    WORKS(svit_patches_f32(SMALL, 4, 2, 1, 1, 0, SVIT_SPT_SEED, got, err));
+    WORKS(svit_patches_f32(SMALL, 4, 2, 1, 1, 0, SVIT_SPT_KERAS, got, err));
     ck_assert_mem_eq(got, SMALL, sizeof got);
 }
 END_TEST

@@ -42,7 +42,8 @@ static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipel
     float inputs[COUNT * 10 * 10 * 3];
     size_t height, width;
     WORKS(svit_pipeline_evaluation_size(pipeline, &height, &width, err));
-    WORKS(svit_pipeline_evaluate(context, pipeline, images, COUNT, SIDE, SIDE, inputs, err));
+    WORKS(
+        svit_pipeline_apply_evaluation(context, pipeline, images, COUNT, SIDE, SIDE, inputs, err));
     svit_session_config config;
     WORKS(svit_session_config_init(&config, sizeof config));
     config.max_batch = COUNT;

@@ -66,7 +66,7 @@ START_TEST(test_resizing_has_the_bytes_of_pillow)
         if (strcmp(kind, "stretch") == 0)
             WORKS(svit_resize_antialias_u8(context, rgb, in[0], in[1], got, out[0], out[1], err));
         else
-            WORKS(svit_pipeline_source(context, &config, rgb, in[0], in[1], got, err));
+            WORKS(svit_pipeline_apply_source(context, &config, rgb, in[0], in[1], got, err));
         ck_assert_uint_eq(entry->desc.elements, out[0] * out[1] * 3);
         for (size_t b = 0; b < entry->desc.elements; b++)
             ck_assert_msg(got[b] == wanted[b], "%s: byte %zu is %d, not %d", entry->name, b, got[b],
@@ -122,7 +122,7 @@ START_TEST(test_the_aspect_ratio_is_kept)
         uint8_t out[SIDE * SIDE * 3];
         size_t rows;
         size_t columns;
-        WORKS(svit_pipeline_source(context, &config, rgb, height, width, out, err));
+        WORKS(svit_pipeline_apply_source(context, &config, rgb, height, width, out, err));
         disc_measure(out, SIDE, &rows, &columns);
         ck_assert_int_le(abs((int)rows - 4 * SIDE / 5), 1);
         ck_assert_int_le(abs((int)columns - 4 * SIDE / 5), 1);
@@ -143,7 +143,7 @@ START_TEST(test_an_image_of_the_source_size_is_copied)
     for (int32_t filter = 0; filter < 2; filter++) {
         config.source_filter = filter;
         memset(got, 0, sizeof got);
-        WORKS(svit_pipeline_source(context, &config, rgb, 21, 34, got, err));
+        WORKS(svit_pipeline_apply_source(context, &config, rgb, 21, 34, got, err));
         ck_assert_mem_eq(got, rgb, sizeof got);
     }
     free(rgb);
@@ -212,8 +212,10 @@ START_TEST(test_training_and_prediction_see_the_same_bits)
             size_t elements = (SIDE - 5) * (SIDE - 5) * 3;
             WORKS(svit_dataset_folder(&dataset, context, folder.path, SIDE, SIDE, filter, err));
             WORKS(svit_dataset_sample(dataset, 0, sample, &label, err));
-            WORKS(svit_pipeline_evaluate(context, &config, sample, 1, SIDE, SIDE, trained, err));
-            WORKS(svit_pipeline_evaluate(context, &config, rgb, 1, height, width, predicted, err));
+            WORKS(svit_pipeline_apply_evaluation(context, &config, sample, 1, SIDE, SIDE, trained,
+                                                 err));
+            WORKS(svit_pipeline_apply_evaluation(context, &config, rgb, 1, height, width, predicted,
+                                                 err));
             ck_assert_mem_eq(trained, predicted, elements * sizeof *trained);
             svit_dataset_free(dataset);
             free(rgb);
@@ -244,8 +246,8 @@ START_TEST(test_a_loader_does_the_source_step)
     const int32_t labels[COUNT] = {0, 1, 2, 1, 0};
     bytes_fill(large, COUNT * HIGH * WIDE * 3, 5);
     for (size_t i = 0; i < COUNT; i++)
-        WORKS(svit_pipeline_source(context, &config, large + i * HIGH * WIDE * 3, HIGH, WIDE,
-                                   small + i * SIDE * SIDE * 3, err));
+        WORKS(svit_pipeline_apply_source(context, &config, large + i * HIGH * WIDE * 3, HIGH, WIDE,
+                                         small + i * SIDE * SIDE * 3, err));
     for (int s = 0; s < 2; s++) {
         svit_dataset *dataset = NULL;
         svit_loader *loader = NULL;
@@ -303,14 +305,16 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
     FAILS(svit_resize_antialias_u8(context, a, 0, 2, b, 2, 2, err), SVIT_E_ARGUMENT, "height is 0");
     FAILS(svit_resize_antialias_u8(context, a, 2, 2, b, 2, 16385, err), SVIT_E_ARGUMENT,
           "out_width is 16385");
-    FAILS(svit_pipeline_source(NULL, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT, "context");
-    FAILS(svit_pipeline_source(context, NULL, a, 2, 2, b, err), SVIT_E_ARGUMENT, "config");
-    FAILS(svit_pipeline_source(context, &config, NULL, 2, 2, b, err), SVIT_E_ARGUMENT, "rgb");
-    FAILS(svit_pipeline_source(context, &config, a, 2, 2, NULL, err), SVIT_E_ARGUMENT, "out");
-    FAILS(svit_pipeline_source(context, &config, a, 2, 2, a, err), SVIT_E_ARGUMENT, "same array");
-    FAILS(svit_pipeline_source(context, &config, a, 2, 0, b, err), SVIT_E_ARGUMENT, "width is 0");
+    FAILS(svit_pipeline_apply_source(NULL, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_pipeline_apply_source(context, NULL, a, 2, 2, b, err), SVIT_E_ARGUMENT, "config");
+    FAILS(svit_pipeline_apply_source(context, &config, NULL, 2, 2, b, err), SVIT_E_ARGUMENT, "rgb");
+    FAILS(svit_pipeline_apply_source(context, &config, a, 2, 2, NULL, err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_pipeline_apply_source(context, &config, a, 2, 2, a, err), SVIT_E_ARGUMENT,
+          "same array");
+    FAILS(svit_pipeline_apply_source(context, &config, a, 2, 0, b, err), SVIT_E_ARGUMENT,
+          "width is 0");
     config.source_filter = 2;
-    FAILS(svit_pipeline_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
+    FAILS(svit_pipeline_apply_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
           "source_filter is 2");
     svit_dataset *dataset = NULL;
     FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, -1, err), SVIT_E_ARGUMENT,

@@ -78,11 +78,12 @@ START_TEST(test_the_best_weights_are_kept_and_written)
     ck_assert_double_eq(top1, most);
     double loss[3];
     for (int32_t i = SVIT_COMPUTE_F32; i <= SVIT_COMPUTE_INT8; i++) {
-        WORKS(svit_evaluate_as(context, model, validation, &p.pipeline, 4, i, &loss[i], NULL, NULL,
-                               err));
+        WORKS(svit_evaluate_with_compute(context, model, validation, &p.pipeline, 4, i, &loss[i],
+                                         NULL, NULL, err));
         ck_assert_double_eq_tol(loss[i], loss[0], 0.02);
     }
-    FAILS(svit_evaluate_as(context, model, validation, &p.pipeline, 4, 3, NULL, &top1, NULL, err),
+    FAILS(svit_evaluate_with_compute(context, model, validation, &p.pipeline, 4, 3, NULL, &top1,
+                                     NULL, err),
           SVIT_E_ARGUMENT, "compute is 3");
     WORKS(svit_model_load(&best, context, fit_path(&folder, "best.safetensors"), err));
     ck_assert(fit_same(model, best));

@@ -51,7 +51,7 @@ static const damage DAMAGES[] = {
     {"svit.optimizer.steps", 0, "6", "optimizer.steps"},
     {"svit.optimizer.swapped", 0, "1", "optimizer.swapped"},
     {"svit.session.counter", 0, "8", "session.counter"},
-    {"trainer.history", 0, "", "is not of 2 epochs"},
+    {"trainer.history", 0, "", "does not have 2 epochs"},
     {"trainer.history", ROW, "g", "damaged at epoch 2"},
     {"trainer.history", DIGITS, NAN_BITS, "epoch 1 that no run"},
     {"trainer.history", ROW, NAN_BITS, "epoch 2 that no run"},
@@ -169,7 +169,7 @@ START_TEST(test_a_missing_entry_is_named_and_changes_nothing)
     static const char *const KEYS[] = {STATE "rows", "trainer.epochs", "svit.optimizer.steps",
                                        "trainer.history", "trainer.pipeline"};
     static const char *const PARTS[] = {STATE "rows", "trainer.epochs", "svit.optimizer.steps",
-                                        "not of 2 epochs", "pipeline"};
+                                        "not have 2 epochs", "pipeline"};
     const char *file = "checkpoint.safetensors";
     plan p = damage_plan();
     p.trainer.keep = SVIT_KEEP_LAST;

@@ -1,12 +1,11 @@
-/* Checks the backends that skip zero channel groups and dead outputs: the correction term of the
- * skipped zeros is right, a row has the same bits alone as among many, and nothing but dead outputs
- * is left out. Compiled once more in double. */
+/* Checks the backends that skip zero channel groups: the correction term of the skipped zeros is
+ * right, and a row has the same bits alone as among many. Compiled once more in double. */
 #include "backends.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { IMAGES_FEW = 3, IMAGES_MANY = 17, FIRST_TOKEN = 5, LEFT = -77 };
+enum { IMAGES_FEW = 3, IMAGES_MANY = 17, FIRST_TOKEN = 5 };
 
 /* Zero groups that extend past a K block (192 or 768), groups that end within a vector, positions
  * with all groups and with none, and positions without any terms in a whole K block (384 or 1024
@@ -31,7 +30,7 @@ typedef struct fixture {
     const sv_kernels *k;
     const shape *shape;
     size_t rows;
-    matrix a, b, bias, moments, fill, residual;
+    matrix a, b, bias, moments, fill;
     sv_gemm_b right;
     real *c, *other;
 } fixture;
@@ -56,7 +55,6 @@ static fixture open_fixture(const subject *of, const sv_kernels *k, const shape 
     b.bias = make(1, n, false, 3);
     b.moments = make(2, b.rows, false, 4);
     b.fill = make(1, 2 * SV_GAPS_GROUPS * n, false, 5);
-    b.residual = make(b.rows, n - MARGIN, false, 6);
     b.right = (sv_gemm_b){
         b.b.x, form->depth, n, b.b.row, b.b.column, packed_memory(of, k, form->depth, n), 0};
     of->gemm->pack_b(k, &b.right);
@@ -72,7 +70,6 @@ static void close_fixture(fixture *b)
     free(b->bias.x);
     free(b->moments.x);
     free(b->fill.x);
-    free(b->residual.x);
     free(b->right.packed);
     free(b->c);
     free(b->other);
@@ -101,20 +98,12 @@ static void multiply_filled(const fixture *b, real *c, size_t first, size_t rows
     b->of->gemm->matmul(b->k, &out, &left, &b->right, rows, 0, n);
 }
 
-/* Whether a backend skips zero groups and dead outputs. */
+/* Whether a backend skips zero groups. */
 static bool skips(const sv_gemm *gemm)
 {
 #ifndef SV_DOUBLE
     if (gemm == &sv_gemm_tile_rounded)
         return true;
-#ifdef SV_HAVE_AMX
-    if (gemm == &sv_gemm_dot_bf16)
-        return true;
-#endif
-#ifdef SV_HAVE_VNNI
-    if (gemm == &sv_gemm_vnni_int8)
-        return true;
-#endif
 #endif
     return gemm == &sv_gemm_tile;
 }
@@ -200,39 +189,6 @@ START_TEST(test_skipped_zeros_are_corrected)
 }
 END_TEST
 
-/* Dead outputs stay as they are, or get only the residual. Those that share a vector with live
- * outputs, and those of the first rows, which prefetch, may be computed. All live outputs have the
- * bits of the whole matmul. */
-START_TEST(test_only_dead_outputs_are_left_out)
-{
-    SKIPPING(of, k);
-    for (size_t s = 0; s < SHAPE_COUNT; s++) {
-        fixture b = open_fixture(of, k, &SHAPES[s]);
-        const size_t n = SHAPES[s].columns;
-        const sv_gemm_a left = {b.a.x, b.a.row, 1, NULL};
-        sv_epilogue epilogue = {.first_token = FIRST_TOKEN, .residual = b.residual.x};
-        const sv_gemm_c whole = {b.other, n, 0, b.bias.x, &epilogue},
-                        out = {b.c, n, 0, b.bias.x, &epilogue};
-        of->gemm->matmul(k, &whole, &left, &b.right, b.rows, 0, n);
-        epilogue.unread = &SHAPES[s].gaps;
-        for (size_t i = 0; i < b.rows * n; i++)
-            b.c[i] = LEFT;
-        of->gemm->matmul(k, &out, &left, &b.right, b.rows, 0, n);
-        size_t gaps = 0, left_out = 0;
-        for (size_t i = 0; i < b.rows * n; i++) {
-            bool gap = is_gap(&SHAPES[s], i / n, i % n), same = b.c[i] == b.other[i];
-            bool kept = b.c[i] == LEFT || b.c[i] == LEFT + b.residual.x[i];
-            gaps += gap;
-            left_out += gap && !same && kept;
-            ck_assert_msg(same || (gap && kept), "shape %zu, element %zu", s, i);
-        }
-        if (SHAPES[s].gaps.width % 32 == 0)
-            ck_assert_msg(left_out * 4 >= gaps * 3, "shape %zu: %zu of %zu", s, left_out, gaps);
-        close_fixture(&b);
-    }
-}
-END_TEST
-
 static Suite *zero_skipping_suite(void)
 {
     Suite *suite = suite_create("zero skipping");
@@ -240,7 +196,6 @@ static Suite *zero_skipping_suite(void)
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_a_row_has_the_same_bits_whatever_is_skipped, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_skipped_zeros_are_corrected, 0, SUBJECT_COUNT);
-    tcase_add_loop_test(all, test_only_dead_outputs_are_left_out, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -5,10 +5,9 @@
 
 enum { PAIR = 2, CUT_PAIRS = 192 };
 
-DOT_MULTIPLIES(by_rows, FETCH_NOTHING, SV_NUMBER_PAIR)
-DOT_MULTIPLIES(by_lines, FETCH_LEFT, SV_NUMBER_PAIR)
-DOT_MULTIPLIES(few_rows, FETCH_PANEL, SV_NUMBER_PAIR)
-DOT_MULTIPLIES(gapped, SKIP_GAPS, SV_NUMBER_PAIR)
+TILE_MICROKERNELS(bf16x2, SV_PACKED_BF16X2)
+TILE_HALF_MICROKERNELS(bf16x2, SV_PACKED_BF16X2)
+static const tile_microkernels MICROKERNELS[] = TILE_MICROKERNEL_LIST(bf16x2);
 
 /* Up to 16 pairs of numbers that lie along memory. */
 SV_INLINE __m512i load_pairs(const float *from, size_t count)
@@ -92,10 +91,7 @@ static const dot_kind PAIRS = {.numbers = PAIR,
                                .header = 0,
                                .pack = pack_pairs,
                                .make = make_pairs,
-                               .by_rows = by_rows,
-                               .by_lines = by_lines,
-                               .few_rows = few_rows,
-                               .gapped = gapped};
+                               .microkernels = MICROKERNELS};
 
 SV_DOT_BACKEND_FUNCTIONS(dot_bf16, PAIRS)
 

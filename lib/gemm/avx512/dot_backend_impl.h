@@ -8,21 +8,12 @@
 #define SV_DOT_PRODUCT_H
 
 #include "gemm/gemm.h"
-#include "gemm/tile/tile_zero_skipping_impl.h"
+#include "gemm/tile/tile_microkernel_impl.h"
 
 /* Lanes of a left-hand side that are made at once, in 72 KiB: so few that they stay in the second
  * cache beside a part of a panel. What a kind makes of rows up to a whole vector of them. And their
  * factors. */
 enum { DOT_SPACE = 18432, DOT_PAST = 2048, DOT_FACTORS = 128 };
-
-/* The functions of a number type, by number of vectors. */
-#define DOT_MULTIPLIES(name, fetch, type)                                                          \
-    MULTIPLY_PANEL(name##_one, 1, ROWS_OF_1, fetch, type)                                          \
-    MULTIPLY_PANEL(name##_two, 2, ROWS_OF_2, fetch, type)                                          \
-    MULTIPLY_PANEL(name##_three, 3, fetch == FETCH_PANEL ? FEW_OF_3 : ROWS_OF_3, fetch, type)      \
-    MULTIPLY_PANEL(name##_four, 4, ROWS_OF_4, fetch, type)                                         \
-    static multiply_function *const name[WIDEST + 1] = {NULL, name##_one, name##_two,              \
-                                                        name##_three, name##_four};
 
 /* Rows i.. of a left-hand side, and numbers p.. of k. */
 typedef struct dot_part {
@@ -57,10 +48,7 @@ typedef struct dot_kind {
     dot_left (*make)(float *lanes, float *factors, const sv_gemm_a *a, const dot_part *part,
                      size_t k);
 
-    /* Where a left-hand side's lanes of a row lie side by side, where those of a lane do, and where
-     * few rows are read past a panel. */
-    multiply_function *const *by_rows, *const *by_lines, *const *few_rows;
-    multiply_function *const *gapped; /* by rows, which skip gaps */
+    const tile_microkernels *microkernels; /* by number of vectors */
 } dot_kind;
 
 static size_t dot_rounded(size_t count, size_t to)
@@ -89,7 +77,7 @@ SV_INLINE size_t dot_words(const dot_kind *kind, size_t k)
 SV_INLINE dot_panel dot_panel_at(const dot_kind *kind, const sv_gemm_b *b, size_t first)
 {
     const size_t group = sv_gemm_split_columns(b), left = group - first % group;
-    const size_t vectors = vectors_of(left), lanes = vectors * LANES;
+    const size_t vectors = panel_vectors(left), lanes = vectors * LANES;
     return (dot_panel){(float *)b->packed + first * dot_words(kind, b->k), vectors,
                        sv_size_min(left, lanes), lanes};
 }
@@ -119,24 +107,9 @@ typedef struct dot_product {
     const sv_gemm_c *c;
     const sv_gemm_b *b;
     size_t first, count;
-    int few;     /* rows */
-    int in_turn; /* panels are fetched before their turn */
-    tile_gaps gaps;
+    bool small_m;
+    tile_prefetch prefetch; /* of each micropanel */
 } dot_product;
-
-SV_INLINE multiply_function *const *dot_functions(const dot_kind *kind, const dot_product *product,
-                                                  const dot_left *left)
-{
-    if (left->column != 1)
-        return kind->by_lines;
-    return product->few ? kind->few_rows : kind->by_rows;
-}
-
-/* Whether some rows' gaps are worth while: whole images, of which each place makes whole blocks. */
-SV_INLINE bool dot_skips(const tile_gaps *gaps, const dot_part *part)
-{
-    return gaps->period && part->rows % (GAPPED_IMAGES * gaps->period) == 0;
-}
 
 /* What is added to column j of some rows with the last cut, which ends with number `end` of the
  * part or past it. */
@@ -144,7 +117,7 @@ SV_INLINE const float *dot_shortcut(const dot_product *product, const dot_part *
                                     size_t j)
 {
     const sv_epilogue *e = product->c->epilogue;
-    if (!e || !e->residual || !is_shortcut(e) || part->p + end < product->b->k)
+    if (!e || !e->residual || !is_residual_only(e) || part->p + end < product->b->k)
         return NULL;
     return e->residual + part->i * product->c->ldc + j;
 }
@@ -156,32 +129,25 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
 {
     const sv_gemm_c *c = product->c;
     const size_t cut = kind->cut * kind->numbers;
-    multiply_function *multiply = dot_functions(kind, product, left)[panel.vectors];
     panel.words += part->p / cut * (kind->header + kind->cut) * panel.lanes;
     for (size_t q = 0; q < part->depth; q += cut, dot_next_cut(kind, &panel)) {
-        tile_sides sides = {.a = left->lanes + q / kind->numbers * left->column,
-                            .row = left->row,
-                            .column = left->column,
-                            .panel = (const char *)(panel.words + kind->header * panel.lanes),
-                            .factors = panel.words,
-                            .offsets = (const int32_t *)(const void *)(panel.words + panel.lanes),
-                            .row_factors = left->factors + q / cut * left->factor_cut,
-                            .step = 1,
-                            .panel_row = panel.lanes * sizeof(float),
-                            .bias = c->bias ? c->bias + j : NULL,
-                            .depth = dot_lanes(kind, sv_size_min(part->depth - q, cut)),
-                            .residual = dot_shortcut(product, part, q + cut, j),
-                            .in_turn = product->in_turn};
-        const tile_strip strip = {.c = c->c + part->i * c->ldc + j,
-                                  .ldc = c->ldc,
-                                  .rows = part->rows,
-                                  .first = j,
-                                  .width = panel.width,
-                                  .accumulate = c->accumulate || part->p + q > 0};
-        if (dot_skips(&product->gaps, part))
-            multiply_places(&strip, multiply, &sides, &product->gaps);
-        else
-            multiply(strip.c, strip.ldc, &sides, strip.rows, strip.width, strip.accumulate);
+        const tile_range range = {0, dot_lanes(kind, sv_size_min(part->depth - q, cut))};
+        const tile_operands operands = {
+            .a = left->lanes + q / kind->numbers * left->column,
+            .row_stride = left->row,
+            .column_stride = left->column,
+            .panel = (const char *)(panel.words + kind->header * panel.lanes),
+            .ranges = &range,
+            .range_count = 1,
+            .scales = panel.words,
+            .zero_points = (const int32_t *)(const void *)(panel.words + panel.lanes),
+            .row_scales = left->factors + q / cut * left->factor_cut,
+            .bias = c->bias ? c->bias + j : NULL,
+            .residual = dot_shortcut(product, part, q + cut, j),
+            .prefetch = left->column != 1 ? PREFETCH_A : product->prefetch};
+        multiply_rows(&kind->microkernels[panel.vectors], product->small_m && left->column == 1,
+                      c->c + part->i * c->ldc + j, c->ldc, &operands, part->rows, panel.width,
+                      c->accumulate || part->p + q > 0);
     }
 }
 
@@ -197,16 +163,12 @@ SV_INLINE void dot_multiply_part(const dot_kind *kind, const dot_product *produc
     }
 }
 
-/* Rows of a left-hand side that are made at once, of those that are left: whole blocks of every
- * panel, or of each place of an image; and numbers of k of so many rows, whole cuts: few rows have
- * all of theirs, and then a panel is read as it lies. */
-SV_INLINE size_t dot_rows(const dot_kind *kind, const tile_gaps *gaps, size_t left)
+/* Rows of a left-hand side that are made at once, of those that are left: whole microtiles; and
+ * numbers of k of so many rows, whole cuts: few rows have all of theirs, and then a panel is read
+ * as it lies. */
+SV_INLINE size_t dot_rows(const dot_kind *kind, size_t left)
 {
-    const size_t most = DOT_SPACE / kind->cut, images = GAPPED_IMAGES * gaps->period;
-    if (!gaps->period || images > most)
-        return sv_size_min(left, most / LANES * LANES);
-    const size_t rows = sv_size_min(left, most);
-    return rows > images ? rows / images * images : rows;
+    return sv_size_min(left, DOT_SPACE / kind->cut / LANES * LANES);
 }
 
 SV_INLINE size_t dot_depth(const dot_kind *kind, size_t rows)
@@ -239,20 +201,6 @@ SV_INLINE dot_left dot_made(const dot_kind *kind, const dot_left *all, const dot
     return left;
 }
 
-/* What each place has of a part of k that is one cut: all of it or, where neither c's beginning
- * nor a residual comes with it, nothing. */
-SV_INLINE void dot_find_places(const dot_kind *kind, dot_product *product, const dot_part *part)
-{
-    tile_gaps *gaps = &product->gaps;
-    const bool more = part->p == 0 || dot_shortcut(product, part, part->depth, 0);
-    find_places(gaps, part->p, part->depth);
-    for (size_t i = 0; i < gaps->period; i++) {
-        tile_place *place = &gaps->places[i];
-        place->span_count = place->span_count > 0 || more;
-        place->spans[0] = (tile_span){0, dot_lanes(kind, part->depth)};
-    }
-}
-
 /* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Every element is summed in the order
  * of k, whatever m, first and count are. */
 SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, const sv_gemm_c *c,
@@ -261,26 +209,24 @@ SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, con
 {
     float lanes[DOT_SPACE + DOT_PAST] __attribute__((aligned(64))), factors[DOT_FACTORS];
     const size_t bytes = dot_packed_bytes(kind, b->k, count);
-    dot_product product = {c,
-                           b,
-                           first,
-                           count,
-                           .few = m <= FEW_ROWS,
-                           .in_turn =
-                               are_fetched_in_turn(m, bytes, sv_cpu_prefers_interleaved_reads())};
-    find_gaps(&product.gaps, kind->gapped, c->epilogue,
-              product.few || a->column_stride != 1 ? 0 : m);
-    const size_t depth = product.gaps.period ? kind->cut * kind->numbers
-                                             : dot_depth(kind, dot_rows(kind, &product.gaps, m));
+    const dot_product product = {
+        .c = c,
+        .b = b,
+        .first = first,
+        .count = count,
+        .small_m = m <= SMALL_M,
+        .prefetch = prefetches_sequentially(m, bytes, sv_cpu_prefers_interleaved_reads())
+                        ? PREFETCH_SEQUENTIAL
+                        : PREFETCH_NOTHING};
+    const size_t depth = dot_depth(kind, dot_rows(kind, m));
     for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
         part.depth = sv_size_min(b->k - part.p, depth);
-        dot_find_places(kind, &product, &part);
         for (part.i = 0; part.i < m; part.i += part.rows) {
-            part.rows = dot_rows(kind, &product.gaps, m - part.i);
+            part.rows = dot_rows(kind, m - part.i);
             dot_left left = a->packed ? dot_made(kind, a->packed, &part)
                                       : kind->make(lanes, factors, a, &part, b->k);
             dot_multiply_part(kind, &product, &left, &part);
-            if (part.p + part.depth == b->k && !is_shortcut(c->epilogue))
+            if (part.p + part.depth == b->k && !is_residual_only(c->epilogue))
                 sv_gemm_apply_epilogue(kernels, c, part.i, part.rows, first, count);
         }
     }

@@ -1,14 +1,14 @@
 /* Products of bytes by the vector unit's dot products of four. The sums are exact, so their bits
  * are those of AMX. */
-#define SV_WHOLE_SUMS
+#define SV_INTEGER_SUMS
 #include "gemm/avx512/dot_backend_impl.h"
 #include "gemm/avx512/int8.h"
 
 enum { QUAD = 4 };
 
-DOT_MULTIPLIES(by_rows, FETCH_NOTHING, SV_NUMBER_QUAD)
-DOT_MULTIPLIES(few_rows, FETCH_PANEL, SV_NUMBER_QUAD)
-DOT_MULTIPLIES(gapped, SKIP_GAPS, SV_NUMBER_QUAD)
+TILE_MICROKERNELS(int8x4, SV_PACKED_INT8X4)
+TILE_HALF_MICROKERNELS(int8x4, SV_PACKED_INT8X4)
+static const tile_microkernels MICROKERNELS[] = TILE_MICROKERNEL_LIST(int8x4);
 
 /* 16 columns from number `first` of a panel. */
 static void put_columns(const dot_panel *panel, size_t first, const unit_rows *units, size_t count,
@@ -61,9 +61,7 @@ static const dot_kind QUADS = {.numbers = QUAD,
                                .header = 2,
                                .pack = pack_quads,
                                .make = make_quads,
-                               .by_rows = by_rows,
-                               .few_rows = few_rows,
-                               .gapped = gapped};
+                               .microkernels = MICROKERNELS};
 
 SV_DOT_BACKEND_FUNCTIONS(vnni_int8, QUADS)
 

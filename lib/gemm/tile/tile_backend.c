@@ -9,32 +9,32 @@ extern const sv_tile_kernels sv_tile_kernels_avx2;
 extern const sv_tile_kernels sv_tile_kernels_avx512;
 #endif
 
-const sv_tile_kernels *sv_tile_kernels_for(sv_isa isa)
+const sv_tile_kernels *sv_tile_kernels_of(const sv_kernels *kernels)
 {
+    static const sv_tile_kernels *const TILE_KERNELS[] = {
+        [SV_ISA_BASELINE] = &sv_tile_kernels_baseline,
 #ifdef SV_HAVE_X86
-    if (isa >= SV_ISA_AVX512)
-        return &sv_tile_kernels_avx512;
-    if (isa == SV_ISA_AVX2)
-        return &sv_tile_kernels_avx2;
+        [SV_ISA_AVX2] = &sv_tile_kernels_avx2,
+        [SV_ISA_AVX512] = &sv_tile_kernels_avx512,
 #endif
-    (void)isa;
-    return &sv_tile_kernels_baseline;
+    };
+    return TILE_KERNELS[kernels->isa];
 }
 
 /* Where the panels of the group from column `first` on lie. */
-static char *group_panels(sv_number_type type, const sv_kernels *kernels, const sv_gemm_b *b,
+static char *group_panels(sv_packed_type type, const sv_kernels *kernels, const sv_gemm_b *b,
                           size_t first)
 {
-    return (char *)b->packed + sv_tile_kernels_for(kernels->isa)->packed_b_bytes(type, b->k, first);
+    return (char *)b->packed + sv_tile_kernels_of(kernels)->packed_b_bytes(type, b->k, first);
 }
 
-static void pack_as(sv_number_type type, const sv_kernels *kernels, const sv_gemm_b *b)
+static void pack_as(sv_packed_type type, const sv_kernels *kernels, const sv_gemm_b *b)
 {
     size_t group = sv_gemm_split_columns(b);
     for (size_t j = 0; j < b->n; j += group)
-        sv_tile_kernels_for(kernels->isa)
-            ->pack(group_panels(type, kernels, b, j), type, b->b + j * b->column_stride,
-                   b->row_stride, b->column_stride, b->k, group);
+        sv_tile_kernels_of(kernels)->pack_b(group_panels(type, kernels, b, j), type,
+                                            b->b + j * b->column_stride, b->row_stride,
+                                            b->column_stride, b->k, group);
 }
 
 /* The epilogue of columns from number `first` on. */
@@ -49,9 +49,8 @@ static sv_epilogue epilogue_from(const sv_epilogue *all, size_t first)
     return moved;
 }
 
-static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv_gemm_c *c,
-                        const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,
-                        size_t count)
+static void matmul_as(sv_packed_type type, const sv_kernels *kernels, const sv_gemm_c *c,
+                      const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first, size_t count)
 {
     size_t group = sv_gemm_split_columns(b);
     for (size_t end = first + count, here; first < end; first += here) {
@@ -60,42 +59,41 @@ static void multiply_as(sv_number_type type, const sv_kernels *kernels, const sv
         sv_epilogue epilogue = {0};
         if (c->epilogue)
             epilogue = epilogue_from(c->epilogue, start);
-        sv_tile_product product = {c->c + start,
-                                   c->ldc,
-                                   c->accumulate,
-                                   c->bias ? c->bias + start : NULL,
-                                   a->a,
-                                   a->row_stride,
-                                   a->column_stride,
-                                   group_panels(type, kernels, b, start),
-                                   b->k,
-                                   c->epilogue ? &epilogue : NULL,
-                                   sv_cpu_prefers_interleaved_reads()};
-        sv_tile_kernels_for(kernels->isa)->multiply(&product, type, m, past, here);
+        sv_tile_matmul matmul = {c->c + start,
+                                 c->ldc,
+                                 c->accumulate,
+                                 c->bias ? c->bias + start : NULL,
+                                 a->a,
+                                 a->row_stride,
+                                 a->column_stride,
+                                 group_panels(type, kernels, b, start),
+                                 b->k,
+                                 c->epilogue ? &epilogue : NULL,
+                                 sv_cpu_prefers_interleaved_reads()};
+        sv_tile_kernels_of(kernels)->matmul(&matmul, type, m, past, here);
     }
 }
 
 #define TILE_BACKEND(symbol, text, type, fills)                                                    \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
-        return sv_tile_kernels_for(kernels->isa)->packed_b_bytes(type, k, n);                      \
+        return sv_tile_kernels_of(kernels)->packed_b_bytes(type, k, n);                            \
     }                                                                                              \
     static void symbol##_pack(const sv_kernels *kernels, const sv_gemm_b *b)                       \
     {                                                                                              \
         pack_as(type, kernels, b);                                                                 \
     }                                                                                              \
-    static void symbol##_multiply(const sv_kernels *kernels, const sv_gemm_c *c,                   \
-                                  const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,  \
-                                  size_t count)                                                    \
+    static void symbol##_matmul(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a, \
+                                const sv_gemm_b *b, size_t m, size_t first, size_t count)          \
     {                                                                                              \
-        multiply_as(type, kernels, c, a, b, m, first, count);                                      \
+        matmul_as(type, kernels, c, a, b, m, first, count);                                        \
     }                                                                                              \
-    const sv_gemm symbol = {text,          symbol##_bytes, symbol##_pack, symbol##_multiply,       \
+    const sv_gemm symbol = {text,          symbol##_bytes, symbol##_pack, symbol##_matmul,         \
                             &sv_gemm_tile, NULL,           NULL,          fills}
 
-TILE_BACKEND(sv_gemm_tile, "tile", SV_NUMBER_REAL, true);
+TILE_BACKEND(sv_gemm_tile, "tile", SV_PACKED_F32, true);
 #ifndef SV_DOUBLE
-TILE_BACKEND(sv_gemm_tile_bf16, "tile-bf16", SV_NUMBER_BF16, false);
-TILE_BACKEND(sv_gemm_tile_rounded, "tile-bf16", SV_NUMBER_ROUNDED, false);
-TILE_BACKEND(sv_gemm_tile_int8, "tile-int8", SV_NUMBER_INT8, false);
+TILE_BACKEND(sv_gemm_tile_bf16, "tile-bf16", SV_PACKED_BF16, false);
+TILE_BACKEND(sv_gemm_tile_rounded, "tile-bf16", SV_PACKED_F32_ROUNDED, false);
+TILE_BACKEND(sv_gemm_tile_int8, "tile-int8", SV_PACKED_INT8, false);
 #endif

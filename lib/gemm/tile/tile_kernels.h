@@ -1,50 +1,53 @@
-/* The table of the tile backend's kernels, compiled for several instruction sets as those of
- * kernels/kernels.h are. */
+/* The kernels of the tile backend, compiled once per instruction set like those of
+ * kernels/kernels.h. */
 #ifndef SV_TILE_KERNELS_H
 #define SV_TILE_KERNELS_H
 
 #include "kernels/kernels.h"
 
-/* How the numbers of a packed right-hand side are kept: as they are; in bfloat16; in a byte, each
- * column with a factor of its own; rounded to bfloat16, but at their full width, which multiplies
- * sooner than two bytes that are widened at each turn. */
-typedef enum sv_number_type {
-    SV_NUMBER_REAL,
-    SV_NUMBER_BF16,
-    SV_NUMBER_INT8,
-    SV_NUMBER_ROUNDED,
-    SV_NUMBER_TYPES, /* those of tile.c */
-    /* For dot products (dot_product.h): */
-    SV_NUMBER_PAIR, /* two in bfloat16 a lane */
-    SV_NUMBER_QUAD  /* four bytes a lane, the left-hand side's unsigned */
-} sv_number_type;
+/* The storage type of packed B. */
+typedef enum sv_packed_type {
+    SV_PACKED_F32,         /* real: double in the build that checks gradients */
+    SV_PACKED_BF16,        /* bfloat16, widened to float32 in registers */
+    SV_PACKED_INT8,        /* int8 with one scale per column, widened to float32 in registers */
+    SV_PACKED_F32_ROUNDED, /* float32 rounded to bfloat16: the bits of SV_PACKED_BF16, twice the
+                              bytes, and no widening where many rows meet a micropanel */
+    SV_PACKED_TYPES,       /* the number of those above */
 
-/* c[m, ...] = bias + or += a[m,k] b[k, ...]; element (i, p) of a at a[i * row + p * column]. */
-typedef struct sv_tile_product {
+    /* VNNI interleaving, for dot products (gemm/avx512/): */
+    SV_PACKED_BF16X2, /* two steps of k in bfloat16 per lane */
+    SV_PACKED_INT8X4  /* four steps of k in int8 per lane; A is uint8 */
+} sv_packed_type;
+
+/* c[m, n] = bias[n] + a[m, k] b[k, n], or c[m, n] += a[m, k] b[k, n], and then the epilogue. */
+typedef struct sv_tile_matmul {
     real *c;
     size_t ldc;
-    int accumulate;
-    const real *bias; /* a number for each column of c; NULL: 0 */
-    const real *a;
-    size_t row, column;
-    const void *packed; /* b */
+    int accumulate;   /* 1: add to C; `bias` is NULL */
+    const real *bias; /* NULL: 0 */
+    const real *a;    /* element (i, p) at a[i * row_stride + p * column_stride] */
+    size_t row_stride, column_stride;
+    const void *packed; /* packed B */
     size_t k;
     const sv_epilogue *epilogue; /* NULL: none */
-    bool streams;                /* of b, what few rows will meet is fetched in streams */
-} sv_tile_product;
+    bool interleaved_prefetch;   /* of packed B with a small M; else sequential */
+} sv_tile_matmul;
 
 typedef struct sv_tile_kernels {
-    /* Bytes of packed B for a [k, n] matrix. */
-    size_t (*packed_b_bytes)(sv_number_type type, size_t k, size_t n);
-    /* Packs b[k, n], element (p, j) at b[p * row + j * column]. */
-    void (*pack)(void *packed, sv_number_type type, const real *b, size_t row, size_t column,
-                 size_t k, size_t n);
-    /* Columns first..first+count-1 of c[m, n]. */
-    void (*multiply)(const sv_tile_product *product, sv_number_type type, size_t m, size_t first,
-                     size_t count);
+    /* Bytes of packed B for b[k, n]. */
+    size_t (*packed_b_bytes)(sv_packed_type type, size_t k, size_t n);
+
+    /* Packs b[k, n] with element (p, j) at b[p * row_stride + j * column_stride]. One of the two
+     * strides is 1. */
+    void (*pack_b)(void *packed, sv_packed_type type, const real *b, size_t row_stride,
+                   size_t column_stride, size_t k, size_t n);
+
+    /* Computes columns first..first+count-1 of c[m, n]. */
+    void (*matmul)(const sv_tile_matmul *matmul, sv_packed_type type, size_t m, size_t first,
+                   size_t count);
 } sv_tile_kernels;
 
-/* The table of an instruction set, or of the best below it that this build has. */
-const sv_tile_kernels *sv_tile_kernels_for(sv_isa isa);
+/* The tile kernels of the same instruction set as `kernels`. */
+const sv_tile_kernels *sv_tile_kernels_of(const sv_kernels *kernels);
 
 #endif

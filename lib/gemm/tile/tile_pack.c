@@ -1,11 +1,11 @@
 /* Packing the right-hand side of a product by tiles, its numbers as they are or narrower. */
-#include "gemm/tile/tile_panel.h"
+#include "gemm/tile/tile_panel_impl.h"
 #include "kernels/transpose.h"
 
 #include <math.h>
 
 /* Bytes that a packed b[k,n] takes: every panel is a whole number of vectors wide. */
-size_t SV_ISA(sv_tile_packed_bytes)(sv_number_type type, size_t k, size_t n)
+size_t SV_ISA(sv_tile_packed_b_bytes)(sv_packed_type type, size_t k, size_t n)
 {
     return panel_bytes(type, k, (n + LANES - 1) / LANES * LANES);
 }
@@ -60,8 +60,8 @@ enum { ROUNDED_AT_ONCE = 4 * LANES };
 
 /* What the numbers of each column are divided by: its largest becomes 127. Not finite where one of
  * them is not, and then the sums are not either. */
-static void find_factors(real *factors, const real *b, size_t row, size_t column, size_t k,
-                         size_t width, size_t lanes)
+static void find_scales(real *scales, const real *b, size_t row, size_t column, size_t k,
+                        size_t width, size_t lanes)
 {
     for (size_t j = 0; j < lanes; j++) {
         real largest = 0;
@@ -69,22 +69,22 @@ static void find_factors(real *factors, const real *b, size_t row, size_t column
             real size = fabsf(b[p * row + j * column]);
             largest = size > largest || isnan(size) ? size : largest;
         }
-        factors[j] = largest / 127;
+        scales[j] = largest / 127;
     }
 }
 
-static void round_to_int8(int8_t *to, const real *from, const real *factors, size_t rows,
+static void round_to_int8(int8_t *to, const real *from, const real *scales, size_t rows,
                           size_t lanes)
 {
     for (size_t p = 0; p < rows; p++)
         for (size_t j = 0; j < lanes; j++) {
-            int divides = factors[j] > 0 && isfinite(factors[j]);
-            to[p * lanes + j] = (int8_t)(divides ? rintf(from[p * lanes + j] / factors[j]) : 0);
+            int divides = scales[j] > 0 && isfinite(scales[j]);
+            to[p * lanes + j] = (int8_t)(divides ? rintf(from[p * lanes + j] / scales[j]) : 0);
         }
 }
 
 /* Rows in pairs; the last one of an odd number with zeros. */
-static void round_to_pairs(char *to, const real *from, size_t rows, size_t lanes)
+static void round_to_bf16_pairs(char *to, const real *from, size_t rows, size_t lanes)
 {
     for (size_t p = 0; p < rows; p += 2, from += 2 * lanes)
         for (size_t j = 0; j < lanes; j += LANES, to += SV_VECTOR_BYTES) {
@@ -103,43 +103,43 @@ static void pack_rounded(real *packed, const real *b, size_t row, size_t column,
 }
 
 /* A panel in numbers of two bytes, or one. */
-static void pack_narrow(char *packed, sv_number_type type, const real *b, size_t row, size_t column,
+static void pack_narrow(char *packed, sv_packed_type type, const real *b, size_t row, size_t column,
                         size_t k, size_t width, size_t lanes)
 {
-    real rows[ROUNDED_AT_ONCE * WIDEST * LANES] __attribute__((aligned(64)));
-    real *factors = (real *)(void *)packed;
-    if (type == SV_NUMBER_INT8) {
-        find_factors(factors, b, row, column, k, width, lanes);
+    real rows[ROUNDED_AT_ONCE * MOST_VECTORS * LANES] __attribute__((aligned(64)));
+    real *scales = (real *)(void *)packed;
+    if (type == SV_PACKED_INT8) {
+        find_scales(scales, b, row, column, k, width, lanes);
         packed += lanes * sizeof(real);
     }
     for (size_t p = 0; p < k; p += ROUNDED_AT_ONCE) {
         size_t here = k - p < ROUNDED_AT_ONCE ? k - p : ROUNDED_AT_ONCE;
-        char *to = packed + p * lanes * number_bytes(type);
+        char *to = packed + p * lanes * element_bytes(type);
         pack_panel(rows, b + p * row, row, column, here, width, lanes);
-        if (type == SV_NUMBER_INT8)
-            round_to_int8((int8_t *)to, rows, factors, here, lanes);
+        if (type == SV_PACKED_INT8)
+            round_to_int8((int8_t *)to, rows, scales, here, lanes);
         else
-            round_to_pairs(to, rows, here, lanes);
+            round_to_bf16_pairs(to, rows, here, lanes);
     }
 }
 #endif
 
 /* packed = the panels of b[k,n], element (p, j) at b[p * row + j * column], one of row and column
  * being 1; one after another, each [k, its width], zeros where the last vector is not full. */
-void SV_ISA(sv_tile_pack)(void *packed, sv_number_type type, const real *b, size_t row,
-                          size_t column, size_t k, size_t n)
+void SV_ISA(sv_tile_pack_b)(void *packed, sv_packed_type type, const real *b, size_t row,
+                            size_t column, size_t k, size_t n)
 {
     char *to = packed;
     for (size_t j = 0, lanes; j < n; j += lanes, to += panel_bytes(type, k, lanes)) {
-        lanes = vectors_of(n - j) * LANES;
+        lanes = panel_vectors(n - j) * LANES;
         size_t width = n - j < lanes ? n - j : lanes;
         const real *from = b + j * column;
 #ifndef SV_DOUBLE
-        if (type == SV_NUMBER_ROUNDED) {
+        if (type == SV_PACKED_F32_ROUNDED) {
             pack_rounded((real *)(void *)to, from, row, column, k, width, lanes);
             continue;
         }
-        if (type != SV_NUMBER_REAL) {
+        if (type != SV_PACKED_F32) {
             pack_narrow(to, type, from, row, column, k, width, lanes);
             continue;
         }

@@ -99,8 +99,7 @@ static void fc2_forward(const mlp_call *call, const mlp_rows *rows, size_t first
         .residual = rows->x_shifted,
         .drop_path_scale = saved->drop_path_scale,
         .image_tokens = call->image_tokens,
-        .not_in_cache = true,
-        .unread = block->unread.period ? &block->unread : NULL};
+        .not_in_cache = true};
     sv_linear_forward(&block->fc2, call->run, call->out + first * c, rows->hidden, tokens,
                       &epilogue);
 }

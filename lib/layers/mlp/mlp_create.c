@@ -45,9 +45,7 @@ void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
     block->chunked = sv_mlp_is_chunked(block);
-    sv_shift_gaps(&block->shift, &block->zeros, &block->unread);
-    if (!options->feeds_block)
-        block->unread.period = 0;
+    block->zeros = sv_shift_gaps(&block->shift);
 }
 
 svit_status sv_mlp_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,

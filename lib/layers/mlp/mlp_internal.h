@@ -19,9 +19,9 @@ typedef struct mlp_block {
     double drop_path;
     uint32_t dropout_threshold; /* as sv_mask_source.threshold; 0: no dropout */
     real dropout_scale;         /* of the elements that dropout keeps */
-    /* For mlp_zero_skipping.c; period 0: nothing is skipped. fill[group, 2, hidden_channels] is the
-     * correction term of the zero channel groups. */
-    sv_gaps zeros, unread;
+    /* The zero channel groups of a small feature map; period 0: none. Their correction term is
+     * derived: fill[group, 2, hidden_channels], see mlp_zero_skipping.c. */
+    sv_gaps zeros;
     const real *fill;
 } mlp_block;
 

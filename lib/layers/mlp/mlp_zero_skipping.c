@@ -1,11 +1,10 @@
-/* What a shift over a small map makes needless. Into a token at an edge one group shifts nothing,
- * at a corner two; and what lies at the opposite edge is shifted out and read by nobody. With
- * groups of a twelfth of the channels that is, of a map of 3 x 3, a ninth of both products.
+/* Zero skipping after the shift of a small feature map. The shift moves zeros into one channel
+ * group of a token at an edge, and into two at a corner. With groups of a twelfth of the channels,
+ * a ninth of W1 xn in a map of 3 x 3 is a product with them.
  *
- * Where nothing is shifted in, all of a group normalises to the same number but for the norm's
- * weight w and bias b: (0 - mean) rstd w + b. So xn has zeros there, and a begins with what they
- * stand for:
- *   W1 xn = W1 [xn without the gaps] + sum over the gaps g of (-mean rstd) (W1 w)[g] + (W1 b)[g] */
+ * The norm maps such a group to (0 - mean) rstd w + b, with the norm's weight w and bias b. xn
+ * holds zeros there instead, and the matmul adds the correction term of each zero group g:
+ *   W1 xn = W1 [xn with zeros] + sum over g of (-mean rstd) (W1 w)[g] + (W1 b)[g] */
 #include "layers/mlp/mlp_internal.h"
 #include "layers/small_matmul.h"
 
@@ -18,28 +17,25 @@ static int bit(int number, int set)
     return set ? 1 << number : 0;
 }
 
-/* Groups left, right, up, down of the shift: what is not shifted into token (row, column), and what
- * is shifted out of it. */
-static void find_gaps(const sv_shift_geometry *map, size_t row, size_t column, uint8_t *in,
-                      uint8_t *out)
+/* The zero groups of token (row, column), as a set of the shift's groups left, right, up, down. */
+static uint8_t find_groups(const sv_shift_geometry *map, size_t row, size_t column)
 {
     size_t p = map->pixels;
     int first = column < p, last = column + p >= map->width;
     int upper = row < p, lower = row + p >= map->height;
-    *in = (uint8_t)(bit(0, last) | bit(1, first) | bit(2, lower) | bit(3, upper));
-    *out =
-        map->crop ? *in : (uint8_t)(bit(0, first) | bit(1, last) | bit(2, upper) | bit(3, lower));
+    return (uint8_t)(bit(0, last) | bit(1, first) | bit(2, lower) | bit(3, upper));
 }
 
-void sv_shift_gaps(const sv_shift_geometry *map, sv_gaps *zeros, sv_gaps *unread)
+sv_gaps sv_shift_gaps(const sv_shift_geometry *map)
 {
     size_t tokens = map->height * map->width;
-    *zeros = *unread = (sv_gaps){.period = 0};
+    sv_gaps zeros = {.period = 0};
     if (tokens > SV_GAPS_TOKENS || map->group == 0 || map->pixels == 0)
-        return;
-    *zeros = *unread = (sv_gaps){.period = tokens, .width = map->group};
+        return zeros;
+    zeros = (sv_gaps){.period = tokens, .width = map->group};
     for (size_t t = 0; t < tokens; t++)
-        find_gaps(map, t / map->width, t % map->width, &zeros->groups[t], &unread->groups[t]);
+        zeros.groups[t] = find_groups(map, t / map->width, t % map->width);
+    return zeros;
 }
 
 /* Not where rows are few: their time goes into reading W1, and what fills the gaps is read too. */

@@ -93,7 +93,6 @@ static sv_mlp_options block_options(const svit_model_config *config, sv_shape sh
                                         .pixels = config->shift_pixel,
                                         .crop = config->shift == SVIT_SHIFT_KERAS},
                               .norm_per_image = config->norm == SVIT_NORM_GROUP,
-                              .feeds_block = block + 1 < config->blocks[stage],
                               .eps = config->norm_eps,
                               .dropout = config->dropout,
                               .drop_path = drop_path_rate(config, stage, block)};
@@ -124,13 +123,11 @@ static svit_status add_merge(sv_builder *build, size_t stage)
     SVIT_TRY(add_norm(build, norm_name));
     SVIT_TRY(check_shape(build, 2, config->merge_padding, name));
     const sv_norm_options norm = norm_options(config, build->shape, norm_name);
-    const sv_mlp_options block = block_options(config, build->shape, stage + 1, 0);
     sv_patch_options options = {.in = build->shape,
                                 .size = 2,
                                 .channels_out = sv_shiftvit_stage_channels(config, stage + 1),
                                 .same_padding = config->merge_padding == SVIT_PADDING_SAME,
-                                .name = name,
-                                .feeds = config->blocks[stage + 1] > 0 ? &block : NULL};
+                                .name = name};
     SVIT_TRY(add_patch_layer(build, &options));
     options.norm = &norm;
     if (!norm.per_image)

@@ -29,7 +29,7 @@ static const sv_vit_names PAPER_SPT = {PAPER_COMMON, .patch_norm = "to_patch_emb
 
 const sv_vit_names *sv_vit_names_of(const svit_model_config *config)
 {
-    if (config->names == SVIT_NAMES_SEED)
+    if (config->names == SVIT_NAMES_TIMM)
         return &SEED;
     return config->tokenizer == SVIT_TOKENIZER_SPT ? &PAPER_SPT : &PAPER;
 }

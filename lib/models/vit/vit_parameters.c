@@ -11,7 +11,7 @@ static svit_status add_positions(const sv_scope *in, const svit_model_config *co
 {
     const sv_vit_names *names = sv_vit_names_of(config);
     int64_t shape[3] = {1, (int64_t)sv_vit_sequence(config), config->dim};
-    size_t dropped = config->names == SVIT_NAMES_SEED; /* leading dimensions */
+    size_t dropped = config->names == SVIT_NAMES_TIMM; /* leading dimensions */
     SVIT_TRY(sv_scope_add(in, names->position, "", SV_ROLE_POSITION, shape + dropped, 3 - dropped));
     if (config->pool != SVIT_POOL_CLASS_TOKEN)
         return SVIT_OK;
@@ -45,7 +45,7 @@ static svit_status add_qkv(const sv_scope *in, const svit_model_config *config)
     SVIT_TRY(sv_scope_linear(in, sv_vit_names_of(config)->qkv, 3 * width, config->dim,
                              config->qkv_bias));
     sv_parameter *qkv = &in->table->list[index];
-    if (config->init == SVIT_INIT_SEED)
+    if (config->init == SVIT_INIT_KERAS)
         qkv->fan_out = (double)width;
     if (config->init == SVIT_INIT_KERAS_3_14)
         set_convolution_fans(qkv, config->dim, config->heads, config->head_dim);
@@ -73,7 +73,7 @@ static svit_status add_temperature(const sv_scope *in, const svit_model_config *
                            count);
 }
 
-/* The temperature is the last parameter of the block with SVIT_NAMES_SEED, and follows the norm
+/* The temperature is the last parameter of the block with SVIT_NAMES_TIMM, and follows the norm
  * with SVIT_NAMES_PAPER. */
 static svit_status add_attention(const sv_scope *in, const svit_model_config *config)
 {

@@ -1,39 +1,41 @@
-/* The matrix products of a model's training step, counted from its configuration. */
-#include "product_list.h"
+/* The matrix products of a training step, derived from the configuration of the model. */
+#include "matmul_list.h"
 
 #include "work_count.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-/* A linear layer over so many tokens, `layers` of them alike. */
+/* `layers` equal linear layers, each over `tokens` tokens. */
 typedef struct linear_layer {
     const char *name;
     uint64_t tokens;
     uint32_t in, out, layers;
 } linear_layer;
 
-/* What does not fit is more than the library measures, which then says so. */
+/* Clamps a size to 32 bits. A clamped size is more than svit_benchmark_matmul accepts, which
+ * reports it. */
 static uint32_t fit(uint64_t size)
 {
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
 
-static void add(product_list *list, const char *name, const char *part, svit_matmul product,
+static void add(matmul_list *list, const char *name, const char *part, svit_matmul product,
                 uint64_t count)
 {
     if (count == 0)
         return;
-    assert(list->count < PRODUCTS_MOST);
-    listed_product *listed = &list->products[list->count++];
+    assert(list->count < MATMULS_MAX);
+    listed_matmul *listed = &list->products[list->count++];
     snprintf(listed->name, sizeof listed->name, "%s%s", name, part);
     product.struct_size = sizeof product;
     listed->product = product;
     listed->count = count;
 }
 
-/* Nobody needs the input gradient of a layer that sees the image. */
-static void add_linear(product_list *list, linear_layer layer, int input_gradient)
+/* Adds the products of a linear layer. `input_gradient` is 0 for a layer whose input is the
+ * image. */
+static void add_linear(matmul_list *list, linear_layer layer, int input_gradient)
 {
     uint32_t tokens = fit(layer.tokens);
     add(list, layer.name, ", forward",
@@ -55,7 +57,7 @@ static uint32_t lines_after(uint32_t lines, uint32_t size, int32_t padding)
     return padding == SVIT_PADDING_SAME ? (lines + size - 1) / size : lines / size;
 }
 
-static void add_mlp(product_list *list, const char *what, uint64_t tokens, uint32_t channels,
+static void add_mlp(matmul_list *list, const char *what, uint64_t tokens, uint32_t channels,
                     uint32_t hidden, uint32_t layers)
 {
     char up[48], down[48];
@@ -65,14 +67,14 @@ static void add_mlp(product_list *list, const char *what, uint64_t tokens, uint3
     add_linear(list, (linear_layer){down, tokens, hidden, channels, layers}, 1);
 }
 
-static void add_head(product_list *list, const svit_model_config *config, size_t batch,
+static void add_head(matmul_list *list, const svit_model_config *config, size_t batch,
                      uint32_t channels)
 {
     if (config->classifier)
         add_linear(list, (linear_layer){"head", batch, channels, config->num_classes, 1}, 1);
 }
 
-static void list_shiftvit(product_list *list, const svit_model_config *config, size_t batch)
+static void list_shiftvit(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     char name[32];
     uint32_t height = lines_after(config->input_height, config->patch_size, config->patch_padding);
@@ -101,18 +103,19 @@ static void list_shiftvit(product_list *list, const svit_model_config *config, s
     add_head(list, config, batch, channels);
 }
 
-/* Where wide heads make the products fewer, the library merges the weights of queries and keys, and
- * those of values and projection; queries and values are then as wide as a token. */
-static int merges_heads(const svit_model_config *config, double tokens)
+/* Whether the library folds the weights of queries and keys, and those of values and projection,
+ * because that needs fewer operations with heads this wide. Folded queries and values have the
+ * width of a token. */
+static int is_folded(const svit_model_config *config, double tokens)
 {
     double c = config->dim;
     double d = config->head_dim;
-    return work_count_projects(config) && c * (c + tokens) < d * (2 * c + tokens);
+    return work_count_has_projection(config) && c * (c + tokens) < d * (2 * c + tokens);
 }
 
-/* One head's products: scores s = q k^T, output o = p v, and their gradients dp = do v^T,
- * dv = p^T do, dq = ds k, dk = ds^T q. */
-static void add_heads(product_list *list, const svit_model_config *config, size_t batch,
+/* Adds the products of the attention heads: scores s = q k^T, output o = p v, and their gradients
+ * dp = do v^T, dv = p^T do, dq = ds k, dk = ds^T q. */
+static void add_heads(matmul_list *list, const svit_model_config *config, size_t batch,
                       uint32_t tokens, uint32_t d)
 {
     uint32_t heads = fit((uint64_t)batch * config->heads);
@@ -131,25 +134,25 @@ static void add_heads(product_list *list, const svit_model_config *config, size_
     add(list, "attention p v", ", gradient of v", transposed, count);
 }
 
-static void add_vit_layers(product_list *list, const svit_model_config *config, size_t batch,
+static void add_vit_layers(matmul_list *list, const svit_model_config *config, size_t batch,
                            uint32_t tokens)
 {
     uint64_t all = (uint64_t)batch * tokens;
-    int merged = merges_heads(config, tokens);
+    int merged = is_folded(config, tokens);
     uint32_t width = merged ? config->dim : config->head_dim;
     uint32_t inner = config->heads * width;
     const char *name = merged ? "attention qv" : "attention qkv";
     add_linear(list,
                (linear_layer){name, all, config->dim, (merged ? 2 : 3) * inner, config->depth}, 1);
     add_heads(list, config, batch, tokens, width);
-    if (!merged && work_count_projects(config))
+    if (!merged && work_count_has_projection(config))
         add_linear(list,
                    (linear_layer){"attention projection", all, inner, config->dim, config->depth},
                    1);
     add_mlp(list, "mlp", all, config->dim, config->mlp_dim, config->depth);
 }
 
-static void add_vit_head(product_list *list, const svit_model_config *config, size_t batch,
+static void add_vit_head(matmul_list *list, const svit_model_config *config, size_t batch,
                          uint32_t channels)
 {
     char name[48];
@@ -161,13 +164,14 @@ static void add_vit_head(product_list *list, const svit_model_config *config, si
     add_head(list, config, batch, channels);
 }
 
-static void list_vit(product_list *list, const svit_model_config *config, size_t batch)
+static void list_vit(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     uint32_t patch = config->patch_size;
     uint32_t patches = (config->input_height / patch) * (config->input_width / patch);
     int shifted = config->tokenizer == SVIT_TOKENIZER_SPT;
     uint32_t image = patch * patch * config->in_channels * (shifted ? 5 : 1);
-    /* Of shifted patches the first layer is a norm with weights, which needs the gradient. */
+    /* With shifted patches, a norm with parameters precedes this layer and needs its input
+     * gradient. */
     add_linear(list,
                (linear_layer){"patch embedding", (uint64_t)batch * patches, image, config->dim, 1},
                shifted);
@@ -176,7 +180,7 @@ static void list_vit(product_list *list, const svit_model_config *config, size_t
                  fit((uint64_t)config->dim * (config->pool == SVIT_POOL_FLATTEN ? patches : 1)));
 }
 
-void product_list_of(product_list *list, const svit_model_config *config, size_t batch)
+void matmul_list_build(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     list->count = 0;
     if (config->architecture == SVIT_ARCHITECTURE_VIT)

@@ -1,0 +1,32 @@
+/* The version of the library: at compile time from macros, at run time from functions. */
+#ifndef SHIFTVIT_VERSION_H
+#define SHIFTVIT_VERSION_H
+
+#include <shiftvit/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of these headers, for the preprocessor. A program that needs a function of a newer
+ * release writes `#if SVIT_VERSION_NUMBER >= (0 << 16 | 3 << 8)`. */
+#define SVIT_VERSION_MAJOR 0
+#define SVIT_VERSION_MINOR 2
+#define SVIT_VERSION_PATCH 0
+#define SVIT_VERSION_NUMBER                                                                        \
+    (SVIT_VERSION_MAJOR << 16 | SVIT_VERSION_MINOR << 8 | SVIT_VERSION_PATCH)
+
+/* Returns the version of the library that the program runs with, as major << 16 | minor << 8 |
+ * patch. It differs from SVIT_VERSION_NUMBER if the shared library was updated after the program
+ * was compiled. Any thread may call it. */
+SVIT_API uint32_t svit_version_number(void);
+
+/* Returns the same version as text, for example "0.2.0". The text has static storage and is never
+ * NULL. Any thread may call it. */
+SVIT_API const char *svit_version_string(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

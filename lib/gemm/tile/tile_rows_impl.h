@@ -1,0 +1,103 @@
+/* What the microkernels are called with, and the loop over the rows of a matrix that calls them. */
+#ifndef SV_TILE_ROWS_IMPL_H
+#define SV_TILE_ROWS_IMPL_H
+
+#include "gemm/tile/tile_panel_impl.h"
+
+enum {
+    UNROLL = 3,                /* steps of k in the microkernel's inner loop */
+    PREFETCH_STREAMS = UNROLL, /* streams per vector of an interleaved prefetch */
+    LINE = 64,                 /* bytes of a cache line */
+    SMALL_M = 64,      /* rows; with at most so many, reading packed B takes most of the time */
+    B_IN_CACHE = 65536 /* bytes of packed B that need no prefetch */
+};
+
+/* What a microkernel prefetches while it computes. */
+typedef enum tile_prefetch {
+    PREFETCH_NOTHING,
+    PREFETCH_A,           /* the next columns of A, which lie far apart */
+    PREFETCH_SEQUENTIAL,  /* the same micropanel, PREFETCH_B_AHEAD bytes ahead, into L2 */
+    PREFETCH_INTERLEAVED, /* what follows the K block, in several streams: memory serves several
+                             pages at once sooner than one page after another */
+} tile_prefetch;
+
+/* `count` steps of k from number `first` on. */
+typedef struct tile_range {
+    size_t first, count;
+} tile_range;
+
+/* The operands of c[m, NR] = bias + (or c +) a[m, k] b[k, NR] + residual for one micropanel of B
+ * and one K block. */
+typedef struct tile_operands {
+    const real *a; /* element (i, p) at a[i * row_stride + p * column_stride] */
+    size_t row_stride, column_stride;
+    const char *panel;
+    const tile_range *ranges; /* of k; the elements of A outside them are zeros */
+    size_t range_count;
+    const real *bias;           /* [NR]; NULL: 0 */
+    const real *residual;       /* row stride ldc; NULL: none */
+    const real *scales;         /* int8: [NR] */
+    const int32_t *zero_points; /* int8x4: [NR], subtracted from the integer sums */
+    const real *row_scales;     /* int8x4: [m] */
+    bool c_not_in_cache;        /* C's lines are prefetched before the sums are computed */
+    tile_prefetch prefetch;
+    const char *next;     /* PREFETCH_INTERLEAVED: what follows the K block, */
+    size_t stream_stride; /* and the bytes from one stream to the next */
+} tile_operands;
+
+/* c[MR, width] = bias + (or c +) a[MR, k] b[k, width] + residual, with width <= NR. */
+typedef void tile_microkernel(real *c, size_t ldc, const tile_operands *operands, size_t width,
+                              int accumulate);
+
+/* The microkernels of one NR: of MR rows, of half of them, and of one. With a small M, those of
+ * `small_m_mr` rows take the place of those of MR. */
+typedef struct tile_microkernels {
+    size_t mr, small_m_mr;
+    tile_microkernel *full, *small_m;
+    tile_microkernel *half; /* NULL: none */
+    tile_microkernel *single;
+} tile_microkernels;
+
+/* Advances the operands by some rows. The first rows have prefetched what is to be prefetched. */
+SV_INLINE void skip_rows(tile_operands *operands, size_t rows, size_t ldc)
+{
+    operands->a += rows * operands->row_stride;
+    if (operands->residual)
+        operands->residual += rows * ldc;
+    if (operands->row_scales)
+        operands->row_scales += rows;
+    if (operands->prefetch != PREFETCH_A)
+        operands->prefetch = PREFETCH_NOTHING;
+}
+
+/* c[m, width] = bias + (or c +) a[m, k] b[k, width] + residual for one micropanel of B. */
+static inline void multiply_rows(const tile_microkernels *kernels, bool small_m, real *c,
+                                 size_t ldc, const tile_operands *operands, size_t m, size_t width,
+                                 int accumulate)
+{
+    tile_operands rest = *operands;
+    tile_microkernel *const full = small_m ? kernels->small_m : kernels->full;
+    const size_t mr = small_m ? kernels->small_m_mr : kernels->mr, half = kernels->mr / 2;
+    for (; m >= mr; m -= mr, c += mr * ldc, skip_rows(&rest, mr, ldc))
+        full(c, ldc, &rest, width, accumulate);
+    for (; kernels->half && m >= half; m -= half, c += half * ldc, skip_rows(&rest, half, ldc))
+        kernels->half(c, ldc, &rest, width, accumulate);
+    for (; m > 0; m--, c += ldc, skip_rows(&rest, 1, ldc))
+        kernels->single(c, ldc, &rest, width, accumulate);
+}
+
+/* Whether an epilogue is nothing but a residual, which is added while the sums are in registers. */
+SV_INLINE bool is_residual_only(const sv_epilogue *e)
+{
+    return !e ||
+           !(e->gelu || e->pre_gelu || e->save_pre_gelu || e->dropped.mask || e->drop_path_scale);
+}
+
+/* Whether packed B of so many bytes is prefetched sequentially. A single row does little but read,
+ * so the hardware prefetcher is early enough. `interleaved`: the CPU is better served by that. */
+SV_INLINE bool prefetches_sequentially(size_t m, size_t bytes, bool interleaved)
+{
+    return !interleaved && m > 1 && bytes > B_IN_CACHE;
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* The interface of an optimiser: the names of its slots, and its update rule. */
+#ifndef SV_OPTIMIZER_OPS_H
+#define SV_OPTIMIZER_OPS_H
+
+#include "base/real.h"
+#include "optim/schedule.h"
+
+#include <stddef.h>
+
+/* Slots are the state arrays of an optimiser, one value for each parameter element. */
+enum { SV_OPTIMIZER_SLOTS = 2 };
+
+/* Bytes for the scalars of one update, whatever struct an optimiser keeps them in. */
+enum { SV_UPDATE_SCALARS_BYTES = 64 };
+
+/* The part of the flat parameter arrays that one call of `update` works on. */
+typedef struct sv_update_chunk {
+    size_t elements;
+    real *weights;                   /* [elements] */
+    real *gradients;                 /* [elements], set to zero by the update */
+    real *slots[SV_OPTIMIZER_SLOTS]; /* [elements] each */
+    real scale;                      /* the update uses scale * gradient: clipping by global norm */
+    real decay; /* the update begins with w -= decay * w; 0 where weight decay is excluded */
+} sv_update_chunk;
+
+typedef struct sv_optimizer_ops {
+    /* The names of the slots in checkpoints; NULL after the last. Slots start at zero. */
+    const char *slots[SV_OPTIMIZER_SLOTS];
+
+    /* Bytes of the optimiser's struct of scalars, at most SV_UPDATE_SCALARS_BYTES. */
+    size_t scalars_bytes;
+
+    /* Computes the scalars that all chunks of update number `step` (from 0) share. */
+    void (*plan)(void *scalars, const svit_optimizer_config *config, uint64_t step);
+
+    /* Updates the weights and slots of one chunk and zeroes its gradients. Workers call it for
+     * different chunks at the same time. */
+    void (*update)(const sv_update_chunk *chunk, const void *scalars);
+} sv_optimizer_ops;
+
+/* The functions of the optimiser `kind`, one of SVIT_OPTIMIZER_*. */
+const sv_optimizer_ops *sv_optimizer_ops_of(int32_t kind);
+
+#endif
