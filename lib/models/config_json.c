@@ -30,7 +30,7 @@ static svit_status check_architecture(const sv_architecture *architecture, const
     for (size_t i = 0; i < sv_architecture_count; i++)
         if (sv_fields_find_key(sv_architectures[i].fields, key))
             return sv_fail(err, SVIT_E_ARGUMENT,
-                           "'%s' is a field of architecture '%s'; that of this one is '%s'", key,
+                           "'%s' is a field of architecture '%s'; here it is '%s'", key,
                            sv_architectures[i].name, architecture->name);
     return SVIT_OK;
 }
