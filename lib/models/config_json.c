@@ -30,7 +30,7 @@ static svit_status check_architecture(const sv_architecture *architecture, const
     for (size_t i = 0; i < sv_architecture_count; i++)
         if (sv_fields_find_key(sv_architectures[i].fields, key))
             return sv_fail(err, SVIT_E_ARGUMENT,
-                           "'%s' is a field of architecture '%s'; that of this one is '%s'", key,
+                           "'%s' is a field of architecture '%s'; here it is '%s'", key,
                            sv_architectures[i].name, architecture->name);
     return SVIT_OK;
 }
@@ -72,8 +72,8 @@ SVIT_API svit_status svit_model_config_to_json(const svit_model_config *config, 
                                                size_t capacity, size_t *needed, svit_error *err)
 {
     SV_REQUIRE(config);
-    svit_model_config checked;
-    SVIT_TRY(sv_model_config_import(&checked, config, err));
-    return sv_fields_to_buffer(sv_architecture_of(&checked)->fields, &checked, buffer, capacity,
-                               needed, err);
+    svit_model_config local;
+    SVIT_TRY(sv_model_config_import(&local, config, err));
+    return sv_fields_to_buffer(sv_architecture_of(&local)->fields, &local, buffer, capacity, needed,
+                               err);
 }

@@ -67,16 +67,16 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(config);
-    svit_model_config checked;
-    SVIT_TRY(sv_model_config_import(&checked, config, err));
+    svit_model_config local;
+    SVIT_TRY(sv_model_config_import(&local, config, err));
     svit_model *model;
-    SVIT_TRY(sv_model_open(&model, context, &checked, err));
+    SVIT_TRY(sv_model_open(&model, context, &local, err));
     svit_status status = sv_model_allocate_weights(model, err);
     if (status != SVIT_OK) {
         destroy(model);
         return status;
     }
-    sv_initial_weights(model->weights, &model->parameters, &checked, seed, context->pool);
+    sv_initial_weights(model->weights, &model->parameters, &local, seed, context->pool);
     *out = model;
     return SVIT_OK;
 }

@@ -308,7 +308,7 @@ SVIT_API svit_status svit_model_load_with_config(svit_model **out, svit_context 
     SV_REQUIRE(context);
     SV_REQUIRE(config);
     SV_REQUIRE(path);
-    svit_model_config checked;
-    SVIT_TRY(sv_model_config_import(&checked, config, err));
-    return load(out, context, &checked, LOADING_READ, path, err);
+    svit_model_config local;
+    SVIT_TRY(sv_model_config_import(&local, config, err));
+    return load(out, context, &local, LOADING_READ, path, err);
 }

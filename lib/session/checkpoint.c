@@ -1,4 +1,4 @@
-/* Reads checkpoints and puts their state back, all of it or nothing. */
+/* Opens checkpoints and restores their state, completely or not at all. */
 #include "autograd/parameter_file.h"
 #include "models/config.h"
 #include "models/model_file.h"
@@ -17,7 +17,7 @@ struct svit_checkpoint {
     sv_checkpoint_state state;
 };
 
-static svit_status open_steps(svit_checkpoint *checkpoint, const char *path, svit_error *err)
+static svit_status read_checkpoint(svit_checkpoint *checkpoint, const char *path, svit_error *err)
 {
     const sv_allocator *allocator = &checkpoint->context->allocator;
     checkpoint->path = sv_copy_text(allocator, path);
@@ -39,7 +39,7 @@ SVIT_API svit_status svit_checkpoint_open(svit_checkpoint **out, svit_context *c
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&checkpoint, 1, sizeof *checkpoint,
                                "a checkpoint", err));
     checkpoint->context = sv_context_retain(context);
-    svit_status status = open_steps(checkpoint, path, err);
+    svit_status status = read_checkpoint(checkpoint, path, err);
     if (status == SVIT_OK)
         *out = checkpoint;
     else
@@ -133,7 +133,8 @@ static svit_status check_session(const svit_checkpoint *checkpoint, const svit_s
                        err);
 }
 
-/* Arrays read from the file, each to be copied over the one that it replaces. */
+/* Arrays that have been read from the file. They are copied to their targets only when all of them
+ * have been read, so that a failure changes nothing. */
 typedef struct staging {
     const sv_parameter_table *table;
     real *read[1 + SV_MAX_SLOTS];

@@ -1,4 +1,4 @@
-/* Reads and writes the whole numbers of a checkpoint by one table. */
+/* Writes, reads and checks the state of a checkpoint. One table lists its entries. */
 #include "session/checkpoint_state.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An entry of the metadata and its uint64_t in sv_checkpoint_state. */
 typedef struct entry {
     const char *key;
     size_t offset;
@@ -67,15 +68,15 @@ svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safete
         errno = 0;
         uint64_t value = strtoull(text, &end, 10);
         if (errno || *end || *text < '0' || *text > '9')
-            return sv_fail(err, SVIT_E_FORMAT, "%s: entry '%s' is '%.40s', not a whole number",
-                           path, ENTRIES[i].key, text);
+            return sv_fail(err, SVIT_E_FORMAT, "%s: entry '%s' is '%.40s', not an integer", path,
+                           ENTRIES[i].key, text);
         memcpy((char *)state + ENTRIES[i].offset, &value, sizeof value);
     }
     return SVIT_OK;
 }
 
-static svit_status refuse(const char *path, const char *key, uint64_t value, const char *accepted,
-                          svit_error *err)
+static svit_status fail_entry(const char *path, const char *key, uint64_t value,
+                              const char *accepted, svit_error *err)
 {
     return sv_fail(err, SVIT_E_FORMAT,
                    "%s: entry '" SV_CHECKPOINT_PREFIX "%s' is %" PRIu64 "; %s accepted", path, key,
@@ -87,21 +88,21 @@ svit_status sv_checkpoint_state_check(const sv_checkpoint_state *state, const ch
 {
     static const char NOTHING[] = "only 0, since there is no such handle in the file, is";
     if (state->has_optimizer > 1)
-        return refuse(path, "optimizer", state->has_optimizer, "0 and 1 are", err);
+        return fail_entry(path, "optimizer", state->has_optimizer, "0 and 1 are", err);
     if (state->has_session > 1)
-        return refuse(path, "session", state->has_session, "0 and 1 are", err);
+        return fail_entry(path, "session", state->has_session, "0 and 1 are", err);
     if (state->swapped > 1)
-        return refuse(path, "optimizer.swapped", state->swapped, "0 and 1 are", err);
+        return fail_entry(path, "optimizer.swapped", state->swapped, "0 and 1 are", err);
     if (!state->has_optimizer && state->steps)
-        return refuse(path, "optimizer.steps", state->steps, NOTHING, err);
+        return fail_entry(path, "optimizer.steps", state->steps, NOTHING, err);
     if (!state->has_session && state->counter)
-        return refuse(path, "session.counter", state->counter, NOTHING, err);
+        return fail_entry(path, "session.counter", state->counter, NOTHING, err);
     if (state->swapped && state->ema == SVIT_EMA_NONE)
-        return refuse(path, "optimizer.swapped", state->swapped,
-                      "only 0, since there is no average of the weights, is", err);
+        return fail_entry(path, "optimizer.swapped", state->swapped,
+                          "only 0, since there is no average of the weights, is", err);
     if (state->swapped && state->steps == 0)
-        return refuse(path, "optimizer.swapped", state->swapped,
-                      "only 0, before the first step, is", err);
+        return fail_entry(path, "optimizer.swapped", state->swapped,
+                          "only 0, before the first step, is", err);
     return SVIT_OK;
 }
 

@@ -1,4 +1,5 @@
-/* The whole numbers that a checkpoint keeps beside its tensors, and the names of its arrays. */
+/* The counters and settings that a checkpoint stores beside its tensors, and the names of its
+ * arrays. */
 #ifndef SV_CHECKPOINT_STATE_H
 #define SV_CHECKPOINT_STATE_H
 
@@ -6,31 +7,36 @@
 #include "session/optimizer_handle.h"
 #include "session/session.h"
 
-/* What the library's own metadata keys start with. */
+/* The prefix of the library's own metadata keys in a checkpoint. */
 #define SV_CHECKPOINT_PREFIX "svit."
 
+/* Bytes of the prefix of a tensor's name, with its NUL. */
 enum { SV_ARRAY_PREFIX = 40 };
 
+/* The state of an optimiser and a session. Each value is stored as text in the metadata. */
 typedef struct sv_checkpoint_state {
-    uint64_t has_optimizer, kind, ema, swapped, steps;
-    uint64_t has_session, counter, seed;
+    uint64_t has_optimizer, kind, ema, swapped, steps; /* of the optimiser; 0 without one */
+    uint64_t has_session, counter, seed;               /* of the session; 0 without one */
 } sv_checkpoint_state;
 
-/* The state of the two handles, each of which may be NULL. */
+/* Returns the state of the two handles, each of which may be NULL. */
 sv_checkpoint_state sv_checkpoint_state_of(const svit_optimizer *optimizer,
                                            const svit_session *session);
 
-/* Into metadata entries, decimal, and back; SVIT_E_FORMAT names an entry that is missing or no
- * number. */
+/* Writes the state as members of the metadata object that has been begun. */
 void sv_checkpoint_state_write(sv_json_writer *metadata, const sv_checkpoint_state *state);
+
+/* Reads the state from a file's metadata. SVIT_E_FORMAT names an entry that is missing or is not an
+ * unsigned integer. */
 svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safetensors *file,
                                      const char *path, svit_error *err);
 
-/* SVIT_E_FORMAT names an entry whose value no library writes beside the others. */
+/* Checks that the values are consistent. SVIT_E_FORMAT names the entry that cannot have its value
+ * beside the others. */
 svit_status sv_checkpoint_state_check(const sv_checkpoint_state *state, const char *path,
                                       svit_error *err);
 
-/* What the tensors of a slot have before their names: "optimizer.m.", or "ema.". */
+/* Writes and returns the prefix of the tensors of an optimiser slot: "optimizer.m." or "ema.". */
 const char *sv_checkpoint_prefix(char prefix[SV_ARRAY_PREFIX], const sv_slot *slot);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writes checkpoints. */
+/* Writes checkpoints: weights, optimiser slots, their state, and the caller's metadata entries. */
 #include "autograd/parameter_file.h"
 #include "base/utf8.h"
 #include "models/model_file.h"
@@ -25,6 +25,7 @@ static svit_status check_entry(const char *key, const char *value, size_t i, svi
     return SVIT_OK;
 }
 
+/* Compares two pointers to keys, for qsort. */
 static int by_key(const void *a, const void *b)
 {
     const char *const *x = *(const char *const *const *)a;
@@ -33,7 +34,8 @@ static int by_key(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* Sorts places in `keys`, so that equal keys are neighbours and the later one comes second. */
+/* Sorts pointers to the keys by text, then by index, so that equal keys are neighbours and the
+ * error names the later one. */
 static svit_status check_unique(const sv_allocator *allocator, const char *const *keys,
                                 size_t count, svit_error *err)
 {

@@ -1,4 +1,4 @@
-/* Loss and metrics on plain arrays; sums in double. */
+/* Loss and metrics on plain arrays. All sums are in double. */
 #include <shiftvit/loss.h>
 
 #include "base/status.h"
@@ -23,8 +23,8 @@ static svit_status check_labels(const int32_t *labels, size_t n, size_t classes,
     return SVIT_OK;
 }
 
-/* max and log sum exp(z - max) of a row. */
-static void row_statistics(const float *row, size_t classes, double *most, double *log_sum)
+/* row_max = max_k z_k,  log_sum = log sum_k exp(z_k - row_max),  of one row of logits z. */
+static void row_statistics(double *row_max, double *log_sum, const float *row, size_t classes)
 {
     double largest = row[0], sum = 0;
     for (size_t k = 1; k < classes; k++)
@@ -32,32 +32,32 @@ static void row_statistics(const float *row, size_t classes, double *most, doubl
             largest = row[k];
     for (size_t k = 0; k < classes; k++)
         sum += exp(row[k] - largest);
-    *most = largest;
+    *row_max = largest;
     *log_sum = log(sum);
 }
 
-/* -sum_k t_k log p_k,  t = (1 - s) onehot + s / classes,  log p_k = z_k - max - log sum. */
+/* -sum_k t_k log p_k,  t = (1 - s) onehot + s / classes,  log p_k = z_k - row_max - log_sum. */
 static double row_loss(const float *row, int32_t label, size_t classes, double smoothing)
 {
-    double most, log_sum, total = 0;
-    row_statistics(row, classes, &most, &log_sum);
-    double loss = -(row[label] - most - log_sum);
+    double row_max, log_sum, total = 0;
+    row_statistics(&row_max, &log_sum, row, classes);
+    double loss = -(row[label] - row_max - log_sum);
     if (smoothing == 0)
         return loss;
     for (size_t k = 0; k < classes; k++)
-        total -= row[k] - most - log_sum;
+        total -= row[k] - row_max - log_sum;
     return (1 - smoothing) * loss + smoothing / (double)classes * total;
 }
 
-/* dz_k = (p_k - t_k) / n */
+/* dz_k = (p_k - t_k) / n,  for the mean of row_loss over n rows. */
 static void row_gradient(float *dlogits, const float *row, int32_t label, size_t classes,
                          double smoothing, double n)
 {
-    double most, log_sum;
-    row_statistics(row, classes, &most, &log_sum);
+    double row_max, log_sum;
+    row_statistics(&row_max, &log_sum, row, classes);
     for (size_t k = 0; k < classes; k++) {
         double target = smoothing / (double)classes + ((int32_t)k == label ? 1 - smoothing : 0);
-        dlogits[k] = (float)((exp(row[k] - most - log_sum) - target) / n);
+        dlogits[k] = (float)((exp(row[k] - row_max - log_sum) - target) / n);
     }
 }
 
@@ -95,12 +95,13 @@ SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
     SV_REQUIRE(probabilities);
     SVIT_TRY(check_sizes(n, classes, err));
     for (size_t i = 0; i < n; i++) {
-        double most, log_sum;
-        row_statistics(logits + i * classes, classes, &most, &log_sum);
-        if (!isfinite(most + log_sum))
+        double row_max, log_sum;
+        row_statistics(&row_max, &log_sum, logits + i * classes, classes);
+        if (!isfinite(row_max + log_sum))
             return sv_fail(err, SVIT_E_NUMERIC, "row %zu has no finite softmax", i);
         for (size_t k = 0; k < classes; k++)
-            probabilities[i * classes + k] = (float)exp(logits[i * classes + k] - most - log_sum);
+            probabilities[i * classes + k] =
+                (float)exp(logits[i * classes + k] - row_max - log_sum);
     }
     return SVIT_OK;
 }

@@ -1,4 +1,4 @@
-/* The public optimiser: a model and the optimiser of its parameters. */
+/* The public calls for optimisers: they check the arguments and call the optimiser of a model. */
 #include "session/optimizer_handle.h"
 
 #include "base/fp_env.h"
@@ -11,14 +11,14 @@ SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *mod
 {
     SV_REQUIRE(out);
     SV_REQUIRE(model);
-    svit_optimizer_config own;
-    SVIT_TRY(sv_optim_config_import(&own, config, err));
+    svit_optimizer_config local;
+    SVIT_TRY(sv_optim_config_import(&local, config, err));
     const sv_allocator *allocator = &model->context->allocator;
     svit_optimizer *optimizer;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&optimizer, 1, sizeof *optimizer, "an optimiser",
                                err));
     svit_status status = sv_optim_create(&optimizer->core, model->context, &model->parameters,
-                                         model->weights, &own, err);
+                                         model->weights, &local, err);
     if (status != SVIT_OK) {
         sv_release(allocator, optimizer, sizeof *optimizer);
         return status;
@@ -65,9 +65,9 @@ SVIT_API svit_status svit_learning_rate(const svit_optimizer_config *config, uin
 {
     SV_REQUIRE(config);
     SV_REQUIRE(learning_rate);
-    svit_optimizer_config own;
-    SVIT_TRY(sv_optim_config_import(&own, config, err));
-    *learning_rate = sv_learning_rate(&own, step);
+    svit_optimizer_config local;
+    SVIT_TRY(sv_optim_config_import(&local, config, err));
+    *learning_rate = sv_learning_rate(&local, step);
     return SVIT_OK;
 }
 

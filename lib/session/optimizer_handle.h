@@ -1,4 +1,4 @@
-/* The inside of svit_optimizer: a model and the optimiser of its parameters. */
+/* The struct behind svit_optimizer: a model and the optimiser of its parameters. */
 #ifndef SV_OPTIMIZER_HANDLE_H
 #define SV_OPTIMIZER_HANDLE_H
 
@@ -6,7 +6,7 @@
 #include "optim/optimizer.h"
 
 struct svit_optimizer {
-    svit_model *model;
+    svit_model *model; /* a reference */
     sv_optim *core;
 };
 

@@ -33,8 +33,8 @@ static size_t add(size_t a, size_t b)
     return sv_size_add(&sum, a, b) ? sum : SIZE_MAX;
 }
 
-/* Bytes to keep the input of a layer that is not recomputed. That of the first layer is the
- * caller's image, whose gradient nobody needs. */
+/* Bytes to keep a layer's input for its backward. The input of the first layer, the images, counts
+ * only for a segment that is recomputed. */
 static size_t kept_input(const sv_layer_cost *costs, size_t layer)
 {
     return costs[layer].keeps_input && layer > 0 ? costs[layer].input : 0;

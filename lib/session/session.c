@@ -55,19 +55,19 @@ enum { SMALL_M_IMAGES = 8 };
 static svit_status create_unallocated(svit_session **out, svit_model *model,
                                       const svit_session_config *config, svit_error *err)
 {
-    svit_session_config checked;
-    SVIT_TRY(sv_session_config_read(&checked, config, err));
+    svit_session_config local;
+    SVIT_TRY(sv_session_config_read(&local, config, err));
     void *memory;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, 1, sizeof(svit_session),
                                "a session", err));
     svit_session *session = memory;
     session->model = sv_model_retain(model);
-    session->config = checked;
-    session->trains = checked.mode == SVIT_MODE_TRAIN;
-    session->mode = checked.mode;
-    session->small_m = !session->trains && checked.max_batch <= SMALL_M_IMAGES;
-    session->gemm = sv_session_gemm(model->context, checked.compute, false);
-    session->small_m_gemm = sv_session_gemm(model->context, checked.compute, session->small_m);
+    session->config = local;
+    session->trains = local.mode == SVIT_MODE_TRAIN;
+    session->mode = local.mode;
+    session->small_m = !session->trains && local.max_batch <= SMALL_M_IMAGES;
+    session->gemm = sv_session_gemm(model->context, local.compute, false);
+    session->small_m_gemm = sv_session_gemm(model->context, local.compute, session->small_m);
     svit_status status = create_layers(session, err);
     if (status == SVIT_OK)
         status = sv_session_choose_segments(session, err);

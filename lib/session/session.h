@@ -31,14 +31,14 @@ struct svit_session {
     char **saved;         /* by layer of the training graph: its saved activations */
     real **outputs;       /* by the same: its output if the backward reads it; otherwise NULL */
     char **packed;        /* by layer number: its prepacked weights */
-    real *saved_input;    /* copy of the images if the first segment is recomputed, or NULL */
+    real *saved_input;    /* copy of the images, if the backward reads them; otherwise NULL */
     real *buffers[2];     /* for outputs that are not kept, and for gradients of them */
     real *temporary;      /* third buffer, for recomputation alone */
     char *workspace;      /* of the layer that is running */
     char *worker_scratch; /* [workers, worker_bytes] */
     size_t worker_bytes;  /* scratch of one worker */
-    uint64_t
-        packed_version[2]; /* by mode: 1 + the version of the weights that are packed; 0: none */
+    /* By mode: 1 + the version of the weights that are packed for it; 0: none are. */
+    uint64_t packed_version[2];
 };
 
 /* The words of `compute` and `memory` in JSON, by value. */

@@ -28,8 +28,8 @@ static svit_session_config defaults(void)
 
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size)
 {
-    svit_session_config checked = defaults();
-    return sv_config_export(config, size, &checked, sizeof checked, TABLE.type, NULL);
+    svit_session_config local = defaults();
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, NULL);
 }
 
 static svit_status check(const svit_session_config *config, svit_error *err)
@@ -56,17 +56,17 @@ SVIT_API svit_status svit_session_config_from_json(svit_session_config *config, 
 {
     SV_REQUIRE(config);
     SV_REQUIRE(json);
-    svit_session_config checked = defaults();
-    SVIT_TRY(sv_fields_from_text(&TABLE, &checked, json, err));
-    SVIT_TRY(check(&checked, err));
-    return sv_config_export(config, size, &checked, sizeof checked, TABLE.type, err);
+    svit_session_config local = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
+    SVIT_TRY(check(&local, err));
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
 }
 
 SVIT_API svit_status svit_session_config_to_json(const svit_session_config *config, char *buffer,
                                                  size_t capacity, size_t *needed, svit_error *err)
 {
     SV_REQUIRE(config);
-    svit_session_config checked;
-    SVIT_TRY(sv_session_config_read(&checked, config, err));
-    return sv_fields_to_buffer(&TABLE, &checked, buffer, capacity, needed, err);
+    svit_session_config local;
+    SVIT_TRY(sv_session_config_read(&local, config, err));
+    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
 }

@@ -123,7 +123,7 @@ START_TEST(test_wrong_arguments_are_named)
     FAILS(SVIT_E_ARGUMENT, "compute is 2; SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 is accepted",
           svit_benchmark_matmul(context, &bytes, 0, &gflops, &err));
     FAILS(SVIT_E_ARGUMENT, "context", svit_benchmark_matmul(NULL, &good, 0, &gflops, &err));
-    FAILS(SVIT_E_ARGUMENT, "product", svit_benchmark_matmul(context, NULL, 0, &gflops, &err));
+    FAILS(SVIT_E_ARGUMENT, "matmul", svit_benchmark_matmul(context, NULL, 0, &gflops, &err));
     FAILS(SVIT_E_ARGUMENT, "gflops", svit_benchmark_matmul(context, &good, 0, NULL, &err));
     FAILS(SVIT_E_ARGUMENT, "seconds is -1",
           svit_benchmark_matmul(context, &good, -1, &gflops, &err));
@@ -161,9 +161,9 @@ START_TEST(test_no_memory_is_a_status)
     svit_matmul huge = product_of(SVIT_MATMUL_FORWARD, 1 << 28, 1 << 28, 1 << 28, 1);
     size_t before = live_blocks;
     double gflops = 7;
-    FAILS(SVIT_E_MEMORY, "product", svit_benchmark_matmul(context, &huge, 0, &gflops, &err));
+    FAILS(SVIT_E_MEMORY, "matmul", svit_benchmark_matmul(context, &huge, 0, &gflops, &err));
     refuses = 1;
-    FAILS(SVIT_E_MEMORY, "a product", svit_benchmark_matmul(context, &small, 0, &gflops, &err));
+    FAILS(SVIT_E_MEMORY, "a matmul", svit_benchmark_matmul(context, &small, 0, &gflops, &err));
     refuses = 0;
     ck_assert_double_eq(gflops, 7);
     ck_assert_uint_eq(live_blocks, before);
