@@ -49,8 +49,8 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 
 /* Placed before a loop: SV_UNROLLED unrolls all of its `count` iterations, SV_UNROLLED_BY `count`
  * iterations of a loop of any length, SV_NOT_UNROLLED none, which keeps the code small. Under
- * AddressSanitizer loops stay loops: each load and store gets a check, and unrolled ones take minutes
- * to compile. */
+ * AddressSanitizer loops stay loops: each load and store gets a check, and unrolled ones take
+ * minutes to compile. */
 #define SV_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define SV_UNROLLED(count) SV_REGISTERS

@@ -22,8 +22,8 @@ static inline sv_shift_geometry sv_shift_geometry_of(const sv_shift_options *shi
                                shift->group_channels, shift->pixels, shift->crop};
 }
 
-/* The zero channel groups of a shifted feature map: those into which the shift moves zeros. Period 0
- * if the feature map is not small. */
+/* The zero channel groups of a shifted feature map: those into which the shift moves zeros. Period
+ * 0 if the feature map is not small. */
 sv_gaps sv_shift_gaps(const sv_shift_geometry *map);
 
 /* Sets *memory to the bytes that three measuring arenas have taken. */

@@ -80,7 +80,8 @@ static size_t least_of(division *of, const sv_layer_cost *costs, size_t layers, 
     of->count++;
     for (size_t end = first + 1; end <= layers && end - first <= longest; end++)
         for (int in_region = 0; in_region <= 1; in_region++) {
-            of->list[of->count - 1] = (sv_segment){.first = first, .end = end, .in_region = in_region};
+            of->list[of->count - 1] =
+                (sv_segment){.first = first, .end = end, .in_region = in_region};
             size_t bytes = least_of(of, costs, layers, longest);
             least = bytes < least ? bytes : least;
         }
