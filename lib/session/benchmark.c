@@ -17,6 +17,7 @@ typedef struct operands {
     void *scratch; /* SV_GEMM_SCRATCH bytes for the weight gradient of a head */
 } operands;
 
+/* One measurement. */
 typedef struct benchmark {
     svit_context *context;
     const sv_gemm *gemm;
@@ -78,6 +79,7 @@ static sv_gemm_b gemm_b(const svit_matmul *matmul, const operands *of)
     return b;
 }
 
+/* Lays out the matrices of one matmul. */
 static operands take_operands(sv_arena *arena, const benchmark *self)
 {
     const svit_matmul *matmul = &self->matmul;
@@ -159,6 +161,7 @@ static void prepare_linear(benchmark *self)
         self->gemm->pack_b(self->context->kernels, &self->weight);
 }
 
+/* Computes one work item of a linear layer's matmul. */
 static void linear_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
@@ -172,6 +175,7 @@ static void linear_task(void *argument, size_t task, uint32_t worker)
                        item.columns.first, item.columns.count);
 }
 
+/* Computes the matmul of one head. */
 static void head_task(void *argument, size_t task, uint32_t worker)
 {
     (void)task;

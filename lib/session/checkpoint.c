@@ -142,6 +142,7 @@ typedef struct staging {
     size_t count;
 } staging;
 
+/* Reads the array with this prefix, which is to replace `target`. */
 static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
                          const sv_parameter_table *table, const char *prefix, real *target,
                          svit_error *err)
@@ -155,6 +156,7 @@ static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
                                    checkpoint->path, prefix, err);
 }
 
+/* Reads the weights for the model and the slots for the optimiser, each of which may be NULL. */
 static svit_status stage_all(staging *staged, const svit_checkpoint *checkpoint, svit_model *model,
                              svit_optimizer *optimizer, svit_error *err)
 {
@@ -169,12 +171,14 @@ static svit_status stage_all(staging *staged, const svit_checkpoint *checkpoint,
     return SVIT_OK;
 }
 
+/* Copies all arrays to their targets. */
 static void commit(const staging *staged)
 {
     for (size_t i = 0; i < staged->count; i++)
         memcpy(staged->target[i], staged->read[i], staged->table->elements * sizeof(real));
 }
 
+/* Frees what has been read. */
 static void release(staging *staged)
 {
     for (size_t i = 0; i < staged->count; i++)

@@ -60,6 +60,7 @@ static real *other_buffer(const svit_session *session, const real *x)
     return x == session->buffers[0] ? session->buffers[1] : session->buffers[0];
 }
 
+/* Runs the training graph and records it on the tape. */
 static void forward_training(svit_session *session, const sv_run *run, const real *input,
                              real *logits)
 {
@@ -86,6 +87,7 @@ static sv_fused_chain chain_from(const svit_session *session, const sv_run *run,
     return sv_fused_chain_from(session, first, run->pass.n);
 }
 
+/* Runs the inference graph, chain by chain. */
 static void forward_inference(svit_session *session, const sv_run *run, const real *input,
                               real *logits)
 {

@@ -136,6 +136,7 @@ static svit_status add_merge(sv_builder *build, size_t stage)
     return SVIT_OK;
 }
 
+/* The blocks of a stage, and patch merging unless it is the last one. */
 static svit_status add_stage(sv_builder *build, size_t stage)
 {
     const svit_model_config *config = &build->model->config;
@@ -160,6 +161,7 @@ static svit_status fuse_head(sv_builder *build, sv_shape shape)
     return SVIT_OK;
 }
 
+/* The mean over tokens and the classifier. */
 static svit_status add_head(sv_builder *build)
 {
     const svit_model *model = build->model;
