@@ -30,12 +30,15 @@ static void *aligned(void **block, size_t bytes)
     return memset(*block, 0, size);
 }
 
+/* Random elements of magnitude 0.5 to 1: none is near 0, since a temperature divides. */
 static void fill(real *x, size_t elements, uint32_t stream)
 {
     sv_random random;
     sv_random_start(&random, 3, 99, stream, 0);
-    for (size_t i = 0; i < elements; i++)
-        x[i] = 2 * sv_random_unit(&random) - 1;
+    for (size_t i = 0; i < elements; i++) {
+        double unit = 2 * sv_random_unit(&random) - 1;
+        x[i] = unit < 0 ? unit / 2 - 0.5 : unit / 2 + 0.5;
+    }
 }
 
 layer_check layer_check_open(void)
@@ -120,11 +123,12 @@ static double projected(const layer_check *check, arrays *a)
 }
 
 /* Compares up to PROBES elements, spread over the array, with central differences. The tolerance is
- * relative to the array's largest gradient. */
+ * relative to the array's largest gradient. With this step the rounding of the loss, some 1e-14,
+ * and the third derivative both leave errors below 1e-8. */
 static void compare(const layer_check *check, arrays *a, real *values, const real *gradient,
                     size_t elements, const char *name)
 {
-    const double step = 1e-6;
+    const double step = 4e-6;
     double largest = 0;
     for (size_t i = 0; i < elements; i++)
         largest = worst_of(largest, fabs(gradient[i]));
