@@ -128,7 +128,7 @@ static double projected(const layer_check *check, arrays *a)
 static void compare(const layer_check *check, arrays *a, real *values, const real *gradient,
                     size_t elements, const char *name)
 {
-    const double step = 4e-6;
+    const double step = 2e-6;
     double largest = 0;
     for (size_t i = 0; i < elements; i++)
         largest = worst_of(largest, fabs(gradient[i]));
