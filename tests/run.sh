@@ -132,7 +132,7 @@ names() {
 
 # Seconds long without valgrind, and minutes with it; and what a child by fork abandons to its parent,
 # which valgrind calls lost.
-long='gradients|determinism|matmul|matmul_double|epilogues|epilogues_double|zero_skipping'
+long='gradients|layers|determinism|matmul|matmul_double|epilogues|epilogues_double|zero_skipping'
 long="$long|zero_skipping_double|reference_matmul|reference_matmul_double|reference_models"
 long="$long|reference_models_double"
 long="$long|data_pipeline|parameters|model_golden|memory|initial_weights|fit_memory|model_map_files"
