@@ -17,7 +17,8 @@ typedef struct sv_gemm_b {
                      group; a multiple of SV_GEMM_SPLIT_UNIT that divides n; 0: one group */
 } sv_gemm_b;
 
-/* A, [m, k]: element (i, p) at a[i * row_stride + p * column_stride]. One of the strides is 1. */
+/* A, [m, k]: element (i, p) at a[i * row_stride + p * column_stride]. One of the strides is 1:
+ * column_stride, unless the backend is one of `activations`. */
 typedef struct sv_gemm_a {
     const real *a;
     size_t row_stride, column_stride;

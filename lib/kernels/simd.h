@@ -39,6 +39,14 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 
 #define SV_INLINE static inline __attribute__((always_inline))
 
+/* Declares a function that stays a single copy: inlined, it would spill its caller's registers or
+ * be repeated at each call. */
+#if defined(__clang__)
+#define SV_NOT_INLINED __attribute__((noinline))
+#else
+#define SV_NOT_INLINED __attribute__((noinline, noclone))
+#endif
+
 /* Placed before a loop over an array of registers, whose bounds are constants. clang unrolls such a
  * loop too late to keep the array in registers unless it is told to; gcc does so by itself. */
 #if defined(__clang__)

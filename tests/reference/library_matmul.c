@@ -70,12 +70,13 @@ static void multiply(const subject *of, const sv_kernels *kernels, const library
                      const sv_gemm_c *out, const double *x, const double *weight, size_t m,
                      size_t n, size_t k)
 {
-    real *a = to_matrix(x, m, k, layout->transposed_x);
+    const bool transposed_x = layout->transposed_x && takes_column_major(of->gemm);
+    real *a = to_matrix(x, m, k, transposed_x);
     real *b = to_matrix(weight, n, k, layout->transposed_weight);
     sv_gemm_b right = {.b = b, .k = k, .n = n, .packed = packed_memory(of, kernels, k, n)};
     right.row_stride = layout->transposed_weight ? n : 1;
     right.column_stride = layout->transposed_weight ? 1 : k;
-    const sv_gemm_a left = {a, layout->transposed_x ? 1 : k, layout->transposed_x ? m : 1, NULL};
+    const sv_gemm_a left = {a, transposed_x ? 1 : k, transposed_x ? m : 1, NULL};
     of->gemm->pack_b(kernels, &right);
     if (layout->cut)
         of->gemm->matmul(kernels, out, &left, &right, m, 0, layout->cut);

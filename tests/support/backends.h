@@ -101,4 +101,10 @@ static inline void *packed_memory(const subject *of, const sv_kernels *k, size_t
     return memory;
 }
 
+/* Only a backend of activations takes a column-major A. */
+static inline bool takes_column_major(const sv_gemm *gemm)
+{
+    return gemm->activations == gemm;
+}
+
 #endif

@@ -119,7 +119,8 @@ static void check_all_forms(const subject *of, const sv_kernels *k, const size_t
                             bool left_turned, bool right_turned)
 {
     size_t m = shape[0], n = shape[1], depth = shape[2];
-    matrix a = make(m, depth, left_turned, 1), b = make(depth, n, right_turned, 2);
+    matrix a = make(m, depth, left_turned && takes_column_major(of->gemm), 1);
+    matrix b = make(depth, n, right_turned, 2);
     matrix before = make(m, n, false, 3), c = make(m, n, false, 3);
     guarded_bias bias = make_bias(n, 9);
     sv_gemm_b right = {b.x, depth, n, b.row, b.column, packed_memory(of, k, depth, n), 0};
@@ -367,7 +368,8 @@ END_TEST
 static void check_same_bits(const subject pair[2], const size_t shape[3], int turned)
 {
     size_t m = shape[0], n = shape[1], depth = shape[2];
-    matrix a = make(m, depth, turned & 1, 1), b = make(depth, n, turned & 2, 2);
+    matrix a = make(m, depth, (turned & 1) && takes_column_major(pair[0].gemm), 1);
+    matrix b = make(depth, n, turned & 2, 2);
     matrix c[] = {make(m, n, false, 3), make(m, n, false, 3)};
     for (int i = 0; i < 2 && kernels_of(&pair[1]); i++) {
         const sv_kernels *k = kernels_of(&pair[i]);

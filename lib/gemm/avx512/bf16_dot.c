@@ -6,8 +6,9 @@
 enum { PAIR = 2, CUT_PAIRS = 192 };
 
 TILE_MICROKERNELS(bf16x2, SV_PACKED_BF16X2)
-TILE_HALF_MICROKERNELS(bf16x2, SV_PACKED_BF16X2)
+TILE_COLUMN_MAJOR_MICROKERNELS(bf16x2, SV_PACKED_BF16X2)
 static const tile_microkernels MICROKERNELS[] = TILE_MICROKERNEL_LIST(bf16x2);
+static const tile_microkernels COLUMN_MAJOR[] = TILE_COLUMN_MAJOR_LIST(bf16x2);
 
 /* Up to 16 pairs of numbers that lie along memory. */
 SV_INLINE __m512i load_pairs(const float *from, size_t count)
@@ -91,7 +92,8 @@ static const dot_kind PAIRS = {.numbers = PAIR,
                                .header = 0,
                                .pack = pack_pairs,
                                .make = make_pairs,
-                               .microkernels = MICROKERNELS};
+                               .microkernels = MICROKERNELS,
+                               .column_major = COLUMN_MAJOR};
 
 SV_DOT_BACKEND_FUNCTIONS(dot_bf16, PAIRS)
 

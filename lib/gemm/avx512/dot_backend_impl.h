@@ -49,6 +49,7 @@ typedef struct dot_kind {
                      size_t k);
 
     const tile_microkernels *microkernels; /* by number of vectors */
+    const tile_microkernels *column_major; /* the same for a column-major A; NULL: no such A */
 } dot_kind;
 
 static size_t dot_rounded(size_t count, size_t to)
@@ -145,7 +146,9 @@ SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *produ
             .bias = c->bias ? c->bias + j : NULL,
             .residual = dot_shortcut(product, part, q + cut, j),
             .prefetch = left->column != 1 ? PREFETCH_A : product->prefetch};
-        multiply_rows(&kind->microkernels[panel.vectors], product->small_m && left->column == 1,
+        const tile_microkernels *kernels =
+            left->column == 1 ? kind->microkernels : kind->column_major;
+        multiply_rows(&kernels[panel.vectors], product->small_m && left->column == 1,
                       c->c + part->i * c->ldc + j, c->ldc, &operands, part->rows, panel.width,
                       c->accumulate || part->p + q > 0);
     }

@@ -7,7 +7,6 @@
 enum { QUAD = 4 };
 
 TILE_MICROKERNELS(int8x4, SV_PACKED_INT8X4)
-TILE_HALF_MICROKERNELS(int8x4, SV_PACKED_INT8X4)
 static const tile_microkernels MICROKERNELS[] = TILE_MICROKERNEL_LIST(int8x4);
 
 /* 16 columns from number `first` of a panel. */

@@ -5,6 +5,8 @@
 #include "gemm/tile/tile_microkernel_impl.h"
 #include "gemm/tile/tile_zero_skipping.h"
 
+#include <assert.h>
+
 enum {
     /* KC, the steps of k of a K block. It depends on the CPU alone, since it sets the order of
      * additions. The larger it is, the less often C is read and written. With interleaved prefetch
@@ -15,18 +17,20 @@ enum {
 };
 
 TILE_MICROKERNELS(f32, SV_PACKED_F32)
-TILE_HALF_MICROKERNELS(f32, SV_PACKED_F32)
+TILE_COLUMN_MAJOR_MICROKERNELS(f32, SV_PACKED_F32)
 #ifndef SV_DOUBLE
 TILE_WIDENING_MICROKERNELS(bf16, SV_PACKED_BF16)
 TILE_WIDENING_MICROKERNELS(int8, SV_PACKED_INT8)
 #endif
 
-static const tile_microkernels MICROKERNELS[][MOST_VECTORS + 1] = {
-    [SV_PACKED_F32] = TILE_MICROKERNEL_LIST(f32),
+/* By type of packed B, whether A is column-major, and number of vectors. A is row-major where B is
+ * widened. */
+static const tile_microkernels MICROKERNELS[][2][MOST_VECTORS + 1] = {
+    [SV_PACKED_F32] = {TILE_MICROKERNEL_LIST(f32), TILE_COLUMN_MAJOR_LIST(f32)},
 #ifndef SV_DOUBLE
-    [SV_PACKED_BF16] = TILE_WIDENING_MICROKERNEL_LIST(bf16),
-    [SV_PACKED_INT8] = TILE_WIDENING_MICROKERNEL_LIST(int8),
-    [SV_PACKED_F32_ROUNDED] = TILE_MICROKERNEL_LIST(f32),
+    [SV_PACKED_BF16] = {TILE_WIDENING_MICROKERNEL_LIST(bf16)},
+    [SV_PACKED_INT8] = {TILE_WIDENING_MICROKERNEL_LIST(int8)},
+    [SV_PACKED_F32_ROUNDED] = {TILE_MICROKERNEL_LIST(f32), TILE_COLUMN_MAJOR_LIST(f32)},
 #endif
 };
 
@@ -113,7 +117,8 @@ static void multiply_panel(const tile_call *call, const k_block *block, const ti
 {
     const sv_tile_matmul *matmul = call->matmul;
     const tile_zero_skipping *skipping = call->skipping;
-    const tile_microkernels *kernels = &MICROKERNELS[call->type][panel->vectors];
+    const tile_microkernels *kernels =
+        &MICROKERNELS[call->type][matmul->column_stride != 1][panel->vectors];
     const tile_range range = {0, block->depth};
     tile_operands operands = operands_of(call, block, panel, &range);
     const bool corrects = skipping && skipping->zeros->fill && block->p == 0;
@@ -201,6 +206,7 @@ void SV_ISA(sv_tile_matmul)(const sv_tile_matmul *matmul, sv_packed_type type, s
     const size_t bytes = (size_t)(end - from);
     const bool interleaved = matmul->interleaved_prefetch;
     const sv_epilogue *epilogue = matmul->epilogue;
+    assert(matmul->column_stride == 1 || element_bytes(type) == sizeof(real));
     tile_call call = {.matmul = matmul,
                       .type = type,
                       .epilogue = epilogue_place(epilogue),

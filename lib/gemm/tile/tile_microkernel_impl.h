@@ -31,17 +31,18 @@ enum {
     PREFETCH_B_AHEAD = 8192 /* bytes of a sequential prefetch: hardware prefetchers look less far */
 };
 
-/* A function that is neither expanded nor cloned, since it would fill the caller's registers. */
-#if defined(__clang__)
-#define ONE_COPY __attribute__((noinline))
-#else
-#define ONE_COPY __attribute__((noinline, noclone))
-#endif
+/* The stride of A that is 1. It shortens the addresses of A by one register each. */
+typedef enum a_layout {
+    A_ROW_MAJOR,    /* column_stride */
+    A_COLUMN_MAJOR, /* row_stride: A is the transpose of a row-major matrix */
+    A_ANY           /* either */
+} a_layout;
 
 /* The form of a microkernel. All fields are constants where it is expanded. */
 typedef struct tile_form {
     size_t rows, vectors;
     sv_packed_type type;
+    a_layout layout;
     bool stores_registers; /* faster, but takes more instructions than the sums */
 } tile_form;
 
@@ -100,13 +101,24 @@ SV_INLINE void add_step(vsums sum[MR_MOST][MOST_VECTORS], const real *a, size_t 
     }
 }
 
+SV_INLINE size_t row_stride(const tile_operands *operands, const tile_form form)
+{
+    return form.layout == A_COLUMN_MAJOR ? 1 : operands->row_stride;
+}
+
+SV_INLINE size_t column_stride(const tile_operands *operands, const tile_form form)
+{
+    return form.layout == A_ROW_MAJOR ? 1 : operands->column_stride;
+}
+
 /* The same for the steps of k that are interleaved in a micropanel: two of bf16, else one. */
 SV_INLINE void add_steps(vsums sum[MR_MOST][MOST_VECTORS], const real *a,
                          const tile_operands *operands, const char *panel, const tile_form form)
 {
-    add_step(sum, a, operands->row_stride, panel, form, 0);
+    add_step(sum, a, row_stride(operands, form), panel, form, 0);
     if (steps_interleaved(form.type) > 1)
-        add_step(sum, a + operands->column_stride, operands->row_stride, panel, form, 1);
+        add_step(sum, a + column_stride(operands, form), row_stride(operands, form), panel, form,
+                 1);
 }
 
 /* One line of each of `streams` streams. */
@@ -119,10 +131,10 @@ SV_INLINE void prefetch_streams(const char *from, size_t stride, size_t streams)
 
 /* Prefetches while `steps` steps of k are computed, whose part of the micropanel has `bytes` bytes.
  * `at` is the offset in each stream of an interleaved prefetch. */
-SV_INLINE void prefetch_ahead(const tile_operands *operands, const real *a, const char *panel,
-                              size_t steps, size_t bytes, size_t at, size_t streams)
+SV_INLINE void prefetch_ahead(const tile_operands *operands, const tile_form form, const real *a,
+                              const char *panel, size_t steps, size_t bytes, size_t at)
 {
-    if (operands->prefetch == PREFETCH_A) {
+    if (form.layout == A_COLUMN_MAJOR || operands->prefetch == PREFETCH_A) {
         a += PREFETCH_A_AHEAD * operands->column_stride;
         SV_NOT_UNROLLED
         for (size_t i = 0; i < steps; i++, a += operands->column_stride)
@@ -132,7 +144,8 @@ SV_INLINE void prefetch_ahead(const tile_operands *operands, const real *a, cons
         for (size_t i = 0; i < bytes; i += LINE)
             __builtin_prefetch(panel + PREFETCH_B_AHEAD + i, 0, 2);
     } else if (at < operands->stream_stride) {
-        prefetch_streams(operands->next + at, operands->stream_stride, streams);
+        prefetch_streams(operands->next + at, operands->stream_stride,
+                         PREFETCH_STREAMS * form.vectors);
     }
 }
 
@@ -144,26 +157,26 @@ SV_INLINE void add_range(vsums sum[MR_MOST][MOST_VECTORS], const tile_operands *
     const size_t bytes = form.vectors * vector_bytes(form.type);
     const size_t rounds = UNROLL * sizeof(real) / element_bytes(form.type) / together;
     const size_t steps = rounds * together, unroll = element_bytes(form.type) < 4 ? 1 : UNROLL;
-    const size_t column_stride = operands->column_stride;
-    const real *a = operands->a + range->first * column_stride;
+    const size_t stride = column_stride(operands, form);
+    const real *a = operands->a + range->first * stride;
     const char *panel = operands->panel + range->first / together * bytes;
     size_t left = range->count;
     for (size_t at = 0; left >= steps; left -= steps, at += LINE) {
-        if (__builtin_expect(operands->prefetch != PREFETCH_NOTHING, 0))
-            prefetch_ahead(operands, a, panel, steps, rounds * bytes, at,
-                           PREFETCH_STREAMS * form.vectors);
+        if (form.layout == A_COLUMN_MAJOR ||
+            __builtin_expect(operands->prefetch != PREFETCH_NOTHING, 0))
+            prefetch_ahead(operands, form, a, panel, steps, rounds * bytes, at);
         SV_NOT_UNROLLED
         for (size_t i = 0; i < rounds; i += unroll) {
             SV_UNROLLED(UNROLL)
-            for (size_t u = 0; u < unroll; u++, a += together * column_stride, panel += bytes)
+            for (size_t u = 0; u < unroll; u++, a += together * stride, panel += bytes)
                 add_steps(sum, a, operands, panel, form);
         }
     }
     SV_NOT_UNROLLED
-    for (; left >= together; left -= together, a += together * column_stride, panel += bytes)
+    for (; left >= together; left -= together, a += together * stride, panel += bytes)
         add_steps(sum, a, operands, panel, form);
     if (together > 1 && left)
-        add_step(sum, a, operands->row_stride, panel, form, 0);
+        add_step(sum, a, row_stride(operands, form), panel, form, 0);
 }
 
 static const real ZEROS[MOST_VECTORS * LANES];
@@ -225,9 +238,9 @@ SV_INLINE void store_registers(real *c, size_t ldc, vsums sum[MR_MOST][MOST_VECT
 }
 
 /* The same from memory, in one function for all forms. */
-static ONE_COPY void store_array(real *c, size_t ldc, const vsums *sum,
-                                 const tile_operands *operands, tile_form form, size_t width,
-                                 const real *before, size_t before_stride)
+static SV_NOT_INLINED void store_array(real *c, size_t ldc, const vsums *sum,
+                                       const tile_operands *operands, tile_form form, size_t width,
+                                       const real *before, size_t before_stride)
 {
     const real *residual = operands->residual;
     for (size_t r = 0; r < form.rows; r++, c += ldc, before += before_stride)
@@ -264,7 +277,7 @@ SV_INLINE void store_microtile(real *c, size_t ldc, vsums sum[MR_MOST][MOST_VECT
 }
 
 /* Prefetches c[rows, columns], whose stores would wait for one line after another. */
-static ONE_COPY void prefetch_c(const real *c, size_t ldc, size_t rows, size_t columns)
+static SV_NOT_INLINED void prefetch_c(const real *c, size_t ldc, size_t rows, size_t columns)
 {
     for (size_t r = 0; r < rows; r++, c += ldc)
         for (size_t j = 0; j < columns; j += LINE / sizeof(real))
@@ -295,71 +308,105 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
 }
 
 /* Defines one microkernel. Compilers keep all sums in registers where it stands alone. */
-#define TILE_MICROKERNEL(name, rows, vectors, type, stores_registers)                              \
+#define TILE_MICROKERNEL(name, rows, vectors, type, layout, stores_registers)                      \
     static void name(real *c, size_t ldc, const tile_operands *operands, size_t width,             \
                      int accumulate)                                                               \
     {                                                                                              \
-        multiply_microtile(c, ldc, operands, (tile_form){rows, vectors, type, stores_registers},   \
-                           width, accumulate);                                                     \
+        const tile_form form = {rows, vectors, type, layout, stores_registers};                    \
+        multiply_microtile(c, ldc, operands, form, width, accumulate);                             \
     }
 
-/* The widest NR, and the microkernels of small_m. */
-#if defined(SV_32_REGISTERS)
-#define TILE_IF_32_REGISTERS(...) __VA_ARGS__
-#define SMALL_M_3(prefix) prefix##_small_m_3
+/* x86 CPUs without AVX2 are rare: they do with fewer microkernels, one for both layouts of A. */
+#if !defined(__AVX2__) && !defined(__aarch64__)
+#define SV_SMALL_BASELINE
+#define TILE_ROW_MAJOR A_ANY
 #else
-#define TILE_IF_32_REGISTERS(...)
-#define SMALL_M_3(prefix) prefix##_full_3
+#define TILE_ROW_MAJOR A_ROW_MAJOR
 #endif
 
-/* Defines the microkernels of a type of packed B that float32 A is multiplied with as it is. */
+/* The widest NR. */
+#if defined(SV_32_REGISTERS)
+#define TILE_IF_32_REGISTERS(...) __VA_ARGS__
+#else
+#define TILE_IF_32_REGISTERS(...)
+#endif
+
+/* Defines the microkernels of a type of packed B that float32 A is multiplied with as it is. Most
+ * of the time is spent in those of MR rows and three or four vectors, which are compiled for each
+ * layout of A. */
 #define TILE_MICROKERNELS(prefix, type)                                                            \
-    TILE_MICROKERNEL(prefix##_full_1, MR_OF_1, 1, type, false)                                     \
-    TILE_MICROKERNEL(prefix##_single_1, 1, 1, type, false)                                         \
-    TILE_MICROKERNEL(prefix##_full_2, MR_OF_2, 2, type, true)                                      \
-    TILE_MICROKERNEL(prefix##_single_2, 1, 2, type, false)                                         \
-    TILE_MICROKERNEL(prefix##_full_3, MR_OF_3, 3, type, true)                                      \
-    TILE_MICROKERNEL(prefix##_single_3, 1, 3, type, false)                                         \
-    TILE_IF_32_REGISTERS(TILE_MICROKERNEL(prefix##_small_m_3, SMALL_M_MR_OF_3, 3, type, true)      \
-                             TILE_MICROKERNEL(prefix##_full_4, MR_OF_4, 4, type, true)             \
-                                 TILE_MICROKERNEL(prefix##_single_4, 1, 4, type, false))
+    TILE_MICROKERNEL(prefix##_full_1, MR_OF_1, 1, type, A_ANY, false)                              \
+    TILE_MICROKERNEL(prefix##_half_1, MR_OF_1 / 2, 1, type, A_ANY, false)                          \
+    TILE_MICROKERNEL(prefix##_single_1, 1, 1, type, A_ANY, false)                                  \
+    TILE_MICROKERNEL(prefix##_full_2, MR_OF_2, 2, type, A_ANY, true)                               \
+    TILE_MICROKERNEL(prefix##_half_2, MR_OF_2 / 2, 2, type, A_ANY, false)                          \
+    TILE_MICROKERNEL(prefix##_single_2, 1, 2, type, A_ANY, false)                                  \
+    TILE_MICROKERNEL(prefix##_full_3, MR_OF_3, 3, type, TILE_ROW_MAJOR, true)                      \
+    TILE_MICROKERNEL(prefix##_half_3, MR_OF_3 / 2, 3, type, A_ANY, false)                          \
+    TILE_MICROKERNEL(prefix##_single_3, 1, 3, type, A_ANY, false)                                  \
+    TILE_IF_32_REGISTERS(                                                                          \
+        TILE_MICROKERNEL(prefix##_small_m_3, SMALL_M_MR_OF_3, 3, type, A_ROW_MAJOR, true)          \
+            TILE_MICROKERNEL(prefix##_full_4, MR_OF_4, 4, type, A_ROW_MAJOR, true)                 \
+                TILE_MICROKERNEL(prefix##_half_4, MR_OF_4 / 2, 4, type, A_ANY, false)              \
+                    TILE_MICROKERNEL(prefix##_single_4, 1, 4, type, A_ANY, false))
 
-/* Defines those of half as many rows, for types whose remaining rows take much of the time. */
-#define TILE_HALF_MICROKERNELS(prefix, type)                                                       \
-    TILE_MICROKERNEL(prefix##_half_1, MR_OF_1 / 2, 1, type, false)                                 \
-    TILE_MICROKERNEL(prefix##_half_2, MR_OF_2 / 2, 2, type, false)                                 \
-    TILE_MICROKERNEL(prefix##_half_3, MR_OF_3 / 2, 3, type, false)                                 \
-    TILE_IF_32_REGISTERS(TILE_MICROKERNEL(prefix##_half_4, MR_OF_4 / 2, 4, type, false))
-#define TILE_HALF(prefix, vectors) prefix##_half_##vectors
+/* Defines those for a column-major A. */
+#if defined(SV_SMALL_BASELINE)
+#define TILE_COLUMN_MAJOR_MICROKERNELS(prefix, type)
+#define TILE_COLUMN_MAJOR_LIST(prefix) TILE_MICROKERNEL_LIST(prefix)
+#else
+#define TILE_COLUMN_MAJOR_MICROKERNELS(prefix, type)                                               \
+    TILE_MICROKERNEL(prefix##_columns_3, MR_OF_3, 3, type, A_COLUMN_MAJOR, true)                   \
+    TILE_IF_32_REGISTERS(                                                                          \
+        TILE_MICROKERNEL(prefix##_columns_4, MR_OF_4, 4, type, A_COLUMN_MAJOR, true))
+#define TILE_COLUMN_MAJOR_LIST(prefix) TILE_LIST(prefix, prefix##_columns_3, prefix##_columns_4)
+#endif
 
-/* Their list, by number of vectors. */
-#define TILE_MICROKERNEL_LIST(prefix)                                                              \
+/* Their lists, by number of vectors. A small M is row-major. */
+#if defined(SV_32_REGISTERS)
+#define TILE_SMALL_M_3(prefix) prefix##_small_m_3
+#else
+#define TILE_SMALL_M_3(prefix) prefix##_full_3
+#endif
+#define TILE_ENTRY(prefix, vectors, full, small_m_mr, small_m)                                     \
     {                                                                                              \
-        {0}, {MR_OF_1,          MR_OF_1, prefix##_full_1, prefix##_full_1, TILE_HALF(prefix, 1),   \
-              prefix##_single_1},                                                                  \
-            {MR_OF_2,          MR_OF_2, prefix##_full_2, prefix##_full_2, TILE_HALF(prefix, 2),    \
-             prefix##_single_2},                                                                   \
-            {MR_OF_3,           SMALL_M_MR_OF_3,      prefix##_full_3,                             \
-             SMALL_M_3(prefix), TILE_HALF(prefix, 3), prefix##_single_3},                          \
-            TILE_IF_32_REGISTERS({MR_OF_4, MR_OF_4, prefix##_full_4, prefix##_full_4,              \
-                                  TILE_HALF(prefix, 4), prefix##_single_4})                        \
+        MR_OF_##vectors, small_m_mr, full, small_m, prefix##_half_##vectors,                       \
+            prefix##_single_##vectors                                                              \
     }
+#define TILE_LIST(prefix, full_3, full_4)                                                          \
+    {                                                                                              \
+        {0}, TILE_ENTRY(prefix, 1, prefix##_full_1, MR_OF_1, prefix##_full_1),                     \
+            TILE_ENTRY(prefix, 2, prefix##_full_2, MR_OF_2, prefix##_full_2),                      \
+            TILE_ENTRY(prefix, 3, full_3, SMALL_M_MR_OF_3, TILE_SMALL_M_3(prefix)),                \
+            TILE_IF_32_REGISTERS(TILE_ENTRY(prefix, 4, full_4, MR_OF_4, prefix##_full_4))          \
+    }
+#define TILE_MICROKERNEL_LIST(prefix) TILE_LIST(prefix, prefix##_full_3, prefix##_full_4)
 
 /* The same for a type that is widened in registers. Such a B is for a small M, whose remaining rows
  * take little of the time, so that one microkernel of MR rows and one of a single row do. */
-#define TILE_WIDENING_MICROKERNELS(prefix, type)                                                   \
-    TILE_MICROKERNEL(prefix##_full_1, MR_OF_1, 1, type, false)                                     \
-    TILE_MICROKERNEL(prefix##_single_1, 1, 1, type, false)                                         \
-    TILE_MICROKERNEL(prefix##_full_2, MR_OF_2, 2, type, false)                                     \
-    TILE_MICROKERNEL(prefix##_single_2, 1, 2, type, false)                                         \
-    TILE_MICROKERNEL(prefix##_full_3, SMALL_M_MR_OF_3, 3, type, false)                             \
-    TILE_MICROKERNEL(prefix##_single_3, 1, 3, type, false)                                         \
-    TILE_IF_32_REGISTERS(TILE_MICROKERNEL(prefix##_full_4, MR_OF_4, 4, type, false)                \
-                             TILE_MICROKERNEL(prefix##_single_4, 1, 4, type, false))
+#if defined(SV_SMALL_BASELINE)
+#define TILE_WIDENING_FULL(name, rows, vectors, type)
+#define TILE_WIDENING_ENTRY(mr, full, single)                                                      \
+    {                                                                                              \
+        1, 1, single, single, NULL, single                                                         \
+    }
+#else
+#define TILE_WIDENING_FULL(name, rows, vectors, type)                                              \
+    TILE_MICROKERNEL(name, rows, vectors, type, A_ROW_MAJOR, false)
 #define TILE_WIDENING_ENTRY(mr, full, single)                                                      \
     {                                                                                              \
         mr, mr, full, full, NULL, single                                                           \
     }
+#endif
+#define TILE_WIDENING_MICROKERNELS(prefix, type)                                                   \
+    TILE_WIDENING_FULL(prefix##_full_1, MR_OF_1, 1, type)                                          \
+    TILE_MICROKERNEL(prefix##_single_1, 1, 1, type, A_ROW_MAJOR, false)                                  \
+    TILE_WIDENING_FULL(prefix##_full_2, MR_OF_2, 2, type)                                          \
+    TILE_MICROKERNEL(prefix##_single_2, 1, 2, type, A_ROW_MAJOR, false)                                  \
+    TILE_WIDENING_FULL(prefix##_full_3, SMALL_M_MR_OF_3, 3, type)                                  \
+    TILE_MICROKERNEL(prefix##_single_3, 1, 3, type, A_ROW_MAJOR, false)                                  \
+    TILE_IF_32_REGISTERS(TILE_WIDENING_FULL(prefix##_full_4, MR_OF_4, 4, type)                     \
+                             TILE_MICROKERNEL(prefix##_single_4, 1, 4, type, A_ROW_MAJOR, false))
 #define TILE_WIDENING_MICROKERNEL_LIST(prefix)                                                     \
     {                                                                                              \
         {0}, TILE_WIDENING_ENTRY(MR_OF_1, prefix##_full_1, prefix##_single_1),                     \
