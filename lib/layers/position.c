@@ -119,7 +119,7 @@ static void first_backward(const sv_layer *layer, const sv_run *run, void *saved
 }
 
 static const sv_layer_ops FIRST_OPS = {
-    .name = "ops token", .forward = first_forward, .backward = first_backward};
+    .name = "class token", .forward = first_forward, .backward = first_backward};
 
 svit_status sv_first_token_create(sv_layer **out, svit_context *context, sv_shape in,
                                   svit_error *err)
