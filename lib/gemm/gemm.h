@@ -57,7 +57,7 @@ typedef struct sv_gemm {
     /* Packs A into `made`; NULL if A is read in place. */
     void (*pack_a)(const sv_gemm_a *a, size_t m, size_t k, void *made);
 
-    bool fills; /* adds the correction term of sv_epilogue.zeros, in float32 */
+    bool adds_correction; /* adds the correction term of sv_epilogue.zeros, in float32 */
 } sv_gemm;
 
 /* Where a matmul may be split by columns: at whole micropanels of every instruction set, but not in
@@ -94,7 +94,7 @@ static inline void sv_gemm_apply_epilogue(const sv_kernels *kernels, const sv_ge
                                           size_t rows, size_t first, size_t count)
 {
     if (c->epilogue)
-        kernels->finish(c->c, c->ldc, c->epilogue, row, rows, first, count);
+        kernels->apply_epilogue(c->c, c->ldc, c->epilogue, row, rows, first, count);
 }
 
 /* For a backend that knows no bias: writes it to `count` columns of c[m, n] from number `first`,

@@ -1,13 +1,14 @@
-/* Dropout masks from counter-based random numbers. Srivastava et al. 2014; Salmon et al. 2011. */
+/* Dropout masks from the counter-based generator Philox4x32-10. Srivastava et al. 2014; Salmon et
+ * al. 2011. */
 #include "kernels/local.h"
 
-/* Words that are drawn at a time, each in a lane of 64 bits. */
+/* Mask words that are computed at once, each in a 64-bit lane. */
 enum { WORDS = SV_VECTOR_BYTES / sizeof(uint64_t) };
 
 typedef uint32_t vwords __attribute__((vector_size(SV_VECTOR_BYTES / 2)));
 
-/* Philox4x32-10's counter, a number in the lower half of each lane; what is above it is left over
- * from the steps before and goes nowhere, since only whole products are shifted down. */
+/* The four 32-bit words of the Philox counter, in the lower half of each lane. The upper half holds
+ * leftovers of earlier steps, which no operation reads. */
 typedef struct counters {
     vwide c0, c1, c2, c3;
 } counters;
@@ -16,15 +17,17 @@ enum { ROUNDS = 10, QUARTERS = 4 };
 
 static const uint32_t MULTIPLIERS[] = {0xD2511F53u, 0xCD9E8D57u};
 
+/* One round of Philox with the round key k0, k1. */
 SV_INLINE void philox_round(counters *c, vwide k0, vwide k1)
 {
     vwide p0 = v_multiply_wide(c->c0, MULTIPLIERS[0]), p1 = v_multiply_wide(c->c2, MULTIPLIERS[1]);
     *c = (counters){p1 >> 32 ^ c->c1 ^ k0, p1, p0 >> 32 ^ c->c3 ^ k1, p0};
 }
 
-/* The last round, and a bit for each of its eight 16-bit numbers that is not dropped: bits 0 and 1
- * for c0, the lower half first, up to 6 and 7 for c3, and all of them `place` higher. c0 is left
- * above c1, and c2 above c3, so a lane's four numbers have the bits 2, 3, 0, 1, or 4 more. */
+/* The last round, whose output is eight 16-bit integers, and one keep bit for each: set if it is at
+ * least the threshold. The bits are numbered from `place` on: 0 and 1 for the halves of c0, lower
+ * half first, then c1, c2, c3. The round leaves c0 above c1 in a lane, and c2 above c3, so the four
+ * integers of a lane carry the bits 2, 3, 0, 1 (`first`) and 6, 7, 4, 5 (`second`). */
 SV_INLINE vhalves add_bits(vhalves bits, const counters *c, vwide k0, vwide k1, vhalves threshold,
                            unsigned place)
 {
@@ -32,11 +35,11 @@ SV_INLINE vhalves add_bits(vhalves bits, const counters *c, vwide k0, vwide k1, 
     vhalves first = (vhalves)(p1 ^ c->c1 << 32 ^ k0 << 32);
     vhalves second = (vhalves)(p0 ^ c->c3 << 32 ^ k1 << 32);
     vwide weight = v_set_wide(0x0002000100080004u << place);
-    bits = v_add_where_least(bits, first, threshold, (vhalves)weight);
-    return v_add_where_least(bits, second, threshold, (vhalves)(weight << 4));
+    bits = v_add_where_at_least(bits, first, threshold, (vhalves)weight);
+    return v_add_where_at_least(bits, second, threshold, (vhalves)(weight << 4));
 }
 
-/* The four 16-bit numbers of each lane, of which each holds some of the bits, in one. */
+/* Joins the bits that the four 16-bit integers of each lane hold, by OR. */
 SV_INLINE vwide gather_bits(vhalves bits)
 {
     vwide lanes = (vwide)bits;
@@ -44,13 +47,13 @@ SV_INLINE vwide gather_bits(vhalves bits)
     return (lanes | lanes >> 16) & 0xFFFF;
 }
 
-/* The words from number `word` on. Their quarters go side by side, so that the multiplications of
- * one hide the latency of another's. */
+/* Mask words word..word + WORDS - 1. Each has four counters, one for 8 of its 32 bits; they are
+ * computed side by side, so that the latencies of their multiplications overlap. */
 SV_INLINE vwords draw(uint32_t word, const sv_mask_source *s)
 {
-    static const uint64_t lane_numbers[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static const uint64_t lane_indices[] = {0, 1, 2, 3, 4, 5, 6, 7};
     vwide number, k0 = v_set_wide(s->key[0]), k1 = v_set_wide(s->key[1]);
-    memcpy(&number, lane_numbers, sizeof number);
+    memcpy(&number, lane_indices, sizeof number);
     counters c[QUARTERS];
     SV_REGISTERS
     for (uint32_t q = 0; q < QUARTERS; q++)
@@ -72,9 +75,9 @@ SV_INLINE vwords draw(uint32_t word, const sv_mask_source *s)
     return __builtin_convertvector(gather_bits(low) | gather_bits(high) << 16, vwords);
 }
 
-/* words[block, c]: bit b of word (k, i) keeps (1) or drops (0) token 32 k + b of channel i. Word
- * number w = k * c + i takes the counters (w, counter[0] + 0..3, counter[1], counter[2]), so a bit
- * is a function of its place alone. `words` points at block first_block's first word. */
+/* words[blocks, c], from block first_block on: bit b of word (k, i) is 1 if dropout keeps channel i
+ * of token 32 k + b. Word w = k * c + i of the whole mask is computed from the counters (w,
+ * counter[0] + 0..3, counter[1], counter[2]), so a bit depends on its position alone. */
 void SV_ISA(sv_dropout_mask)(uint32_t *words, const sv_mask_source *source, size_t first_block,
                              size_t blocks, size_t c)
 {
@@ -83,7 +86,7 @@ void SV_ISA(sv_dropout_mask)(uint32_t *words, const sv_mask_source *source, size
     size_t count = blocks * c;
     for (size_t i = 0; i < count; i += WORDS) {
         vwords drawn = draw(first + (uint32_t)i, &s);
-        size_t some = count - i < WORDS ? count - i : WORDS;
-        memcpy(words + i, &drawn, some * sizeof *words);
+        size_t rest = count - i < WORDS ? count - i : WORDS;
+        memcpy(words + i, &drawn, rest * sizeof *words);
     }
 }

@@ -1,52 +1,53 @@
-/* GELU in its exact form, with dropout in the same pass. Hendrycks, Gimpel 2016. */
+/* GELU in its exact form, x Phi(x), and dropout in the same pass. Hendrycks, Gimpel 2016. */
 #include "kernels/local.h"
 #include "kernels/normal.h"
 
-/* a[t,c] = gelu(u) * keep * scale,  gelu(u) = u * Phi(u);  kept[t,c] = u, unless kept is NULL.
- * a may be u. Memory that is far away takes what is kept while GELU is computed. */
-void SV_ISA(sv_gelu)(real *a, real *kept, const real *u, sv_dropped dropped, sv_rows rows)
+/* y[t,c] = dropout(gelu(x[t,c])),  gelu(x) = x Phi(x). y may be x. saved_x[t,c] = x unless it
+ * is NULL: its stores overlap with the arithmetic of GELU. */
+void SV_ISA(sv_gelu)(real *y, real *saved_x, const real *x, sv_dropout dropout, sv_rows rows)
 {
     const size_t c = rows.columns, stride = rows.stride;
-    const vreal scale = v_set(dropped.scale);
-    for (size_t t = 0; t < rows.tokens; t++, u += stride, a += stride) {
+    const vreal scale = v_set(dropout.scale);
+    for (size_t t = 0; t < rows.tokens; t++, x += stride, y += stride) {
         size_t token = rows.first_token + t;
-        const uint32_t *words = mask_words(dropped, token, stride);
+        const uint32_t *words = mask_words(dropout, token, stride);
         for (size_t i = 0; i < c; i += LANES) {
-            size_t some = c - i;
-            vreal v = v_load_some(u + i, some);
-            if (kept)
-                v_store_some(kept + t * stride + i, v, some);
-            vreal density, y = gelu_by_tail(v, upper_tail(tail_magnitude(v), &density));
+            size_t count = c - i;
+            vreal v = v_load_some(x + i, count);
+            if (saved_x)
+                v_store_some(saved_x + t * stride + i, v, count);
+            vreal density, value = gelu_from_tail(v, upper_tail(tail_magnitude(v), &density));
             if (words)
-                y = v_keep(v_mask_some(words + i, 1u << token % 32, some), y * scale);
-            v_store_some(a + i, y, some);
+                value = v_keep(v_mask_some(words + i, 1u << token % 32, count), value * scale);
+            v_store_some(y + i, value, count);
         }
     }
 }
 
-/* du[t,c] = du * keep * scale * (Phi(u) + u * phi(u)),  du coming in as the gradient of a;
- * a[t,c] = gelu(u) * keep * scale once more, which the next product's weight gradient reads. */
-void SV_ISA(sv_gelu_backward)(real *a, real *du, const real *u, sv_dropped dropped, sv_rows rows)
+/* dx[t,c] = keep * scale * (Phi(x) + x phi(x)) * dx[t,c], where dx holds the gradient of y on
+ * entry. y[t,c] = dropout(gelu(x)) is recomputed for the weight gradient of the next matmul; NULL:
+ * not wanted. */
+void SV_ISA(sv_gelu_backward)(real *y, real *dx, const real *x, sv_dropout dropout, sv_rows rows)
 {
     const size_t c = rows.columns, stride = rows.stride;
-    const vreal scale = v_set(dropped.scale);
-    for (size_t t = 0; t < rows.tokens; t++, u += stride, du += stride) {
+    const vreal scale = v_set(dropout.scale);
+    for (size_t t = 0; t < rows.tokens; t++, x += stride, dx += stride) {
         size_t token = rows.first_token + t;
-        const uint32_t *words = mask_words(dropped, token, stride);
+        const uint32_t *words = mask_words(dropout, token, stride);
         for (size_t i = 0; i < c; i += LANES) {
-            size_t some = c - i;
-            vreal v = v_load_some(u + i, some), g = v_load_some(du + i, some), density;
+            size_t count = c - i;
+            vreal v = v_load_some(x + i, count), g = v_load_some(dx + i, count), density;
             vreal tail = upper_tail(tail_magnitude(v), &density);
-            vreal y = gelu_by_tail(v, tail);
-            vreal dy = g * (cdf_by_tail(v, tail) + v * density);
+            vreal value = gelu_from_tail(v, tail);
+            vreal dy = g * (cdf_from_tail(v, tail) + v * density);
             if (words) {
-                vlane keep = v_mask_some(words + i, 1u << token % 32, some);
-                y = v_keep(keep, y * scale);
+                vlane keep = v_mask_some(words + i, 1u << token % 32, count);
+                value = v_keep(keep, value * scale);
                 dy = v_keep(keep, dy * scale);
             }
-            if (a)
-                v_store_some(a + t * stride + i, y, some);
-            v_store_some(du + i, dy, some);
+            if (y)
+                v_store_some(y + t * stride + i, value, count);
+            v_store_some(dx + i, dy, count);
         }
     }
 }

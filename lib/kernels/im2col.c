@@ -1,39 +1,41 @@
-/* Patches: what a convolution with kernel = stride reads, laid out as rows of a matrix. */
+/* Patches of images as rows of a matrix (im2col), for convolutions whose kernel size equals their
+ * stride, and for shifted patch tokenization. */
 #include "base/size.h"
 #include "kernels/local.h"
 
-/* Where a patch's line y meets the map: the first pixel and the number of those that exist. */
+/* The pixels of one line of a patch that lie inside the image. */
 typedef struct patch_line {
-    size_t pixel;  /* of the batch's input, the first that exists */
-    size_t before; /* pixels of the line left of the map */
-    size_t count;
+    size_t pixel;  /* index in the batch of the first pixel inside */
+    size_t before; /* pixels of the line to the left of the image */
+    size_t count;  /* pixels inside */
 } patch_line;
 
-static patch_line find_line(const sv_patch_geometry *map, size_t token, size_t line)
+/* Line `line` of the patch of token `token` of the batch. */
+static patch_line find_line(const sv_patch_geometry *patches, size_t token, size_t line)
 {
-    size_t column = token % map->columns, row = token / map->columns % map->rows;
-    size_t image = token / (map->columns * map->rows);
-    size_t y = row * map->size + line, x = column * map->size;
+    size_t column = token % patches->columns, row = token / patches->columns % patches->rows;
+    size_t image = token / (patches->columns * patches->rows);
+    size_t y = row * patches->size + line, x = column * patches->size;
     patch_line found = {0, 0, 0};
-    if (y < map->top || y - map->top >= map->height)
+    if (y < patches->top || y - patches->top >= patches->height)
         return found;
-    found.before = x < map->left ? map->left - x : 0;
-    size_t start = x + found.before - map->left;
-    size_t wanted = found.before < map->size ? map->size - found.before : 0;
-    found.count = start < map->width ? sv_size_min(map->width - start, wanted) : 0;
-    found.pixel = (image * map->height + y - map->top) * map->width + start;
+    found.before = x < patches->left ? patches->left - x : 0;
+    size_t start = x + found.before - patches->left;
+    size_t wanted = found.before < patches->size ? patches->size - found.before : 0;
+    found.count = start < patches->width ? sv_size_min(patches->width - start, wanted) : 0;
+    found.pixel = (image * patches->height + y - patches->top) * patches->width + start;
     return found;
 }
 
-/* y[token, (line, column, channel)] = x[n, h, w, c] under the patch, 0 outside the map; tokens
- * first_token.. of the batch. */
-void SV_ISA(sv_patch_gather)(real *y, const real *x, const sv_patch_geometry *map,
+/* y[tokens, size * size * c]: row t holds the patch of token first_token + t of x[n, h, w, c] in
+ * the order (line, column, channel), 0 outside the image. */
+void SV_ISA(sv_patch_gather)(real *y, const real *x, const sv_patch_geometry *patches,
                              size_t first_token, size_t tokens)
 {
-    size_t c = map->channels, line_elements = map->size * c;
+    size_t c = patches->channels, line_elements = patches->size * c;
     for (size_t t = 0; t < tokens; t++)
-        for (size_t line = 0; line < map->size; line++, y += line_elements) {
-            patch_line found = find_line(map, first_token + t, line);
+        for (size_t line = 0; line < patches->size; line++, y += line_elements) {
+            patch_line found = find_line(patches, first_token + t, line);
             size_t from = found.before * c, count = found.count * c;
             if (count < line_elements)
                 memset(y, 0, line_elements * sizeof(real));
@@ -42,29 +44,30 @@ void SV_ISA(sv_patch_gather)(real *y, const real *x, const sv_patch_geometry *ma
         }
 }
 
-/* The adjoint: dx[n, h, w, c] = dy[token, (line, column, channel)]. Patches do not overlap, so each
- * pixel has one source or none; pixels with none are left as they are. */
-void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_geometry *map,
+/* The adjoint of sv_patch_gather: writes dy[tokens, size * size * c] to dx[n, h, w, c]. Patches do
+ * not overlap, so no pixel gets a sum. Pixels of no patch keep their value. */
+void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_geometry *patches,
                               size_t first_token, size_t tokens)
 {
-    size_t c = map->channels, line_elements = map->size * c;
+    size_t c = patches->channels, line_elements = patches->size * c;
     for (size_t t = 0; t < tokens; t++)
-        for (size_t line = 0; line < map->size; line++, dy += line_elements) {
-            patch_line found = find_line(map, first_token + t, line);
+        for (size_t line = 0; line < patches->size; line++, dy += line_elements) {
+            patch_line found = find_line(patches, first_token + t, line);
             if (found.count)
                 memcpy(dx + found.pixel * c, dy + found.before * c, found.count * c * sizeof(real));
         }
 }
 
-/* Where each copy of shifted patch tokenization reads: in[y + down * half, x + right * half], where
- * half is size / 2, rounded down. The original, left-up, left-down, right-up, right-down; the
- * paper's code has the last four reversed by pairs: right-down, left-down, right-up, left-up. */
+/* The copies of shifted patch tokenization by (down, right): pixel (y, x) of a copy is pixel
+ * (y + down * half, x + right * half) of the image, where half is size / 2, rounded down. The first
+ * copy is the image. The image shifts left-up, left-down, right-up and right-down in the others;
+ * the paper's code has the order right-down, left-down, right-up, left-up. */
 enum { COPY_COUNT = 5, RGB = 3 };
 static const int COPIES[2][COPY_COUNT][2] = {{{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
                                              {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};
 
-/* count pixels that lie side by side in x, each `apart` numbers from the last in y; x NULL: zeros.
- */
+/* Copies `count` adjacent pixels of x to y, where the pixels are `apart` elements apart. x NULL:
+ * zeros. */
 SV_INLINE void spread_pixels(real *y, const real *x, size_t count, size_t apart,
                              const size_t channels)
 {
@@ -75,83 +78,89 @@ SV_INLINE void spread_pixels(real *y, const real *x, size_t count, size_t apart,
             memset(y, 0, channels * sizeof(real));
 }
 
-/* Those of `size` pixels, from number `column` of the line of `width` that x points to, that lie in
- * it; the others are zeros. */
+/* Copies pixels column..column + size - 1 of the line x[width] to y, where the pixels are `apart`
+ * elements apart. Pixels outside the line are zeros. */
 SV_INLINE void spread_line(real *y, const real *x, ptrdiff_t column, size_t size, size_t width,
                            size_t apart, const size_t channels)
 {
     size_t before = column < 0 ? sv_size_min((size_t)-column, size) : 0;
     size_t start = column < 0 ? 0 : (size_t)column;
-    size_t here = start < width ? sv_size_min(width - start, size - before) : 0;
+    size_t inside = start < width ? sv_size_min(width - start, size - before) : 0;
     spread_pixels(y, NULL, before, apart, channels);
-    spread_pixels(y + before * apart, here ? x + start * channels : NULL, here, apart, channels);
-    spread_pixels(y + (before + here) * apart, NULL, size - before - here, apart, channels);
+    spread_pixels(y + before * apart, inside ? x + start * channels : NULL, inside, apart,
+                  channels);
+    spread_pixels(y + (before + inside) * apart, NULL, size - before - inside, apart, channels);
 }
 
-/* y[column, copy, channel] of one line of a patch, which begins at pixel (row, column) of the
- * image, where some copies leave the image. */
-SV_INLINE void edge_line(real *y, const real *image, const sv_patch_geometry *map, ptrdiff_t row,
-                         ptrdiff_t column, const int moves[COPY_COUNT][2], const size_t channels)
+/* y[size, copies, channels]: one line of a patch, from pixel (row, column) of the image on. Any
+ * copy may lie outside the image. */
+SV_INLINE void edge_line(real *y, const real *image, const sv_patch_geometry *patches,
+                         ptrdiff_t row, ptrdiff_t column, const int shifts[COPY_COUNT][2],
+                         const size_t channels)
 {
-    const ptrdiff_t half = (ptrdiff_t)(map->size / 2);
+    const ptrdiff_t half = (ptrdiff_t)(patches->size / 2);
     const size_t apart = COPY_COUNT * channels;
     for (size_t copy = 0; copy < COPY_COUNT; copy++, y += channels) {
-        ptrdiff_t from = row + moves[copy][0] * half;
-        if (from < 0 || from >= (ptrdiff_t)map->height)
-            spread_pixels(y, NULL, map->size, apart, channels);
+        ptrdiff_t from = row + shifts[copy][0] * half;
+        if (from < 0 || from >= (ptrdiff_t)patches->height)
+            spread_pixels(y, NULL, patches->size, apart, channels);
         else
-            spread_line(y, image + (size_t)from * map->width * channels,
-                        column + moves[copy][1] * half, map->size, map->width, apart, channels);
+            spread_line(y, image + (size_t)from * patches->width * channels,
+                        column + shifts[copy][1] * half, patches->size, patches->width, apart,
+                        channels);
     }
 }
 
-/* The same where none does. Four numbers are copied sooner than three: the fourth is the next
- * pixel's, and is written over; the last pixel has no next. */
-SV_INLINE void whole_line(real *y, const real *image, const sv_patch_geometry *map, ptrdiff_t row,
-                          ptrdiff_t column, const int moves[COPY_COUNT][2], const size_t channels)
+/* The same if all copies lie inside the image. It copies one channel too many for each pixel but
+ * the last, since 4 floats are one vector and 3 are not; the next pixel overwrites it. */
+SV_INLINE void inner_line(real *y, const real *image, const sv_patch_geometry *patches,
+                          ptrdiff_t row, ptrdiff_t column, const int shifts[COPY_COUNT][2],
+                          const size_t channels)
 {
-    const ptrdiff_t half = (ptrdiff_t)(map->size / 2), width = (ptrdiff_t)map->width;
+    const ptrdiff_t half = (ptrdiff_t)(patches->size / 2), width = (ptrdiff_t)patches->width;
     const real *from[COPY_COUNT];
     for (size_t copy = 0; copy < COPY_COUNT; copy++)
         from[copy] =
-            image + ((row + moves[copy][0] * half) * width + column + moves[copy][1] * half) *
+            image + ((row + shifts[copy][0] * half) * width + column + shifts[copy][1] * half) *
                         (ptrdiff_t)channels;
     size_t at = 0;
-    for (; at < (map->size - 1) * channels; at += channels)
+    for (; at < (patches->size - 1) * channels; at += channels)
         for (size_t copy = 0; copy < COPY_COUNT; copy++, y += channels)
             memcpy(y, from[copy] + at, (channels + 1) * sizeof(real));
     for (size_t copy = 0; copy < COPY_COUNT; copy++, y += channels)
         memcpy(y, from[copy] + at, channels * sizeof(real));
 }
 
-/* y[line, column, copy, channel] of one patch of one image; `channels` a constant where pixels
- * are red, green and blue: a call of memcpy for each would take longer than the copy. */
-SV_INLINE void shifted_patch(real *y, const real *image, const sv_patch_geometry *map,
+/* y[size, size, copies, channels]: one patch of one image. `channels` is a constant for RGB images,
+ * so that memcpy is inlined: calls would take longer than the copies. */
+SV_INLINE void shifted_patch(real *y, const real *image, const sv_patch_geometry *patches,
                              ptrdiff_t top, ptrdiff_t left, int paper_order, const size_t channels)
 {
-    const ptrdiff_t size = (ptrdiff_t)map->size, half = size / 2;
-    const int across = left >= half && left + size + half <= (ptrdiff_t)map->width;
-    for (ptrdiff_t row = top; row < top + size; row++, y += map->size * COPY_COUNT * channels)
-        if (across && row >= half && row + half < (ptrdiff_t)map->height)
-            whole_line(y, image, map, row, left, COPIES[paper_order], channels);
+    const ptrdiff_t size = (ptrdiff_t)patches->size, half = size / 2;
+    const int across = left >= half && left + size + half <= (ptrdiff_t)patches->width;
+    for (ptrdiff_t row = top; row < top + size; row++, y += patches->size * COPY_COUNT * channels)
+        if (across && row >= half && row + half < (ptrdiff_t)patches->height)
+            inner_line(y, image, patches, row, left, COPIES[paper_order], channels);
         else
-            edge_line(y, image, map, row, left, COPIES[paper_order], channels);
+            edge_line(y, image, patches, row, left, COPIES[paper_order], channels);
 }
 
-/* y[token, (line, column, copy, channel)] of x[n, h, w, c] and its four shifted copies; tokens
- * first_token.. of the batch. Lee, Lee, Song 2021. */
-void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_geometry *map,
+/* y[tokens, size * size * 5 * c]: row t holds the patch of token first_token + t of x[n, h, w, c]
+ * and of its four shifted copies in the order (line, column, copy, channel). Lee, Lee, Song 2021.
+ */
+void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_geometry *patches,
                                 int paper_order, size_t first_token, size_t tokens)
 {
-    const size_t per_image = map->rows * map->columns, c = map->channels;
-    const size_t image = map->height * map->width * c, row = map->size * map->size * COPY_COUNT * c;
+    const size_t per_image = patches->rows * patches->columns, c = patches->channels;
+    const size_t image = patches->height * patches->width * c,
+                 row = patches->size * patches->size * COPY_COUNT * c;
     for (size_t t = first_token; t < first_token + tokens; t++, y += row) {
         const real *from = x + t / per_image * image;
-        ptrdiff_t top = (ptrdiff_t)(t % per_image / map->columns * map->size);
-        ptrdiff_t left = (ptrdiff_t)(t % map->columns * map->size);
+        ptrdiff_t top = (ptrdiff_t)(t % per_image / patches->columns * patches->size);
+        ptrdiff_t left = (ptrdiff_t)(t % patches->columns * patches->size);
         if (c == RGB)
-            shifted_patch(y, from, map, top, left, paper_order, RGB);
+            shifted_patch(y, from, patches, top, left, paper_order, RGB);
         else
-            shifted_patch(y, from, map, top, left, paper_order, c);
+            shifted_patch(y, from, patches, top, left, paper_order, c);
     }
 }

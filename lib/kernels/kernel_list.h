@@ -1,71 +1,81 @@
-/* Every kernel, once: X(result, name, parameters). kernels.h makes the members of the table of this
- * list, each copy of the kernels its declarations and its table.
- *
- * norm.c: layer norm per token, y may be x, and group norm with one group per image; mean and rstd
- * are [tokens].
- * gelu.c: kept, and gelu_backward's a, may be NULL: not wanted.
- * softmax.c: kept is p where there is no mask.
- * epilogue.c: rows row.. and columns column.. of c[m, ldc]. */
+/* Every kernel, once: X(result, name, parameters). kernels.h makes the table's members of this
+ * list, and each instruction set makes its declarations and its table of it. The formulas stand
+ * above the kernels in their files. */
 #ifndef SV_KERNEL_LIST_H
 #define SV_KERNEL_LIST_H
 
 #define SV_KERNEL_LIST(X)                                                                          \
+    /* norm.c: layer norm of each token; mean and rstd are [tokens]; y may be x. */                \
     X(void, layer_norm,                                                                            \
       (real * y, real * mean, real * rstd, const real *x, const real *weight, const real *bias,    \
        size_t tokens, size_t c, real eps))                                                         \
+    /* norm.c: group norm with one group, of one image in two steps: moments and application. */   \
     X(void, norm_moments,                                                                          \
       (real * mean, real * rstd, const real *x, size_t tokens, size_t c, real eps))                \
     X(void, norm_apply,                                                                            \
       (real * y, const real *x, const real *mean, const real *rstd, const real *weight,            \
        const real *bias, size_t tokens, size_t c))                                                 \
+    /* norm.c: the gradients of weight and bias, for both norms. */                                \
     X(void, norm_backward_parameters,                                                              \
       (real * dweight, real * dbias, const real *dy, const real *x, const real *mean,              \
        const real *rstd, size_t tokens, size_t c))                                                 \
+    /* norm.c: the gradient of x; dx may be dy. */                                                 \
     X(void, layer_norm_backward,                                                                   \
       (real * dx, const real *dy, const real *x, const real *mean, const real *rstd,               \
        const real *weight, size_t tokens, size_t c))                                               \
     X(void, group_norm_backward,                                                                   \
       (real * dx, const real *dy, const real *x, const real *mean, const real *rstd,               \
        const real *weight, size_t tokens, size_t c))                                               \
-    X(void, gelu, (real * a, real * kept, const real *u, sv_dropped dropped, sv_rows rows))        \
-    X(void, gelu_backward, (real * a, real * du, const real *u, sv_dropped dropped, sv_rows rows)) \
+    /* gelu.c: GELU and dropout; saved_x, or y of the backward, may be NULL. */                    \
+    X(void, gelu, (real * y, real * saved_x, const real *x, sv_dropout dropout, sv_rows rows))     \
+    X(void, gelu_backward, (real * y, real * dx, const real *x, sv_dropout dropout, sv_rows rows)) \
+    /* softmax.c: p is the softmax, dropped is p after dropout, and is p where there is none. */   \
     X(void, attention_softmax,                                                                     \
-      (real * p, real * kept, real * scores, const sv_attention_rows *call))                       \
-    X(void, attention_softmax_again,                                                               \
-      (real * p, real * kept, const real *scores, const sv_attention_rows *call))                  \
+      (real * p, real * dropped, real * scores, const sv_attention_rows *block))                   \
+    X(void, attention_softmax_recompute,                                                           \
+      (real * p, real * dropped, const real *scores, const sv_attention_rows *block))              \
     X(real, attention_softmax_backward,                                                            \
-      (real * ds, const real *p, const real *kept, const real *dp, const real *scores,             \
-       const sv_attention_rows *call))                                                             \
+      (real * dscores, const real *p, const real *dropped, const real *dp, const real *scores,     \
+       const sv_attention_rows *block))                                                            \
     X(void, attention_sum, (real * y, const real *x, const sv_head_sum *sum))                      \
+    /* residual.c: dropout, DropPath and residual; drop_path_scale is [images] or NULL. */         \
     X(void, residual,                                                                              \
-      (real * y, const real *x, const real *branch, sv_dropped dropped, const real *path,          \
-       size_t image_tokens, sv_rows rows))                                                         \
+      (real * y, const real *x, const real *branch, sv_dropout dropout,                            \
+       const real *drop_path_scale, size_t image_tokens, sv_rows rows))                            \
     X(void, residual_backward,                                                                     \
-      (real * dbranch, const real *dy, sv_dropped dropped, const real *path, size_t image_tokens,  \
-       sv_rows rows))                                                                              \
+      (real * dbranch, const real *dy, sv_dropout dropout, const real *drop_path_scale,            \
+       size_t image_tokens, sv_rows rows))                                                         \
+    /* residual.c: sum[c] += column sums of x[rows, c]; y += x; y *= factor. */                    \
     X(void, add_rows, (real * sum, const real *x, size_t rows, size_t c))                          \
     X(void, add, (real * y, const real *x, size_t elements))                                       \
     X(void, scale, (real * y, real factor, size_t elements))                                       \
+    /* shift.c: tokens first_token.. of a batch; y is [tokens, c], x the whole batch. */           \
     X(void, shift,                                                                                 \
-      (real * y, const real *x, const sv_shift_geometry *map, size_t first_token, size_t tokens))  \
-    X(void, shift_backward,                                                                        \
-      (real * dx, const real *dy, const sv_shift_geometry *map, size_t first_token,                \
+      (real * y, const real *x, const sv_shift_geometry *shift, size_t first_token,                \
        size_t tokens))                                                                             \
+    X(void, shift_backward,                                                                        \
+      (real * dx, const real *dy, const sv_shift_geometry *shift, size_t first_token,              \
+       size_t tokens))                                                                             \
+    /* im2col.c: patches as rows of a matrix, tokens first_token.. of a batch. */                  \
     X(void, patch_gather,                                                                          \
-      (real * y, const real *x, const sv_patch_geometry *map, size_t first_token, size_t tokens))  \
+      (real * y, const real *x, const sv_patch_geometry *patches, size_t first_token,              \
+       size_t tokens))                                                                             \
     X(void, patch_scatter,                                                                         \
-      (real * dx, const real *dy, const sv_patch_geometry *map, size_t first_token,                \
+      (real * dx, const real *dy, const sv_patch_geometry *patches, size_t first_token,            \
        size_t tokens))                                                                             \
     X(void, shifted_patches,                                                                       \
-      (real * y, const real *x, const sv_patch_geometry *map, int paper_order, size_t first_token, \
-       size_t tokens))                                                                             \
+      (real * y, const real *x, const sv_patch_geometry *patches, int paper_order,                 \
+       size_t first_token, size_t tokens))                                                         \
+    /* reduce.c: y[images, c] = mean over the tokens of x[images, tokens, c]. */                   \
     X(void, mean_tokens, (real * y, const real *x, size_t images, size_t tokens, size_t c))        \
     X(void, mean_tokens_backward,                                                                  \
       (real * dx, const real *dy, size_t images, size_t tokens, size_t c))                         \
+    /* dropout.c: words[blocks, c] of random bits, from block first_block on. */                   \
     X(void, dropout_mask,                                                                          \
       (uint32_t * words, const sv_mask_source *source, size_t first_block, size_t blocks,          \
        size_t c))                                                                                  \
-    X(void, finish,                                                                                \
+    /* epilogue.c: rows row.. and columns column.. of c[m, ldc]. */                                \
+    X(void, apply_epilogue,                                                                        \
       (real * c, size_t ldc, const sv_epilogue *epilogue, size_t row, size_t rows, size_t column,  \
        size_t columns))
 

@@ -1,7 +1,7 @@
-/* The kernels' table: the mathematics, compiled for several instruction sets, one chosen when a
- * context is made. Kernels take pointers, sizes and scalars; they allocate nothing and know no
- * handles. Every array is row-major; outputs come first; d... is the gradient of ..., and parameter
- * gradients accumulate (+=). */
+/* The table of kernels: the arithmetic of the layers, compiled once for each instruction set; a
+ * context chooses a table. Kernels take pointers, sizes and scalars; they allocate nothing and know
+ * no handle. Every array is row-major. Outputs come first. dx is the gradient of the loss with
+ * respect to x, and gradients of parameters are added to (+=). */
 #ifndef SV_KERNELS_H
 #define SV_KERNELS_H
 
@@ -11,112 +11,113 @@
 
 #include <stdint.h>
 
-/* The map that tokens are laid out in, and how its channel groups move. Tokens of a batch are
- * numbered image by image, row by row. */
+/* The feature map of a shift. Tokens of a batch are numbered image by image, row by row. */
 typedef struct sv_shift_geometry {
     size_t height, width, channels;
-    size_t group; /* channels of each of the four groups */
-    size_t pixels;
-    int crop; /* 1: nothing moves, the border lines are cleared (SVIT_SHIFT_KERAS) */
+    size_t group;  /* channels of each of the four groups */
+    size_t pixels; /* distance of the shift */
+    int crop;      /* 1: nothing moves, the border is cleared (SVIT_SHIFT_KERAS) */
 } sv_shift_geometry;
 
-/* How patches are cut: kernel = stride = size, `top` and `left` lines of zeros before the map. */
+/* The patches of a convolution whose kernel size equals its stride. */
 typedef struct sv_patch_geometry {
     size_t height, width, channels; /* of the input */
-    size_t rows, columns;           /* of the output */
-    size_t size;
-    size_t top, left;
+    size_t rows, columns;           /* of patches */
+    size_t size;                    /* pixels of a side of a patch */
+    size_t top, left;               /* rows and columns of zero padding */
 } sv_patch_geometry;
 
-/* Random bits of one dropout: words[block, c], bit b of block k is token 32 k + b. */
+/* The random bits of one dropout: words[block, c], of which bit b of block k belongs to token
+ * 32 k + b. */
 typedef struct sv_mask_source {
     uint32_t key[2];
-    uint32_t counter[3]; /* the upper words of Philox' counter; the lowest bits of [0] must be 00 */
-    uint32_t threshold;  /* 0 to 65535; a 16-bit number below it drops: rate = threshold / 65536 */
+    uint32_t counter[3]; /* upper words of the Philox counter; bits 0 and 1 of [0] must be 0 */
+    uint32_t threshold;  /* 0 to 65535: an element is dropped if its 16 random bits, as an integer,
+                            are below it; the rate is threshold / 65536 */
 } sv_mask_source;
 
-/* Some columns of some rows of matrices that all lie alike, `stride` numbers from row to row. Row 0
- * is token first_token of the batch. */
+/* Some columns of some rows of matrices that have the same row stride, in elements. Row 0 is token
+ * first_token of the batch. */
 typedef struct sv_rows {
     size_t first_token, tokens, columns, stride;
 } sv_rows;
 
-/* What becomes of such rows in dropout: keep * scale of each number, keep being bit token % 32 of
- * mask[token / 32 * stride + column]. mask NULL: nothing. */
-typedef struct sv_dropped {
+/* Dropout of such rows: an element is multiplied by scale if bit token % 32 of
+ * mask[token / 32 * stride + column] is set, otherwise by 0. mask NULL: there is no dropout. */
+typedef struct sv_dropout {
     const uint32_t *mask;
     real scale;
-} sv_dropped;
+} sv_dropout;
 
-#define SV_NOT_DROPPED ((sv_dropped){NULL, 1})
+#define SV_NO_DROPOUT ((sv_dropout){NULL, 1})
 
-/* Channel groups of an image's tokens. Token q of `period` tokens has group g, columns
- * g * width..(g + 1) * width - 1, if bit g of groups[q] is set. */
-enum { SV_GAPS_TOKENS = 16, SV_GAPS_GROUPS = 4 };
-typedef struct sv_gaps {
+/* Zero channel groups. Group g is columns g * width..(g + 1) * width - 1. It is zero for token q of
+ * an image of `period` tokens if bit g of groups[q] is set. */
+enum { SV_ZERO_GROUPS_TOKENS = 16, SV_ZERO_GROUPS_COUNT = 4 };
+typedef struct sv_zero_groups {
     size_t period, width;
-    uint8_t groups[SV_GAPS_TOKENS];
-} sv_gaps;
+    uint8_t groups[SV_ZERO_GROUPS_TOKENS];
+} sv_zero_groups;
 
-/* Zero channel groups of a normalised A, and their correction term. In row i the norm would have
- * mapped group g to factor_i * weight + bias, factor_i = -mean[i] rstd[i]. `fill` holds these
- * multiplied with B:
- *   c[i] = ... + sum over the zero groups g of row i of factor_i fill[g, 0] + fill[g, 1] */
-typedef struct sv_zeros {
-    sv_gaps gaps;
+/* Zero skipping: the zero channel groups of a normalised A, and their correction term. The norm
+ * would have mapped a zero group to factor[i] * weight + bias in row i, with
+ * factor[i] = -mean[i] * rstd[i]. `correction` holds the products of weight and of bias with B:
+ *   c[i] += sum over the zero groups g of row i of factor[i] correction[g, 0] + correction[g, 1] */
+typedef struct sv_zero_skipping {
+    sv_zero_groups zero_groups;
     const real *mean, *rstd;
-    const real *fill; /* [groups, 2, columns]; NULL: no correction term */
+    const real *correction; /* [groups, 2, columns]; NULL: no correction term */
     size_t columns;
-} sv_zeros;
+} sv_zero_skipping;
 
-/* What a product's numbers c go through once their sums are complete, while they are near: GELU,
- * dropout and the residual, each where it is asked for,
- *   kept = c;  c = gelu(c);  c = keep * scale * c;  c = residual + path[image] * c
- * or, with u, GELU's derivative, which the other fields leave alone but for dropout,
- *   c = keep * scale * gelu'(u) * c;  a = keep * scale * gelu(u)
- * kept, residual, u and a lie as c does: row i, column j of c belongs to theirs. */
+/* The epilogue of a matmul: what is applied to the elements of C when their sums are complete and
+ * still in cache. In this order, each step only if it is asked for:
+ *   save_pre_gelu = c;  c = gelu(c);  c = dropout(c);  c = residual + drop_path_scale[image] * c
+ * Or, with pre_gelu, the backward of GELU and its dropout, where the other fields have no effect:
+ *   c = dropout'(gelu'(pre_gelu) * c);  hidden = dropout(gelu(pre_gelu))
+ * The arrays have the row stride of C. */
 typedef struct sv_epilogue {
-    sv_dropped dropped;
+    sv_dropout dropout;
     size_t first_token; /* of row 0 */
     bool gelu;
-    real *save_pre_gelu;         /* NULL: not wanted */
+    real *save_pre_gelu;         /* NULL: not saved */
     const real *residual;        /* NULL: none */
-    const real *drop_path_scale; /* NULL: 1 */
-    size_t image_tokens;
-    const real *pre_gelu; /* NULL: no derivative */
-    real *hidden;         /* NULL: not wanted */
-    /* Zero channel groups of A; NULL: none. A hint if they have no correction term. Only a backend
-     * with `fills` takes those that have one. */
-    const sv_zeros *zeros;
+    const real *drop_path_scale; /* [images]; NULL: 1 */
+    size_t image_tokens;         /* tokens of an image */
+    const real *pre_gelu;        /* NULL: no backward of GELU */
+    real *hidden;                /* NULL: not computed */
+    /* Zero channel groups of A; NULL: none. Without a correction term they are a hint. With one,
+     * the backend must have `adds_correction`. */
+    const sv_zero_skipping *zeros;
     bool not_in_cache; /* a hint: C is not in cache */
 } sv_epilogue;
 
-/* Some rows of one head's attention scores, a row a query, and what stands around their softmax. */
+/* Some rows of the attention scores of one head. A row is a query, a column a key. */
 typedef struct sv_attention_rows {
-    size_t rows, columns; /* queries, keys */
-    size_t first_row;     /* number of the first query */
-    real scale;           /* of the scores */
-    int masked;           /* a query does not see the key of its own number */
+    size_t rows, columns;
+    size_t first_row;     /* index of the first query in its image */
+    real scale;           /* factor of the scores */
+    int masked;           /* 1: masks the diagonal of the scores (key = query) */
     const uint32_t *mask; /* dropout: words[query / 32, columns], bit query % 32; NULL: none */
-    real keep;            /* the factor of what dropout keeps */
+    real keep;            /* factor of the elements that dropout keeps */
 
-    /* By query number: p = share 2^(scale log2(e) score - most). Written by the softmax where they
-     * are not NULL, and read when it is made again. */
+    /* By query: p = inv_row_sum 2^(scale log2(e) score - row_max). The softmax writes them unless
+     * they are NULL, and its recomputation reads them. */
     real *row_max, *inv_row_sum;
-    int unscaled; /* the softmax leaves share out of p; only without dropout */
+    int unscaled; /* 1: the softmax does not multiply p by inv_row_sum; only without dropout */
 } sv_attention_rows;
 
-/* The end of a merged attention block (layers/attention/attention_folded.c): the heads' outputs,
- * summed. */
+/* The sum over heads that ends an attention block with folded weights
+ * (layers/attention/attention_folded.c). */
 typedef struct sv_head_sum {
-    const real *o;    /* [rows, heads, c] */
-    const real *bias; /* [c]; NULL: none */
-    const real
-        *inv_row_sum;     /* a factor of head h and row r: inv_row_sum[h * tokens + r]; NULL: 1 */
-    real drop_path_scale; /* a factor of the sum */
+    const real *o;           /* [rows, heads, c] */
+    const real *bias;        /* [c]; NULL: none */
+    const real *inv_row_sum; /* factor of head h and row r at [h * tokens + r]; NULL: 1 */
+    real drop_path_scale;    /* factor of the whole sum */
     size_t heads, tokens, rows, c;
 } sv_head_sum;
 
+/* One function pointer for each kernel of the list. */
 typedef struct sv_kernels {
     sv_isa isa;
 #define SV_KERNEL_MEMBER(result, name, parameters) result(*name) parameters;
@@ -124,7 +125,7 @@ typedef struct sv_kernels {
 #undef SV_KERNEL_MEMBER
 } sv_kernels;
 
-/* The table of an instruction set, or of the best below it that this build has. */
+/* The table for an instruction set, or for the best one below it that this build has. */
 const sv_kernels *sv_kernels_for(sv_isa isa);
 
 #endif

@@ -3,10 +3,12 @@
 
 #include <math.h>
 
-enum { ROWS = 4 }; /* whose moments are found at once: one's sums do not wait for another's */
+/* Rows whose moments are computed together, so that their reductions overlap. */
+enum { ROWS = 4 };
 
-/* mean[r] and rstd[r] = 1 / sqrt(variance + eps) of the rows x[rows, elements], rows <= ROWS;
- * variance biased; two passes, so that an offset costs no digits. */
+/* mean[r] and rstd[r] = 1 / sqrt(variance + eps) of the rows x[rows, elements], rows <= ROWS, with
+ * the biased variance. It takes a second pass over x, because E(x^2) - E(x)^2 would cancel where
+ * the mean is large. */
 SV_INLINE void moments(real *mean, real *rstd, const real *x, const size_t rows, size_t elements,
                        real eps)
 {
@@ -23,7 +25,7 @@ SV_INLINE void moments(real *mean, real *rstd, const real *x, const size_t rows,
     }
     SV_UNROLLED(ROWS)
     for (size_t r = 0; r < rows; r++)
-        m[r] = v_sum(sum[r]) / (real)elements;
+        m[r] = v_reduce_sum(sum[r]) / (real)elements;
     for (size_t i = 0; i < whole; i += LANES) {
         SV_UNROLLED(ROWS)
         for (size_t r = 0; r < rows; r++) {
@@ -37,24 +39,24 @@ SV_INLINE void moments(real *mean, real *rstd, const real *x, const size_t rows,
         for (size_t i = whole; i < elements; i++)
             rest += (x[r * elements + i] - m[r]) * (x[r * elements + i] - m[r]);
         mean[r] = m[r];
-        rstd[r] = 1 / (real)sqrt((v_sum(square[r]) + rest) / (real)elements + eps);
+        rstd[r] = 1 / (real)sqrt((v_reduce_sum(square[r]) + rest) / (real)elements + eps);
     }
 }
 
-/* y[c] = weight[c] * (x - mean) * rstd + bias[c] */
+/* y[c] = weight[c] * (x[c] - mean) * rstd + bias[c], one row. */
 static void apply_row(real *y, const real *x, real mean, real rstd, const real *weight,
                       const real *bias, size_t c)
 {
     for (size_t i = 0; i < c; i += LANES) {
-        size_t some = c - i;
-        vreal xhat = (v_load_some(x + i, some) - v_set(mean)) * v_set(rstd);
-        v_store_some(y + i, xhat * v_load_some(weight + i, some) + v_load_some(bias + i, some),
-                     some);
+        size_t count = c - i;
+        vreal xhat = (v_load_some(x + i, count) - v_set(mean)) * v_set(rstd);
+        v_store_some(y + i, xhat * v_load_some(weight + i, count) + v_load_some(bias + i, count),
+                     count);
     }
 }
 
-/* y[t,c] = weight[c] * xhat[t,c] + bias[c],  xhat = (x - mean[t]) * rstd[t].
- * Ba, Kiros, Hinton 2016. mean and rstd are kept for the backward. y may be x. */
+/* Layer norm: y[t,c] = weight[c] * xhat[t,c] + bias[c],  xhat = (x - mean[t]) * rstd[t]. Ba, Kiros,
+ * Hinton 2016. mean and rstd are outputs that the backward reads. y may be x. */
 void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
                            const real *bias, size_t tokens, size_t c, real eps)
 {
@@ -70,8 +72,8 @@ void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const
     }
 }
 
-/* The moments of one image x[tokens,c] over all its elements, written to each of its tokens: group
- * norm with one group. Wu, He 2018. */
+/* The moments of group norm with one group: over all elements of one image x[tokens,c], repeated
+ * for each of its tokens. Wu, He 2018. */
 void SV_ISA(sv_norm_moments)(real *mean, real *rstd, const real *x, size_t tokens, size_t c,
                              real eps)
 {
@@ -82,7 +84,7 @@ void SV_ISA(sv_norm_moments)(real *mean, real *rstd, const real *x, size_t token
     }
 }
 
-/* y[t,c] = weight[c] * (x - mean[t]) * rstd[t] + bias[c] */
+/* y[t,c] = weight[c] * (x[t,c] - mean[t]) * rstd[t] + bias[c] */
 void SV_ISA(sv_norm_apply)(real *y, const real *x, const real *mean, const real *rstd,
                            const real *weight, const real *bias, size_t tokens, size_t c)
 {
@@ -96,57 +98,58 @@ void SV_ISA(sv_norm_backward_parameters)(real *dweight, real *dbias, const real 
                                          size_t c)
 {
     for (size_t i = 0; i < c; i += LANES) {
-        size_t some = c - i;
-        vreal dw = v_load_some(dweight + i, some), db = v_load_some(dbias + i, some);
+        size_t count = c - i;
+        vreal dw = v_load_some(dweight + i, count), db = v_load_some(dbias + i, count);
         for (size_t t = 0; t < tokens; t++) {
-            vreal g = v_load_some(dy + t * c + i, some);
-            dw += g * ((v_load_some(x + t * c + i, some) - v_set(mean[t])) * v_set(rstd[t]));
+            vreal g = v_load_some(dy + t * c + i, count);
+            dw += g * ((v_load_some(x + t * c + i, count) - v_set(mean[t])) * v_set(rstd[t]));
             db += g;
         }
-        v_store_some(dweight + i, dw, some);
-        v_store_some(dbias + i, db, some);
+        v_store_some(dweight + i, dw, count);
+        v_store_some(dbias + i, db, count);
     }
 }
 
-/* sums[0] += sum_c g,  sums[1] += sum_c g * xhat,  with g = dy * weight; lanes past c add 0, since
- * there dy and weight are 0. */
+/* Adds the lanes of one row: sums[0] += g, sums[1] += g * xhat, with g = dy * weight. Lanes past c
+ * add 0, since dy and weight are loaded as 0 there. */
 SV_INLINE void row_sums(vreal sums[2], const real *dy, const real *x, real mean, real rstd,
                         const real *weight, size_t c)
 {
     for (size_t i = 0; i < c; i += LANES) {
-        size_t some = c - i;
-        vreal g = v_load_some(dy + i, some) * v_load_some(weight + i, some);
+        size_t count = c - i;
+        vreal g = v_load_some(dy + i, count) * v_load_some(weight + i, count);
         sums[0] += g;
-        sums[1] += g * ((v_load_some(x + i, some) - v_set(mean)) * v_set(rstd));
+        sums[1] += g * ((v_load_some(x + i, count) - v_set(mean)) * v_set(rstd));
     }
 }
 
-/* dx = rstd * (g - g_mean - xhat * gx_mean),  g = dy * weight */
-SV_INLINE void row_input(real *dx, const real *dy, const real *x, real mean, real rstd,
-                         const real *weight, real g_mean, real gx_mean, size_t c)
+/* dx[c] = rstd * (g - g_mean - xhat * gx_mean),  g = dy * weight, one row. */
+SV_INLINE void row_gradient(real *dx, const real *dy, const real *x, real mean, real rstd,
+                            const real *weight, real g_mean, real gx_mean, size_t c)
 {
     for (size_t i = 0; i < c; i += LANES) {
-        size_t some = c - i;
-        vreal g = v_load_some(dy + i, some) * v_load_some(weight + i, some);
-        vreal xhat = (v_load_some(x + i, some) - v_set(mean)) * v_set(rstd);
-        v_store_some(dx + i, v_set(rstd) * (g - v_set(g_mean) - xhat * v_set(gx_mean)), some);
+        size_t count = c - i;
+        vreal g = v_load_some(dy + i, count) * v_load_some(weight + i, count);
+        vreal xhat = (v_load_some(x + i, count) - v_set(mean)) * v_set(rstd);
+        v_store_some(dx + i, v_set(rstd) * (g - v_set(g_mean) - xhat * v_set(gx_mean)), count);
     }
 }
 
-/* dx[t,c] = rstd * (g - avg_c(g) - xhat * avg_c(g * xhat)),  g = dy * weight. dx may be dy.
- * Derivation: docs/derivations/layer-norm.md */
+/* dx[t,c] = rstd * (g - mean over c of g - xhat * mean over c of g * xhat),  g = dy * weight. dx
+ * may be dy. Derivation: docs/derivations/layer-norm.md */
 void SV_ISA(sv_layer_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                     const real *rstd, const real *weight, size_t tokens, size_t c)
 {
     for (size_t t = 0; t < tokens; t++, dx += c, dy += c, x += c) {
         vreal sums[2] = {{0}, {0}};
         row_sums(sums, dy, x, mean[t], rstd[t], weight, c);
-        row_input(dx, dy, x, mean[t], rstd[t], weight, v_sum(sums[0]) / (real)c,
-                  v_sum(sums[1]) / (real)c, c);
+        row_gradient(dx, dy, x, mean[t], rstd[t], weight, v_reduce_sum(sums[0]) / (real)c,
+                     v_reduce_sum(sums[1]) / (real)c, c);
     }
 }
 
-/* The same for one image x[tokens,c]: the averages run over all its elements. dx may be dy. */
+/* The same for group norm of one image x[tokens,c]: both means run over all its elements. dx may be
+ * dy. */
 void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                     const real *rstd, const real *weight, size_t tokens, size_t c)
 {
@@ -154,7 +157,8 @@ void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, con
     for (size_t t = 0; t < tokens; t++)
         row_sums(sums, dy + t * c, x + t * c, mean[0], rstd[0], weight, c);
     real count = (real)(tokens * c);
-    real g_mean = v_sum(sums[0]) / count, gx_mean = v_sum(sums[1]) / count;
+    real g_mean = v_reduce_sum(sums[0]) / count, gx_mean = v_reduce_sum(sums[1]) / count;
     for (size_t t = 0; t < tokens; t++)
-        row_input(dx + t * c, dy + t * c, x + t * c, mean[0], rstd[0], weight, g_mean, gx_mean, c);
+        row_gradient(dx + t * c, dy + t * c, x + t * c, mean[0], rstd[0], weight, g_mean, gx_mean,
+                     c);
 }

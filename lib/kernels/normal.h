@@ -1,9 +1,10 @@
-/* The normal distribution's density and cumulative distribution, a vector at a time. What computes
- * them defines FAR_OUT and
+/* The standard normal distribution, for GELU: Phi is its cumulative distribution function, phi its
+ * density. One of three headers defines TAIL_END and
  *
  *     vreal upper_tail(vreal m, vreal *density)
  *
- * Q(m) = 1 - Phi(m) for 0 <= m <= FAR_OUT, and phi(m) = exp(-m^2 / 2) / sqrt(2 pi) in *density. */
+ * which returns Q(m) = 1 - Phi(m) for 0 <= m <= TAIL_END and writes phi(m) = exp(-m^2 / 2) /
+ * sqrt(2 pi) to *density. Beyond TAIL_END both are taken as 0. */
 #ifndef SV_NORMAL_H
 #define SV_NORMAL_H
 
@@ -17,21 +18,21 @@
 #include "kernels/normal_mills.h"
 #endif
 
-/* |x|, or FAR_OUT where that is less; not a number where x is not. */
+/* min(|x|, TAIL_END); NaN where x is NaN. */
 SV_INLINE vreal tail_magnitude(vreal x)
 {
-    return v_smaller(v_set(FAR_OUT), v_magnitude(x));
+    return v_min(v_set(TAIL_END), v_abs(x));
 }
 
-/* gelu(x) = x Phi(x), by the tail of |x|: x - x Q or 0 - |x| Q, both without cancellation. Not a
- * number where x is not finite, so that an overflow stays seen. */
-SV_INLINE vreal gelu_by_tail(vreal x, vreal tail)
+/* gelu(x) = x Phi(x) = max(x, 0) - |x| Q(|x|), given tail = Q(|x|); there is no cancellation. It is
+ * NaN where x is infinite or NaN, so that an overflow is not hidden. */
+SV_INLINE vreal gelu_from_tail(vreal x, vreal tail)
 {
-    return v_larger(v_set(0), x) - v_magnitude(x) * tail;
+    return v_max(v_set(0), x) - v_abs(x) * tail;
 }
 
-/* Phi(x), likewise. */
-SV_INLINE vreal cdf_by_tail(vreal x, vreal tail)
+/* Phi(x), given tail = Q(|x|). */
+SV_INLINE vreal cdf_from_tail(vreal x, vreal tail)
 {
     return v_where_positive(x, v_set(1) - tail, tail);
 }

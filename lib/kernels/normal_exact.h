@@ -1,4 +1,5 @@
-/* The normal distribution by the C library: for gradient checks. */
+/* The normal distribution by the functions of the C library, in double precision, for gradient
+ * checks. */
 #ifndef SV_NORMAL_EXACT_H
 #define SV_NORMAL_EXACT_H
 
@@ -6,8 +7,8 @@
 
 #include <math.h>
 
-/* Where the tail is 0. */
-#define FAR_OUT 40.0
+/* Where Q is 0 in double precision. */
+#define TAIL_END 40.0
 
 SV_INLINE vreal upper_tail(vreal m, vreal *density)
 {

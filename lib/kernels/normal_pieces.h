@@ -1,20 +1,20 @@
-/* The normal distribution in pieces, each with a polynomial of its own: for instruction sets that
- * choose among 16 numbers by lane in one instruction. */
+/* The normal distribution by piecewise polynomials, for AVX-512: one permutation selects the
+ * coefficient of each lane's piece among 16. */
 #ifndef SV_NORMAL_PIECES_H
 #define SV_NORMAL_PIECES_H
 
 #include "kernels/simd.h"
 
 enum { PIECES = 16 };
-#define PIECES_A_UNIT 2.5f
+#define PIECES_PER_UNIT 2.5f /* a piece is 0.4 wide */
 
-/* Where the tail is 0: in the last piece. */
-#define FAR_OUT 6.0f
+/* The center of the last piece, whose polynomials are 0. */
+#define TAIL_END 6.0f
 
-/* Q(m) and phi(m): column j has a polynomial in r = PIECES_A_UNIT m - j, |r| <= 1/2, highest power
- * first, a minimax fit of the relative error on its piece. That is below 1e-7 for m <= 1.8, below
- * 1e-6 for m <= 3.4 and 6e-5 at the end; the error itself is below 1.5e-8 for Q and 2e-8 for
- * phi. */
+/* Q(m) and phi(m). Column j is the polynomial of piece j in r = PIECES_PER_UNIT * m - j, |r| <=
+ * 1/2, highest power first: a minimax fit of the relative error. The relative error is below 1e-7
+ * for m <= 1.8, below 1e-6 for m <= 3.4 and at most 6e-5; the absolute error is below 1.5e-8 for Q
+ * and 2e-8 for phi. */
 static const float TAIL_PIECES[][PIECES] = {
     {-9.93202484e-05f, -6.38283309e-05f, 1.10737801e-05f, 5.87117174e-05f, 5.42125454e-05f,
      2.24813175e-05f, -3.25489623e-06f, -1.16768142e-05f, -9.29208636e-06f, -4.76142031e-06f,
@@ -57,20 +57,20 @@ static const float DENSITY_PIECES[][PIECES] = {
      2.49425884e-05f, 3.96133601e-06f, 5.36112168e-07f, 6.18277909e-08f, 0},
 };
 
-/* A register holds one coefficient of all pieces, and a permutation takes each lane's own out of
- * it by the lowest bits of its number. */
+/* The polynomials at m: a register holds one coefficient of all pieces. The index of a lane's piece
+ * is in the lowest bits of `shifted`, where the permutation reads it. */
 SV_INLINE vreal polynomial_in_pieces(const float (*pieces)[PIECES], size_t terms, vreal m)
 {
-    const vreal to_whole = v_set(SV_TO_WHOLE), scale = v_set(PIECES_A_UNIT);
-    vreal shifted = v_multiply_add(m, scale, to_whole);
-    vreal r = v_multiply_add(m, scale, to_whole - shifted);
+    const vreal round = v_set(SV_ROUND_TO_INTEGER), scale = v_set(PIECES_PER_UNIT);
+    vreal shifted = v_multiply_add(m, scale, round);
+    vreal r = v_multiply_add(m, scale, round - shifted);
     vreal y = _mm512_permutexvar_ps((__m512i)shifted, v_load(pieces[0]));
     for (size_t i = 1; i < terms; i++)
         y = v_multiply_add(y, r, _mm512_permutexvar_ps((__m512i)shifted, v_load(pieces[i])));
     return y;
 }
 
-/* Both are 0 from 5.8 on, where Q is below 3.4e-9. */
+/* Both results are 0 from m = 5.8 on, where Q is below 3.4e-9. */
 SV_INLINE vreal upper_tail(vreal m, vreal *density)
 {
     enum { TERMS = sizeof TAIL_PIECES / sizeof *TAIL_PIECES };

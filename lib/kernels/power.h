@@ -1,4 +1,4 @@
-/* Powers of two, a vector at a time. */
+/* 2^x of a vector. */
 #ifndef SV_POWER_H
 #define SV_POWER_H
 
@@ -18,18 +18,19 @@ SV_INLINE vreal v_exp2_negative(vreal x)
 
 #else
 
-/* Added to a number in [-126, 0], rounds it to a whole one and leaves that + 126 in the lowest
- * bits: shifted to the exponent's place, half the power of two, and 0 in place of the smallest. */
-#define WHOLE (SV_TO_WHOLE + 126)
+/* Added to x in [-126, 0], it rounds x to an integer n and leaves n + 126 in the lowest bits of the
+ * sum. Shifted left by 23 bits into the exponent, these are 2^n / 2, or 0 for n = -126. */
+#define ROUND_TO_EXPONENT (SV_ROUND_TO_INTEGER + 126)
 
-/* 2^x for x <= 0, relative error below 2.5e-7; 0 below -125.5. A minimax polynomial for 2 2^r,
- * |r| <= 1/2, 7.5e-8 before rounding. */
+/* 2^x for x <= 0, with a relative error below 2.5e-7; 0 below -125.5. It is 2^n / 2, n = x rounded,
+ * times a minimax polynomial for 2 * 2^r with r = x - n, |r| <= 1/2, whose relative error is below
+ * 7.5e-8 before the rounding of the operations. */
 SV_INLINE vreal v_exp2_negative(vreal x)
 {
-    vreal clamped = v_larger(v_set(-126.0f), x);
-    vreal shifted = clamped + v_set(WHOLE);
+    vreal clamped = v_max(v_set(-126.0f), x);
+    vreal shifted = clamped + v_set(ROUND_TO_EXPONENT);
     vreal half_power = (vreal)((vlane)shifted << 23);
-    vreal r = clamped - (shifted - v_set(WHOLE));
+    vreal r = clamped - (shifted - v_set(ROUND_TO_EXPONENT));
     vreal y = v_set(2.65529449e-3f);
     y = y * r + v_set(1.93510838e-2f);
     y = y * r + v_set(1.11014262e-1f);

@@ -1,55 +1,58 @@
-/* The end of a block: dropout, DropPath and residual in one pass; sums over rows, sums and
- * multiples of whole arrays. */
+/* The end of a residual branch: dropout, DropPath and the residual in one pass. And sums of rows,
+ * of arrays, and scaling. */
 #include "kernels/local.h"
 
-/* y[t,c] = x[t,c] + path[image] * keep * scale * branch[t,c].
- * path NULL: 1. y may be branch. Huang, Sun, Liu, Sedra, Weinberger 2016 (stochastic depth). */
-void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, sv_dropped dropped,
-                         const real *path, size_t image_tokens, sv_rows rows)
+/* y[t,c] = x[t,c] + drop_path_scale[image] * dropout(branch[t,c]). drop_path_scale NULL: 1. y may
+ * be branch. Huang, Sun, Liu, Sedra, Weinberger 2016 (stochastic depth). */
+void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, sv_dropout dropout,
+                         const real *drop_path_scale, size_t image_tokens, sv_rows rows)
 {
     const size_t c = rows.columns, stride = rows.stride;
     for (size_t t = 0; t < rows.tokens; t++, x += stride, y += stride, branch += stride) {
         size_t token = rows.first_token + t;
-        const uint32_t *words = mask_words(dropped, token, stride);
-        real factor = (path ? path[token / image_tokens] : 1) * (words ? dropped.scale : 1);
+        const uint32_t *words = mask_words(dropout, token, stride);
+        real factor = (drop_path_scale ? drop_path_scale[token / image_tokens] : 1) *
+                      (words ? dropout.scale : 1);
         for (size_t i = 0; i < c; i += LANES) {
-            size_t some = c - i;
-            vreal b = v_load_some(branch + i, some);
+            size_t count = c - i;
+            vreal b = v_load_some(branch + i, count);
             if (words)
-                b = v_keep(v_mask_some(words + i, 1u << token % 32, some), b);
-            v_store_some(y + i, v_load_some(x + i, some) + v_set(factor) * b, some);
+                b = v_keep(v_mask_some(words + i, 1u << token % 32, count), b);
+            v_store_some(y + i, v_load_some(x + i, count) + v_set(factor) * b, count);
         }
     }
 }
 
-/* dbranch[t,c] = path[image] * keep * scale * dy[t,c]; the residual's gradient is dy itself. */
-void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, sv_dropped dropped,
-                                  const real *path, size_t image_tokens, sv_rows rows)
+/* dbranch[t,c] = drop_path_scale[image] * keep * scale * dy[t,c]. The gradient of the residual x is
+ * dy itself. */
+void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, sv_dropout dropout,
+                                  const real *drop_path_scale, size_t image_tokens, sv_rows rows)
 {
     const size_t c = rows.columns, stride = rows.stride;
     for (size_t t = 0; t < rows.tokens; t++, dy += stride, dbranch += stride) {
         size_t token = rows.first_token + t;
-        const uint32_t *words = mask_words(dropped, token, stride);
-        real factor = (path ? path[token / image_tokens] : 1) * (words ? dropped.scale : 1);
+        const uint32_t *words = mask_words(dropout, token, stride);
+        real factor = (drop_path_scale ? drop_path_scale[token / image_tokens] : 1) *
+                      (words ? dropout.scale : 1);
         for (size_t i = 0; i < c; i += LANES) {
-            size_t some = c - i;
-            vreal g = v_set(factor) * v_load_some(dy + i, some);
+            size_t count = c - i;
+            vreal g = v_set(factor) * v_load_some(dy + i, count);
             if (words)
-                g = v_keep(v_mask_some(words + i, 1u << token % 32, some), g);
-            v_store_some(dbranch + i, g, some);
+                g = v_keep(v_mask_some(words + i, 1u << token % 32, count), g);
+            v_store_some(dbranch + i, g, count);
         }
     }
 }
 
-/* sum[c] += sum_r x[r,c], rows in order: the backward of y[r,c] = ... + bias[c]. */
+/* sum[c] += sum over r of x[r,c], rows in index order: the gradient of a bias. */
 void SV_ISA(sv_add_rows)(real *sum, const real *x, size_t rows, size_t c)
 {
     for (size_t i = 0; i < c; i += LANES) {
-        size_t some = c - i;
-        vreal total = v_load_some(sum + i, some);
+        size_t count = c - i;
+        vreal total = v_load_some(sum + i, count);
         for (size_t r = 0; r < rows; r++)
-            total += v_load_some(x + r * c + i, some);
-        v_store_some(sum + i, total, some);
+            total += v_load_some(x + r * c + i, count);
+        v_store_some(sum + i, total, count);
     }
 }
 

@@ -1,17 +1,17 @@
 /* The shift of ShiftViT and its adjoint. Wang, Zhao, Tang, Luo, Zeng 2022. */
 #include "kernels/local.h"
 
-/* One token of a map: group k of y is group k of x at the token that lies `pixels` in the direction
- * of group k (left, right, up, down), zero where there is none. sign is 1 for the shift and -1 for
- * its adjoint, which moves the other way. */
-static void shift_token(real *y, const real *x, const sv_shift_geometry *map, size_t row,
+/* One token (row, column): y[c] = the shifted x[c]. The four groups come from the tokens `pixels`
+ * after it in its row, before it, below it and above it; a group without such a token is 0. sign is
+ * 1 for the shift and -1 for its adjoint, which reads in the opposite direction. */
+static void shift_token(real *y, const real *x, const sv_shift_geometry *shift, size_t row,
                         size_t column, ptrdiff_t sign)
 {
-    size_t g = map->group, c = map->channels, p = map->pixels;
-    int after = column + p < map->width, before = column >= p;
-    int below = row + p < map->height, above = row >= p;
-    ptrdiff_t across = sign * (ptrdiff_t)(p * c), down = across * (ptrdiff_t)map->width;
-    if (map->crop)
+    size_t g = shift->group, c = shift->channels, p = shift->pixels;
+    int after = column + p < shift->width, before = column >= p;
+    int below = row + p < shift->height, above = row >= p;
+    ptrdiff_t across = sign * (ptrdiff_t)(p * c), down = across * (ptrdiff_t)shift->width;
+    if (shift->crop)
         across = down = 0;
     else if (sign < 0) {
         int swap = after;
@@ -28,33 +28,35 @@ static void shift_token(real *y, const real *x, const sv_shift_geometry *map, si
     copy_or_clear(y + 4 * g, x + 4 * g, 1, c - 4 * g);
 }
 
-static void shift_tokens(real *y, const real *x, const sv_shift_geometry *map, size_t first_token,
+/* y[tokens, c] = the shift, or its adjoint, of tokens first_token.. of the batch x[n, h, w, c]. */
+static void shift_tokens(real *y, const real *x, const sv_shift_geometry *shift, size_t first_token,
                          size_t tokens, ptrdiff_t sign)
 {
-    size_t c = map->channels, column = first_token % map->width;
-    size_t row = first_token / map->width % map->height;
+    size_t c = shift->channels, column = first_token % shift->width;
+    size_t row = first_token / shift->width % shift->height;
     x += first_token * c;
     for (size_t t = 0; t < tokens; t++, x += c, y += c) {
-        shift_token(y, x, map, row, column, sign);
-        if (++column == map->width) {
+        shift_token(y, x, shift, row, column, sign);
+        if (++column == shift->width) {
             column = 0;
-            row = row + 1 == map->height ? 0 : row + 1;
+            row = row + 1 == shift->height ? 0 : row + 1;
         }
     }
 }
 
-/* y[tokens,c] = shift(x) for tokens first_token.. of the batch x[n,h,w,c]; y is not x.
- * out[h,w] = x[h,w+p], x[h,w-p], x[h+p,w], x[h-p,w] for the four groups, the rest stays. */
-void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_geometry *map, size_t first_token,
+/* y[tokens,c] = shift(x) for tokens first_token.. of the batch x[n,h,w,c]; y is not x. The four
+ * groups of y[h,w] are x[h,w+p], x[h,w-p], x[h+p,w] and x[h-p,w]; the other channels are x[h,w]. */
+void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_geometry *shift, size_t first_token,
                       size_t tokens)
 {
-    shift_tokens(y, x, map, first_token, tokens, 1);
+    shift_tokens(y, x, shift, first_token, tokens, 1);
 }
 
-/* dx[tokens,c] = the adjoint of out[h,w] = x[h,w+p] ...: dx[h,w] = dy[h,w-p] ..., zero where the
- * source lies outside. With `crop`, where nothing moves, the shift is its own adjoint. */
-void SV_ISA(sv_shift_backward)(real *dx, const real *dy, const sv_shift_geometry *map,
+/* dx[tokens,c] = the adjoint of the shift: the four groups of dx[h,w] are dy[h,w-p], dy[h,w+p],
+ * dy[h-p,w] and dy[h+p,w], 0 outside the feature shift. With `crop` nothing moves, and the shift is
+ * its own adjoint. */
+void SV_ISA(sv_shift_backward)(real *dx, const real *dy, const sv_shift_geometry *shift,
                                size_t first_token, size_t tokens)
 {
-    shift_tokens(dx, dy, map, first_token, tokens, -1);
+    shift_tokens(dx, dy, shift, first_token, tokens, -1);
 }

@@ -1,4 +1,5 @@
-/* Vectors of the instruction set that is being compiled for, in the compilers' vector extension. */
+/* Vectors of the instruction set that the file is compiled for, by the vector extension of gcc and
+ * clang. A vector has LANES lanes of a real (float32, or double for gradient checks). */
 #ifndef SV_SIMD_H
 #define SV_SIMD_H
 
@@ -29,6 +30,8 @@ typedef int32_t sv_lane;
 
 enum { LANES = SV_VECTOR_BYTES / sizeof(real) };
 
+/* Reals; integers of the same width, which also are lane masks (all ones or all zeros); reals at
+ * any address; and 32-bit words, as many as there are lanes, aligned and at any address. */
 typedef real vreal __attribute__((vector_size(SV_VECTOR_BYTES)));
 typedef sv_lane vlane __attribute__((vector_size(SV_VECTOR_BYTES)));
 typedef real vreal_loose
@@ -47,18 +50,18 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 #define SV_NOT_INLINED __attribute__((noinline, noclone))
 #endif
 
-/* Placed before a loop over an array of registers, whose bounds are constants. clang unrolls such a
- * loop too late to keep the array in registers unless it is told to; gcc does so by itself. */
+/* Stands before a loop with constant bounds over an array of vectors that is to stay in registers.
+ * clang unrolls such a loop too late for that unless it is told to; gcc needs no hint. */
 #if defined(__clang__)
 #define SV_REGISTERS _Pragma("clang loop unroll(full)")
 #else
 #define SV_REGISTERS
 #endif
 
-/* Placed before a loop: SV_UNROLLED unrolls all of its `count` iterations, SV_UNROLLED_BY `count`
- * iterations of a loop of any length, SV_NOT_UNROLLED none, which keeps the code small. Under
- * AddressSanitizer loops stay loops: each load and store gets a check, and unrolled ones take
- * minutes to compile. */
+/* These stand before a loop. SV_UNROLLED unrolls all of its `count` iterations, SV_UNROLLED_BY
+ * unrolls a loop of any length by `count`, and SV_NOT_UNROLLED keeps a loop a loop, for small code.
+ * AddressSanitizer adds a check to each load and store, so that unrolled loops would take minutes
+ * to compile; there nothing is unrolled. */
 #define SV_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define SV_UNROLLED(count) SV_REGISTERS
@@ -74,40 +77,41 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 #define SV_NOT_UNROLLED SV_UNROLLED(1)
 #endif
 
-/* LANES, where the preprocessor asks. */
+/* LANES for the preprocessor. */
 #ifdef SV_DOUBLE
 #define SV_LANES (SV_VECTOR_BYTES / 8)
 #else
 #define SV_LANES (SV_VECTOR_BYTES / 4)
 #endif
 
-/* Lanes of a and b by number, b's counted on from LANES. */
+/* A vector of the lanes of a and b with the given indices; those of b begin at LANES. */
 #if defined(__clang__)
 #define SV_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define SV_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (vlane){__VA_ARGS__})
 #endif
 
-/* 1.5 * 2^23: added to a float32 of at most 2^22 in size, rounds it to a whole number and leaves
- * that in the lowest bits. */
-#define SV_TO_WHOLE 12582912.0f
+/* 1.5 * 2^23. Added to a float32 x with |x| <= 2^22, it rounds x to an integer and leaves that in
+ * the lowest bits of the sum. */
+#define SV_ROUND_TO_INTEGER 12582912.0f
 
-/* f(j, h) for each lane's number j. */
-#define SV_NUMBERS_2(f, j, h) f(j, h), f(j + 1, h)
-#define SV_NUMBERS_4(f, j, h) SV_NUMBERS_2(f, j, h), SV_NUMBERS_2(f, j + 2, h)
-#define SV_NUMBERS_8(f, j, h) SV_NUMBERS_4(f, j, h), SV_NUMBERS_4(f, j + 4, h)
-#define SV_NUMBERS_16(f, j, h) SV_NUMBERS_8(f, j, h), SV_NUMBERS_8(f, j + 8, h)
+/* The list f(j, h) for all lane indices j. */
+#define SV_LANE_INDICES_2(f, j, h) f(j, h), f(j + 1, h)
+#define SV_LANE_INDICES_4(f, j, h) SV_LANE_INDICES_2(f, j, h), SV_LANE_INDICES_2(f, j + 2, h)
+#define SV_LANE_INDICES_8(f, j, h) SV_LANE_INDICES_4(f, j, h), SV_LANE_INDICES_4(f, j + 4, h)
+#define SV_LANE_INDICES_16(f, j, h) SV_LANE_INDICES_8(f, j, h), SV_LANE_INDICES_8(f, j + 8, h)
 #if SV_LANES == 16
-#define SV_NUMBERS(f, h) SV_NUMBERS_16(f, 0, h)
+#define SV_LANE_INDICES(f, h) SV_LANE_INDICES_16(f, 0, h)
 #elif SV_LANES == 8
-#define SV_NUMBERS(f, h) SV_NUMBERS_8(f, 0, h)
+#define SV_LANE_INDICES(f, h) SV_LANE_INDICES_8(f, 0, h)
 #elif SV_LANES == 4
-#define SV_NUMBERS(f, h) SV_NUMBERS_4(f, 0, h)
+#define SV_LANE_INDICES(f, h) SV_LANE_INDICES_4(f, 0, h)
 #else
-#define SV_NUMBERS(f, h) SV_NUMBERS_2(f, 0, h)
+#define SV_LANE_INDICES(f, h) SV_LANE_INDICES_2(f, 0, h)
 #endif
 
-/* Intrinsics by what is common to their names: SV_X86(max)(a, b). */
+/* The intrinsic of the vector width and type: SV_X86(max)(a, b) is _mm512_max_ps(a, b) with
+ * AVX-512. */
 #ifdef SV_DOUBLE
 #define SV_X86_TYPE _pd
 #else
@@ -133,14 +137,14 @@ SV_INLINE void v_store(real *to, vreal value)
     *(vreal_loose *)to = value;
 }
 
-/* x - 0 is x for every x, so this is a broadcast and nothing else. */
+/* The value in all lanes. Compilers make this a broadcast, since x - 0 is x for every x. */
 SV_INLINE vreal v_set(real value)
 {
     return value - (vreal){0};
 }
 
-/* a * b + c, rounded once where the instruction set can: where bits are to be the same however the
- * code around it branches, which the compiler heeds when it contracts an expression. */
+/* a * b + c, rounded once where there is FMA. An expression would be contracted or not depending on
+ * the code around it; this is for results whose bits must not depend on that. */
 SV_INLINE vreal v_multiply_add(vreal a, vreal b, vreal c)
 {
 #if defined(__FMA__)
@@ -150,18 +154,18 @@ SV_INLINE vreal v_multiply_add(vreal a, vreal b, vreal c)
 #endif
 }
 
-/* Each lane's own number. */
-SV_INLINE vlane v_lane_numbers(void)
+/* The vector 0, 1, 2, ... */
+SV_INLINE vlane v_lane_indices(void)
 {
 #define SV_ITSELF(j, h) (j)
-    return (vlane){SV_NUMBERS(SV_ITSELF, 0)};
+    return (vlane){SV_LANE_INDICES(SV_ITSELF, 0)};
 #undef SV_ITSELF
 }
 
 /* All ones in the first `count` lanes. */
 SV_INLINE vlane v_first(size_t count)
 {
-    return v_lane_numbers() < (sv_lane)count;
+    return v_lane_indices() < (sv_lane)count;
 }
 
 #if defined(__AVX512F__)
@@ -171,15 +175,15 @@ typedef __mmask8 sv_lanes_mask;
 typedef __mmask16 sv_lanes_mask;
 #endif
 
-/* A bit for each of the first `count` lanes. */
+/* A mask register with the first `count` lanes set, all if count >= LANES. */
 SV_INLINE sv_lanes_mask v_first_mask(size_t count)
 {
     return (sv_lanes_mask)((1u << (count < LANES ? count : LANES)) - 1);
 }
 #endif
 
-/* The first `count` lanes, or all where count >= LANES, in the form in which loads and stores take
- * them: where these stand in a loop it is made once, before it. */
+/* The first `count` lanes, all if count >= LANES, as masked loads and stores take them. It is
+ * computed once, before a loop of loads and stores. */
 #if defined(__AVX512F__)
 typedef sv_lanes_mask vsome;
 #else
@@ -195,7 +199,7 @@ SV_INLINE vsome v_some(size_t count)
 #endif
 }
 
-/* These lanes of memory, the others 0. */
+/* Loads these lanes; the others are 0, and their memory is not read. */
 SV_INLINE vreal v_load_lanes(const real *from, vsome some)
 {
 #if defined(__AVX512F__)
@@ -213,6 +217,7 @@ SV_INLINE vreal v_load_lanes(const real *from, vsome some)
 #endif
 }
 
+/* Stores these lanes only. */
 SV_INLINE void v_store_lanes(real *to, vreal value, vsome some)
 {
 #if defined(__AVX512F__)
@@ -229,12 +234,14 @@ SV_INLINE void v_store_lanes(real *to, vreal value, vsome some)
 #endif
 }
 
-/* The first `count` lanes of memory, the others 0; all lanes where count >= LANES. */
+/* Loads the first `count` lanes, all if count >= LANES; the others are 0, and their memory is not
+ * read. */
 SV_INLINE vreal v_load_some(const real *from, size_t count)
 {
     return count >= LANES ? v_load(from) : v_load_lanes(from, v_some(count));
 }
 
+/* Stores the first `count` lanes, all if count >= LANES. */
 SV_INLINE void v_store_some(real *to, vreal value, size_t count)
 {
     if (count >= LANES)
@@ -244,8 +251,8 @@ SV_INLINE void v_store_some(real *to, vreal value, size_t count)
 }
 
 #ifndef SV_DOUBLE
-/* Rounded to bfloat16, the upper half of float32, to nearest even; the lower half is 0. What is not
- * a number stays so. */
+/* The value rounded to nearest-even bfloat16, which is the upper half of a float32; the lower half
+ * of each lane is 0. NaN stays NaN. */
 SV_INLINE vreal v_round_bf16(vreal value)
 {
     vbits bits = (vbits)value, odd = bits >> 16 & 1;
@@ -254,19 +261,20 @@ SV_INLINE vreal v_round_bf16(vreal value)
     return (vreal)(((rounded & ~nan) | (quiet & nan)) & 0xFFFF0000);
 }
 
-/* Two vectors in bfloat16 as one: the first in the lower halves of its lanes. */
+/* Stores two vectors as one vector of bfloat16 pairs, with `first` in the lower halves. */
 SV_INLINE void v_store_pair(void *to, vreal first, vreal second)
 {
     *(vbits_loose *)to = (vbits)v_round_bf16(first) >> 16 | (vbits)v_round_bf16(second);
 }
 
-/* The first and the second of a pair. Both come from memory: kept between, they would take a
- * register each that sums need. */
+/* The first vector of such pairs. It and the second are loaded separately, because a register that
+ * held the pairs is needed for sums. */
 SV_INLINE vreal v_load_first(const void *pair)
 {
     return (vreal)(*(const vbits_loose *)pair << 16);
 }
 
+/* The second vector of such pairs. */
 SV_INLINE vreal v_load_second(const void *pair)
 {
 #if defined(__AVX512BW__)
@@ -276,7 +284,8 @@ SV_INLINE vreal v_load_second(const void *pair)
 #endif
 }
 
-/* Compilers that convert vectors in one step take it apart into halves or single numbers. */
+/* LANES int8 as float32. Intrinsics, because compilers split __builtin_convertvector of so
+ * different widths into halves or single elements. */
 SV_INLINE vreal v_load_int8(const void *from)
 {
 #if defined(__AVX512F__)
@@ -293,7 +302,7 @@ SV_INLINE vreal v_load_int8(const void *from)
 }
 #endif
 
-/* 64-bit lanes, and the 16-bit numbers in them. */
+/* Vectors of 64-bit and of 16-bit integers. */
 typedef uint64_t vwide __attribute__((vector_size(SV_VECTOR_BYTES)));
 typedef uint16_t vhalves __attribute__((vector_size(SV_VECTOR_BYTES)));
 
@@ -302,7 +311,7 @@ SV_INLINE vwide v_set_wide(uint64_t value)
     return (vwide){0} + value;
 }
 
-/* The lower 32 bits of each lane, whatever is above them, times a number: all 64 bits. */
+/* The 64-bit products of the lower 32 bits of each lane of a with b. */
 SV_INLINE vwide v_multiply_wide(vwide a, uint32_t b)
 {
 #if defined(__AVX512F__)
@@ -318,19 +327,20 @@ SV_INLINE vwide v_multiply_wide(vwide a, uint32_t b)
 #endif
 }
 
-/* sum + weight in the numbers that are at least `least`, else sum. */
-SV_INLINE vhalves v_add_where_least(vhalves sum, vhalves number, vhalves least, vhalves weight)
+/* sum + weight in the lanes where value >= threshold, otherwise sum. */
+SV_INLINE vhalves v_add_where_at_least(vhalves sum, vhalves value, vhalves threshold,
+                                       vhalves weight)
 {
 #if defined(__AVX512BW__)
-    __mmask32 where = _mm512_cmpge_epu16_mask((__m512i)number, (__m512i)least);
+    __mmask32 where = _mm512_cmpge_epu16_mask((__m512i)value, (__m512i)threshold);
     return (vhalves)_mm512_mask_add_epi16((__m512i)sum, where, (__m512i)sum, (__m512i)weight);
 #else
-    return sum + ((vhalves)(number >= least) & weight);
+    return sum + ((vhalves)(value >= threshold) & weight);
 #endif
 }
 
-/* Lanes of a where they are larger than b's, else b's: b's where a is not a number. */
-SV_INLINE vreal v_larger(vreal a, vreal b)
+/* max(a, b) by lane; b where a or b is NaN. */
+SV_INLINE vreal v_max(vreal a, vreal b)
 {
 #if defined(__x86_64__)
     return SV_X86(max)(a, b);
@@ -340,8 +350,8 @@ SV_INLINE vreal v_larger(vreal a, vreal b)
 #endif
 }
 
-/* Lanes of a where they are smaller than b's, else b's: b's where a or b is not a number. */
-SV_INLINE vreal v_smaller(vreal a, vreal b)
+/* min(a, b) by lane; b where a or b is NaN. */
+SV_INLINE vreal v_min(vreal a, vreal b)
 {
 #if defined(__x86_64__)
     return SV_X86(min)(a, b);
@@ -351,19 +361,19 @@ SV_INLINE vreal v_smaller(vreal a, vreal b)
 #endif
 }
 
-SV_INLINE vreal v_magnitude(vreal value)
+/* |value| */
+SV_INLINE vreal v_abs(vreal value)
 {
     const sv_lane sign = (sv_lane)((uint64_t)1 << (sizeof(sv_lane) * 8 - 1));
     return (vreal)((vlane)value & ~sign);
 }
 
-/* Lanes j and j ^ h change places. */
+/* The value with lanes j and j ^ h exchanged. */
 #define SV_ACROSS(j, h) ((j) ^ (h))
-#define SV_SWAPPED(value, h) SV_SHUFFLE(value, value, SV_NUMBERS(SV_ACROSS, h))
+#define SV_SWAPPED(value, h) SV_SHUFFLE(value, value, SV_LANE_INDICES(SV_ACROSS, h))
 
-/* The sum of all lanes, in each of them; added pairwise, so that every instruction set rounds as
- * little as it can. */
-SV_INLINE vreal v_sums(vreal value)
+/* The sum of all lanes in each lane, added pairwise for a small rounding error. */
+SV_INLINE vreal v_broadcast_sum(vreal value)
 {
 #if SV_LANES >= 16
     value += SV_SWAPPED(value, 8);
@@ -377,27 +387,28 @@ SV_INLINE vreal v_sums(vreal value)
     return value + SV_SWAPPED(value, 1);
 }
 
-SV_INLINE real v_sum(vreal value)
+/* The sum of all lanes. */
+SV_INLINE real v_reduce_sum(vreal value)
 {
-    return v_sums(value)[0];
+    return v_broadcast_sum(value)[0];
 }
 
-/* The largest of the lanes. */
-SV_INLINE real v_largest(vreal value)
+/* The maximum of all lanes. */
+SV_INLINE real v_reduce_max(vreal value)
 {
 #if SV_LANES >= 16
-    value = v_larger(value, SV_SWAPPED(value, 8));
+    value = v_max(value, SV_SWAPPED(value, 8));
 #endif
 #if SV_LANES >= 8
-    value = v_larger(value, SV_SWAPPED(value, 4));
+    value = v_max(value, SV_SWAPPED(value, 4));
 #endif
 #if SV_LANES >= 4
-    value = v_larger(value, SV_SWAPPED(value, 2));
+    value = v_max(value, SV_SWAPPED(value, 2));
 #endif
-    return v_larger(value, SV_SWAPPED(value, 1))[0];
+    return v_max(value, SV_SWAPPED(value, 1))[0];
 }
 
-/* All ones in the lanes whose word has `bit`. */
+/* The mask of the first `count` lanes whose word has `bit`. */
 SV_INLINE vlane v_mask_some(const uint32_t *words, uint32_t bit, size_t count)
 {
 #ifdef SV_DOUBLE
@@ -412,12 +423,13 @@ SV_INLINE vlane v_mask_some(const uint32_t *words, uint32_t bit, size_t count)
     return __builtin_convertvector((value & bit) != 0, vlane);
 }
 
+/* value where the mask is set, otherwise 0. */
 SV_INLINE vreal v_keep(vlane mask, vreal value)
 {
     return (vreal)((vlane)value & mask);
 }
 
-/* lanes of a where mask, else of b. */
+/* a where the mask is set, otherwise b. */
 SV_INLINE vreal v_select(vlane mask, vreal a, vreal b)
 {
 #if defined(__AVX512DQ__) && defined(SV_DOUBLE)
@@ -429,7 +441,7 @@ SV_INLINE vreal v_select(vlane mask, vreal a, vreal b)
 #endif
 }
 
-/* Lanes of a where x > 0, else of b. */
+/* a where x > 0, otherwise b. */
 SV_INLINE vreal v_where_positive(vreal x, vreal a, vreal b)
 {
 #if defined(__AVX512F__) && defined(SV_DOUBLE)

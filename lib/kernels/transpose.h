@@ -1,24 +1,25 @@
-/* Square blocks of LANES x LANES, transposed in registers: the halves of the block that lie off its
- * diagonal change places, then those of each quarter, down to single lanes. Eklundh 1972. */
+/* The transpose of a LANES x LANES block in registers: the two off-diagonal quarters of the block
+ * are exchanged, then those of each quarter, and so on down to single lanes. Eklundh 1972. */
 #ifndef SV_TRANSPOSE_H
 #define SV_TRANSPOSE_H
 
 #include "kernels/simd.h"
 
-/* What comes to lane j: where its number has the bit h a lane of b, else one of a. */
+/* The source of lane j of the new rows i and i + h, as an index for SV_SHUFFLE(a, b). */
 #define SV_FIRST(j, h) ((j) & (h) ? SV_LANES + (j) - (h) : (j))
 #define SV_SECOND(j, h) ((j) & (h) ? SV_LANES + (j) : (j) + (h))
 
-/* Rows i and i + h of every pair exchange the lanes of a's that have the bit h with those of b's
- * that have it not. */
+/* For all rows i without bit h: row i and row i + h exchange the lanes of row i with bit h set for
+ * the lanes of row i + h with bit h clear. */
 #define SV_EXCHANGE(block, h)                                                                      \
     for (size_t i = 0; i < LANES; i++)                                                             \
         if (!(i & (h))) {                                                                          \
             vreal a = (block)[i], b = (block)[i + (h)];                                            \
-            (block)[i] = SV_SHUFFLE(a, b, SV_NUMBERS(SV_FIRST, h));                                \
-            (block)[i + (h)] = SV_SHUFFLE(a, b, SV_NUMBERS(SV_SECOND, h));                         \
+            (block)[i] = SV_SHUFFLE(a, b, SV_LANE_INDICES(SV_FIRST, h));                           \
+            (block)[i + (h)] = SV_SHUFFLE(a, b, SV_LANE_INDICES(SV_SECOND, h));                    \
         }
 
+/* block[i][j] = block[j][i] */
 SV_INLINE void v_transpose(vreal block[LANES])
 {
 #if SV_LANES >= 16

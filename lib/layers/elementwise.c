@@ -48,7 +48,7 @@ static void gelu_task(void *argument, size_t task, uint32_t worker)
     const element_call *call = argument;
     sv_rows rows = rows_of(call, task);
     size_t at = rows.first_token * call->width;
-    call->run->exec.context->kernels->gelu(call->out + at, NULL, call->in + at, SV_NOT_DROPPED,
+    call->run->exec.context->kernels->gelu(call->out + at, NULL, call->in + at, SV_NO_DROPOUT,
                                            rows);
 }
 
@@ -66,7 +66,7 @@ static void gelu_backward_task(void *argument, size_t task, uint32_t worker)
     size_t at = rows.first_token * call->width;
     memcpy(call->out + at, call->in + at, rows.tokens * call->width * sizeof(real));
     call->run->exec.context->kernels->gelu_backward(NULL, call->out + at, call->x + at,
-                                                    SV_NOT_DROPPED, rows);
+                                                    SV_NO_DROPOUT, rows);
 }
 
 static void gelu_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -91,7 +91,7 @@ static void mask_rows(const element_call *call, size_t task)
 {
     sv_rows rows = rows_of(call, task);
     size_t at = rows.first_token * call->width;
-    sv_dropped dropped = {call->mask, call->layer->scale};
+    sv_dropout dropped = {call->mask, call->layer->scale};
     call->run->exec.context->kernels->residual_backward(call->out + at, call->in + at, dropped,
                                                         NULL, 1, rows);
 }

@@ -19,7 +19,7 @@ typedef struct patch_layer {
     real eps;
     /* Around a small map that is padded, of patches of 2 x 2; and in the output, what the shift
      * that follows loses; no period: none. */
-    sv_zeros zeros;
+    sv_zero_skipping zeros;
 } patch_layer;
 
 typedef struct patch_call {
@@ -136,7 +136,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     gather_rows(call, rows, first, tokens);
     const sv_epilogue epilogue = {.first_token = first,
                                   .not_in_cache = true,
-                                  .zeros = patch->zeros.gaps.period ? &patch->zeros : NULL};
+                                  .zeros = patch->zeros.zero_groups.period ? &patch->zeros : NULL};
     sv_linear_forward(linear, call->run, call->out + first * linear->out, rows, tokens, &epilogue);
 }
 
@@ -230,17 +230,17 @@ static void find_zeros(patch_layer *patch)
 {
     const sv_patch_geometry *map = &patch->geometry;
     size_t tokens = map->rows * map->columns;
-    sv_gaps gaps = {.period = tokens, .width = map->channels};
+    sv_zero_groups zero_groups = {.period = tokens, .width = map->channels};
     unsigned any = 0;
-    if (tokens > SV_GAPS_TOKENS || map->size * map->size > SV_GAPS_GROUPS)
+    if (tokens > SV_ZERO_GROUPS_TOKENS || map->size * map->size > SV_ZERO_GROUPS_COUNT)
         return;
     for (size_t t = 0; t < tokens; t++) {
         unsigned set = outside(map, t / map->columns, t % map->columns);
-        gaps.groups[t] = (uint8_t)set;
+        zero_groups.groups[t] = (uint8_t)set;
         any |= set;
     }
     if (any)
-        patch->zeros.gaps = gaps;
+        patch->zeros.zero_groups = zero_groups;
 }
 
 static void set_norm(patch_layer *patch, const sv_parameter_table *table,

@@ -18,7 +18,7 @@ START_TEST(test_gelu_equals_keras)
     float *x = golden_floats(file, "gelu.x", &count);
     float *y = golden_floats(file, "gelu.y", NULL), *dy = golden_floats(file, "gelu.dy", NULL);
     float a[64], du[64], kept[64];
-    const sv_dropped whole = {NULL, 1};
+    const sv_dropout whole = {NULL, 1};
     const sv_rows line = {0, 1, 64, 64};
     ck_assert_uint_eq(count, 64);
     k->gelu(a, NULL, x, whole, line);

@@ -28,9 +28,9 @@ static real *to_matrix(const double *values, size_t rows, size_t columns, bool t
 }
 
 /* The bits of a dropout mask of the rows from token `first` on, and what is kept's factor. */
-static sv_dropped to_mask(const double *dropout, size_t first, size_t m, size_t n)
+static sv_dropout to_mask(const double *dropout, size_t first, size_t m, size_t n)
 {
-    sv_dropped made = {NULL, 1};
+    sv_dropout made = {NULL, 1};
     if (!dropout)
         return made;
     uint32_t *words = calloc(((first + m) / 32 + 1) * n, sizeof *words);
@@ -94,8 +94,8 @@ void library_matmul(const subject *of, const sv_kernels *kernels, const library_
     real *bias = epilogue->bias ? to_real(epilogue->bias, n) : NULL;
     real *residual = epilogue->residual ? to_real(epilogue->residual, m * n) : NULL;
     real *paths = to_paths(epilogue, layout->first_token, m);
-    const sv_dropped dropped = to_mask(epilogue->dropout, layout->first_token, m, n);
-    const sv_epilogue finish = {.dropped = dropped,
+    const sv_dropout dropped = to_mask(epilogue->dropout, layout->first_token, m, n);
+    const sv_epilogue finish = {.dropout = dropped,
                                 .first_token = layout->first_token,
                                 .gelu = epilogue->pre_gelu != NULL,
                                 .save_pre_gelu = epilogue->pre_gelu ? kept : NULL,
@@ -121,9 +121,9 @@ void library_matmul_gelu_backward(const subject *of, const sv_kernels *kernels,
                                   const double *dropout, size_t m, size_t n, size_t k)
 {
     real *c = to_real(y, m * n), *a = to_real(y, m * n), *u = to_real(pre_gelu, m * n);
-    const sv_dropped dropped = to_mask(dropout, layout->first_token, m, n);
+    const sv_dropout dropped = to_mask(dropout, layout->first_token, m, n);
     const sv_epilogue finish = {
-        .dropped = dropped, .first_token = layout->first_token, .pre_gelu = u, .hidden = a};
+        .dropout = dropped, .first_token = layout->first_token, .pre_gelu = u, .hidden = a};
     const sv_gemm_c out = {c, n, 0, NULL, &finish};
     multiply(of, kernels, layout, &out, x, weight, m, n, k);
     copy_back(y, c, m * n);

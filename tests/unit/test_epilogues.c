@@ -65,21 +65,21 @@ typedef enum form {
 
 static sv_epilogue epilogue_of(const operands *o, form which)
 {
-    const sv_dropped dropped = {o->words, (real)1.5};
+    const sv_dropout dropped = {o->words, (real)1.5};
     switch (which) {
     case UP:
         return (sv_epilogue){
-            .dropped = dropped, .first_token = TOKEN, .gelu = true, .save_pre_gelu = o->extra};
+            .dropout = dropped, .first_token = TOKEN, .gelu = true, .save_pre_gelu = o->extra};
     case UP_INFERRING:
         return (sv_epilogue){.gelu = true};
     case DOWN:
-        return (sv_epilogue){.dropped = dropped,
+        return (sv_epilogue){.dropout = dropped,
                              .first_token = TOKEN,
                              .residual = o->x.x,
                              .drop_path_scale = o->path,
                              .image_tokens = IMAGE_TOKENS};
     case DOWN_GELU:
-        return (sv_epilogue){.dropped = dropped,
+        return (sv_epilogue){.dropout = dropped,
                              .first_token = TOKEN,
                              .gelu = true,
                              .save_pre_gelu = o->extra,
@@ -95,14 +95,14 @@ static sv_epilogue epilogue_of(const operands *o, form which)
                              .image_tokens = IMAGE_TOKENS};
     default:
         return (sv_epilogue){
-            .dropped = dropped, .first_token = TOKEN, .pre_gelu = o->u.x, .hidden = o->extra};
+            .dropout = dropped, .first_token = TOKEN, .pre_gelu = o->u.x, .hidden = o->extra};
     }
 }
 
 /* Applies the operations of a form one after another, each to all of `wanted`. */
 static void apply_one_by_one(const sv_kernels *k, operands *o, form which)
 {
-    const sv_dropped dropped = {o->words, (real)1.5}, whole = {NULL, 1};
+    const sv_dropout dropped = {o->words, (real)1.5}, whole = {NULL, 1};
     const sv_rows rows = {TOKEN, ROWS, COLUMNS, COLUMNS};
     real *y = o->wanted;
     if (which == UP || which == DOWN_GELU)

@@ -24,7 +24,7 @@ static double density(double x)
     return exp(-x * x / 2) / sqrt(2 * acos(-1));
 }
 
-static const sv_dropped WHOLE = {NULL, 1};
+static const sv_dropout WHOLE = {NULL, 1};
 static const sv_rows ROW = {0, 1, COLUMNS, COLUMNS};
 
 /* Near 8, half a unit in the last place is 2.4e-7. Far below 0, where GELU is nearly 0, its

@@ -11,7 +11,7 @@ enum { IMAGES_FEW = 3, IMAGES_MANY = 17, FIRST_TOKEN = 5 };
  * with all groups and with none, and positions without any terms in a whole K block (384 or 1024
  * for dot products). */
 typedef struct shape {
-    sv_gaps gaps;
+    sv_zero_groups zero_groups;
     size_t depth, columns;
 } shape;
 
@@ -30,31 +30,31 @@ typedef struct fixture {
     const sv_kernels *k;
     const shape *shape;
     size_t rows;
-    matrix a, b, bias, moments, fill;
+    matrix a, b, bias, moments, correction;
     sv_gemm_b right;
     real *c, *other;
 } fixture;
 
 static unsigned groups_of(const shape *of, size_t row)
 {
-    return of->gaps.groups[(FIRST_TOKEN + row) % of->gaps.period];
+    return of->zero_groups.groups[(FIRST_TOKEN + row) % of->zero_groups.period];
 }
 
 static bool is_gap(const shape *of, size_t row, size_t column)
 {
-    size_t g = column / of->gaps.width;
-    return g < SV_GAPS_GROUPS && groups_of(of, row) >> g & 1;
+    size_t g = column / of->zero_groups.width;
+    return g < SV_ZERO_GROUPS_COUNT && groups_of(of, row) >> g & 1;
 }
 
 static fixture open_fixture(const subject *of, const sv_kernels *k, const shape *form)
 {
-    fixture b = {.of = of, .k = k, .shape = form, .rows = IMAGES_MANY * form->gaps.period};
+    fixture b = {.of = of, .k = k, .shape = form, .rows = IMAGES_MANY * form->zero_groups.period};
     size_t n = form->columns;
     b.a = make(b.rows, form->depth, false, 1);
     b.b = make(form->depth, n, true, 2);
     b.bias = make(1, n, false, 3);
     b.moments = make(2, b.rows, false, 4);
-    b.fill = make(1, 2 * SV_GAPS_GROUPS * n, false, 5);
+    b.correction = make(1, 2 * SV_ZERO_GROUPS_COUNT * n, false, 5);
     b.right = (sv_gemm_b){
         b.b.x, form->depth, n, b.b.row, b.b.column, packed_memory(of, k, form->depth, n), 0};
     of->gemm->pack_b(k, &b.right);
@@ -69,13 +69,13 @@ static void close_fixture(fixture *b)
     free(b->b.x);
     free(b->bias.x);
     free(b->moments.x);
-    free(b->fill.x);
+    free(b->correction.x);
     free(b->right.packed);
     free(b->c);
     free(b->other);
 }
 
-static void clear_gaps(const fixture *b)
+static void clear_zero_groups(const fixture *b)
 {
     for (size_t i = 0; i < b->rows; i++)
         for (size_t p = 0; p < b->shape->depth; p++)
@@ -88,8 +88,9 @@ static void clear_gaps(const fixture *b)
 static void multiply_filled(const fixture *b, real *c, size_t first, size_t rows)
 {
     const real *mean = b->moments.x + first, *rstd = b->moments.x + b->moments.row + first;
-    const real *fill = b->of->gemm->fills ? b->fill.x : NULL;
-    const sv_zeros zeros = {b->shape->gaps, mean, rstd, fill, b->shape->columns};
+    const real *correction = b->of->gemm->adds_correction ? b->correction.x : NULL;
+    const sv_zero_skipping zeros = {b->shape->zero_groups, mean, rstd, correction,
+                                    b->shape->columns};
     const sv_epilogue epilogue = {
         .first_token = FIRST_TOKEN + first, .gelu = true, .zeros = &zeros};
     const sv_gemm_a left = {b->a.x + first * b->a.row, b->a.row, 1, NULL};
@@ -118,8 +119,8 @@ START_TEST(test_a_row_has_the_same_bits_whatever_is_skipped)
     SKIPPING(of, k);
     for (size_t s = 0; s < SHAPE_COUNT; s++) {
         fixture b = open_fixture(of, k, &SHAPES[s]);
-        const size_t n = SHAPES[s].columns, few = IMAGES_FEW * SHAPES[s].gaps.period;
-        clear_gaps(&b);
+        const size_t n = SHAPES[s].columns, few = IMAGES_FEW * SHAPES[s].zero_groups.period;
+        clear_zero_groups(&b);
         multiply_filled(&b, b.c, 0, b.rows);
         for (size_t i = 0; i < b.rows; i++)
             multiply_filled(&b, b.other, i, 1);
@@ -148,10 +149,11 @@ static double expected(const fixture *b, size_t i, size_t j, double *sizes)
         *sizes += fabs(term);
     }
     double factor = -(double)b->moments.x[i] * (double)b->moments.x[b->moments.row + i];
-    for (size_t g = 0; g < SV_GAPS_GROUPS; g++)
+    for (size_t g = 0; g < SV_ZERO_GROUPS_COUNT; g++)
         if (groups_of(b->shape, i) >> g & 1) {
-            const real *fill = b->fill.x + 2 * g * b->shape->columns + j;
-            double slope = factor * (double)fill[0], rest = (double)fill[b->shape->columns];
+            const real *correction = b->correction.x + 2 * g * b->shape->columns + j;
+            double slope = factor * (double)correction[0],
+                   rest = (double)correction[b->shape->columns];
             sum += slope + rest;
             *sizes += fabs(slope) + fabs(rest);
         }
@@ -163,15 +165,15 @@ static double expected(const fixture *b, size_t i, size_t j, double *sizes)
 START_TEST(test_skipped_zeros_are_corrected)
 {
     SUBJECT(of, k);
-    if (!of->gemm->fills)
+    if (!of->gemm->adds_correction)
         return;
     const double each = sizeof(real) == sizeof(double) ? DBL_EPSILON : (double)FLT_EPSILON;
     for (size_t s = 0; s < SHAPE_COUNT; s++) {
         fixture b = open_fixture(of, k, &SHAPES[s]);
         const size_t n = SHAPES[s].columns;
-        clear_gaps(&b);
-        const sv_zeros zeros = {SHAPES[s].gaps, b.moments.x, b.moments.x + b.moments.row, b.fill.x,
-                                n};
+        clear_zero_groups(&b);
+        const sv_zero_skipping zeros = {SHAPES[s].zero_groups, b.moments.x,
+                                        b.moments.x + b.moments.row, b.correction.x, n};
         const sv_epilogue epilogue = {.first_token = FIRST_TOKEN, .zeros = &zeros};
         const sv_gemm_a left = {b.a.x, b.a.row, 1, NULL};
         const sv_gemm_c out = {b.c, n, 0, b.bias.x, &epilogue};

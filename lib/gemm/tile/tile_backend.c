@@ -41,7 +41,7 @@ static void pack_as(sv_packed_type type, const sv_kernels *kernels, const sv_gem
 static sv_epilogue epilogue_from(const sv_epilogue *all, size_t first)
 {
     sv_epilogue moved = *all;
-    moved.dropped.mask = all->dropped.mask ? all->dropped.mask + first : NULL;
+    moved.dropout.mask = all->dropout.mask ? all->dropout.mask + first : NULL;
     moved.save_pre_gelu = all->save_pre_gelu ? all->save_pre_gelu + first : NULL;
     moved.residual = all->residual ? all->residual + first : NULL;
     moved.pre_gelu = all->pre_gelu ? all->pre_gelu + first : NULL;
@@ -74,7 +74,7 @@ static void matmul_as(sv_packed_type type, const sv_kernels *kernels, const sv_g
     }
 }
 
-#define TILE_BACKEND(symbol, text, type, fills)                                                    \
+#define TILE_BACKEND(symbol, text, type, adds_correction)                                          \
     static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
     {                                                                                              \
         return sv_tile_kernels_of(kernels)->packed_b_bytes(type, k, n);                            \
@@ -89,7 +89,7 @@ static void matmul_as(sv_packed_type type, const sv_kernels *kernels, const sv_g
         matmul_as(type, kernels, c, a, b, m, first, count);                                        \
     }                                                                                              \
     const sv_gemm symbol = {text,          symbol##_bytes, symbol##_pack, symbol##_matmul,         \
-                            &sv_gemm_tile, NULL,           NULL,          fills}
+                            &sv_gemm_tile, NULL,           NULL,          adds_correction}
 
 TILE_BACKEND(sv_gemm_tile, "tile", SV_PACKED_F32, true);
 #ifndef SV_DOUBLE

@@ -58,7 +58,7 @@ static tile_epilogue epilogue_place(const sv_epilogue *e)
 static void apply_epilogue(const sv_tile_matmul *matmul, size_t row, size_t rows, size_t first,
                            size_t count)
 {
-    SV_ISA(sv_finish)(matmul->c, matmul->ldc, matmul->epilogue, row, rows, first, count);
+    SV_ISA(sv_apply_epilogue)(matmul->c, matmul->ldc, matmul->epilogue, row, rows, first, count);
 }
 
 /* A call: columns first..first+count-1 of C. */
@@ -121,7 +121,7 @@ static void multiply_panel(const tile_call *call, const k_block *block, const ti
         &MICROKERNELS[call->type][matmul->column_stride != 1][panel->vectors];
     const tile_range range = {0, block->depth};
     tile_operands operands = operands_of(call, block, panel, &range);
-    const bool corrects = skipping && skipping->zeros->fill && block->p == 0;
+    const bool corrects = skipping && skipping->zeros->correction && block->p == 0;
     const bool ends = call->epilogue == BY_STRIPE && block->last;
     const size_t mc =
         skipping && skipping->period ? SV_ISA(sv_zero_skipping_rows)(skipping, MC) : MC;

@@ -90,7 +90,7 @@ static inline void multiply_rows(const tile_microkernels *kernels, bool small_m,
 SV_INLINE bool is_residual_only(const sv_epilogue *e)
 {
     return !e ||
-           !(e->gelu || e->pre_gelu || e->save_pre_gelu || e->dropped.mask || e->drop_path_scale);
+           !(e->gelu || e->pre_gelu || e->save_pre_gelu || e->dropout.mask || e->drop_path_scale);
 }
 
 /* Whether packed B of so many bytes is prefetched sequentially. A single row does little but read,

@@ -2,22 +2,22 @@
 #include "gemm/tile/tile_zero_skipping.h"
 
 /* A position needs enough rows for whole microtiles. */
-void SV_ISA(sv_zero_skipping_plan)(tile_zero_skipping *skipping, const sv_zeros *zeros, size_t m,
-                                   size_t first_token, bool can_skip)
+void SV_ISA(sv_zero_skipping_plan)(tile_zero_skipping *skipping, const sv_zero_skipping *zeros,
+                                   size_t m, size_t first_token, bool can_skip)
 {
     *skipping = (tile_zero_skipping){.zeros = zeros, .first_token = first_token};
-    const size_t period = zeros->gaps.period;
+    const size_t period = zeros->zero_groups.period;
     if (can_skip && m >= SKIPPING_IMAGES * period && m % period == 0)
         skipping->period = period;
 }
 
 /* The ranges of steps p..p+depth-1 of k without the zero channel groups. Returns their number. */
-static size_t find_ranges(tile_range ranges[RANGES], const sv_gaps *zeros, unsigned groups,
+static size_t find_ranges(tile_range ranges[RANGES], const sv_zero_groups *zeros, unsigned groups,
                           size_t p, size_t depth)
 {
     size_t count = 0, from = p;
     const size_t end = p + depth;
-    for (size_t g = 0; g < SV_GAPS_GROUPS && groups >> g; g++) {
+    for (size_t g = 0; g < SV_ZERO_GROUPS_COUNT && groups >> g; g++) {
         const size_t start = g * zeros->width, past = start + zeros->width;
         if (!(groups >> g & 1) || past <= from || start >= end)
             continue;
@@ -32,7 +32,7 @@ static size_t find_ranges(tile_range ranges[RANGES], const sv_gaps *zeros, unsig
 
 void SV_ISA(sv_zero_skipping_find)(tile_zero_skipping *skipping, size_t p, size_t depth)
 {
-    const sv_gaps *zeros = &skipping->zeros->gaps;
+    const sv_zero_groups *zeros = &skipping->zeros->zero_groups;
     skipping->whole = 0;
     for (size_t i = 0; i < skipping->period; i++) {
         tile_position *position = &skipping->positions[i];
@@ -57,18 +57,18 @@ typedef struct tile_correction {
 /* Adds a term for every group, with factor 0 where the group is not skipped: the next row may skip
  * others, and a branch would be mispredicted. */
 static void find_correction(tile_correction *correction, const tile_stripe *stripe,
-                            const real *bias, const sv_zeros *zeros, unsigned groups)
+                            const real *bias, const sv_zero_skipping *zeros, unsigned groups)
 {
     const size_t n = zeros->columns;
     for (size_t j = 0, v = 0; j < stripe->width; j += LANES, v++) {
         const vsome some = v_some(stripe->width - j);
-        const real *fill = zeros->fill + stripe->first + j;
+        const real *terms = zeros->correction + stripe->first + j;
         vreal base = bias ? v_load_lanes(bias + j, some) : (vreal){0}, slope = {0};
         SV_NOT_UNROLLED
-        for (size_t g = 0; g < SV_GAPS_GROUPS; g++, fill += 2 * n) {
+        for (size_t g = 0; g < SV_ZERO_GROUPS_COUNT; g++, terms += 2 * n) {
             const vreal skipped = v_set((real)(groups >> g & 1));
-            slope = v_multiply_add(skipped, v_load_lanes(fill, some), slope);
-            base = v_multiply_add(skipped, v_load_lanes(fill + n, some), base);
+            slope = v_multiply_add(skipped, v_load_lanes(terms, some), slope);
+            base = v_multiply_add(skipped, v_load_lanes(terms + n, some), base);
         }
         correction->base[v] = base;
         correction->slope[v] = slope;
@@ -79,14 +79,14 @@ static void find_correction(tile_correction *correction, const tile_stripe *stri
 static void store_correction(const tile_zero_skipping *skipping, const tile_stripe *stripe,
                              const real *bias, size_t step)
 {
-    const sv_zeros *zeros = skipping->zeros;
-    const size_t period = zeros->gaps.period;
+    const sv_zero_skipping *zeros = skipping->zeros;
+    const size_t period = zeros->zero_groups.period;
     size_t row = stripe->row, position = (skipping->first_token + row) % period;
     tile_correction correction;
     real *c = stripe->c;
     for (size_t i = 0; i < stripe->rows; i++, row += step, c += stripe->ldc) {
         if (i == 0 || step != period)
-            find_correction(&correction, stripe, bias, zeros, zeros->gaps.groups[position]);
+            find_correction(&correction, stripe, bias, zeros, zeros->zero_groups.groups[position]);
         const vreal factor = v_set(-zeros->mean[row] * zeros->rstd[row]);
         for (size_t j = 0, v = 0; j < stripe->width; j += LANES, v++)
             v_store_lanes(c + j, v_multiply_add(correction.slope[v], factor, correction.base[v]),

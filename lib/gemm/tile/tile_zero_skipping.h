@@ -9,7 +9,7 @@
 
 enum {
     SKIPPING_IMAGES = 8, /* images that a row block of one position has at least */
-    RANGES = SV_GAPS_GROUPS + 1
+    RANGES = SV_ZERO_GROUPS_COUNT + 1
 };
 
 /* What the rows of one spatial position have of a K block: the ranges that are not zero. */
@@ -21,8 +21,8 @@ typedef struct tile_position {
 typedef struct tile_zero_skipping {
     size_t period; /* tokens of an image; 0: the rows are too few, so that nothing is skipped */
     size_t first_token;
-    const sv_zeros *zeros;
-    tile_position positions[SV_GAPS_TOKENS];
+    const sv_zero_skipping *zeros;
+    tile_position positions[SV_ZERO_GROUPS_TOKENS];
     size_t whole; /* a position that skips nothing, if there is one */
 } tile_zero_skipping;
 
@@ -38,8 +38,8 @@ typedef struct tile_stripe {
 
 /* Plans zero skipping for m rows, the first of which is token `first_token` of the batch.
  * `can_skip`: false if only the correction term is to be added. */
-void SV_ISA(sv_zero_skipping_plan)(tile_zero_skipping *skipping, const sv_zeros *zeros, size_t m,
-                                   size_t first_token, bool can_skip);
+void SV_ISA(sv_zero_skipping_plan)(tile_zero_skipping *skipping, const sv_zero_skipping *zeros,
+                                   size_t m, size_t first_token, bool can_skip);
 
 /* Finds what each position skips of steps p..p+depth-1 of k. */
 void SV_ISA(sv_zero_skipping_find)(tile_zero_skipping *skipping, size_t p, size_t depth);

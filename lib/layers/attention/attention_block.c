@@ -119,7 +119,7 @@ void sv_attention_project(const attention_call *call, const attention_heads *hea
     if (block->folded)
         sum_heads(call, heads, image, row, rows);
     else if (block->identity)
-        run->exec.context->kernels->residual(y, epilogue.residual, o, SV_NOT_DROPPED,
+        run->exec.context->kernels->residual(y, epilogue.residual, o, SV_NO_DROPOUT,
                                              epilogue.drop_path_scale, call->tokens,
                                              (sv_rows){first, rows, c, c});
     else
@@ -214,7 +214,7 @@ static real attend_backward(const attention_call *call, attention_work *work, co
     sv_gemm_a ds_rows = {ds, tokens, 1, NULL}, ds_t = {ds, 1, tokens, NULL},
               kept_t = {kept, 1, tokens, NULL};
     sv_matmul(&run->exec, &scores, &queries, &work->keys_t, here);
-    kernels->attention_softmax_again(work->p, kept, work->scores, rows);
+    kernels->attention_softmax_recompute(work->p, kept, work->scores, rows);
     sv_gemm_b doutputs = block_doutputs(call, work, head, rows);
     sv_matmul(&run->exec, &dv, &kept_t, &doutputs, tokens);
 
@@ -316,7 +316,7 @@ static void image_backward(const attention_call *call, attention_work *work, siz
     kernels->norm_apply(work->x_norm, x, mean, rstd, weight, run->weights + block->norm_bias,
                         tokens, c);
     sv_linear_forward(&block->qkv, run, work->qkv, work->x_norm, tokens, NULL);
-    kernels->residual_backward(work->dbranch, dy, SV_NOT_DROPPED, saved->drop_path_scale, tokens,
+    kernels->residual_backward(work->dbranch, dy, SV_NO_DROPOUT, saved->drop_path_scale, tokens,
                                (sv_rows){token, tokens, c, c});
     if (block->identity)
         memcpy(work->doutput, work->dbranch, tokens * c * sizeof(real));

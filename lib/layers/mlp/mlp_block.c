@@ -61,27 +61,28 @@ static void shift_and_normalize(const mlp_call *call, const mlp_rows *rows, size
 
 /* Draws dropout mask `which` of this layer for a token block that begins at token `first`, a
  * multiple of 32. `words` is the mask of the batch; NULL: no dropout. */
-static sv_dropped draw_mask(const mlp_call *call, uint32_t *words, uint32_t which, size_t first,
+static sv_dropout draw_mask(const mlp_call *call, uint32_t *words, uint32_t which, size_t first,
                             size_t tokens, size_t c)
 {
     const mlp_block *block = call->block;
     if (words)
         sv_dropout_mask(call->run, block->base.number, which, block->dropout_threshold,
                         words + first / 32 * c, first / 32, (tokens + 31) / 32, c);
-    return (sv_dropped){words, block->dropout_scale};
+    return (sv_dropout){words, block->dropout_scale};
 }
 
 /* hidden = dropout(gelu(W1 x_norm + b1)) */
 static void fc1_forward(const mlp_call *call, const mlp_rows *rows, size_t first, size_t tokens)
 {
     const mlp_block *block = call->block;
-    const sv_zeros zeros = sv_mlp_zeros(call, rows->x_norm, rows->mean, rows->rstd, first, tokens);
-    const sv_epilogue epilogue = {.dropped = draw_mask(call, call->saved.hidden_mask, 0, first,
+    const sv_zero_skipping zeros =
+        sv_mlp_zero_skipping(call, rows->x_norm, rows->mean, rows->rstd, first, tokens);
+    const sv_epilogue epilogue = {.dropout = draw_mask(call, call->saved.hidden_mask, 0, first,
                                                        tokens, block->hidden_channels),
                                   .first_token = first,
                                   .gelu = true,
                                   .save_pre_gelu = rows->pre_gelu,
-                                  .zeros = zeros.fill ? &zeros : NULL};
+                                  .zeros = zeros.correction ? &zeros : NULL};
     sv_linear_forward(&block->fc1, call->run, rows->hidden, rows->x_norm, tokens, &epilogue);
 }
 
@@ -92,7 +93,7 @@ static void fc2_forward(const mlp_call *call, const mlp_rows *rows, size_t first
     const mlp_saved *saved = &call->saved;
     size_t c = block->base.in.channels;
     const sv_epilogue epilogue = {
-        .dropped = draw_mask(call, saved->branch_mask, 1, first, tokens, c),
+        .dropout = draw_mask(call, saved->branch_mask, 1, first, tokens, c),
         .first_token = first,
         .gelu = block->last_gelu,
         .save_pre_gelu = saved->pre_last_gelu ? saved->pre_last_gelu + first * c : NULL,
@@ -180,13 +181,13 @@ void sv_mlp_branch_backward(const mlp_call *call, real *dbranch, real *dhidden, 
     const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = block->base.in.channels;
     const sv_rows rows = {first, tokens, c, c};
-    const sv_dropped dropped = {saved->branch_mask, block->dropout_scale};
+    const sv_dropout dropped = {saved->branch_mask, block->dropout_scale};
     kernels->residual_backward(dbranch, call->in + first * c,
-                               block->last_gelu ? SV_NOT_DROPPED : dropped, saved->drop_path_scale,
+                               block->last_gelu ? SV_NO_DROPOUT : dropped, saved->drop_path_scale,
                                call->image_tokens, rows);
     if (block->last_gelu)
         kernels->gelu_backward(NULL, dbranch, saved->pre_last_gelu + first * c, dropped, rows);
-    const sv_epilogue epilogue = {.dropped = {saved->hidden_mask, block->dropout_scale},
+    const sv_epilogue epilogue = {.dropout = {saved->hidden_mask, block->dropout_scale},
                                   .first_token = first,
                                   .pre_gelu = saved->pre_gelu + first * block->hidden_channels,
                                   .hidden = hidden};

@@ -4,12 +4,12 @@
 
 static size_t derived_elements(const sv_layer *layer)
 {
-    return sv_mlp_fill_elements((const mlp_block *)layer);
+    return sv_mlp_correction_elements((const mlp_block *)layer);
 }
 
 static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
 {
-    sv_mlp_derive_fill((mlp_block *)layer, run, memory, scratch);
+    sv_mlp_derive_correction((mlp_block *)layer, run, memory, scratch);
 }
 
 static const sv_layer_ops MLP_OPS = {.name = "mlp block",
@@ -45,7 +45,7 @@ void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
     block->chunked = sv_mlp_is_chunked(block);
-    block->zeros = sv_shift_gaps(&block->shift);
+    block->zeros = sv_shift_zero_groups(&block->shift);
 }
 
 svit_status sv_mlp_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,

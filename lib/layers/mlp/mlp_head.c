@@ -39,7 +39,7 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
     sv_mlp_saved(&workspace, block, run->pass.n, false);
     take_means(&call, &workspace, head, run);
     worker.bytes = sv_mlp_worker_bytes(block, run, &worker.overflow);
-    worker.bytes = sv_size_max(worker.bytes, sv_mlp_fill_bytes(block, run));
+    worker.bytes = sv_size_max(worker.bytes, sv_mlp_correction_bytes(block, run));
     worker.bytes =
         sv_size_max(worker.bytes, sv_small_matmul_bytes(&run->exec, block->base.in.channels,
                                                         block->hidden_channels));
@@ -123,7 +123,7 @@ static size_t derived_elements(const sv_layer *layer)
 {
     const mlp_head *head = (const mlp_head *)layer;
     const sv_linear *classifier = &head->classifier;
-    return classifier->out * (classifier->in + 1) + sv_mlp_fill_elements(&head->block);
+    return classifier->out * (classifier->in + 1) + sv_mlp_correction_elements(&head->block);
 }
 
 /* weight[classes, (H W2, H)];  bias[classes] = H b2 + h */
@@ -147,7 +147,7 @@ static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, cha
     sv_add_matmul(&run->exec, &(sv_small_matmul){bias, 1, h_rows, b2, classes, c, 1}, scratch);
     head->classifier.derived = memory;
     head->classifier.derived_bias = bias;
-    sv_mlp_derive_fill(&head->block, run, bias + classes, scratch);
+    sv_mlp_derive_correction(&head->block, run, bias + classes, scratch);
     if (run->exec.packed) {
         run->exec.packed(run->exec.packed_argument, block->fc2.weight);
         run->exec.packed(run->exec.packed_argument, head->head_weight);

@@ -20,9 +20,9 @@ typedef struct mlp_block {
     uint32_t dropout_threshold; /* as sv_mask_source.threshold; 0: no dropout */
     real dropout_scale;         /* of the elements that dropout keeps */
     /* The zero channel groups of a small feature map; period 0: none. Their correction term is
-     * derived: fill[group, 2, hidden_channels], see mlp_zero_skipping.c. */
-    sv_gaps zeros;
-    const real *fill;
+     * derived: correction[group, 2, hidden_channels], see mlp_zero_skipping.c. */
+    sv_zero_groups zeros;
+    const real *correction;
 } mlp_block;
 
 /* What the backward needs of the forward: two activations and one bit per dropout mask element. */
@@ -134,13 +134,13 @@ void sv_mlp_chunks_backward(const mlp_call *call);
 /* mlp_zero_skipping.c: zero channel groups of x_norm on small feature maps. */
 
 /* Elements of the derived correction term, bytes of scratch to derive it, and its derivation. */
-size_t sv_mlp_fill_elements(const mlp_block *block);
-size_t sv_mlp_fill_bytes(const mlp_block *block, const sv_run *run);
-void sv_mlp_derive_fill(mlp_block *block, const sv_run *run, real *memory, char *scratch);
+size_t sv_mlp_correction_elements(const mlp_block *block);
+size_t sv_mlp_correction_bytes(const mlp_block *block, const sv_run *run);
+void sv_mlp_derive_correction(mlp_block *block, const sv_run *run, real *memory, char *scratch);
 
 /* Clears the zero channel groups of x_norm and returns their description for the epilogue; its
- * `fill` is NULL if the pass skips nothing. */
-sv_zeros sv_mlp_zeros(const mlp_call *call, real *x_norm, const real *mean, const real *rstd,
-                      size_t first, size_t tokens);
+ * `correction` is NULL if the pass skips nothing. */
+sv_zero_skipping sv_mlp_zero_skipping(const mlp_call *call, real *x_norm, const real *mean,
+                                      const real *rstd, size_t first, size_t tokens);
 
 #endif

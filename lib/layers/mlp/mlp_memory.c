@@ -92,7 +92,7 @@ void sv_mlp_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
         sv_mlp_image_block(&workspace, block, run);
     if (chunks.bytes > worker.bytes)
         worker = chunks;
-    worker.bytes = sv_size_max(worker.bytes, sv_mlp_fill_bytes(block, run));
+    worker.bytes = sv_size_max(worker.bytes, sv_mlp_correction_bytes(block, run));
     sv_layer_memory_set(memory, &saved, &workspace, &worker);
 }
 

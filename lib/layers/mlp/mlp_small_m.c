@@ -9,7 +9,7 @@ typedef struct small_call {
     size_t fc1_partitions, fc2_partitions;
     real *x_shifted, *hidden; /* [tokens, c], [tokens, hidden_channels] */
     sv_gemm_a a;              /* of the current matmul: x_norm, or hidden */
-    sv_zeros zeros;
+    sv_zero_skipping zeros;
 } small_call;
 
 /* hidden[:, partition] = gelu(x_norm W1^T + b1) */
@@ -19,7 +19,8 @@ static void fc1_task(void *argument, size_t partition, uint32_t worker)
     const small_call *small = argument;
     const mlp_call *call = small->call;
     const mlp_block *block = call->block;
-    const sv_epilogue epilogue = {.gelu = true, .zeros = small->zeros.fill ? &small->zeros : NULL};
+    const sv_epilogue epilogue = {.gelu = true,
+                                  .zeros = small->zeros.correction ? &small->zeros : NULL};
     sv_linear_forward_columns(
         &block->fc1, call->run, small->hidden, &small->a, call->tokens,
         sv_column_partition(block->hidden_channels, small->fc1_partitions, partition), &epilogue);
@@ -63,7 +64,7 @@ static small_call compute_hidden(const mlp_call *call)
     kernels->shift(small.x_shifted, call->in, &block->shift, 0, call->tokens);
     kernels->layer_norm(x_norm, mean, rstd, small.x_shifted, run->weights + block->norm_weight,
                         run->weights + block->norm_bias, call->tokens, c, block->eps);
-    small.zeros = sv_mlp_zeros(call, x_norm, mean, rstd, 0, call->tokens);
+    small.zeros = sv_mlp_zero_skipping(call, x_norm, mean, rstd, 0, call->tokens);
     small.a = sv_pack_a(&run->exec, x_norm, call->tokens, c, packed_a);
     sv_run_tasks(&run->exec, fc1_task, &small, small.fc1_partitions);
     return small;

@@ -1,6 +1,6 @@
 /* Zero skipping after the shift of a small feature map. The shift moves zeros into one channel
  * group of a token at an edge, and into two at a corner. With groups of a twelfth of the channels,
- * a ninth of W1 xn in a map of 3 x 3 is a product with them.
+ * a ninth of the multiply-adds of W1 xn in a 3 x 3 map have a zero factor.
  *
  * The norm maps such a group to (0 - mean) rstd w + b, with the norm's weight w and bias b. xn
  * holds zeros there instead, and the matmul adds the correction term of each zero group g:
@@ -12,9 +12,9 @@
 
 enum { FACTORS = 2 };
 
-static int bit(int number, int set)
+static int bit(int index, int set)
 {
-    return set ? 1 << number : 0;
+    return set ? 1 << index : 0;
 }
 
 /* The zero groups of token (row, column), as a set of the shift's groups left, right, up, down. */
@@ -26,30 +26,31 @@ static uint8_t find_groups(const sv_shift_geometry *map, size_t row, size_t colu
     return (uint8_t)(bit(0, last) | bit(1, first) | bit(2, lower) | bit(3, upper));
 }
 
-sv_gaps sv_shift_gaps(const sv_shift_geometry *map)
+sv_zero_groups sv_shift_zero_groups(const sv_shift_geometry *map)
 {
     size_t tokens = map->height * map->width;
-    sv_gaps zeros = {.period = 0};
-    if (tokens > SV_GAPS_TOKENS || map->group == 0 || map->pixels == 0)
+    sv_zero_groups zeros = {.period = 0};
+    if (tokens > SV_ZERO_GROUPS_TOKENS || map->group == 0 || map->pixels == 0)
         return zeros;
-    zeros = (sv_gaps){.period = tokens, .width = map->group};
+    zeros = (sv_zero_groups){.period = tokens, .width = map->group};
     for (size_t t = 0; t < tokens; t++)
         zeros.groups[t] = find_groups(map, t / map->width, t % map->width);
     return zeros;
 }
 
-/* Not where rows are few: their time goes into reading W1, and what fills the gaps is read too. */
-static bool leaves_out(const mlp_block *block, const sv_run *run)
+/* Whether the pass skips zero groups. With a small M it does not: reading W1 takes most of the time
+ * there, and the correction term would be read in addition. */
+static bool skips_zeros(const mlp_block *block, const sv_run *run)
 {
-    return block->zeros.period && !run->exec.small_m && run->exec.gemm->fills;
+    return block->zeros.period && !run->exec.small_m && run->exec.gemm->adds_correction;
 }
 
-size_t sv_mlp_fill_elements(const mlp_block *block)
+size_t sv_mlp_correction_elements(const mlp_block *block)
 {
-    return block->zeros.period ? SV_GAPS_GROUPS * FACTORS * block->hidden_channels : 0;
+    return block->zeros.period ? SV_ZERO_GROUPS_COUNT * FACTORS * block->hidden_channels : 0;
 }
 
-size_t sv_mlp_fill_bytes(const mlp_block *block, const sv_run *run)
+size_t sv_mlp_correction_bytes(const mlp_block *block, const sv_run *run)
 {
     if (!block->zeros.period)
         return 0;
@@ -59,9 +60,9 @@ size_t sv_mlp_fill_bytes(const mlp_block *block, const sv_run *run)
            sv_small_matmul_bytes(&run->exec, block->zeros.width, block->hidden_channels);
 }
 
-/* fill[2, hidden] = (w, b)[g] W1[:, g]^T */
-static void make_group(const mlp_block *block, const sv_run *run, size_t g, real *fill,
-                       char *scratch)
+/* correction[2, hidden] = (w, b)[g] W1[:, g]^T */
+static void derive_group(const mlp_block *block, const sv_run *run, size_t g, real *correction,
+                         char *scratch)
 {
     size_t c = block->base.in.channels, width = block->zeros.width, hidden = block->hidden_channels;
     const real *w1 = run->weights + block->fc1.weight + g * width;
@@ -70,38 +71,38 @@ static void make_group(const mlp_block *block, const sv_run *run, size_t g, real
     char *packed = scratch + arena.bytes;
     memcpy(factors, run->weights + block->norm_weight + g * width, width * sizeof(real));
     memcpy(factors + width, run->weights + block->norm_bias + g * width, width * sizeof(real));
-    sv_add_matmul(
-        &run->exec,
-        &(sv_small_matmul){fill, hidden, {factors, width, 1}, {w1, 1, c}, FACTORS, width, hidden},
-        packed);
+    sv_add_matmul(&run->exec,
+                  &(sv_small_matmul){
+                      correction, hidden, {factors, width, 1}, {w1, 1, c}, FACTORS, width, hidden},
+                  packed);
 }
 
-void sv_mlp_derive_fill(mlp_block *block, const sv_run *run, real *memory, char *scratch)
+void sv_mlp_derive_correction(mlp_block *block, const sv_run *run, real *memory, char *scratch)
 {
-    if (!leaves_out(block, run))
+    if (!skips_zeros(block, run))
         return;
-    memset(memory, 0, sv_mlp_fill_elements(block) * sizeof(real));
-    for (size_t g = 0; g < SV_GAPS_GROUPS; g++)
-        make_group(block, run, g, memory + g * FACTORS * block->hidden_channels, scratch);
-    block->fill = memory;
+    memset(memory, 0, sv_mlp_correction_elements(block) * sizeof(real));
+    for (size_t g = 0; g < SV_ZERO_GROUPS_COUNT; g++)
+        derive_group(block, run, g, memory + g * FACTORS * block->hidden_channels, scratch);
+    block->correction = memory;
 }
 
-static void clear_gaps(real *xn, const sv_gaps *gaps, unsigned groups)
+static void clear_zero_groups(real *xn, const sv_zero_groups *zero_groups, unsigned groups)
 {
-    for (size_t g = 0; g < SV_GAPS_GROUPS; g++)
+    for (size_t g = 0; g < SV_ZERO_GROUPS_COUNT; g++)
         if (groups >> g & 1)
-            memset(xn + g * gaps->width, 0, gaps->width * sizeof(real));
+            memset(xn + g * zero_groups->width, 0, zero_groups->width * sizeof(real));
 }
 
-sv_zeros sv_mlp_zeros(const mlp_call *call, real *xn, const real *mean, const real *rstd,
-                      size_t first, size_t tokens)
+sv_zero_skipping sv_mlp_zero_skipping(const mlp_call *call, real *xn, const real *mean,
+                                      const real *rstd, size_t first, size_t tokens)
 {
     const mlp_block *block = call->block;
-    const sv_gaps *gaps = &block->zeros;
-    if (!leaves_out(block, call->run))
-        return (sv_zeros){.fill = NULL};
+    const sv_zero_groups *zero_groups = &block->zeros;
+    if (!skips_zeros(block, call->run))
+        return (sv_zero_skipping){.correction = NULL};
     for (size_t t = 0; t < tokens; t++)
-        clear_gaps(xn + t * block->base.in.channels, gaps,
-                   gaps->groups[(first + t) % gaps->period]);
-    return (sv_zeros){*gaps, mean, rstd, block->fill, block->hidden_channels};
+        clear_zero_groups(xn + t * block->base.in.channels, zero_groups,
+                          zero_groups->groups[(first + t) % zero_groups->period]);
+    return (sv_zero_skipping){*zero_groups, mean, rstd, block->correction, block->hidden_channels};
 }
