@@ -43,10 +43,13 @@ static size_t stream_stride(const char *next, const char *end, size_t vectors, s
     return (bytes + streams * LINE - 1) / (streams * LINE) * LINE;
 }
 
-/* Where C goes through its epilogue: a lone residual in registers; a column stripe while it is in
- * cache; or whole rows at the end, where other matrices are read or written beside C, since memory
- * serves whole rows better. */
-typedef enum tile_epilogue { IN_REGISTERS, BY_STRIPE, BY_ROW } tile_epilogue;
+/* When the epilogue is applied to C. */
+typedef enum tile_epilogue {
+    IN_REGISTERS, /* before the sums are stored: a residual and nothing else */
+    BY_STRIPE,    /* to MC rows of a column stripe, while they are in cache */
+    BY_ROW        /* to whole rows after the matmul, if the epilogue reads or writes other matrices:
+                     whole rows use the memory bandwidth better than stripes */
+} tile_epilogue;
 
 static tile_epilogue epilogue_place(const sv_epilogue *e)
 {
@@ -55,36 +58,38 @@ static tile_epilogue epilogue_place(const sv_epilogue *e)
     return e->save_pre_gelu || e->pre_gelu ? BY_ROW : BY_STRIPE;
 }
 
+/* Applies the epilogue to rows row.. and columns first.. of C. */
 static void apply_epilogue(const sv_tile_matmul *matmul, size_t row, size_t rows, size_t first,
                            size_t count)
 {
     SV_ISA(sv_apply_epilogue)(matmul->c, matmul->ldc, matmul->epilogue, row, rows, first, count);
 }
 
-/* A call: columns first..first+count-1 of C. */
+/* One call of sv_tile_matmul: columns first..first+count-1 of C. */
 typedef struct tile_call {
     const sv_tile_matmul *matmul;
     sv_packed_type type;
     tile_epilogue epilogue;
     size_t m, first, count;
-    bool small_m;                 /* micropanels are read from memory, one after another */
-    tile_prefetch prefetch;       /* of A, or of each micropanel */
-    const char *end;              /* of packed B for these columns */
+    bool small_m;                 /* reading packed B from memory takes most of the time */
+    tile_prefetch prefetch;       /* what the microkernels prefetch */
+    const char *end;              /* end of packed B of these columns */
     tile_zero_skipping *skipping; /* for the K block at work; NULL: none */
 } tile_call;
 
-/* Steps p..p+depth-1 of k. */
+/* A K block: steps p..p+depth-1 of k. */
 typedef struct k_block {
     size_t p, depth;
     bool last;
 } k_block;
 
-/* Columns first..first+width-1 of packed B, for all k. */
+/* A micropanel of packed B: columns first..first+width-1, for all k. */
 typedef struct tile_panel {
     const char *elements;
     size_t first, width, vectors;
 } tile_panel;
 
+/* What the microkernels get for one micropanel and one K block. `range` is the whole K block. */
 static tile_operands operands_of(const tile_call *call, const k_block *block,
                                  const tile_panel *panel, const tile_range *range)
 {

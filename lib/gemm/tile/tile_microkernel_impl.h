@@ -12,7 +12,7 @@ enum {
 #if defined(SV_32_REGISTERS)
     MR_OF_4 = 6,
     MR_OF_3 = 8,
-    SMALL_M_MR_OF_3 = 9, /* one row more of each micropanel that is read from memory */
+    SMALL_M_MR_OF_3 = 9, /* a ninth row: with a small M it saves reading packed B once more */
     MR_OF_2 = 8,
     MR_OF_1 = 8,
 #elif defined(__AVX2__)
@@ -21,40 +21,44 @@ enum {
     MR_OF_2 = 6,
     MR_OF_1 = 8,
 #else
-    MR_OF_3 = 2, /* without fused multiply-add a product needs a register before it is added */
+    MR_OF_3 = 2, /* without FMA each product needs a register of its own */
     SMALL_M_MR_OF_3 = MR_OF_3,
     MR_OF_2 = 3,
     MR_OF_1 = 4,
 #endif
     MR_MOST = 9,
-    PREFETCH_A_AHEAD = 8,   /* columns of A */
-    PREFETCH_B_AHEAD = 8192 /* bytes of a sequential prefetch: hardware prefetchers look less far */
+    PREFETCH_A_AHEAD = 8,   /* columns of A that its prefetch is ahead of its use */
+    PREFETCH_B_AHEAD = 8192 /* bytes that a sequential prefetch of packed B is ahead of its use,
+                               farther than the hardware prefetchers go */
 };
 
-/* The stride of A that is 1. It shortens the addresses of A by one register each. */
+/* Which stride of A is 1. A constant stride saves address arithmetic in the inner loop. */
 typedef enum a_layout {
     A_ROW_MAJOR,    /* column_stride */
     A_COLUMN_MAJOR, /* row_stride: A is the transpose of a row-major matrix */
-    A_ANY           /* either */
+    A_ANY           /* either one; both are read at run time */
 } a_layout;
 
-/* The form of a microkernel. All fields are constants where it is expanded. */
+/* The parameters of a microkernel, all constants where the functions below are inlined. */
 typedef struct tile_form {
     size_t rows, vectors;
     sv_packed_type type;
     a_layout layout;
-    bool stores_registers; /* faster, but takes more instructions than the sums */
+    bool stores_registers; /* the sums are stored from registers by unrolled code; otherwise they go
+                              through an array and one shared function, which is smaller and slower
+                            */
 } tile_form;
 
-/* The sums of one microtile: integers in a file that defines SV_INTEGER_SUMS. Two types, since gcc
- * copies a register that it sees as both. */
+/* A vector of sums: integers in a file that defines SV_INTEGER_SUMS, otherwise reals. One type for
+ * both would be cast in the loop, and gcc copies a register for each cast. */
 #ifdef SV_INTEGER_SUMS
 typedef vlane vsums;
 #else
 typedef vreal vsums;
 #endif
 
-/* LANES elements of one row of a micropanel; `second`: the second row of a bf16 pair. */
+/* Loads LANES elements of one row of a micropanel, widened to reals. bf16 has two rows in one
+ * vector; `second` selects the second of them. */
 SV_INLINE vreal load_b(const char *from, const sv_packed_type type, const int second)
 {
 #ifndef SV_DOUBLE
@@ -68,7 +72,7 @@ SV_INLINE vreal load_b(const char *from, const sv_packed_type type, const int se
     return *(const vreal *)from;
 }
 
-/* sum + a * b; of bf16x2 and int8x4, the dot product of each lane. */
+/* sum + a * b. A lane of bf16x2 or int8x4 holds 2 or 4 steps of k, whose dot product is added. */
 SV_INLINE vsums multiply_add(vsums sum, vreal a, vreal b, const sv_packed_type type)
 {
 #ifdef SV_INTEGER_SUMS
@@ -94,24 +98,27 @@ SV_INLINE void add_step(vsums sum[MR_MOST][MOST_VECTORS], const real *a, size_t 
         b[v] = load_b(panel + v * vector_bytes(form.type), form.type, second);
     SV_REGISTERS
     for (size_t r = 0; r < form.rows; r++) {
-        vreal left = v_set(a[r * row_stride]);
+        vreal broadcast = v_set(a[r * row_stride]);
         SV_REGISTERS
         for (size_t v = 0; v < form.vectors; v++)
-            sum[r][v] = multiply_add(sum[r][v], left, b[v], form.type);
+            sum[r][v] = multiply_add(sum[r][v], broadcast, b[v], form.type);
     }
 }
 
+/* The stride from one row of A to the next, a constant if the layout is known. */
 SV_INLINE size_t row_stride(const tile_operands *operands, const tile_form form)
 {
     return form.layout == A_COLUMN_MAJOR ? 1 : operands->row_stride;
 }
 
+/* The same from one column to the next. */
 SV_INLINE size_t column_stride(const tile_operands *operands, const tile_form form)
 {
     return form.layout == A_ROW_MAJOR ? 1 : operands->column_stride;
 }
 
-/* The same for the steps of k that are interleaved in a micropanel: two of bf16, else one. */
+/* sum += a b for the steps of k that a vector of the micropanel interleaves: two for bf16, else
+ * one. */
 SV_INLINE void add_steps(vsums sum[MR_MOST][MOST_VECTORS], const real *a,
                          const tile_operands *operands, const char *panel, const tile_form form)
 {
@@ -121,7 +128,7 @@ SV_INLINE void add_steps(vsums sum[MR_MOST][MOST_VECTORS], const real *a,
                  1);
 }
 
-/* One line of each of `streams` streams. */
+/* Prefetches one cache line of each of `streams` streams, which are `stride` bytes apart. */
 SV_INLINE void prefetch_streams(const char *from, size_t stride, size_t streams)
 {
     SV_NOT_UNROLLED
@@ -129,7 +136,7 @@ SV_INLINE void prefetch_streams(const char *from, size_t stride, size_t streams)
         __builtin_prefetch(from);
 }
 
-/* Prefetches while `steps` steps of k are computed, whose part of the micropanel has `bytes` bytes.
+/* Prefetches as much as the next `steps` steps of k read: these are `bytes` bytes of packed B.
  * `at` is the offset in each stream of an interleaved prefetch. */
 SV_INLINE void prefetch_ahead(const tile_operands *operands, const tile_form form, const real *a,
                               const char *panel, size_t steps, size_t bytes, size_t at)
@@ -149,39 +156,41 @@ SV_INLINE void prefetch_ahead(const tile_operands *operands, const tile_form for
     }
 }
 
-/* sum[rows, vectors] += a[rows, range] b[range, vectors] */
+/* sum[rows, vectors] += a[rows, range] b[range, vectors]: rounds of UNROLL vectors of packed B with
+ * their prefetch, then the remaining steps. */
 SV_INLINE void add_range(vsums sum[MR_MOST][MOST_VECTORS], const tile_operands *operands,
                          const tile_form form, const tile_range *range)
 {
-    const size_t together = steps_interleaved(form.type);
+    const size_t interleaved = steps_interleaved(form.type);
     const size_t bytes = form.vectors * vector_bytes(form.type);
-    const size_t rounds = UNROLL * sizeof(real) / element_bytes(form.type) / together;
-    const size_t steps = rounds * together, unroll = element_bytes(form.type) < 4 ? 1 : UNROLL;
+    const size_t rounds = UNROLL * sizeof(real) / element_bytes(form.type) / interleaved;
+    const size_t steps = rounds * interleaved, unroll = element_bytes(form.type) < 4 ? 1 : UNROLL;
     const size_t stride = column_stride(operands, form);
     const real *a = operands->a + range->first * stride;
-    const char *panel = operands->panel + range->first / together * bytes;
-    size_t left = range->count;
-    for (size_t at = 0; left >= steps; left -= steps, at += LINE) {
+    const char *panel = operands->panel + range->first / interleaved * bytes;
+    size_t rest = range->count;
+    for (size_t at = 0; rest >= steps; rest -= steps, at += LINE) {
         if (form.layout == A_COLUMN_MAJOR ||
             __builtin_expect(operands->prefetch != PREFETCH_NOTHING, 0))
             prefetch_ahead(operands, form, a, panel, steps, rounds * bytes, at);
         SV_NOT_UNROLLED
         for (size_t i = 0; i < rounds; i += unroll) {
             SV_UNROLLED(UNROLL)
-            for (size_t u = 0; u < unroll; u++, a += together * stride, panel += bytes)
+            for (size_t u = 0; u < unroll; u++, a += interleaved * stride, panel += bytes)
                 add_steps(sum, a, operands, panel, form);
         }
     }
     SV_NOT_UNROLLED
-    for (; left >= together; left -= together, a += together * stride, panel += bytes)
+    for (; rest >= interleaved; rest -= interleaved, a += interleaved * stride, panel += bytes)
         add_steps(sum, a, operands, panel, form);
-    if (together > 1 && left)
+    if (interleaved > 1 && rest)
         add_step(sum, a, row_stride(operands, form), panel, form, 0);
 }
 
 static const real ZEROS[MOST_VECTORS * LANES];
 
-/* before + the value of the sums of row r and vector v. */
+/* before + the sum of row r and vector v as reals: integer sums minus their zero point times both
+ * scales, int8 sums times their scale, others as they are. */
 SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_operands *operands,
                          const sv_packed_type type, size_t r, size_t v)
 {
@@ -198,7 +207,7 @@ SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_operands *operands,
 #endif
 }
 
-/* Whether the sums need no scale, so that they can start at the bias. */
+/* Whether sums need no scale at the end, so that they can start at the bias instead of 0. */
 SV_INLINE int starts_at_bias(const sv_packed_type type)
 {
 #ifdef SV_INTEGER_SUMS
@@ -207,7 +216,7 @@ SV_INLINE int starts_at_bias(const sv_packed_type type)
     return type != SV_PACKED_INT8;
 }
 
-/* c[width] = before + the sums of row r and vector v, + residual; lanes `some` of LANES columns. */
+/* c = before + the sum of row r and vector v + residual, for the lanes `some`. */
 SV_INLINE void store_vector(real *c, const real *before, const real *residual, vsums sum,
                             const tile_operands *operands, const sv_packed_type type, size_t r,
                             size_t v, vsome some)
@@ -237,7 +246,8 @@ SV_INLINE void store_registers(real *c, size_t ldc, vsums sum[MR_MOST][MOST_VECT
     }
 }
 
-/* The same from memory, in one function for all forms. */
+/* The same for sums in memory: the shared function for all microkernels that do not store from
+ * registers. */
 static SV_NOT_INLINED void store_array(real *c, size_t ldc, const vsums *sum,
                                        const tile_operands *operands, tile_form form, size_t width,
                                        const real *before, size_t before_stride)
@@ -276,7 +286,8 @@ SV_INLINE void store_microtile(real *c, size_t ldc, vsums sum[MR_MOST][MOST_VECT
     store_array(c, ldc, copy, operands, form, width, before, stride);
 }
 
-/* Prefetches c[rows, columns], whose stores would wait for one line after another. */
+/* Prefetches c[rows, columns] for writing. Without it the stores at the end would miss the cache
+ * one after the other. */
 static SV_NOT_INLINED void prefetch_c(const real *c, size_t ldc, size_t rows, size_t columns)
 {
     for (size_t r = 0; r < rows; r++, c += ldc)
@@ -289,13 +300,13 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
                                   const tile_form form, size_t width, int accumulate)
 {
     vsums sum[MR_MOST][MOST_VECTORS];
-    const bool begins = !accumulate && operands->bias && starts_at_bias(form.type);
+    const bool starts = !accumulate && operands->bias && starts_at_bias(form.type);
     if (operands->c_not_in_cache)
         prefetch_c(c, ldc, form.rows, width);
     SV_UNROLLED(MOST_VECTORS)
     for (size_t v = 0; v < form.vectors; v++) {
         vsums first = {0};
-        if (begins)
+        if (starts)
             first = (vsums)v_load_lanes(operands->bias + v * LANES, v_some(width - v * LANES));
         SV_UNROLLED(MR_MOST)
         for (size_t r = 0; r < form.rows; r++)
@@ -307,7 +318,8 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
     store_microtile(c, ldc, sum, operands, form, width, accumulate);
 }
 
-/* Defines one microkernel. Compilers keep all sums in registers where it stands alone. */
+/* Defines one microkernel. It is a function of its own, so that compilers keep all sums in
+ * registers. */
 #define TILE_MICROKERNEL(name, rows, vectors, type, layout, stores_registers)                      \
     static void name(real *c, size_t ldc, const tile_operands *operands, size_t width,             \
                      int accumulate)                                                               \
@@ -400,11 +412,11 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
 #endif
 #define TILE_WIDENING_MICROKERNELS(prefix, type)                                                   \
     TILE_WIDENING_FULL(prefix##_full_1, MR_OF_1, 1, type)                                          \
-    TILE_MICROKERNEL(prefix##_single_1, 1, 1, type, A_ROW_MAJOR, false)                                  \
+    TILE_MICROKERNEL(prefix##_single_1, 1, 1, type, A_ROW_MAJOR, false)                            \
     TILE_WIDENING_FULL(prefix##_full_2, MR_OF_2, 2, type)                                          \
-    TILE_MICROKERNEL(prefix##_single_2, 1, 2, type, A_ROW_MAJOR, false)                                  \
+    TILE_MICROKERNEL(prefix##_single_2, 1, 2, type, A_ROW_MAJOR, false)                            \
     TILE_WIDENING_FULL(prefix##_full_3, SMALL_M_MR_OF_3, 3, type)                                  \
-    TILE_MICROKERNEL(prefix##_single_3, 1, 3, type, A_ROW_MAJOR, false)                                  \
+    TILE_MICROKERNEL(prefix##_single_3, 1, 3, type, A_ROW_MAJOR, false)                            \
     TILE_IF_32_REGISTERS(TILE_WIDENING_FULL(prefix##_full_4, MR_OF_4, 4, type)                     \
                              TILE_MICROKERNEL(prefix##_single_4, 1, 4, type, A_ROW_MAJOR, false))
 #define TILE_WIDENING_MICROKERNEL_LIST(prefix)                                                     \
