@@ -131,10 +131,10 @@ SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const cha
 SVIT_API svit_status svit_optimizer_get_f64(const svit_optimizer *optimizer, const char *key,
                                             double *value, svit_error *err);
 
-/* Writes the smallest and the largest value that svit_optimizer_set_f64 accepts for `key` to *least
- * and *greatest. SVIT_E_ARGUMENT names an unknown key. */
+/* Writes the smallest and the largest value that svit_optimizer_set_f64 accepts for `key` to *min
+ * and *max. SVIT_E_ARGUMENT names an unknown key. */
 SVIT_API svit_status svit_optimizer_bounds(const svit_optimizer *optimizer, const char *key,
-                                           double *least, double *greatest, svit_error *err);
+                                           double *min, double *max, svit_error *err);
 
 /* Exchanges the model's weights and their moving average. A first call lets the model use the
  * average, and a second one restores the weights, without which training cannot go on.

@@ -48,14 +48,6 @@ static double read_real(const void *config, size_t offset)
     return value;
 }
 
-bool sv_field_applies(const sv_field_table *table, const sv_field *field, const void *config)
-{
-    if (!table->selector || field->owners == 0)
-        return true;
-    uint32_t selected = read_u32(config, table->selector->offset);
-    return selected < 32 && (field->owners >> selected & 1);
-}
-
 /* NaN is in no range. */
 static bool is_in_range(const sv_field *field, double value)
 {
@@ -190,8 +182,7 @@ svit_status sv_fields_check(const sv_field_table *table, const void *config, svi
 {
     svit_status status = SVIT_OK;
     for (size_t i = 0; i < table->count && status == SVIT_OK; i++)
-        if (sv_field_applies(table, &table->fields[i], config))
-            status = check_field(&table->fields[i], config, err);
+        status = check_field(&table->fields[i], config, err);
     if (status != SVIT_OK && table->prefix)
         return sv_fail_in(err, status, table->prefix);
     return status;
@@ -225,8 +216,7 @@ const char *sv_fields_difference(const sv_field_table *table, const void *a, con
     for (size_t i = 0; i < table->count; i++) {
         const sv_field *field = &table->fields[i];
         size_t bytes = field_bytes(field, a);
-        if (sv_field_applies(table, field, a) &&
-            (bytes != field_bytes(field, b) || memcmp(address(field, a), address(field, b), bytes)))
+        if (bytes != field_bytes(field, b) || memcmp(address(field, a), address(field, b), bytes))
             return field->name;
     }
     return NULL;

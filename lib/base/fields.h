@@ -27,7 +27,6 @@ typedef struct sv_field {
     const char *key;  /* the JSON key; NULL: the name */
     size_t offset;
     sv_field_kind kind;
-    uint32_t owners; /* sum of 1 << value of the table's selector; 0: all values */
     const char *words[SV_FIELD_WORDS]; /* by index, NULL after the last */
     double min;             /* of an integer, a real, or an element of a list or triple */
     double max;             /* DBL_MAX: any finite number */
@@ -44,7 +43,6 @@ typedef struct sv_field_table {
     const char *prefix; /* put before messages; NULL: none */
     const sv_field *fields;
     size_t count;
-    const sv_field *selector; /* the field whose value says which fields apply; NULL: all */
 } sv_field_table;
 
 /* Begins the description of a field: {SV_FIELD(svit_model_config, dim, U32), .min = 1, ...} */
@@ -57,18 +55,14 @@ const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key)
 /* Finds a field by the name of the struct's member. NULL if there is none. */
 const sv_field *sv_fields_find_member(const sv_field_table *table, const char *name);
 
-/* Whether the field applies to `config`, by the value of the selector. */
-bool sv_field_applies(const sv_field_table *table, const sv_field *field, const void *config);
-
-/* SVIT_E_ARGUMENT if a field that applies is out of its range. The message names the field, its
- * value and what is accepted. */
+/* SVIT_E_ARGUMENT if a field is out of its range. The message names the field, its value and what
+ * is accepted. */
 svit_status sv_fields_check(const sv_field_table *table, const void *config, svit_error *err);
 
 /* Writes the smallest and the largest double that a SV_FIELD_REAL accepts. */
 void sv_field_bounds(const sv_field *field, double *min, double *max);
 
-/* Returns the name of the first field that applies and differs between a and b, NULL if there is
- * none. */
+/* Returns the name of the first field that differs between a and b, NULL if there is none. */
 const char *sv_fields_difference(const sv_field_table *table, const void *a, const void *b);
 
 /* Sets one field from a JSON value. SVIT_E_ARGUMENT if the value is out of range or of the wrong
@@ -77,8 +71,7 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
                                svit_error *err);
 
 /* Sets the fields that the JSON object has. The other fields keep their values in `config`.
- * SVIT_E_ARGUMENT if a member is unknown, with a suggestion of the most similar key, or if its
- * field does not apply. */
+ * SVIT_E_ARGUMENT if a member is unknown, with a suggestion of the most similar key. */
 svit_status sv_fields_from_json(const sv_field_table *table, void *config,
                                 const sv_json_value *object, svit_error *err);
 
@@ -87,7 +80,7 @@ svit_status sv_fields_from_json(const sv_field_table *table, void *config,
 svit_status sv_fields_from_text(const sv_field_table *table, void *config, const char *text,
                                 svit_error *err);
 
-/* Writes a JSON object of all fields that apply. `config` has passed sv_fields_check. */
+/* Writes a JSON object of all fields. `config` has passed sv_fields_check. */
 void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
 /* Writes that object to the caller's buffer. `capacity` and `needed` are as in

@@ -156,9 +156,10 @@ static size_t min_of_3(size_t a, size_t b, size_t c)
     return min < c ? min : c;
 }
 
-/* The optimal string alignment distance of two names: insertions, deletions, replacements and
- * exchanges of neighbouring characters. Three rows of the table are kept. */
-static size_t distance(const char *a, const char *b)
+/* The optimal string alignment distance of two names: the smallest number of insertions, deletions,
+ * replacements and exchanges of neighbouring characters that turns a into b. Row i of the dynamic
+ * program needs rows i - 1 and i - 2 only, so three rows are stored in turn. */
+static size_t edit_distance(const char *a, const char *b)
 {
     size_t rows[3][MAX_NAME + 1];
     size_t rows_a = strnlen(a, MAX_NAME), columns = strnlen(b, MAX_NAME);
@@ -166,41 +167,31 @@ static size_t distance(const char *a, const char *b)
         rows[0][j] = j;
     for (size_t i = 1; i <= rows_a; i++) {
         size_t *row = rows[i % 3];
-        const size_t *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        const size_t *row_1 = rows[(i + 2) % 3], *row_2 = rows[(i + 1) % 3]; /* i - 1, i - 2 */
         row[0] = i;
         for (size_t j = 1; j <= columns; j++) {
-            row[j] = min_of_3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            row[j] = min_of_3(row_1[j] + 1, row[j - 1] + 1, row_1[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                before[j - 2] + 1 < row[j])
-                row[j] = before[j - 2] + 1;
+                row_2[j - 2] + 1 < row[j])
+                row[j] = row_2[j - 2] + 1;
         }
     }
     return rows[rows_a % 3][columns];
 }
 
-static const char *nearest(const sv_field_table *table, const void *config, const char *key)
+/* The table's key that is most similar to `key`. */
+static const char *most_similar_key(const sv_field_table *table, const char *key)
 {
     const char *found = "";
     size_t min = SIZE_MAX;
     for (size_t i = 0; i < table->count; i++) {
-        if (!sv_field_applies(table, &table->fields[i], config))
-            continue;
-        size_t d = distance(key, key_of(&table->fields[i]));
-        if (d < min) {
-            min = d;
+        size_t distance = edit_distance(key, key_of(&table->fields[i]));
+        if (distance < min) {
+            min = distance;
             found = key_of(&table->fields[i]);
         }
     }
     return found;
-}
-
-/* The word of the lowest selector value for which the field applies. */
-static const char *owner_of(const sv_field_table *table, const sv_field *field)
-{
-    uint32_t owner = 0;
-    while (!(field->owners >> owner & 1))
-        owner++;
-    return table->selector->words[owner];
 }
 
 static svit_status read_member(const sv_field_table *table, void *config,
@@ -209,15 +200,7 @@ static svit_status read_member(const sv_field_table *table, void *config,
     const sv_field *field = sv_fields_find_key(table, member->key);
     if (!field)
         return sv_fail(err, SVIT_E_ARGUMENT, "'%.64s' is no field of %s; did you mean '%s'?",
-                       member->key, table->noun, nearest(table, config, member->key));
-    if (!sv_field_applies(table, field, config)) {
-        const sv_field *selector = table->selector;
-        int32_t selected;
-        memcpy(&selected, (const char *)config + selector->offset, sizeof selected);
-        return sv_fail(err, SVIT_E_ARGUMENT, "'%s' is a field of %s '%s'; here it is '%s'",
-                       member->key, selector->name, owner_of(table, field),
-                       selector->words[selected]);
-    }
+                       member->key, table->noun, most_similar_key(table, member->key));
     return sv_field_from_json(field, config, member, err);
 }
 
@@ -316,8 +299,7 @@ void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_
     for (size_t i = 0; i < table->count; i++) {
         const sv_field *field = &table->fields[i];
         const void *from = (const char *)config + field->offset;
-        if (!sv_field_applies(table, field, config) ||
-            (field->kind == SV_FIELD_TEXT && !*(const char *const *)from))
+        if (field->kind == SV_FIELD_TEXT && !*(const char *const *)from)
             continue;
         sv_json_put_key(writer, key_of(field));
         put_field(field, config, writer);

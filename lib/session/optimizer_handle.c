@@ -79,11 +79,11 @@ SVIT_API uint64_t svit_optimizer_steps(const svit_optimizer *optimizer)
 SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const char *key,
                                             double value, svit_error *err)
 {
-    double least, greatest;
-    SVIT_TRY(svit_optimizer_bounds(optimizer, key, &least, &greatest, err));
-    if (!(value >= least && value <= greatest))
+    double min, max;
+    SVIT_TRY(svit_optimizer_bounds(optimizer, key, &min, &max, err));
+    if (!(value >= min && value <= max))
         return sv_fail(err, SVIT_E_ARGUMENT, "value for '%s' is %g; it is in [%g, %.17g]", key,
-                       value, least, greatest);
+                       value, min, max);
     const sv_field *field;
     SVIT_TRY(sv_optim_field_find(&field, key, err));
     memcpy((char *)&optimizer->core->config + field->offset, &value, sizeof value);
@@ -107,15 +107,15 @@ SVIT_API svit_status svit_optimizer_get_f64(const svit_optimizer *optimizer, con
 }
 
 SVIT_API svit_status svit_optimizer_bounds(const svit_optimizer *optimizer, const char *key,
-                                           double *least, double *greatest, svit_error *err)
+                                           double *min, double *max, svit_error *err)
 {
     SV_REQUIRE(optimizer);
     SV_REQUIRE(key);
-    SV_REQUIRE(least);
-    SV_REQUIRE(greatest);
+    SV_REQUIRE(min);
+    SV_REQUIRE(max);
     const sv_field *field;
     SVIT_TRY(sv_optim_field_find(&field, key, err));
-    sv_optim_field_range(field, &optimizer->core->config, least, greatest);
+    sv_optim_field_range(field, &optimizer->core->config, min, max);
     return SVIT_OK;
 }
 

@@ -185,13 +185,13 @@ static void with_image(svit_context *context)
     svit_image_free(image);
 }
 
-static void with_claim(svit_context *context)
+static void with_folder_lock(svit_context *context)
 {
-    svit_folder_lock *claim = NULL;
-    WORKS(svit_folder_lock_create(&claim, context, folder.path, err));
+    svit_folder_lock *lock = NULL;
+    WORKS(svit_folder_lock_create(&lock, context, folder.path, err));
     svit_context_free(context);
-    ck_assert_int_eq(svit_folder_lock_has(claim, ".lock"), 1);
-    svit_folder_lock_free(claim);
+    ck_assert_int_eq(svit_folder_lock_has(lock, ".lock"), 1);
+    svit_folder_lock_free(lock);
 }
 
 /* Regression: a trainer that stores only the pointer to a context outlives it if the model has
@@ -225,10 +225,10 @@ static const struct {
     const char *name;
     void (*body)(svit_context *context); /* frees the context before it uses the handle */
 } HANDLES[] = {
-    {"context", with_context},     {"model", with_model},           {"session", with_session},
-    {"optimizer", with_optimizer}, {"dataset", with_dataset},       {"loader", with_loader},
-    {"predictor", with_predictor}, {"checkpoint", with_checkpoint}, {"image", with_image},
-    {"folder claim", with_claim},  {"trainer", with_trainer},
+    {"context", with_context},         {"model", with_model},           {"session", with_session},
+    {"optimizer", with_optimizer},     {"dataset", with_dataset},       {"loader", with_loader},
+    {"predictor", with_predictor},     {"checkpoint", with_checkpoint}, {"image", with_image},
+    {"folder lock", with_folder_lock}, {"trainer", with_trainer},
 };
 
 START_TEST(test_a_handle_outlives_its_context)

@@ -15,7 +15,7 @@ BEGIN {
          "strdup strndup asprintf vasprintf getline getdelim", "lib/base/memory.c")
     door("fopen fdopen freopen open openat creat mkstemp tmpfile rename renameat fsync fdatasync",
          "lib/base/file.c")
-    second_door["open", "lib/context/claim.c"] = 1
+    second_door["open", "lib/context/folder_lock.c"] = 1
     door("mmap mmap64 munmap mremap", "lib/base/mapping.c")
     door("dlopen dlmopen dlsym dlvsym", "lib/base/dynamic_library.c")
     header_door["dlfcn.h"] = "lib/base/dynamic_library.c"

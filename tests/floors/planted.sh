@@ -56,7 +56,7 @@ done
 for call in fopen open rename fsync; do
     plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/file.c"
 done
-plant lib/context/claim.c "int f = rename (0, 0);" "rename() belongs in lib/base/file.c"
+plant lib/context/folder_lock.c "int f = rename (0, 0);" "rename() belongs in lib/base/file.c"
 for call in mmap munmap; do
     plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/mapping.c"
 done

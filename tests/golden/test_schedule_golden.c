@@ -109,18 +109,18 @@ START_TEST(test_settable_numbers_keep_their_bounds)
     static const char *const keys[] = {"learning_rate", "weight_decay", "momentum", "clip_norm",
                                        "ema_momentum"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        double least, greatest, value;
-        WORKS(svit_optimizer_bounds(optimizer, keys[i], &least, &greatest, err));
-        WORKS(svit_optimizer_set_f64(optimizer, keys[i], greatest, err));
-        WORKS(svit_optimizer_set_f64(optimizer, keys[i], least, err));
+        double min, max, value;
+        WORKS(svit_optimizer_bounds(optimizer, keys[i], &min, &max, err));
+        WORKS(svit_optimizer_set_f64(optimizer, keys[i], max, err));
+        WORKS(svit_optimizer_set_f64(optimizer, keys[i], min, err));
         WORKS(svit_optimizer_get_f64(optimizer, keys[i], &value, err));
-        ck_assert_double_eq(value, least);
+        ck_assert_double_eq(value, min);
         FAILS(svit_optimizer_set_f64(optimizer, keys[i], -1, err), SVIT_E_ARGUMENT, keys[i]);
         FAILS(svit_optimizer_set_f64(optimizer, keys[i], 0.0 / 0.0, err), SVIT_E_ARGUMENT, keys[i]);
     }
-    double least, greatest;
-    WORKS(svit_optimizer_bounds(optimizer, "learning_rate", &least, &greatest, err));
-    ck_assert_double_eq(least, config.lr_start);
+    double min, max;
+    WORKS(svit_optimizer_bounds(optimizer, "learning_rate", &min, &max, err));
+    ck_assert_double_eq(min, config.lr_start);
     FAILS(svit_optimizer_set_f64(optimizer, "beta1", 0.5, err), SVIT_E_ARGUMENT, "clip_norm");
     FAILS(svit_optimizer_set_f64(optimizer, "gradient_norm", 1, err), SVIT_E_ARGUMENT, "known");
     FAILS(svit_optimizer_swap_ema(optimizer, err), SVIT_E_STATE, "no average");

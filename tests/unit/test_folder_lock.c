@@ -1,5 +1,5 @@
-/* Checks claims of folders: a folder has one claim at a time, a claim ends with its process, and it
- * leaves no files behind. */
+/* Checks the locks of folders: a folder has one lock at a time, a lock ends with its process, and
+ * it leaves no files behind. */
 #include "fit.h"
 
 #include <errno.h>
@@ -22,28 +22,28 @@ static void teardown(void)
     fit_folder_remove(&folder);
 }
 
-static svit_folder_lock *claim_of(const char *path)
+static svit_folder_lock *lock_of(const char *path)
 {
-    svit_folder_lock *claim = NULL;
-    WORKS(svit_folder_lock_create(&claim, context, path, err));
-    return claim;
+    svit_folder_lock *lock = NULL;
+    WORKS(svit_folder_lock_create(&lock, context, path, err));
+    return lock;
 }
 
-/* Whether another process finds the folder claimed. */
-static int is_claimed(const char *path)
+/* Whether another process finds the folder locked. */
+static int is_locked(const char *path)
 {
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
         svit_context *local_context = NULL;
-        svit_folder_lock *claim = NULL;
+        svit_folder_lock *lock = NULL;
         svit_context_config config;
         svit_context_config_init(&config, sizeof config);
         config.threads = 1;
         if (svit_context_create(&local_context, &config, NULL) != SVIT_OK)
             _exit(2);
-        svit_status status = svit_folder_lock_create(&claim, local_context, path, NULL);
-        svit_folder_lock_free(claim);
+        svit_status status = svit_folder_lock_create(&lock, local_context, path, NULL);
+        svit_folder_lock_free(lock);
         _exit(status == SVIT_OK ? 0 : status == SVIT_E_STATE ? 1 : 3);
     }
     int status;
@@ -52,9 +52,9 @@ static int is_claimed(const char *path)
     return WEXITSTATUS(status);
 }
 
-START_TEST(test_a_folder_takes_one_claim_at_a_time)
+START_TEST(test_a_folder_takes_one_lock_at_a_time)
 {
-    svit_folder_lock *second = NULL, *claim = claim_of(folder.path);
+    svit_folder_lock *second = NULL, *lock = lock_of(folder.path);
     FAILS(svit_folder_lock_create(&second, context, folder.path, err), SVIT_E_STATE,
           "is in use by another process");
     FAILS(svit_folder_lock_create(&second, context, folder.path, err), SVIT_E_STATE, folder.path);
@@ -62,25 +62,25 @@ START_TEST(test_a_folder_takes_one_claim_at_a_time)
     snprintf(other_name, sizeof other_name, "%s/../%s/", folder.path, strrchr(folder.path, '/'));
     FAILS(svit_folder_lock_create(&second, context, other_name, err), SVIT_E_STATE, "is in use");
     ck_assert_ptr_null(second);
-    ck_assert_int_eq(is_claimed(folder.path), 1);
-    svit_folder_lock_free(claim);
-    ck_assert_int_eq(is_claimed(folder.path), 0);
-    svit_folder_lock_free(claim_of(folder.path));
+    ck_assert_int_eq(is_locked(folder.path), 1);
+    svit_folder_lock_free(lock);
+    ck_assert_int_eq(is_locked(folder.path), 0);
+    svit_folder_lock_free(lock_of(folder.path));
     ck_assert_int_ne(access(fit_path(&folder, ".lock"), F_OK), 0);
 }
 END_TEST
 
-START_TEST(test_a_claim_ends_with_its_process_and_leaves_no_trace)
+START_TEST(test_a_lock_ends_with_its_process_and_leaves_no_trace)
 {
     int ready[2];
     ck_assert_int_eq(pipe(ready), 0);
     pid_t child = fork();
     if (child == 0) {
         svit_context *local_context = NULL;
-        svit_folder_lock *claim = NULL;
+        svit_folder_lock *lock = NULL;
         svit_context_create(&local_context, NULL, NULL);
-        svit_folder_lock_create(&claim, local_context, folder.path, NULL);
-        ssize_t sent = write(ready[1], claim ? "y" : "n", 1);
+        svit_folder_lock_create(&lock, local_context, folder.path, NULL);
+        ssize_t sent = write(ready[1], lock ? "y" : "n", 1);
         (void)sent;
         for (;;)
             pause();
@@ -88,12 +88,12 @@ START_TEST(test_a_claim_ends_with_its_process_and_leaves_no_trace)
     char is_ready;
     ck_assert_int_eq(read(ready[0], &is_ready, 1), 1);
     ck_assert_int_eq(is_ready, 'y');
-    svit_folder_lock *claim = NULL;
-    FAILS(svit_folder_lock_create(&claim, context, folder.path, err), SVIT_E_STATE, folder.path);
+    svit_folder_lock *lock = NULL;
+    FAILS(svit_folder_lock_create(&lock, context, folder.path, err), SVIT_E_STATE, folder.path);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     ck_assert_int_eq(access(fit_path(&folder, ".lock"), F_OK), 0);
-    svit_folder_lock_free(claim_of(folder.path));
+    svit_folder_lock_free(lock_of(folder.path));
     ck_assert_int_ne(access(fit_path(&folder, ".lock"), F_OK), 0);
     close(ready[0]);
     close(ready[1]);
@@ -109,13 +109,13 @@ static void wait_for_close(const int ends[2])
     (void)got;
 }
 
-/* Claims the folder, creates a child process, and waits to be killed. */
-static void claim_with_a_child(const int ready[2], const int end[2])
+/* Locks the folder, creates a child process, and waits to be killed. */
+static void lock_with_a_child(const int ready[2], const int end[2])
 {
     svit_context *local_context = NULL;
-    svit_folder_lock *claim = NULL;
+    svit_folder_lock *lock = NULL;
     svit_context_create(&local_context, NULL, NULL);
-    svit_status status = svit_folder_lock_create(&claim, local_context, folder.path, NULL);
+    svit_status status = svit_folder_lock_create(&lock, local_context, folder.path, NULL);
     if (fork() == 0) {
         close(ready[1]);
         wait_for_close(end);
@@ -127,9 +127,9 @@ static void claim_with_a_child(const int ready[2], const int end[2])
         pause();
 }
 
-/* A lock belongs to the open file, which fork shares. Regression: a child that outlives its parent
+/* flock belongs to the open file, which fork shares. Regression: a child that outlives its parent
  * holds the lock. */
-START_TEST(test_a_child_by_fork_does_not_hold_the_claim)
+START_TEST(test_a_child_by_fork_does_not_hold_the_lock)
 {
     int ready[2], end[2];
     char is_ready;
@@ -137,13 +137,13 @@ START_TEST(test_a_child_by_fork_does_not_hold_the_claim)
     ck_assert_int_eq(pipe(end), 0);
     pid_t parent = fork();
     if (parent == 0)
-        claim_with_a_child(ready, end);
+        lock_with_a_child(ready, end);
     ck_assert_int_eq(read(ready[0], &is_ready, 1), 1);
     ck_assert_int_eq(is_ready, 'y');
-    ck_assert_int_eq(is_claimed(folder.path), 1);
+    ck_assert_int_eq(is_locked(folder.path), 1);
     kill(parent, SIGKILL);
     waitpid(parent, NULL, 0);
-    ck_assert_int_eq(is_claimed(folder.path), 0);
+    ck_assert_int_eq(is_locked(folder.path), 0);
     close(end[1]);
     close(end[0]);
     close(ready[0]);
@@ -153,21 +153,21 @@ END_TEST
 
 START_TEST(test_a_child_by_fork_leaves_the_folder_to_its_parent)
 {
-    svit_folder_lock *claim = claim_of(folder.path);
+    svit_folder_lock *lock = lock_of(folder.path);
     fit_write(fit_path(&folder, "history.csv"), "x", 1);
     pid_t child = fork();
     if (child == 0) {
-        int refused = svit_folder_lock_remove(claim, "history.csv", NULL) == SVIT_E_STATE &&
-                      svit_folder_lock_has(claim, "history.csv") == 1;
-        svit_folder_lock_free(claim);
+        int refused = svit_folder_lock_remove(lock, "history.csv", NULL) == SVIT_E_STATE &&
+                      svit_folder_lock_has(lock, "history.csv") == 1;
+        svit_folder_lock_free(lock);
         _exit(refused ? 0 : 1);
     }
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    ck_assert_int_eq(is_claimed(folder.path), 1);
-    svit_folder_lock_free(claim);
-    ck_assert_int_eq(is_claimed(folder.path), 0);
+    ck_assert_int_eq(is_locked(folder.path), 1);
+    svit_folder_lock_free(lock);
+    ck_assert_int_eq(is_locked(folder.path), 0);
 }
 END_TEST
 
@@ -176,23 +176,23 @@ START_TEST(test_folders_are_made_and_taken_back_where_they_are_empty)
     char deep[128], upper[128];
     snprintf(upper, sizeof upper, "%s/a", folder.path);
     snprintf(deep, sizeof deep, "%s/a//b/c/", folder.path);
-    svit_folder_lock_free(claim_of(deep));
+    svit_folder_lock_free(lock_of(deep));
     ck_assert_int_ne(access(upper, F_OK), 0);
-    svit_folder_lock *claim = claim_of(deep);
-    ck_assert_int_eq(svit_folder_lock_has(claim, "note"), 0);
+    svit_folder_lock *lock = lock_of(deep);
+    ck_assert_int_eq(svit_folder_lock_has(lock, "note"), 0);
     strcat(deep, "note");
     fit_write(deep, "x", 1);
-    ck_assert_int_eq(svit_folder_lock_has(claim, "note"), 1);
-    svit_folder_lock_free(claim);
+    ck_assert_int_eq(svit_folder_lock_has(lock, "note"), 1);
+    svit_folder_lock_free(lock);
     ck_assert_int_eq(access(deep, F_OK), 0);
 
     *strrchr(deep, '/') = '\0';
-    claim = claim_of(deep);
-    FAILS(svit_folder_lock_remove(claim, "a/b", err), SVIT_E_ARGUMENT, "name is 'a/b'");
-    WORKS(svit_folder_lock_remove(claim, "note", err));
-    WORKS(svit_folder_lock_remove(claim, "note", err));
-    svit_folder_lock_free(claim);
-    ck_assert_int_eq(rmdir(deep), 0); /* existed before the second claim */
+    lock = lock_of(deep);
+    FAILS(svit_folder_lock_remove(lock, "a/b", err), SVIT_E_ARGUMENT, "name is 'a/b'");
+    WORKS(svit_folder_lock_remove(lock, "note", err));
+    WORKS(svit_folder_lock_remove(lock, "note", err));
+    svit_folder_lock_free(lock);
+    ck_assert_int_eq(rmdir(deep), 0); /* existed before the second lock */
     *strrchr(deep, '/') = '\0';
     ck_assert_int_eq(rmdir(deep), 0);
     ck_assert_int_eq(rmdir(upper), 0);
@@ -201,25 +201,25 @@ END_TEST
 
 START_TEST(test_what_is_no_folder_is_named)
 {
-    svit_folder_lock *claim = NULL;
+    svit_folder_lock *lock = NULL;
     fit_write(fit_path(&folder, "history.csv"), "x", 1);
-    FAILS(svit_folder_lock_create(&claim, context, fit_path(&folder, "history.csv"), err),
-          SVIT_E_IO, "history.csv");
-    FAILS(svit_folder_lock_create(&claim, context, fit_path(&folder, "history.csv/run"), err),
+    FAILS(svit_folder_lock_create(&lock, context, fit_path(&folder, "history.csv"), err), SVIT_E_IO,
+          "history.csv");
+    FAILS(svit_folder_lock_create(&lock, context, fit_path(&folder, "history.csv/run"), err),
           SVIT_E_IO, "history.csv/run");
-    FAILS(svit_folder_lock_create(&claim, context, "", err), SVIT_E_ARGUMENT, "empty");
-    FAILS(svit_folder_lock_create(&claim, NULL, "x", err), SVIT_E_ARGUMENT, "context");
-    FAILS(svit_folder_lock_create(&claim, context, NULL, err), SVIT_E_ARGUMENT, "folder");
+    FAILS(svit_folder_lock_create(&lock, context, "", err), SVIT_E_ARGUMENT, "empty");
+    FAILS(svit_folder_lock_create(&lock, NULL, "x", err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_folder_lock_create(&lock, context, NULL, err), SVIT_E_ARGUMENT, "folder");
     FAILS(svit_folder_lock_create(NULL, context, "x", err), SVIT_E_ARGUMENT, "out");
-    ck_assert_ptr_null(claim);
+    ck_assert_ptr_null(lock);
     ck_assert_int_eq(svit_folder_lock_has(NULL, "x"), 0);
     svit_folder_lock_free(NULL);
 }
 END_TEST
 
-/* Four processes claim and release a folder in turn. A file with the name of the owner is never
+/* Four processes lock and unlock a folder in turn. A file with the name of the owner is never
  * overwritten by another process. */
-START_TEST(test_claims_that_come_and_go_never_overlap)
+START_TEST(test_locks_that_come_and_go_never_overlap)
 {
     enum { PROCESSES = 4, ROUNDS = 300 };
     char path[128], inside[160];
@@ -236,13 +236,13 @@ START_TEST(test_claims_that_come_and_go_never_overlap)
         config.threads = 1;
         svit_context_create(&local_context, &config, NULL);
         for (int held = 0; held < ROUNDS;) {
-            svit_folder_lock *claim = NULL;
-            svit_status status = svit_folder_lock_create(&claim, local_context, path, NULL);
+            svit_folder_lock *lock = NULL;
+            svit_status status = svit_folder_lock_create(&lock, local_context, path, NULL);
             if (status == SVIT_E_STATE)
                 continue;
             if (status != SVIT_OK || mkdir(inside, 0700) != 0 || rmdir(inside) != 0)
                 _exit(1);
-            svit_folder_lock_free(claim);
+            svit_folder_lock_free(lock);
             held++;
         }
         _exit(0);
@@ -252,7 +252,7 @@ START_TEST(test_claims_that_come_and_go_never_overlap)
         ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
         ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "process %d: %d", i, status);
     }
-    /* A folder that is claimed again before its removal stays. */
+    /* A folder that is locked again before its removal stays. */
     rmdir(path);
     snprintf(path, sizeof path, "%s/a", folder.path);
     rmdir(path);
@@ -261,17 +261,17 @@ END_TEST
 
 static Suite *suite(void)
 {
-    Suite *all = suite_create("claim");
-    TCase *c = tcase_create("claim");
+    Suite *all = suite_create("folder_lock");
+    TCase *c = tcase_create("folder_lock");
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, test_a_folder_takes_one_claim_at_a_time);
-    tcase_add_test(c, test_a_claim_ends_with_its_process_and_leaves_no_trace);
-    tcase_add_test(c, test_a_child_by_fork_does_not_hold_the_claim);
+    tcase_add_test(c, test_a_folder_takes_one_lock_at_a_time);
+    tcase_add_test(c, test_a_lock_ends_with_its_process_and_leaves_no_trace);
+    tcase_add_test(c, test_a_child_by_fork_does_not_hold_the_lock);
     tcase_add_test(c, test_a_child_by_fork_leaves_the_folder_to_its_parent);
     tcase_add_test(c, test_folders_are_made_and_taken_back_where_they_are_empty);
     tcase_add_test(c, test_what_is_no_folder_is_named);
-    tcase_add_test(c, test_claims_that_come_and_go_never_overlap);
+    tcase_add_test(c, test_locks_that_come_and_go_never_overlap);
     suite_add_tcase(all, c);
     return all;
 }
