@@ -2,10 +2,10 @@
 #ifndef TEST_BACKENDS_H
 #define TEST_BACKENDS_H
 
+#include "isa.h"
 #include "suite.h"
 
 #include "gemm/gemm.h"
-#include "kernels/isa.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -387,10 +387,6 @@ static void check_same_bits(const subject pair[2], const size_t shape[3], int tu
     free(c[1].x);
 }
 
-#define ISA_ENTRY(suffix, isa) isa,
-static const sv_isa ISAS[] = {SV_ISA_LIST(ISA_ENTRY)};
-enum { ISA_COUNT = sizeof ISAS / sizeof *ISAS };
-
 /* Weights stored in bfloat16 and weights rounded to bfloat16 but stored in float32 give the same
  * bits. */
 START_TEST(test_bfloat16_weights_have_the_same_bits_stored_in_either_width)
