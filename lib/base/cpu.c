@@ -113,11 +113,17 @@ const char *sv_cpu_name(char *buffer, size_t capacity)
 
 const char *sv_isa_name(sv_isa isa)
 {
+    static const char *const NAMES[] = {
 #if defined(__aarch64__)
-    static const char *const baseline = "neon";
+        [SV_ISA_BASELINE] = "neon",
 #else
-    static const char *const baseline = "baseline";
+        [SV_ISA_BASELINE] = "baseline",
 #endif
-    static const char *const names[] = {"avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx"};
-    return isa == SV_ISA_BASELINE ? baseline : names[isa - 1];
+        [SV_ISA_AVX2] = "avx2",
+        [SV_ISA_AVX512] = "avx512",
+        [SV_ISA_AVX512_VNNI] = "avx512-vnni",
+        [SV_ISA_AVX512_BF16] = "avx512-bf16",
+        [SV_ISA_AMX] = "amx",
+    };
+    return NAMES[isa];
 }

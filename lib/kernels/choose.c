@@ -1,20 +1,18 @@
-/* Which copy of the kernels an instruction set runs. */
+/* Chooses the compiled copy of the kernels for an instruction set. */
+#include "kernels/isa.h"
 #include "kernels/kernels.h"
 
-extern const sv_kernels sv_kernels_baseline;
-#ifdef SV_HAVE_X86
-extern const sv_kernels sv_kernels_avx2;
-extern const sv_kernels sv_kernels_avx512;
-#endif
+#define SV_KERNELS_DECLARATION(suffix, isa) extern const sv_kernels sv_kernels_##suffix;
+SV_ISA_LIST(SV_KERNELS_DECLARATION)
+
+#define SV_KERNELS_ENTRY(suffix, isa) &sv_kernels_##suffix,
+static const sv_kernels *const KERNELS[] = {SV_ISA_LIST(SV_KERNELS_ENTRY)};
+enum { KERNELS_COUNT = sizeof KERNELS / sizeof *KERNELS };
 
 const sv_kernels *sv_kernels_for(sv_isa isa)
 {
-#ifdef SV_HAVE_X86
-    if (isa >= SV_ISA_AVX512)
-        return &sv_kernels_avx512;
-    if (isa == SV_ISA_AVX2)
-        return &sv_kernels_avx2;
-#endif
-    (void)isa;
-    return &sv_kernels_baseline;
+    size_t best = 0;
+    for (size_t i = 0; i < KERNELS_COUNT && KERNELS[i]->isa <= isa; i++)
+        best = i;
+    return KERNELS[best];
 }

@@ -2,6 +2,7 @@
 #ifndef TEST_BACKENDS_H
 #define TEST_BACKENDS_H
 
+#include "isa.h"
 #include "suite.h"
 
 #include "gemm/gemm.h"
@@ -22,21 +23,20 @@ typedef struct subject {
 
 #define BYTE (0.5 / 127)
 
+/* The tile backend is compiled for every instruction set of SV_ISA_LIST. */
+#define TILE(suffix, isa) {&sv_gemm_tile, isa, 0, 0},
+#define TILE_BF16(suffix, isa) {&sv_gemm_tile_bf16, isa, 0, 0x1p-8},
+#define TILE_BF16_AS_F32(suffix, isa) {&sv_gemm_tile_rounded, isa, 0, 0x1p-8},
+#define TILE_INT8(suffix, isa) {&sv_gemm_tile_int8, isa, 0, BYTE},
+
+/* clang-format off */
 static const subject SUBJECTS[] = {
     {&sv_gemm_cblas, SV_ISA_BASELINE, 0, 0},
-    {&sv_gemm_tile, SV_ISA_BASELINE, 0, 0},
-    {&sv_gemm_tile, SV_ISA_AVX2, 0, 0},
-    {&sv_gemm_tile, SV_ISA_AVX512, 0, 0},
+    SV_ISA_LIST(TILE)
 #ifndef SV_DOUBLE
-    {&sv_gemm_tile_bf16, SV_ISA_BASELINE, 0, 0x1p-8},
-    {&sv_gemm_tile_bf16, SV_ISA_AVX2, 0, 0x1p-8},
-    {&sv_gemm_tile_bf16, SV_ISA_AVX512, 0, 0x1p-8},
-    {&sv_gemm_tile_rounded, SV_ISA_BASELINE, 0, 0x1p-8},
-    {&sv_gemm_tile_rounded, SV_ISA_AVX2, 0, 0x1p-8},
-    {&sv_gemm_tile_rounded, SV_ISA_AVX512, 0, 0x1p-8},
-    {&sv_gemm_tile_int8, SV_ISA_BASELINE, 0, BYTE},
-    {&sv_gemm_tile_int8, SV_ISA_AVX2, 0, BYTE},
-    {&sv_gemm_tile_int8, SV_ISA_AVX512, 0, BYTE},
+    SV_ISA_LIST(TILE_BF16)
+    SV_ISA_LIST(TILE_BF16_AS_F32)
+    SV_ISA_LIST(TILE_INT8)
 #ifdef SV_HAVE_AMX
     {&sv_gemm_dot_bf16, SV_ISA_AVX512_BF16, 0x1p-8, 0x1p-8},
     {&sv_gemm_amx, SV_ISA_AMX, 0, 0},
@@ -48,6 +48,7 @@ static const subject SUBJECTS[] = {
 #endif
 #endif
 };
+/* clang-format on */
 enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
 
 static inline const sv_kernels *kernels_of(const subject *of)

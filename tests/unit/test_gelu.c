@@ -89,9 +89,9 @@ static Suite *gelu_suite(void)
 {
     Suite *suite = suite_create("gelu");
     TCase *all = tcase_create("all");
-    tcase_add_loop_test(all, test_gelu_is_exact_to_its_last_place, 0, 3);
-    tcase_add_loop_test(all, test_derivative_of_gelu_is_exact_to_its_last_place, 0, 3);
-    tcase_add_loop_test(all, test_gelu_is_finite_where_its_input_is, 0, 3);
+    tcase_add_loop_test(all, test_gelu_is_exact_to_its_last_place, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_derivative_of_gelu_is_exact_to_its_last_place, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_gelu_is_finite_where_its_input_is, 0, ISA_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }

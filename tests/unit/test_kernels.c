@@ -423,18 +423,18 @@ static Suite *kernels_suite(void)
 {
     Suite *suite = suite_create("kernels");
     TCase *all = tcase_create("properties");
-    tcase_add_loop_test(all, test_shift_and_its_backward_are_adjoint, 0, 3);
-    tcase_add_loop_test(all, test_shift_equals_the_reference, 0, 3);
-    tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, 3);
-    tcase_add_loop_test(all, test_shifted_patches_are_those_of_the_image, 0, 3);
-    tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, 3);
-    tcase_add_loop_test(all, test_dropout_bits_are_philox_bits_by_position, 0, 3);
-    tcase_add_loop_test(all, test_dropout_keeps_its_rate, 0, 3);
-    tcase_add_loop_test(all, test_softmax_and_its_backward_follow_their_formulas, 0, 3);
-    tcase_add_loop_test(all, test_softmax_is_recomputed_with_the_same_bits, 0, 3);
-    tcase_add_loop_test(all, test_sum_of_heads_follows_its_formula, 0, 3);
-    tcase_add_loop_test(all, test_a_row_of_softmax_has_the_same_bits_alone, 0, 3);
-    tcase_add_loop_test(all, test_a_row_of_layer_norm_has_the_same_bits_alone, 0, 3);
+    tcase_add_loop_test(all, test_shift_and_its_backward_are_adjoint, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_shift_equals_the_reference, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_shifted_patches_are_those_of_the_image, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_dropout_bits_are_philox_bits_by_position, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_dropout_keeps_its_rate, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_softmax_and_its_backward_follow_their_formulas, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_softmax_is_recomputed_with_the_same_bits, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_sum_of_heads_follows_its_formula, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_a_row_of_softmax_has_the_same_bits_alone, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_a_row_of_layer_norm_has_the_same_bits_alone, 0, ISA_COUNT);
     suite_add_tcase(suite, all);
     return suite;
 }

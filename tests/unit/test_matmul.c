@@ -393,10 +393,9 @@ static void check_same_bits(const subject pair[2], const size_t shape[3], int tu
  * bits. */
 START_TEST(test_bfloat16_weights_have_the_same_bits_stored_in_either_width)
 {
-    static const sv_isa ISAS[] = {SV_ISA_BASELINE, SV_ISA_AVX2, SV_ISA_AVX512};
-    const subject widths[] = {{&sv_gemm_tile_bf16, ISAS[_i % 3], 0, 0},
-                              {&sv_gemm_tile_rounded, ISAS[_i % 3], 0, 0}};
-    check_same_bits(widths, SHAPES[_i / 3], _i);
+    const sv_isa isa = ISAS[_i % ISA_COUNT];
+    const subject widths[] = {{&sv_gemm_tile_bf16, isa, 0, 0}, {&sv_gemm_tile_rounded, isa, 0, 0}};
+    check_same_bits(widths, SHAPES[_i / ISA_COUNT], _i);
 }
 END_TEST
 
@@ -426,7 +425,7 @@ static Suite *matmul_suite(void)
                         SUBJECT_COUNT);
 #ifndef SV_DOUBLE
     tcase_add_loop_test(all, test_bfloat16_weights_have_the_same_bits_stored_in_either_width, 0,
-                        3 * SHAPE_COUNT);
+                        ISA_COUNT * SHAPE_COUNT);
 #if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI)
     tcase_add_loop_test(all, test_int8_has_the_same_bits_on_vnni_and_amx, 0, SHAPE_COUNT);
 #endif

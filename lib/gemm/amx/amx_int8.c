@@ -1,15 +1,15 @@
-/* Products of units of bytes on AMX. */
-#include "gemm/amx/amx.h"
+/* The AMX backends of int8. */
+#include "gemm/amx/amx_impl.h"
 #include "gemm/avx512/int8_backend_impl.h"
 
-SV_INLINE void add_steps(int32_t *sums, const unit_rows *left, const unit_rows *first,
-                         const unit_rows *second, size_t steps, const int two_rows)
+SV_INLINE void multiply_tiles(int32_t *sums, const amx_tile *a, const amx_tile *first,
+                              const amx_tile *second, size_t steps, const int two_rows)
 {
-    touch_memory();
+    memory_barrier();
     zero_sums();
-    for (size_t s = 0; s < steps; s++, left += 2) {
-        load_left(left, two_rows);
-        load_right(first + s, second + s, 1);
+    for (size_t s = 0; s < steps; s++, a += 2) {
+        load_a(a, two_rows);
+        load_b(first + s, second + s, 1);
         _tile_dpbusd(0, 4, 6);
         _tile_dpbusd(1, 4, 7);
         if (two_rows) {
@@ -17,22 +17,38 @@ SV_INLINE void add_steps(int32_t *sums, const unit_rows *left, const unit_rows *
             _tile_dpbusd(3, 5, 7);
         }
     }
-    store_sums(sums, BLOCK * sizeof *sums, two_rows, 1);
-    touch_memory();
+    store_sums(sums, NR * sizeof *sums, two_rows, 1);
+    memory_barrier();
 }
 
-static void sums(int32_t *sums, const unit_rows *left, const unit_rows *first,
-                 const unit_rows *second, size_t steps, size_t rows)
+static void microkernel(int32_t *sums, const amx_tile *a, const amx_tile *first,
+                        const amx_tile *second, size_t steps, size_t rows)
 {
-    if (rows > UNIT)
-        add_steps(sums, left, first, second, steps, 1);
+    if (rows > TILE_ROWS)
+        multiply_tiles(sums, a, first, second, steps, 1);
     else
-        add_steps(sums, left, first, second, steps, 0);
+        multiply_tiles(sums, a, first, second, steps, 0);
 }
 
-SV_INT8_BACKEND(sv_gemm_amx_int8, "amx-int8", sums, begin, end, &sv_gemm_amx);
+SV_INT8_BACKEND_FUNCTIONS(amx_int8, microkernel, configure_tiles, release_tiles)
 
-/* Over few rows the tiles are faster at what is not packed beforehand. */
+const sv_gemm sv_gemm_amx_int8 = {
+    .name = "amx-int8",
+    .packed_b_bytes = amx_int8_packed_b_bytes,
+    .pack_b = amx_int8_pack_b,
+    .matmul = amx_int8_matmul,
+    .activations = &sv_gemm_amx,
+    .packed_a_bytes = int8_packed_a_bytes,
+    .pack_a = int8_pack_a,
+};
+
+/* With a small M the tile backend is faster where B is packed for one matmul only. */
 const sv_gemm sv_gemm_amx_int8_small_m = {
-    "amx-int8",    sv_gemm_amx_int8_bytes, sv_gemm_amx_int8_pack, sv_gemm_amx_int8_multiply,
-    &sv_gemm_tile, int8_left_bytes,        int8_make_lefts,       false};
+    .name = "amx-int8",
+    .packed_b_bytes = amx_int8_packed_b_bytes,
+    .pack_b = amx_int8_pack_b,
+    .matmul = amx_int8_matmul,
+    .activations = &sv_gemm_tile,
+    .packed_a_bytes = int8_packed_a_bytes,
+    .pack_a = int8_pack_a,
+};

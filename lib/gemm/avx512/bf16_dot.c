@@ -1,103 +1,112 @@
-/* Products in bfloat16 by the vector unit's dot products of pairs. Where the rows of a side lie
- * along memory, no number changes its lane. */
-#include "gemm/avx512/bf16.h"
+/* The AVX-512 backend of bfloat16: VDPBF16PS adds the products of two steps of k to each sum. Lane
+ * q holds steps 2 q and 2 q + 1 of k (bf16x2). */
+#include "gemm/avx512/bf16_pack_impl.h"
 #include "gemm/avx512/dot_backend_impl.h"
 
-enum { PAIR = 2, CUT_PAIRS = 192 };
+enum { INTERLEAVE = 2, KC_LANES = 192 };
 
 TILE_MICROKERNELS(bf16x2, SV_PACKED_BF16X2)
 TILE_COLUMN_MAJOR_MICROKERNELS(bf16x2, SV_PACKED_BF16X2)
 static const tile_microkernels MICROKERNELS[] = TILE_MICROKERNEL_LIST(bf16x2);
 static const tile_microkernels COLUMN_MAJOR[] = TILE_COLUMN_MAJOR_LIST(bf16x2);
 
-/* Up to 16 pairs of numbers that lie along memory. */
-SV_INLINE __m512i load_pairs(const float *from, size_t count)
+/* bf16x2 of 32 contiguous steps of k; steps from `k` on are 0. */
+SV_INLINE __m512i load_contiguous_k(const float *x, size_t k)
 {
-    size_t second = count > LANES ? count - LANES : 0;
-    return (__m512i)_mm512_cvtne2ps_pbh(v_load_some(from + LANES, second),
-                                        v_load_some(from, count));
+    size_t second = k > LANES ? k - LANES : 0;
+    return (__m512i)_mm512_cvtne2ps_pbh(v_load_some(x + LANES, second), v_load_some(x, k));
 }
 
-/* A pair of each of up to 16 lines, whose numbers lie `step` apart; with `count` 1 the second one
- * is 0. */
-SV_INLINE __m512i load_lines(const float *from, size_t step, size_t lines, size_t count)
+/* bf16x2 of two steps of k, `k_stride` apart, of 16 contiguous rows of A or columns of B. Lanes
+ * from `count` on are 0, and so is the second step if k is 1. */
+SV_INLINE __m512i load_two_steps(const float *x, size_t k_stride, size_t count, size_t k)
 {
-    return round_pairs(v_load_some(from, lines),
-                       count > 1 ? v_load_some(from + step, lines) : (vreal){0});
+    return round_to_bf16x2(v_load_some(x, count),
+                           k > 1 ? v_load_some(x + k_stride, count) : (vreal){0});
 }
 
-/* Pairs of a panel, of b's columns along memory. */
-static void pack_rows(const dot_panel *panel, const float *b, size_t row, size_t k)
+/* Packs a K block of a micropanel of b, whose rows are contiguous. */
+static void pack_contiguous_columns(const dot_panel *panel, const float *b, size_t row_stride,
+                                    size_t k)
 {
     float *to = panel->words;
-    for (size_t p = 0; p < k; p += PAIR, b += PAIR * row)
+    for (size_t p = 0; p < k; p += INTERLEAVE, b += INTERLEAVE * row_stride)
         for (size_t j = 0; j < panel->lanes; j += LANES, to += LANES) {
             size_t width = j < panel->width ? panel->width - j : 0;
-            _mm512_store_si512(to, load_lines(b + j, row, width, k - p));
+            _mm512_store_si512(to, load_two_steps(b + j, row_stride, width, k - p));
         }
 }
 
-/* The same of 16 columns from number `first` with k along memory: 16 pairs of each are turned at
- * once. */
-static void pack_columns(const dot_panel *panel, size_t first, const float *b, size_t column,
-                         size_t k)
+/* Packs columns first..first+15 of a K block of a micropanel of b, whose columns are contiguous: 16
+ * lanes of each column are transposed at once. */
+static void pack_contiguous_k(const dot_panel *panel, size_t first, const float *b,
+                              size_t column_stride, size_t k)
 {
     float *to = panel->words + first;
-    for (size_t p = 0; p < k; p += PAIR * LANES) {
+    for (size_t p = 0; p < k; p += INTERLEAVE * LANES) {
         vreal block[LANES];
         for (size_t j = 0; j < LANES; j++)
-            block[j] = (vreal)(first + j < panel->width ? load_pairs(b + j * column + p, k - p)
-                                                        : _mm512_setzero_si512());
+            block[j] = (vreal)(first + j < panel->width
+                                   ? load_contiguous_k(b + j * column_stride + p, k - p)
+                                   : _mm512_setzero_si512());
         v_transpose(block);
-        for (size_t i = 0; i < LANES && p + PAIR * i < k; i++, to += panel->lanes)
+        for (size_t i = 0; i < LANES && p + INTERLEAVE * i < k; i++, to += panel->lanes)
             v_store(to, block[i]);
     }
 }
 
-static void pack_pairs(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p)
+static void pack_b_panel(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p)
 {
     const float *from = b->b + first * b->column_stride + p * b->row_stride;
-    const size_t k = sv_size_min(b->k - p, CUT_PAIRS * PAIR);
+    const size_t k = sv_size_min(b->k - p, KC_LANES * INTERLEAVE);
     if (b->column_stride == 1)
-        pack_rows(panel, from, b->row_stride, k);
+        pack_contiguous_columns(panel, from, b->row_stride, k);
     else
         for (size_t j = 0; j < panel->lanes; j += LANES)
-            pack_columns(panel, j, from + j * b->column_stride, b->column_stride, k);
+            pack_contiguous_k(panel, j, from + j * b->column_stride, b->column_stride, k);
 }
 
-/* As the matrix lies: whole vectors of a row's pairs, or of the rows' numbers of a pair. */
-static dot_left make_pairs(float *lanes, float *factors, const sv_gemm_a *a, const dot_part *part,
-                           size_t k)
+/* Packs a block of A in the order in which A lies in memory: lanes[rows, k / 2] if k is contiguous,
+ * else lanes[k / 2, rows]. */
+static dot_packed_a pack_a_block(float *lanes, float *scales, const sv_gemm_a *a,
+                                 const dot_a_block *block, size_t k)
 {
-    const float *from = a->a + part->i * a->row_stride + part->p * a->column_stride;
-    const size_t pairs = (part->depth + 1) / PAIR, here = k - part->p;
+    const float *from = a->a + block->i * a->row_stride + block->p * a->column_stride;
+    const size_t k_lanes = (block->depth + 1) / INTERLEAVE, k_left = k - block->p;
     if (a->column_stride == 1) {
-        dot_left left = {lanes, factors, dot_rounded(pairs, LANES), 1, 0};
-        for (size_t r = 0; r < part->rows; r++, lanes += left.row, from += a->row_stride)
-            for (size_t q = 0; q < pairs; q += LANES)
-                _mm512_storeu_si512(lanes + q, load_pairs(from + PAIR * q, here - PAIR * q));
-        return left;
+        dot_packed_a packed = {lanes, scales, dot_round_up(k_lanes, LANES), 1, 0};
+        for (size_t i = 0; i < block->rows; i++, lanes += packed.row_stride, from += a->row_stride)
+            for (size_t q = 0; q < k_lanes; q += LANES)
+                _mm512_storeu_si512(
+                    lanes + q, load_contiguous_k(from + INTERLEAVE * q, k_left - INTERLEAVE * q));
+        return packed;
     }
-    dot_left left = {lanes, factors, 1, dot_rounded(part->rows, LANES), 0};
-    for (size_t q = 0; q < pairs; q++, lanes += left.column, from += PAIR * a->column_stride)
-        for (size_t r = 0; r < part->rows; r += LANES)
-            _mm512_storeu_si512(
-                lanes + r, load_lines(from + r, a->column_stride, part->rows - r, here - PAIR * q));
-    return left;
+    dot_packed_a packed = {lanes, scales, 1, dot_round_up(block->rows, LANES), 0};
+    for (size_t q = 0; q < k_lanes;
+         q++, lanes += packed.lane_stride, from += INTERLEAVE * a->column_stride)
+        for (size_t i = 0; i < block->rows; i += LANES)
+            _mm512_storeu_si512(lanes + i,
+                                load_two_steps(from + i, a->column_stride, block->rows - i,
+                                               k_left - INTERLEAVE * q));
+    return packed;
 }
 
-static const dot_kind PAIRS = {.numbers = PAIR,
-                               .whole = 1,
-                               .cut = CUT_PAIRS,
-                               .header = 0,
-                               .pack = pack_pairs,
-                               .make = make_pairs,
-                               .microkernels = MICROKERNELS,
-                               .column_major = COLUMN_MAJOR};
+static const dot_type BF16X2 = {.interleave = INTERLEAVE,
+                                .lane_multiple = 1,
+                                .kc_lanes = KC_LANES,
+                                .header_words = 0,
+                                .pack_b = pack_b_panel,
+                                .pack_a = pack_a_block,
+                                .microkernels = MICROKERNELS,
+                                .column_major = COLUMN_MAJOR};
 
-SV_DOT_BACKEND_FUNCTIONS(dot_bf16, PAIRS)
+SV_DOT_BACKEND_FUNCTIONS(dot_bf16, BF16X2)
 
-/* A left-hand side is made so soon that each product makes its own. */
+/* Packing A takes so little time that each matmul packs its own. */
 const sv_gemm sv_gemm_dot_bf16 = {
-    "dot-bf16",        dot_bf16_bytes, dot_bf16_pack, dot_bf16_multiply,
-    &sv_gemm_dot_bf16, NULL,           NULL,          false};
+    .name = "dot-bf16",
+    .packed_b_bytes = dot_bf16_packed_b_bytes,
+    .pack_b = dot_bf16_pack_b,
+    .matmul = dot_bf16_matmul,
+    .activations = &sv_gemm_dot_bf16,
+};

@@ -1,257 +1,269 @@
-/* Products by the vector unit's dot products of narrow numbers: register tiles as tile.c's, each of
- * whose lanes holds some numbers of k, side by side. The right-hand side is packed so; the
- * left-hand side is made so, some rows and some of k at a time. A file that includes this says how
- * its kind of number is made, and defines a backend by SV_DOT_BACKEND_FUNCTIONS. For instruction
- * sets that have AVX-512.
- */
-#ifndef SV_DOT_PRODUCT_H
-#define SV_DOT_PRODUCT_H
+/* The driver of the AVX-512 backends that multiply by dot products (VDPBF16PS, VPDPBUSD). A lane
+ * holds several steps of k (VNNI interleaving): bf16x2 or int8x4. The microkernels are those of the
+ * tile backend; packed B is interleaved once, and A is interleaved a block at a time. A C file that
+ * includes this header defines a dot_type, which interleaves, and its functions by
+ * SV_DOT_BACKEND_FUNCTIONS. For instruction sets that have AVX-512. */
+#ifndef SV_DOT_BACKEND_IMPL_H
+#define SV_DOT_BACKEND_IMPL_H
 
 #include "gemm/gemm.h"
 #include "gemm/tile/tile_microkernel_impl.h"
 
-/* Lanes of a left-hand side that are made at once, in 72 KiB: so few that they stay in the second
- * cache beside a part of a panel. What a kind makes of rows up to a whole vector of them. And their
- * factors. */
-enum { DOT_SPACE = 18432, DOT_PAST = 2048, DOT_FACTORS = 128 };
+enum {
+    /* Lanes of packed A of one block: 72 KiB, so that they share L2 with a K block of one
+     * micropanel of B. */
+    PACKED_A_LANES = 18432,
+    PACKED_A_PADDING = 2048, /* lanes beyond that are written where rows fill no whole vectors */
+    PACKED_A_SCALES = 128
+};
 
-/* Rows i.. of a left-hand side, and numbers p.. of k. */
-typedef struct dot_part {
+/* A block of A: rows i..i+rows-1, steps p..p+depth-1 of k. */
+typedef struct dot_a_block {
     size_t i, rows, p, depth;
-} dot_part;
+} dot_a_block;
 
-/* What was made of them: lane q of row i at lanes[i * row + q * column]; of cut t the row's factor
- * at factors[t * factor_cut + i]. */
-typedef struct dot_left {
-    const float *lanes, *factors;
-    size_t row, column, factor_cut;
-} dot_left;
+/* Packed A: lane q of row i at lanes[i * row_stride + q * lane_stride]; the scale of row i in K
+ * block t at scales[t * scale_stride + i]. */
+typedef struct dot_packed_a {
+    const float *lanes, *scales;
+    size_t row_stride, lane_stride, scale_stride;
+} dot_packed_a;
 
-/* A panel's lanes of one cut: column j's header word h at words[h * lanes + j], and behind the
- * header lane q at words[(header + q) * lanes + j]. */
+/* One K block of a micropanel of B, in words of 4 bytes. A header has some words for each column;
+ * lane q of column j follows at words[(header_words + q) * lanes + j]. Header word h of column j is
+ * words[h * lanes + j]. */
 typedef struct dot_panel {
     float *words;
-    size_t vectors, width, lanes;
+    size_t vectors, width, lanes; /* lanes = NR = vectors * LANES; width <= NR columns are used */
 } dot_panel;
 
-/* A kind of number. Its products are cut along k, the sums of each cut added to what c holds. */
-typedef struct dot_kind {
-    size_t numbers; /* of k in a lane */
-    size_t whole;   /* a cut's lanes are a multiple of this */
-    size_t cut;     /* lanes of a cut, at most */
-    size_t header;  /* words */
+/* An interleaved type. Sums of one K block are added to C before the next K block. */
+typedef struct dot_type {
+    size_t interleave;    /* steps of k in a lane */
+    size_t lane_multiple; /* a K block's lanes are padded to a multiple of this */
+    size_t kc_lanes;      /* KC / interleave: lanes of a full K block */
+    size_t header_words;  /* of a column and K block */
 
-    /* Makes columns first.. and a cut from p on. */
-    void (*pack)(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p);
+    /* Packs columns first..first+width-1 of B, the K block from step p. */
+    void (*pack_b)(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p);
 
-    /* Makes a part of a[.., k] in `lanes` and, where the kind has any, `factors`. */
-    dot_left (*make)(float *lanes, float *factors, const sv_gemm_a *a, const dot_part *part,
-                     size_t k);
+    /* Packs a block of a[.., k] into `lanes` and, if the type has scales, `scales`. */
+    dot_packed_a (*pack_a)(float *lanes, float *scales, const sv_gemm_a *a,
+                           const dot_a_block *block, size_t k);
 
     const tile_microkernels *microkernels; /* by number of vectors */
     const tile_microkernels *column_major; /* the same for a column-major A; NULL: no such A */
-} dot_kind;
+} dot_type;
 
-static size_t dot_rounded(size_t count, size_t to)
+static size_t dot_round_up(size_t count, size_t multiple)
 {
-    return (count + to - 1) / to * to;
+    return (count + multiple - 1) / multiple * multiple;
 }
 
-SV_INLINE size_t dot_lanes(const dot_kind *kind, size_t k)
+/* Lanes of k steps of one row of A or one column of B. */
+SV_INLINE size_t dot_lanes(const dot_type *type, size_t k)
 {
-    return dot_rounded((k + kind->numbers - 1) / kind->numbers, kind->whole);
+    return dot_round_up((k + type->interleave - 1) / type->interleave, type->lane_multiple);
 }
 
-SV_INLINE size_t dot_cuts(const dot_kind *kind, size_t k)
+SV_INLINE size_t dot_k_blocks(const dot_type *type, size_t k)
 {
-    return (k + kind->numbers * kind->cut - 1) / (kind->numbers * kind->cut);
+    return (k + type->interleave * type->kc_lanes - 1) / (type->interleave * type->kc_lanes);
 }
 
-/* Of one column. */
-SV_INLINE size_t dot_words(const dot_kind *kind, size_t k)
+/* Words of one column of packed B: its lanes and the headers of its K blocks. */
+SV_INLINE size_t dot_words(const dot_type *type, size_t k)
 {
-    return dot_lanes(kind, k) + dot_cuts(kind, k) * kind->header;
+    return dot_lanes(type, k) + dot_k_blocks(type, k) * type->header_words;
 }
 
-/* The first cut of the panel that begins with column `first`. Those of a group of columns are cut
- * without regard to the others'. */
-SV_INLINE dot_panel dot_panel_at(const dot_kind *kind, const sv_gemm_b *b, size_t first)
+/* The first K block of the micropanel that starts at column `first`. A group of columns
+ * (sv_gemm_b.split) is divided into micropanels by itself. */
+SV_INLINE dot_panel dot_panel_at(const dot_type *type, const sv_gemm_b *b, size_t first)
 {
     const size_t group = sv_gemm_split_columns(b), left = group - first % group;
     const size_t vectors = panel_vectors(left), lanes = vectors * LANES;
-    return (dot_panel){(float *)b->packed + first * dot_words(kind, b->k), vectors,
+    return (dot_panel){(float *)b->packed + first * dot_words(type, b->k), vectors,
                        sv_size_min(left, lanes), lanes};
 }
 
-SV_INLINE void dot_next_cut(const dot_kind *kind, dot_panel *panel)
+SV_INLINE void dot_next_k_block(const dot_type *type, dot_panel *panel)
 {
-    panel->words += (kind->header + kind->cut) * panel->lanes;
+    panel->words += (type->header_words + type->kc_lanes) * panel->lanes;
 }
 
-SV_INLINE size_t dot_packed_bytes(const dot_kind *kind, size_t k, size_t n)
+SV_INLINE size_t dot_packed_b_bytes(const dot_type *type, size_t k, size_t n)
 {
-    return dot_rounded(n, LANES) * dot_words(kind, k) * sizeof(float);
+    return dot_round_up(n, LANES) * dot_words(type, k) * sizeof(float);
 }
 
-SV_INLINE void dot_pack(const dot_kind *kind, const sv_gemm_b *b)
+/* Packed B: micropanels one after another, each with all its K blocks. */
+SV_INLINE void dot_pack_b(const dot_type *type, const sv_gemm_b *b)
 {
+    const size_t kc = type->kc_lanes * type->interleave;
     for (size_t j = 0; j < b->n;) {
-        dot_panel panel = dot_panel_at(kind, b, j);
-        for (size_t p = 0; p < b->k; p += kind->cut * kind->numbers, dot_next_cut(kind, &panel))
-            kind->pack(&panel, b, j, p);
+        dot_panel panel = dot_panel_at(type, b, j);
+        for (size_t p = 0; p < b->k; p += kc, dot_next_k_block(type, &panel))
+            type->pack_b(&panel, b, j, p);
         j += panel.width;
     }
 }
 
-/* A product, of which columns first.. are computed. */
-typedef struct dot_product {
+/* A call: columns first..first+count-1 of C. */
+typedef struct dot_call {
     const sv_gemm_c *c;
     const sv_gemm_b *b;
     size_t first, count;
     bool small_m;
     tile_prefetch prefetch; /* of each micropanel */
-} dot_product;
+} dot_call;
 
-/* What is added to column j of some rows with the last cut, which ends with number `end` of the
- * part or past it. */
-SV_INLINE const float *dot_shortcut(const dot_product *product, const dot_part *part, size_t end,
+/* The residual of a block's rows from column j on, if this K block is the last one and the epilogue
+ * is nothing else; NULL otherwise. `end` is the end of the K block, counted from block->p; it may
+ * be past k. */
+SV_INLINE const float *dot_residual(const dot_call *call, const dot_a_block *block, size_t end,
                                     size_t j)
 {
-    const sv_epilogue *e = product->c->epilogue;
-    if (!e || !e->residual || !is_residual_only(e) || part->p + end < product->b->k)
+    const sv_epilogue *e = call->c->epilogue;
+    if (!e || !e->residual || !is_residual_only(e) || block->p + end < call->b->k)
         return NULL;
-    return e->residual + part->i * product->c->ldc + j;
+    return e->residual + block->i * call->c->ldc + j;
 }
 
-/* The part's rows of a panel, cut by cut, so that what they meet of the panel stays near. */
-SV_INLINE void dot_multiply_panel(const dot_kind *kind, const dot_product *product,
-                                  const dot_left *left, const dot_part *part, size_t j,
-                                  dot_panel panel)
+/* c[block's rows, panel's columns], K block by K block, so that each one of the micropanel stays in
+ * cache for all rows. `j` is the panel's first column. */
+SV_INLINE void dot_multiply_panel(const dot_type *type, const dot_call *call, const dot_packed_a *a,
+                                  const dot_a_block *block, size_t j, dot_panel panel)
 {
-    const sv_gemm_c *c = product->c;
-    const size_t cut = kind->cut * kind->numbers;
-    panel.words += part->p / cut * (kind->header + kind->cut) * panel.lanes;
-    for (size_t q = 0; q < part->depth; q += cut, dot_next_cut(kind, &panel)) {
-        const tile_range range = {0, dot_lanes(kind, sv_size_min(part->depth - q, cut))};
+    const sv_gemm_c *c = call->c;
+    const size_t kc = type->kc_lanes * type->interleave;
+    panel.words += block->p / kc * (type->header_words + type->kc_lanes) * panel.lanes;
+    for (size_t p = 0; p < block->depth; p += kc, dot_next_k_block(type, &panel)) {
+        const tile_range range = {0, dot_lanes(type, sv_size_min(block->depth - p, kc))};
         const tile_operands operands = {
-            .a = left->lanes + q / kind->numbers * left->column,
-            .row_stride = left->row,
-            .column_stride = left->column,
-            .panel = (const char *)(panel.words + kind->header * panel.lanes),
+            .a = a->lanes + p / type->interleave * a->lane_stride,
+            .row_stride = a->row_stride,
+            .column_stride = a->lane_stride,
+            .panel = (const char *)(panel.words + type->header_words * panel.lanes),
             .ranges = &range,
             .range_count = 1,
             .scales = panel.words,
             .zero_points = (const int32_t *)(const void *)(panel.words + panel.lanes),
-            .row_scales = left->factors + q / cut * left->factor_cut,
+            .row_scales = a->scales + p / kc * a->scale_stride,
             .bias = c->bias ? c->bias + j : NULL,
-            .residual = dot_shortcut(product, part, q + cut, j),
-            .prefetch = left->column != 1 ? PREFETCH_A : product->prefetch};
+            .residual = dot_residual(call, block, p + kc, j),
+            .prefetch = a->lane_stride != 1 ? PREFETCH_A : call->prefetch};
         const tile_microkernels *kernels =
-            left->column == 1 ? kind->microkernels : kind->column_major;
-        multiply_rows(&kernels[panel.vectors], product->small_m && left->column == 1,
-                      c->c + part->i * c->ldc + j, c->ldc, &operands, part->rows, panel.width,
-                      c->accumulate || part->p + q > 0);
+            a->lane_stride == 1 ? type->microkernels : type->column_major;
+        multiply_rows(&kernels[panel.vectors], call->small_m && a->lane_stride == 1,
+                      c->c + block->i * c->ldc + j, c->ldc, &operands, block->rows, panel.width,
+                      c->accumulate || block->p + p > 0);
     }
 }
 
-SV_INLINE void dot_multiply_part(const dot_kind *kind, const dot_product *product,
-                                 const dot_left *left, const dot_part *part)
+/* All columns of the call for one block of A. */
+SV_INLINE void dot_multiply_block(const dot_type *type, const dot_call *call, const dot_packed_a *a,
+                                  const dot_a_block *block)
 {
-    const size_t end = product->first + product->count;
-    for (size_t j = product->first; j < end;) {
-        dot_panel panel = dot_panel_at(kind, product->b, j);
+    const size_t end = call->first + call->count;
+    for (size_t j = call->first; j < end;) {
+        dot_panel panel = dot_panel_at(type, call->b, j);
         panel.width = sv_size_min(panel.width, end - j);
-        dot_multiply_panel(kind, product, left, part, j, panel);
+        dot_multiply_panel(type, call, a, block, j, panel);
         j += panel.width;
     }
 }
 
-/* Rows of a left-hand side that are made at once, of those that are left: whole microtiles; and
- * numbers of k of so many rows, whole cuts: few rows have all of theirs, and then a panel is read
- * as it lies. */
-SV_INLINE size_t dot_rows(const dot_kind *kind, size_t left)
+/* Rows of a block of A, of `left` rows: as many as fit PACKED_A_LANES with one K block, in whole
+ * vectors. */
+SV_INLINE size_t dot_block_rows(const dot_type *type, size_t left)
 {
-    return sv_size_min(left, DOT_SPACE / kind->cut / LANES * LANES);
+    return sv_size_min(left, PACKED_A_LANES / type->kc_lanes / LANES * LANES);
 }
 
-SV_INLINE size_t dot_depth(const dot_kind *kind, size_t rows)
+/* Steps of k of a block of so many rows: whole K blocks. With few rows they are all of k, so that
+ * micropanels are read in order of address. */
+SV_INLINE size_t dot_block_depth(const dot_type *type, size_t rows)
 {
-    return DOT_SPACE / dot_rounded(rows, LANES) / kind->cut * kind->cut * kind->numbers;
+    return PACKED_A_LANES / dot_round_up(rows, LANES) / type->kc_lanes * type->kc_lanes *
+           type->interleave;
 }
 
-/* A whole left-hand side [m, k] that is made beforehand: where it lies, its lanes, its factors. */
-SV_INLINE size_t dot_left_bytes(const dot_kind *kind, size_t m, size_t k)
+/* Bytes of packed A for a[m, k], which has a dot_packed_a, the lanes and the scales. */
+SV_INLINE size_t dot_packed_a_bytes(const dot_type *type, size_t m, size_t k)
 {
-    const size_t lanes = dot_rounded(dot_lanes(kind, k), LANES) + dot_cuts(kind, k);
-    return sizeof(dot_left) + dot_rounded(m, LANES) * lanes * sizeof(float);
+    const size_t words = dot_round_up(dot_lanes(type, k), LANES) + dot_k_blocks(type, k);
+    return sizeof(dot_packed_a) + dot_round_up(m, LANES) * words * sizeof(float);
 }
 
-SV_INLINE void dot_make_left(const dot_kind *kind, const sv_gemm_a *a, size_t m, size_t k,
-                             void *made)
+SV_INLINE void dot_pack_a(const dot_type *type, const sv_gemm_a *a, size_t m, size_t k,
+                          void *packed)
 {
-    const dot_part all = {0, m, 0, k};
-    dot_left *left = made;
-    float *lanes = (float *)(void *)(left + 1);
-    float *factors = lanes + dot_rounded(m, LANES) * dot_rounded(dot_lanes(kind, k), LANES);
-    *left = kind->make(lanes, factors, a, &all, k);
+    const dot_a_block all = {0, m, 0, k};
+    dot_packed_a *header = packed;
+    float *lanes = (float *)(void *)(header + 1);
+    float *scales = lanes + dot_round_up(m, LANES) * dot_round_up(dot_lanes(type, k), LANES);
+    *header = type->pack_a(lanes, scales, a, &all, k);
 }
 
-SV_INLINE dot_left dot_made(const dot_kind *kind, const dot_left *all, const dot_part *part)
+/* A block of an A that is packed as a whole. */
+SV_INLINE dot_packed_a dot_packed_block(const dot_type *type, const dot_packed_a *all,
+                                        const dot_a_block *block)
 {
-    dot_left left = *all;
-    left.lanes += part->i * left.row + part->p / kind->numbers * left.column;
-    left.factors += part->p / (kind->cut * kind->numbers) * left.factor_cut + part->i;
-    return left;
+    dot_packed_a a = *all;
+    a.lanes += block->i * a.row_stride + block->p / type->interleave * a.lane_stride;
+    a.scales += block->p / (type->kc_lanes * type->interleave) * a.scale_stride + block->i;
+    return a;
 }
 
-/* c[m, first..first+count-1] of a[m,k] b[k, the same columns]. Every element is summed in the order
- * of k, whatever m, first and count are. */
-SV_INLINE void dot_multiply(const dot_kind *kind, const sv_kernels *kernels, const sv_gemm_c *c,
-                            const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,
-                            size_t count)
+/* c[m, first..first+count-1] = bias + (or c +) a[m, k] b[k, the same columns]. Each element of C is
+ * summed in the order of k, whatever m, first and count are. */
+SV_INLINE void dot_matmul(const dot_type *type, const sv_kernels *kernels, const sv_gemm_c *c,
+                          const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,
+                          size_t count)
 {
-    float lanes[DOT_SPACE + DOT_PAST] __attribute__((aligned(64))), factors[DOT_FACTORS];
-    const size_t bytes = dot_packed_bytes(kind, b->k, count);
-    const dot_product product = {
-        .c = c,
-        .b = b,
-        .first = first,
-        .count = count,
-        .small_m = m <= SMALL_M,
-        .prefetch = prefetches_sequentially(m, bytes, sv_cpu_prefers_interleaved_reads())
-                        ? PREFETCH_SEQUENTIAL
-                        : PREFETCH_NOTHING};
-    const size_t depth = dot_depth(kind, dot_rows(kind, m));
-    for (dot_part part = {0}; part.p < b->k; part.p += part.depth) {
-        part.depth = sv_size_min(b->k - part.p, depth);
-        for (part.i = 0; part.i < m; part.i += part.rows) {
-            part.rows = dot_rows(kind, m - part.i);
-            dot_left left = a->packed ? dot_made(kind, a->packed, &part)
-                                      : kind->make(lanes, factors, a, &part, b->k);
-            dot_multiply_part(kind, &product, &left, &part);
-            if (part.p + part.depth == b->k && !is_residual_only(c->epilogue))
-                sv_gemm_apply_epilogue(kernels, c, part.i, part.rows, first, count);
+    float lanes[PACKED_A_LANES + PACKED_A_PADDING] __attribute__((aligned(64)));
+    float scales[PACKED_A_SCALES];
+    const size_t bytes = dot_packed_b_bytes(type, b->k, count);
+    const dot_call call = {.c = c,
+                           .b = b,
+                           .first = first,
+                           .count = count,
+                           .small_m = m <= SMALL_M,
+                           .prefetch =
+                               prefetches_sequentially(m, bytes, sv_cpu_prefers_interleaved_reads())
+                                   ? PREFETCH_SEQUENTIAL
+                                   : PREFETCH_NOTHING};
+    const size_t depth = dot_block_depth(type, dot_block_rows(type, m));
+    for (dot_a_block block = {0}; block.p < b->k; block.p += block.depth) {
+        block.depth = sv_size_min(b->k - block.p, depth);
+        for (block.i = 0; block.i < m; block.i += block.rows) {
+            block.rows = dot_block_rows(type, m - block.i);
+            dot_packed_a packed_a = a->packed ? dot_packed_block(type, a->packed, &block)
+                                              : type->pack_a(lanes, scales, a, &block, b->k);
+            dot_multiply_block(type, &call, &packed_a, &block);
+            if (block.p + block.depth == b->k && !is_residual_only(c->epilogue))
+                sv_gemm_apply_epilogue(kernels, c, block.i, block.rows, first, count);
         }
     }
 }
 
-/* What a backend of a kind calls. */
-#define SV_DOT_BACKEND_FUNCTIONS(symbol, kind)                                                     \
-    static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
+/* Defines the functions of a backend of a dot_type. */
+#define SV_DOT_BACKEND_FUNCTIONS(symbol, type)                                                     \
+    static size_t symbol##_packed_b_bytes(const sv_kernels *kernels, size_t k, size_t n)           \
     {                                                                                              \
         (void)kernels;                                                                             \
-        return dot_packed_bytes(&kind, k, n);                                                      \
+        return dot_packed_b_bytes(&type, k, n);                                                    \
     }                                                                                              \
-    static void symbol##_pack(const sv_kernels *kernels, const sv_gemm_b *operand)                 \
+    static void symbol##_pack_b(const sv_kernels *kernels, const sv_gemm_b *b)                     \
     {                                                                                              \
         (void)kernels;                                                                             \
-        dot_pack(&kind, operand);                                                                  \
+        dot_pack_b(&type, b);                                                                      \
     }                                                                                              \
-    static void symbol##_multiply(const sv_kernels *kernels, const sv_gemm_c *c,                   \
-                                  const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first,  \
-                                  size_t count)                                                    \
+    static void symbol##_matmul(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a, \
+                                const sv_gemm_b *b, size_t m, size_t first, size_t count)          \
     {                                                                                              \
-        dot_multiply(&kind, kernels, c, a, b, m, first, count);                                    \
+        dot_matmul(&type, kernels, c, a, b, m, first, count);                                      \
     }
 
 #endif

@@ -2,22 +2,15 @@
  * narrower. */
 #include "gemm/gemm.h"
 #include "gemm/tile/tile_kernels.h"
+#include "kernels/isa.h"
 
-extern const sv_tile_kernels sv_tile_kernels_baseline;
-#ifdef SV_HAVE_X86
-extern const sv_tile_kernels sv_tile_kernels_avx2;
-extern const sv_tile_kernels sv_tile_kernels_avx512;
-#endif
+#define TILE_KERNELS_DECLARATION(suffix, isa) extern const sv_tile_kernels sv_tile_kernels_##suffix;
+SV_ISA_LIST(TILE_KERNELS_DECLARATION)
 
 const sv_tile_kernels *sv_tile_kernels_of(const sv_kernels *kernels)
 {
-    static const sv_tile_kernels *const TILE_KERNELS[] = {
-        [SV_ISA_BASELINE] = &sv_tile_kernels_baseline,
-#ifdef SV_HAVE_X86
-        [SV_ISA_AVX2] = &sv_tile_kernels_avx2,
-        [SV_ISA_AVX512] = &sv_tile_kernels_avx512,
-#endif
-    };
+#define TILE_KERNELS_ENTRY(suffix, isa) [isa] = &sv_tile_kernels_##suffix,
+    static const sv_tile_kernels *const TILE_KERNELS[] = {SV_ISA_LIST(TILE_KERNELS_ENTRY)};
     return TILE_KERNELS[kernels->isa];
 }
 
