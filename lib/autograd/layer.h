@@ -16,7 +16,7 @@ struct sv_linear;
 typedef struct sv_exec {
     svit_context *context;
     const struct sv_gemm *gemm; /* backend of every matmul */
-    bool small_m;               /* the session infers few images at most: matmuls have few rows */
+    bool small_m;         /* the session infers at most a few images, so matmuls have few rows */
     bool serial;          /* tasks run one after the other on the calling thread, as worker 0 */
     char *workspace;      /* of the layer that is running, shared by its tasks */
     char *worker_scratch; /* of worker 0; worker w's begins worker_bytes * w later */
@@ -97,7 +97,7 @@ typedef struct sv_layer_ops {
 /* The memory that a layer needs for run->pass.n images. */
 sv_layer_memory sv_layer_plan_workspace(const sv_layer *layer, const sv_run *run);
 
-/* Raises *max so that its workspace and scratch also suffice for *memory. */
+/* Raises the workspace and the worker scratch of *max to at least those of *memory. */
 void sv_layer_memory_max(sv_layer_memory *max, const sv_layer_memory *memory);
 
 /* The most linear maps with packed weights that a layer has. */
@@ -109,7 +109,8 @@ struct sv_layer {
     sv_shape in, out;
     size_t bytes;    /* of the layer's whole struct */
     uint32_t number; /* its index in the model, which gives it random numbers of its own */
-    size_t rows;     /* rows per image of its matmuls, if more than tokens of `out`; otherwise 0 */
+    size_t rows;     /* rows per image of its matmuls if they are more than the tokens of `out`,
+                        otherwise 0 */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */
 };
 

@@ -15,10 +15,12 @@ enum { SV_DECIMAL_MAX_LENGTH = 1200 };
  * SV_DECIMAL_MAX_LENGTH. */
 bool sv_decimal_read(double *out, const char *text, size_t bytes);
 
+/* Bytes of the text of a value. */
+enum { SV_DECIMAL_TEXT = 40 };
+
 /* Writes a finite value with the fewest of 15 to 17 digits that read back to the same bits.
  * The text always has a point or an exponent, so that JSON readers take it for a real. Returns
  * `out`. */
-enum { SV_DECIMAL_TEXT = 40 };
 const char *sv_decimal_text(char out[SV_DECIMAL_TEXT], double value);
 
 #endif

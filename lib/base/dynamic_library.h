@@ -9,7 +9,7 @@ typedef struct sv_dynamic_library sv_dynamic_library;
 
 /* Loads a shared library by its soname from the dynamic linker's search path. Its symbols are not
  * visible to other libraries, and it is never unloaded. Returns NULL if it cannot be loaded, with
- * the linker's reason in reason[capacity]. Any thread. */
+ * the linker's reason in reason[capacity]. Any thread may call it. */
 sv_dynamic_library *sv_dynamic_library_open(const char *soname, char *reason, size_t capacity);
 
 /* Looks a function up in the library and its dependencies, or, if `library` is NULL, in the program

@@ -27,7 +27,8 @@ uint64_t sv_file_size(const sv_file *file);
 /* The descriptor, which sv_file_close closes. */
 int sv_file_descriptor(const sv_file *file);
 
-/* Reads `bytes` bytes from `offset`. SVIT_E_FORMAT if the file ends before. Any thread. */
+/* Reads `bytes` bytes from `offset` on. SVIT_E_FORMAT if the file ends before offset + bytes. Any
+ * thread may call it. */
 svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
                             svit_error *err);
 

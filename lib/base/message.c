@@ -10,7 +10,7 @@
 
 static const char ELLIPSIS[] = "\xe2\x80\xa6";
 
-enum { PRINTABLE = 12 }; /* bytes: two "\xNN" for a C1 character, and the NUL */
+enum { PRINTABLE = 12 }; /* bytes for the longest form, two "\xNN" of a C1 character and a NUL */
 
 /* C0, DEL, and C1, which some terminals also interpret in UTF-8. */
 static bool is_control(const unsigned char *text, size_t length)

@@ -1,4 +1,4 @@
-/* The worker pool: runs tasks that are told apart by an index. Any worker may run a task, so a
+/* The worker pool, which runs tasks, each identified by an index. Any worker may run a task, so a
  * task's results must depend on its index alone. */
 #ifndef SV_POOL_H
 #define SV_POOL_H

@@ -17,7 +17,7 @@ svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
                               const svit_loader_config *config, svit_error *err);
 void sv_batcher_free(sv_batcher *batcher);
 
-/* Batches of an epoch. */
+/* The number of batches in an epoch. */
 uint64_t sv_batcher_batches(const sv_batcher *batcher);
 
 /* The size of an image in a batch. */

@@ -14,7 +14,8 @@ static uint64_t mix_bytes(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-/* Mixes in little-endian byte order on every machine. */
+/* Mixes `value` into the hash as 8 little-endian bytes, so that the result is the same on every
+ * machine. */
 static uint64_t mix_u64(uint64_t hash, uint64_t value)
 {
     unsigned char bytes[8];

@@ -7,7 +7,8 @@
 #include <shiftvit/loader.h>
 
 /* Copies a caller's configuration, or the defaults if `in` is NULL, to *out and checks it.
- * SVIT_E_ARGUMENT, SVIT_E_VERSION. */
+ * Returns SVIT_E_ARGUMENT for a value that is not accepted, SVIT_E_VERSION for an unknown struct.
+ */
 svit_status sv_loader_config_read(svit_loader_config *out, const svit_loader_config *in,
                                   svit_error *err);
 

@@ -41,8 +41,9 @@ static strides strides_of(unsigned orientation, size_t height, size_t width)
     }
 }
 
-/* Copies to out[height, width, 3] in stripes of 64 columns, so that if the columns are stored rows,
- * the 64 cache lines of one output row are still in cache for the next. */
+/* Copies to out[height, width, 3] in stripes of 64 columns. In a transposed image each pixel of an
+ * output row comes from another stored row; the 64 cache lines that a stripe reads are then still
+ * in cache for the next output row. */
 static void copy_strided(uint8_t *out, const uint8_t *in, const strides *s, size_t height,
                          size_t width)
 {

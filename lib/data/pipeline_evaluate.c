@@ -1,4 +1,5 @@
-/* The evaluation pipeline for callers. Each image is one task of the context's workers. */
+/* The public function that runs the evaluation pipeline on a batch. Each image is one task of the
+ * worker pool. */
 #include <shiftvit/pipeline.h>
 
 #include "base/size.h"

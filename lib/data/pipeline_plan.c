@@ -178,7 +178,8 @@ static size_t source_bytes(const svit_pipeline_config *config)
     return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }
 
-/* The image and the scratch of an antialiased source step follow the rest. */
+/* Bytes of scratch: the lines of the resampling, then the image and the scratch of an antialiased
+ * source step, if there is one. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan)
 {
     size_t bytes = 0;

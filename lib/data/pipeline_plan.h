@@ -13,7 +13,8 @@
 
 typedef struct sv_pipeline sv_pipeline;
 
-/* Makes a plan for images rgb[height, width, 3]. `config` has been checked. SVIT_E_MEMORY. */
+/* Makes a plan for images rgb[height, width, 3]. `config` has been checked.
+ * SVIT_E_MEMORY if its tables cannot be allocated. */
 svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
                                const svit_pipeline_config *config, size_t height, size_t width,
                                svit_error *err);

@@ -29,8 +29,8 @@ const char *sv_blas_core(void)
     return openblas_get_corename ? openblas_get_corename() : "";
 }
 
-/* The layers split the work; a product that splits itself once more would only get in their way,
- * and its sums would depend on the number of threads. */
+/* The layers already split each matmul over the workers. Threads inside the BLAS would compete with
+ * them, and the order of its sums would depend on the number of threads. */
 void sv_blas_use_one_thread(void)
 {
     if (openblas_set_num_threads)

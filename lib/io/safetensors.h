@@ -19,7 +19,7 @@ typedef struct sv_safetensors_entry {
 
 /* Opens a file and checks its whole header: offsets without holes or overlaps, shapes of at most
  * SV_MAX_RANK dimensions that match the bytes of data, unique names, and `__metadata__` of strings.
- * SVIT_E_FORMAT names the file, the tensor and the defect. */
+ * The message of SVIT_E_FORMAT names the file, the tensor and the defect. */
 svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *allocator,
                                 const char *path, svit_error *err);
 

@@ -13,7 +13,8 @@ size_t sv_safetensors_entries(const sv_json_value *header);
 
 /* Reads the entries of a parsed header into entries[sv_safetensors_entries(header)], in the
  * header's order. The data begins at byte `data_start` of the file and ends at `file_bytes`. The
- * names point into `header`. SVIT_E_FORMAT names `path` and the tensor. */
+ * names point into `header`. The message of SVIT_E_FORMAT names `path` and the
+ * tensor. */
 svit_status sv_safetensors_list(sv_safetensors_entry *entries, const sv_json_value *header,
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err);

@@ -82,8 +82,8 @@ static svit_status compare(sv_safetensors_entry *entries, const sv_json_value *h
     return SVIT_OK;
 }
 
-/* Parses the header as a reader would and compares it. A header that could not be read must not
- * replace a good file. */
+/* Parses the header as a reader would and compares the entries with `tensors`. A header that could
+ * not be read must not replace a good file. */
 static svit_status read_back(const sv_json_writer *text, uint64_t data_bytes,
                              const sv_safetensors_tensor *tensors, size_t count, const char *path,
                              svit_error *err)

@@ -2,8 +2,9 @@
 #include "kernels/local.h"
 #include "kernels/normal.h"
 
-/* y[t,c] = dropout(gelu(x[t,c])),  gelu(x) = x Phi(x). y may be x. saved_x[t,c] = x unless it
- * is NULL: its stores overlap with the arithmetic of GELU. */
+/* y[t,c] = dropout(gelu(x[t,c])),  gelu(x) = x Phi(x). y may be x. x is also
+ * copied to saved_x unless that is NULL; the copy costs little, since its stores overlap with the
+ * arithmetic of GELU. */
 void SV_ISA(sv_gelu)(real *y, real *saved_x, const real *x, sv_dropout dropout, sv_rows rows)
 {
     const size_t c = rows.columns, stride = rows.stride;

@@ -1,6 +1,6 @@
-/* Every kernel, once: X(result, name, parameters). kernels.h makes the table's members of this
- * list, and each instruction set makes its declarations and its table of it. The formulas stand
- * above the kernels in their files. */
+/* Every kernel, once: X(result, name, parameters). kernels.h generates the members of the table
+ * from this list, and each instruction set its declarations and its table. The formulas stand above
+ * the kernels in their files. */
 #ifndef SV_KERNEL_LIST_H
 #define SV_KERNEL_LIST_H
 

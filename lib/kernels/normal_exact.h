@@ -10,6 +10,7 @@
 /* Where Q is 0 in double precision. */
 #define TAIL_END 40.0
 
+/* Q(m) = 1 - Phi(m), and the density phi(m) in *density. */
 SV_INLINE vreal upper_tail(vreal m, vreal *density)
 {
     vreal tail = {0};

@@ -182,8 +182,8 @@ SV_INLINE sv_lanes_mask v_first_mask(size_t count)
 }
 #endif
 
-/* The first `count` lanes, all if count >= LANES, as masked loads and stores take them. It is
- * computed once, before a loop of loads and stores. */
+/* Selects the first `count` lanes, all if count >= LANES, in the form that v_load_lanes and
+ * v_store_lanes take. A loop computes it once. */
 #if defined(__AVX512F__)
 typedef sv_lanes_mask vsome;
 #else
@@ -267,8 +267,8 @@ SV_INLINE void v_store_pair(void *to, vreal first, vreal second)
     *(vbits_loose *)to = (vbits)v_round_bf16(first) >> 16 | (vbits)v_round_bf16(second);
 }
 
-/* The first vector of such pairs. It and the second are loaded separately, because a register that
- * held the pairs is needed for sums. */
+/* Loads the first vector of such pairs. The second one is loaded separately: keeping the pairs in a
+ * register would cost one that the sums need. */
 SV_INLINE vreal v_load_first(const void *pair)
 {
     return (vreal)(*(const vbits_loose *)pair << 16);

@@ -77,7 +77,7 @@ static const uint32_t *row_mask(const sv_attention_rows *block, size_t r, uint32
     return block->mask ? block->mask + query / 32 * block->columns : NULL;
 }
 
-/* `count` elements of finish_row. words NULL: no dropout. */
+/* The same as finish_row for `count` elements from i on. words NULL: `dropped` is not written. */
 SV_INLINE void finish_lanes(real *p, real *dropped, const uint32_t *words, uint32_t bit,
                             real factor, real keep, size_t i, size_t count)
 {
@@ -179,7 +179,8 @@ void SV_ISA(sv_attention_softmax_recompute)(real *p, real *dropped, const real *
     }
 }
 
-/* sum over the columns of dropped * dp: the mean of dp by the weights of the row. */
+/* sum over the columns of dropped * dp: the mean of dp, weighted by the attention weights of the
+ * row. */
 static real row_mean(const real *dropped, const real *dp, size_t columns)
 {
     vreal sum = {0};

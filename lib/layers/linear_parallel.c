@@ -9,7 +9,7 @@ typedef struct parallel_call {
     sv_linear_partition partition;
 } parallel_call;
 
-/* If few tokens meet several column partitions, A is packed once for all of them. */
+/* With few tokens and several column partitions, A is packed once and shared by all of them. */
 static parallel_call start_call(const sv_linear *linear, const sv_run *run, real *out,
                                 const real *in, size_t tokens, const sv_gemm_b *weight,
                                 void *packed_a)

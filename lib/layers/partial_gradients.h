@@ -15,7 +15,8 @@ typedef struct sv_partial_gradient {
     real *sums; /* [chunks, elements] */
 } sv_partial_gradient;
 
-/* Images of a full chunk of a batch of n. `bytes` is the size of one chunk's sums. */
+/* The number of images in a full chunk, for a batch of n. `bytes` is the size of one chunk's sums.
+ */
 size_t sv_reduction_chunk_images(size_t n, size_t bytes);
 
 /* The largest number of chunks that any batch of up to n images has. */

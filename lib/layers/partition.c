@@ -31,6 +31,7 @@ size_t sv_token_block_size(const sv_run *run, size_t tokens, size_t width)
     return full_block(tokens, width);
 }
 
+/* A smaller inference pass may have larger blocks: up to SV_SMALL_M tokens are not split. */
 size_t sv_token_block_size_max(const sv_run *run, size_t tokens, size_t width)
 {
     size_t block = sv_token_block_size(run, tokens, width);
@@ -69,10 +70,14 @@ sv_column_range sv_column_partition(size_t columns, size_t partitions, size_t in
  * read of it. */
 enum { LARGE_WEIGHT = 131072, LARGE_WEIGHT_BLOCK = 256 };
 
+/* Token blocks alone if the weight stays in L2, otherwise larger ones and column partitions. */
 sv_linear_partition sv_linear_partition_of(const sv_gemm *gemm, size_t tokens, size_t columns,
                                            size_t in, size_t out)
 {
-    sv_linear_partition partition = {tokens, columns, full_block(tokens, sv_size_max(in, out)), 1};
+    sv_linear_partition partition = {.tokens = tokens,
+                                     .columns = columns,
+                                     .token_block = full_block(tokens, sv_size_max(in, out)),
+                                     .column_partitions = 1};
     if (in * out > LARGE_WEIGHT) {
         partition.token_block = LARGE_WEIGHT_BLOCK;
         partition.column_partitions =

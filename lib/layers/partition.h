@@ -7,8 +7,8 @@
 #include "autograd/layer.h"
 #include "gemm/gemm.h"
 
-/* Up to so many tokens inference is bound by reading the weights: then the workers split the
- * columns of a matmul and not its tokens, so that each weight is read once. */
+/* With at most this many tokens, inference is bound by reading the weights: the workers then split
+ * the columns of a matmul and not its tokens, so that each weight is read once. */
 enum { SV_SMALL_M = 64 };
 
 static inline bool sv_is_small_m(const sv_run *run, size_t tokens)
@@ -21,7 +21,8 @@ static inline bool sv_is_small_m(const sv_run *run, size_t tokens)
  * pass takes as many tokens as there are, up to a limit. */
 size_t sv_token_block_size(const sv_run *run, size_t tokens, size_t width);
 
-/* The largest token block of any pass over `tokens` tokens or fewer, for planning memory. */
+/* An upper bound of the token block of any pass over `tokens` tokens or fewer, for planning memory.
+ * In inference it is at least SV_SMALL_M, since a small pass takes up to so many tokens at once. */
 size_t sv_token_block_size_max(const sv_run *run, size_t tokens, size_t width);
 
 /* Blocks of `block` elements that `all` elements make up, the last one possibly shorter. */

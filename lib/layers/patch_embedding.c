@@ -1,6 +1,7 @@
 /* A convolution whose kernel size equals its stride: patch embedding and patch merging. The
- * inference graph also has it fused with the norm before it. y = patches W^T + b                 or
- * norm(patches) W^T + b Reference: tests/reference/reference_patches.c. */
+ * inference graph also has it fused with the norm before it:
+ *   y = patches W^T + b,  or  y = norm(patches) W^T + b
+ * Reference: tests/reference/reference_patches.c. */
 #include "layers/create.h"
 #include "layers/linear.h"
 

@@ -6,9 +6,9 @@
 
 #include <shiftvit/model.h>
 
-/* Checks the range of each field of the configuration's architecture, and what one field allows
- * another. Fields that only other architectures have are ignored. SVIT_E_ARGUMENT names the field,
- * its value and what is accepted. */
+/* Checks the range of each field of the configuration's architecture, and the constraints between
+ * fields. Fields that only other architectures have are ignored. The message of SVIT_E_ARGUMENT
+ * names the field, its value and what is accepted. */
 svit_status sv_model_config_check(const svit_model_config *config, svit_error *err);
 
 /* Copies a caller's struct, by its struct_size, to *out and checks it. */

@@ -88,14 +88,14 @@ static fill_rule rule_of(const sv_parameter *parameter, const svit_model_config 
     return parameter->role == SV_ROLE_WEIGHT ? weight_rule_of(config) : NULL;
 }
 
-/* The value of a parameter whose elements are equal. A temperature, be it a factor or a divisor,
- * scales the attention scores by 1 / sqrt(head_dim). */
+/* The value of a parameter whose elements are equal: 1 for the weight of a norm, 0 for a bias. A
+ * temperature, be it a factor or a divisor, scales the attention scores by 1 / sqrt(head_dim). */
 static real constant_of(const sv_parameter *parameter, const svit_model_config *config)
 {
     double root = sqrt((double)config->head_dim);
     if (parameter->role == SV_ROLE_TEMPERATURE)
         return (real)(config->temperature == SVIT_TEMPERATURE_MULTIPLY ? 1 / root : root);
-    return parameter->role == SV_ROLE_NORM_WEIGHT;
+    return parameter->role == SV_ROLE_NORM_WEIGHT ? 1 : 0;
 }
 
 /* One parameter to fill. */

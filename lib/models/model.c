@@ -243,7 +243,7 @@ SVIT_API svit_status svit_model_set_pipeline(svit_model *model, const svit_pipel
         model->has_pipeline = 0;
         return SVIT_OK;
     }
-    size_t height, width;
+    size_t height, width; /* unused: the call checks the configuration */
     SVIT_TRY(svit_pipeline_evaluation_size(config, &height, &width, err));
     svit_pipeline_config copy;
     SVIT_TRY(svit_pipeline_config_init(&copy, sizeof copy));

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Whether `real` is the little-endian float32 of files. */
+/* Whether `real` is little-endian float32 in memory, as in files. */
 static bool is_file_format(void)
 {
     const float one = 1;

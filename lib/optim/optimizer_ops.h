@@ -19,7 +19,7 @@ typedef struct sv_update_chunk {
     real *weights;                   /* [elements] */
     real *gradients;                 /* [elements], set to zero by the update */
     real *slots[SV_OPTIMIZER_SLOTS]; /* [elements] each */
-    real scale;                      /* the update uses scale * gradient: clipping by global norm */
+    real scale;                      /* factor of the gradients, from clipping by the global norm */
     real decay; /* the update begins with w -= decay * w; 0 where weight decay is excluded */
 } sv_update_chunk;
 

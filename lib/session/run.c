@@ -1,4 +1,5 @@
-/* The runs that a session passes to layers: for a pass, for one layer of it, and for prepacking. */
+/* The sv_run structs that a session passes to layers: for a whole pass, for one layer of it, and
+ * for packing weights. */
 #include "session/session.h"
 
 sv_run sv_session_run(const svit_session *session, size_t n, bool training)

@@ -1,7 +1,8 @@
-/* Chooses the segments of activation checkpointing. The bytes outside the region add up, while the
- * region is as large as its largest segment. For a given limit on the region, dynamic programming
- * from the last layer to the first finds the choice with the fewest bytes outside. The search
- * repeats this with ever smaller limits, each just below the region of the choice before. */
+/* Chooses the segments of activation checkpointing. The segments share one piece of memory for
+ * their saved activations, the region (segments.h), which must hold the largest of them; the bytes
+ * outside it add up. For a given limit on the region, dynamic programming from the last layer to
+ * the first finds the choice with the fewest bytes outside. The search repeats this with ever
+ * smaller limits, each just below the region of the choice before. */
 #include "session/segments.h"
 
 #include "base/size.h"
@@ -33,8 +34,8 @@ static size_t add(size_t a, size_t b)
     return sv_size_add(&sum, a, b) ? sum : SIZE_MAX;
 }
 
-/* Bytes to keep a layer's input for its backward. The input of the first layer, the images, counts
- * only for a segment that is recomputed. */
+/* Bytes to keep a layer's input for its backward. 0 for the first layer, whose input is the images:
+ * choose_recomputed counts them, since only a recomputed segment needs a copy. */
 static size_t kept_input(const sv_layer_cost *costs, size_t layer)
 {
     return costs[layer].keeps_input && layer > 0 ? costs[layer].input : 0;

@@ -29,7 +29,8 @@ struct svit_session {
     size_t memory_bytes;
     real *gradients;      /* flat array of the parameter table; NULL unless it trains */
     char **saved;         /* by layer of the training graph: its saved activations */
-    real **outputs;       /* by the same: its output if the backward reads it; otherwise NULL */
+    real **outputs;       /* by layer of the training graph: its output if the backward reads it;
+                             otherwise NULL */
     char **packed;        /* by layer number: its prepacked weights */
     real *saved_input;    /* copy of the images, if the backward reads them; otherwise NULL */
     real *buffers[2];     /* for outputs that are not kept, and for gradients of them */
@@ -41,7 +42,7 @@ struct svit_session {
     uint64_t packed_version[2];
 };
 
-/* The words of `compute` and `memory` in JSON, by value. */
+/* The JSON words of `compute` and `memory`, indexed by the values of the constants. */
 #define SV_COMPUTE_WORDS [SVIT_COMPUTE_F32] = "f32", [SVIT_COMPUTE_BF16] = "bf16"
 #define SV_MEMORY_WORDS                                                                            \
     [SVIT_MEMORY_STORE] = "store", [SVIT_MEMORY_RECOMPUTE_BLOCKS] = "blocks",                      \

@@ -159,8 +159,8 @@ svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err);
 /* Appends the history to `text` in the form that checkpoints have. */
 void sv_trainer_history_pack(sv_trainer_text *text, const svit_trainer *trainer);
 
-/* Reads `rows` rows from a checkpoint's text into the trainer. SVIT_E_FORMAT names the damaged
- * epoch. */
+/* Reads `rows` rows of history, one an epoch, from a checkpoint's text into the trainer. The
+ * message of SVIT_E_FORMAT names the damaged epoch. */
 svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, uint64_t rows,
                                       svit_error *err);
 

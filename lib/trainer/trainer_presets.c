@@ -10,7 +10,7 @@ typedef struct recipe {
     int32_t schedule;
     double learning_rate, lr_start, epsilon, weight_decay, clip_norm;
     uint32_t decay_exclude;
-    uint32_t source, resize, output; /* pixels a side */
+    uint32_t source, resize, output; /* pixels along one side */
     int32_t per_batch, source_filter;
     double rotation, zoom, scale;
     double mean[3], deviation[3];

@@ -43,8 +43,8 @@ svit_status sv_trainer_import(void *local, size_t local_size, const void *in, si
 svit_status sv_trainer_export(void *out, size_t size, const void *local, size_t local_size,
                               const char *what, svit_error *err);
 
-/* Writes the address of count * size zeroed bytes to the pointer at `out`. Release them with
- * svit_context_release and the same number of bytes. */
+/* Allocates count * size zeroed bytes and writes their address to the pointer at `out`. Release
+ * them with svit_context_release and the same number of bytes. */
 svit_status sv_trainer_allocate(svit_context *context, void *out, size_t count, size_t size,
                                 svit_error *err);
 

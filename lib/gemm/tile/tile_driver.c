@@ -116,8 +116,8 @@ static tile_operands operands_of(const tile_call *call, const k_block *block,
     return operands;
 }
 
-/* The column stripe of one micropanel, all m rows. After the last K block, MC rows at a time go
- * through an epilogue that is applied by stripe. */
+/* Computes the column stripe of one micropanel, for all m rows. If the epilogue is applied by
+ * stripe, the last K block takes MC rows at a time and applies it to them at once. */
 static void multiply_panel(const tile_call *call, const k_block *block, const tile_panel *panel)
 {
     const sv_tile_matmul *matmul = call->matmul;

@@ -295,7 +295,9 @@ static SV_NOT_INLINED void prefetch_c(const real *c, size_t ldc, size_t rows, si
             __builtin_prefetch(c + j, 1);
 }
 
-/* c[rows, width] = bias + (or c +) a[rows, k] b[k, width] + residual */
+/* c[rows, width] = bias + (or c +) a[rows, k] b[k, width] + residual, over the steps of k in
+ * operands->ranges. The bias is the first value of the sums if they need no scale; otherwise
+ * store_microtile adds it. */
 SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *operands,
                                   const tile_form form, size_t width, int accumulate)
 {

@@ -19,6 +19,8 @@ bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)
     return true;
 }
 
+/* Finds the offsets of the parameters. Without a projection weight the projection is the identity.
+ */
 static void find_parameters(attention_block *block, const sv_parameter_table *table,
                             const sv_attention_names *names)
 {

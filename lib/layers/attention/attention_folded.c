@@ -53,6 +53,7 @@ size_t sv_attention_derive_bytes(const attention_block *block, const sv_run *run
     return sv_small_matmul_bytes(&run->exec, widest, widest);
 }
 
+/* Elements of the derived weight [qkv_width, c] and its bias [qkv_width]; 0 if not folded. */
 size_t sv_attention_derived_elements(const sv_layer *layer)
 {
     const attention_block *block = (const attention_block *)layer;

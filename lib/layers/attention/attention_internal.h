@@ -66,7 +66,7 @@ typedef struct attention_work {
     attention_heads heads;
     sv_gemm_b keys_t, values; /* packed: [head_width, T], [T, head_width] */
     real *scores;             /* [queries, T] */
-    void *packed_a;           /* x_norm, in inference */
+    void *packed_a;           /* packed x_norm; inference only */
     /* The backward alone: */
     real *dbranch, *dx_norm;     /* [T, c] */
     real *dkeys;                 /* [T, c]; folded: gradient of the tokens as keys */

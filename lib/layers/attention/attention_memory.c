@@ -55,7 +55,7 @@ void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_GRADIENTS
     sv_partial_gradients_take(arena, list, ATTENTION_GRADIENTS, chunks);
 }
 
-/* Takes memory for a packed B[k, n] of the matmuls of activations. */
+/* Reserves memory for a packed B[k, n] of a matmul of two activations. */
 static sv_gemm_b packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
 {
     size_t bytes = sv_packed_b_bytes(run->exec.gemm->activations, &run->exec, k, n);

@@ -44,8 +44,8 @@ typedef struct mlp_image_block {
     real *dfc2_bias, *dnorm_weight, *dnorm_bias; /* partial sums [token blocks, c] */
 } mlp_image_block;
 
-/* The rows of one token block in the forward. They are rows of mlp_saved in training, and lie in
- * the worker's scratch in inference. */
+/* The rows of one token block in the forward. In training x_shifted, mean, rstd and pre_gelu are
+ * rows of mlp_saved; everything else lies in the worker's scratch. */
 typedef struct mlp_rows {
     const real *x_shifted; /* [tokens, c]; the layer's input if the block has no shift */
     real *shift_into;      /* where x_shifted is written; NULL: it is the layer's input itself */

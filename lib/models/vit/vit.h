@@ -24,7 +24,7 @@ bool sv_vit_has_projection(const svit_model_config *config);
 typedef struct sv_vit_names {
     const char *position, *class_token;
     const char *patch_norm, *patch; /* patch embedding */
-    /* A layer's names are `layer`, the index of the layer from 0, a dot, and one of the others. */
+    /* A name of layer i, from 0, is `layer`, i, a dot, and one of norm1 to fc2. */
     const char *layer;
     const char *norm1, *qkv, *projection, *temperature, *norm2, *fc1, *fc2;
     const char *norm; /* after the last layer */

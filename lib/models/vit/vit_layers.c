@@ -134,7 +134,7 @@ static svit_status add_pooling(sv_builder *build)
         SVIT_TRY(add_norm(build, norm));
         SV_APPEND(build, sv_mean_create(&layer, model->context, build->shape, build->err));
         return SVIT_OK;
-    default:
+    default: /* The next layer reads all tokens as one vector; no layer is needed for that. */
         SVIT_TRY(add_norm(build, norm));
         build->shape = (sv_shape){1, 1, sv_shape_elements(build->shape)};
         return SVIT_OK;
