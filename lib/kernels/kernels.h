@@ -86,7 +86,7 @@ typedef struct sv_epilogue {
     const real *pre_gelu; /* NULL: no derivative */
     real *hidden;         /* NULL: not wanted */
     /* Zero channel groups of A; NULL: none. A hint if they have no correction term. Only a backend
-     * with `fills` takes those that have one. */
+     * with `adds_correction` takes those that have one. */
     const sv_zeros *zeros;
     bool not_in_cache; /* a hint: C is not in cache */
 } sv_epilogue;

@@ -12,7 +12,7 @@ enum {
     RANGES = SV_GAPS_GROUPS + 1
 };
 
-/* What the rows of one spatial position have of a K block: the ranges that are not zero. */
+/* The nonzero ranges of a K block in the rows of one spatial position. */
 typedef struct tile_position {
     tile_range ranges[RANGES];
     size_t range_count;
@@ -23,7 +23,7 @@ typedef struct tile_zero_skipping {
     size_t first_token;
     const sv_zeros *zeros;
     tile_position positions[SV_GAPS_TOKENS];
-    size_t whole; /* a position that skips nothing, if there is one */
+    size_t whole; /* index of a position that skips nothing, if there is one */
 } tile_zero_skipping;
 
 /* Some rows of a column stripe of C. */

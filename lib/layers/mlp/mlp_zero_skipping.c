@@ -41,7 +41,7 @@ sv_gaps sv_shift_gaps(const sv_shift_geometry *map)
 /* Not where rows are few: their time goes into reading W1, and what fills the gaps is read too. */
 static bool leaves_out(const mlp_block *block, const sv_run *run)
 {
-    return block->zeros.period && !run->exec.small_m && run->exec.gemm->fills;
+    return block->zeros.period && !run->exec.small_m && run->exec.gemm->adds_correction;
 }
 
 size_t sv_mlp_fill_elements(const mlp_block *block)
