@@ -1,4 +1,4 @@
-/* CBLAS as a backend: the one file that includes cblas.h. */
+/* The CBLAS backend: the only file that includes cblas.h. */
 #include "gemm/gemm.h"
 
 #include <cblas.h>
@@ -9,7 +9,7 @@
 #define GEMM cblas_sgemm
 #endif
 
-/* What only some implementations have is declared weak, so that any CBLAS links. */
+/* Functions that only some implementations have are weak, so that any CBLAS links. */
 #define WEAK __attribute__((weak))
 extern char *openblas_get_config(void) WEAK;
 extern char *openblas_get_corename(void) WEAK;
@@ -39,33 +39,32 @@ void sv_blas_use_one_thread(void)
         bli_thread_set_num_threads(1);
 }
 
-/* BLAS refuses a leading dimension that is smaller than `length`, the elements of a row, even if
- * the matrix has one row only and the dimension is not used. */
+/* BLAS refuses a leading dimension below the `length` of a row, even if the matrix has one row only
+ * and does not use it. */
 static int leading_dimension(size_t stride, size_t length)
 {
     return (int)(stride > length ? stride : length);
 }
 
-static void multiply(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
-                     const sv_gemm_b *b, size_t m, size_t first, size_t count)
+static void matmul(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
+                   const sv_gemm_b *b, size_t m, size_t first, size_t count)
 {
-    int left = a->column_stride == 1, right = b->column_stride == 1;
+    int a_is_row_major = a->column_stride == 1, b_is_row_major = b->column_stride == 1;
+    int lda = a_is_row_major ? leading_dimension(a->row_stride, b->k)
+                             : leading_dimension(a->column_stride, m);
+    int ldb = b_is_row_major ? leading_dimension(b->row_stride, count)
+                             : leading_dimension(b->column_stride, b->k);
     real beta = (real)sv_gemm_write_bias(c, m, first, count);
-    GEMM(CblasRowMajor, left ? CblasNoTrans : CblasTrans, right ? CblasNoTrans : CblasTrans, (int)m,
-         (int)count, (int)b->k, 1, a->a,
-         left ? leading_dimension(a->row_stride, b->k) : leading_dimension(a->column_stride, m),
-         b->b + first * b->column_stride,
-         right ? leading_dimension(b->row_stride, count)
-               : leading_dimension(b->column_stride, b->k),
-         beta, c->c + first, (int)c->ldc);
+    GEMM(CblasRowMajor, a_is_row_major ? CblasNoTrans : CblasTrans,
+         b_is_row_major ? CblasNoTrans : CblasTrans, (int)m, (int)count, (int)b->k, 1, a->a, lda,
+         b->b + first * b->column_stride, ldb, beta, c->c + first, (int)c->ldc);
     sv_gemm_apply_epilogue(kernels, c, 0, m, first, count);
 }
 
-const sv_gemm sv_gemm_cblas = {"cblas",
-                               sv_gemm_b_in_place_bytes,
-                               sv_gemm_b_in_place_pack,
-                               multiply,
-                               &sv_gemm_cblas,
-                               NULL,
-                               NULL,
-                               false};
+const sv_gemm sv_gemm_cblas = {
+    .name = "cblas",
+    .packed_b_bytes = sv_gemm_b_in_place_bytes,
+    .pack_b = sv_gemm_b_in_place_pack,
+    .matmul = matmul,
+    .activations = &sv_gemm_cblas,
+};

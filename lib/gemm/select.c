@@ -1,19 +1,18 @@
-/* Which backend multiplies: by name, by the CPU, and by the type that is computed in. */
+/* Selects the GEMM backend by name, by the CPU and by the compute type. */
 #include "gemm/gemm.h"
 
 #include <string.h>
 
-/* What a caller may name, and what it takes: an instruction set and, beyond the CPU, something that
- * must be had first. */
+/* A backend that a caller may name, and its requirements. */
 typedef struct backend {
-    const char *name, *title;
-    const sv_gemm *gemm; /* NULL: not in this build */
-    sv_isa isa;
-    svit_status (*prepare)(svit_error *err); /* NULL: nothing */
+    const char *name, *title;                /* the title is for messages */
+    const sv_gemm *gemm;                     /* NULL: not in this build */
+    sv_isa isa;                              /* the least that it needs */
+    svit_status (*prepare)(svit_error *err); /* asks the operating system; NULL: not needed */
 } backend;
 
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
-static svit_status permit_amx(svit_error *err)
+static svit_status request_amx(svit_error *err)
 {
     if (!sv_cpu_request_amx())
         return sv_fail(err, SVIT_E_UNSUPPORTED,
@@ -26,7 +25,7 @@ static const backend BACKENDS[] = {
     {"tile", "tiles", &sv_gemm_tile, SV_ISA_BASELINE, NULL},
     {"cblas", "CBLAS", &sv_gemm_cblas, SV_ISA_BASELINE, NULL},
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
-    {"amx", "AMX", &sv_gemm_amx, SV_ISA_AMX, permit_amx},
+    {"amx", "AMX", &sv_gemm_amx, SV_ISA_AMX, request_amx},
 #else
     {"amx", "AMX", NULL, SV_ISA_AMX, NULL},
 #endif
@@ -49,7 +48,7 @@ static bool runs_here(const backend *candidate, sv_isa isa)
     return check_runs(candidate, isa, NULL) == SVIT_OK;
 }
 
-/* NULL: nothing has that name. */
+/* NULL: no backend has this name. */
 static const backend *find_backend(const char *name)
 {
     for (size_t i = 0; i < BACKEND_COUNT; i++)
@@ -58,20 +57,21 @@ static const backend *find_backend(const char *name)
     return NULL;
 }
 
-/* By the CPU alone, so that the same build gives the same bits: docs/performance.md. */
+/* The choice depends on the CPU alone and not on measured times, so that results are reproducible:
+ * docs/numerics.md. */
 static const sv_gemm *best_gemm(sv_isa isa)
 {
     const backend *amx = find_backend("amx");
     return runs_here(amx, isa) ? amx->gemm : &sv_gemm_tile;
 }
 
-/* AMX wants many rows; over few the tiles are faster. */
-svit_status sv_gemm_find(const sv_gemm **many, const sv_gemm **few, const char *name, sv_isa isa,
-                         svit_error *err)
+/* With a small M the tile backend is faster than AMX. */
+svit_status sv_gemm_find(const sv_gemm **gemm, const sv_gemm **small_m_gemm, const char *name,
+                         sv_isa isa, svit_error *err)
 {
     if (!name) {
-        *many = best_gemm(isa);
-        *few = &sv_gemm_tile;
+        *gemm = best_gemm(isa);
+        *small_m_gemm = &sv_gemm_tile;
         return SVIT_OK;
     }
     const backend *named = find_backend(name);
@@ -79,7 +79,7 @@ svit_status sv_gemm_find(const sv_gemm **many, const sv_gemm **few, const char *
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "gemm is '%.60s'; 'tile', 'cblas', 'amx' or NULL is accepted", name);
     SVIT_TRY(check_runs(named, isa, err));
-    *many = *few = named->gemm;
+    *gemm = *small_m_gemm = named->gemm;
     return SVIT_OK;
 }
 
@@ -99,14 +99,14 @@ static bool has_amx(sv_isa isa)
 }
 #endif
 
-/* AMX is the faster one at one image as at many. */
-const sv_gemm *sv_gemm_int8(sv_isa isa, int few)
+/* AMX is the fastest with a small M too. */
+const sv_gemm *sv_gemm_int8(sv_isa isa, int small_m)
 {
     (void)isa;
-    (void)few;
+    (void)small_m;
 #ifdef SV_HAVE_AMX
     if (has_amx(isa))
-        return few ? &sv_gemm_amx_int8_small_m : &sv_gemm_amx_int8;
+        return small_m ? &sv_gemm_amx_int8_small_m : &sv_gemm_amx_int8;
 #endif
 #ifdef SV_HAVE_VNNI
     if (isa >= SV_ISA_AVX512_VNNI)
@@ -115,7 +115,7 @@ const sv_gemm *sv_gemm_int8(sv_isa isa, int few)
     return &sv_gemm_tile_int8;
 }
 
-const sv_gemm *sv_gemm_bf16(sv_isa isa, int few)
+const sv_gemm *sv_gemm_bf16(sv_isa isa, int small_m)
 {
     (void)isa;
 #ifdef SV_HAVE_AMX
@@ -124,6 +124,6 @@ const sv_gemm *sv_gemm_bf16(sv_isa isa, int few)
     if (isa >= SV_ISA_AVX512_BF16 && sv_cpu_has_fast_bf16_dots())
         return &sv_gemm_dot_bf16;
 #endif
-    return few ? &sv_gemm_tile_bf16 : &sv_gemm_tile_rounded;
+    return small_m ? &sv_gemm_tile_bf16 : &sv_gemm_tile_bf16_as_f32;
 }
 #endif

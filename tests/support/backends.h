@@ -26,7 +26,7 @@ typedef struct subject {
 /* The tile backend is compiled for every instruction set of SV_ISA_LIST. */
 #define TILE(suffix, isa) {&sv_gemm_tile, isa, 0, 0},
 #define TILE_BF16(suffix, isa) {&sv_gemm_tile_bf16, isa, 0, 0x1p-8},
-#define TILE_BF16_AS_F32(suffix, isa) {&sv_gemm_tile_rounded, isa, 0, 0x1p-8},
+#define TILE_BF16_AS_F32(suffix, isa) {&sv_gemm_tile_bf16_as_f32, isa, 0, 0x1p-8},
 #define TILE_INT8(suffix, isa) {&sv_gemm_tile_int8, isa, 0, BYTE},
 
 /* clang-format off */

@@ -297,7 +297,7 @@ START_TEST(test_partitions_have_the_bits_of_the_whole)
     for (size_t n = SV_GEMM_SPLIT_COLUMNS + SV_GEMM_SPLIT_TAIL; n <= PART_COLUMNS; n++)
         check_column_parts(of, k, n, 20);
     check_column_parts(of, k, PART_COLUMNS, 2100);
-    for (size_t group = SV_GEMM_SPLIT_UNIT; group <= GROUPED_COLUMNS / 2; group *= 2) {
+    for (size_t group = SV_GEMM_SPLIT_MULTIPLE; group <= GROUPED_COLUMNS / 2; group *= 2) {
         check_column_groups(of, k, group, 20);
         check_column_groups(of, k, group, 2100);
     }
@@ -394,7 +394,8 @@ static void check_same_bits(const subject pair[2], const size_t shape[3], int tu
 START_TEST(test_bfloat16_weights_have_the_same_bits_stored_in_either_width)
 {
     const sv_isa isa = ISAS[_i % ISA_COUNT];
-    const subject widths[] = {{&sv_gemm_tile_bf16, isa, 0, 0}, {&sv_gemm_tile_rounded, isa, 0, 0}};
+    const subject widths[] = {{&sv_gemm_tile_bf16, isa, 0, 0},
+                              {&sv_gemm_tile_bf16_as_f32, isa, 0, 0}};
     check_same_bits(widths, SHAPES[_i / ISA_COUNT], _i);
 }
 END_TEST

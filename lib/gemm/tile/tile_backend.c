@@ -1,5 +1,4 @@
-/* The library's own tiles as backends: a packed right-hand side keeps its numbers as they are, or
- * narrower. */
+/* The tile backends, one for each storage type of packed B. */
 #include "gemm/gemm.h"
 #include "gemm/tile/tile_kernels.h"
 #include "kernels/isa.h"
@@ -14,7 +13,7 @@ const sv_tile_kernels *sv_tile_kernels_of(const sv_kernels *kernels)
     return TILE_KERNELS[kernels->isa];
 }
 
-/* Where the panels of the group from column `first` on lie. */
+/* The micropanels of the group that starts at column `first`. */
 static char *group_panels(sv_packed_type type, const sv_kernels *kernels, const sv_gemm_b *b,
                           size_t first)
 {
@@ -30,49 +29,50 @@ static void pack_as(sv_packed_type type, const sv_kernels *kernels, const sv_gem
                                             b->column_stride, b->k, group);
 }
 
-/* The epilogue of columns from number `first` on. */
+/* The epilogue of the columns from `first` on. */
 static sv_epilogue epilogue_from(const sv_epilogue *all, size_t first)
 {
-    sv_epilogue moved = *all;
-    moved.dropout.mask = all->dropout.mask ? all->dropout.mask + first : NULL;
-    moved.save_pre_gelu = all->save_pre_gelu ? all->save_pre_gelu + first : NULL;
-    moved.residual = all->residual ? all->residual + first : NULL;
-    moved.pre_gelu = all->pre_gelu ? all->pre_gelu + first : NULL;
-    moved.hidden = all->hidden ? all->hidden + first : NULL;
-    return moved;
+    sv_epilogue e = *all;
+    e.dropout.mask = all->dropout.mask ? all->dropout.mask + first : NULL;
+    e.save_pre_gelu = all->save_pre_gelu ? all->save_pre_gelu + first : NULL;
+    e.residual = all->residual ? all->residual + first : NULL;
+    e.pre_gelu = all->pre_gelu ? all->pre_gelu + first : NULL;
+    e.hidden = all->hidden ? all->hidden + first : NULL;
+    return e;
 }
 
+/* The matmul of columns first..first+count-1, group by group. */
 static void matmul_as(sv_packed_type type, const sv_kernels *kernels, const sv_gemm_c *c,
                       const sv_gemm_a *a, const sv_gemm_b *b, size_t m, size_t first, size_t count)
 {
     size_t group = sv_gemm_split_columns(b);
-    for (size_t end = first + count, here; first < end; first += here) {
-        size_t past = first % group, start = first - past;
-        here = sv_size_min(end - first, group - past);
+    for (size_t end = first + count, columns; first < end; first += columns) {
+        size_t offset = first % group, start = first - offset;
+        columns = sv_size_min(end - first, group - offset);
         sv_epilogue epilogue = {0};
         if (c->epilogue)
             epilogue = epilogue_from(c->epilogue, start);
-        sv_tile_matmul matmul = {c->c + start,
-                                 c->ldc,
-                                 c->accumulate,
-                                 c->bias ? c->bias + start : NULL,
-                                 a->a,
-                                 a->row_stride,
-                                 a->column_stride,
-                                 group_panels(type, kernels, b, start),
-                                 b->k,
-                                 c->epilogue ? &epilogue : NULL,
-                                 sv_cpu_prefers_interleaved_reads()};
-        sv_tile_kernels_of(kernels)->matmul(&matmul, type, m, past, here);
+        sv_tile_matmul matmul = {.c = c->c + start,
+                                 .ldc = c->ldc,
+                                 .accumulate = c->accumulate,
+                                 .bias = c->bias ? c->bias + start : NULL,
+                                 .a = a->a,
+                                 .row_stride = a->row_stride,
+                                 .column_stride = a->column_stride,
+                                 .packed = group_panels(type, kernels, b, start),
+                                 .k = b->k,
+                                 .epilogue = c->epilogue ? &epilogue : NULL,
+                                 .interleaved_prefetch = sv_cpu_prefers_interleaved_reads()};
+        sv_tile_kernels_of(kernels)->matmul(&matmul, type, m, offset, columns);
     }
 }
 
-#define TILE_BACKEND(symbol, text, type, adds_correction)                                          \
-    static size_t symbol##_bytes(const sv_kernels *kernels, size_t k, size_t n)                    \
+#define TILE_BACKEND(symbol, text, type, corrects)                                                 \
+    static size_t symbol##_packed_b_bytes(const sv_kernels *kernels, size_t k, size_t n)           \
     {                                                                                              \
         return sv_tile_kernels_of(kernels)->packed_b_bytes(type, k, n);                            \
     }                                                                                              \
-    static void symbol##_pack(const sv_kernels *kernels, const sv_gemm_b *b)                       \
+    static void symbol##_pack_b(const sv_kernels *kernels, const sv_gemm_b *b)                     \
     {                                                                                              \
         pack_as(type, kernels, b);                                                                 \
     }                                                                                              \
@@ -81,12 +81,18 @@ static void matmul_as(sv_packed_type type, const sv_kernels *kernels, const sv_g
     {                                                                                              \
         matmul_as(type, kernels, c, a, b, m, first, count);                                        \
     }                                                                                              \
-    const sv_gemm symbol = {text,          symbol##_bytes, symbol##_pack, symbol##_matmul,         \
-                            &sv_gemm_tile, NULL,           NULL,          adds_correction}
+    const sv_gemm symbol = {                                                                       \
+        .name = text,                                                                              \
+        .packed_b_bytes = symbol##_packed_b_bytes,                                                 \
+        .pack_b = symbol##_pack_b,                                                                 \
+        .matmul = symbol##_matmul,                                                                 \
+        .activations = &sv_gemm_tile,                                                              \
+        .adds_correction = corrects,                                                               \
+    }
 
 TILE_BACKEND(sv_gemm_tile, "tile", SV_PACKED_F32, true);
 #ifndef SV_DOUBLE
 TILE_BACKEND(sv_gemm_tile_bf16, "tile-bf16", SV_PACKED_BF16, false);
-TILE_BACKEND(sv_gemm_tile_rounded, "tile-bf16", SV_PACKED_F32_ROUNDED, false);
+TILE_BACKEND(sv_gemm_tile_bf16_as_f32, "tile-bf16", SV_PACKED_F32_ROUNDED, false);
 TILE_BACKEND(sv_gemm_tile_int8, "tile-int8", SV_PACKED_INT8, false);
 #endif

@@ -12,7 +12,6 @@ typedef enum sv_packed_type {
     SV_PACKED_INT8,        /* int8 with one scale per column, widened to float32 in registers */
     SV_PACKED_F32_ROUNDED, /* float32 rounded to bfloat16: the bits of SV_PACKED_BF16, twice the
                               bytes, and no widening where many rows meet a micropanel */
-    SV_PACKED_TYPES,       /* the number of those above */
 
     /* VNNI interleaving, for dot products (gemm/avx512/): */
     SV_PACKED_BF16X2, /* two steps of k in bfloat16 per lane */

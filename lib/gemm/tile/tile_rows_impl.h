@@ -17,8 +17,8 @@ typedef enum tile_prefetch {
     PREFETCH_NOTHING,
     PREFETCH_A,           /* the next columns of A, which lie far apart */
     PREFETCH_SEQUENTIAL,  /* the same micropanel, PREFETCH_B_AHEAD bytes ahead, into L2 */
-    PREFETCH_INTERLEAVED, /* what follows the K block, in several streams: memory serves several
-                             pages at once sooner than one page after another */
+    PREFETCH_INTERLEAVED, /* what follows the K block, in several streams: several pages
+                             are read faster at once than one after another */
 } tile_prefetch;
 
 /* `count` steps of k from number `first` on. */
@@ -41,16 +41,16 @@ typedef struct tile_operands {
     const real *row_scales;     /* int8x4: [m] */
     bool c_not_in_cache;        /* C's lines are prefetched before the sums are computed */
     tile_prefetch prefetch;
-    const char *next;     /* PREFETCH_INTERLEAVED: what follows the K block, */
-    size_t stream_stride; /* and the bytes from one stream to the next */
+    const char *next;     /* PREFETCH_INTERLEAVED: the end of the K block in the micropanel */
+    size_t stream_stride; /* PREFETCH_INTERLEAVED: bytes from one stream to the next */
 } tile_operands;
 
 /* c[MR, width] = bias + (or c +) a[MR, k] b[k, width] + residual, with width <= NR. */
 typedef void tile_microkernel(real *c, size_t ldc, const tile_operands *operands, size_t width,
                               int accumulate);
 
-/* The microkernels of one NR: of MR rows, of half of them, and of one. With a small M, those of
- * `small_m_mr` rows take the place of those of MR. */
+/* The microkernels of one NR: for MR rows, for MR / 2 and for one. With a small M, that for
+ * `small_m_mr` rows replaces that for MR. */
 typedef struct tile_microkernels {
     size_t mr, small_m_mr;
     tile_microkernel *full, *small_m;
@@ -58,7 +58,8 @@ typedef struct tile_microkernels {
     tile_microkernel *single;
 } tile_microkernels;
 
-/* Advances the operands by some rows. The first rows have prefetched what is to be prefetched. */
+/* Advances the operands by some rows. The micropanel has been prefetched while the first rows were
+ * computed, so the next rows prefetch only A. */
 SV_INLINE void skip_rows(tile_operands *operands, size_t rows, size_t ldc)
 {
     operands->a += rows * operands->row_stride;
@@ -94,7 +95,8 @@ SV_INLINE bool is_residual_only(const sv_epilogue *e)
 }
 
 /* Whether packed B of so many bytes is prefetched sequentially. A single row does little but read,
- * so the hardware prefetcher is early enough. `interleaved`: the CPU is better served by that. */
+ * so the hardware prefetcher is early enough. `interleaved`: the CPU prefers interleaved prefetch.
+ */
 SV_INLINE bool prefetches_sequentially(size_t m, size_t bytes, bool interleaved)
 {
     return !interleaved && m > 1 && bytes > B_IN_CACHE;

@@ -1,7 +1,8 @@
-/* Zero skipping in the tile backend: the matmul of each spatial position by itself. */
+/* The matmuls of spatial positions, and the correction term. */
 #include "gemm/tile/tile_zero_skipping.h"
 
-/* A position needs enough rows for whole microtiles. */
+/* Each position is a matmul with one row per image, so there must be enough images for whole
+ * microtiles. */
 void SV_ISA(sv_zero_skipping_plan)(tile_zero_skipping *skipping, const sv_zero_skipping *zeros,
                                    size_t m, size_t first_token, bool can_skip)
 {
@@ -11,7 +12,8 @@ void SV_ISA(sv_zero_skipping_plan)(tile_zero_skipping *skipping, const sv_zero_s
         skipping->period = period;
 }
 
-/* The ranges of steps p..p+depth-1 of k without the zero channel groups. Returns their number. */
+/* Writes the ranges of steps p..p+depth-1, relative to p, that are in no zero channel group. Bit g
+ * of `groups` marks group g as zero. Returns the number of ranges. */
 static size_t find_ranges(tile_range ranges[RANGES], const sv_zero_groups *zeros, unsigned groups,
                           size_t p, size_t depth)
 {
@@ -49,13 +51,14 @@ size_t SV_ISA(sv_zero_skipping_rows)(const tile_zero_skipping *skipping, size_t 
     return (2 * rows + block - 1) / block * block;
 }
 
-/* The correction term of a row is base + factor * slope, with the bias in base. */
+/* The correction term of a row is base + factor * slope, where factor = -mean * rstd of the row;
+ * base includes the bias. */
 typedef struct tile_correction {
     vreal base[MOST_VECTORS], slope[MOST_VECTORS];
 } tile_correction;
 
-/* Adds a term for every group, with factor 0 where the group is not skipped: the next row may skip
- * others, and a branch would be mispredicted. */
+/* The correction term of rows whose zero groups are `groups`. Groups that are not zero are
+ * multiplied by 0: a branch would be mispredicted, since the next row may have other groups. */
 static void find_correction(tile_correction *correction, const tile_stripe *stripe,
                             const real *bias, const sv_zero_skipping *zeros, unsigned groups)
 {
@@ -75,7 +78,8 @@ static void find_correction(tile_correction *correction, const tile_stripe *stri
     }
 }
 
-/* c[rows, width] = bias + correction term. Row numbers increase by `step`. */
+/* c[rows, width] = bias + correction term. The row index increases by `step`: 1, or `period` for
+ * the rows of one position, which all have the same zero groups. */
 static void store_correction(const tile_zero_skipping *skipping, const tile_stripe *stripe,
                              const real *bias, size_t step)
 {
@@ -103,7 +107,7 @@ static void multiply(const tile_microkernels *kernels, const tile_stripe *stripe
                   stripe->accumulate);
 }
 
-/* The rows of one position. Where the whole K block is zeros, C keeps its value. */
+/* Computes the rows of one position. If the whole K block is zero, C keeps its value. */
 static void multiply_position(const tile_zero_skipping *skipping, const tile_microkernels *kernels,
                               const tile_stripe *stripe, tile_operands *operands,
                               const tile_position *position)
@@ -117,7 +121,7 @@ static void multiply_position(const tile_zero_skipping *skipping, const tile_mic
     multiply(kernels, stripe, operands);
 }
 
-/* A position that skips nothing comes first, so that all of the micropanel is prefetched. */
+/* A position that skips nothing comes first: it prefetches all of the micropanel. */
 void SV_ISA(sv_zero_skipping_multiply)(const tile_zero_skipping *skipping,
                                        const tile_microkernels *kernels, const tile_stripe *stripe,
                                        const tile_operands *operands)

@@ -1,54 +1,60 @@
-/* Zero skipping: the tile backend leaves out channel groups of A that are zeros at some spatial
- * positions (sv_epilogue's `zeros`). The rows of one spatial position of all images have the same
- * groups and lie equally far apart, so they are the rows of a matmul of their own.
- * Plain reference: tests/unit/test_gaps.c compares with the sums over the zeros. */
+/* Zero skipping in the tile backend. Some channel groups of A are zeros at some spatial positions
+ * of every image (sv_zero_groups in kernels.h), and their multiply-adds are left out. The rows of
+ * one position of all images skip the same groups and have a constant stride, so they form a matmul
+ * of their own over the other ranges of k.
+ *
+ * A comes out of a norm, which would have mapped a zero group to factor * weight + bias and not to
+ * zeros. The correction term adds the product of that with B (sv_zero_skipping in kernels.h).
+ *
+ * Plain reference: tests/unit/test_zero_skipping.c compares with the sums over the zeros. */
 #ifndef SV_TILE_ZERO_SKIPPING_H
 #define SV_TILE_ZERO_SKIPPING_H
 
 #include "gemm/tile/tile_rows_impl.h"
 
 enum {
-    SKIPPING_IMAGES = 8, /* images that a row block of one position has at least */
+    SKIPPING_IMAGES = 8, /* the smallest number of images, which are the rows of one position */
     RANGES = SV_ZERO_GROUPS_COUNT + 1
 };
 
-/* What the rows of one spatial position have of a K block: the ranges that are not zero. */
+/* The nonzero ranges of a K block in the rows of one spatial position. */
 typedef struct tile_position {
     tile_range ranges[RANGES];
     size_t range_count;
 } tile_position;
 
+/* The zero skipping of one call. */
 typedef struct tile_zero_skipping {
     size_t period; /* tokens of an image; 0: the rows are too few, so that nothing is skipped */
     size_t first_token;
     const sv_zero_skipping *zeros;
     tile_position positions[SV_ZERO_GROUPS_TOKENS];
-    size_t whole; /* a position that skips nothing, if there is one */
+    size_t whole; /* index of a position that skips nothing, if there is one */
 } tile_zero_skipping;
 
 /* Some rows of a column stripe of C. */
 typedef struct tile_stripe {
     real *c;
     size_t ldc;
-    size_t row, rows; /* the number of the first row, and how many */
+    size_t row, rows; /* index of the first row, and the number of rows */
     size_t first, width;
     int accumulate;
     bool adds_correction; /* C is first set to the bias and the correction term */
 } tile_stripe;
 
 /* Plans zero skipping for m rows, the first of which is token `first_token` of the batch.
- * `can_skip`: false if only the correction term is to be added. */
+ * Without `can_skip` no zeros are skipped, and only the correction term is added. */
 void SV_ISA(sv_zero_skipping_plan)(tile_zero_skipping *skipping, const sv_zero_skipping *zeros,
                                    size_t m, size_t first_token, bool can_skip);
 
-/* Finds what each position skips of steps p..p+depth-1 of k. */
+/* Finds the nonzero ranges of each position in the K block of steps p..p+depth-1. */
 void SV_ISA(sv_zero_skipping_find)(tile_zero_skipping *skipping, size_t p, size_t depth);
 
-/* Rows that go through the epilogue at once: whole images, with about twice `rows` rows. */
+/* The number of rows that the epilogue is applied to at once: about twice `rows`, whole images. */
 size_t SV_ISA(sv_zero_skipping_rows)(const tile_zero_skipping *skipping, size_t rows);
 
-/* As multiply_rows() with a large M, for a stripe whose first row is at an image's first position.
- */
+/* Computes the stripe, whose first row is the first position of an image, position by position.
+ * Without skipping it adds the correction term and calls multiply_rows(). */
 void SV_ISA(sv_zero_skipping_multiply)(const tile_zero_skipping *skipping,
                                        const tile_microkernels *kernels, const tile_stripe *stripe,
                                        const tile_operands *operands);

@@ -48,7 +48,7 @@ static void init_linears(attention_block *block)
         sv_linear_init(&block->proj, &block->base, c, block->heads_width, block->proj.weight,
                        block->proj.bias);
     }
-    if (block->head_width % SV_GEMM_SPLIT_UNIT == 0)
+    if (block->head_width % SV_GEMM_SPLIT_MULTIPLE == 0)
         block->qkv.forward.split = block->head_width;
 }
 
