@@ -83,7 +83,7 @@ static void touch_memory(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* Four tiles of sums, two of A and two of B, as in a matrix product. */
+/* Four tiles of sums, two of A and two of B, as in a matmul. */
 __attribute__((target("amx-tile,amx-bf16"))) static double dots_amx(float *sink)
 {
     uint16_t numbers[TILE_BYTES / 2];

@@ -1,6 +1,6 @@
 #!/bin/sh
 # --gemm: every program takes what the library names, and refuses what it does not; the bench measures
-# each product by every backend that runs here.  gemm.sh FOLDER_OF_THE_PROGRAMS
+# each matmul by every backend that runs here.  gemm.sh FOLDER_OF_THE_PROGRAMS
 set -eu
 programs=$1
 work=$(mktemp -d)
@@ -63,7 +63,7 @@ all=$(measured "$(wc -l <"$work/gemms")")
 [ "$(measured 2 --compute bf16)" = "$(field gemm_bf16)" ] || fail 'bf16 has another backend'
 grep -q '"compute": *"bf16"' "$work/lines" || fail 'the lines do not say bf16'
 
-# A resumed run keeps the products that it began with.
+# A resumed run keeps the GEMM backend that it began with.
 "$programs/shiftvit-train" --data procedural:64 --limit-val 32 --limit-test 32 --set dim=24 \
     --set 'blocks=[1]' --epochs 1 --batch 32 --threads 1 --quiet --gemm tile --out "$work/run" >/dev/null
 grep -q '"gemm": *"tile"' "$work/run/run.json" || fail 'run.json does not say --gemm'
