@@ -139,7 +139,7 @@ static svit_status apply_set(json_t *object, struct program *self, const char *t
 static svit_status config_object(json_t **out, struct program *self,
                                  const svit_model_config *config)
 {
-    char *text;
+    char *text = NULL;
     TRY(config_text(&text, self, config));
     svit_status status = parse_object(out, self, text, "a configuration");
     free(text);
@@ -149,7 +149,7 @@ static svit_status config_object(json_t **out, struct program *self,
 svit_status config_architecture(char name[ARCHITECTURE_NAME], struct program *self,
                                 const svit_model_config *config)
 {
-    json_t *object;
+    json_t *object = NULL;
     TRY(config_object(&object, self, config));
     const char *word = json_string_value(json_object_get(object, "architecture"));
     snprintf(name, ARCHITECTURE_NAME, "%s", word ? word : "");
@@ -163,7 +163,7 @@ static svit_status collect_fields(json_t *fields, struct program *self)
     const char *name;
     for (size_t i = 0; (name = svit_model_preset_name(i)); i++) {
         svit_model_config config;
-        json_t *object;
+        json_t *object = NULL;
         TRY(svit_model_config_preset(&config, sizeof config, name, &self->err));
         TRY(config_object(&object, self, &config));
         json_object_update(fields, object);
