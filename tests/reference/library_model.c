@@ -46,7 +46,7 @@ static int runs_with(const char *isa, const char *most)
     return strstr(description, part) != NULL;
 }
 
-size_t library_isas(const char *isas[LIBRARY_MOST_ISAS])
+size_t library_isas(const char *isas[LIBRARY_MAX_ISAS])
 {
     size_t count = 0;
     for (size_t i = 0; i < ISA_COUNT; i++)

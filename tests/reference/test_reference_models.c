@@ -53,14 +53,14 @@ typedef struct result {
     double errors[ROUNDINGS]; /* the norm of the disturbed references' errors */
 } result;
 
-enum { MOST_RESULTS = REFERENCE_MOST_TENSORS + 1 };
+enum { MAX_RESULTS = REFERENCE_MAX_TENSORS + 1 };
 
 typedef struct comparison {
     reference_model *model;
     double *parameters; /* the tensors' values */
     double *wanted;     /* all results of the reference, the logits first */
     float *got;
-    result results[MOST_RESULTS];
+    result results[MAX_RESULTS];
     size_t result_count, elements;
     size_t tokens;  /* of the batch, in the largest feature map */
     double typical; /* the root mean square of all gradients' elements */
@@ -176,7 +176,7 @@ static void measure_rounding(comparison *c, rounding which)
 {
     double *disturbed = checked_calloc(c->elements, sizeof *disturbed);
     disturbance by = {which, c->state};
-    double squares[MOST_RESULTS] = {0};
+    double squares[MAX_RESULTS] = {0};
     c->model->disturb = disturb;
     c->model->disturb_argument = &by;
     for (int run = 0; run < DISTURBED_RUNS; run++) {
@@ -311,7 +311,7 @@ static void compare_f32(comparison *c, const char *isa, const char *gemm)
 START_TEST(test_every_instruction_set_and_backend_equals_the_reference)
 {
     comparison c = open_comparison(_i);
-    const char *isas[LIBRARY_MOST_ISAS];
+    const char *isas[LIBRARY_MAX_ISAS];
     for (size_t i = library_isas(isas); i-- > 0;)
         compare_f32(&c, isas[i], "tile");
     compare_f32(&c, NULL, "cblas");
@@ -325,7 +325,7 @@ END_TEST
 START_TEST(test_bfloat16_and_int8_are_as_near_to_the_reference_as_their_rounding)
 {
     comparison c = open_comparison(_i);
-    const char *isas[LIBRARY_MOST_ISAS];
+    const char *isas[LIBRARY_MAX_ISAS];
     for (size_t i = library_isas(isas); i-- > 0;)
         for (int mode = 2; mode < 5; mode++) {
             library_options options = draw_options(&c, isas[i], NULL);
