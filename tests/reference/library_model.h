@@ -18,7 +18,7 @@ typedef struct library_options {
 
 enum { LIBRARY_MAX_ISAS = 8 };
 
-/* The instruction sets that run here, from the least on; the best one is NULL. Returns their
+/* Lists the instruction sets of the CPU in ascending order; the best one is NULL. Returns their
  * number. */
 size_t library_isas(const char *isas[LIBRARY_MAX_ISAS]);
 
