@@ -6,7 +6,7 @@
 
 enum { TOP = 3 };
 
-/* Prints the class with the largest probability and takes it out of the running. */
+/* Prints the class with the largest probability and excludes it from the next call. */
 static void print_best(const svit_predictor *predictor, float *probabilities, size_t classes)
 {
     size_t best = 0;

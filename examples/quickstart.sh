@@ -1,6 +1,6 @@
 #!/bin/sh
-# From a fresh machine to a trained model in a few minutes: installs what is missing (Debian and its
-# kin), builds, trains a small model on synthetic images, tests it, and draws its predictions.
+# From a fresh machine to a trained model in a few minutes: installs missing packages (Debian and
+# Ubuntu), builds, trains a small model on synthetic images, tests it, and draws its predictions.
 # sh examples/quickstart.sh [OUT]      OUT is the folder for the results, run/quickstart by default
 set -eu
 cd "$(dirname "$0")/.."
@@ -65,7 +65,7 @@ cat <<END
 Look at:
   $out/grid.png      images with the predicted class above each
   $out/curves.png    loss and accuracy, epoch by epoch
-  $out/history.csv   the same as numbers
+  $out/history.csv   the values of the curves
 Next:
   $bin/shiftvit-info --model $out/model.safetensors     what is in the model's file
   $bin/shiftvit-info --build                            how the library runs on this machine

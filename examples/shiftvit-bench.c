@@ -30,7 +30,7 @@ static const struct argp_option option_list[] = {
     {"work", KEY_WORK, "NAME", 0,
      "train (default): forward, loss, backward and update on images in memory; infer: forward; "
      "latency: forward of a batch of 1; data: resizing and augmenting images in memory; gemm: "
-     "each matrix product of a training step, by backend; limits: peak arithmetic and memory "
+     "each matmul of a training step, by backend; limits: peak arithmetic and memory "
      "bandwidth, by the number of threads",
      0},
     {"batch", KEY_BATCH, "N", 0, "Images in a batch (default 256; latency: 1)", 0},
@@ -84,21 +84,20 @@ static const struct argp parser = {
     NULL,
     "Measures the speed of one work and prints one JSON object, or one a line for gemm and limits."
     "\vimages_per_second is the median over the repeats, with min and max. gflops counts the "
-    "matrix products alone, a multiply-add as 2. peak_gflops is what the same threads reach on "
-    "registers, blas_peak_gflops what the BLAS's own sgemm reaches on large matrices, one "
-    "single-threaded product a thread; both are measured before and after the work, and the mean "
-    "of the two is taken. latency_ms is the median time of a call, latency_p99_ms its 99th "
+    "matmuls alone, a multiply-add as 2; it is left out for an architecture that this program "
+    "cannot count. peak_gflops is what the same threads reach on registers, blas_peak_gflops what "
+    "the BLAS's own sgemm reaches on large matrices, one single-threaded matmul a thread; both are "
+    "measured before and after the work, and the mean of the two is taken. latency_ms is the "
+    "median time of a call, latency_p99_ms its 99th "
     "percentile. startup_ms is from the start of the program to the first result.\n\n"
-    "gemm: each line is a product of size m x n x k that a step needs count times, on the "
-    "library's "
-    "workers. gflops is the median over the repeats, in which all backends that run here, or the "
-    "one of --gemm, take turns. Products of attention are single heads, which the attention layer "
-    "computes in blocks of queries. Norms, GELU and other element-wise work are left out. limits: "
-    "fma_gflops on registers by instruction set, "
-    "blas_gflops as "
+    "gemm: each line is a matmul c[m, n] = a[m, k] b[k, n], of which a step runs `count`, on the "
+    "library's workers. gflops is the median over the repeats, in which all backends that run "
+    "here, or the one of --gemm, take turns. Matmuls of attention are those of single heads, which "
+    "the attention layer computes in blocks of queries. Norms, GELU and other element-wise work "
+    "are left out. limits: fma_gflops on registers by instruction set, blas_gflops as "
     "blas_peak_gflops; read_gib_s, and triad_gib_s of a = b + 3 c, its three streams counted once, "
     "over buffer_mib a thread; bf16_gflops of dot products of bfloat16 on registers, where the CPU "
-    "has them. --seconds and --repeat say nothing there.",
+    "has them. --seconds and --repeat have no effect there.",
     children,
     NULL,
     NULL};

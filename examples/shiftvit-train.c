@@ -53,13 +53,10 @@ static svit_status resolve_settings(train_run *self)
     train_options *options = &self->options;
     svit_trainer_config *trainer = &self->trainer_config;
     svit_optimizer_config *optimizer = &self->optimizer_config;
-    svit_model_config known;
-    TRY(svit_model_config_preset(&known, sizeof known, options->config.preset,
-                                 &options->program.err));
     TRY(svit_training_preset(options->config.preset, trainer, sizeof *trainer, optimizer,
                              sizeof *optimizer, &self->pipeline, sizeof self->pipeline,
                              &options->program.err));
-    self->wants_statistics = config_wants_statistics(&known);
+    self->wants_statistics = config_wants_statistics(&self->pipeline);
     trainer->epochs = options->epochs < 0 ? trainer->epochs : (uint32_t)options->epochs;
     trainer->batch = options->batch < 0 ? trainer->batch : (uint32_t)options->batch;
     trainer->patience = options->patience < 0 ? trainer->patience : (uint32_t)options->patience;

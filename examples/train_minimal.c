@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     svit_loader_config_init(&batches, sizeof batches);
     batches.batch = BATCH;
     batches.shuffle = batches.augment = 1;
-    svit_loader *loader; /* prepares batches ahead, on a thread of its own */
+    svit_loader *loader; /* prepares batches ahead, on a separate thread */
     check(svit_loader_create(&loader, data, &pipeline, &batches, &err));
     svit_session_config plan;
     svit_session_config_init(&plan, sizeof plan);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds and tests everything: gcc and clang with warnings as errors, all tests, then the sanitizers
 # and valgrind. `--quick`: the gcc build and its tests only. Installs what is missing where it can.
-# The last line of the output is "N passed, N failed, N skipped"; what a machine cannot run is
-# skipped, and said so.
+# The last line of the output is "N passed, N failed, N skipped"; a check that the
+# machine cannot run is reported as skipped.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 builds=build-tests
@@ -66,7 +66,7 @@ prepare() {
     return 1
 }
 
-# step NAME COMMAND...: a step of its own counts as one check.
+# step NAME COMMAND...: runs a command that counts as one check.
 step() {
     name=$1
     shift
@@ -130,8 +130,8 @@ names() {
         sed 's/.* [/:] //' | grep -E "$2"
 }
 
-# Seconds long without valgrind, and minutes with it; and what a child by fork abandons to its parent,
-# which valgrind calls lost.
+# Tests that take seconds without valgrind and minutes with it, and tests of fork, whose child leaves
+# memory that valgrind reports as lost.
 long='gradients|layers|determinism|matmul|matmul_double|epilogues|epilogues_double|zero_skipping'
 long="$long|zero_skipping_double|reference_matmul|reference_matmul_double|reference_models"
 long="$long|reference_models_double"

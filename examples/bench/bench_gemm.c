@@ -1,17 +1,18 @@
-/* shiftvit-bench --work gemm: the matrix products of a training step, by GEMM backend. */
+/* shiftvit-bench --work gemm: the matmuls of a training step, by GEMM backend. */
 #include "bench_gemm.h"
 
 #include "bench_line.h"
+#include "common/config_option.h"
 #include "machine_peak.h"
 #include "matmul_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BACKENDS_MOST = 16, NAME_BYTES = 32 };
+enum { MAX_BACKENDS = 16, BACKEND_NAME = 32 };
 
 typedef struct bench_backend {
-    char name[NAME_BYTES];
+    char name[BACKEND_NAME];
     svit_context *context;
     double gflops[BENCH_REPEAT_MAX];
 } bench_backend;
@@ -19,8 +20,8 @@ typedef struct bench_backend {
 typedef struct gemm_bench {
     struct program *program;
     const bench_gemm_options *options;
-    bench_backend backends[BACKENDS_MOST];
-    size_t count; /* of them */
+    bench_backend backends[MAX_BACKENDS];
+    size_t count; /* of backends */
     matmul_list list;
 } gemm_bench;
 
@@ -28,7 +29,7 @@ typedef struct gemm_bench {
 static svit_status open_backend(gemm_bench *self, const char *name, const char *gemm)
 {
     svit_context_config config;
-    if (!name || self->count == BACKENDS_MOST)
+    if (!name || self->count == MAX_BACKENDS)
         return SVIT_OK;
     bench_backend *backend = &self->backends[self->count++];
     snprintf(backend->name, sizeof backend->name, "%s", name);
@@ -62,15 +63,16 @@ static svit_status open_backends(gemm_bench *self)
     return status;
 }
 
-/* Lets the backends take turns, so that a disturbance of the machine affects all of them. */
+/* Measures one matmul with all backends in turn, so that a disturbance of the machine affects all
+ * of them. */
 static svit_status measure(gemm_bench *self, const svit_matmul *listed)
 {
     const bench_gemm_options *options = self->options;
-    svit_matmul product = *listed;
-    product.compute = options->compute;
+    svit_matmul matmul = *listed;
+    matmul.compute = options->compute;
     for (size_t turn = 0; turn < options->repeat; turn++)
         for (size_t i = 0; i < self->count; i++)
-            TRY(svit_benchmark_matmul(self->backends[i].context, &product, options->seconds,
+            TRY(svit_benchmark_matmul(self->backends[i].context, &matmul, options->seconds,
                                       &self->backends[i].gflops[turn], &self->program->err));
     for (size_t i = 0; i < self->count; i++)
         sort_reals(self->backends[i].gflops, options->repeat);
@@ -81,15 +83,15 @@ static void print(const gemm_bench *self, const bench_backend *backend, const li
                   double peak)
 {
     const bench_gemm_options *options = self->options;
-    const svit_matmul *product = &listed->product;
+    const svit_matmul *matmul = &listed->matmul;
     double gflops = sorted_quantile(backend->gflops, options->repeat, 0.5);
     json_t *line = bench_line_new(backend->context, "gemm", svit_context_threads(backend->context));
     json_t *facts = json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "preset",
                               options->preset, "batch", (json_int_t)options->batch, "compute",
-                              options->compute == SVIT_COMPUTE_BF16 ? "bf16" : "f32", "product",
-                              listed->name, "m", (json_int_t)product->m, "n",
-                              (json_int_t)product->n, "k", (json_int_t)product->k, "count",
-                              (json_int_t)listed->count, "backend", backend->name);
+                              options->compute == SVIT_COMPUTE_BF16 ? "bf16" : "f32", "matmul",
+                              listed->name, "m", (json_int_t)matmul->m, "n", (json_int_t)matmul->n,
+                              "k", (json_int_t)matmul->k, "count", (json_int_t)listed->count,
+                              "backend", backend->name);
     json_object_update(line, facts);
     json_decref(facts);
     bench_line_real(line, "gflops", gflops);
@@ -105,13 +107,25 @@ static svit_status measure_list(gemm_bench *self)
     uint32_t threads = svit_context_threads(self->program->context);
     double before = machine_peak_fma(0, threads);
     for (size_t i = 0; i < self->list.count; i++) {
-        TRY(measure(self, &self->list.products[i].product));
+        TRY(measure(self, &self->list.matmuls[i].matmul));
         double after = machine_peak_fma(0, threads);
         for (size_t p = 0; p < self->count; p++)
-            print(self, &self->backends[p], &self->list.products[i], (before + after) / 2);
+            print(self, &self->backends[p], &self->list.matmuls[i], (before + after) / 2);
         before = after;
     }
     return SVIT_OK;
+}
+
+static svit_status build_list(gemm_bench *self, const svit_model_config *config)
+{
+    char architecture[ARCHITECTURE_NAME];
+    matmul_list_build(&self->list, config, self->options->batch);
+    if (self->list.count > 0)
+        return SVIT_OK;
+    TRY(config_architecture(architecture, self->program, config));
+    return program_fail(self->program, SVIT_E_UNSUPPORTED,
+                        "--work gemm: there is no list of the matmuls of architecture '%s'",
+                        architecture);
 }
 
 svit_status bench_gemm(struct program *program, const svit_model_config *config,
@@ -119,11 +133,12 @@ svit_status bench_gemm(struct program *program, const svit_model_config *config,
 {
     gemm_bench *self = calloc(1, sizeof *self);
     if (!self)
-        return program_fail(program, SVIT_E_MEMORY, "no memory for a list of products");
+        return program_fail(program, SVIT_E_MEMORY, "no memory for a list of matmuls");
     self->program = program;
     self->options = options;
-    matmul_list_build(&self->list, config, options->batch);
-    svit_status status = open_backends(self);
+    svit_status status = build_list(self, config);
+    if (status == SVIT_OK)
+        status = open_backends(self);
     if (status == SVIT_OK)
         status = measure_list(self);
     for (size_t i = 0; i < self->count; i++)

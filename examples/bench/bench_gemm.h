@@ -1,4 +1,4 @@
-/* shiftvit-bench --work gemm: the matrix products of a training step, by GEMM backend. */
+/* shiftvit-bench --work gemm: the matmuls of a training step, by GEMM backend. */
 #ifndef EXAMPLE_BENCH_GEMM_H
 #define EXAMPLE_BENCH_GEMM_H
 
@@ -14,10 +14,9 @@ typedef struct bench_gemm_options {
     size_t repeat;   /* 1..BENCH_REPEAT_MAX */
 } bench_gemm_options;
 
-/* Prints one JSON object a line for each product and each backend that runs here, or for the
- * backend of
- * --gemm alone. Each line has the FMA peak too, the mean of measurements before and after the
- * product. */
+/* Prints one JSON object a line for each matmul and each backend that runs here, or for the backend
+ * of --gemm alone. Each line has the FMA peak too: the mean of two measurements, before and after
+ * the matmul. SVIT_E_UNSUPPORTED: the matmuls of the model's architecture are unknown. */
 svit_status bench_gemm(struct program *program, const svit_model_config *config,
                        const bench_gemm_options *options);
 

@@ -15,11 +15,11 @@
 enum { ROUNDS = 20000, TILE_BYTES = 1024 };
 
 /* Fills an AMX tile with random bfloat16 values of both signs, 0.5 to 2 in magnitude. */
-static void draw(uint16_t numbers[TILE_BYTES / 2], uint32_t state)
+static void draw(uint16_t values[TILE_BYTES / 2], uint32_t state)
 {
     for (size_t i = 0; i < TILE_BYTES / 2; i++) {
         state = state * 1664525u + 1013904223u;
-        numbers[i] = (uint16_t)((state >> 16 & 0x80ff) | 0x3f00);
+        values[i] = (uint16_t)((state >> 16 & 0x80ff) | 0x3f00);
     }
 }
 #endif
@@ -43,12 +43,12 @@ typedef struct bf16_isa {
 /* Runs twelve independent chains, more than the CPU has in flight, each in its own register. */
 __attribute__((target("avx512f,avx512bf16"))) static double dots_avx512(float *sink)
 {
-    uint16_t numbers[TILE_BYTES / 2];
+    uint16_t values[TILE_BYTES / 2];
     __m512bh a, b;
     __m512 sum = _mm512_setzero_ps();
-    draw(numbers, 1);
-    memcpy(&a, numbers, sizeof a);
-    memcpy(&b, numbers + 32, sizeof b);
+    draw(values, 1);
+    memcpy(&a, values, sizeof a);
+    memcpy(&b, values + 32, sizeof b);
     FOR12(START)
     FOR12(APART)
     for (int round = 0; round < ROUNDS; round++) {
@@ -83,29 +83,29 @@ static void touch_memory(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* Four tiles of sums, two of A and two of B, as in a matrix product. */
+/* Four tiles of sums, two of A and two of B, as in a matmul. */
 __attribute__((target("amx-tile,amx-bf16"))) static double dots_amx(float *sink)
 {
-    uint16_t numbers[TILE_BYTES / 2];
+    uint16_t values[TILE_BYTES / 2];
     float sums[TILE_BYTES / sizeof(float)];
     tile_config config = {.palette = 1};
     for (size_t i = 0; i < 8; i++) {
         config.row_bytes[i] = 64;
         config.rows[i] = 16;
     }
-    draw(numbers, 1);
+    draw(values, 1);
     touch_memory();
     _tile_loadconfig(&config);
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    _tile_loadd(4, numbers, 64);
-    _tile_loadd(6, numbers, 64);
-    draw(numbers, 2);
+    _tile_loadd(4, values, 64);
+    _tile_loadd(6, values, 64);
+    draw(values, 2);
     touch_memory();
-    _tile_loadd(5, numbers, 64);
-    _tile_loadd(7, numbers, 64);
+    _tile_loadd(5, values, 64);
+    _tile_loadd(7, values, 64);
     for (int round = 0; round < ROUNDS; round++) {
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(1, 4, 7);

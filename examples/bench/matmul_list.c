@@ -1,4 +1,4 @@
-/* The matrix products of a training step, derived from the configuration of the model. */
+/* The matmuls of a training step, derived from the configuration of the model. */
 #include "matmul_list.h"
 
 #include "work_count.h"
@@ -20,20 +20,20 @@ static uint32_t fit(uint64_t size)
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
 
-static void add(matmul_list *list, const char *name, const char *part, svit_matmul product,
+static void add(matmul_list *list, const char *name, const char *part, svit_matmul matmul,
                 uint64_t count)
 {
     if (count == 0)
         return;
     assert(list->count < MATMULS_MAX);
-    listed_matmul *listed = &list->products[list->count++];
+    listed_matmul *listed = &list->matmuls[list->count++];
     snprintf(listed->name, sizeof listed->name, "%s%s", name, part);
-    product.struct_size = sizeof product;
-    listed->product = product;
+    matmul.struct_size = sizeof matmul;
+    listed->matmul = matmul;
     listed->count = count;
 }
 
-/* Adds the products of a linear layer. `input_gradient` is 0 for a layer whose input is the
+/* Adds the matmuls of a linear layer. `input_gradient` is 0 for a layer whose input is the
  * image. */
 static void add_linear(matmul_list *list, linear_layer layer, int input_gradient)
 {
@@ -113,7 +113,7 @@ static int is_folded(const svit_model_config *config, double tokens)
     return work_count_has_projection(config) && c * (c + tokens) < d * (2 * c + tokens);
 }
 
-/* Adds the products of the attention heads: scores s = q k^T, output o = p v, and their gradients
+/* Adds the matmuls of the attention heads: scores s = q k^T, output o = p v, and their gradients
  * dp = do v^T, dv = p^T do, dq = ds k, dk = ds^T q. */
 static void add_heads(matmul_list *list, const svit_model_config *config, size_t batch,
                       uint32_t tokens, uint32_t d)
@@ -183,8 +183,14 @@ static void list_vit(matmul_list *list, const svit_model_config *config, size_t 
 void matmul_list_build(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     list->count = 0;
-    if (config->architecture == SVIT_ARCHITECTURE_VIT)
-        list_vit(list, config, batch);
-    else
+    switch (config->architecture) {
+    case SVIT_ARCHITECTURE_SHIFTVIT:
         list_shiftvit(list, config, batch);
+        break;
+    case SVIT_ARCHITECTURE_VIT:
+        list_vit(list, config, batch);
+        break;
+    default:
+        break;
+    }
 }

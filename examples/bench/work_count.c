@@ -7,8 +7,8 @@ static double lines_after(double lines, double size, int32_t padding)
     return padding == SVIT_PADDING_SAME && whole * size < lines ? whole + 1 : whole;
 }
 
-/* Returns the multiply-adds of the patch embedding, and its feature map's size in *height and
- * *width. */
+/* Returns the multiply-adds of a ShiftViT's patch embedding, and its feature map's size in *height
+ * and *width. */
 static double patch_work(const svit_model_config *config, double *height, double *width)
 {
     double patch = config->patch_size;
@@ -17,6 +17,7 @@ static double patch_work(const svit_model_config *config, double *height, double
     return *height * *width * patch * patch * config->in_channels * config->dim;
 }
 
+/* Returns the multiply-adds of a ShiftViT after its patch embedding. */
 static double stages_work(const svit_model_config *config, double height, double width)
 {
     double work = 0;
@@ -83,28 +84,44 @@ static double vit_work(const svit_model_config *config)
     return tokens_work(config) + config->depth * layer_work(config, tokens) + head_work(config);
 }
 
-double work_count_forward(const svit_model_config *config)
+static double shiftvit_work(const svit_model_config *config)
 {
     double height;
     double width;
-    if (config->architecture == SVIT_ARCHITECTURE_VIT)
-        return 2 * vit_work(config);
     double patch = patch_work(config, &height, &width);
-    return 2 * (patch + stages_work(config, height, width));
+    return patch + stages_work(config, height, width);
 }
 
-/* Returns the multiply-adds of the patch embedding's gradients. With shifted patches, a norm with
- * parameters precedes it and needs its input gradient. */
-static double first_layer_work(const svit_model_config *config)
+double work_count_forward(const svit_model_config *config)
+{
+    switch (config->architecture) {
+    case SVIT_ARCHITECTURE_SHIFTVIT:
+        return 2 * shiftvit_work(config);
+    case SVIT_ARCHITECTURE_VIT:
+        return 2 * vit_work(config);
+    default:
+        return 0;
+    }
+}
+
+/* Returns the multiply-adds of the input gradient that a training step leaves out: that of the
+ * patch embedding, whose input is the image. With shifted patches, a norm with parameters precedes
+ * the embedding and needs this gradient, so nothing is left out. */
+static double omitted_work(const svit_model_config *config)
 {
     double height;
     double width;
-    if (config->architecture != SVIT_ARCHITECTURE_VIT)
+    switch (config->architecture) {
+    case SVIT_ARCHITECTURE_SHIFTVIT:
         return patch_work(config, &height, &width);
-    return config->tokenizer == SVIT_TOKENIZER_SPT ? 0 : tokens_work(config);
+    case SVIT_ARCHITECTURE_VIT:
+        return config->tokenizer == SVIT_TOKENIZER_SPT ? 0 : tokens_work(config);
+    default:
+        return 0;
+    }
 }
 
 double work_count_training(const svit_model_config *config)
 {
-    return 3 * work_count_forward(config) - 2 * first_layer_work(config);
+    return 3 * work_count_forward(config) - 2 * omitted_work(config);
 }

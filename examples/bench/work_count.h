@@ -4,14 +4,14 @@
 
 #include <shiftvit/model.h>
 
-/* Returns the floating-point operations of all matrix products, attention included, in the forward
- * pass of one image. A multiply-add counts as 2. Norms, softmax, GELU and other element-wise work
- * do not count. Examples: shiftvit-cifar10 0.2078e9, vit-cifar100 0.4028e9, slvit-cifar100
- * 0.4107e9. */
+/* Returns the floating-point operations of all matmuls, attention included, in the forward pass of
+ * one image; 0 if this file cannot count the model's architecture. A multiply-add counts as 2.
+ * Norms, softmax, GELU and other element-wise work do not count. Examples: shiftvit-cifar10
+ * 0.2078e9, vit-cifar100 0.4028e9, slvit-cifar100 0.4107e9. */
 double work_count_forward(const svit_model_config *config);
 
-/* Returns the same for a training step: the forward pass and the gradients of both factors of each
- * product, without the input gradient of a layer whose input is the image. Recomputed attention
+/* Returns the same for a training step: the forward pass and the gradients of both operands of each
+ * matmul, without the input gradient of a layer whose input is the image. Recomputed attention
  * scores do not count. Examples: shiftvit-cifar10 0.6220e9, vit-cifar100 1.2063e9,
  * slvit-cifar100 1.2321e9. */
 double work_count_training(const svit_model_config *config);

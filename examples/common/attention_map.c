@@ -1,6 +1,8 @@
 /* The attention map of an image: how much each patch is attended to in the last layer. */
 #include "attention_map.h"
 
+#include "config_option.h"
+
 #include <stdlib.h>
 
 static svit_status create_session(attention_map *self, struct program *program, size_t height,
@@ -11,8 +13,31 @@ static svit_status create_session(attention_map *self, struct program *program, 
     session.max_batch = 1;
     session.input_height = (uint32_t)height;
     session.input_width = (uint32_t)width;
-    TRY(svit_session_create(&self->session, self->model, &session, &program->err));
-    return svit_session_attention_size(self->session, &self->heads, &self->tokens, &program->err);
+    return svit_session_create(&self->session, self->model, &session, &program->err);
+}
+
+/* Reads the numbers of heads and tokens. Fails unless the model has attention and a token for each
+ * patch. */
+static svit_status read_size(attention_map *self, struct program *program,
+                             const svit_model_config *config, const char *model)
+{
+    char architecture[ARCHITECTURE_NAME];
+    TRY(config_architecture(architecture, program, config));
+    svit_status status =
+        svit_session_attention_size(self->session, &self->heads, &self->tokens, &program->err);
+    if (status == SVIT_E_UNSUPPORTED)
+        return program_fail(program, SVIT_E_ARGUMENT,
+                            "--attention: '%s' has no attention; its architecture is %s", model,
+                            architecture);
+    TRY(status);
+    size_t patches = self->rows * self->columns;
+    if (self->tokens != patches + (size_t)self->class_token)
+        return program_fail(
+            program, SVIT_E_UNSUPPORTED,
+            "--attention: '%s', of architecture %s, has %zu tokens for %zu patches; "
+            "a token for each patch is needed",
+            model, architecture, self->tokens, patches);
+    return SVIT_OK;
 }
 
 static svit_status create_arrays(attention_map *self, struct program *program, size_t pixels,
@@ -36,15 +61,13 @@ svit_status attention_map_open(attention_map *self, struct program *program, con
     svit_error *err = &program->err;
     TRY(svit_model_load(&self->model, program->context, model, err));
     TRY(svit_model_get_config(self->model, &config, sizeof config, err));
-    if (config.architecture != SVIT_ARCHITECTURE_VIT)
-        return program_fail(program, SVIT_E_ARGUMENT,
-                            "--attention: '%s' has no attention; a ViT has", model);
     TRY(svit_model_get_pipeline(self->model, &self->pipeline, sizeof self->pipeline, err));
     TRY(svit_pipeline_evaluation_size(&self->pipeline, &height, &width, err));
     TRY(create_session(self, program, height, width));
     self->rows = height / config.patch_size;
     self->columns = width / config.patch_size;
     self->class_token = config.pool == SVIT_POOL_CLASS_TOKEN;
+    TRY(read_size(self, program, &config, model));
     return create_arrays(self, program, height * width, config.num_classes);
 }
 
@@ -79,14 +102,14 @@ static void sum_attention(attention_map *self)
 /* Rescales values linearly to 0..1; equal values become 0. */
 static void rescale(float *values, size_t count)
 {
-    float least = values[0];
-    float most = values[0];
+    float min = values[0];
+    float max = values[0];
     for (size_t i = 1; i < count; i++) {
-        least = values[i] < least ? values[i] : least;
-        most = values[i] > most ? values[i] : most;
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
     }
     for (size_t i = 0; i < count; i++)
-        values[i] = most > least ? (values[i] - least) / (most - least) : 0;
+        values[i] = max > min ? (values[i] - min) / (max - min) : 0;
 }
 
 svit_status attention_map_run(attention_map *self, struct program *program, const svit_image *image)

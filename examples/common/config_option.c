@@ -136,26 +136,40 @@ static svit_status apply_set(json_t *object, struct program *self, const char *t
                   : SVIT_OK;
 }
 
-/* Lists the fields of all architectures. The words are borrowed from `objects`. */
-static size_t list_fields(const char **words, json_t **objects)
+static svit_status config_object(json_t **out, struct program *self,
+                                 const svit_model_config *config)
 {
-    static const char *const architectures[] = {"{\"architecture\": \"shiftvit\"}",
-                                                "{\"architecture\": \"vit\"}"};
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+    char *text = NULL;
+    TRY(config_text(&text, self, config));
+    svit_status status = parse_object(out, self, text, "a configuration");
+    free(text);
+    return status;
+}
+
+svit_status config_architecture(char name[ARCHITECTURE_NAME], struct program *self,
+                                const svit_model_config *config)
+{
+    json_t *object = NULL;
+    TRY(config_object(&object, self, config));
+    const char *word = json_string_value(json_object_get(object, "architecture"));
+    snprintf(name, ARCHITECTURE_NAME, "%s", word ? word : "");
+    json_decref(object);
+    return SVIT_OK;
+}
+
+/* Adds the fields of all presets to `fields`: every architecture has a preset. */
+static svit_status collect_fields(json_t *fields, struct program *self)
+{
+    const char *name;
+    for (size_t i = 0; (name = svit_model_preset_name(i)); i++) {
         svit_model_config config;
-        char text[8192];
-        const char *name;
-        json_t *value;
-        objects[i] = NULL;
-        if (svit_model_config_from_json(&config, sizeof config, architectures[i], NULL) ||
-            svit_model_config_to_json(&config, text, sizeof text, NULL, NULL))
-            continue;
-        objects[i] = json_loads(text, 0, NULL);
-        json_object_foreach(objects[i], name, value) if (count < WORDS - 1) words[count++] = name;
+        json_t *object = NULL;
+        TRY(svit_model_config_preset(&config, sizeof config, name, &self->err));
+        TRY(config_object(&object, self, &config));
+        json_object_update(fields, object);
+        json_decref(object);
     }
-    words[count] = NULL;
-    return count;
+    return SVIT_OK;
 }
 
 /* Returns the option for a training setting that a user may have tried with --set, or NULL. */
@@ -181,36 +195,41 @@ static const char *option_for(const char *field)
     return NULL;
 }
 
-/* Fails if FIELD of --set FIELD=VALUE is not a field of a model, and suggests the nearest one. */
+/* Fails with a message on `field`, which is none of `fields`, and suggests what may be meant. */
+static svit_status refuse_field(struct program *self, const char *field, json_t *fields)
+{
+    const char *words[WORDS] = {NULL};
+    const char *name;
+    char shown[SHOWN_CAPACITY];
+    json_t *value;
+    size_t count = 0;
+    json_object_foreach(fields, name, value) if (count < WORDS - 1) words[count++] = name;
+    shown_text(shown, field);
+    const char *similar = nearest_word(field, words);
+    if (option_for(field))
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--set: '%s' is a setting of the training; its option is %s", shown,
+                            option_for(field));
+    if (similar)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--set: '%.80s' is no field of a model; did you mean '%s'?", shown,
+                            similar);
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "--set: '%.80s' is no field of a model; shiftvit-info FILE prints those of "
+                        "a model file",
+                        shown);
+}
+
+/* Fails if FIELD of --set FIELD=VALUE is not a field of any architecture. */
 static svit_status check_field(struct program *self, const char *set)
 {
-    const char *words[WORDS];
-    json_t *objects[2];
     char field[SHOWN_CAPACITY];
-    char shown[SHOWN_CAPACITY];
     snprintf(field, sizeof field, "%.*s", (int)strcspn(set, "="), set);
-    shown_text(shown, field);
-    size_t count = list_fields(words, objects);
-    int known = count == 0;
-    for (size_t i = 0; i < count; i++)
-        known |= strcmp(words[i], field) == 0;
-    const char *nearest = nearest_word(field, words);
-    svit_status status = SVIT_OK;
-    if (!known && option_for(field))
-        status = program_fail(self, SVIT_E_ARGUMENT,
-                              "--set: '%s' is a setting of the training; its option is %s", shown,
-                              option_for(field));
-    else if (!known && nearest)
-        status = program_fail(self, SVIT_E_ARGUMENT,
-                              "--set: '%.80s' is no field of a model; did you mean '%s'?", shown,
-                              nearest);
-    else if (!known)
-        status = program_fail(self, SVIT_E_ARGUMENT,
-                              "--set: '%.80s' is no field of a model; shiftvit-info FILE prints "
-                              "those of a model file",
-                              shown);
-    json_decref(objects[0]);
-    json_decref(objects[1]);
+    json_t *fields = json_object();
+    svit_status status = collect_fields(fields, self);
+    if (status == SVIT_OK && !json_object_get(fields, field))
+        status = refuse_field(self, field, fields);
+    json_decref(fields);
     return status;
 }
 
@@ -319,7 +338,10 @@ void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config
     }
 }
 
-int config_wants_statistics(const svit_model_config *preset)
+int config_wants_statistics(const svit_pipeline_config *preset)
 {
-    return preset->architecture == SVIT_ARCHITECTURE_VIT && preset->init == SVIT_INIT_KERAS;
+    int is_normalised = preset->scale != 1;
+    for (size_t i = 0; i < 3; i++)
+        is_normalised |= preset->mean[i] != 0 || preset->variance[i] != 1;
+    return !is_normalised;
 }

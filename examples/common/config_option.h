@@ -34,9 +34,15 @@ svit_status config_resolve(svit_model_config *out, struct program *self,
 void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config *model,
                          const svit_dataset *data);
 
-/* Returns 1 if the preset belongs to Keras' ViT example, which normalises images by the mean and
- * variance of the training set. */
-int config_wants_statistics(const svit_model_config *preset);
+/* Returns 1 if a preset's pipeline leaves the mean and variance of the training set to the caller,
+ * as those of Keras' ViT example do: its values are the bytes themselves. */
+int config_wants_statistics(const svit_pipeline_config *preset);
+
+enum { ARCHITECTURE_NAME = 32 };
+
+/* Writes the name of the configuration's architecture, as in JSON, to `name`. */
+svit_status config_architecture(char name[ARCHITECTURE_NAME], struct program *self,
+                                const svit_model_config *config);
 
 /* Writes the configuration as JSON text to *text; free it with free(). */
 svit_status config_text(char **text, struct program *self, const svit_model_config *config);

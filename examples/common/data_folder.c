@@ -157,7 +157,7 @@ static svit_status split_by_seed(data_splits *out, struct program *self, svit_da
     return status;
 }
 
-/* Takes the wanted splits that have no folder of their own from the training folder. */
+/* Takes the wanted splits without a folder from the training folder. */
 static svit_status split_training_folder(data_splits *out, struct program *self,
                                          const folder_splits *splits, double fraction,
                                          unsigned wanted)

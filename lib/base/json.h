@@ -42,9 +42,9 @@ typedef struct sv_json sv_json;
 enum { SV_JSON_DEPTH = 64 };
 
 /* Parses text[bytes] as one value, with one allocation, which sv_json_free releases. SVIT_E_FORMAT
- * names `what`, the problem and the byte. Refused are also NUL bytes, invalid UTF-8, unpaired
- * surrogates, duplicate keys, numbers that do not fit, and deeper nesting than SV_JSON_DEPTH.
- * SVIT_E_MEMORY. */
+ * names `what`, the problem and the byte. NUL bytes, invalid UTF-8, unpaired surrogates,
+ * duplicate keys, numbers out of range and deeper nesting than SV_JSON_DEPTH are refused too.
+ * SVIT_E_MEMORY if there is no memory. */
 svit_status sv_json_parse(sv_json **out, const sv_allocator *allocator, const char *text,
                           size_t bytes, const char *what, svit_error *err);
 

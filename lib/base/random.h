@@ -28,7 +28,7 @@ typedef struct sv_random {
     uint32_t used;     /* values of the block that have been returned */
 } sv_random;
 
-/* Starts the sequence (seed, use, a, b). The lower 56 bits of `a` count. */
+/* Starts the sequence (seed, use, a, b). Only the lower 56 bits of `a` are used. */
 void sv_random_start(sv_random *random, uint64_t seed, uint32_t use, uint64_t a, uint32_t b);
 
 /* The next 32 random bits. */

@@ -187,12 +187,12 @@ void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb
     const size_t rows = ring_rows(plan);
     int32_t *sum = scratch;
     uint8_t *ring = (uint8_t *)(sum + row);
-    size_t made = 0; /* input rows before this one are resized or not needed */
+    size_t next_in = 0; /* the next input row to resize; rows before it are in the ring or unused */
     for (size_t o = 0; o < down->out; o++, out += row) {
         const size_t first = down->first[o];
-        made = made < first ? first : made;
-        for (; made < first + down->count[o]; made++)
-            resize_row(ring + made % rows * row, rgb + made * plan->across.in * SV_RGB,
+        next_in = next_in < first ? first : next_in;
+        for (; next_in < first + down->count[o]; next_in++)
+            resize_row(ring + next_in % rows * row, rgb + next_in * plan->across.in * SV_RGB,
                        &plan->across);
         for (size_t i = 0; i < row; i++)
             sum[i] = HALF;

@@ -41,8 +41,8 @@ static svit_status pixels_allocate(sv_pixels *out, const sv_allocator *allocator
     return SVIT_OK;
 }
 
-/* Tells lack of memory from a damaged file by the message, because TurboJPEG returns nothing else.
- * The texts are those of libjpeg and of TurboJPEG itself. */
+/* Distinguishes lack of memory from a damaged file by the message, because TurboJPEG returns
+ * nothing else. The texts are those of libjpeg and of TurboJPEG. */
 static svit_status fail_jpeg(svit_error *err, const char *name, tjhandle jpeg)
 {
     const char *message = tjGetErrorStr2(jpeg);

@@ -14,10 +14,10 @@ typedef struct sv_pixels {
     size_t bytes;
 } sv_pixels;
 
-/* Decodes the bytes of a whole file, whose format its first bytes tell. `name` stands for it in
- * messages. The limits of svit_image_read are checked before pixels are allocated. The image is
- * turned upright by the file's EXIF orientation. The caller releases out->rgb with out->bytes.
- * SVIT_E_MEMORY, or SVIT_E_FORMAT if the file is damaged. */
+/* Decodes the bytes of a whole file, whose format is recognised by its first bytes. `name` stands
+ * for it in messages. The limits of svit_image_read are checked before pixels are allocated. The
+ * image is turned upright by the file's EXIF orientation. The caller releases out->rgb with
+ * out->bytes. SVIT_E_MEMORY, or SVIT_E_FORMAT if the file is damaged. */
 svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
                       const char *name, svit_error *err);
 

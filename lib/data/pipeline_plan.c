@@ -24,7 +24,7 @@ struct sv_pipeline {
     sv_tap *down;         /* [resize_height] in rows of the source size */
     sv_tap *across;       /* [resize_width] in bytes of an image's row */
     sv_tap *down_again;   /* the second resize of evaluation: [output_height] in rows */
-    sv_tap *across_again; /* and [output_width] in elements of a resized row */
+    sv_tap *across_again; /* likewise, [output_width] in elements of a resized row */
     float value[SV_RGB][BYTES]; /* the normalised value of each byte */
 };
 
@@ -257,7 +257,8 @@ static void interpolate_lines(float *restrict out, const float *a, const float *
         out[i] = a[i] + (b[i] - a[i]) * fraction;
 }
 
-/* Whether line y has to be computed. It then counts as held. */
+/* Whether the pair lacks line y. If so, line y is marked as held, and the caller must compute it.
+ */
 static bool line_missing(line_pair *pair, size_t y)
 {
     if (pair->held[y & 1] == y)

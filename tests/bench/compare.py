@@ -1,5 +1,5 @@
-"""The library's speed beside its peers': runs shiftvit-bench and every installed peer in turns, keeps
-the raw lines, and writes the tables of a page in docs/dev/.
+"""Compares the library's speed with its peers': runs shiftvit-bench and every installed peer in turn,
+stores their output lines, and writes the tables of a page in docs/dev/.
 
     python3 tests/bench/compare.py --bench build/examples/shiftvit-bench --out results.jsonl \\
         --python ~/venv-torch/bin/python --python ~/venv-onnx/bin/python
@@ -24,7 +24,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "dev" / "comparison-avx512
 
 
 def list_of(*known: str) -> Callable[[str], list[str]]:
-    """An argument's type: names from a list, with commas between."""
+    """An argument's type: names from a list, separated by commas."""
     def parse(text: str) -> list[str]:
         names = text.split(",")
         unknown = [name for name in names if name not in known]
@@ -86,14 +86,14 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
 
 
 def chosen(arguments: argparse.Namespace, work: str) -> list[Runner]:
-    """Ours in float32 whatever is asked for: the others' speed is told by it."""
+    """The library in float32 is always included, since the speed of the others is relative to it."""
     return [runner for runner in RUNNERS if work in runner.works
             and (OURS == runner.name or runner.name in arguments.only
                  or runner.peer in arguments.only)]
 
 
 class Runs:
-    """Whatever runs need: programs, Pythons, and a folder that ends with this one."""
+    """What all runs need: the programs, the Pythons, and a folder that is removed at the end."""
 
     def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
         self.bench, self.limit = arguments.bench, arguments.limit
@@ -117,8 +117,8 @@ class Runs:
 
 
 def run_rounds(arguments: argparse.Namespace, runs: Runs) -> Iterator[Record]:
-    """Every round runs every line, ours and its peers one after the other; who begins changes from
-    round to round, so that nobody always runs on the machine as the same neighbour left it."""
+    """Every round runs every line, the library and its peers one after the other. The first one changes
+    from round to round, so that no line always runs after the same other line."""
     for number in range(1, arguments.rounds + 1):
         for job in jobs(arguments):
             runners = chosen(arguments, job.work)
@@ -141,7 +141,7 @@ def tell(record: Record) -> None:
 
 
 def put(file: TextIO, record: Record) -> None:
-    """At once, so that an end before time loses nothing."""
+    """Writes the line at once, so that an interrupted comparison loses nothing."""
     file.write(json.dumps(record) + "\n")
     file.flush()
 
@@ -152,7 +152,7 @@ def measure(arguments: argparse.Namespace) -> None:
               "seconds": arguments.seconds}
     with open(arguments.out, "x", encoding="utf-8") as file, \
             tempfile.TemporaryDirectory(prefix="shiftvit-bench-") as folder:
-        # What torch's compiler makes in the first round serves in the others.
+        # The code that torch's compiler generates in the first round is reused in the others.
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(folder, "inductor")))
         put(file, {"header": header})
         for record in run_rounds(arguments, Runs(arguments, Path(folder))):
@@ -166,7 +166,7 @@ def load(path: Path) -> tuple[Record, list[Record]]:
 
 
 def main() -> int:
-    """1 where there is no table or ours failed; a peer that fails is named in the table."""
+    """Returns 1 if there is no table or the library failed. A peer that fails is named in the table."""
     arguments = parse_arguments()
     try:
         split_page(arguments.page.read_text(encoding="utf-8"))

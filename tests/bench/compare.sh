@@ -1,9 +1,9 @@
 #!/bin/sh
-# The whole comparison by one command: makes the peers' environments and builds the library where
-# they are not there yet, then runs compare.py.
+# The whole comparison by one command: creates the peers' environments and builds the library if they
+# do not exist yet, then runs compare.py.
 #   sh tests/bench/compare.sh [DIR] [options of compare.py]
 # DIR (default ~/.cache/shiftvit-bench) keeps venv-torch, venv-onnx, venv-keras, build, and the raw
-# results of each run. What has to be downloaded comes from PyPI, some 2 GB once.
+# results of each run. The packages are downloaded from PyPI once, some 2 GB.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

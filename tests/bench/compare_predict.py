@@ -1,6 +1,6 @@
-"""From the start of a program to the classes of one image, with the weights in a file: what a
-user waits for. Ours is shiftvit-predict; the peers' is a Python program that loads an ONNX file.
-Time and memory are those of the whole process, seen from outside."""
+"""Measures a whole process from its start to the classes of one image, with the weights in a file. The
+library's program is shiftvit-predict; the peers' is a Python program that loads an ONNX file. Time and
+memory are measured by the parent process."""
 import random
 import struct
 import zlib
@@ -27,13 +27,13 @@ def png(side: int, pixels: bytes) -> bytes:
 
 
 class Inputs:
-    """An image and a model file of ours for each model, made in `folder` when first asked for."""
+    """An image, and a model file of the library for each model, created in `folder` at the first use."""
 
     def __init__(self, bench: str, folder: Path) -> None:
         self.programs, self.folder = Path(bench).parent, folder
 
     def image(self, model: str) -> Path:
-        """A PNG file; its bare bytes lie beside it."""
+        """Writes a PNG file, and its pixels as raw bytes to a second file."""
         path = self.folder / f"{model}.png"
         if not path.exists():
             pixels = random.Random(0).randbytes(3 * SIDES[model] ** 2)
@@ -42,7 +42,7 @@ class Inputs:
         return path
 
     def model(self, model: str, limit: float) -> Path:
-        """A model file as the library writes it after one step."""
+        """Writes a model file by training for one step."""
         path = self.folder / model / "model.safetensors"
         if not path.exists():
             run([str(self.programs / "shiftvit-train"), f"--preset={PRESETS[model]}",
@@ -70,7 +70,7 @@ def predict_ours(inputs: Inputs, job: Job, limit: float) -> dict[str, object]:
 
 def predict_peer(python: str, inputs: Inputs, runner: Runner, job: Job,
                  limit: float) -> dict[str, object]:
-    """The start-up is what the program itself says: from its first line to the first result."""
+    """The start-up is measured by the program itself: from its first line to its first result."""
     pixels = inputs.image(job.model).with_suffix(".raw")
     runs, outside = run_often(peer_command(python, runner, job) + [f"--image={pixels}"], limit)
     answers = [peer_result(done.line, runner, job) for done in runs]

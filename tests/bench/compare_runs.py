@@ -29,7 +29,7 @@ class NotInstalled(RunError):
 
 
 class Runner(NamedTuple):
-    """Ours has no script; its forms are the types that it computes in, float32 without a name."""
+    """The library has no script. Its forms are the types that it computes in; "" is float32."""
     peer: str
     script: str
     form: str
@@ -67,14 +67,14 @@ class Job(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A program that ended well, seen from outside."""
+    """A program that succeeded, as its parent measured it."""
     line: str  # the last that it printed
     seconds: float
     peak_mib: float
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends the program and what it started, all of which is in its own session."""
+    """Ends the program and its child processes, which are in one session."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -82,8 +82,8 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def wait(process: subprocess.Popen[bytes], limit: float) -> float:
-    """The largest memory of the ended process, MiB. Linux counts from what the one that started it
-    had, here some 30 MiB: less than any runner takes."""
+    """The peak memory of the ended process, MiB. Linux starts from the size of the parent process, here
+    some 30 MiB, which is less than any runner uses."""
     timer = threading.Timer(limit, stop, (process,))
     timer.start()
     try:
@@ -99,8 +99,8 @@ def wait(process: subprocess.Popen[bytes], limit: float) -> float:
 
 
 def reason_in(complaint: str) -> str:
-    """The last line that names an error, as Python's do, or else the last of all that is more than
-    a pointer to a program's help."""
+    """The last line that names an error, as Python's do. Without one, the last line that is not just a
+    reference to a program's help."""
     lines = [line.strip() for line in complaint.splitlines()]
     lines = [line for line in lines if line and not line.startswith("Try `")]
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
@@ -134,7 +134,7 @@ def run(command: list[str], limit: float) -> Done:
 
 
 def checked(line: str, wanted: dict[str, object], numbers: tuple[str, ...]) -> dict[str, object]:
-    """The line's object: the answer to what was asked, with numbers above 0 where numbers belong."""
+    """Parses the output line, and checks that it has the wanted fields and positive numbers."""
     try:
         answer = json.loads(line)
     except ValueError:
@@ -152,7 +152,7 @@ def checked(line: str, wanted: dict[str, object], numbers: tuple[str, ...]) -> d
 
 
 def run_ours(bench: str, runner: Runner, job: Job, limit: float) -> dict[str, object]:
-    """Start-up is that of a batch of 1: latency, for as short as can be."""
+    """Start-up is measured with a batch of 1: the work `latency`, for the shortest time."""
     startup = job.work == "startup"
     work, preset = "latency" if startup else job.work, PRESETS[job.model]
     compute = runner.form or "f32"
@@ -190,7 +190,7 @@ def run_peer(python: str, runner: Runner, job: Job, limit: float) -> dict[str, o
 
 
 class Environments:
-    """Which of the given Pythons has which peer; found out by the first run of each."""
+    """Which of the given Pythons has which peer, determined by the first run of each."""
 
     def __init__(self, pythons: list[str]) -> None:
         self.pythons = pythons

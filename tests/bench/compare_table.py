@@ -1,4 +1,4 @@
-"""From the raw lines of a comparison to the tables of a page in docs/dev/."""
+"""Writes the tables of a page in docs/dev/ from the output lines of a comparison."""
 import os
 import tempfile
 from pathlib import Path
@@ -17,7 +17,7 @@ Record = dict[str, object]
 
 
 class Line(NamedTuple):
-    """One runner at one work: a value for each round that it finished."""
+    """The results of one runner in one work: a value for each round that it finished."""
     runner: str
     values: list[float]
     ratios: list[float]     # its speed over ours of the same round
@@ -60,7 +60,7 @@ def make_line(runner: str, work: str, records: list[Record], ours: dict[int, Rec
 
 
 def make_lines(work: str, records: list[Record]) -> list[Line]:
-    """Ours first, then the others, the fastest first and those without a value last."""
+    """The library first, then the peers by speed, with those without a value last."""
     runners = list(dict.fromkeys(record["runner"] for record in records))
     ours = {record["round"]: record["result"] for record in records
             if record["runner"] == OURS and "result" in record}
@@ -84,7 +84,7 @@ def spread(values: list[float]) -> str:
 
 
 def plain(text: str) -> str:
-    """A message that breaks no table."""
+    """A message without characters that would end a cell of a table."""
     return " ".join(text.replace("|", "/").split())[:200]
 
 
@@ -101,7 +101,7 @@ def row(line: Line) -> str:
 
 
 def other_errors(line: Line) -> list[str]:
-    """The different errors that its row does not show: a row without values shows the first."""
+    """The distinct errors that the row does not show; a row without values shows the first one."""
     return list(dict.fromkeys(line.errors))[0 if line.values else 1:]
 
 
@@ -127,7 +127,7 @@ def heading(header: Record, records: list[Record]) -> str:
 
 
 def forms(records: list[Record]) -> list[str]:
-    """What each runner said of itself, one line for each different thing."""
+    """The distinct descriptions that each runner printed, one on each line."""
     said: dict[str, dict[str, None]] = {}
     for record in records:
         if "result" in record:
@@ -147,14 +147,14 @@ def make_tables(header: Record, records: list[Record]) -> str:
 
 
 def split_page(text: str) -> tuple[str, str]:
-    """What stands before and after the tables, the markers included."""
+    """The text before and after the tables, the markers included."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise ValueError(f"'{BEGIN}' and then '{END}' are wanted, once each")
     return text[:text.index(BEGIN) + len(BEGIN)], text[text.index(END):]
 
 
 def write_page(path: Path, tables: str) -> None:
-    """Puts the tables between the markers; the page is replaced as a whole or not at all."""
+    """Writes the tables between the markers. The page is replaced atomically."""
     before, after = split_page(path.read_text(encoding="utf-8"))
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent,
                                      delete=False) as file:

@@ -1,4 +1,4 @@
-"""The comparison's statistics and tables over made-up lines, and its runs over made-up programs."""
+"""The comparison's statistics and tables with artificial lines, and its runs with artificial programs."""
 import argparse
 import sys
 import tempfile

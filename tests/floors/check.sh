@@ -1,6 +1,6 @@
 #!/bin/sh
-# The house rules of docs/architecture.md: includes go down only, and outside things come in by one
-# door each. check.sh SOURCE_ROOT
+# Checks the first two laws of docs/architecture.md: includes point down only, and each outside thing
+# has one adapter. check.sh SOURCE_ROOT
 set -eu
 LC_ALL=C
 export LC_ALL

@@ -1,5 +1,5 @@
-# Reads the sources of lib/ and complains of includes that go up or sideways, and of outside things
-# that come in by another door than theirs.
+# Reads the sources of lib/ and reports includes that point up or sideways, and uses of an outside
+# thing, such as malloc, in another file than its adapter (here called its door).
 BEGIN {
     split("base 0 tensor 1 kernels 2 io 2 gemm 3 context 4 data 5 autograd 5 layers 6 models 7 optim 7 " \
           "session 8 predictor 9 trainer 10 api 11", words, " ")

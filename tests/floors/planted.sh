@@ -1,5 +1,5 @@
 #!/bin/sh
-# The check of the house rules can fail: each rule is broken once in a copy, and must be caught.
+# Checks check.sh: each rule is broken once in a copy of the tree, and must be reported.
 # planted.sh SOURCE_ROOT
 set -eu
 root=$1
@@ -13,7 +13,7 @@ sh "$copy/tests/floors/check.sh" "$copy" >/dev/null || {
     exit 1
 }
 failed=0
-# plant FILE LINE WHAT: one line more in one file must be caught, as WHAT.
+# plant FILE LINE WHAT: LINE added to FILE must be reported as WHAT.
 plant() {
     file=$copy/$1
     printf '%s\n' "$2" >"$file"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# The library is configured where Check and cairo are missing, and says what it leaves out; asked for
-# by name, what is missing is an error.  without.sh MESON SOURCE_ROOT
+# Without Check and cairo, the library is configured without tests and programs and reports it. If they
+# are requested explicitly, a missing dependency is an error.  without.sh MESON SOURCE_ROOT
 set -eu
 meson=$1 root=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# All of pkg-config's files but two.
+# All pkg-config files except these two.
 mkdir "$work/pc"
 pkg-config --variable pc_path pkg-config | tr : '\n' | while read -r folder; do
     for file in "$folder"/*.pc; do

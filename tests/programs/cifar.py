@@ -8,7 +8,7 @@ TEN = "airplane automobile bird cat deer dog frog horse ship truck".split()
 
 
 def records(count, labels):
-    """`count` images, each behind its labels; the first numbers of `labels` are how many there are."""
+    """`count` records of labels and an image; `labels` are the numbers of classes of each label."""
     out = bytearray()
     for index in range(count):
         out += bytes((index + (6 if classes == 10 else 0)) % classes for classes in labels)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The pages hold together: every relative link and picture leads to a file, every anchor to a heading,
+# Checks the pages: every relative link and picture leads to a file, every anchor to a heading,
 # and no line is wider than 120 columns outside code blocks, tables and lines with a link or picture.
 # docs_links.sh SOURCE_ROOT
 set -eu

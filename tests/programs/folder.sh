@@ -1,6 +1,6 @@
 #!/bin/sh
 # folder.sh EXAMPLES: folders of images through the programs: the source size follows the model's
-# input, splits have folders of their own, and what cannot be read is named before anything is done.
+# input, splits have separate folders, and unreadable images are named before any other work.
 set -eu
 bin=$1
 work=$(mktemp -d)
@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-# says WORDS: the last program said so.
+# says WORDS: the last program printed them.
 says() {
     grep -q -- "$1" "$work/said" || fail "'$1' is not in what the program said"
 }
@@ -43,7 +43,7 @@ for split in train val test; do
         --count 90 --size 200 --by-class --out "$data/$split"
 done
 
-# Splits have folders of their own, and the source size is that of the resize.
+# Splits have separate folders, and the source size is that of the resize.
 works $train --data "folder:$data" --epochs 1 --out "$work/run"
 says '90 [a-z]* train, 90 validate, 90 test'
 line=$(grep '^test: ' "$work/said")
@@ -61,7 +61,7 @@ refuses 1 'both valid/ and validation/' $train --data "folder:$data" --epochs 1 
 rm -r "$data/valid"
 mv "$data/validation" "$data/val"
 
-# Only train/: the other two parts are taken from it. A class called "train" is no split.
+# Only train/: the other two parts are taken from it. A class called "train" is not a split.
 mv "$data/val" "$data/test" "$work"
 works $train --data "folder:$data" --epochs 1 --out "$work/run3"
 says '72 [a-z]* train, 9 validate, 9 test'
@@ -72,14 +72,14 @@ cp -R "$data/train/ring" "$work/vehicles/plane"
 refuses 1 'too few to split' "$bin/shiftvit-export" --data "folder:$work/vehicles" --val-fraction 0.01 --out "$work/exported"
 works "$bin/shiftvit-export" --data "folder:$work/vehicles" --val-fraction 0.4 --out "$work/exported"
 
-# Lists of classes that differ are both shown.
+# If the classes of two splits differ, both lists are shown.
 mkdir "$data/val/zebra"
 cp "$data/val/disc/"*.png "$data/val/zebra"
 refuses 1 "train/ has 10 classes, val/ 11; from class 10 on train/ has no more, val/ has 'zebra'" \
     "$bin/shiftvit-eval" --model "$work/run/model.safetensors" --data "folder:$data"
 rm -r "$data/val/zebra"
 
-# Every bad image is named, with what it could do to a terminal escaped, before anything is written.
+# Every bad image is named, with control characters escaped, before anything is written.
 escape=$(printf '\033')
 printf x >"$data/train/disc/bad$escape[31m.png"
 printf x >"$data/test/ring/worse.jpg"

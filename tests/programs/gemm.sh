@@ -1,6 +1,6 @@
 #!/bin/sh
-# --gemm: every program takes what the library names, and refuses what it does not; the bench measures
-# each product by every backend that runs here.  gemm.sh FOLDER_OF_THE_PROGRAMS
+# --gemm: every program accepts the backends that the library names and refuses others; the bench
+# measures each matmul with every backend that runs here.  gemm.sh FOLDER_OF_THE_PROGRAMS
 set -eu
 programs=$1
 work=$(mktemp -d)
@@ -47,8 +47,8 @@ if ! grep -q '^amx$' "$work/gemms"; then
 fi
 
 small='--set dim=24 --set blocks=[1] --batch 1 --seconds 0 --repeat 1 --threads 1'
-# measured COUNT OPTION...: the backends of the bench's first COUNT lines, sorted; the rest of them
-# nobody waits for.
+# measured COUNT OPTION...: the backends of the bench's first COUNT lines, sorted; the bench
+# is ended after them.
 measured() {
     count=$1
     shift
@@ -63,12 +63,12 @@ all=$(measured "$(wc -l <"$work/gemms")")
 [ "$(measured 2 --compute bf16)" = "$(field gemm_bf16)" ] || fail 'bf16 has another backend'
 grep -q '"compute": *"bf16"' "$work/lines" || fail 'the lines do not say bf16'
 
-# A resumed run keeps the products that it began with.
+# A resumed run keeps the GEMM backend that it began with.
 "$programs/shiftvit-train" --data procedural:64 --limit-val 32 --limit-test 32 --set dim=24 \
     --set 'blocks=[1]' --epochs 1 --batch 32 --threads 1 --quiet --gemm tile --out "$work/run" >/dev/null
 grep -q '"gemm": *"tile"' "$work/run/run.json" || fail 'run.json does not say --gemm'
 
-# Where the library multiplies on AMX, the machine's limit of it is measured.
+# If the library uses AMX, the peak of AMX is measured.
 "$programs/shiftvit-bench" --work limits --threads 1 >"$work/lines"
 grep -q '"bf16_gflops": *{' "$work/lines" || fail 'limits has no bf16_gflops'
 if grep -q '^amx$' "$work/gemms"; then

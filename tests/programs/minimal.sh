@@ -40,7 +40,7 @@ run 0 train_minimal "$work/cifar.safetensors" "$work/data/cifar-10-batches-bin"
 run 0 predict_minimal "$work/cifar.safetensors" "$work/images/00000-disc.png"
 prints "^ *$percent  class [0-9]  [a-z]+\$"
 
-# What fails is said, with the name of the file.
+# A failure is reported with the name of the file.
 run 1 train_minimal "$work/none.safetensors" "$work/nowhere"
 says "^train_minimal: .*$work/nowhere"
 absent "$work/none.safetensors"

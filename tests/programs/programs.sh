@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every program: what it prints and draws, what it takes, and what it says to a wrong argument.
+# Every program: its output, its options, and its messages for wrong arguments.
 # programs.sh FOLDER_OF_THE_PROGRAMS SOURCE_ROOT PYTHON
 set -eu
 programs=$1 root=$2 python=$3
@@ -18,7 +18,7 @@ is_png trained/curves.png
 [ "$(head -n 1 trained/history.csv)" = \
     'epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,lr,images_per_second,seconds' ] ||
     fail 'history.csv has other columns'
-# A folder that holds a run is left alone, unless it is to be replaced.
+# A folder that holds a run is refused without --overwrite.
 # shellcheck disable=SC2086
 run 1 shiftvit-train --data procedural:64 $small --seed 4 --out trained
 says "'trained' holds a run \(checkpoint.safetensors, 1 epochs done\).*--resume trained.*--overwrite"
@@ -142,7 +142,7 @@ run 2 shiftvit-patches --image images/00000-*.png --out patches.bmp
 run 0 shiftvit-bench --work latency --set dim=24 --set 'blocks=[1]' --seconds 0 --repeat 1
 prints '"latency_ms": '
 
-# What is taken for a model says what it is.
+# The message for a file that is not a model names its kind.
 run 1 shiftvit-info trained/run.json
 says 'JSON'
 run 1 shiftvit-info trained/curves.png
@@ -155,7 +155,7 @@ prints '^parameters: [1-9][0-9]*$'
 run 0 shiftvit-eval --model bare.safetensors --config trained/run.json --data procedural --limit-test 20 --seed 3
 lasts "^test: $result\$"
 
-# Nothing that a file holds reaches the terminal as a command.
+# Control characters in files never reach the terminal.
 "$python" "$root/tests/programs/edit_header.py" trained/model.safetensors loud.safetensors classes \
     "'[\"\\\\u001b[31mred\", \"two\\\\nlines\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"\\\\u009bj\"]'"
 run 0 shiftvit-info loud.safetensors
@@ -171,7 +171,7 @@ mkdir "$(printf 'odd\033')"
 run 1 shiftvit-info "$(printf 'odd\033')"
 ! grep -q "$(printf '\033')" err || fail 'an escape in a message reached the terminal'
 
-# Results that cannot be written are a failure, whatever program.
+# Every program fails if its results cannot be written.
 if [ -e /dev/full ]; then
     for command in "shiftvit-info --build --json" "shiftvit-train --list-presets" "shiftvit-info --help" \
         "shiftvit-eval --model trained --data procedural --limit-test 20 --json" \
@@ -186,7 +186,7 @@ if [ -e /dev/full ]; then
     done
 fi
 
-# Whole numbers and exact decimals in what is written.
+# Integers and decimals are written exactly.
 ! grep -Eq '[0-9]\.[0-9]{16}' trained/run.json || fail 'run.json holds a decimal that is longer than needed'
 ! grep -aEq '"dropout\\?": ?0\.[0-9]{16}' trained/model.safetensors || fail 'the model file does'
 echo 'every program'

@@ -1,5 +1,5 @@
-# What the tests of the programs share; sourced with the folder of the programs as $programs. Makes
-# $work, a folder that is gone at the end.
+# Shared by the tests of the programs; sourced with the folder of the programs as $programs. Creates
+# $work, a folder that is removed at the end.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
@@ -34,7 +34,7 @@ lasts() {
     tail -n 1 "$work/out" | grep -Eq -e "$1" || fail "$program: the last line is '$(tail -n 1 "$work/out")'"
 }
 
-# is_png FILE: it is there and begins as PNG does.
+# is_png FILE: the file exists and begins with the PNG signature.
 is_png() {
     [ "$(od -An -tx1 -N8 "$1" | tr -d ' ')" = 89504e470d0a1a0a ] || fail "$1 is no PNG file"
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every command of the tutorials runs as it stands there, on files in CIFAR's layout with few images,
-# and prints what it should.  tutorials.sh FOLDER_OF_THE_PROGRAMS SOURCE_ROOT PYTHON
+# Every command of the tutorials runs verbatim, on files in CIFAR's layout with few images, and prints
+# the expected lines.  tutorials.sh FOLDER_OF_THE_PROGRAMS SOURCE_ROOT PYTHON
 set -eu
 programs=$1 root=$2 python=$3
 . "$root/tests/programs/support.sh"
@@ -17,7 +17,7 @@ commands() {
          open { print line; open = 0 }' "$1"
 }
 
-# limited COMMAND: the command with so little to do that it takes a second.
+# limited COMMAND: the command with options that limit its work to about a second.
 limited() {
     case $1 in
     *shiftvit-train*--resume*) echo "$1" ;;

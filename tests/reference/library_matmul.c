@@ -3,11 +3,11 @@
 
 static real *to_real(const double *values, size_t elements)
 {
-    real *made = malloc((elements ? elements : 1) * sizeof *made);
-    ck_assert_ptr_nonnull(made);
+    real *copy = malloc((elements ? elements : 1) * sizeof *copy);
+    ck_assert_ptr_nonnull(copy);
     for (size_t i = 0; i < elements; i++)
-        made[i] = (real)values[i];
-    return made;
+        copy[i] = (real)values[i];
+    return copy;
 }
 
 static void copy_back(double *to, real *from, size_t elements)
@@ -17,47 +17,48 @@ static void copy_back(double *to, real *from, size_t elements)
     free(from);
 }
 
-/* values[rows, columns] as they are, or transposed. */
+/* A copy of values[rows, columns], or of its transpose. */
 static real *to_matrix(const double *values, size_t rows, size_t columns, bool transposed)
 {
-    real *made = to_real(values, rows * columns);
+    real *copy = to_real(values, rows * columns);
     for (size_t i = 0; transposed && i < rows; i++)
         for (size_t j = 0; j < columns; j++)
-            made[j * rows + i] = (real)values[i * columns + j];
-    return made;
+            copy[j * rows + i] = (real)values[i * columns + j];
+    return copy;
 }
 
-/* The bits of a dropout mask of the rows from token `first` on, and what is kept's factor. */
+/* The bits of a dropout mask for the rows from token `first` on, and the factor of the elements
+ * that are not dropout. */
 static sv_dropout to_mask(const double *dropout, size_t first, size_t m, size_t n)
 {
-    sv_dropout made = {NULL, 1};
+    sv_dropout copy = {NULL, 1};
     if (!dropout)
-        return made;
+        return copy;
     uint32_t *words = calloc(((first + m) / 32 + 1) * n, sizeof *words);
     ck_assert_ptr_nonnull(words);
     for (size_t i = 0; i < m * n; i++)
         if (dropout[i] != 0) {
             const size_t token = first + i / n;
             words[token / 32 * n + i % n] |= (uint32_t)1 << token % 32;
-            made.scale = (real)dropout[i];
+            copy.scale = (real)dropout[i];
         }
-    made.mask = words;
-    return made;
+    copy.mask = words;
+    return copy;
 }
 
-static real *to_paths(const reference_epilogue *epilogue, size_t first, size_t m)
+static real *to_drop_path_scale(const reference_epilogue *epilogue, size_t first, size_t m)
 {
     if (!epilogue->drop_path_scale)
         return NULL;
     const size_t before = first / epilogue->image_tokens, images = m / epilogue->image_tokens + 1;
-    real *made = calloc(before + images, sizeof *made);
-    ck_assert_ptr_nonnull(made);
+    real *copy = calloc(before + images, sizeof *copy);
+    ck_assert_ptr_nonnull(copy);
     for (size_t i = 0; i * epilogue->image_tokens < m; i++)
-        made[before + i] = (real)epilogue->drop_path_scale[i];
-    return made;
+        copy[before + i] = (real)epilogue->drop_path_scale[i];
+    return copy;
 }
 
-size_t library_cut(size_t n, size_t choice)
+size_t library_split(size_t n, size_t choice)
 {
     const size_t rest = n % SV_GEMM_SPLIT_COLUMNS ? SV_GEMM_SPLIT_TAIL : SV_GEMM_SPLIT_COLUMNS;
     if (n < SV_GEMM_SPLIT_COLUMNS + rest)
@@ -66,22 +67,22 @@ size_t library_cut(size_t n, size_t choice)
 }
 
 /* out[m, n] of x and weight, through the epilogue that `out` names. */
-static void multiply(const subject *of, const sv_kernels *kernels, const library_layout *layout,
-                     const sv_gemm_c *out, const double *x, const double *weight, size_t m,
-                     size_t n, size_t k)
+static void run_matmul(const subject *of, const sv_kernels *kernels, const library_layout *layout,
+                       const sv_gemm_c *out, const double *x, const double *weight, size_t m,
+                       size_t n, size_t k)
 {
     const bool transposed_x = layout->transposed_x && takes_column_major(of->gemm);
     real *a = to_matrix(x, m, k, transposed_x);
     real *b = to_matrix(weight, n, k, layout->transposed_weight);
-    sv_gemm_b right = {.b = b, .k = k, .n = n, .packed = packed_memory(of, kernels, k, n)};
-    right.row_stride = layout->transposed_weight ? n : 1;
-    right.column_stride = layout->transposed_weight ? 1 : k;
-    const sv_gemm_a left = {a, transposed_x ? 1 : k, transposed_x ? m : 1, NULL};
-    of->gemm->pack_b(kernels, &right);
-    if (layout->cut)
-        of->gemm->matmul(kernels, out, &left, &right, m, 0, layout->cut);
-    of->gemm->matmul(kernels, out, &left, &right, m, layout->cut, n - layout->cut);
-    free(right.packed);
+    sv_gemm_b b_operand = {.b = b, .k = k, .n = n, .packed = packed_memory(of, kernels, k, n)};
+    b_operand.row_stride = layout->transposed_weight ? n : 1;
+    b_operand.column_stride = layout->transposed_weight ? 1 : k;
+    const sv_gemm_a a_operand = {a, transposed_x ? 1 : k, transposed_x ? m : 1, NULL};
+    of->gemm->pack_b(kernels, &b_operand);
+    if (layout->split)
+        of->gemm->matmul(kernels, out, &a_operand, &b_operand, m, 0, layout->split);
+    of->gemm->matmul(kernels, out, &a_operand, &b_operand, m, layout->split, n - layout->split);
+    free(b_operand.packed);
     free(a);
     free(b);
 }
@@ -90,29 +91,29 @@ void library_matmul(const subject *of, const sv_kernels *kernels, const library_
                     double *y, const double *x, const double *weight,
                     const reference_epilogue *epilogue, size_t m, size_t n, size_t k)
 {
-    real *c = to_real(y, m * n), *kept = to_real(y, m * n);
+    real *c = to_real(y, m * n), *pre_gelu = to_real(y, m * n);
     real *bias = epilogue->bias ? to_real(epilogue->bias, n) : NULL;
     real *residual = epilogue->residual ? to_real(epilogue->residual, m * n) : NULL;
-    real *paths = to_paths(epilogue, layout->first_token, m);
-    const sv_dropout dropped = to_mask(epilogue->dropout, layout->first_token, m, n);
-    const sv_epilogue finish = {.dropout = dropped,
-                                .first_token = layout->first_token,
-                                .gelu = epilogue->pre_gelu != NULL,
-                                .save_pre_gelu = epilogue->pre_gelu ? kept : NULL,
-                                .residual = residual,
-                                .drop_path_scale = paths,
-                                .image_tokens = epilogue->image_tokens};
-    const sv_gemm_c out = {c, n, epilogue->accumulate, bias, &finish};
-    multiply(of, kernels, layout, &out, x, weight, m, n, k);
+    real *drop_path_scale = to_drop_path_scale(epilogue, layout->first_token, m);
+    const sv_dropout mask = to_mask(epilogue->dropout, layout->first_token, m, n);
+    const sv_epilogue library_epilogue = {.dropout = mask,
+                                          .first_token = layout->first_token,
+                                          .gelu = epilogue->pre_gelu != NULL,
+                                          .save_pre_gelu = epilogue->pre_gelu ? pre_gelu : NULL,
+                                          .residual = residual,
+                                          .drop_path_scale = drop_path_scale,
+                                          .image_tokens = epilogue->image_tokens};
+    const sv_gemm_c out = {c, n, epilogue->accumulate, bias, &library_epilogue};
+    run_matmul(of, kernels, layout, &out, x, weight, m, n, k);
     copy_back(y, c, m * n);
     if (epilogue->pre_gelu)
-        copy_back(epilogue->pre_gelu, kept, m * n);
+        copy_back(epilogue->pre_gelu, pre_gelu, m * n);
     else
-        free(kept);
+        free(pre_gelu);
     free(bias);
     free(residual);
-    free(paths);
-    free((void *)dropped.mask);
+    free(drop_path_scale);
+    free((void *)mask.mask);
 }
 
 void library_matmul_gelu_backward(const subject *of, const sv_kernels *kernels,
@@ -121,15 +122,15 @@ void library_matmul_gelu_backward(const subject *of, const sv_kernels *kernels,
                                   const double *dropout, size_t m, size_t n, size_t k)
 {
     real *c = to_real(y, m * n), *a = to_real(y, m * n), *u = to_real(pre_gelu, m * n);
-    const sv_dropout dropped = to_mask(dropout, layout->first_token, m, n);
-    const sv_epilogue finish = {
-        .dropout = dropped, .first_token = layout->first_token, .pre_gelu = u, .hidden = a};
-    const sv_gemm_c out = {c, n, 0, NULL, &finish};
-    multiply(of, kernels, layout, &out, x, weight, m, n, k);
+    const sv_dropout mask = to_mask(dropout, layout->first_token, m, n);
+    const sv_epilogue library_epilogue = {
+        .dropout = mask, .first_token = layout->first_token, .pre_gelu = u, .hidden = a};
+    const sv_gemm_c out = {c, n, 0, NULL, &library_epilogue};
+    run_matmul(of, kernels, layout, &out, x, weight, m, n, k);
     copy_back(y, c, m * n);
     copy_back(hidden, a, m * n);
     free(u);
-    free((void *)dropped.mask);
+    free((void *)mask.mask);
 }
 
 void library_weight_gradient(const subject *of, const sv_kernels *kernels, double *y,
@@ -150,6 +151,6 @@ double library_weight_gradient_rounding(const subject *of)
     double rounding = 0;
     for (size_t i = 0; i < SUBJECT_COUNT; i++)
         if (SUBJECTS[i].gemm == of->gemm->activations)
-            rounding = SUBJECTS[i].left + SUBJECTS[i].right;
+            rounding = SUBJECTS[i].a_error + SUBJECTS[i].b_error;
     return rounding;
 }

@@ -1,5 +1,5 @@
 /* Runs models of the library for the comparisons with references: in float32 through the public
- * API, in the library's build in double through the functions that carry it out. */
+ * API, and in the library's build in double through internal functions. */
 #include "library_model.h"
 
 #include "fit.h"
@@ -8,19 +8,19 @@
 #include "session/session.h"
 #endif
 
-/* From least to best; a CPU has a first part of them. */
+/* In ascending order. A CPU that has one of them has those before it. */
 static const char *const ISAS[] = {"baseline", "avx2", "avx512", "avx512-vnni", "avx512-bf16"};
 enum { ISA_COUNT = sizeof ISAS / sizeof *ISAS };
 
-/* The environment lowers the instruction set of a context that is created. NULL: there is no such
- * context here. */
+/* Creates a context. An environment variable limits its instruction set to `isa`. NULL: the CPU or
+ * the build lacks the backend. */
 static svit_context *open_context(const char *isa, const char *gemm, uint32_t threads)
 {
     svit_context *context = NULL;
     svit_context_config config;
     const char *before = getenv("SHIFTVIT_TEST_ISA");
-    char kept[32];
-    snprintf(kept, sizeof kept, "%s", before ? before : "");
+    char saved[32];
+    snprintf(saved, sizeof saved, "%s", before ? before : "");
     if (isa)
         ck_assert_int_eq(setenv("SHIFTVIT_TEST_ISA", isa, 1), 0);
     WORKS(svit_context_config_init(&config, sizeof config));
@@ -28,17 +28,18 @@ static svit_context *open_context(const char *isa, const char *gemm, uint32_t th
     config.gemm = gemm;
     svit_status status = svit_context_create(&context, &config, NULL);
     if (before)
-        ck_assert_int_eq(setenv("SHIFTVIT_TEST_ISA", kept, 1), 0);
+        ck_assert_int_eq(setenv("SHIFTVIT_TEST_ISA", saved, 1), 0);
     else
         unsetenv("SHIFTVIT_TEST_ISA");
     return status == SVIT_OK ? context : NULL;
 }
 
-/* Whether the kernels of a context are those of `isa`, at `most` allowed; NULL: all allowed. */
-static int runs_with(const char *isa, const char *most)
+/* Whether a context uses the kernels of `isa` if the instruction set is limited to `highest`; NULL:
+ * it is not limited. */
+static int runs_with(const char *isa, const char *highest)
 {
     char description[4096], part[64];
-    svit_context *context = open_context(most, "tile", 1);
+    svit_context *context = open_context(highest, "tile", 1);
     ck_assert_ptr_nonnull(context);
     WORKS(svit_context_describe(context, description, sizeof description, NULL, err));
     svit_context_free(context);
@@ -46,7 +47,7 @@ static int runs_with(const char *isa, const char *most)
     return strstr(description, part) != NULL;
 }
 
-size_t library_isas(const char *isas[LIBRARY_MOST_ISAS])
+size_t library_isas(const char *isas[LIBRARY_MAX_ISAS])
 {
     size_t count = 0;
     for (size_t i = 0; i < ISA_COUNT; i++)
@@ -88,7 +89,7 @@ static void set_parameters(svit_model *to, const reference_model *model)
 }
 
 #ifdef SV_DOUBLE
-static void pass(svit_model *made, svit_session *session, const reference_model *model,
+static void pass(svit_model *library_model, svit_session *session, const reference_model *model,
                  int training, float *logits, float *gradients)
 {
     const size_t count = model->images * model->classes;
@@ -103,7 +104,7 @@ static void pass(svit_model *made, svit_session *session, const reference_model 
     sv_session_backward(session, model->dlogits, model->images);
     for (size_t i = 0; i < model->tensor_count; i++) {
         const reference_tensor *tensor = &model->tensors[i];
-        sv_parameter_export(sv_parameter_find(&made->parameters, tensor->name), gradients,
+        sv_parameter_export(sv_parameter_find(&library_model->parameters, tensor->name), gradients,
                             session->gradients);
         gradients += tensor->elements;
     }
@@ -111,21 +112,21 @@ static void pass(svit_model *made, svit_session *session, const reference_model 
 #else
 static float *rounded(const double *values, size_t count)
 {
-    float *made = malloc(count * sizeof *made);
-    ck_assert_ptr_nonnull(made);
+    float *result = malloc(count * sizeof *result);
+    ck_assert_ptr_nonnull(result);
     for (size_t i = 0; i < count; i++)
-        made[i] = (float)values[i];
-    return made;
+        result[i] = (float)values[i];
+    return result;
 }
 
-static void pass(svit_model *made, svit_session *session, const reference_model *model,
+static void pass(svit_model *library_model, svit_session *session, const reference_model *model,
                  int training, float *logits, float *gradients)
 {
     const svit_model_config *config = &model->config;
     const size_t pixels = (size_t)config->input_height * config->input_width * config->in_channels;
     float *x = rounded(model->x, model->images * pixels);
     float *dlogits = rounded(model->dlogits, model->images * model->classes);
-    (void)made;
+    (void)library_model;
     WORKS(svit_forward(session, x, model->images, logits, err));
     if (training)
         WORKS(svit_backward(session, dlogits, model->images, err));
@@ -142,21 +143,21 @@ static void pass(svit_model *made, svit_session *session, const reference_model 
 void library_run(const reference_model *model, const library_options *options, float *logits,
                  float *gradients)
 {
-    svit_model *made = NULL;
+    svit_model *library_model = NULL;
     svit_session *session = NULL;
     svit_session_config config;
     svit_context *context = open_context(options->isa, options->gemm, options->threads);
     ck_assert_ptr_nonnull(context);
-    WORKS(svit_model_create(&made, context, &model->config, 1, err));
-    set_parameters(made, model);
+    WORKS(svit_model_create(&library_model, context, &model->config, 1, err));
+    set_parameters(library_model, model);
     WORKS(svit_session_config_init(&config, sizeof config));
     config.max_batch = options->max_batch;
     config.mode = options->mode;
     config.compute = options->compute;
     config.memory = options->memory;
-    WORKS(svit_session_create(&session, made, &config, err));
-    pass(made, session, model, options->mode == SVIT_MODE_TRAIN, logits, gradients);
+    WORKS(svit_session_create(&session, library_model, &config, err));
+    pass(library_model, session, model, options->mode == SVIT_MODE_TRAIN, logits, gradients);
     svit_session_free(session);
-    svit_model_free(made);
+    svit_model_free(library_model);
     svit_context_free(context);
 }

@@ -16,11 +16,11 @@ typedef struct library_options {
     int32_t mode, compute, memory; /* SVIT_MODE_*, SVIT_COMPUTE_*, SVIT_MEMORY_* */
 } library_options;
 
-enum { LIBRARY_MOST_ISAS = 8 };
+enum { LIBRARY_MAX_ISAS = 8 };
 
-/* The instruction sets that run here, from the least on; the best one is NULL. Returns their
+/* Lists the instruction sets of the CPU in ascending order; the best one is NULL. Returns their
  * number. */
-size_t library_isas(const char *isas[LIBRARY_MOST_ISAS]);
+size_t library_isas(const char *isas[LIBRARY_MAX_ISAS]);
 
 /* Whether the library has a backend of that name for this CPU. */
 int library_has_gemm(const char *gemm);

@@ -5,8 +5,8 @@
 
 #include <shiftvit/shiftvit.h>
 
-/* Batches of one image, of a few, of so many that a small map's zero groups are skipped, and of so
- * many that inference fuses chains of layers. */
+/* Batches of one image, of a few, of enough images for zero skipping on small feature maps, and of
+ * enough for fused chains of layers. */
 enum { SOME_IMAGES = 17, MANY_IMAGES = 64 };
 
 static size_t draw_images(random_state *state)
@@ -16,13 +16,13 @@ static size_t draw_images(random_state *state)
 }
 
 /* Widths around those of vectors (4, 8, 16), of micropanels (16 to 48), and others. */
-static uint32_t draw_width(random_state *state, uint32_t most)
+static uint32_t draw_width(random_state *state, uint32_t max)
 {
     static const uint32_t widths[] = {4,  5,  7,  8,  9,  12, 15, 16, 17, 20, 24, 31,
                                       32, 33, 40, 47, 48, 49, 63, 64, 65, 80, 96, 112};
     for (;;) {
         uint32_t width = widths[random_between(state, 0, sizeof widths / sizeof *widths - 1)];
-        if (width <= most)
+        if (width <= max)
             return width;
     }
 }
@@ -33,15 +33,15 @@ static svit_model_config no_rates(svit_model_config config)
     return config;
 }
 
-/* The input of a ShiftViT: maps of up to 6 x 6 pixels after the patch embedding; of SOME_IMAGES up
- * to 4 x 4, and of MANY_IMAGES, which are cheap, up to 10 x 10. */
+/* The input of a ShiftViT: feature maps of up to 6 x 6 pixels after the patch embedding; of
+ * SOME_IMAGES up to 4 x 4, and of MANY_IMAGES, which are cheap, up to 10 x 10. */
 static void draw_input(random_state *state, svit_model_config *config, size_t images)
 {
     const int many = images == MANY_IMAGES;
     config->patch_size = (uint32_t)random_between(state, 1, many ? 2 : 4);
-    const uint32_t most = many ? 10 : (images == SOME_IMAGES ? 4 : 6) * config->patch_size;
-    config->input_height = (uint32_t)random_between(state, 1, most);
-    config->input_width = (uint32_t)random_between(state, 1, most);
+    const uint32_t max = many ? 10 : (images == SOME_IMAGES ? 4 : 6) * config->patch_size;
+    config->input_height = (uint32_t)random_between(state, 1, max);
+    config->input_width = (uint32_t)random_between(state, 1, max);
     config->in_channels = (uint32_t)random_between(state, 1, 4);
 }
 
@@ -52,7 +52,7 @@ static void draw_stages(random_state *state, svit_model_config *config, size_t i
         config->blocks[i] = i < config->stages ? (uint32_t)random_between(state, 0, 2) : 0;
 }
 
-static void draw_groups(random_state *state, svit_model_config *config, uint32_t widest)
+static void draw_groups(random_state *state, svit_model_config *config, uint32_t max_width)
 {
     config->groups = (int32_t)random_between(state, 0, 3) == 0;
     if (config->groups == SVIT_GROUPS_SECTIONS) {
@@ -60,7 +60,7 @@ static void draw_groups(random_state *state, svit_model_config *config, uint32_t
         config->dim = config->num_div * (uint32_t)random_between(state, 4, 9);
     } else {
         config->num_div = (uint32_t)random_between(state, 4, 7);
-        config->dim = draw_width(state, widest);
+        config->dim = draw_width(state, max_width);
     }
 }
 
@@ -95,7 +95,7 @@ svit_model_config random_shiftvit(random_state *state, size_t *images)
     return config;
 }
 
-/* Heads as wide as a token, or wider, have their weights folded. */
+/* With head_dim >= dim the library folds the weights of attention. */
 static void draw_attention(random_state *state, svit_model_config *config)
 {
     config->heads = (uint32_t)random_between(state, 1, 4);

@@ -18,10 +18,10 @@ static inline uint32_t random_bits(random_state *state)
     return (uint32_t)(*state * 0x2545F4914F6CDD1Du >> 32);
 }
 
-/* A number from `least` to `most`, both included. */
-static inline size_t random_between(random_state *state, size_t least, size_t most)
+/* An integer from `min` to `max`, both included. */
+static inline size_t random_between(random_state *state, size_t min, size_t max)
 {
-    return least + random_bits(state) % (most - least + 1);
+    return min + random_bits(state) % (max - min + 1);
 }
 
 static inline int random_coin(random_state *state)
@@ -29,7 +29,7 @@ static inline int random_coin(random_state *state)
     return (int)(random_bits(state) & 1);
 }
 
-/* A number of -1 to 1. */
+/* A value from -1 to 1. */
 static inline double random_centred(random_state *state)
 {
     return (double)random_bits(state) / 0x1p31 - 1;

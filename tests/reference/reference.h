@@ -14,7 +14,7 @@
 double reference_gelu(double u);
 double reference_gelu_derivative(double u);
 
-/* What follows the sums of a matmul. A field that is NULL or 0 is left out. */
+/* The epilogue of a matmul. A field that is NULL or 0 is left out. */
 typedef struct reference_epilogue {
     const double *bias;            /* [n] */
     double *pre_gelu;              /* [m, n]: if given, GELU is applied and its input saved here */
@@ -33,8 +33,8 @@ void reference_matmul_backward(double *dx, double *dweight, double *dbias, doubl
                                const double *dy, const double *x, const double *weight,
                                const reference_epilogue *epilogue, size_t m, size_t n, size_t k);
 
-/* Normalises each of `groups` runs of `elements` values, of which the last axis has `channels`:
- * layer norm if a group is one token, group norm with one group if it is a whole image. */
+/* Norms of x[groups, elements], where `elements` is a multiple of `channels`: layer norm if a group
+ * is one token, group norm with one group if it is a whole image. */
 typedef struct reference_norm_shape {
     size_t groups, elements, channels;
     double eps;
@@ -49,7 +49,8 @@ void reference_norm_backward(double *dx, double *dweight, double *dbias, const d
 /* The shift of a feature map. `group` is the number of channels of each of the four groups. */
 typedef struct reference_shift_shape {
     size_t images, height, width, channels, group, pixels;
-    int crop; /* the Keras form: no group moves, but each loses the lines that it would move in */
+    int crop; /* the Keras form: no group moves, but the border lines that a move would fill with 0
+                 become 0 */
 } reference_shift_shape;
 
 void reference_shift(double *y, const double *x, const reference_shift_shape *shape);
@@ -127,8 +128,8 @@ void reference_attention_backward(double *dx, const reference_attention_paramete
                                   const reference_attention_parameters *parameters,
                                   const reference_attention_shape *shape);
 
-/* Non-overlapping patches of a feature map: `size` pixels a side, `rows` x `columns` of them, the
- * first one `top` and `left` lines before the map. Outside the map are zeros. */
+/* Non-overlapping patches of a feature map: `rows` x `columns` patches of `size` x `size` pixels.
+ * The map is padded with zeros, with `top` lines above it and `left` columns before it. */
 typedef struct reference_patch_shape {
     size_t images, height, width, channels;
     size_t size, rows, columns, top, left;
@@ -137,6 +138,10 @@ typedef struct reference_patch_shape {
 /* Fills rows, columns, top and left: SAME padding rounds up and puts half of the zero lines before
  * the map (rounded down), VALID padding (same 0) drops the pixels of incomplete patches. */
 void reference_patch_padding(reference_patch_shape *shape, int same);
+
+/* The index in x of channel 0 of a pixel of the padded map; -1: the pixel is padding. */
+ptrdiff_t reference_patch_pixel(const reference_patch_shape *shape, size_t image, size_t row,
+                                size_t column);
 
 /* Patch embedding and patch merging: a convolution whose stride is its kernel's side. */
 void reference_convolution(double *y, const double *x, const double *weight, const double *bias,

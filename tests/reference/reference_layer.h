@@ -47,7 +47,15 @@ struct reference_layer {
 void reference_layer_forward(const reference_layer *layer);
 void reference_layer_backward(const reference_layer *layer);
 
-/* The functions below add a layer that reads what the last one puts out. */
+/* Adds the parameter whose name is `name` and `suffix`. `out` is 0 for all but the weights of
+ * matmuls and convolutions. */
+void reference_add_parameter(reference_model *model, double **value, double **gradient, size_t out,
+                             size_t elements, const char *name, const char *suffix);
+
+/* Adds a layer whose output has the shape of its input. */
+reference_layer *reference_add_same_shape(reference_model *model, reference_layer_kind kind);
+
+/* Each of the functions below adds a layer, whose input is the output of the layer before. */
 void reference_add_convolution(reference_model *model, size_t size, int same, size_t out,
                                int has_bias, const char *name);
 void reference_add_spt_copies(reference_model *model, size_t half, int paper_order);
@@ -59,14 +67,14 @@ void reference_add_norm(reference_model *model, int group, const char *name);
 void reference_add_position(reference_model *model, const char *position, const char *class_token);
 void reference_add_mean(reference_model *model, size_t pooled);
 
-/* Makes each image's tokens one row; no layer. */
+/* Reshapes the output of the last layer to one row for each image; adds no layer. */
 void reference_flatten(reference_model *model);
 
 typedef struct reference_block_names {
     char norm[64], fc1[64], fc2[64];
 } reference_block_names;
 
-/* The map in `shape` is filled in. */
+/* Images, height, width and channels of `shape.shift` are filled in. */
 void reference_add_block(reference_model *model, reference_block_shape shape,
                          const reference_block_names *names);
 
@@ -74,7 +82,7 @@ typedef struct reference_attention_names {
     char norm[64], qkv[64], proj[64], temperature[64];
 } reference_attention_names;
 
-/* Images, tokens and channels in `shape` are filled in. */
+/* Images, tokens and channels of `shape` are filled in. */
 void reference_add_attention(reference_model *model, reference_attention_shape shape,
                              int has_qkv_bias, int has_proj,
                              const reference_attention_names *names);

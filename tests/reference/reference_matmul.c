@@ -1,29 +1,9 @@
-/* A matmul with its epilogue, and its backward. */
+/* A matmul with its epilogue, and its backward. Compared with it: every GEMM backend with every
+ * epilogue, on each instruction set (test_reference_matmul), and the linear layers of models. */
 #include "reference.h"
 
-#include <math.h>
-
-/* Phi(u), the distribution function of the standard normal distribution. */
-static double normal_distribution(double u)
-{
-    return erfc(-u / sqrt(2)) / 2;
-}
-
-/* gelu(u) = u Phi(u) */
-double reference_gelu(double u)
-{
-    return u * normal_distribution(u);
-}
-
-/* gelu'(u) = Phi(u) + u phi(u);  phi is the density of the standard normal distribution. */
-double reference_gelu_derivative(double u)
-{
-    const double pi = acos(-1);
-    return normal_distribution(u) + u * exp(-u * u / 2) / sqrt(2 * pi);
-}
-
-/* What the epilogue multiplies element (i, j) by after GELU: dropout and DropPath. */
-static double kept_scale(const reference_epilogue *epilogue, size_t i, size_t j, size_t n)
+/* The factor of element (i, j) after GELU: dropout and DropPath. */
+static double dropout_scale(const reference_epilogue *epilogue, size_t i, size_t j, size_t n)
 {
     double scale = 1;
     if (epilogue->dropout)
@@ -50,7 +30,7 @@ void reference_matmul(double *y, const double *x, const double *weight,
                 epilogue->pre_gelu[i * n + j] = sum;
                 sum = reference_gelu(sum);
             }
-            sum *= kept_scale(epilogue, i, j, n);
+            sum *= dropout_scale(epilogue, i, j, n);
             y[i * n + j] = sum + (epilogue->residual ? epilogue->residual[i * n + j] : 0);
         }
 }
@@ -65,7 +45,7 @@ void reference_matmul_backward(double *dx, double *dweight, double *dbias, doubl
 {
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
-            double dsum = dy[i * n + j] * kept_scale(epilogue, i, j, n);
+            double dsum = dy[i * n + j] * dropout_scale(epilogue, i, j, n);
             if (epilogue->pre_gelu)
                 dsum *= reference_gelu_derivative(epilogue->pre_gelu[i * n + j]);
             if (dresidual)

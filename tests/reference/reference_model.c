@@ -8,7 +8,7 @@
 
 static void *new_memory(reference_model *model, size_t bytes, int is_gradient)
 {
-    if (model->array_count == REFERENCE_MOST_ARRAYS)
+    if (model->array_count == REFERENCE_MAX_ARRAYS)
         abort();
     void *memory = calloc(bytes ? bytes : 1, 1);
     if (!memory)
@@ -32,7 +32,7 @@ reference_model *reference_model_create(const svit_model_config *config, size_t 
     model->height = config->input_height;
     model->width = config->input_width;
     model->channels = config->in_channels;
-    model->layers = new_memory(model, REFERENCE_MOST_LAYERS * sizeof *model->layers, 0);
+    model->layers = new_memory(model, REFERENCE_MAX_LAYERS * sizeof *model->layers, 0);
     model->x =
         reference_new_array(model, images * model->height * model->width * model->channels, 0);
     if (config->architecture == SVIT_ARCHITECTURE_VIT)

@@ -1,4 +1,6 @@
-/* Layer norm and group norm, and their backward. Ba, Kiros, Hinton 2016; Wu, He 2018. */
+/* Layer norm and group norm, and their backward. Ba, Kiros, Hinton 2016; Wu, He 2018. Compared with
+ * it: the norm layer, and the norms that inference fuses into patch embedding, patch merging, MLP
+ * and attention blocks. */
 #include "reference.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Patch embedding, patch merging, the patches of a ViT, and their backward. Patch merging is
- * reference_norm, then reference_convolution with patches of 2 x 2 pixels and no bias. */
+/* Cuts feature maps into patches, and the backward. Compared with it: the patches of a ViT and of
+ * shifted patch tokenization. */
 #include "reference.h"
 
 void reference_patch_padding(reference_patch_shape *shape, int same)
@@ -11,106 +11,46 @@ void reference_patch_padding(reference_patch_shape *shape, int same)
     shape->left = same ? (shape->columns * size - shape->width) / 2 : 0;
 }
 
-/* The place of a value in a batch of patches. */
-typedef struct place {
-    size_t image, row, column; /* of the patch */
-    size_t ky, kx, channel;    /* of the value in the patch */
-} place;
-
-/* The index in x of a patch's value; -1: it lies outside the map and is zero. */
-static ptrdiff_t patch_source(const reference_patch_shape *shape, place at)
+ptrdiff_t reference_patch_pixel(const reference_patch_shape *shape, size_t image, size_t row,
+                                size_t column)
 {
-    const size_t y = at.row * shape->size + at.ky, x = at.column * shape->size + at.kx;
-    if (y < shape->top || y >= shape->top + shape->height || x < shape->left ||
-        x >= shape->left + shape->width)
+    if (row < shape->top || row >= shape->top + shape->height || column < shape->left ||
+        column >= shape->left + shape->width)
         return -1;
-    const size_t row = at.image * shape->height + y - shape->top;
-    return (ptrdiff_t)((row * shape->width + x - shape->left) * shape->channels + at.channel);
+    const size_t line = image * shape->height + row - shape->top;
+    return (ptrdiff_t)((line * shape->width + column - shape->left) * shape->channels);
 }
 
-/* The next place, in the order of rows [images, rows, columns, size, size, channels]; 0: none. */
-static int next_place(place *at, const reference_patch_shape *shape)
-{
-    size_t *const digits[] = {&at->channel, &at->kx, &at->ky, &at->column, &at->row, &at->image};
-    const size_t limits[] = {shape->channels, shape->size, shape->size,
-                             shape->columns,  shape->rows, shape->images};
-    for (size_t i = 0; i < 6; i++) {
-        if (++*digits[i] < limits[i])
-            return 1;
-        *digits[i] = 0;
-    }
-    return 0;
-}
-
-/* x[images, height, width, channels] -> y[images * rows * columns, size * size * channels] */
+/* x[images, height, width, channels] -> y[images, rows, columns, size, size, channels]
+ *   y[n, row, column, ky, kx, c] = x[n, size row + ky - top, size column + kx - left, c] */
 void reference_patch_rows(double *y, const double *x, const reference_patch_shape *shape)
 {
-    place at = {0};
-    do {
-        const ptrdiff_t from = patch_source(shape, at);
-        *y++ = from < 0 ? 0 : x[from];
-    } while (next_place(&at, shape));
+    const size_t size = shape->size;
+    for (size_t n = 0; n < shape->images; n++)
+        for (size_t row = 0; row < shape->rows; row++)
+            for (size_t column = 0; column < shape->columns; column++)
+                for (size_t i = 0; i < size * size; i++) {
+                    const size_t ky = i / size, kx = i % size;
+                    const ptrdiff_t from =
+                        reference_patch_pixel(shape, n, row * size + ky, column * size + kx);
+                    for (size_t c = 0; c < shape->channels; c++)
+                        *y++ = from < 0 ? 0 : x[from + (ptrdiff_t)c];
+                }
 }
 
-/* dy -> dx.  Of y[i] = x[source(i)]:  dx[source(i)] += dy[i] */
+/* dy -> dx.  Of y[n, row, column, ky, kx, c] = x[pixel, c]:
+ *   dx[pixel, c] += dy[n, row, column, ky, kx, c] */
 void reference_patch_rows_backward(double *dx, const double *dy, const reference_patch_shape *shape)
 {
-    place at = {0};
-    do {
-        const ptrdiff_t from = patch_source(shape, at);
-        if (from >= 0)
-            dx[from] += *dy;
-        dy++;
-    } while (next_place(&at, shape));
-}
-
-/* Index of a convolution's weight [out, channels, size, size]. */
-static size_t weight_index(const reference_patch_shape *shape, size_t o, place at)
-{
-    return ((o * shape->channels + at.channel) * shape->size + at.ky) * shape->size + at.kx;
-}
-
-static size_t output_index(const reference_patch_shape *shape, size_t out, place at)
-{
-    return ((at.image * shape->rows + at.row) * shape->columns + at.column) * out;
-}
-
-/* x[images, height, width, channels], weight[out, channels, size, size], bias[out]
- * -> y[images, rows, columns, out]
- *   y[row, column, o] = bias[o] + sum over ky, kx, c of
- *                       x[size row + ky - top, size column + kx - left, c] weight[o, c, ky, kx] */
-void reference_convolution(double *y, const double *x, const double *weight, const double *bias,
-                           const reference_patch_shape *shape, size_t out)
-{
-    const size_t patches = shape->images * shape->rows * shape->columns;
-    for (size_t i = 0; i < patches * out; i++)
-        y[i] = bias ? bias[i % out] : 0;
-    place at = {0};
-    do {
-        const ptrdiff_t from = patch_source(shape, at);
-        for (size_t o = 0; from >= 0 && o < out; o++)
-            y[output_index(shape, out, at) + o] += x[from] * weight[weight_index(shape, o, at)];
-    } while (next_place(&at, shape));
-}
-
-/* dy[images, rows, columns, out] -> dx, dweight, dbias.  Of
- *   y[.., o] = bias[o] + sum x[..] weight[o, c, ky, kx]:
- *   dbias[o] += dy[.., o];  dweight[o, c, ky, kx] += x[..] dy[.., o]
- *   dx[..] += sum over o of weight[o, c, ky, kx] dy[.., o] */
-void reference_convolution_backward(double *dx, double *dweight, double *dbias, const double *dy,
-                                    const double *x, const double *weight,
-                                    const reference_patch_shape *shape, size_t out)
-{
-    const size_t patches = shape->images * shape->rows * shape->columns;
-    for (size_t i = 0; dbias && i < patches * out; i++)
-        dbias[i % out] += dy[i];
-    place at = {0};
-    do {
-        const ptrdiff_t from = patch_source(shape, at);
-        for (size_t o = 0; from >= 0 && o < out; o++) {
-            const double d = dy[output_index(shape, out, at) + o];
-            dweight[weight_index(shape, o, at)] += x[from] * d;
-            dx[from] += weight[weight_index(shape, o, at)] * d;
-        }
-    } while (next_place(&at, shape));
+    const size_t size = shape->size;
+    for (size_t n = 0; n < shape->images; n++)
+        for (size_t row = 0; row < shape->rows; row++)
+            for (size_t column = 0; column < shape->columns; column++)
+                for (size_t i = 0; i < size * size; i++, dy += shape->channels) {
+                    const size_t ky = i / size, kx = i % size;
+                    const ptrdiff_t from =
+                        reference_patch_pixel(shape, n, row * size + ky, column * size + kx);
+                    for (size_t c = 0; from >= 0 && c < shape->channels; c++)
+                        dx[from + (ptrdiff_t)c] += dy[c];
+                }
 }

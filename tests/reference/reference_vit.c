@@ -1,40 +1,8 @@
-/* ViT and SL-ViT, layer by layer. Dosovitskiy et al. 2020; Lee, Lee, Song 2021. */
+/* ViT and SL-ViT, layer by layer. Dosovitskiy et al. 2021; Lee, Lee, Song 2021. */
 #include "reference_layer.h"
+#include "reference_vit_names.h"
 
 #include <stdio.h>
-
-/* The names of parameters: those of the Keras code, and those of the paper's code. */
-static const struct {
-    const char *position, *patch, *patch_spt, *patch_norm, *layer;
-    const char *norm1, *qkv, *proj, *temperature, *norm2, *fc1, *fc2, *norm, *head;
-} NAMES[] = {[SVIT_NAMES_TIMM] = {.position = "pos_embed",
-                                  .patch = "patch_embed.proj",
-                                  .patch_spt = "patch_embed.proj",
-                                  .patch_norm = "patch_embed.norm",
-                                  .layer = "blocks.",
-                                  .norm1 = "norm1",
-                                  .qkv = "attn.qkv",
-                                  .proj = "attn.proj",
-                                  .temperature = "attn.tau",
-                                  .norm2 = "norm2",
-                                  .fc1 = "mlp.fc1",
-                                  .fc2 = "mlp.fc2",
-                                  .norm = "norm",
-                                  .head = "head.fc"},
-             [SVIT_NAMES_PAPER] = {.position = "pos_embedding",
-                                   .patch = "to_patch_embedding.1",
-                                   .patch_spt = "to_patch_embedding.merging.2",
-                                   .patch_norm = "to_patch_embedding.merging.1",
-                                   .layer = "transformer.layers.",
-                                   .norm1 = "0.norm",
-                                   .qkv = "0.fn.to_qkv",
-                                   .proj = "0.fn.to_out.0",
-                                   .temperature = "0.fn.scale",
-                                   .norm2 = "1.norm",
-                                   .fc1 = "1.fn.net.0",
-                                   .fc2 = "1.fn.net.3",
-                                   .norm = "mlp_head.0",
-                                   .head = "mlp_head."}};
 
 static void print_name(char name[64], const reference_model *model, size_t index,
                        const char *suffix)
@@ -42,8 +10,8 @@ static void print_name(char name[64], const reference_model *model, size_t index
     snprintf(name, 64, "%s%zu.%s", NAMES[model->config.names].layer, index, suffix);
 }
 
-/* Patches as rows, then a projection to dim. With shifted patch tokenization they are patches of
- * shifted copies, too, and a norm comes before the projection. */
+/* Patches as rows, then a projection to dim. Shifted patch tokenization cuts the image and its
+ * shifted copies into patches, and has a norm before the projection. */
 static void add_tokens(reference_model *model)
 {
     const svit_model_config *config = &model->config;
@@ -67,7 +35,7 @@ static int temperature_of(const svit_model_config *config)
                                                             : REFERENCE_DIVIDE_BY_ONE;
 }
 
-/* The paper's code has no projection if there is one head, as wide as a token. */
+/* The paper's code has no projection if there is one head and head_dim is dim. */
 static int has_projection(const svit_model_config *config)
 {
     return config->names != SVIT_NAMES_PAPER || config->heads > 1 ||

@@ -1,5 +1,6 @@
-/* Matmuls of random shapes with random epilogues, by every backend on every instruction set that it
- * runs on, against the reference. Compiled once more in double, for the backends that there are. */
+/* Matmuls of random shapes with random epilogues, of every backend on every instruction set that it
+ * supports, compared with the reference. Compiled once more in double, for the backends in double.
+ */
 #include "library_matmul.h"
 #include "random_shapes.h"
 
@@ -18,7 +19,8 @@ enum { SHAPE_COUNT = 40 };
 #define GELU_SLOPE 1.13
 #define GELU_CURVATURE 0.8
 
-/* What the library's GELU and its derivative may be off by: about one unit of float32 near 8. */
+/* The absolute error of the library's GELU and its derivative: about one unit in the last place of
+ * a float32 value of 8. */
 #define GELU_ERROR (10 * UNIT)
 
 /* The operands of a matmul; all values are of float32, and between -1 and 1. */
@@ -37,32 +39,32 @@ typedef struct operands {
 
 static double *draw(random_state *state, size_t elements)
 {
-    double *made = malloc(elements * sizeof *made);
-    ck_assert_ptr_nonnull(made);
+    double *values = malloc(elements * sizeof *values);
+    ck_assert_ptr_nonnull(values);
     for (size_t i = 0; i < elements; i++)
-        made[i] = (float)random_centred(state);
-    return made;
+        values[i] = (float)random_centred(state);
+    return values;
 }
 
-/* 0 or `kept` each. */
-static double *draw_kept(random_state *state, size_t elements, double kept)
+/* Elements of dropout or DropPath: 0, or `scale`. */
+static double *draw_dropped(random_state *state, size_t elements, double scale)
 {
-    double *made = draw(state, elements);
+    double *values = draw(state, elements);
     for (size_t i = 0; i < elements; i++)
-        made[i] = made[i] < -0.5 ? 0 : kept;
-    return made;
+        values[i] = values[i] < -0.5 ? 0 : scale;
+    return values;
 }
 
-/* One, a few near the widths of vectors and micropanels, or any. */
-static size_t draw_size(random_state *state, size_t most)
+/* A size: the width of a vector or micropanel, one more or less, or any up to `max`. */
+static size_t draw_size(random_state *state, size_t max)
 {
     static const size_t widths[] = {1, 4, 8, 14, 16, 32, 48, 64, 96, 128, 144, 192};
     size_t size = widths[random_between(state, 0, sizeof widths / sizeof *widths - 1)];
     if (random_between(state, 0, 2) == 0)
-        size = random_between(state, 1, most);
+        size = random_between(state, 1, max);
     else if (random_coin(state))
         size += random_between(state, 0, 2) - (size > 1);
-    return size < 1 ? 1 : size > most ? most : size;
+    return size < 1 ? 1 : size > max ? max : size;
 }
 
 /* Dropout and DropPath come only with an operation that applies them. */
@@ -97,12 +99,12 @@ static operands draw_operands(uint64_t seed)
         *of_result[i] = draw(&o.state, o.m * o.n);
     o.wanted = malloc(o.m * o.n * sizeof(double));
     ck_assert_ptr_nonnull(o.wanted);
-    o.dropout = draw_kept(&o.state, o.m * o.n, 1.5);
-    o.drop_path_scale = draw_kept(&o.state, o.m, 1.25);
+    o.dropout = draw_dropped(&o.state, o.m * o.n, 1.5);
+    o.drop_path_scale = draw_dropped(&o.state, o.m, 1.25);
     draw_epilogue(&o);
     o.layout.transposed_x = random_coin(&o.state);
     o.layout.transposed_weight = random_coin(&o.state);
-    o.layout.cut = random_coin(&o.state) ? library_cut(o.n, random_bits(&o.state)) : 0;
+    o.layout.split = random_coin(&o.state) ? library_split(o.n, random_bits(&o.state)) : 0;
     return o;
 }
 
@@ -123,22 +125,23 @@ static double sum_of_sizes(const double *values, size_t elements)
     return sum;
 }
 
-/* The error that the sum of element (i, j) may have: roundings of k sums, of which a random walk
- * has the square root; and the rounding of the operands by a backend that rounds them. Elements of
- * int8 are off by a part of their row's largest element, which is at most 1. */
+/* The error that the sum of element (i, j) may have: the roundings of k additions, which grow with
+ * sqrt(k) as a random walk does, and the rounding of the operands by a backend that rounds them.
+ * Elements of int8 are off by a part of their row's largest element, which is at most 1. */
 static double sum_bound(const subject *of, const operands *o, size_t i, size_t j)
 {
     const double *x = o->x + i * o->k, *weight = o->weight + j * o->k;
     double terms = o->epilogue.bias ? fabs(o->bias[j]) : 0;
     terms = o->epilogue.accumulate ? fabs(o->before[i * o->n + j]) : terms;
-    double products = 0;
+    double magnitudes = 0;
     for (size_t p = 0; p < o->k; p++)
-        products += fabs(x[p] * weight[p]);
-    double operands_bound = products * (of->left + of->right);
-    if (of->right == BYTE)
-        operands_bound = sum_of_sizes(x, o->k) * of->right + sum_of_sizes(weight, o->k) * of->left +
-                         (double)o->k * of->left * of->right;
-    return (terms + products) * UNIT * (2 + sqrt((double)o->k)) + 1.01 * operands_bound;
+        magnitudes += fabs(x[p] * weight[p]);
+    double operands_bound = magnitudes * (of->a_error + of->b_error);
+    if (of->b_error == BYTE)
+        operands_bound = sum_of_sizes(x, o->k) * of->b_error +
+                         sum_of_sizes(weight, o->k) * of->a_error +
+                         (double)o->k * of->a_error * of->b_error;
+    return (terms + magnitudes) * UNIT * (2 + sqrt((double)o->k)) + 1.01 * operands_bound;
 }
 
 static void check(const subject *of, const operands *o, const double *got, const double *wanted,
@@ -147,7 +150,7 @@ static void check(const subject *of, const operands *o, const double *got, const
     for (size_t i = 0; i < o->m * o->n; i++)
         if (!(fabs(got[i] - wanted[i]) <= o->bound[i]))
             ck_abort_msg("%s, %s of %zu x %zu x %zu: [%zu, %zu] is %.9g, the reference %.9g, and "
-                         "%.3g apart they may be",
+                         "the bound of the difference is %.3g",
                          of->gemm->name, what, o->m, o->n, o->k, i / o->n, i % o->n, got[i],
                          wanted[i], o->bound[i]);
 }
@@ -197,7 +200,7 @@ END_TEST
 START_TEST(test_matmuls_through_the_derivative_of_gelu_equal_the_reference)
 {
     SUBJECT(of, kernels);
-    if (of->right == BYTE)
+    if (of->b_error == BYTE)
         return; /* int8 only infers */
     for (uint64_t seed = 1; seed <= SHAPE_COUNT; seed++) {
         operands o = draw_operands(seed);
@@ -228,7 +231,7 @@ END_TEST
 START_TEST(test_weight_gradients_equal_the_backward_of_the_reference)
 {
     SUBJECT(of, kernels);
-    if (of->right == BYTE)
+    if (of->b_error == BYTE)
         return; /* int8 only infers */
     const double rounding = library_weight_gradient_rounding(of);
     for (uint64_t seed = 1; seed <= SHAPE_COUNT; seed++) {

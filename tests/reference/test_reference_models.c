@@ -53,14 +53,14 @@ typedef struct result {
     double errors[ROUNDINGS]; /* the norm of the disturbed references' errors */
 } result;
 
-enum { MOST_RESULTS = REFERENCE_MOST_TENSORS + 1 };
+enum { MAX_RESULTS = REFERENCE_MAX_TENSORS + 1 };
 
 typedef struct comparison {
     reference_model *model;
     double *parameters; /* the tensors' values */
     double *wanted;     /* all results of the reference, the logits first */
     float *got;
-    result results[MOST_RESULTS];
+    result results[MAX_RESULTS];
     size_t result_count, elements;
     size_t tokens;  /* of the batch, in the largest feature map */
     double typical; /* the root mean square of all gradients' elements */
@@ -74,8 +74,8 @@ static void *checked_calloc(size_t count, size_t size)
     return memory;
 }
 
-/* Moves each element by up to half a unit in its last place: of bfloat16's 8 bits; or of 8 bits
- * below the largest element of the row. */
+/* Changes each element at random by up to the rounding error of bfloat16, 2^-8 of the element, or
+ * of int8, 1/254 of the row's largest element. */
 static void disturb(void *argument, double *values, size_t rows, size_t columns)
 {
     disturbance *self = argument;
@@ -90,7 +90,7 @@ static void disturb(void *argument, double *values, size_t rows, size_t columns)
     }
 }
 
-/* A value that float32 has. */
+/* A random value that float32 represents exactly. */
 static double draw_value(random_state *state, double middle, double range)
 {
     return (float)(middle + range * random_centred(state));
@@ -102,8 +102,8 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* Weights keep the size of what they multiply; the weights of norms are near 1 and temperatures
- * near their initial values; all else is small. */
+/* The weights of matmuls preserve the magnitude of activations. Weights of norms are about 1,
+ * temperatures about their initial values, and all other parameters small. */
 static void draw_parameters(comparison *c)
 {
     const double root = sqrt(c->model->config.head_dim + 1.0);
@@ -170,13 +170,13 @@ static void set_values(const comparison *c, disturbance *by)
     }
 }
 
-/* What rounding costs: the distance of the reference from itself if the weights, and what each
- * layer puts out, are disturbed by it. */
+/* Measures the effect of rounding: the error of the reference if the weights and the output of each
+ * layer are disturbed by random rounding errors. */
 static void measure_rounding(comparison *c, rounding which)
 {
     double *disturbed = checked_calloc(c->elements, sizeof *disturbed);
     disturbance by = {which, c->state};
-    double squares[MOST_RESULTS] = {0};
+    double squares[MAX_RESULTS] = {0};
     c->model->disturb = disturb;
     c->model->disturb_argument = &by;
     for (int run = 0; run < DISTURBED_RUNS; run++) {
@@ -235,9 +235,10 @@ static void close_comparison(comparison *c)
 }
 
 /* The largest norm of a result's error that passes. Rounding errors of float32 are those of
- * bfloat16, scaled: it has 16 bits more, and double has 45 bits more, but is read in float32. Two
- * terms are added for what no layer's boundary shows: gradients are sums over tokens, of as many
- * roundings; and where the terms of a gradient cancel, their roundings stay. */
+ * bfloat16, scaled: float32 has 16 bits more, and double has 45 bits more, but its results are read
+ * as float32. Two terms are added for rounding errors within a layer: a gradient is a sum over
+ * tokens with one rounding each; and where the terms of a gradient cancel, their rounding errors do
+ * not. */
 static double allowed_error(const comparison *c, const result *of, int32_t compute)
 {
     const double summed = sqrt((double)c->tokens) * of->size;
@@ -261,7 +262,7 @@ static void print_options(const comparison *c, const library_options *options)
            options->compute, options->memory);
 }
 
-/* Runs the library once and compares all that it gives. */
+/* Runs the library once and compares all results. */
 static void compare(comparison *c, const library_options *options)
 {
     const size_t count = options->mode == SVIT_MODE_TRAIN ? c->result_count : 1;
@@ -287,7 +288,7 @@ static void set_mode(library_options *options, int index)
     options->memory = index < 3 ? index : SVIT_MEMORY_STORE;
 }
 
-/* 1 or 3 threads; a session for as many images as there are or for more. */
+/* Chooses 1 or 3 threads, and a session for exactly the images of the model or for more. */
 static library_options draw_options(comparison *c, const char *isa, const char *gemm)
 {
     const size_t images = c->model->images;
@@ -311,7 +312,7 @@ static void compare_f32(comparison *c, const char *isa, const char *gemm)
 START_TEST(test_every_instruction_set_and_backend_equals_the_reference)
 {
     comparison c = open_comparison(_i);
-    const char *isas[LIBRARY_MOST_ISAS];
+    const char *isas[LIBRARY_MAX_ISAS];
     for (size_t i = library_isas(isas); i-- > 0;)
         compare_f32(&c, isas[i], "tile");
     compare_f32(&c, NULL, "cblas");
@@ -325,7 +326,7 @@ END_TEST
 START_TEST(test_bfloat16_and_int8_are_as_near_to_the_reference_as_their_rounding)
 {
     comparison c = open_comparison(_i);
-    const char *isas[LIBRARY_MOST_ISAS];
+    const char *isas[LIBRARY_MAX_ISAS];
     for (size_t i = library_isas(isas); i-- > 0;)
         for (int mode = 2; mode < 5; mode++) {
             library_options options = draw_options(&c, isas[i], NULL);

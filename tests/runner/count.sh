@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/run.sh counts what ran, what failed and what was left out, and nothing twice.
+# tests/run.sh counts passed, failed and skipped checks, and none twice.
 # count.sh SOURCE_ROOT
 set -eu
 awk_file=$1/tests/runner/count.awk

@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A backend on an instruction set. Errors are measured relative to the sum of the terms' sizes.
- * `left` and `right` are the relative errors that the backend makes by rounding the elements of A
- * and of B; 0: it does not round them. */
+/* A backend on an instruction set. Errors are relative to the sum of the terms' magnitudes.
+ * `a_error` and `b_error` are the relative errors that rounding the elements of A and of B causes;
+ * 0: the backend does not round them. */
 typedef struct subject {
     const sv_gemm *gemm;
     sv_isa isa; /* of the kernels, or the one that the backend needs */
-    double left, right;
+    double a_error, b_error;
 } subject;
 
 #define BYTE (0.5 / 127)

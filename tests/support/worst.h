@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-/* Returns the larger of both. Other than fmax, it treats NaN as the largest of all. */
-static inline double worst_of(double most, double error)
+/* Returns the larger of both. Unlike fmax, it treats NaN as the largest value. */
+static inline double worst_of(double max, double error)
 {
-    return error > most || isnan(error) ? error : most;
+    return error > max || isnan(error) ? error : max;
 }
 
 #endif

@@ -76,9 +76,9 @@ static element *sum_elements(const matrix *a, const matrix *b, const size_t shap
 static double allowed(const subject *of, const element *here, size_t depth, double before)
 {
     double sizes = fabs(before) + here->terms;
-    double coarse =
-        here->left * of->right + here->right * of->left + (double)depth * of->left * of->right;
-    double sides = of->right == BYTE ? coarse : sizes * (of->left + of->right);
+    double coarse = here->left * of->b_error + here->right * of->a_error +
+                    (double)depth * of->a_error * of->b_error;
+    double sides = of->b_error == BYTE ? coarse : sizes * (of->a_error + of->b_error);
     return sides * 1.01 + sizes * ROUNDING * (1 + sqrt((double)depth));
 }
 
@@ -159,7 +159,7 @@ END_TEST
 START_TEST(test_weight_gradients_equal_sums_of_higher_precision)
 {
     SUBJECT(of, k);
-    if (of->right == BYTE)
+    if (of->b_error == BYTE)
         return; /* int8 is for inference only */
     static const size_t shapes[][3] = {
         {3, 5, 7}, {48, 64, 33}, {20, 400, 200}, {65, 47, 2 * SV_GEMM_KC + 9}};
@@ -309,7 +309,7 @@ END_TEST
 START_TEST(test_values_of_any_magnitude_keep_their_precision)
 {
     SUBJECT(of, k);
-    if (of->left > 0 || of->right > 0)
+    if (of->a_error > 0 || of->b_error > 0)
         return;
     static const real LEFT[] = {1.0f, 16777215.0f, 1e-30f, 3.4e37f, 0.333333343f};
     static const real RIGHT[] = {0x1.fffffep-1f, 3.1415927f, 1e-7f, 0.0f, -1.0f};

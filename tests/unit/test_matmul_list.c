@@ -1,4 +1,4 @@
-/* Checks that the matmuls that shiftvit-bench measures make up the work that it counts. */
+/* Checks that the matmuls that shiftvit-bench measures add up to the work that it counts. */
 #include "suite.h"
 
 #include "../../examples/bench/matmul_list.h"
@@ -13,8 +13,8 @@ static double list_work(void)
 {
     double work = 0;
     for (size_t i = 0; i < list.count; i++) {
-        const svit_matmul *product = &list.products[i].product;
-        work += 2.0 * product->m * product->n * product->k * (double)list.products[i].count;
+        const svit_matmul *matmul = &list.matmuls[i].matmul;
+        work += 2.0 * matmul->m * matmul->n * matmul->k * (double)list.matmuls[i].count;
     }
     return work;
 }
@@ -41,7 +41,7 @@ START_TEST(test_matmuls_of_every_preset_are_the_work_of_a_step)
             double wanted =
                 (work_count_training(&config) - spared_work(&config)) * (double)batches[b];
             ck_assert_msg(fabs(list_work() - wanted) < 1e-9 * wanted,
-                          "%s, batch %zu: products of %.0f, work of %.0f", name, batches[b],
+                          "%s, batch %zu: matmuls of %.0f, work of %.0f", name, batches[b],
                           list_work(), wanted);
         }
     }
@@ -63,14 +63,27 @@ START_TEST(test_shapes_of_the_default_shiftvit)
     matmul_list_build(&list, &config, 256);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         size_t at = 0;
-        while (at < list.count && strcmp(list.products[at].name, wanted[i].name) != 0)
+        while (at < list.count && strcmp(list.matmuls[at].name, wanted[i].name) != 0)
             at++;
         ck_assert_msg(at < list.count, "%s is missing", wanted[i].name);
-        ck_assert_uint_eq(list.products[at].product.m, wanted[i].m);
-        ck_assert_uint_eq(list.products[at].product.n, wanted[i].n);
-        ck_assert_uint_eq(list.products[at].product.k, wanted[i].k);
-        ck_assert_uint_eq(list.products[at].count, wanted[i].count);
+        ck_assert_uint_eq(list.matmuls[at].matmul.m, wanted[i].m);
+        ck_assert_uint_eq(list.matmuls[at].matmul.n, wanted[i].n);
+        ck_assert_uint_eq(list.matmuls[at].matmul.k, wanted[i].k);
+        ck_assert_uint_eq(list.matmuls[at].count, wanted[i].count);
     }
+}
+END_TEST
+
+/* A wrong count would be worse than none. */
+START_TEST(test_an_unknown_architecture_has_no_count)
+{
+    svit_model_config config;
+    ck_assert_int_eq(svit_model_config_init(&config, sizeof config), SVIT_OK);
+    config.architecture = 99;
+    matmul_list_build(&list, &config, 256);
+    ck_assert_uint_eq(list.count, 0);
+    ck_assert_double_eq(work_count_forward(&config), 0);
+    ck_assert_double_eq(work_count_training(&config), 0);
 }
 END_TEST
 
@@ -80,6 +93,7 @@ static Suite *list_suite(void)
     TCase *all = tcase_create("counts");
     tcase_add_test(all, test_matmuls_of_every_preset_are_the_work_of_a_step);
     tcase_add_test(all, test_shapes_of_the_default_shiftvit);
+    tcase_add_test(all, test_an_unknown_architecture_has_no_count);
     suite_add_tcase(suite, all);
     return suite;
 }

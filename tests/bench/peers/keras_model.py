@@ -1,5 +1,5 @@
-"""ShiftViT, ViT and SL-ViT in Keras, with the arithmetic of the library's presets, out of Keras' own
-layers where it has them."""
+"""ShiftViT, ViT and SL-ViT in Keras, with the arithmetic of the library's presets, built of Keras' layers
+where possible."""
 import keras
 import numpy
 from keras import layers, ops
@@ -48,7 +48,7 @@ def shiftvit() -> keras.Model:
 
 
 class Patches(layers.Layer):
-    """The image's patches as tokens; with `copies` of the image, moved by half a patch, too."""
+    """The image's patches as tokens; with `copies`, also those of the image's shifted copies."""
 
     def __init__(self, copies: bool) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ def build(name: str) -> keras.Model:
 
 
 def augmentation(name: str) -> keras.Sequential:
-    """The training images' way: bytes, 32x32, to augmented floats."""
+    """The training pipeline: images of 32x32 bytes to augmented floats."""
     if name == "shiftvit":
         steps = [layers.Resizing(52, 52), layers.RandomCrop(48, 48),
                  layers.RandomFlip("horizontal"), layers.Rescaling(1 / 255)]

@@ -1,5 +1,5 @@
-"""What the peers that only run models share: their ONNX file, made when it is first asked for, and
-their images."""
+"""Shared by the peers that are measured in inference only: their ONNX file, which is written at the
+first use, and their images."""
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +25,7 @@ def write_float(options: peer.Options, path: Path) -> None:
 
 
 def write_int8(source: Path, path: Path) -> None:
-    """Weights of 8 bits; the scale of what they are multiplied with is found at each call."""
+    """Weights of 8 bits; the scale of the activations is computed at each call."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
     part = path.with_suffix(".part")
     quantize_dynamic(source, part, weight_type=QuantType.QInt8)
@@ -33,8 +33,8 @@ def write_int8(source: Path, path: Path) -> None:
 
 
 def model_file(options: peer.Options) -> Path:
-    """The file's path. Where the file had to be made, the program is started once more and this
-    process ends with it, so that neither its time nor its memory is part of what is measured."""
+    """The file's path. If the file does not exist, this process writes it, starts the program again and
+    ends with it, so that neither the time nor the memory of writing is measured."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     plain = FOLDER / f"{options.model}-{options.batch}.onnx"
     path = plain.with_suffix(".int8.onnx") if options.form == "int8" else plain

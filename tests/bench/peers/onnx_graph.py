@@ -1,5 +1,5 @@
 """Writes ShiftViT, ViT and SL-ViT as ONNX files, with the arithmetic of the library's presets at
-inference and random weights, for the peers that only run models."""
+inference and random weights, for the peers that are measured in inference only."""
 import os
 import tempfile
 from pathlib import Path
@@ -57,7 +57,7 @@ class Graph:
         return self.reshape(x, self.batch, count, count, size * size * channels)
 
     def moved(self, x: str, down: int, right: int) -> str:
-        """Moved by so many rows and columns, with zeros behind: negative pads cut."""
+        """Shifts by `down` rows and `right` columns with zero fill; negative pads crop."""
         pads = [0, down, right, 0, 0, -down, -right, 0]
         return self.node("Pad", x, self.constant(pads))
 
@@ -145,7 +145,7 @@ def make(name: str, batch: int) -> onnx.ModelProto:
 
 
 def write(name: str, batch: int, path: Path) -> None:
-    """Appears whole or not at all, should two peers write it at once."""
+    """Writes the file atomically, since two peers may write it at the same time."""
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(make(name, batch).SerializeToString())
     os.replace(file.name, path)

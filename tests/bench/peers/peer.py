@@ -1,4 +1,4 @@
-"""What the peers share: their options, their clock, and the one JSON line that compare.py reads."""
+"""Shared by the peers: their options, their clock, and the one JSON line that compare.py reads."""
 import time
 
 BEGIN = time.perf_counter()  # before any other import, all of which a program pays for
@@ -61,7 +61,7 @@ def process_age() -> float:
 
 
 def peak_memory() -> float:
-    """MiB. Not getrusage's, which begins at the size of the process that started this one."""
+    """Peak memory, MiB. getrusage would start from the size of the parent process."""
     with open("/proc/self/status", encoding="ascii") as file:
         line = next(line for line in file if line.startswith("VmHWM:"))
     return int(line.split()[1]) / 1024
@@ -74,7 +74,7 @@ def check_parameters(model: str, count: int) -> None:
 
 def measure(options: Options, peer: Peer) -> dict[str, object]:
     """The first call ends the start-up; the second is untimed, for compilers and caches. Then calls
-    follow each other for the wanted time, as in shiftvit-bench."""
+    are repeated for the wanted time, as in shiftvit-bench."""
     peer.call()
     if options.work == "predict":
         return {"startup_s": time.perf_counter() - BEGIN}

@@ -1,4 +1,4 @@
-"""The training images' way in PyTorch: a batch of bytes, 32x32, to a batch of augmented floats."""
+"""The training pipeline in PyTorch: a batch of 32x32 bytes to a batch of augmented floats."""
 import math
 
 import torch
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def augment_shiftvit(images: Tensor) -> Tensor:
-    """To 52x52 bilinearly, then a crop of 48x48 and a mirror drawn for each image, 0 to 1."""
+    """Resizes to 52x52 bilinearly, then crops 48x48 and mirrors at random for each image; values 0 to 1."""
     n = images.shape[0]
     large = F.interpolate(images.permute(0, 3, 1, 2).float().mul_(1 / 255), size=52,
                           mode="bilinear", align_corners=False).permute(0, 2, 3, 1)

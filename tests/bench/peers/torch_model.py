@@ -1,5 +1,5 @@
 """ShiftViT, ViT and SL-ViT in PyTorch, with the arithmetic of the library's presets: channels last,
-every product a linear layer."""
+every matmul a linear layer."""
 from typing import Callable
 
 import torch
@@ -10,8 +10,8 @@ DEPTH, DIM, HEADS, HEAD_DIM, TOKENS, PATCH = 8, 64, 4, 64, 144, 6
 
 
 def byte_dropout(x: Tensor, rate: float) -> Tensor:
-    """Dropout that spends one random byte an element: its rate is a multiple of 1/256. torch's own
-    draws a number of its generator for each element, on one thread."""
+    """Dropout from one random byte for each element, with a rate that is a multiple of 1/256. torch's
+    dropout draws a random number for each element, on one thread."""
     dropped = round(256 * rate)
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
     words.random_(torch.iinfo(torch.int64).min, None)
@@ -20,7 +20,7 @@ def byte_dropout(x: Tensor, rate: float) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """Either of the two, chosen by `fast`, which is set once for all."""
+    """byte_dropout or torch's dropout, selected by `fast` for the whole program."""
     fast = False
 
     def __init__(self, rate: float) -> None:

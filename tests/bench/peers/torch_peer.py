@@ -69,7 +69,7 @@ def model_step(fused: bool, batch: int, compiled: bool) -> Step:
 
 
 def trial_seconds(fused: bool) -> float:
-    """The better of two calls after a first one, on a small batch."""
+    """The shorter time of two calls on a small batch, after a warm-up call."""
     step = model_step(fused, min(OPTIONS.batch, TRIAL_BATCH), False)
     step()
     times = []
@@ -81,7 +81,7 @@ def trial_seconds(fused: bool) -> float:
 
 
 def choose_attention() -> tuple[bool, str]:
-    """Fused or by hand, whichever is faster here; the start-up takes the fused one untried."""
+    """Fused attention or separate operations, whichever is faster; for start-up always the fused one."""
     if OPTIONS.model == "shiftvit":
         return False, ""
     fused = OPTIONS.work == "startup" or trial_seconds(True) <= trial_seconds(False)
