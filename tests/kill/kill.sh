@@ -1,6 +1,6 @@
 #!/bin/sh
-# A run that is killed ten times at random moments, and resumed each time, ends with the bytes of one
-# that was left alone. One that is being replaced when the new run is killed goes on, too.  usage: kill.sh SHIFTVIT_TRAIN THREADS shiftvit|slvit [SEED]
+# A run that is killed ten times at random moments, and resumed each time, ends with the same bytes as
+# a run that is not killed. If a run that replaces another is killed, the old one can be resumed.  usage: kill.sh SHIFTVIT_TRAIN THREADS shiftvit|slvit [SEED]
 set -eu
 train=$1 threads=$2 model=$3 seed=${4:-$$}
 kills=10
@@ -19,8 +19,13 @@ printf '%s\n' "$config" >"$work/config.json"
 options="--data procedural:1200 --limit-val 200 --limit-test 100 --config $work/config.json
          --epochs 10 --batch 32 --patience 0 --checkpoint-seconds 0.05 --threads $threads --quiet"
 
-delay() { # a number of seconds, the $1-th of this seed
-    awk -v seed="$seed" -v at="$1" 'BEGIN { srand(seed * 1000 + at); printf "%.3f", 0.05 + 0.4 * rand() }'
+# Seconds, the $1-th random number of this seed. Ten of them add up to a little more than half of the time
+# that the run which is not killed took (`seconds` in its history), so that few runs end before ten kills.
+delay() {
+    awk -F , -v seed="$seed" -v at="$1" '
+        FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "seconds") column = i; next }
+        { seconds += $column }
+        END { srand(seed * 1000 + at); printf "%.3f", 0.05 + seconds / 9 * rand() }' "$work/whole/history.csv"
 }
 
 echo "$model, seed $seed, $threads threads"
@@ -51,7 +56,7 @@ while [ "$killed" -lt "$kills" ]; do
         exit 1
     fi
     if [ -e "$work/broken/model.safetensors" ]; then
-        # Finished before it could be killed often enough: start over.
+        # The run finished before it was killed often enough: start again.
         cmp "$work/whole/model.safetensors" "$work/broken/model.safetensors"
         rm -rf "$work/broken"
         killed=0
@@ -59,14 +64,14 @@ while [ "$killed" -lt "$kills" ]; do
 done
 
 # A new run that takes its place is killed before its first checkpoint, at the end of a long epoch:
-# nothing has changed. Nobody else has the folder meanwhile.
+# the old run is unchanged. Another process cannot use the folder meanwhile.
 cp -r "$work/broken" "$work/copy"
 rm -f "$work/broken/.lock" "$work/copy/.lock" "$work/errors"
 # shellcheck disable=SC2086
 "$train" --data procedural:1000000 --config "$work/config.json" --epochs 2 --batch 32 --threads 1 --overwrite \
     --checkpoint-seconds 0 --out "$work/broken" >/dev/null 2>"$work/errors" &
 process=$!
-# What it says once its trainer has been made.
+# The message that it prints after its trainer has been created.
 until grep -q 'parameters,' "$work/errors"; do
     kill -0 "$process"
     sleep 0.05
@@ -97,7 +102,7 @@ cmp "$work/whole/best.safetensors" "$work/broken/best.safetensors"
 [ ! -e "$work/broken/.lock" ]
 echo "killed $killed times in $attempt starts, and once while it was replaced: the same bytes"
 
-# Replaced for good, it is the new run's bytes; what no run wrote stays.
+# After the replacement the files are those of the new run; files that no run wrote stay.
 echo note >"$work/broken/note"
 # shellcheck disable=SC2086
 "$train" $options --overwrite --out "$work/broken" >/dev/null
