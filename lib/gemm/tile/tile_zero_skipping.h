@@ -1,7 +1,7 @@
 /* Zero skipping: the tile backend leaves out channel groups of A that are zeros at some spatial
  * positions (sv_epilogue's `zeros`). The rows of one spatial position of all images have the same
  * groups and lie equally far apart, so they are the rows of a matmul of their own.
- * Plain reference: tests/unit/test_gaps.c compares with the sums over the zeros. */
+ * Plain reference: tests/unit/test_zero_skipping.c compares with the sums over the zeros. */
 #ifndef SV_TILE_ZERO_SKIPPING_H
 #define SV_TILE_ZERO_SKIPPING_H
 
