@@ -404,9 +404,9 @@ END_TEST
 /* Sums of int8 products are exact, so VNNI and AMX give the same bits. */
 START_TEST(test_int8_has_the_same_bits_on_vnni_and_amx)
 {
-    static const subject units[] = {{&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, 0, 0},
-                                    {&sv_gemm_amx_int8, SV_ISA_AMX, 0, 0}};
-    check_same_bits(units, SHAPES[_i], _i);
+    static const subject backends[] = {{&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, 0, 0},
+                                       {&sv_gemm_amx_int8, SV_ISA_AMX, 0, 0}};
+    check_same_bits(backends, SHAPES[_i], _i);
 }
 END_TEST
 #endif

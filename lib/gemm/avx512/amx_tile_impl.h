@@ -1,22 +1,22 @@
-/* The AMX tile: 16 rows of 64 bytes, of which packed A and packed B consist where they hold
- * bfloat16 or int8. AMX loads one into a tile register; for VNNI its rows are copied into
- * micropanels. For instruction sets that have AVX-512.
+/* The AMX tile, 16 rows of 64 bytes: what packed A and packed B of bfloat16 and int8 consist of.
+ * AMX loads one into a tile register. The VNNI backend copies its rows into micropanels. For
+ * instruction sets that have AVX-512.
  *
- * A row has 16 lanes of 4 bytes, and a lane holds the V steps of k that one dot product adds up:
- * V = 2 in bfloat16 and V = 4 in int8 (VNNI interleaving). So a tile covers 16 V steps of k.
+ * A row has 16 lanes of 4 bytes. A lane holds V steps of k, which one dot product adds up: V is 2
+ * in bfloat16 and 4 in int8 (VNNI interleaving). So a tile covers 16 V steps of k:
  *
- *     tile of packed A                      tile of packed B
+ *     a tile of packed A                       a tile of packed B
  *
- *             16 lanes: V steps of k each           16 lanes: columns of B
- *            +---------------------------+         +---------------------------+
- *     16     | a[0, k0]  ...  a[0, k15]  |    16   | b[k0, 0]   ... b[k0, 15]  |
- *     rows   |   :              :        |    x V  |   :               :       |
- *     of A   | a[15, k0] ...  a[15, k15] |    of k | b[k15, 0]  ... b[k15, 15] |
- *            +---------------------------+         +---------------------------+
+ *              lanes: V steps of k each                lanes: columns of B
+ *             +----------------------------+           +----------------------------+
+ *     rows    | a[0, k0]   ...  a[0, k15]  |   rows:   | b[k0, 0]   ...  b[k0, 15]  |
+ *     of A    |    :               :       |   V steps |    :               :       |
+ *             | a[15, k0]  ...  a[15, k15] |   of k    | b[k15, 0]  ...  b[k15, 15] |
+ *             +----------------------------+   each    +----------------------------+
  *
- * Here a[i, k0] are the V elements of row i in lane 0. Which V steps of k share a lane does not
- * matter to a sum as long as A and B agree: see bf16_pack_impl.h and int8_pack_impl.h. The tile of
- * packed A is the transpose, lane by lane, of the tile that B = A^T would have. */
+ * a[i, k0] stands for the V elements of row i in lane 0. Which V steps of k share a lane makes no
+ * difference to a sum as long as A and B agree: see bf16_pack_impl.h and int8_pack_impl.h. As a
+ * matrix of lanes, a tile of packed A is the transpose of the tile of packed B = A^T. */
 #ifndef SV_AMX_TILE_IMPL_H
 #define SV_AMX_TILE_IMPL_H
 
@@ -25,8 +25,8 @@
 #include <immintrin.h>
 
 enum {
-    TILE_ROWS = 16,     /* and lanes of 4 bytes in a row */
-    MR = 2 * TILE_ROWS, /* a microtile of C has 2 x 2 tiles of 4-byte sums */
+    TILE_ROWS = 16,     /* also the number of lanes in a row */
+    MR = 2 * TILE_ROWS, /* a microtile of C is 2 x 2 tiles, whose lanes are sums */
     NR = 2 * TILE_ROWS
 };
 
@@ -34,12 +34,12 @@ typedef struct amx_tile {
     __m512i rows[TILE_ROWS];
 } amx_tile;
 
-/* What is packed: X[rows, k], which is A or the transpose of B. */
+/* The matrix to be packed, X[rows, k], which is A or the transpose of B. Element (i, p) is
+ * x[i * row_stride + p * k_stride], and one of the strides is 1. */
 typedef struct amx_source {
-    const float
-        *x; /* element (i, p) at x[i * row_stride + p * k_stride]; one of the strides is 1 */
+    const float *x;
     size_t row_stride, k_stride;
-    size_t rows, k; /* rows and steps of k that are left, from x on */
+    size_t rows, k; /* counted from x to the end of the matrix; may be more than a tile has */
 } amx_source;
 
 /* Transposes the 16 x 16 lanes of a tile. */

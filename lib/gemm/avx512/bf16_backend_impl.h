@@ -31,7 +31,7 @@ typedef struct bf16_call {
 } bf16_call;
 
 /* The position of the loops: rows i..i+rows-1, at most MR, of one K block and of at most NC
- * columns. `tiles`[steps, terms, 2] are its packed A, of which the first ones are complete. */
+ * columns; and its packed A, tiles[steps, terms, 2], with the progress of packing. */
 typedef struct bf16_row_block {
     amx_tile *tiles;
     const sv_gemm_a *a;
@@ -39,8 +39,8 @@ typedef struct bf16_row_block {
     size_t step, steps;     /* of k, in tiles: the first, and how many; 0 steps: past the end */
     size_t k;               /* of the whole A */
     size_t column, columns; /* of C, counted from the call's first */
-    size_t packed_tiles; /* complete tiles (a tile of each term is one): two for each step of k */
-    size_t packed_rows;  /* of the next tile */
+    size_t packed_tiles;    /* complete tiles, in the order [steps, 2]; all terms count as one */
+    size_t packed_rows;     /* rows of the next tile that are packed */
 } bf16_row_block;
 
 /* Cache lines of packed B to be prefetched into L2: `lines` of each of two neighbouring

@@ -13,7 +13,9 @@ enum {
     /* Lanes of packed A of one block: 72 KiB, so that they share L2 with a K block of one
      * micropanel of B. */
     PACKED_A_LANES = 18432,
-    PACKED_A_PADDING = 2048, /* lanes beyond that are written where rows fill no whole vectors */
+    /* Lanes past the block, for rows that are padded to whole vectors. */
+    PACKED_A_PADDING = 2048,
+    /* Scales of one block, one for each row and K block: at most 64. */
     PACKED_A_SCALES = 128
 };
 
@@ -29,12 +31,13 @@ typedef struct dot_packed_a {
     size_t row_stride, lane_stride, scale_stride;
 } dot_packed_a;
 
-/* One K block of a micropanel of B, in words of 4 bytes. A header has some words for each column;
- * lane q of column j follows at words[(header_words + q) * lanes + j]. Header word h of column j is
- * words[h * lanes + j]. */
+/* One K block of a micropanel of B, words[header_words + k lanes, NR], in words of 4 bytes: a
+ * header with header_words rows, such as the scales of the columns, and then the lanes of k. */
 typedef struct dot_panel {
     float *words;
-    size_t vectors, width, lanes; /* lanes = NR = vectors * LANES; width <= NR columns are used */
+    size_t vectors;
+    size_t width; /* columns in use, at most NR */
+    size_t lanes; /* NR = vectors * LANES */
 } dot_panel;
 
 /* An interleaved type. Sums of one K block are added to C before the next K block. */
@@ -42,7 +45,7 @@ typedef struct dot_type {
     size_t interleave;    /* steps of k in a lane */
     size_t lane_multiple; /* a K block's lanes are padded to a multiple of this */
     size_t kc_lanes;      /* KC / interleave: lanes of a full K block */
-    size_t header_words;  /* of a column and K block */
+    size_t header_words;  /* of a column in each K block */
 
     /* Packs columns first..first+width-1 of B, the K block from step p. */
     void (*pack_b)(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p);
@@ -83,8 +86,10 @@ SV_INLINE dot_panel dot_panel_at(const dot_type *type, const sv_gemm_b *b, size_
 {
     const size_t group = sv_gemm_split_columns(b), left = group - first % group;
     const size_t vectors = panel_vectors(left), lanes = vectors * LANES;
-    return (dot_panel){(float *)b->packed + first * dot_words(type, b->k), vectors,
-                       sv_size_min(left, lanes), lanes};
+    return (dot_panel){.words = (float *)b->packed + first * dot_words(type, b->k),
+                       .vectors = vectors,
+                       .width = sv_size_min(left, lanes),
+                       .lanes = lanes};
 }
 
 SV_INLINE void dot_next_k_block(const dot_type *type, dot_panel *panel)
