@@ -56,7 +56,8 @@ static inline char *sv_worker_scratch(const sv_exec *exec, uint32_t worker)
     return exec->worker_scratch + worker * exec->worker_bytes;
 }
 
-/* Takes [rows, columns] elements from a planned arena; NULL while measuring. */
+/* Takes [rows, columns] elements from an arena; NULL from one that only measures how much memory a
+ * layout needs (arena.h). */
 static inline real *sv_arena_reals(sv_arena *arena, size_t rows, size_t columns)
 {
     return sv_arena_take(arena, rows, columns, sizeof(real));

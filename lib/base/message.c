@@ -10,7 +10,9 @@
 
 static const char ELLIPSIS[] = "\xe2\x80\xa6";
 
-enum { PRINTABLE = 12 }; /* bytes for the longest form, two "\xNN" of a C1 character and a NUL */
+/* Bytes of the longest printable form of one character, with its NUL: two "\xNN" for the two UTF-8
+ * bytes of a C1 control character need 9. */
+enum { PRINTABLE = 12 };
 
 /* C0, DEL, and C1, which some terminals also interpret in UTF-8. */
 static bool is_control(const unsigned char *text, size_t length)

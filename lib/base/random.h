@@ -28,7 +28,9 @@ typedef struct sv_random {
     uint32_t used;     /* values of the block that have been returned */
 } sv_random;
 
-/* Starts the sequence (seed, use, a, b). Only the lower 56 bits of `a` are used. */
+/* Starts the sequence of a key (seed) and a stream: its use, SV_STREAM_*, and two numbers a and b
+ * that tell the streams of one use apart, e.g. the epoch and the image. Only the lower 56 bits of
+ * `a` are used: 24 of them share a word of the counter with `use`. */
 void sv_random_start(sv_random *random, uint64_t seed, uint32_t use, uint64_t a, uint32_t b);
 
 /* The next 32 random bits. */

@@ -37,7 +37,7 @@ struct svit_dataset {
     bool caller_thread_only;  /* samples are read only on the thread that calls the library */
 };
 
-/* Creates a dataset of ops->bytes bytes with one reference. All members after the base are zero.
+/* Allocates a dataset of ops->bytes bytes with one reference. All members after its base are zero.
  * SVIT_E_MEMORY. */
 svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const sv_dataset_ops *ops,
                               svit_error *err);

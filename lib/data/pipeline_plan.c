@@ -178,8 +178,8 @@ static size_t source_bytes(const svit_pipeline_config *config)
     return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }
 
-/* Bytes of scratch: the lines of the resampling, then the image and the scratch of an antialiased
- * source step, if there is one. */
+/* Floats of scratch: those of the resize (resize_elements), then, if there is an antialiased source
+ * step, its output image and its own scratch, both in bytes and rounded up to whole floats. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan)
 {
     size_t bytes = 0;

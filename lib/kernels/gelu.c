@@ -26,8 +26,8 @@ void SV_ISA(sv_gelu)(real *y, real *saved_x, const real *x, sv_dropout dropout, 
 }
 
 /* dx[t,c] = keep * scale * (Phi(x) + x phi(x)) * dx[t,c], where dx holds the gradient of y on
- * entry. y[t,c] = dropout(gelu(x)) is recomputed for the weight gradient of the next matmul; NULL:
- * not wanted. */
+ * entry. y[t,c] = dropout(gelu(x)) is recomputed for the weight gradient of the next matmul, unless
+ * y is NULL. */
 void SV_ISA(sv_gelu_backward)(real *y, real *dx, const real *x, sv_dropout dropout, sv_rows rows)
 {
     const size_t c = rows.columns, stride = rows.stride;

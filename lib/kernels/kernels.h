@@ -27,8 +27,8 @@ typedef struct sv_patch_geometry {
     size_t top, left;               /* rows and columns of zero padding */
 } sv_patch_geometry;
 
-/* The random bits of one dropout: words[block, c], of which bit b of block k belongs to token
- * 32 k + b. */
+/* The random numbers from which the mask of one dropout is made. A mask is words[block, c], one
+ * word for 32 tokens of a channel: bit b of block k belongs to token 32 k + b. */
 typedef struct sv_mask_source {
     uint32_t key[2];
     uint32_t counter[3]; /* upper words of the Philox counter; bits 0 and 1 of [0] must be 0 */

@@ -4,7 +4,7 @@
 
 #include "layers/layers.h"
 
-/* Allocates a cleared struct of `bytes` bytes whose head is an sv_layer with these ops. */
+/* Allocates a struct of `bytes` zero bytes whose first member is an sv_layer, and sets its ops. */
 svit_status sv_layer_allocate(void **out, svit_context *context, size_t bytes,
                               const sv_layer_ops *ops, svit_error *err);
 

@@ -56,7 +56,8 @@ typedef struct sv_patch_options {
     size_t size, channels_out;
     bool same_padding; /* otherwise VALID: pixels that fill no patch are ignored */
     const char *name;
-    /* In the inference graph the norm before it may be fused: layer norm, size 2. NULL: none. */
+    /* The norm of the input, which a layer of the inference graph may include: only a layer norm
+     * and only with size 2. NULL: the layer has no norm. */
     const sv_norm_options *norm;
 } sv_patch_options;
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,

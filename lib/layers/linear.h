@@ -9,8 +9,8 @@
 #include "layers/partition.h"
 #include "layers/weight_gradient.h"
 
-/* A weight [out, in] and a bias [out]. They are parameters of the model, or derived from such by
- * the layer. */
+/* A weight [out, in] and a bias [out]. They are parameters of the model, or the layer derives them
+ * from parameters of the model. */
 typedef struct sv_linear {
     size_t out, in;
     size_t weight, bias; /* offsets in the flat arrays; SV_NO_PARAMETER: none, or derived */

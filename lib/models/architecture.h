@@ -33,7 +33,8 @@ typedef struct sv_architecture {
     /* Checks what one field allows another. SVIT_E_ARGUMENT names the field. */
     svit_status (*check)(const svit_model_config *config, svit_error *err);
 
-    /* Elements per image that the classifier reads; without a classifier they are the logits. */
+    /* Elements per image of the input of the classifier. A model without a classifier returns them
+     * as its logits. */
     size_t (*features)(const svit_model_config *config);
 
     /* Blocks of the model. Each has at least one parameter. */

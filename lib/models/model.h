@@ -18,8 +18,8 @@ struct svit_model {
     real *weights;         /* [parameters.elements]: allocated, or within `mapping` */
     sv_mapping mapping;    /* the file of a mapped model; zero: none */
     atomic_ullong version; /* counts changes of the weights; sessions pack them again after one */
-    bool packed_once;      /* a single session packs the weights, and only once, so those that are
-                              packed may be discarded */
+    bool packed_once;      /* one session alone uses the model and packs the weights only once, so
+                              that the originals may be discarded after packing */
     char **classes;        /* config.num_classes names; NULL: none */
     svit_pipeline_config pipeline;
     int32_t has_pipeline;

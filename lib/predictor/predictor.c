@@ -99,8 +99,9 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     return status;
 }
 
-/* Only the predictor uses the model, whose weights never change and are packed once. If GEMM reads
- * the packed copies alone, the pages of the originals can be discarded afterwards. */
+/* Says that the model's weights may be discarded after packing. This predictor alone uses the
+ * model, so its weights never change and are packed only once. Where GEMM reads nothing but the
+ * packed copies, the memory pages of the originals are then given back. */
 static void discard_after_packing(const svit_predictor *predictor)
 {
     predictor->model->packed_once =

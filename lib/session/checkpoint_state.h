@@ -31,8 +31,8 @@ void sv_checkpoint_state_write(sv_json_writer *metadata, const sv_checkpoint_sta
 svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safetensors *file,
                                      const char *path, svit_error *err);
 
-/* Checks that the values are consistent. SVIT_E_FORMAT names the entry that cannot have its value
- * beside the others. */
+/* Checks that the values are consistent. SVIT_E_FORMAT names the entry that contradicts the others.
+ */
 svit_status sv_checkpoint_state_check(const sv_checkpoint_state *state, const char *path,
                                       svit_error *err);
 

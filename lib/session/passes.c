@@ -146,10 +146,11 @@ void sv_session_forward_attention(svit_session *session, const real *input, size
     forward_inference(session, &run, input, logits);
 }
 
-/* Repeats the forward of a segment, which fills the region with its saved activations. It writes to
- * the same addresses and draws the same dropout masks as the first time, so the tape's records stay
- * valid. Temporary activations alternate between `buffer` and session->temporary, since the other
- * of the session's buffers holds the gradient. */
+/* Repeats the forward of a segment, because another segment has since overwritten its saved
+ * activations: the segments share one region of memory (segments.h). It writes to the same
+ * addresses and draws the same dropout masks as the first time, so the tape's records stay valid.
+ * Temporary activations alternate between `buffer` and session->temporary, since the other of the
+ * session's buffers holds the gradient. */
 static void recompute(const svit_session *session, const sv_run *run, const sv_segment *segment,
                       real *buffer)
 {

@@ -146,6 +146,8 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
     return status;
 }
 
+/* Checks the checkpoint against the trainer and restores it. The progress is read into a copy of
+ * the trainer, so that a trainer whose checkpoint is refused is unchanged. */
 static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                                svit_error *err)
 {

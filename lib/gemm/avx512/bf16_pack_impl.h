@@ -99,9 +99,11 @@ SV_INLINE void pack_steps_of_k(amx_tile *tiles, size_t term_stride, const amx_so
                    terms);
 }
 
-/* Packs `count` rows, from `first` on, of the tiles of 16 rows and 32 steps of k of the source,
- * tiles[t * term_stride] for each term t. Elements past the source's end are 0. The tiles are
- * complete when their last row is packed, since rows of the other layout are transposed then. */
+/* Packs `count` rows, from `first` on, of one tile per term: 16 rows and 32 steps of k of the
+ * source, to tiles[t * term_stride] for term t. Elements past the source's end are 0. The tiles get
+ * the layout of B if `is_b`, else that of A. Rows are read in the layout in which the source has
+ * them contiguous; if that is the other one, the tiles are transposed when the last row has been
+ * packed. */
 SV_INLINE void bf16_pack_rows(amx_tile *tiles, size_t term_stride, const amx_source *source,
                               size_t first, size_t count, const int is_b, const size_t terms)
 {

@@ -10,8 +10,8 @@
 #include "gemm/tile/tile_microkernel_impl.h"
 
 enum {
-    /* Lanes of packed A of one block: 72 KiB, so that they share L2 with a K block of one
-     * micropanel of B. */
+    /* 4-byte lanes of packed A of one block: 72 KiB, so that the block and a K block of one
+     * micropanel of B fit L2 together. */
     PACKED_A_LANES = 18432,
     /* Lanes past the block, for rows that are padded to whole vectors. */
     PACKED_A_PADDING = 2048,
@@ -179,15 +179,15 @@ SV_INLINE void dot_multiply_block(const dot_type *type, const dot_call *call, co
     }
 }
 
-/* Rows of a block of A, of `left` rows: as many as fit PACKED_A_LANES with one K block, in whole
- * vectors. */
+/* Rows of the next block of A when `left` rows remain: as many as PACKED_A_LANES holds if the block
+ * is one K block deep. It is a multiple of the lanes of a vector, except in the last block. */
 SV_INLINE size_t dot_block_rows(const dot_type *type, size_t left)
 {
     return sv_size_min(left, PACKED_A_LANES / type->kc_lanes / LANES * LANES);
 }
 
-/* Steps of k of a block of so many rows: whole K blocks. With few rows they are all of k, so that
- * micropanels are read in order of address. */
+/* Steps of k of a block of that many rows: as many whole K blocks as PACKED_A_LANES holds. With few
+ * rows that is more than k, so that each micropanel is read from end to end. */
 SV_INLINE size_t dot_block_depth(const dot_type *type, size_t rows)
 {
     return PACKED_A_LANES / dot_round_up(rows, LANES) / type->kc_lanes * type->kc_lanes *

@@ -75,12 +75,13 @@ static void int8_pack_row_block(int8_packed_a *packed, const sv_gemm_a *a, size_
 {
     amx_source source = {a->a + i * a->row_stride + p * a->column_stride, a->row_stride,
                          a->column_stride, rows, k - p};
-    int8_quantize(int8_tiles(packed->tiles, 2), packed->scales, &source, 0x80);
+    int8_quantize(int8_tiles(packed->tiles, 2), packed->scales, &source, INT8_PLUS_128);
     if (rows <= TILE_ROWS)
         return;
     source.x += TILE_ROWS * a->row_stride;
     source.rows -= TILE_ROWS;
-    int8_quantize(int8_tiles(packed->tiles + 1, 2), packed->scales + TILE_ROWS, &source, 0x80);
+    int8_quantize(int8_tiles(packed->tiles + 1, 2), packed->scales + TILE_ROWS, &source,
+                  INT8_PLUS_128);
 }
 
 static size_t int8_packed_a_bytes(size_t m, size_t k)

@@ -51,7 +51,7 @@ static dot_packed_a pack_a_block(float *lanes, float *scales, const sv_gemm_a *a
             int8_destination to = {(char *)(lanes + i * packed.row_stride) + p,
                                    packed.row_stride * INTERLEAVE, TILE_K};
             float row_scales[TILE_ROWS];
-            int8_quantize(to, row_scales, &source, 0x80);
+            int8_quantize(to, row_scales, &source, INT8_PLUS_128);
             memcpy(scales + i, row_scales, count * sizeof *row_scales);
         }
     return packed;

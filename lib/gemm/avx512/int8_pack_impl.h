@@ -110,10 +110,14 @@ typedef struct int8_destination {
     size_t row_stride, tile_stride;
 } int8_destination;
 
-/* Quantises 16 rows of one K block; elements past the source's end are 0. The bits of `flip` are
- * inverted in each element: 0x80 stores uint8, 128 above the value. */
+/* The form in which a quantised value q, -127..127, is stored. A dot product of VNNI multiplies
+ * unsigned by signed bytes, so A is stored as q + 128, which is q with the upper bit inverted. */
+enum { INT8_SIGNED = 0, INT8_PLUS_128 = 0x80 };
+
+/* Quantises 16 rows of one K block. Elements past the source's end are 0 before they are stored in
+ * the given form. */
 SV_INLINE void int8_quantize(int8_destination out, float scales[TILE_ROWS],
-                             const amx_source *source, const int flip)
+                             const amx_source *source, const int form)
 {
     float space[TILE_ROWS * TILE_K] __attribute__((aligned(64)));
     float inverses[TILE_ROWS];
@@ -133,7 +137,7 @@ SV_INLINE void int8_quantize(int8_destination out, float scales[TILE_ROWS],
             load_row(x, tile.x + i * tile.row_stride, k - s * TILE_K);
             _mm512_storeu_si512(
                 out.to + i * out.row_stride,
-                _mm512_xor_si512(quantize_row(x, inverses[i]), _mm512_set1_epi8((char)flip)));
+                _mm512_xor_si512(quantize_row(x, inverses[i]), _mm512_set1_epi8((char)form)));
         }
         for (size_t i = rows; i < TILE_ROWS; i++)
             _mm512_storeu_si512(out.to + i * out.row_stride, _mm512_setzero_si512());
@@ -164,7 +168,7 @@ SV_INLINE void int8_pack_columns(amx_tile *tiles, float scales[TILE_ROWS],
 {
     size_t k = source->k < KC ? source->k : KC;
     size_t count = (k + TILE_K - 1) / TILE_K;
-    int8_quantize(int8_tiles(tiles, 1), scales, source, 0);
+    int8_quantize(int8_tiles(tiles, 1), scales, source, INT8_SIGNED);
     for (size_t s = 0; s < count; s++)
         transpose_tile(&tiles[s]);
     _mm512_storeu_si512(zero_points, int8_zero_points(tiles, count));

@@ -156,8 +156,9 @@ SV_INLINE void prefetch_ahead(const tile_operands *operands, const tile_form for
     }
 }
 
-/* sum[rows, vectors] += a[rows, range] b[range, vectors]: rounds of UNROLL vectors of packed B with
- * their prefetch, then the remaining steps. */
+/* sum[rows, vectors] += a[rows, range] b[range, vectors], where range is a range of k. The loop is
+ * unrolled in rounds: one prefetch, then `steps` steps of k. Single steps follow for what is left.
+ */
 SV_INLINE void add_range(vsums sum[MR_MOST][MOST_VECTORS], const tile_operands *operands,
                          const tile_form form, const tile_range *range)
 {

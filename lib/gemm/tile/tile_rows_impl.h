@@ -49,8 +49,8 @@ typedef struct tile_operands {
 typedef void tile_microkernel(real *c, size_t ldc, const tile_operands *operands, size_t width,
                               int accumulate);
 
-/* The microkernels of one NR: for MR rows, for MR / 2 and for one. With a small M, that for
- * `small_m_mr` rows replaces that for MR. */
+/* The microkernels of one NR: `full` for MR rows, `half` for MR / 2, `single` for one. If M is
+ * small, `small_m`, for small_m_mr rows, replaces `full`. */
 typedef struct tile_microkernels {
     size_t mr, small_m_mr;
     tile_microkernel *full, *small_m;

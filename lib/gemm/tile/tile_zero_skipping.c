@@ -51,8 +51,8 @@ size_t SV_ISA(sv_zero_skipping_rows)(const tile_zero_skipping *skipping, size_t 
     return (2 * rows + block - 1) / block * block;
 }
 
-/* The correction term of a row is base + factor * slope, where factor = -mean * rstd of the row;
- * base includes the bias. */
+/* The correction term of row i is base + factor_i * slope, where factor_i = -mean_i * rstd_i is the
+ * value that the norm gives to a zero of that row. `base` includes the bias of the matmul. */
 typedef struct tile_correction {
     vreal base[MOST_VECTORS], slope[MOST_VECTORS];
 } tile_correction;

@@ -101,8 +101,9 @@ typedef struct gradient_call {
     const real *dw, *dbias;
 } gradient_call;
 
-/* Of w[0] = K^T Q:  dQ += K dw[0];  dK += Q dw[0]^T.
- * Of w[1] = P V:    dV += P^T dw[1];  dP += dw[1] V^T. */
+/* Adds the gradients of the model's weights, given the gradient dw of a head's folded ones.
+ * From w[0] = K^T Q:  dQ += K dw[0];    dK += Q dw[0]^T.
+ * From w[1] = P V:    dV += P^T dw[1];  dP += dw[1] V^T. */
 static void add_weights(const gradient_call *call, size_t head, void *scratch)
 {
     const attention_block *block = call->block;

@@ -75,10 +75,11 @@ typedef struct mlp_call {
 /* mlp_create.c: initialises a cleared block; its position in the list of layers is set later. */
 void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp_options *options);
 
-/* mlp_memory.c: layouts, each used once to measure and once to use the memory. */
+/* mlp_memory.c: the layouts of memory. Each function runs twice: while planning, on an arena that
+ * only measures, and in a pass, where it returns the addresses. */
 
-/* What is saved (training), or what the forward needs of the workspace (inference with group norm,
- * whose statistics of an image come before its token blocks). */
+/* In training, the activations saved for the backward. In inference with group norm, the statistics
+ * of the images in the workspace: they are needed before an image is divided into token blocks. */
 mlp_saved sv_mlp_saved(sv_arena *arena, const mlp_block *block, size_t n, bool training);
 
 mlp_image_block sv_mlp_image_block(sv_arena *arena, const mlp_block *block, const sv_run *run);

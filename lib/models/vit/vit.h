@@ -10,7 +10,8 @@
 /* Patches of an image. */
 size_t sv_vit_patches(const svit_model_config *config);
 
-/* Elements of one patch; with SVIT_TOKENIZER_SPT those of the patch in all five copies. */
+/* Elements that are mapped to one token: those of a patch; with SVIT_TOKENIZER_SPT those of the
+ * patch in the image and in its four shifted copies. */
 size_t sv_vit_patch_elements(const svit_model_config *config);
 
 /* Tokens in the attention blocks: the patches, and the class token if there is one. */

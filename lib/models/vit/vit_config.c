@@ -27,7 +27,7 @@ static const sv_field FIELDS[] = {
 };
 const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
-/* The most channels of all heads together, as of `dim`. */
+/* The largest heads * head_dim. The limit of the field `dim` is the same. */
 enum { HEADS_CHANNELS_MAX = 65536 };
 
 size_t sv_vit_patches(const svit_model_config *config)

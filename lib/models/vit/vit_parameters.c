@@ -28,9 +28,9 @@ static svit_status add_patches(const sv_scope *in, const svit_model_config *conf
     return sv_scope_linear(in, names->patch, config->dim, elements, true);
 }
 
-/* Sets the fans of a weight as Keras counts them. Its attention weights have three dimensions,
- * [dim, heads, head_dim] and [heads, head_dim, dim]. Up to 3.14 Keras takes the first one for the
- * area of a convolution kernel, by which both fans are multiplied. */
+/* Sets the fans of a weight as Keras counts them. In Keras attention weights have three dimensions,
+ * [dim, heads, head_dim] or [heads, head_dim, dim]. Up to version 3.14 Keras treats the first one
+ * as the area of a convolution kernel and multiplies both fans by it. */
 static void set_convolution_fans(sv_parameter *parameter, double area, double in, double out)
 {
     parameter->fan_in = area * in;
