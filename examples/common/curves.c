@@ -24,7 +24,7 @@ typedef struct panel {
     const series *lines;
     size_t count;
     double left;
-    double least, greatest, step;
+    double min, max, step;
     int decimals;
 } panel;
 
@@ -55,26 +55,26 @@ static double round_step(double range, double wanted)
     return power * (mantissa <= 1 ? 1 : mantissa <= 2 ? 2 : mantissa <= 5 ? 5 : 10);
 }
 
-/* Sets the range of the value axis to cover all lines, and least..greatest at least. */
-static void panel_range(panel *self, const svit_trainer_event *epochs, size_t count, double least,
-                        double greatest)
+/* Sets the range of the value axis to cover all lines, and min..max at least. */
+static void panel_range(panel *self, const svit_trainer_event *epochs, size_t count, double min,
+                        double max)
 {
     for (size_t line = 0; line < self->count; line++)
         for (size_t i = 0; i < count; i++) {
             double value = series_value(&self->lines[line], &epochs[i]);
-            least = fmin(least, isfinite(value) ? value : least);
-            greatest = fmax(greatest, isfinite(value) ? value : greatest);
+            min = fmin(min, isfinite(value) ? value : min);
+            max = fmax(max, isfinite(value) ? value : max);
         }
-    double range = greatest > least ? greatest - least : 1;
+    double range = max > min ? max - min : 1;
     self->step = round_step(range, 6);
-    self->least = floor(least / self->step) * self->step;
-    self->greatest = ceil((least + range) / self->step) * self->step;
+    self->min = floor(min / self->step) * self->step;
+    self->max = ceil((min + range) / self->step) * self->step;
     self->decimals = self->step >= 1 ? 0 : (int)ceil(-log10(self->step) - 1e-9);
 }
 
 static double panel_y(const panel *self, double value)
 {
-    double part = (value - self->least) / (self->greatest - self->least);
+    double part = (value - self->min) / (self->max - self->min);
     return PANEL_TOP + PANEL_HEIGHT * (1 - part);
 }
 
@@ -87,9 +87,9 @@ static double panel_x(const panel *self, size_t index, size_t count)
 static void draw_values_axis(cairo_t *canvas, const panel *self)
 {
     char text[32];
-    size_t steps = (size_t)lround((self->greatest - self->least) / self->step);
+    size_t steps = (size_t)lround((self->max - self->min) / self->step);
     for (size_t i = 0; i <= steps; i++) {
-        double value = self->least + (double)i * self->step;
+        double value = self->min + (double)i * self->step;
         double y = round(panel_y(self, value)) + 0.5;
         canvas_line(canvas, self->left, y, self->left + PANEL_WIDTH, y, 0.88);
         snprintf(text, sizeof text, "%.*f", self->decimals, value);

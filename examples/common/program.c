@@ -123,25 +123,24 @@ svit_status program_fail(struct program *self, svit_status status, const char *f
 }
 
 uint64_t option_unsigned(const struct argp_state *state, const char *name, const char *text,
-                         uint64_t least, uint64_t greatest)
+                         uint64_t min, uint64_t max)
 {
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least ||
-        value > greatest)
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min || value > max)
         argp_error(state, "%s: '%s' is no whole number from %" PRIu64 " to %" PRIu64, name, text,
-                   least, greatest);
+                   min, max);
     return value;
 }
 
-double option_real(const struct argp_state *state, const char *name, const char *text, double least,
-                   double greatest)
+double option_real(const struct argp_state *state, const char *name, const char *text, double min,
+                   double max)
 {
     char *end = NULL;
     double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(value) || value < least || value > greatest)
-        argp_error(state, "%s: '%s' is no number from %g to %g", name, text, least, greatest);
+    if (end == text || *end != '\0' || !isfinite(value) || value < min || value > max)
+        argp_error(state, "%s: '%s' is no number from %g to %g", name, text, min, max);
     return value;
 }
 

@@ -53,15 +53,15 @@ int program_exit(struct program *self, svit_status status);
 svit_status program_fail(struct program *self, svit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Parses the integer value of option `name`. A text that is not in least..greatest ends the
+/* Parses the integer value of option `name`. A text that is not in min..max ends the
  * process. */
 uint64_t option_unsigned(const struct argp_state *state, const char *name, const char *text,
-                         uint64_t least, uint64_t greatest);
+                         uint64_t min, uint64_t max);
 
-/* Parses the real value of option `name`. A text that is not in least..greatest ends the
+/* Parses the real value of option `name`. A text that is not in min..max ends the
  * process. */
-double option_real(const struct argp_state *state, const char *name, const char *text, double least,
-                   double greatest);
+double option_real(const struct argp_state *state, const char *name, const char *text, double min,
+                   double max);
 
 /* Checks the file name of a picture to draw, which must end in .png. Returns `text`. */
 const char *option_png(const struct argp_state *state, const char *name, const char *text);

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_CAPACITY = 512, BAR_MOST = 30 };
+enum { LINE_CAPACITY = 512, MAX_BAR = 30 };
 
 double progress_clock(void)
 {
@@ -65,13 +65,13 @@ static void draw_bar(const svit_trainer_event *event, size_t columns)
 {
     char head[96];
     char tail[160];
-    char bar[BAR_MOST + 1];
+    char bar[MAX_BAR + 1];
     char line[LINE_CAPACITY];
     snprintf(head, sizeof head, "epoch %" PRIu64 "/%" PRIu64, event->epoch, event->epochs);
     step_text(tail, sizeof tail, event);
     size_t taken = strlen(head) + strlen(tail) + sizeof " [] 0000/0000  ";
     size_t width = columns > taken + 5 ? columns - taken : 0;
-    bar_text(bar, width > BAR_MOST ? BAR_MOST : width, event->step, event->steps);
+    bar_text(bar, width > MAX_BAR ? MAX_BAR : width, event->step, event->steps);
     snprintf(line, sizeof line, "%s [%s] %" PRIu64 "/%" PRIu64 "  %s", head, bar, event->step,
              event->steps, tail);
     fprintf(stderr, "\r\033[K%.*s", (int)columns - 1, line);

@@ -8,7 +8,7 @@
  * (below U+0020, or U+007F to U+009F). */
 static size_t printable_length(const unsigned char *text)
 {
-    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const unsigned min[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t length = text[0] < 0x80           ? 1
                     : (text[0] >> 5) == 0x06 ? 2
                     : (text[0] >> 4) == 0x0e ? 3
@@ -20,7 +20,7 @@ static size_t printable_length(const unsigned char *text)
             return 0;
         value = value << 6 | (text[i] & 0x3f);
     }
-    if (length == 0 || value < least[length] || value > 0x10ffff)
+    if (length == 0 || value < min[length] || value > 0x10ffff)
         return 0;
     if (value < 0x20 || (value >= 0x7f && value < 0xa0) || (value >= 0xd800 && value < 0xe000))
         return 0;
@@ -63,8 +63,8 @@ enum { WORD_MAX = 64 };
 
 static size_t least_of(size_t a, size_t b, size_t c)
 {
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
+    size_t min = a < b ? a : b;
+    return min < c ? min : c;
 }
 
 /* Returns the edit distance (Levenshtein 1966): the fewest insertions, deletions and replacements
@@ -90,14 +90,14 @@ static size_t edits_between(const char *a, const char *b)
 const char *nearest_word(const char *text, const char *const *words)
 {
     size_t length = strlen(text);
-    size_t least = length / 3 > 2 ? length / 3 + 1 : 3;
+    size_t min = length / 3 > 2 ? length / 3 + 1 : 3;
     const char *nearest = NULL;
     for (size_t i = 0; words[i]; i++) {
         if (strlen(words[i]) > WORD_MAX)
             continue;
         size_t edits = edits_between(text, words[i]);
-        if (edits < least) {
-            least = edits;
+        if (edits < min) {
+            min = edits;
             nearest = words[i];
         }
     }

@@ -51,9 +51,9 @@ static size_t whole_panels(size_t columns)
     return columns % SV_GEMM_SPLIT_COLUMNS && panels > 0 ? panels - 1 : panels;
 }
 
-size_t sv_column_partition_count(size_t columns, size_t least)
+size_t sv_column_partition_count(size_t columns, size_t min)
 {
-    return sv_size_max(whole_panels(columns) * SV_GEMM_SPLIT_COLUMNS / least, 1);
+    return sv_size_max(whole_panels(columns) * SV_GEMM_SPLIT_COLUMNS / min, 1);
 }
 
 sv_column_range sv_column_partition(size_t columns, size_t partitions, size_t index)

@@ -54,8 +54,8 @@ typedef struct sv_column_range {
  * Narrow partitions balance better, but each of them packs A for itself. */
 size_t sv_min_partition_columns(const sv_gemm *gemm, size_t tokens);
 
-/* The number of partitions of at least `least` columns each; at least one. */
-size_t sv_column_partition_count(size_t columns, size_t least);
+/* The number of partitions of at least `min` columns each; at least one. */
+size_t sv_column_partition_count(size_t columns, size_t min);
 
 /* Partition `index` of `partitions`: whole micropanels, distributed evenly. If `columns` is not a
  * multiple of SV_GEMM_SPLIT_COLUMNS, the last partition also takes the final micropanel and the

@@ -92,13 +92,13 @@ svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_err
     return fail_unknown(name, err);
 }
 
-void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *least,
-                          double *greatest)
+void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *min,
+                          double *max)
 {
-    sv_field_bounds(field, least, greatest);
+    sv_field_bounds(field, min, max);
     if (field->offset == offsetof(svit_optimizer_config, learning_rate) &&
         config->schedule == SVIT_SCHEDULE_WARMUP_COSINE)
-        *least = config->lr_start;
+        *min = config->lr_start;
 }
 
 static svit_status check_schedule(const svit_optimizer_config *config, svit_error *err)

@@ -43,8 +43,8 @@ svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_err
 
 /* Returns the range of a field. With a warm-up cosine schedule the learning rate is at least
  * lr_start of `config`. */
-void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *least,
-                          double *greatest);
+void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *min,
+                          double *max);
 
 /* Checks every field of `config`. SVIT_E_ARGUMENT names the one that is not legal. */
 svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err);

@@ -36,7 +36,7 @@ static size_t add(size_t a, size_t b)
 
 /* Bytes to keep a layer's input for its backward. 0 for the first layer, whose input is the images:
  * choose_recomputed counts them, since only a recomputed segment needs a copy. */
-static size_t kept_input(const sv_layer_cost *costs, size_t layer)
+static size_t input_bytes(const sv_layer_cost *costs, size_t layer)
 {
     return costs[layer].keeps_input && layer > 0 ? costs[layer].input : 0;
 }
@@ -63,7 +63,7 @@ static void add_layer(segment_bytes *bytes, const sv_layer_cost *costs, size_t f
     bytes->saved = add(bytes->saved, costs[layer].saved);
     if (layer == first)
         return;
-    bytes->saved = add(bytes->saved, kept_input(costs, layer));
+    bytes->saved = add(bytes->saved, input_bytes(costs, layer));
     add_temporary(bytes, costs, layer);
 }
 
@@ -76,7 +76,7 @@ static void consider(const search *self, choice *best, choice other)
 /* Layers first..end - 1 as the last segment in the region. */
 static choice choose_last(const search *self, size_t first, size_t end, size_t saved)
 {
-    return (choice){.bytes = add(kept_input(self->costs, first), self->stored[end]),
+    return (choice){.bytes = add(input_bytes(self->costs, first), self->stored[end]),
                     .region = saved,
                     .segment = {.first = first, .end = end, .in_region = true}};
 }
@@ -98,7 +98,7 @@ static choice choose_from(const search *self, size_t first)
 {
     const sv_layer_cost *costs = self->costs;
     segment_bytes bytes = {0};
-    size_t input = kept_input(costs, first), stored = add(input, costs[first].saved);
+    size_t input = input_bytes(costs, first), stored = add(input, costs[first].saved);
     choice best = {.bytes = add(stored, self->best[first + 1].bytes),
                    .segment = {.first = first, .end = first + 1}};
     for (size_t end = first + 1; end <= self->layers && end - first <= self->max_length; end++) {
@@ -158,7 +158,7 @@ static void find_segments(search *self, sv_segments *out)
     size_t region = SIZE_MAX;
     self->stored[self->layers] = 0;
     for (size_t i = self->layers; i-- > 0;)
-        self->stored[i] = add(self->stored[i + 1], add(costs[i].saved, kept_input(costs, i)));
+        self->stored[i] = add(self->stored[i + 1], add(costs[i].saved, input_bytes(costs, i)));
     for (size_t min_bytes = self->stored[0]; region > 0;) {
         self->limit = region - 1;
         find_best(self);

@@ -7,21 +7,21 @@
 
 #define STATE_KEY "trainer.state."
 
-/* SVIT_E_FORMAT, naming the checkpoint's entry, unless `value` is in least..greatest. */
-static svit_status check_number(const char *key, uint64_t value, uint64_t least, uint64_t greatest,
+/* SVIT_E_FORMAT, naming the checkpoint's entry, unless `value` is in min..max. */
+static svit_status check_number(const char *key, uint64_t value, uint64_t min, uint64_t max,
                                 svit_error *err)
 {
-    if (value >= least && value <= greatest)
+    if (value >= min && value <= max)
         return SVIT_OK;
-    if (least == greatest)
+    if (min == max)
         return sv_trainer_fail(err, SVIT_E_FORMAT,
                                "the checkpoint's entry '%s' is %" PRIu64 "; it must be %" PRIu64
                                " at the epoch and step of its run",
-                               key, value, least);
+                               key, value, min);
     return sv_trainer_fail(err, SVIT_E_FORMAT,
                            "the checkpoint's entry '%s' is %" PRIu64 "; it must be in %" PRIu64
                            "..%" PRIu64 " at the epoch and step of its run",
-                           key, value, least, greatest);
+                           key, value, min, max);
 }
 
 /* SVIT_E_FORMAT, naming the checkpoint's entry, unless the value is legal. */

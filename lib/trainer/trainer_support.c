@@ -20,12 +20,12 @@ svit_status sv_trainer_fail(svit_error *err, svit_status status, const char *for
     return svit_error_set(err, status, message);
 }
 
-svit_status sv_trainer_import(void *local, size_t local_size, const void *in, size_t least,
+svit_status sv_trainer_import(void *local, size_t local_size, const void *in, size_t min,
                               const char *what, svit_error *err)
 {
     uint32_t size;
     memcpy(&size, in, sizeof size);
-    if (size < least || size > STRUCT_LIMIT)
+    if (size < min || size > STRUCT_LIMIT)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT,
                                "struct_size of %s is %u; fill it with its init function, %zu here",
                                what, size, local_size);

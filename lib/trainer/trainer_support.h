@@ -34,9 +34,9 @@ svit_status sv_trainer_fail(svit_error *err, svit_status status, const char *for
     TRAINER_PRINTF(3, 4);
 
 /* Copies a caller's struct over the defaults in `local`. It may be shorter or longer than the
- * library's; `least` is the smallest size that is accepted. SVIT_E_VERSION: a field that this
+ * library's; `min` is the smallest size that is accepted. SVIT_E_VERSION: a field that this
  * library does not know is not zero. `what` names the type in messages. */
-svit_status sv_trainer_import(void *local, size_t local_size, const void *in, size_t least,
+svit_status sv_trainer_import(void *local, size_t local_size, const void *in, size_t min,
                               const char *what, svit_error *err);
 
 /* Copies a struct of the library to a caller's of `size` bytes, which may be shorter or longer. */

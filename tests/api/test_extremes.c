@@ -150,11 +150,11 @@ START_TEST(test_an_attention_forward_that_overflows_names_the_image)
 }
 END_TEST
 
-enum { NUMBERS_MOST = 20000 };
+enum { MAX_NUMBERS = 20000 };
 
 /* Copies all gradients for dlogits multiplied by `scale`. Scaling by a power of two leaves every
  * rounding as it is. */
-static size_t find_gradients(float all[NUMBERS_MOST], float scale)
+static size_t find_gradients(float all[MAX_NUMBERS], float scale)
 {
     static float images[2 * 8 * 8 * 3], logits[2 * CLASSES], dlogits[2 * CLASSES];
     for (size_t i = 0; i < sizeof images / sizeof *images; i++)
@@ -163,7 +163,7 @@ static size_t find_gradients(float all[NUMBERS_MOST], float scale)
         dlogits[i] = scale * ((float)i - 9.5f);
     OK(svit_forward(session, images, 2, logits, &err));
     OK(svit_backward(session, dlogits, 2, &err));
-    ck_assert_uint_le(svit_model_parameter_elements(model), NUMBERS_MOST);
+    ck_assert_uint_le(svit_model_parameter_elements(model), MAX_NUMBERS);
     return (size_t)(fit_copy_gradients(model, session, all) - all);
 }
 
@@ -185,7 +185,7 @@ START_TEST(test_no_gradient_is_below_the_smallest_normal_number)
         skip_check("this CPU, or what runs its programs, keeps subnormal numbers");
         return;
     }
-    static float gradients[NUMBERS_MOST];
+    static float gradients[MAX_NUMBERS];
     size_t count = find_gradients(gradients, 0x1p-125f), normal = 0;
     for (size_t i = 0; i < count; i++) {
         ck_assert_msg(gradients[i] == 0 || fabsf(gradients[i]) >= FLT_MIN, "gradient %zu is %g", i,
@@ -202,7 +202,7 @@ END_TEST
  * changed. */
 START_TEST(test_rounding_of_the_program_does_not_matter)
 {
-    static float nearest[2][NUMBERS_MOST], upward[2][NUMBERS_MOST];
+    static float nearest[2][MAX_NUMBERS], upward[2][MAX_NUMBERS];
     size_t count = find_gradients(nearest[0], 1);
     OK(svit_step(optimizer, session, &err));
     fit_copy_weights(model, nearest[1]);

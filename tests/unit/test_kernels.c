@@ -225,7 +225,7 @@ START_TEST(test_dropout_keeps_its_rate)
 }
 END_TEST
 
-enum { QUERIES = 11, MOST_KEYS = 145 };
+enum { QUERIES = 11, MAX_KEYS = 145 };
 
 typedef struct softmax_case {
     size_t columns;
@@ -270,9 +270,9 @@ static double weight(const sv_attention_rows *call, const float *scores, size_t 
 START_TEST(test_softmax_and_its_backward_follow_their_formulas)
 {
     KERNELS(k);
-    static float scores[QUERIES * MOST_KEYS], dp[QUERIES * MOST_KEYS];
-    static float p[QUERIES * MOST_KEYS], kept[QUERIES * MOST_KEYS], ds[QUERIES * MOST_KEYS];
-    uint32_t mask[2 * MOST_KEYS];
+    static float scores[QUERIES * MAX_KEYS], dp[QUERIES * MAX_KEYS];
+    static float p[QUERIES * MAX_KEYS], dropped[QUERIES * MAX_KEYS], ds[QUERIES * MAX_KEYS];
+    uint32_t mask[2 * MAX_KEYS];
     const sv_mask_source source = {{1, 2}, {4, 5, 6}, 13107};
     for (size_t at = 0; at < sizeof SOFTMAX / sizeof *SOFTMAX; at++) {
         size_t columns = SOFTMAX[at].columns;
@@ -280,10 +280,10 @@ START_TEST(test_softmax_and_its_backward_follow_their_formulas)
         fill(scores, QUERIES * columns, 8);
         fill(dp, QUERIES * columns, 9);
         k->dropout_mask(mask, &source, 0, 2, columns);
-        k->attention_softmax(p, call.mask ? kept : p, scores, &call);
+        k->attention_softmax(p, call.mask ? dropped : p, scores, &call);
         double wanted_dscale = 0;
         double dscale =
-            k->attention_softmax_backward(ds, p, call.mask ? kept : p, dp, scores, &call);
+            k->attention_softmax_backward(ds, p, call.mask ? dropped : p, dp, scores, &call);
         for (size_t r = 0; r < QUERIES; r++) {
             const float *s = scores + r * columns;
             double mean = 0;
@@ -295,7 +295,7 @@ START_TEST(test_softmax_and_its_backward_follow_their_formulas)
                 size_t e = r * columns + i;
                 ck_assert_double_le(fabs(p[e] - w), 4e-6 * w);
                 if (call.mask)
-                    ck_assert_double_le(fabs(kept[e] - factor * w), 4e-6 * factor * w);
+                    ck_assert_double_le(fabs(dropped[e] - factor * w), 4e-6 * factor * w);
                 ck_assert_double_le(fabs(ds[e] - call.scale * d), 8e-5 * w);
                 wanted_dscale += d * s[i];
             }
@@ -310,10 +310,10 @@ END_TEST
 START_TEST(test_softmax_is_recomputed_with_the_same_bits)
 {
     KERNELS(k);
-    static float scores[QUERIES * MOST_KEYS], p[QUERIES * MOST_KEYS], kept[QUERIES * MOST_KEYS];
-    static float p2[QUERIES * MOST_KEYS], kept2[QUERIES * MOST_KEYS];
+    static float scores[QUERIES * MAX_KEYS], p[QUERIES * MAX_KEYS], dropped[QUERIES * MAX_KEYS];
+    static float p2[QUERIES * MAX_KEYS], dropped2[QUERIES * MAX_KEYS];
     float most[27 + QUERIES], share[27 + QUERIES];
-    uint32_t mask[2 * MOST_KEYS];
+    uint32_t mask[2 * MAX_KEYS];
     memset(mask, 0xA7, sizeof mask);
     for (size_t at = 0; at < sizeof SOFTMAX / sizeof *SOFTMAX; at++) {
         size_t columns = SOFTMAX[at].columns, bytes = QUERIES * columns * sizeof(float);
@@ -321,11 +321,11 @@ START_TEST(test_softmax_is_recomputed_with_the_same_bits)
         call.row_max = most;
         call.inv_row_sum = share;
         fill(scores, QUERIES * columns, 12);
-        k->attention_softmax(p, call.mask ? kept : p, scores, &call);
-        k->attention_softmax_recompute(p2, call.mask ? kept2 : p2, scores, &call);
+        k->attention_softmax(p, call.mask ? dropped : p, scores, &call);
+        k->attention_softmax_recompute(p2, call.mask ? dropped2 : p2, scores, &call);
         ck_assert_mem_eq(p2, p, bytes);
         if (call.mask)
-            ck_assert_mem_eq(kept2, kept, bytes);
+            ck_assert_mem_eq(dropped2, dropped, bytes);
         call.mask = NULL;
         call.unscaled = 1;
         k->attention_softmax(p2, p2, scores, &call);
@@ -368,17 +368,17 @@ END_TEST
 START_TEST(test_a_row_of_softmax_has_the_same_bits_alone)
 {
     KERNELS(k);
-    static float scores[QUERIES * MOST_KEYS], together[QUERIES * MOST_KEYS];
-    static float alone[MOST_KEYS], dp[QUERIES * MOST_KEYS], ds_alone[MOST_KEYS];
+    static float scores[QUERIES * MAX_KEYS], together[QUERIES * MAX_KEYS];
+    static float alone[MAX_KEYS], dp[QUERIES * MAX_KEYS], ds_alone[MAX_KEYS];
     for (size_t at = 0; at < sizeof SOFTMAX / sizeof *SOFTMAX; at++) {
         size_t columns = SOFTMAX[at].columns, bytes = columns * sizeof(float);
-        uint32_t mask[2 * MOST_KEYS];
+        uint32_t mask[2 * MAX_KEYS];
         memset(mask, 0xA7, sizeof mask);
         sv_attention_rows call = softmax_rows(&SOFTMAX[at], mask);
         fill(scores, QUERIES * columns, 10);
         fill(dp, QUERIES * columns, 11);
         k->attention_softmax(together, together, scores, &call);
-        float ds[QUERIES * MOST_KEYS];
+        float ds[QUERIES * MAX_KEYS];
         k->attention_softmax_backward(ds, together, together, dp, scores, &call);
         call.rows = 1;
         for (size_t r = 0; r < QUERIES; r++, call.first_row++) {

@@ -25,7 +25,7 @@ TILE_WIDENING_MICROKERNELS(int8, SV_PACKED_INT8)
 
 /* By type of packed B, whether A is column-major, and number of vectors. A is row-major where B is
  * widened. */
-static const tile_microkernels MICROKERNELS[][2][MOST_VECTORS + 1] = {
+static const tile_microkernels MICROKERNELS[][2][MAX_VECTORS + 1] = {
     [SV_PACKED_F32] = {TILE_MICROKERNEL_LIST(f32), TILE_COLUMN_MAJOR_LIST(f32)},
 #ifndef SV_DOUBLE
     [SV_PACKED_BF16] = {TILE_WIDENING_MICROKERNEL_LIST(bf16)},
@@ -178,9 +178,9 @@ static void multiply_panels(const tile_call *call)
 static void prefetch_first(const char *from, const char *end)
 {
     const size_t stride =
-        stream_stride(from, end, MOST_VECTORS, KC_INTERLEAVED * MOST_VECTORS * SV_VECTOR_BYTES);
+        stream_stride(from, end, MAX_VECTORS, KC_INTERLEAVED * MAX_VECTORS * SV_VECTOR_BYTES);
     for (size_t at = 0; at < stride; at += LINE)
-        prefetch_streams(from + at, stride, PREFETCH_STREAMS * MOST_VECTORS);
+        prefetch_streams(from + at, stride, PREFETCH_STREAMS * MAX_VECTORS);
 }
 
 /* With a small M, all K blocks of one micropanel come before the next micropanel, so that packed B

@@ -26,7 +26,7 @@ enum {
     MR_OF_2 = 3,
     MR_OF_1 = 4,
 #endif
-    MR_MOST = 9,
+    MAX_MR = 9,
     PREFETCH_A_AHEAD = 8,   /* columns of A that its prefetch is ahead of its use */
     PREFETCH_B_AHEAD = 8192 /* bytes that a sequential prefetch of packed B is ahead of its use,
                                farther than the hardware prefetchers go */
@@ -89,10 +89,10 @@ SV_INLINE vsums multiply_add(vsums sum, vreal a, vreal b, const sv_packed_type t
 }
 
 /* sum[rows, vectors] += a[rows, 1] b[1, vectors] */
-SV_INLINE void add_step(vsums sum[MR_MOST][MOST_VECTORS], const real *a, size_t row_stride,
+SV_INLINE void add_step(vsums sum[MAX_MR][MAX_VECTORS], const real *a, size_t row_stride,
                         const char *panel, const tile_form form, const int second)
 {
-    vreal b[MOST_VECTORS];
+    vreal b[MAX_VECTORS];
     SV_REGISTERS
     for (size_t v = 0; v < form.vectors; v++)
         b[v] = load_b(panel + v * vector_bytes(form.type), form.type, second);
@@ -119,7 +119,7 @@ SV_INLINE size_t column_stride(const tile_operands *operands, const tile_form fo
 
 /* sum += a b for the steps of k that a vector of the micropanel interleaves: two for bf16, else
  * one. */
-SV_INLINE void add_steps(vsums sum[MR_MOST][MOST_VECTORS], const real *a,
+SV_INLINE void add_steps(vsums sum[MAX_MR][MAX_VECTORS], const real *a,
                          const tile_operands *operands, const char *panel, const tile_form form)
 {
     add_step(sum, a, row_stride(operands, form), panel, form, 0);
@@ -159,7 +159,7 @@ SV_INLINE void prefetch_ahead(const tile_operands *operands, const tile_form for
 /* sum[rows, vectors] += a[rows, range] b[range, vectors], where range is a range of k. The loop is
  * unrolled in rounds: one prefetch, then `steps` steps of k. Single steps follow for what is left.
  */
-SV_INLINE void add_range(vsums sum[MR_MOST][MOST_VECTORS], const tile_operands *operands,
+SV_INLINE void add_range(vsums sum[MAX_MR][MAX_VECTORS], const tile_operands *operands,
                          const tile_form form, const tile_range *range)
 {
     const size_t interleaved = steps_interleaved(form.type);
@@ -188,7 +188,7 @@ SV_INLINE void add_range(vsums sum[MR_MOST][MOST_VECTORS], const tile_operands *
         add_step(sum, a, row_stride(operands, form), panel, form, 0);
 }
 
-static const real ZEROS[MOST_VECTORS * LANES];
+static const real ZEROS[MAX_VECTORS * LANES];
 
 /* before + the sum of row r and vector v as reals: integer sums minus their zero point times both
  * scales, int8 sums times their scale, others as they are. */
@@ -229,17 +229,17 @@ SV_INLINE void store_vector(real *c, const real *before, const real *residual, v
 }
 
 /* c[rows, width] = before[rows, width] + sum[rows, vectors] + residual, from registers. */
-SV_INLINE void store_registers(real *c, size_t ldc, vsums sum[MR_MOST][MOST_VECTORS],
+SV_INLINE void store_registers(real *c, size_t ldc, vsums sum[MAX_MR][MAX_VECTORS],
                                const tile_operands *operands, const tile_form form, size_t width,
                                const real *before, size_t before_stride, const real *residual)
 {
-    vsome some[MOST_VECTORS];
+    vsome some[MAX_VECTORS];
     SV_REGISTERS
     for (size_t v = 0; v < form.vectors; v++)
         some[v] = v_some(width - v * LANES);
-    SV_UNROLLED(MR_MOST)
+    SV_UNROLLED(MAX_MR)
     for (size_t r = 0; r < form.rows; r++, c += ldc, before += before_stride) {
-        SV_UNROLLED(MOST_VECTORS)
+        SV_UNROLLED(MAX_VECTORS)
         for (size_t v = 0; v < form.vectors; v++)
             store_vector(c + v * LANES, before + v * LANES,
                          residual ? residual + r * ldc + v * LANES : NULL, sum[r][v], operands,
@@ -262,7 +262,7 @@ static SV_NOT_INLINED void store_array(real *c, size_t ldc, const vsums *sum,
 }
 
 /* c[rows, width] = bias + (or c +) sum[rows, vectors] + residual */
-SV_INLINE void store_microtile(real *c, size_t ldc, vsums sum[MR_MOST][MOST_VECTORS],
+SV_INLINE void store_microtile(real *c, size_t ldc, vsums sum[MAX_MR][MAX_VECTORS],
                                const tile_operands *operands, const tile_form form, size_t width,
                                int accumulate)
 {
@@ -277,10 +277,10 @@ SV_INLINE void store_microtile(real *c, size_t ldc, vsums sum[MR_MOST][MOST_VECT
         store_registers(c, ldc, sum, operands, form, width, before, stride, NULL);
         return;
     }
-    vsums copy[MR_MOST * MOST_VECTORS];
-    SV_UNROLLED(MR_MOST)
+    vsums copy[MAX_MR * MAX_VECTORS];
+    SV_UNROLLED(MAX_MR)
     for (size_t r = 0; r < form.rows; r++) {
-        SV_UNROLLED(MOST_VECTORS)
+        SV_UNROLLED(MAX_VECTORS)
         for (size_t v = 0; v < form.vectors; v++)
             copy[r * form.vectors + v] = sum[r][v];
     }
@@ -302,16 +302,16 @@ static SV_NOT_INLINED void prefetch_c(const real *c, size_t ldc, size_t rows, si
 SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *operands,
                                   const tile_form form, size_t width, int accumulate)
 {
-    vsums sum[MR_MOST][MOST_VECTORS];
+    vsums sum[MAX_MR][MAX_VECTORS];
     const bool starts = !accumulate && operands->bias && starts_at_bias(form.type);
     if (operands->c_not_in_cache)
         prefetch_c(c, ldc, form.rows, width);
-    SV_UNROLLED(MOST_VECTORS)
+    SV_UNROLLED(MAX_VECTORS)
     for (size_t v = 0; v < form.vectors; v++) {
         vsums first = {0};
         if (starts)
             first = (vsums)v_load_lanes(operands->bias + v * LANES, v_some(width - v * LANES));
-        SV_UNROLLED(MR_MOST)
+        SV_UNROLLED(MAX_MR)
         for (size_t r = 0; r < form.rows; r++)
             sum[r][v] = first;
     }

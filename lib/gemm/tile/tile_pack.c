@@ -110,7 +110,7 @@ static void pack_rounded(real *packed, const real *b, size_t row_stride, size_t 
 static void pack_narrow(char *packed, sv_packed_type type, const real *b, size_t row_stride,
                         size_t column_stride, size_t k, size_t width, size_t lanes)
 {
-    real rows[ROUNDED_ROWS * MOST_VECTORS * LANES] __attribute__((aligned(64)));
+    real rows[ROUNDED_ROWS * MAX_VECTORS * LANES] __attribute__((aligned(64)));
     real *scales = (real *)(void *)packed;
     if (type == SV_PACKED_INT8) {
         find_scales(scales, b, row_stride, column_stride, k, width, lanes);

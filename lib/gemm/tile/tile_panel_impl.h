@@ -15,9 +15,9 @@
 /* The vectors of the widest micropanel. */
 enum {
 #if defined(SV_32_REGISTERS)
-    MOST_VECTORS = 4
+    MAX_VECTORS = 4
 #else
-    MOST_VECTORS = 3
+    MAX_VECTORS = 3
 #endif
 };
 
@@ -32,7 +32,7 @@ SV_INLINE size_t element_bytes(sv_packed_type type)
 SV_INLINE size_t panel_vectors(size_t columns)
 {
     size_t vectors = (columns + LANES - 1) / LANES;
-    if (MOST_VECTORS == 4)
+    if (MAX_VECTORS == 4)
         return vectors == 4 || vectors == 8 ? 4 : vectors < 3 ? vectors : 3;
     return vectors == 4 ? 2 : vectors < 3 ? vectors : 3;
 }

@@ -54,7 +54,7 @@ size_t SV_ISA(sv_zero_skipping_rows)(const tile_zero_skipping *skipping, size_t 
 /* The correction term of row i is base + factor_i * slope, where factor_i = -mean_i * rstd_i is the
  * value that the norm gives to a zero of that row. `base` includes the bias of the matmul. */
 typedef struct tile_correction {
-    vreal base[MOST_VECTORS], slope[MOST_VECTORS];
+    vreal base[MAX_VECTORS], slope[MAX_VECTORS];
 } tile_correction;
 
 /* The correction term of rows whose zero groups are `groups`. Groups that are not zero are

@@ -57,14 +57,14 @@ static void attend(const attention_call *call, const attention_work *work,
               output = {heads->o + first * block->heads_width + head * w, block->heads_width, 0,
                         NULL, NULL};
     sv_gemm_a queries = {work->qkv + first * row + head * w, row, 1, NULL},
-              kept = {p, tokens, 1, NULL};
+              dropped = {p, tokens, 1, NULL};
     sv_matmul(&run->exec, &scores, &queries, &work->keys_t, rows.rows);
     rows.unscaled = is_unscaled(call);
     kernels->attention_softmax(p, p, p, &rows);
     if (is_wanted(call))
         memcpy(run->pass.attention + ((image * block->heads + head) * tokens + first) * tokens, p,
                rows.rows * tokens * sizeof(real));
-    sv_matmul(&run->exec, &output, &kept, &work->values, rows.rows);
+    sv_matmul(&run->exec, &output, &dropped, &work->values, rows.rows);
 }
 
 void sv_attention_head(const attention_call *call, attention_work *work,
@@ -191,10 +191,9 @@ static sv_gemm_b block_doutputs(const attention_call *call, const attention_work
     return operand;
 }
 
-/* One block of queries. Of  o = kept v,  kept = dropout(p),  p = softmax(scale s),  s = q k^T:
- *   dv += kept^T doutput;   dkept = doutput v^T;   ds = scale p (keep dkept - sum(keep dkept p))
- *   dq = ds k;              dk += ds^T q
- * Returns the gradient of `scale`. */
+/* One block of queries. Of  o = dropped v,  dropped = dropout(p),  p = softmax(scale s),  s = q
+ * k^T: dv += dropped^T doutput;   ddropped = doutput v^T;   ds = scale p (keep ddropped - sum(keep
+ * ddropped p)) dq = ds k;              dk += ds^T q Returns the gradient of `scale`. */
 static real attend_backward(const attention_call *call, attention_work *work, const head_rows *head,
                             const sv_attention_rows *rows)
 {
@@ -203,7 +202,7 @@ static real attend_backward(const attention_call *call, attention_work *work, co
     size_t tokens = call->tokens, w = block->head_width, row = block->qkv_width;
     size_t first = rows->first_row, here = rows->rows;
     const real *q = head->q + first * row, *doutput = head->doutput + first * head->output_row;
-    real *kept = rows->mask ? work->kept : work->p, *ds = work->dp;
+    real *dropped = rows->mask ? work->dropped : work->p, *ds = work->dp;
     const sv_run *run = call->run;
     sv_gemm_c scores = {work->scores, tokens, 0, NULL, NULL},
               dp = {work->dp, tokens, 0, NULL, NULL};
@@ -212,15 +211,15 @@ static real attend_backward(const attention_call *call, attention_work *work, co
     sv_gemm_c dq = {head->dq + first * row, row, 0, NULL, NULL};
     sv_gemm_a queries = {q, row, 1, NULL}, doutput_rows = {doutput, head->output_row, 1, NULL};
     sv_gemm_a ds_rows = {ds, tokens, 1, NULL}, ds_t = {ds, 1, tokens, NULL},
-              kept_t = {kept, 1, tokens, NULL};
+              dropped_t = {dropped, 1, tokens, NULL};
     sv_matmul(&run->exec, &scores, &queries, &work->keys_t, here);
-    kernels->attention_softmax_recompute(work->p, kept, work->scores, rows);
+    kernels->attention_softmax_recompute(work->p, dropped, work->scores, rows);
     sv_gemm_b doutputs = block_doutputs(call, work, head, rows);
-    sv_matmul(&run->exec, &dv, &kept_t, &doutputs, tokens);
+    sv_matmul(&run->exec, &dv, &dropped_t, &doutputs, tokens);
 
     sv_matmul(&run->exec, &dp, &doutput_rows, &work->values_t, here);
     real dscale = kernels->attention_softmax_backward(
-        ds, work->p, kept, work->dp, block->temperature == SV_NO_PARAMETER ? NULL : work->scores,
+        ds, work->p, dropped, work->dp, block->temperature == SV_NO_PARAMETER ? NULL : work->scores,
         rows);
     sv_matmul(&run->exec, &dq, &ds_rows, &work->keys, here);
     sv_pack_b(&run->exec, &work->queries, q, row, 1, here, w);

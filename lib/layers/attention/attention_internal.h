@@ -68,12 +68,12 @@ typedef struct attention_work {
     real *scores;             /* [queries, T] */
     void *packed_a;           /* packed x_norm; inference only */
     /* The backward alone: */
-    real *dbranch, *dx_norm;     /* [T, c] */
-    real *dkeys;                 /* [T, c]; folded: gradient of the tokens as keys */
-    real *doutput, *dqkv;        /* [T, heads_width] (folded: dbranch), [T, qkv_width] */
-    real *p, *kept, *dp;         /* [queries, T]: softmax, after dropout, gradient */
-    sv_gemm_b values_t;          /* packed: [head_width, T] */
-    sv_gemm_b keys;              /* packed: [T, head_width] */
+    real *dbranch, *dx_norm; /* [T, c] */
+    real *dkeys;             /* [T, c]; folded: gradient of the tokens as keys */
+    real *doutput, *dqkv;    /* [T, heads_width] (folded: dbranch), [T, qkv_width] */
+    real *p, *dropped, *dp;  /* [queries, T]: p = softmax, dropped = dropout(p), gradient of p */
+    sv_gemm_b values_t;      /* packed: [head_width, T] */
+    sv_gemm_b keys;          /* packed: [T, head_width] */
     sv_gemm_b queries, doutputs; /* packed: [queries, head_width]; folded: doutputs of every block
                                     of queries, since all heads share them */
     size_t doutputs_bytes;       /* of one block of queries */

@@ -88,7 +88,7 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
         work.dkeys = sv_arena_reals(arena, tokens, c);
     work.dqkv = sv_arena_reals(arena, tokens, block->qkv_width);
     work.p = sv_arena_reals(arena, queries, tokens);
-    work.kept = sv_arena_reals(arena, queries, tokens);
+    work.dropped = sv_arena_reals(arena, queries, tokens);
     work.dp = sv_arena_reals(arena, queries, tokens);
     work.values_t = packed(arena, run, w, tokens);
     work.keys = work.values;

@@ -52,10 +52,10 @@ static small_call compute_hidden(const mlp_call *call)
     const sv_kernels *kernels = run->exec.context->kernels;
     sv_arena arena = {.base = sv_worker_scratch(&run->exec, 0)};
     size_t c = block->base.in.channels, hidden_channels = block->hidden_channels;
-    size_t least = sv_min_partition_columns(run->exec.gemm, call->tokens);
+    size_t min = sv_min_partition_columns(run->exec.gemm, call->tokens);
     small_call small = {.call = call,
-                        .fc1_partitions = sv_column_partition_count(hidden_channels, least),
-                        .fc2_partitions = sv_column_partition_count(c, least)};
+                        .fc1_partitions = sv_column_partition_count(hidden_channels, min),
+                        .fc2_partitions = sv_column_partition_count(c, min)};
     real *x_norm = sv_arena_reals(&arena, SV_SMALL_M, c);
     small.hidden = sv_arena_reals(&arena, SV_SMALL_M, hidden_channels);
     small.x_shifted = sv_arena_reals(&arena, SV_SMALL_M, c);
