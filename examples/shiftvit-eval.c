@@ -111,6 +111,9 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     TRY(model_open(model, program, &options->config, options->model));
     TRY(find_pipeline(options, *model, &pipeline));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
+    if (!data->split[options->split])
+        return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
+                            options->data.spec, data_split_names[options->split]);
     TRY(bad_check(data, program, &options->data, options->on_bad));
     print_data(options, data->split[options->split]);
     return results_evaluate(program, *model, data->split[options->split], options->data.spec,

@@ -1,5 +1,6 @@
 /* Trains a model on a data set, validates it after each epoch, tests it at the end and saves it. */
 #include "common/curves.h"
+#include "common/init_from.h"
 #include "common/path_text.h"
 #include "common/progress.h"
 #include "common/results.h"
@@ -47,33 +48,48 @@ static void watch_interrupts(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* Takes the training settings of the preset and overrides them by the options. */
-static svit_status resolve_settings(train_run *self)
+/* Overrides the settings by the options that were given. */
+static void apply_options(train_run *self)
 {
-    train_options *options = &self->options;
+    const train_options *options = &self->options;
     svit_trainer_config *trainer = &self->trainer_config;
     svit_optimizer_config *optimizer = &self->optimizer_config;
-    TRY(svit_training_preset(options->config.preset, trainer, sizeof *trainer, optimizer,
-                             sizeof *optimizer, &self->pipeline, sizeof self->pipeline,
-                             &options->program.err));
-    self->wants_statistics = config_wants_statistics(&self->pipeline);
+    /* A run that is extended with a rate of its own goes on with that rate. */
+    if (options->resume && options->epochs > (int64_t)trainer->epochs && options->lr >= 0)
+        optimizer->schedule = SVIT_SCHEDULE_CONSTANT;
     trainer->epochs = options->epochs < 0 ? trainer->epochs : (uint32_t)options->epochs;
     trainer->batch = options->batch < 0 ? trainer->batch : (uint32_t)options->batch;
     trainer->patience = options->patience < 0 ? trainer->patience : (uint32_t)options->patience;
     trainer->keep = options->keep < 0 ? trainer->keep : options->keep;
-    trainer->seed = options->program.seed;
-    trainer->folder = options->out;
-    trainer->existing = options->resume      ? SVIT_EXISTING_RESUME
-                        : options->overwrite ? SVIT_EXISTING_OVERWRITE
-                                             : SVIT_EXISTING_REFUSE;
-    trainer->checkpoint_seconds = options->checkpoint_seconds;
-    trainer->compute = options->compute == 2 ? SVIT_COMPUTE_BF16 : SVIT_COMPUTE_F32;
     trainer->memory = options->memory < 0 ? trainer->memory : options->memory;
+    if (options->compute >= 0)
+        trainer->compute = options->compute == 2 ? SVIT_COMPUTE_BF16 : SVIT_COMPUTE_F32;
+    if (options->checkpoint_seconds >= 0)
+        trainer->checkpoint_seconds = options->checkpoint_seconds;
     optimizer->schedule = options->schedule < 0 ? optimizer->schedule : options->schedule;
     optimizer->learning_rate = options->lr < 0 ? optimizer->learning_rate : options->lr;
     optimizer->lr_start = fmin(optimizer->lr_start, optimizer->learning_rate);
     if (options->weight_decay >= 0)
         optimizer->weight_decay = options->weight_decay;
+}
+
+/* Takes the settings of the preset, overrides them by those of a resumed run, of --config and of
+ * --set, and then by the options. */
+static svit_status resolve_settings(train_run *self)
+{
+    train_options *options = &self->options;
+    svit_trainer_config *trainer = &self->trainer_config;
+    TRY(config_resolve_training(trainer, &self->optimizer_config, &self->pipeline,
+                                &options->program, &options->config, options->resumed_training));
+    apply_options(self);
+    if (options->program.seed_given)
+        trainer->seed = options->program.seed;
+    options->program.seed = trainer->seed;
+    self->wants_statistics = config_wants_statistics(&self->pipeline);
+    trainer->folder = options->out;
+    trainer->existing = options->resume      ? SVIT_EXISTING_RESUME
+                        : options->overwrite ? SVIT_EXISTING_OVERWRITE
+                                             : SVIT_EXISTING_REFUSE;
     return SVIT_OK;
 }
 
@@ -81,12 +97,8 @@ static svit_status resolve_settings(train_run *self)
 static svit_status load_model(train_run *self)
 {
     struct program *program = &self->options.program;
-    const config_option *option = &self->options.config;
     char path[PATH_CAPACITY];
-    if (option->file || option->set_count > 0)
-        return program_fail(program, SVIT_E_ARGUMENT,
-                            "--config and --set: the model of a resumed run is fixed; "
-                            "accepted without --resume");
+    TRY(config_refuse_model(program, &self->options.config));
     TRY(path_join(program, path, self->options.resume, "checkpoint.safetensors"));
     return svit_model_load(&self->model, program->context, path, &program->err);
 }
@@ -111,13 +123,16 @@ static svit_status open_data(train_run *self)
     return bad_check(&self->data, program, data, self->options.on_bad);
 }
 
+/* Creates the model with the weights of --init-from, or with initial weights. */
 static svit_status create_model(train_run *self)
 {
     struct program *program = &self->options.program;
     size_t classes = svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]);
     svit_model_config config;
     TRY(config_resolve(&config, program, &self->options.config, classes));
-    return svit_model_create(&self->model, program->context, &config, program->seed, &program->err);
+    TRY(svit_model_create(&self->model, program->context, &config, program->seed, &program->err));
+    return self->options.init_from ? init_from(program, self->model, self->options.init_from)
+                                   : SVIT_OK;
 }
 
 __attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const char *name,
@@ -141,7 +156,7 @@ static void add_real(json_t *list, const char *name, double value)
     json_object_set_new(list, name, json_string(text));
 }
 
-/* Lists the settings of this run as options of the command line. */
+/* Lists the options of this run that are no settings of the training. */
 static json_t *list_options(const train_run *self)
 {
     const train_options *options = &self->options;
@@ -152,40 +167,35 @@ static json_t *list_options(const train_run *self)
     json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
     free(data);
     add_option(list, "labels", "%s", data_label_names[options->data.labels]);
-    add_real(list, "val-fraction", options->data.val_fraction);
+    if (options->data.val_fraction >= 0)
+        add_real(list, "val-fraction", options->data.val_fraction);
     for (size_t split = 0; split < 3; split++)
         if (options->data.limit[split] > 0)
             add_option(list, limits[split], "%zu", options->data.limit[split]);
     add_option(list, "on-bad", "%s", on_bad_names[options->on_bad]);
-    add_option(list, "seed", "%" PRIu64, options->program.seed);
     add_option(list, "threads", "%" PRIu32, options->program.threads);
     if (options->program.gemm)
         add_option(list, "gemm", "%s", options->program.gemm);
-    add_option(list, "epochs", "%" PRIu32, self->trainer_config.epochs);
-    add_option(list, "batch", "%" PRIu32, self->trainer_config.batch);
-    add_option(list, "patience", "%" PRIu32, self->trainer_config.patience);
-    add_option(list, "keep", "%s", train_keeps[self->trainer_config.keep]);
-    add_real(list, "lr", self->optimizer_config.learning_rate);
-    add_real(list, "weight-decay", self->optimizer_config.weight_decay);
-    add_option(list, "schedule", "%s", train_schedules[self->optimizer_config.schedule]);
-    add_option(list, "compute", "%s", train_computes[options->compute]);
-    add_option(list, "memory", "%s", train_memories[self->trainer_config.memory]);
-    add_real(list, "checkpoint-seconds", options->checkpoint_seconds);
     return list;
 }
 
+/* Describes the run for run.json and its checkpoints. */
 static svit_status describe(train_run *self)
 {
     struct program *program = &self->options.program;
     svit_model_config config;
-    char *text = NULL;
+    char *model = NULL, *training = NULL;
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
-    TRY(config_text(&text, program, &config));
+    TRY(config_text(&model, program, &config));
     json_t *list = list_options(self);
-    svit_status status = run_file_text(&self->description, program, list, text);
+    svit_status status = training_text(&training, program, &self->trainer_config,
+                                       &self->optimizer_config, &self->pipeline);
+    if (status == SVIT_OK)
+        status = run_file_text(&self->description, program, list, model, training);
     self->trainer_config.description = self->description;
     json_decref(list);
-    free(text);
+    free(training);
+    free(model);
     return status;
 }
 
@@ -276,6 +286,10 @@ static svit_status train(train_run *self)
     TRY(status);
     TRY(path_join(program, path, self->options.out, "model.safetensors"));
     TRY(svit_model_save(self->model, path, &program->err));
+    if (!self->data.split[SVIT_SPLIT_TEST]) {
+        puts("test: no images");
+        return SVIT_OK;
+    }
     return results_evaluate(program, self->model, self->data.split[SVIT_SPLIT_TEST],
                             self->options.data.spec, "test", self->trainer_config.batch,
                             SVIT_COMPUTE_F32);
@@ -283,19 +297,18 @@ static svit_status train(train_run *self)
 
 /* Parses the command line. With --resume, the stored options of the run come first, and those of
  * the command line override them. */
-static void parse(train_options *options, int argc, char **argv, int *count, char ***arguments)
+static void parse(train_options *options, int argc, char **argv, run_file *stored)
 {
     *options = train_defaults;
     program_parse(&train_argp, argc, argv, options);
     if (options->resume) {
-        const char *folder = options->resume;
-        svit_status status =
-            run_file_arguments(&options->program, folder, argc, argv, count, arguments);
+        svit_status status = run_file_read(stored, &options->program, options->resume, argc, argv);
         if (status != SVIT_OK)
             exit(program_exit(&options->program, status));
         *options = train_defaults;
-        program_parse(&train_argp, *count, *arguments, options);
+        program_parse(&train_argp, stored->argument_count, stored->arguments, options);
         options->out = options->resume;
+        options->resumed_training = stored->training;
     }
     if (!options->out)
         options->out = "run";
@@ -304,9 +317,8 @@ static void parse(train_options *options, int argc, char **argv, int *count, cha
 int main(int argc, char **argv)
 {
     static train_run run;
-    int argument_count = 0;
-    char **arguments = NULL;
-    parse(&run.options, argc, argv, &argument_count, &arguments);
+    run_file stored = {0};
+    parse(&run.options, argc, argv, &stored);
     svit_status status = train(&run);
     svit_trainer_free(run.trainer);
     svit_folder_lock_free(run.lock);
@@ -314,6 +326,6 @@ int main(int argc, char **argv)
     svit_model_free(run.model);
     data_close(&run.data);
     int exit_status = program_exit(&run.options.program, status);
-    run_file_free(argument_count, arguments);
+    run_file_free(&stored);
     return exit_status;
 }

@@ -1,13 +1,16 @@
 /* The options that select a model configuration: --preset, --config, --set. */
 #include "config_option.h"
 
-#include "path_text.h"
+#include "settings.h"
 #include "shown.h"
 
-#include <jansson.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The library's default writes checkpoints after epochs only, which may take hours. */
+enum { CHECKPOINT_SECONDS = 60 };
 
 enum { KEY_PRESET = 'p', KEY_CONFIG = 'c', KEY_SET = 0x200, KEY_LIST_PRESETS };
 
@@ -18,18 +21,51 @@ static const struct argp_option options[] = {
      0},
     {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets", 0},
     {"config", KEY_CONFIG, "FILE", 0,
-     "Take the model's configuration from this JSON file, which may be another run's run.json", 0},
+     "Take fields of the model (or its whole configuration) and settings of the training from this "
+     "JSON file, which may be another run's run.json",
+     0},
     {"set", KEY_SET, "FIELD=VALUE", 0,
-     "Change one field of the configuration, for example dim=48 or blocks=[1,2]; may be repeated",
+     "Set one field of the model or of the training, for example dim=48, blocks=[1,2] or "
+     "label_smoothing=0.1; may be repeated. The fields are listed below",
      0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
+/* Prints each preset's name, input size and classes, and its training in a few words. */
 static void list_presets(void)
 {
-    for (size_t i = 0; svit_model_preset_name(i); i++)
-        puts(svit_model_preset_name(i));
+    const char *name;
+    for (size_t i = 0; (name = svit_model_preset_name(i)); i++) {
+        svit_model_config model;
+        svit_trainer_config trainer;
+        svit_optimizer_config optimizer;
+        svit_model_config_preset(&model, sizeof model, name, NULL);
+        printf("%-26s %3" PRIu32 " x %-3" PRIu32 " pixels, %4" PRIu32 " classes", name,
+               model.input_height, model.input_width, model.num_classes);
+        if (svit_training_preset(name, &trainer, sizeof trainer, &optimizer, sizeof optimizer, NULL,
+                                 0, NULL) == SVIT_OK)
+            printf("; %3" PRIu32 " epochs, batch %4" PRIu32 ", learning rate %g, weight decay %g",
+                   trainer.epochs, trainer.batch, optimizer.learning_rate, optimizer.weight_decay);
+        putchar('\n');
+    }
     exit(STATUS_DONE);
+}
+
+/* Adds the fields of --set and --config to the end of --help; an argp help filter. argp frees the
+ * text. */
+static char *help_filter(int key, const char *text, void *input)
+{
+    const config_option *self = input;
+    char *fields = NULL;
+    size_t length = 0;
+    if (key != ARGP_KEY_HELP_EXTRA || !self)
+        return (char *)text;
+    FILE *stream = open_memstream(&fields, &length);
+    if (!stream)
+        return (char *)text;
+    settings_print_fields(stream, self->takes_training);
+    fclose(stream);
+    return fields;
 }
 
 enum { WORDS = 128 };
@@ -83,7 +119,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     }
 }
 
-const struct argp config_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
+const struct argp config_argp = {options, parse_option, NULL, NULL, NULL, help_filter, NULL};
 
 svit_status config_text(char **text, struct program *self, const svit_model_config *config)
 {
@@ -100,50 +136,14 @@ svit_status config_text(char **text, struct program *self, const svit_model_conf
     return status;
 }
 
-static svit_status preset_text(char **text, struct program *self, const char *preset)
-{
-    svit_model_config config;
-    TRY(svit_model_config_preset(&config, sizeof config, preset, &self->err));
-    return config_text(text, self, &config);
-}
-
-static svit_status parse_object(json_t **out, struct program *self, const char *text,
-                                const char *what)
-{
-    json_error_t where;
-    *out = json_loads(text, JSON_REJECT_DUPLICATES, &where);
-    if (json_is_object(*out))
-        return SVIT_OK;
-    json_decref(*out);
-    *out = NULL;
-    return program_fail(self, SVIT_E_FORMAT, "%s is no JSON object: line %d: %s", what, where.line,
-                        where.text);
-}
-
-/* Sets FIELD of the object to VALUE, which is parsed as JSON if possible and is a text otherwise:
- * dim=48, shift=keras. */
-static svit_status apply_set(json_t *object, struct program *self, const char *text)
-{
-    const char *equals = strchr(text, '=');
-    json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
-    if (!value)
-        value = json_string(equals + 1);
-    char *field = strndup(text, (size_t)(equals - text));
-    int failed = !field || !value || json_object_set(object, field, value) != 0;
-    json_decref(value);
-    free(field);
-    return failed ? program_fail(self, SVIT_E_ARGUMENT, "--set: '%s' is no UTF-8 text", text)
-                  : SVIT_OK;
-}
-
 static svit_status config_object(json_t **out, struct program *self,
                                  const svit_model_config *config)
 {
     char *text = NULL;
     TRY(config_text(&text, self, config));
-    svit_status status = parse_object(out, self, text, "a configuration");
+    *out = json_loads(text, 0, NULL);
     free(text);
-    return status;
+    return *out ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for a configuration");
 }
 
 svit_status config_architecture(char name[ARCHITECTURE_NAME], struct program *self,
@@ -154,91 +154,6 @@ svit_status config_architecture(char name[ARCHITECTURE_NAME], struct program *se
     const char *word = json_string_value(json_object_get(object, "architecture"));
     snprintf(name, ARCHITECTURE_NAME, "%s", word ? word : "");
     json_decref(object);
-    return SVIT_OK;
-}
-
-/* Adds the fields of all presets to `fields`: every architecture has a preset. */
-static svit_status collect_fields(json_t *fields, struct program *self)
-{
-    const char *name;
-    for (size_t i = 0; (name = svit_model_preset_name(i)); i++) {
-        svit_model_config config;
-        json_t *object = NULL;
-        TRY(svit_model_config_preset(&config, sizeof config, name, &self->err));
-        TRY(config_object(&object, self, &config));
-        json_object_update(fields, object);
-        json_decref(object);
-    }
-    return SVIT_OK;
-}
-
-/* Returns the option for a training setting that a user may have tried with --set, or NULL. */
-static const char *option_for(const char *field)
-{
-    static const char *const settings[][2] = {
-        {"lr", "--lr"},
-        {"learning_rate", "--lr"},
-        {"epochs", "--epochs"},
-        {"batch", "--batch"},
-        {"schedule", "--schedule"},
-        {"weight_decay", "--weight-decay"},
-        {"patience", "--patience"},
-        {"keep", "--keep"},
-        {"seed", "--seed"},
-        {"compute", "--compute"},
-        {"memory", "--memory"},
-        {"threads", "--threads"},
-    };
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (strcmp(settings[i][0], field) == 0)
-            return settings[i][1];
-    return NULL;
-}
-
-/* Fails with a message on `field`, which is none of `fields`, and suggests what may be meant. */
-static svit_status refuse_field(struct program *self, const char *field, json_t *fields)
-{
-    const char *words[WORDS] = {NULL};
-    const char *name;
-    char shown[SHOWN_CAPACITY];
-    json_t *value;
-    size_t count = 0;
-    json_object_foreach(fields, name, value) if (count < WORDS - 1) words[count++] = name;
-    shown_text(shown, field);
-    const char *similar = nearest_word(field, words);
-    if (option_for(field))
-        return program_fail(self, SVIT_E_ARGUMENT,
-                            "--set: '%s' is a setting of the training; its option is %s", shown,
-                            option_for(field));
-    if (similar)
-        return program_fail(self, SVIT_E_ARGUMENT,
-                            "--set: '%.80s' is no field of a model; did you mean '%s'?", shown,
-                            similar);
-    return program_fail(self, SVIT_E_ARGUMENT,
-                        "--set: '%.80s' is no field of a model; shiftvit-info FILE prints those of "
-                        "a model file",
-                        shown);
-}
-
-/* Fails if FIELD of --set FIELD=VALUE is not a field of any architecture. */
-static svit_status check_field(struct program *self, const char *set)
-{
-    char field[SHOWN_CAPACITY];
-    snprintf(field, sizeof field, "%.*s", (int)strcspn(set, "="), set);
-    json_t *fields = json_object();
-    svit_status status = collect_fields(fields, self);
-    if (status == SVIT_OK && !json_object_get(fields, field))
-        status = refuse_field(self, field, fields);
-    json_decref(fields);
-    return status;
-}
-
-static svit_status apply_sets(json_t *object, struct program *self, const config_option *option)
-{
-    for (size_t i = 0; i < option->set_count; i++) {
-        TRY(check_field(self, option->sets[i]));
-        TRY(apply_set(object, self, option->sets[i]));
-    }
     return SVIT_OK;
 }
 
@@ -258,7 +173,7 @@ static svit_status name_set(struct program *self, const config_option *option, s
 static svit_status read_config(svit_model_config *out, struct program *self, const json_t *object,
                                const config_option *option)
 {
-    char *text = json_dumps(object, JSON_COMPACT);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (!text)
         return program_fail(self, SVIT_E_MEMORY, "no memory for a configuration");
     svit_status status = svit_model_config_from_json(out, sizeof *out, text, &self->err);
@@ -266,56 +181,89 @@ static svit_status read_config(svit_model_config *out, struct program *self, con
     return status == SVIT_OK ? status : name_set(self, option, status);
 }
 
-/* Whether the file or --set gives num_classes. */
-static int gives_classes(const json_t *file, const config_option *option)
+/* The model's configuration as JSON: that of the file or of the preset, with each --set. */
+static svit_status merge_model(json_t **out, struct program *self, const config_option *option,
+                               const settings *given)
 {
-    if (option->file && json_object_get(file, "num_classes"))
-        return 1;
-    for (size_t i = 0; i < option->set_count; i++)
-        if (strncmp(option->sets[i], "num_classes=", strlen("num_classes=")) == 0)
-            return 1;
-    return 0;
-}
-
-static svit_status edit_config(svit_model_config *out, struct program *self, json_t *object,
-                               const config_option *option, size_t classes)
-{
-    int follows = classes > 0 && !gives_classes(object, option);
-    TRY(apply_sets(object, self, option));
-    const json_t *classifier = json_object_get(object, "classifier");
-    if (follows && !json_is_false(classifier))
-        json_object_set_new(object, "num_classes", json_integer((json_int_t)classes));
-    return read_config(out, self, object, option);
-}
-
-/* Replaces the object of a run's run.json by its member "config", the model configuration. */
-static void take_config(json_t **object)
-{
-    json_t *inner = json_object_get(*object, "config");
-    if (!json_is_object(inner))
-        return;
-    json_incref(inner);
-    json_decref(*object);
-    *object = inner;
+    svit_model_config preset;
+    if (given->has_model_file) {
+        *out = json_incref(given->model);
+        return SVIT_OK;
+    }
+    if (!option->preset)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--config: '%s' has no field of a model; --preset NAME gives a model",
+                            option->file);
+    TRY(svit_model_config_preset(&preset, sizeof preset, option->preset, &self->err));
+    TRY(config_object(out, self, &preset));
+    json_object_update(*out, given->model);
+    return SVIT_OK;
 }
 
 svit_status config_resolve(svit_model_config *out, struct program *self,
                            const config_option *option, size_t classes)
 {
-    char *text = NULL;
+    settings given;
     json_t *object = NULL;
-    if (option->file)
-        TRY(path_read_text(self, option->file, &text));
-    else
-        TRY(preset_text(&text, self, option->preset));
-    svit_status status =
-        parse_object(&object, self, text, option->file ? option->file : option->preset);
-    if (status == SVIT_OK && option->file)
-        take_config(&object);
+    TRY(settings_read(&given, self, option));
+    svit_status status = merge_model(&object, self, option, &given);
+    if (status == SVIT_OK && classes > 0 && !json_object_get(given.model, "num_classes") &&
+        !json_is_false(json_object_get(object, "classifier")))
+        json_object_set_new(object, "num_classes", json_integer((json_int_t)classes));
     if (status == SVIT_OK)
-        status = edit_config(out, self, object, option, classes);
+        status = read_config(out, self, object, option);
     json_decref(object);
+    settings_free(&given);
+    return status;
+}
+
+svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+                                    svit_pipeline_config *pipeline, struct program *self,
+                                    const config_option *option, const char *resumed)
+{
+    settings given;
+    TRY(svit_training_preset(option->preset, trainer, sizeof *trainer, optimizer, sizeof *optimizer,
+                             pipeline, sizeof *pipeline, &self->err));
+    trainer->checkpoint_seconds = CHECKPOINT_SECONDS;
+    if (resumed)
+        TRY(svit_training_from_json(trainer, optimizer, pipeline, resumed, &self->err));
+    TRY(settings_read(&given, self, option));
+    char *text = json_dumps(given.training, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    svit_status status =
+        text ? svit_training_from_json(trainer, optimizer, pipeline, text, &self->err)
+             : program_fail(self, SVIT_E_MEMORY, "no memory for the settings");
     free(text);
+    settings_free(&given);
+    return status == SVIT_OK ? status : name_set(self, option, status);
+}
+
+svit_status config_refuse_model(struct program *self, const config_option *option)
+{
+    settings given;
+    TRY(settings_read(&given, self, option));
+    int count = (int)json_object_size(given.model);
+    settings_free(&given);
+    return count == 0 ? SVIT_OK
+                      : program_fail(self, SVIT_E_ARGUMENT,
+                                     "--config and --set: the model of a resumed run is fixed; "
+                                     "its fields are accepted without --resume");
+}
+
+svit_status training_text(char **text, struct program *self, const svit_trainer_config *trainer,
+                          const svit_optimizer_config *optimizer,
+                          const svit_pipeline_config *pipeline)
+{
+    size_t needed = 0;
+    svit_training_to_json(trainer, optimizer, pipeline, NULL, 0, &needed, NULL);
+    char *buffer = malloc(needed ? needed : 1);
+    if (!buffer)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for the settings");
+    svit_status status =
+        svit_training_to_json(trainer, optimizer, pipeline, buffer, needed, NULL, &self->err);
+    if (status == SVIT_OK)
+        *text = buffer;
+    else
+        free(buffer);
     return status;
 }
 

@@ -12,6 +12,7 @@ typedef struct config_option {
     const char *file;              /* NULL: the preset's configuration */
     const char *sets[CONFIG_SETS]; /* FIELD=VALUE */
     size_t set_count;
+    int takes_training; /* 1: --config and --set accept settings of a training too */
 } config_option;
 
 #define CONFIG_OPTION_INIT                                                                         \
@@ -26,6 +27,20 @@ extern const struct argp config_argp;
  * `classes`, the number of the data set; 0 means that it is unknown. */
 svit_status config_resolve(svit_model_config *out, struct program *self,
                            const config_option *option, size_t classes);
+
+/* Builds the settings of a training: those of the preset, then `resumed`, the stored settings of a
+ * run as JSON (NULL: none), then those of --config and --set. */
+svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+                                    svit_pipeline_config *pipeline, struct program *self,
+                                    const config_option *option, const char *resumed);
+
+/* Fails if --config or --set give fields of the model, which is fixed in a resumed run. */
+svit_status config_refuse_model(struct program *self, const config_option *option);
+
+/* Writes the settings of a training as JSON text to *text; free it with free(). */
+svit_status training_text(char **text, struct program *self, const svit_trainer_config *trainer,
+                          const svit_optimizer_config *optimizer,
+                          const svit_pipeline_config *pipeline);
 
 /* Fits a preset's pipeline to the model and the data: its output becomes the model's input, the
  * margin of the crop stays, and its source becomes the size of the images. `data` is NULL for

@@ -170,7 +170,8 @@ static svit_status split_training_folder(data_splits *out, struct program *self,
             wanted &= ~(1u << split);
     if (!wanted)
         return SVIT_OK;
-    if (part == 0 && !(splits->given[SVIT_SPLIT_VALIDATION] && splits->given[SVIT_SPLIT_TEST]))
+    if (part == 0 && fraction > 0 &&
+        !(splits->given[SVIT_SPLIT_VALIDATION] && splits->given[SVIT_SPLIT_TEST]))
         return program_fail(self, SVIT_E_FORMAT, "%zu images are too few to split",
                             svit_dataset_count(splits->whole));
     return split_by_seed(out, self, splits->whole, validation, test, wanted);

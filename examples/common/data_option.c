@@ -3,6 +3,7 @@
 
 #include "data_folder.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@ enum {
     KEY_LIMIT_TEST
 };
 enum { SYNTHETIC_TRAIN = 4000, SYNTHETIC_OTHER = 1000, SYNTHETIC_MAX = 100000000 };
+
+/* The fraction of a folder's images that validate by default. */
+#define FOLDER_FRACTION 0.1
 
 const char *const data_split_names[] = {"train", "test", "val", NULL};
 const char *const data_label_names[] = {"fine", "coarse", NULL};
@@ -34,8 +38,11 @@ static const struct argp_option options[] = {
     {"labels", KEY_LABELS, "WHICH", 0,
      "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 classes)", 0},
     {"val-fraction", KEY_VAL_FRACTION, "F", 0,
-     "For folder:DIR without DIR/val, validate on a random fraction F (0.01 to 0.4, default 0.1); "
-     "without DIR/test, test on another part of the same size",
+     "Validate on the fraction F (0 to 0.4) of the training images: of CIFAR the last ones instead "
+     "of "
+     "the usual part; of folder:DIR without DIR/val random ones (default 0.1), and without "
+     "DIR/test "
+     "another part of the same size tests. 0: train on all training images without validation",
      0},
     {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training images", 0},
     {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation images", 0},
@@ -83,7 +90,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->labels = option_choice(state, "--labels", text, data_label_names);
         return 0;
     case KEY_VAL_FRACTION:
-        self->val_fraction = option_real(state, "--val-fraction", text, 0.01, 0.4);
+        self->val_fraction = option_real(state, "--val-fraction", text, 0, 0.4);
         return 0;
     case KEY_LIMIT_TRAIN:
         self->limit[SVIT_SPLIT_TRAIN] = option_unsigned(state, "--limit-train", text, 1, SIZE_MAX);
@@ -107,10 +114,18 @@ int data_has_own_size(const data_option *option)
     return spec_after(option->spec, "folder") == NULL;
 }
 
-static svit_status open_synthetic(data_splits *out, struct program *self, const char *count,
+static svit_status open_synthetic(data_splits *out, struct program *self, const data_option *option,
                                   unsigned wanted)
 {
+    const char *count = spec_after(option->spec, "procedural");
     size_t train = count ? strtoull(count, NULL, 10) : SYNTHETIC_TRAIN;
+    if (option->val_fraction > 0)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--val-fraction is %g; procedural images that validate are extra ones, "
+                            "and only 0 is accepted, which leaves them out",
+                            option->val_fraction);
+    if (option->val_fraction == 0)
+        wanted &= ~(unsigned)WANT_VALIDATION;
     for (int32_t split = 0; split < 3; split++)
         if (wanted & (1u << split))
             TRY(svit_dataset_synthetic(&out->split[split], self->context, self->seed, split,
@@ -126,7 +141,7 @@ static svit_status split_in_order(data_splits *out, struct program *self, svit_d
     size_t train = svit_dataset_count(whole) - validation;
     if (wanted & WANT_TRAIN)
         TRY(svit_dataset_slice(&out->split[SVIT_SPLIT_TRAIN], whole, 0, train, &self->err));
-    if (wanted & WANT_VALIDATION)
+    if ((wanted & WANT_VALIDATION) && validation > 0)
         TRY(svit_dataset_slice(&out->split[SVIT_SPLIT_VALIDATION], whole, train, validation,
                                &self->err));
     return SVIT_OK;
@@ -151,8 +166,10 @@ static svit_status open_cifar(data_splits *out, struct program *self, const data
     if (!(wanted & ~(unsigned)WANT_TEST))
         return SVIT_OK;
     TRY(open_cifar_files(&whole, self, option, SVIT_SPLIT_TRAIN));
-    size_t part = spec_after(option->spec, "cifar100") ? 10 : 5;
-    svit_status status = split_in_order(out, self, whole, svit_dataset_count(whole) / part, wanted);
+    double usual = spec_after(option->spec, "cifar100") ? 0.1 : 0.2;
+    double fraction = option->val_fraction < 0 ? usual : option->val_fraction;
+    size_t validation = (size_t)lround((double)svit_dataset_count(whole) * fraction);
+    svit_status status = split_in_order(out, self, whole, validation, wanted);
     svit_dataset_free(whole);
     return status;
 }
@@ -183,9 +200,10 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
     if (cifar100 || spec_after(option->spec, "cifar10"))
         TRY(open_cifar(out, self, option, wanted));
     else if (data_has_own_size(option))
-        TRY(open_synthetic(out, self, spec_after(option->spec, "procedural"), wanted));
+        TRY(open_synthetic(out, self, option, wanted));
     else
-        TRY(data_folder_open(out, self, spec_after(option->spec, "folder"), option->val_fraction,
+        TRY(data_folder_open(out, self, spec_after(option->spec, "folder"),
+                             option->val_fraction < 0 ? FOLDER_FRACTION : option->val_fraction,
                              pipeline, wanted));
     return apply_limits(out, self, option);
 }

@@ -7,20 +7,21 @@
 /* The values of the options. Start from DATA_OPTION_INIT. */
 typedef struct data_option {
     const char *spec;
-    int32_t labels; /* SVIT_LABELS_*, for CIFAR-100 */
-    double val_fraction;
-    size_t limit[3]; /* by SVIT_SPLIT_*: largest number of images; 0: no limit */
+    int32_t labels;      /* SVIT_LABELS_*, for CIFAR-100 */
+    double val_fraction; /* negative: not given */
+    size_t limit[3];     /* by SVIT_SPLIT_*: largest number of images; 0: no limit */
 } data_option;
 
 #define DATA_OPTION_INIT                                                                           \
     {                                                                                              \
-        .spec = "procedural", .val_fraction = 0.1                                                  \
+        .spec = "procedural", .val_fraction = -1                                                   \
     }
 
 /* A child parser for these options; its input is a `data_option *`. */
 extern const struct argp data_argp;
 
-/* The splits of a data set, by SVIT_SPLIT_*; NULL for a split that was not requested. */
+/* The splits of a data set, by SVIT_SPLIT_*; NULL for a split that was not requested or that the
+ * data set does not have. */
 typedef struct data_splits {
     svit_dataset *split[3];
 } data_splits;

@@ -35,6 +35,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_SEED:
         self->seed = option_unsigned(state, "--seed", text, 0, UINT64_MAX);
+        self->seed_given = 1;
         return 0;
     case KEY_JSON:
         self->json = 1;

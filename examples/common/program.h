@@ -16,6 +16,7 @@ struct program {
     uint32_t threads; /* 0: one for each core */
     const char *gemm; /* as in svit_context_config */
     uint64_t seed;
+    int seed_given; /* 1: --seed was given */
     int json;
     int quiet;
     svit_context *context;

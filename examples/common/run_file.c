@@ -11,27 +11,54 @@
 #define CHECKPOINT_FILE "checkpoint.safetensors"
 #define RUN_FILE "run.json"
 
-/* Prints JSON with 15 significant digits, or with 17 if 15 do not keep every number. */
-static char *dump_exactly(const json_t *object)
+/* Prints every number so that it reads back to the same bits. */
+#define EXACT JSON_REAL_PRECISION(17)
+
+/* Writes compact JSON with line breaks and indentation. Numbers stay as they are written, so that
+ * they keep the library's shortest exact form. */
+static void write_indented(FILE *stream, const char *json)
 {
-    char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    json_t *read = text ? json_loads(text, 0, NULL) : NULL;
-    if (read && !json_equal(read, object)) {
-        free(text);
-        text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    int depth = 0, in_text = 0;
+    for (const char *at = json; *at; at++) {
+        int is_empty = (at[0] == '{' && at[1] == '}') || (at[0] == '[' && at[1] == ']');
+        if (in_text || *at == '"') {
+            fputc(*at, stream);
+            if (in_text && *at == '\\')
+                fputc(*++at, stream);
+            else if (*at == '"')
+                in_text = !in_text;
+        } else if (is_empty) {
+            fprintf(stream, "%.2s", at++);
+        } else if (*at == '{' || *at == '[' || *at == ',') {
+            depth += *at != ',';
+            fprintf(stream, "%c\n%*s", *at, 2 * depth, "");
+        } else if (*at == '}' || *at == ']') {
+            depth--;
+            fprintf(stream, "\n%*s%c", 2 * depth, "", *at);
+        } else {
+            fprintf(stream, *at == ':' ? "%c " : "%c", *at);
+        }
     }
-    json_decref(read);
-    return text;
 }
 
 svit_status run_file_text(char **text, struct program *self, const json_t *options,
-                          const char *config)
+                          const char *config, const char *training)
 {
-    json_t *object = json_pack("{s:s, s:O, s:o}", "version", svit_version_string(), "options",
-                               options, "config", json_loads(config, 0, NULL));
-    *text = object ? dump_exactly(object) : NULL;
-    json_decref(object);
-    return *text ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for the options");
+    char *list = json_dumps(options, JSON_COMPACT), *compact = NULL;
+    size_t length = 0;
+    FILE *stream = NULL;
+    if (list &&
+        asprintf(&compact, "{\"version\":\"%s\",\"options\":%s,\"config\":%s,\"training\":%s}",
+                 svit_version_string(), list, config, training) >= 0)
+        stream = open_memstream(text, &length);
+    if (stream) {
+        write_indented(stream, compact);
+        if (fclose(stream) != 0)
+            stream = NULL;
+    }
+    free(compact);
+    free(list);
+    return stream ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for the options");
 }
 
 /* Writes an entry of the folder's checkpoint to *text, or NULL if there is none. Free it with
@@ -84,8 +111,9 @@ svit_status run_file_lock(svit_folder_lock **out, struct program *self, const ch
     return SVIT_OK;
 }
 
-/* Reads the options from the checkpoint, or from run.json if the checkpoint has none. */
-static svit_status read_options(json_t **out, struct program *self, const char *folder)
+/* Reads the description of the run from its checkpoint, or from run.json if the checkpoint has
+ * none. */
+static svit_status read_description(json_t **out, struct program *self, const char *folder)
 {
     char path[PATH_CAPACITY];
     char *text = NULL;
@@ -93,11 +121,9 @@ static svit_status read_options(json_t **out, struct program *self, const char *
     TRY(path_join(self, path, folder, text ? CHECKPOINT_FILE : RUN_FILE));
     if (!text)
         TRY(path_read_text(self, path, &text));
-    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    *out = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     free(text);
-    *out = json_incref(json_object_get(object, "options"));
-    json_decref(object);
-    if (json_is_object(*out))
+    if (json_is_object(json_object_get(*out, "options")))
         return SVIT_OK;
     json_decref(*out);
     *out = NULL;
@@ -121,28 +147,43 @@ static int fill_arguments(char **list, json_t *options, int argc, char **argv)
     return count;
 }
 
-svit_status run_file_arguments(struct program *self, const char *folder, int argc, char **argv,
-                               int *argument_count, char ***arguments)
+/* Builds the arguments. */
+static svit_status take_arguments(run_file *out, struct program *self, const char *folder,
+                                  json_t *options, int argc, char **argv)
 {
-    json_t *options = NULL;
-    TRY(read_options(&options, self, folder));
     size_t capacity = json_object_size(options) + (size_t)argc + 1;
-    char **list = calloc(capacity, sizeof *list);
-    int count = list ? fill_arguments(list, options, argc, argv) : 0;
-    json_decref(options);
-    if (count <= 0) {
-        run_file_free((int)capacity, list);
+    out->arguments = calloc(capacity, sizeof *out->arguments);
+    out->capacity = out->arguments ? (int)capacity : 0;
+    int count = out->arguments ? fill_arguments(out->arguments, options, argc, argv) : 0;
+    if (count <= 0)
         return program_fail(self, count < 0 ? SVIT_E_FORMAT : SVIT_E_MEMORY,
                             "cannot take the options of the run in '%s'", folder);
-    }
-    *argument_count = count;
-    *arguments = list;
+    out->argument_count = count;
     return SVIT_OK;
 }
 
-void run_file_free(int argument_count, char **arguments)
+svit_status run_file_read(run_file *out, struct program *self, const char *folder, int argc,
+                          char **argv)
 {
-    for (int i = 0; arguments && i < argument_count; i++)
-        free(arguments[i]);
-    free(arguments);
+    json_t *object = NULL;
+    *out = (run_file){0};
+    TRY(read_description(&object, self, folder));
+    svit_status status =
+        take_arguments(out, self, folder, json_object_get(object, "options"), argc, argv);
+    const json_t *training = json_object_get(object, "training");
+    if (status == SVIT_OK && training && !(out->training = json_dumps(training, EXACT)))
+        status = program_fail(self, SVIT_E_MEMORY, "no memory for the settings");
+    json_decref(object);
+    if (status != SVIT_OK)
+        run_file_free(out);
+    return status;
+}
+
+void run_file_free(run_file *self)
+{
+    for (int i = 0; i < self->capacity; i++)
+        free(self->arguments[i]);
+    free(self->arguments);
+    free(self->training);
+    *self = (run_file){0};
 }

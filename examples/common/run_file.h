@@ -8,22 +8,30 @@
 #include <jansson.h>
 
 /* Writes the description of a run, which the trainer stores in checkpoints and in run.json, to
- * *text: the version, `options` (long option name to value, both texts) and `config` (the model
- * configuration as JSON, for information). Free it with free(). */
+ * *text: the version, `options` (long option name to value, both texts), `config` (the model's
+ * configuration as JSON) and `training` (svit_training_to_json). Free it with free(). */
 svit_status run_file_text(char **text, struct program *self, const json_t *options,
-                          const char *config);
+                          const char *config, const char *training);
 
 /* Locks the folder with svit_folder_lock_create. SVIT_E_STATE: it holds a run and `may_be_used` is
  * 0. *out is set whenever the lock is held, also after this failure. */
 svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
                           int may_be_used);
 
-/* Builds a command line from the stored options of the run in `folder`, followed by
- * argv[1..argc-1], which override them. Free the list with run_file_free. */
-svit_status run_file_arguments(struct program *self, const char *folder, int argc, char **argv,
-                               int *argument_count, char ***arguments);
+/* What the folder of a run has stored. */
+typedef struct run_file {
+    int argument_count;
+    char **arguments; /* a command line: the stored options, followed by those of the caller */
+    int capacity;     /* of `arguments` */
+    char *training;   /* the settings as JSON; NULL: the run was written by version 0.1 */
+} run_file;
 
-/* Frees a list of run_file_arguments. NULL is allowed. */
-void run_file_free(int argument_count, char **arguments);
+/* Reads the description of the run in `folder`. Its command line ends with argv[1..argc-1], which
+ * override the stored options. Free it with run_file_free. */
+svit_status run_file_read(run_file *out, struct program *self, const char *folder, int argc,
+                          char **argv);
+
+/* Frees what run_file_read read. A cleared struct is allowed. */
+void run_file_free(run_file *self);
 
 #endif

@@ -3,13 +3,14 @@
 
 const train_options train_defaults = {.program = PROGRAM_INIT,
                                       .data = DATA_OPTION_INIT,
-                                      .config = CONFIG_OPTION_INIT,
+                                      .config = {.preset = "shiftvit-cifar10", .takes_training = 1},
                                       .epochs = -1,
                                       .batch = -1,
                                       .patience = -1,
                                       .lr = -1,
                                       .weight_decay = -1,
-                                      .checkpoint_seconds = 60,
+                                      .checkpoint_seconds = -1,
+                                      .compute = -1,
                                       .schedule = -1,
                                       .keep = -1,
                                       .memory = -1};
@@ -32,7 +33,8 @@ enum {
     KEY_COMPUTE,
     KEY_MEMORY,
     KEY_CHECKPOINT_SECONDS,
-    KEY_OVERWRITE
+    KEY_OVERWRITE,
+    KEY_INIT_FROM
 };
 
 static const struct argp_option option_list[] = {
@@ -58,7 +60,15 @@ static const struct argp_option option_list[] = {
      "Replace the run that DIR holds. Its files stay until the first checkpoint of the new run; "
      "other files stay",
      0},
-    {"resume", KEY_RESUME, "DIR", 0, "Continue the run in DIR with the options of that run", 0},
+    {"resume", KEY_RESUME, "DIR", 0,
+     "Continue the run in DIR with the options of that run. With --epochs N beyond those of a run, "
+     "finished or not, it is extended: a constant schedule goes on, another one stays at its last "
+     "rate unless --schedule or --lr is given",
+     0},
+    {"init-from", KEY_INIT_FROM, "FILE", 0,
+     "Start from the weights of this model file or run folder; a classifier of another number of "
+     "classes starts anew",
+     0},
     {"checkpoint-seconds", KEY_CHECKPOINT_SECONDS, "S", 0,
      "Write a checkpoint every S seconds within an epoch (default 60; 0: only after epochs)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -87,6 +97,9 @@ static error_t parse_text(int key, char *text, const struct argp_state *state, t
         return 0;
     case KEY_OVERWRITE:
         self->overwrite = 1;
+        return 0;
+    case KEY_INIT_FROM:
+        self->init_from = text;
         return 0;
     case ARGP_KEY_END:
         if (self->resume && self->overwrite)

@@ -16,6 +16,8 @@ typedef struct train_options {
     int32_t schedule, keep, compute, memory;
     int32_t on_bad; /* ON_BAD_* */
     const char *out, *resume;
+    const char *resumed_training; /* settings of the resumed run as JSON; NULL: none are stored */
+    const char *init_from;        /* a model file or run folder; NULL: initial weights */
     int overwrite;
 } train_options;
 

@@ -165,6 +165,10 @@ SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t 
  * storage. Any thread may call it. */
 SVIT_API const char *svit_model_preset_name(size_t index);
 
+/* Returns the name of an architecture by its index, which is its SVIT_ARCHITECTURE_*: static
+ * storage, or NULL past the end. Any thread may call it. */
+SVIT_API const char *svit_model_architecture_name(size_t index);
+
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes the
  * default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
  * that is unknown or belongs to the other architecture, or a value that is not accepted;

@@ -87,6 +87,37 @@ SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, 
 SVIT_API svit_status svit_trainer_config_to_json(const svit_trainer_config *config, char *buffer,
                                                  size_t capacity, size_t *needed, svit_error *err);
 
+/* Sets training settings from a JSON object whose keys are the names of the fields of the three
+ * configurations, as svit_trainer_config_from_json, svit_optimizer_config_from_json and
+ * svit_pipeline_config_from_json read them; no two of the structs share a key. The structs must be
+ * initialised, by svit_training_preset for example: fields that the object lacks keep their values.
+ *
+ * The structs are written only on success. SVIT_E_ARGUMENT names an unknown key, with the most
+ * similar known one, or a value that is not accepted; SVIT_E_FORMAT means that the text is no JSON
+ * object. Any thread may call it. */
+SVIT_API svit_status svit_training_from_json(svit_trainer_config *trainer,
+                                             svit_optimizer_config *optimizer,
+                                             svit_pipeline_config *pipeline, const char *json,
+                                             svit_error *err);
+
+/* Writes the three configurations as the JSON object that svit_training_from_json reads. `folder`
+ * and `description` are left out and `existing` has its default, since they belong to one run.
+ * `buffer`, `capacity` and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT names a field
+ * that is out of range. Any thread may call it. */
+SVIT_API svit_status svit_training_to_json(const svit_trainer_config *trainer,
+                                           const svit_optimizer_config *optimizer,
+                                           const svit_pipeline_config *pipeline, char *buffer,
+                                           size_t capacity, size_t *needed, svit_error *err);
+
+/* Writes a JSON array that describes the fields of a configuration, for help texts and bindings:
+ * of svit_training_from_json if `of` is "training", of svit_model_config_from_json if it is the
+ * name of an architecture (svit_model_architecture_name). Each element is an object of "name",
+ * "type" and "accepted", which are texts, and "default", the value without any preset. `buffer`,
+ * `capacity` and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT: `of` is neither. Any
+ * thread may call it. */
+SVIT_API svit_status svit_config_fields(const char *of, char *buffer, size_t capacity,
+                                        size_t *needed, svit_error *err);
+
 /* Fills three configurations with the training settings of a model preset: epochs, batch,
  * optimiser, pipeline and so on of the example or paper that it comes from. Each of the three may
  * be NULL; each size is that of the struct as the caller was compiled. SVIT_E_ARGUMENT: there is no
@@ -147,6 +178,11 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer);
 /* Restores the run of `folder`/checkpoint.safetensors. It must be called before the first step.
  * Training then continues with the same bits as a run that was never interrupted. On failure the
  * trainer is unchanged.
+ *
+ * A trainer with more epochs than the run extends it, whether the run was finished or not.
+ * Patience, schedule and learning rate may then differ from those of the run. A schedule whose
+ * length the trainer computes (total_steps 0) keeps the length that it had; after its end it stays
+ * at its last value.
  *
  * SVIT_E_IO: there is no checkpoint. SVIT_E_ARGUMENT: it belongs to another model, to other data
  * (svit_dataset_fingerprint) or to another configuration; the message names the field.

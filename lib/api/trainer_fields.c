@@ -1,14 +1,12 @@
 /* The configuration of a trainer: defaults, ranges of the fields, and JSON. It stands apart from
  * lib/trainer, which uses the public functions alone. */
+#include "api/fields.h"
 #include "base/config.h"
-#include "base/fields.h"
 #include "session/session.h"
-
-#include <shiftvit/trainer.h>
 
 #include <float.h>
 
-enum { CONFIG_LEAST = sizeof(svit_trainer_config) };
+enum { CONFIG_MIN_SIZE = sizeof(svit_trainer_config) };
 
 #define FIELD(field, kind) SV_FIELD(svit_trainer_config, field, kind)
 
@@ -31,12 +29,12 @@ static const sv_field FIELDS[] = {
                                       [SVIT_EXISTING_OVERWRITE] = "overwrite"}},
     {FIELD(description, TEXT)},
 };
-static const sv_field_table TABLE = {.type = "svit_trainer_config",
-                                     .noun = "the trainer configuration",
-                                     .fields = FIELDS,
-                                     .count = sizeof FIELDS / sizeof *FIELDS};
+const sv_field_table sv_trainer_fields = {.type = "svit_trainer_config",
+                                          .noun = "the trainer configuration",
+                                          .fields = FIELDS,
+                                          .count = sizeof FIELDS / sizeof *FIELDS};
 
-static svit_trainer_config defaults(void)
+svit_trainer_config sv_trainer_config_default(void)
 {
     return (svit_trainer_config){.struct_size = sizeof(svit_trainer_config),
                                  .epochs = 100,
@@ -54,17 +52,26 @@ static svit_trainer_config defaults(void)
 /* Checks every field of a copy in the library's own size. */
 static svit_status check(const svit_trainer_config *config, svit_error *err)
 {
-    SVIT_TRY(sv_fields_check(&TABLE, config, err));
+    SVIT_TRY(sv_fields_check(&sv_trainer_fields, config, err));
     if (config->accumulate > config->batch)
         return sv_fail(err, SVIT_E_ARGUMENT, "accumulate is %u; it is at most batch, %u",
                        config->accumulate, config->batch);
     return SVIT_OK;
 }
 
+svit_status sv_trainer_config_read(svit_trainer_config *local, const svit_trainer_config *config,
+                                   svit_error *err)
+{
+    *local = sv_trainer_config_default();
+    SVIT_TRY(sv_config_import(local, sizeof *local, config, CONFIG_MIN_SIZE, sv_trainer_fields.type,
+                              err));
+    return check(local, err);
+}
+
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size)
 {
-    svit_trainer_config local = defaults();
-    return sv_config_export(config, size, &local, sizeof local, TABLE.type, NULL);
+    svit_trainer_config local = sv_trainer_config_default();
+    return sv_config_export(config, size, &local, sizeof local, sv_trainer_fields.type, NULL);
 }
 
 SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, size_t size,
@@ -72,18 +79,17 @@ SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, 
 {
     SV_REQUIRE(config);
     SV_REQUIRE(json);
-    svit_trainer_config local = defaults();
-    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
+    svit_trainer_config local = sv_trainer_config_default();
+    SVIT_TRY(sv_fields_from_text(&sv_trainer_fields, &local, json, err));
     SVIT_TRY(check(&local, err));
-    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
+    return sv_config_export(config, size, &local, sizeof local, sv_trainer_fields.type, err);
 }
 
 SVIT_API svit_status svit_trainer_config_to_json(const svit_trainer_config *config, char *buffer,
                                                  size_t capacity, size_t *needed, svit_error *err)
 {
     SV_REQUIRE(config);
-    svit_trainer_config local = defaults();
-    SVIT_TRY(sv_config_import(&local, sizeof local, config, CONFIG_LEAST, TABLE.type, err));
-    SVIT_TRY(check(&local, err));
-    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
+    svit_trainer_config local;
+    SVIT_TRY(sv_trainer_config_read(&local, config, err));
+    return sv_fields_to_buffer(&sv_trainer_fields, &local, buffer, capacity, needed, err);
 }

@@ -45,6 +45,12 @@ typedef struct sv_field_table {
     size_t count;
 } sv_field_table;
 
+/* One of several structs whose fields share one JSON object. No key is in two of them. */
+typedef struct sv_field_struct {
+    const sv_field_table *table;
+    void *config;
+} sv_field_struct;
+
 /* Begins the description of a field: {SV_FIELD(svit_model_config, dim, U32), .min = 1, ...} */
 #define SV_FIELD(type, member, which)                                                              \
     .name = #member, .offset = offsetof(type, member), .kind = SV_FIELD_##which
@@ -80,6 +86,11 @@ svit_status sv_fields_from_json(const sv_field_table *table, void *config,
 svit_status sv_fields_from_text(const sv_field_table *table, void *config, const char *text,
                                 svit_error *err);
 
+/* Does the same for several structs: each member of the object sets the field of the struct that
+ * has its key. `noun` names the object in messages. */
+svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_t count,
+                                           const char *noun, const char *text, svit_error *err);
+
 /* Writes a JSON object of all fields. `config` has passed sv_fields_check. */
 void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
@@ -87,6 +98,15 @@ void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_
  * svit_context_describe. */
 svit_status sv_fields_to_buffer(const sv_field_table *table, const void *config, char *buffer,
                                 size_t capacity, size_t *needed, svit_error *err);
+
+/* Writes one JSON object of the fields of several structs to the caller's buffer. */
+svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_t count,
+                                           const char *noun, char *buffer, size_t capacity,
+                                           size_t *needed, svit_error *err);
+
+/* Appends an object {"name", "type", "accepted", "default"} for each field that JSON can set. The
+ * default is the field's value in `defaults`; the others are texts. */
+void sv_fields_describe(const sv_field_table *table, const void *defaults, sv_json_writer *writer);
 
 enum { SV_FIELD_RANGE_TEXT = 160, SV_FIELD_NUMBER_TEXT = 40 };
 

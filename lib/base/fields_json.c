@@ -1,7 +1,9 @@
 /* Reads configuration structs from JSON objects and writes them, by the tables of their fields. */
 #include "base/fields.h"
 
+#include <float.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_NAME = 64 }; /* characters of an unknown name that are compared with the known ones */
@@ -179,38 +181,49 @@ static size_t edit_distance(const char *a, const char *b)
     return rows[rows_a % 3][columns];
 }
 
-/* The table's key that is most similar to `key`. */
-static const char *most_similar_key(const sv_field_table *table, const char *key)
+/* The key of any of the structs that is most similar to `key`. */
+static const char *most_similar_key(const sv_field_struct *structs, size_t count, const char *key)
 {
     const char *found = "";
     size_t min = SIZE_MAX;
-    for (size_t i = 0; i < table->count; i++) {
-        size_t distance = edit_distance(key, key_of(&table->fields[i]));
-        if (distance < min) {
-            min = distance;
-            found = key_of(&table->fields[i]);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < structs[i].table->count; j++) {
+            const char *known = key_of(&structs[i].table->fields[j]);
+            size_t distance = edit_distance(key, known);
+            if (distance < min) {
+                min = distance;
+                found = known;
+            }
         }
-    }
     return found;
 }
 
-static svit_status read_member(const sv_field_table *table, void *config,
+static svit_status read_member(const sv_field_struct *structs, size_t count, const char *noun,
                                const sv_json_value *member, svit_error *err)
 {
-    const sv_field *field = sv_fields_find_key(table, member->key);
-    if (!field)
-        return sv_fail(err, SVIT_E_ARGUMENT, "'%.64s' is no field of %s; did you mean '%s'?",
-                       member->key, table->noun, most_similar_key(table, member->key));
-    return sv_field_from_json(field, config, member, err);
+    for (size_t i = 0; i < count; i++) {
+        const sv_field *field = sv_fields_find_key(structs[i].table, member->key);
+        if (field)
+            return sv_field_from_json(field, structs[i].config, member, err);
+    }
+    return sv_fail(err, SVIT_E_ARGUMENT, "'%.64s' is no field of %s; did you mean '%s'?",
+                   member->key, noun, most_similar_key(structs, count, member->key));
+}
+
+static svit_status read_members(const sv_field_struct *structs, size_t count, const char *noun,
+                                const sv_json_value *object, svit_error *err)
+{
+    const sv_json_value *member = object + 1;
+    for (size_t i = 0; i < object->count; i++, member = member->after)
+        SVIT_TRY(read_member(structs, count, noun, member, err));
+    return SVIT_OK;
 }
 
 svit_status sv_fields_from_json(const sv_field_table *table, void *config,
                                 const sv_json_value *object, svit_error *err)
 {
-    const sv_json_value *member = object + 1;
-    svit_status status = SVIT_OK;
-    for (size_t i = 0; i < object->count && status == SVIT_OK; i++, member = member->after)
-        status = read_member(table, config, member, err);
+    sv_field_struct one = {table, config};
+    svit_status status = read_members(&one, 1, table->noun, object, err);
     if (status != SVIT_OK && table->prefix)
         return sv_fail_in(err, status, table->prefix);
     return status;
@@ -223,6 +236,17 @@ svit_status sv_fields_from_text(const sv_field_table *table, void *config, const
     sv_json *json;
     SVIT_TRY(sv_json_parse_object(&json, &allocator, text, strlen(text), table->noun, err));
     svit_status status = sv_fields_from_json(table, config, sv_json_root(json), err);
+    sv_json_free(json);
+    return status;
+}
+
+svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_t count,
+                                           const char *noun, const char *text, svit_error *err)
+{
+    sv_allocator allocator = sv_allocator_default();
+    sv_json *json;
+    SVIT_TRY(sv_json_parse_object(&json, &allocator, text, strlen(text), noun, err));
+    svit_status status = read_members(structs, count, noun, sv_json_root(json), err);
     sv_json_free(json);
     return status;
 }
@@ -293,9 +317,8 @@ static void put_field(const sv_field *field, const void *config, sv_json_writer 
     }
 }
 
-void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer)
+static void put_fields(const sv_field_table *table, const void *config, sv_json_writer *writer)
 {
-    sv_json_begin(writer, '{');
     for (size_t i = 0; i < table->count; i++) {
         const sv_field *field = &table->fields[i];
         const void *from = (const char *)config + field->offset;
@@ -304,7 +327,85 @@ void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_
         sv_json_put_key(writer, key_of(field));
         put_field(field, config, writer);
     }
+}
+
+void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer)
+{
+    sv_json_begin(writer, '{');
+    put_fields(table, config, writer);
     sv_json_end(writer, '}');
+}
+
+svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_t count,
+                                           const char *noun, char *buffer, size_t capacity,
+                                           size_t *needed, svit_error *err)
+{
+    sv_allocator allocator = sv_allocator_default();
+    sv_json_writer writer = sv_json_writer_make(&allocator);
+    sv_json_begin(&writer, '{');
+    for (size_t i = 0; i < count; i++)
+        put_fields(structs[i].table, structs[i].config, &writer);
+    sv_json_end(&writer, '}');
+    return sv_json_writer_finish(&writer, noun, buffer, capacity, needed, err);
+}
+
+/* The kind of a field's JSON value, for readers of svit_config_fields. */
+static const char *type_name(sv_field_kind kind)
+{
+    static const char *const NAMES[] = {
+        [SV_FIELD_U32] = "integer", [SV_FIELD_U64] = "integer", [SV_FIELD_WORD] = "word",
+        [SV_FIELD_FLAG] = "flag",   [SV_FIELD_REAL] = "number", [SV_FIELD_TRIPLE] = "3 numbers",
+        [SV_FIELD_LIST] = "list",   [SV_FIELD_SET] = "words",   [SV_FIELD_CONSTANT] = "word",
+        [SV_FIELD_TEXT] = "text",
+    };
+    return NAMES[kind];
+}
+
+/* The range of a number without an upper limit: "above 0" or "at least 0". */
+static const char *limit_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
+{
+    snprintf(text, SV_FIELD_RANGE_TEXT, field->min_is_open ? "above %g" : "at least %g",
+             field->min);
+    return text;
+}
+
+/* What a field accepts, as text: its words, or its range. */
+static const char *accepted_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
+{
+    switch (field->kind) {
+    case SV_FIELD_FLAG:
+        return "true or false";
+    case SV_FIELD_U64:
+        return "0..2^64 - 1";
+    case SV_FIELD_WORD:
+    case SV_FIELD_SET:
+    case SV_FIELD_CONSTANT:
+        return sv_field_words_text(field, text);
+    default:
+        if (field->min > -DBL_MAX && field->max >= FLT_MAX)
+            return limit_text(field, text);
+        return sv_field_range_text(field, text) + strlen("it is ");
+    }
+}
+
+void sv_fields_describe(const sv_field_table *table, const void *defaults, sv_json_writer *writer)
+{
+    char text[SV_FIELD_RANGE_TEXT];
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_field *field = &table->fields[i];
+        if (field->kind == SV_FIELD_TEXT)
+            continue;
+        sv_json_begin(writer, '{');
+        sv_json_put_key(writer, "name");
+        sv_json_put_text(writer, key_of(field));
+        sv_json_put_key(writer, "type");
+        sv_json_put_text(writer, type_name(field->kind));
+        sv_json_put_key(writer, "accepted");
+        sv_json_put_text(writer, accepted_text(field, text));
+        sv_json_put_key(writer, "default");
+        put_field(field, defaults, writer);
+        sv_json_end(writer, '}');
+    }
 }
 
 svit_status sv_fields_to_buffer(const sv_field_table *table, const void *config, char *buffer,

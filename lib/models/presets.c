@@ -50,3 +50,8 @@ SVIT_API const char *svit_model_preset_name(size_t index)
     const char *name;
     return find_preset(&name, &config, index) ? name : NULL;
 }
+
+SVIT_API const char *svit_model_architecture_name(size_t index)
+{
+    return index < sv_architecture_count ? sv_architectures[index].name : NULL;
+}

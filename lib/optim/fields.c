@@ -170,3 +170,14 @@ SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *
     SVIT_TRY(import(&local, config, err));
     return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
 }
+
+const sv_field_table *sv_optim_fields(void)
+{
+    return &TABLE;
+}
+
+svit_status sv_optim_config_import_unplanned(svit_optimizer_config *local,
+                                             const svit_optimizer_config *config, svit_error *err)
+{
+    return import(local, config, err);
+}

@@ -54,6 +54,13 @@ svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_erro
 svit_status sv_optim_config_import(svit_optimizer_config *local,
                                    const svit_optimizer_config *config, svit_error *err);
 
+/* Does the same, but accepts a schedule without total_steps, because a trainer computes them. */
+svit_status sv_optim_config_import_unplanned(svit_optimizer_config *local,
+                                             const svit_optimizer_config *config, svit_error *err);
+
+/* The table of the fields of svit_optimizer_config. */
+const sv_field_table *sv_optim_fields(void);
+
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
  * With SVIT_EMA_PLAIN the average starts as a copy of `weights`. Free it with sv_optim_free. */
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,

@@ -48,13 +48,8 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
     if (optimizer)
         TRAINER_TRY(sv_trainer_import(local, sizeof *local, optimizer, sizeof *local,
                                       "svit_optimizer_config", err));
-    if (local->schedule != SVIT_SCHEDULE_WARMUP_COSINE || local->total_steps != 0)
-        return SVIT_OK;
-    /* Keras' example counts the batches of an epoch as a real number, and so does this. */
-    double total = (double)trainer->training_count / (double)trainer->config.batch *
-                   (double)trainer->config.epochs;
-    local->total_steps = total < 1 ? 1 : (uint64_t)total;
-    local->warmup_steps = (uint64_t)(trainer->config.warmup_fraction * (double)local->total_steps);
+    if (local->schedule == SVIT_SCHEDULE_WARMUP_COSINE && local->total_steps == 0)
+        sv_trainer_compute_schedule(trainer, trainer->config.epochs);
     return SVIT_OK;
 }
 

@@ -50,6 +50,8 @@ struct svit_trainer {
     uint64_t training_count, validation_count;             /* samples */
     uint64_t training_fingerprint, validation_fingerprint; /* 0 without a folder */
     uint64_t steps;                                        /* in an epoch */
+    uint64_t schedule_epochs; /* epochs from which the length of the schedule was computed; 0: the
+                                 caller gave it, or it has none */
 
     size_t micro_batch;           /* samples of one forward and backward pass */
     size_t image_floats, classes; /* elements of an image and of a row of logits */
@@ -181,7 +183,8 @@ typedef struct sv_trainer_entry {
     const char *key;
     size_t offset; /* in svit_trainer */
     sv_entry_kind kind;
-    int32_t is_state; /* 1: a resume restores it; 0: a setting that a resumed run must share */
+    int32_t is_state;   /* 1: a resume restores it; 0: a setting that a resumed run must share */
+    int32_t may_extend; /* 1: a setting that may change if the run is extended by more epochs */
 } sv_trainer_entry;
 
 /* All entries, in the order of the file. */
@@ -197,6 +200,22 @@ extern const size_t sv_trainer_entry_count;
 enum { SV_TRAINER_VALUE = 24 };
 void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *entry,
                             const svit_trainer *trainer);
+
+/* trainer_extend.c */
+
+#define SV_TRAINER_SCHEDULE_KEY "trainer.schedule_epochs"
+
+/* Whether `checkpoint` is of a run with fewer epochs than the trainer's, which thus extends it. */
+int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
+
+/* Computes the length of a schedule that covers that many epochs, and of its warm-up. */
+void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
+
+/* Gives `copy`, a copy of a trainer, the schedule length of the checkpoint's run if both have the
+ * same schedule and the length was computed: an extended run keeps the length that it began with.
+ * SVIT_E_FORMAT names a damaged entry. */
+svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
+                                      svit_error *err);
 
 /* Appends the pipeline of the trainer as JSON. */
 svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,

@@ -62,10 +62,12 @@ static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into,
     return SVIT_OK;
 }
 
-/* Checks the settings against `trainer` and reads the state into `into`. */
-static svit_status read_entries(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
-                                svit_trainer *into, svit_error *err)
+/* Checks the settings against those of `copy`, a copy of the trainer, and reads the state into
+ * it. */
+static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer *copy,
+                                svit_error *err)
 {
+    int32_t extends = sv_trainer_extends(copy, checkpoint);
     for (size_t i = 0; i < sv_trainer_entry_count; i++) {
         const sv_trainer_entry *entry = &sv_trainer_entries[i];
         const char *saved = svit_checkpoint_value(checkpoint, entry->key);
@@ -75,10 +77,12 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, const svit_tr
             return sv_trainer_fail(err, SVIT_E_FORMAT,
                                    "the checkpoint is not a trainer's: it has no entry '%s'",
                                    entry->key);
-        TRAINER_TRY(entry->is_state ? read_state(entry, into, saved, err)
-                                    : check_setting(entry, trainer, saved, err));
+        if (entry->is_state)
+            TRAINER_TRY(read_state(entry, copy, saved, err));
+        else if (!extends || !entry->may_extend)
+            TRAINER_TRY(check_setting(entry, copy, saved, err));
     }
-    return sv_trainer_check_progress(trainer, &into->progress, checkpoint, err);
+    return sv_trainer_check_progress(copy, &copy->progress, checkpoint, err);
 }
 
 /* Compares the pipelines as JSON texts. Fields that an older library did not save have their
@@ -132,13 +136,13 @@ static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *ch
     return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
 }
 
-/* Restores model, optimiser, session and loader; sets the progress last. */
+/* Restores model, `optimizer`, session and loader; sets the progress last. */
 static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpoint,
-                           const sv_progress *at, svit_error *err)
+                           const sv_progress *at, svit_optimizer *optimizer, svit_error *err)
 {
     TRAINER_TRY(svit_loader_seek(trainer->loader, at->epoch, at->position, err));
-    svit_status status = svit_checkpoint_restore(checkpoint, trainer->model, trainer->optimizer,
-                                                 trainer->session, err);
+    svit_status status =
+        svit_checkpoint_restore(checkpoint, trainer->model, optimizer, trainer->session, err);
     if (status == SVIT_OK)
         trainer->progress = *at;
     else
@@ -146,13 +150,35 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
     return status;
 }
 
-/* Checks the checkpoint against the trainer and restores it. The progress is read into a copy of
- * the trainer, so that a trainer whose checkpoint is refused is unchanged. */
+/* Restores the run as `copy` describes it: with its progress, and with an optimiser of its schedule
+ * if that is another one than the trainer's. */
+static svit_status restore_run(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                               const svit_trainer *copy, svit_error *err)
+{
+    if (copy->schedule_epochs == trainer->schedule_epochs)
+        return restore(trainer, checkpoint, &copy->progress, trainer->optimizer, err);
+    svit_optimizer *optimizer = NULL;
+    TRAINER_TRY(svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err));
+    svit_status status = restore(trainer, checkpoint, &copy->progress, optimizer, err);
+    if (status != SVIT_OK) {
+        svit_optimizer_free(optimizer);
+        return status;
+    }
+    svit_optimizer_free(trainer->optimizer);
+    trainer->optimizer = optimizer;
+    trainer->optimizer_config = copy->optimizer_config;
+    trainer->schedule_epochs = copy->schedule_epochs;
+    return SVIT_OK;
+}
+
+/* Checks the checkpoint against the trainer and restores it. Settings and progress are read into a
+ * copy of the trainer, so that a trainer whose checkpoint is refused is unchanged. */
 static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                                svit_error *err)
 {
     svit_trainer copy = *trainer;
-    TRAINER_TRY(read_entries(checkpoint, trainer, &copy, err));
+    TRAINER_TRY(sv_trainer_adopt_schedule(&copy, checkpoint, err));
+    TRAINER_TRY(read_entries(checkpoint, &copy, err));
     TRAINER_TRY(check_pipeline(checkpoint, trainer, err));
     TRAINER_TRY(read_history(trainer, checkpoint, &copy.progress, err));
     const char *description = trainer->config.description;
@@ -160,7 +186,7 @@ static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *che
         TRAINER_TRY(sv_trainer_copy(&description, trainer->context,
                                     svit_checkpoint_value(checkpoint, SV_TRAINER_DESCRIPTION_KEY),
                                     err));
-    svit_status status = restore(trainer, checkpoint, &copy.progress, err);
+    svit_status status = restore_run(trainer, checkpoint, &copy, err);
     if (status == SVIT_OK)
         trainer->config.description = description;
     else if (!trainer->config.description)

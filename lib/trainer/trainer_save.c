@@ -6,35 +6,39 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENTRY(name, field, kind, is_state)                                                         \
+#define ENTRY(name, field, kind, is_state, may_extend)                                             \
     {                                                                                              \
-        "trainer." name, offsetof(svit_trainer, field), kind, is_state                             \
+        "trainer." name, offsetof(svit_trainer, field), kind, is_state, may_extend                 \
     }
-#define SETTING(field, kind) ENTRY(#field, config.field, kind, 0)
-#define RULE(field, kind) ENTRY("optimizer." #field, optimizer_config.field, kind, 0)
-#define STATE(field, kind) ENTRY("state." #field, progress.field, kind, 1)
+#define SETTING(field, kind) ENTRY(#field, config.field, kind, 0, 0)
+#define RULE(field, kind) ENTRY("optimizer." #field, optimizer_config.field, kind, 0, 0)
+#define STATE(field, kind) ENTRY("state." #field, progress.field, kind, 1, 0)
+
+/* Settings that may change if the run is extended. */
+#define SETTING_EXTENDS(field, kind) ENTRY(#field, config.field, kind, 0, 1)
+#define RULE_EXTENDS(field, kind) ENTRY("optimizer." #field, optimizer_config.field, kind, 0, 1)
 
 /* Keys follow the names of the fields, so a field here keeps its name for the sake of old files. */
 const sv_trainer_entry sv_trainer_entries[] = {
-    ENTRY("training_count", training_count, SV_ENTRY_U64, 0),
-    ENTRY("validation_count", validation_count, SV_ENTRY_U64, 0),
-    ENTRY("training_fingerprint", training_fingerprint, SV_ENTRY_FINGERPRINT, 0),
-    ENTRY("validation_fingerprint", validation_fingerprint, SV_ENTRY_FINGERPRINT, 0),
-    SETTING(epochs, SV_ENTRY_U32),
+    ENTRY("training_count", training_count, SV_ENTRY_U64, 0, 0),
+    ENTRY("validation_count", validation_count, SV_ENTRY_U64, 0, 0),
+    ENTRY("training_fingerprint", training_fingerprint, SV_ENTRY_FINGERPRINT, 0, 0),
+    ENTRY("validation_fingerprint", validation_fingerprint, SV_ENTRY_FINGERPRINT, 0, 0),
+    SETTING_EXTENDS(epochs, SV_ENTRY_U32),
     SETTING(batch, SV_ENTRY_U32),
     SETTING(accumulate, SV_ENTRY_U32),
-    SETTING(patience, SV_ENTRY_U32),
+    SETTING_EXTENDS(patience, SV_ENTRY_U32),
     SETTING(keep, SV_ENTRY_U32),
     SETTING(compute, SV_ENTRY_U32),
     SETTING(seed, SV_ENTRY_U64),
     SETTING(label_smoothing, SV_ENTRY_F64),
     RULE(kind, SV_ENTRY_U32),
-    RULE(schedule, SV_ENTRY_U32),
+    RULE_EXTENDS(schedule, SV_ENTRY_U32),
     RULE(decay_rule, SV_ENTRY_U32),
     RULE(decay_exclude, SV_ENTRY_U32),
     RULE(nesterov, SV_ENTRY_U32),
     RULE(ema, SV_ENTRY_U32),
-    RULE(learning_rate, SV_ENTRY_F64),
+    RULE_EXTENDS(learning_rate, SV_ENTRY_F64),
     RULE(beta1, SV_ENTRY_F64),
     RULE(beta2, SV_ENTRY_F64),
     RULE(epsilon, SV_ENTRY_F64),
@@ -42,9 +46,9 @@ const sv_trainer_entry sv_trainer_entries[] = {
     RULE(momentum, SV_ENTRY_F64),
     RULE(clip_norm, SV_ENTRY_F64),
     RULE(ema_momentum, SV_ENTRY_F64),
-    RULE(lr_start, SV_ENTRY_F64),
-    RULE(warmup_steps, SV_ENTRY_U64),
-    RULE(total_steps, SV_ENTRY_U64),
+    RULE_EXTENDS(lr_start, SV_ENTRY_F64),
+    RULE_EXTENDS(warmup_steps, SV_ENTRY_U64),
+    RULE_EXTENDS(total_steps, SV_ENTRY_U64),
     STATE(epoch, SV_ENTRY_U64),
     STATE(position, SV_ENTRY_U64),
     STATE(train.loss, SV_ENTRY_F64),
@@ -90,8 +94,8 @@ svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *
 static svit_status save(svit_trainer *trainer, const char *path, const char *pipeline,
                         const char *history, svit_error *err)
 {
-    enum { COUNT = ENTRY_COUNT + 3 };
-    char printed[ENTRY_COUNT][SV_TRAINER_VALUE];
+    enum { COUNT = ENTRY_COUNT + 4 };
+    char printed[ENTRY_COUNT][SV_TRAINER_VALUE], schedule_epochs[SV_TRAINER_VALUE];
     const char *keys[COUNT], *values[COUNT];
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         sv_trainer_entry_print(printed[i], &sv_trainer_entries[i], trainer);
@@ -102,8 +106,11 @@ static svit_status save(svit_trainer *trainer, const char *path, const char *pip
     values[ENTRY_COUNT] = pipeline;
     keys[ENTRY_COUNT + 1] = SV_TRAINER_HISTORY_KEY;
     values[ENTRY_COUNT + 1] = history;
-    keys[ENTRY_COUNT + 2] = SV_TRAINER_DESCRIPTION_KEY;
-    values[ENTRY_COUNT + 2] = trainer->config.description;
+    snprintf(schedule_epochs, sizeof schedule_epochs, "%" PRIu64, trainer->schedule_epochs);
+    keys[ENTRY_COUNT + 2] = SV_TRAINER_SCHEDULE_KEY;
+    values[ENTRY_COUNT + 2] = schedule_epochs;
+    keys[ENTRY_COUNT + 3] = SV_TRAINER_DESCRIPTION_KEY;
+    values[ENTRY_COUNT + 3] = trainer->config.description;
     return svit_checkpoint_save(path, trainer->model, trainer->optimizer, trainer->session, keys,
                                 values, COUNT - !trainer->config.description, err);
 }

@@ -63,15 +63,19 @@ prints '^\{"epoch": 1, "train_loss": [0-9.]+, '
 lasts '^\{"data": "procedural:64", "split": "test", "images": 20, "loss": [0-9.]+, "top1": '
 [ ! -s err ] || fail "--quiet says $(cat err)"
 run 0 shiftvit-train --list-presets
-prints '^slvit-cifar100$'
+prints '^slvit-cifar100 .*learning rate 0.001'
 run 2 shiftvit-train --preset shiftvit-cifar1
 says "'shiftvit-cifar1' is unknown; did you mean 'shiftvit-cifar10'"
 run 2 shiftvit-train --preset nothing-like-it
 says '--list-presets'
 run 2 shiftvit-train --set dimm=3 --out refused
-says "--set: 'dimm' is no field of a model; did you mean 'dim'"
+says "--set: 'dimm' is no field of a model or of the training; did you mean 'dim'"
 run 2 shiftvit-train --set lr=3 --out refused
-says "--set: 'lr' is a setting of the training; its option is --lr"
+says "--set: 'lr' is no field of a model or of the training; did you mean 'learning_rate'"
+run 2 shiftvit-train --set label_smoothing=2 --out refused
+says '--set label_smoothing=2: label_smoothing is 2; it is in '
+run 2 shiftvit-eval --model trained --preset vit-cifar100 --set epochs=2 --data procedural
+says "--set: 'epochs' is a setting of the training; accepted are fields of a model"
 run 2 shiftvit-train --set dim=much --out refused
 says '--set dim=much: dim is not a whole number'
 run 2 shiftvit-train --epochs 0
@@ -187,6 +191,6 @@ if [ -e /dev/full ]; then
 fi
 
 # Integers and decimals are written exactly.
-! grep -Eq '[0-9]\.[0-9]{16}' trained/run.json || fail 'run.json holds a decimal that is longer than needed'
+! grep -Eq '\.[0-9]{18}' trained/run.json || fail 'run.json holds a decimal that is longer than needed'
 ! grep -aEq '"dropout\\?": ?0\.[0-9]{16}' trained/model.safetensors || fail 'the model file does'
 echo 'every program'

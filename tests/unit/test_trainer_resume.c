@@ -16,7 +16,7 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
         static const char *const fields[] = {"epochs is 2",      "batch is 8",      "seed is 3",
                                              "patience",         "optimizer.beta1", "pipeline",
                                              "validation_count", "optimizer.kind"};
-        other.trainer.epochs += i == 0;
+        other.trainer.epochs -= i == 0;
         other.trainer.batch += i == 1;
         other.trainer.seed += i == 2;
         other.trainer.patience += i == 3;
@@ -32,6 +32,86 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
         free(after);
         svit_trainer_free(trainer);
     }
+    svit_model_free(model);
+}
+END_TEST
+
+/* Trains to the end and returns the weights. */
+static float *train_to_end(svit_trainer *trainer, const svit_model *model)
+{
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    return fit_weights(model, NULL);
+}
+
+/* With a constant learning rate, a finished run that is extended has the same bits as one that had
+ * all epochs from the start. */
+START_TEST(test_an_extended_run_with_a_constant_rate_is_the_longer_run)
+{
+    plan p = plan_make(2);
+    p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    free(train_to_end(trainer, model));
+    svit_trainer_free(trainer);
+    p.trainer.epochs = 4;
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    float *extended = train_to_end(trainer, model);
+    ck_assert_uint_eq(svit_trainer_history_count(trainer), 4);
+    svit_trainer_free(trainer);
+
+    svit_model *other = fit_model(context, CLASSES, 1);
+    p.trainer.folder = NULL;
+    p.trainer.existing = SVIT_EXISTING_REFUSE;
+    trainer = open_trainer(other, &p, validation);
+    float *whole = train_to_end(trainer, other);
+    ck_assert_mem_eq(extended, whole, svit_model_parameter_elements(model) * sizeof *whole);
+    svit_trainer_free(trainer);
+    svit_model_free(other);
+    svit_model_free(model);
+    free(whole);
+    free(extended);
+}
+END_TEST
+
+/* Returns the learning rate of the last epoch. */
+static double last_rate(const svit_trainer *trainer)
+{
+    svit_trainer_event row = {.struct_size = sizeof row};
+    size_t rows = svit_trainer_history_count(trainer);
+    WORKS(svit_trainer_history(trainer, rows - 1, &row, sizeof row, err));
+    return row.learning_rate;
+}
+
+/* A warm-up cosine schedule keeps its length in an extended run: its rate is 0 afterwards. A new
+ * schedule covers all epochs. */
+START_TEST(test_an_extended_run_keeps_its_schedule_unless_another_is_given)
+{
+    plan p = plan_make(2);
+    p.optimizer.schedule = SVIT_SCHEDULE_WARMUP_COSINE;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    free(train_to_end(trainer, model));
+    svit_trainer_free(trainer);
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    p.trainer.epochs = 3;
+    trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    free(train_to_end(trainer, model));
+    ck_assert_double_eq(last_rate(trainer), 0);
+    svit_trainer_free(trainer);
+    trainer = open_trainer(model, &p, validation); /* the same extension once more */
+    WORKS(svit_trainer_resume(trainer, err));
+    svit_trainer_free(trainer);
+    p.trainer.epochs = 4;
+    p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+    p.optimizer.learning_rate = 0.003;
+    trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    free(train_to_end(trainer, model));
+    ck_assert_double_eq(last_rate(trainer), 0.003);
+    svit_trainer_free(trainer);
     svit_model_free(model);
 }
 END_TEST
@@ -174,6 +254,8 @@ static Suite *suite(void)
     tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_another_configuration_is_refused_at_resume_by_field);
+    tcase_add_test(c, test_an_extended_run_with_a_constant_rate_is_the_longer_run);
+    tcase_add_test(c, test_an_extended_run_keeps_its_schedule_unless_another_is_given);
     tcase_add_test(c, test_a_checkpoint_from_before_a_field_of_the_pipeline_is_resumed);
     tcase_add_test(c, test_without_a_checkpoint_or_folder_there_is_nothing_to_resume);
     tcase_add_test(c, test_weights_that_blow_up_are_an_error_and_the_checkpoint_stays);

@@ -1,0 +1,249 @@
+/* Reads --config and --set and tells the fields of the model from those of the training. */
+#include "settings.h"
+
+#include "path_text.h"
+#include "shown.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_WORDS = 256 };
+
+#define TRAINING "training"
+
+/* Reads the description of the fields of `of`, an array of objects. */
+static svit_status describe(json_t **out, struct program *self, const char *of)
+{
+    size_t needed = 0;
+    svit_config_fields(of, NULL, 0, &needed, NULL);
+    char *text = malloc(needed ? needed : 1);
+    if (text && svit_config_fields(of, text, needed, NULL, NULL) == SVIT_OK)
+        *out = json_loads(text, 0, NULL);
+    free(text);
+    return *out ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for a list of fields");
+}
+
+static const char *field_text(const json_t *field, const char *key)
+{
+    return json_string_value(json_object_get(field, key));
+}
+
+/* Adds the names of the fields of `of` to the keys of `names`. */
+static svit_status add_names(json_t *names, struct program *self, const char *of)
+{
+    json_t *list = NULL, *field;
+    size_t i;
+    TRY(describe(&list, self, of));
+    json_array_foreach(list, i, field)
+        json_object_set_new(names, field_text(field, "name"), json_true());
+    json_decref(list);
+    return SVIT_OK;
+}
+
+/* The names of all fields, as the keys of two objects. */
+typedef struct field_names {
+    json_t *model, *training;
+} field_names;
+
+static void names_free(field_names *names)
+{
+    json_decref(names->model);
+    json_decref(names->training);
+}
+
+static svit_status names_read(field_names *names, struct program *self)
+{
+    *names = (field_names){json_object(), json_object()};
+    svit_status status = add_names(names->training, self, TRAINING);
+    const char *name;
+    for (size_t i = 0; status == SVIT_OK && (name = svit_model_architecture_name(i)); i++)
+        status = add_names(names->model, self, name);
+    if (status != SVIT_OK)
+        names_free(names);
+    return status;
+}
+
+/* Names of other libraries for fields, which no misspelling of ours resembles. */
+static const char *other_name(const char *field)
+{
+    static const char *const others[][2] = {{"lr", "learning_rate"},
+                                            {"wd", "weight_decay"},
+                                            {"batch_size", "batch"},
+                                            {"smoothing", "label_smoothing"},
+                                            {"opt", "optimizer"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i][0], field) == 0)
+            return others[i][1];
+    return NULL;
+}
+
+/* Fails with a message on `field`, which nothing has, and suggests what may be meant. */
+static svit_status refuse_field(struct program *self, const char *where, const char *field,
+                                const field_names *names)
+{
+    const char *words[MAX_WORDS] = {NULL};
+    const char *name;
+    char shown[SHOWN_CAPACITY];
+    json_t *value;
+    size_t count = 0;
+    json_object_foreach(names->model, name, value) if (count < MAX_WORDS - 1) words[count++] = name;
+    json_object_foreach(names->training, name, value) if (count < MAX_WORDS - 1) words[count++] =
+        name;
+    const char *similar = other_name(field);
+    if (!similar)
+        similar = nearest_word(field, words);
+    shown_text(shown, field);
+    if (similar)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "%s: '%.80s' is no field of a model or of the training; did you mean "
+                            "'%s'?",
+                            where, shown, similar);
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "%s: '%.80s' is no field of a model or of the training; --help lists them",
+                        where, shown);
+}
+
+/* Puts a field where it belongs. `where` is the option or the file that gives it. */
+static svit_status put_field(settings *out, struct program *self, const config_option *option,
+                             const char *where, const char *field, json_t *value,
+                             const field_names *names)
+{
+    if (json_object_get(names->model, field)) {
+        json_object_set(out->model, field, value);
+        return SVIT_OK;
+    }
+    if (!json_object_get(names->training, field))
+        return refuse_field(self, where, field, names);
+    if (!option->takes_training)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "%s: '%s' is a setting of the training; accepted are fields of a model",
+                            where, field);
+    json_object_set(out->training, field, value);
+    return SVIT_OK;
+}
+
+static svit_status parse_object(json_t **out, struct program *self, const char *text,
+                                const char *what)
+{
+    json_error_t where;
+    *out = json_loads(text, JSON_REJECT_DUPLICATES, &where);
+    if (json_is_object(*out))
+        return SVIT_OK;
+    json_decref(*out);
+    *out = NULL;
+    return program_fail(self, SVIT_E_FORMAT, "%s is no JSON object: line %d: %s", what, where.line,
+                        where.text);
+}
+
+/* Takes both parts of a run.json. */
+static void take_run(settings *out, const json_t *object, const config_option *option)
+{
+    json_object_update(out->model, json_object_get(object, "config"));
+    if (option->takes_training)
+        json_object_update(out->training, json_object_get(object, TRAINING));
+}
+
+static svit_status put_file(settings *out, struct program *self, const config_option *option,
+                            json_t *object, const field_names *names)
+{
+    const char *field;
+    json_t *value;
+    if (json_is_object(json_object_get(object, "config")))
+        take_run(out, object, option);
+    else
+        json_object_foreach(object, field, value)
+            TRY(put_field(out, self, option, option->file, field, value, names));
+    out->has_model_file = json_object_size(out->model) > 0;
+    return SVIT_OK;
+}
+
+static svit_status read_file(settings *out, struct program *self, const config_option *option,
+                             const field_names *names)
+{
+    char *text = NULL;
+    json_t *object = NULL;
+    TRY(path_read_text(self, option->file, &text));
+    svit_status status = parse_object(&object, self, text, option->file);
+    if (status == SVIT_OK)
+        status = put_file(out, self, option, object, names);
+    json_decref(object);
+    free(text);
+    return status;
+}
+
+/* Applies FIELD=VALUE. The value is parsed as JSON if possible and is a text otherwise: dim=48,
+ * shift=keras. */
+static svit_status put_set(settings *out, struct program *self, const config_option *option,
+                           const char *set, const field_names *names)
+{
+    char field[SHOWN_CAPACITY], where[SHOWN_CAPACITY + 8];
+    const char *equals = strchr(set, '=');
+    json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
+    if (!value)
+        value = json_string(equals + 1);
+    if (!value)
+        return program_fail(self, SVIT_E_ARGUMENT, "--set: '%s' is no UTF-8 text", set);
+    snprintf(field, sizeof field, "%.*s", (int)(equals - set), set);
+    snprintf(where, sizeof where, "--set");
+    svit_status status = put_field(out, self, option, where, field, value, names);
+    json_decref(value);
+    return status;
+}
+
+svit_status settings_read(settings *out, struct program *self, const config_option *option)
+{
+    field_names names;
+    *out = (settings){json_object(), json_object(), 0};
+    svit_status status = names_read(&names, self);
+    if (status == SVIT_OK) {
+        if (option->file)
+            status = read_file(out, self, option, &names);
+        for (size_t i = 0; status == SVIT_OK && i < option->set_count; i++)
+            status = put_set(out, self, option, option->sets[i], &names);
+        names_free(&names);
+    }
+    if (status != SVIT_OK)
+        settings_free(out);
+    return status;
+}
+
+void settings_free(settings *self)
+{
+    json_decref(self->model);
+    json_decref(self->training);
+    *self = (settings){0};
+}
+
+static void print_fields(FILE *stream, const char *of)
+{
+    struct program program = {0};
+    json_t *list = NULL, *field;
+    size_t i;
+    if (describe(&list, &program, of) != SVIT_OK)
+        return;
+    json_array_foreach(list, i, field)
+    {
+        char *value = json_dumps(json_object_get(field, "default"),
+                                 JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+        fprintf(stream, "  %-20s %-9s default %-10s %s\n", field_text(field, "name"),
+                field_text(field, "type"), value ? value : "", field_text(field, "accepted"));
+        free(value);
+    }
+    json_decref(list);
+}
+
+void settings_print_fields(FILE *stream, int takes_training)
+{
+    const char *name;
+    if (takes_training) {
+        fputs("\nFields of the training for --set and --config (presets have values of their "
+              "own):\n",
+              stream);
+        print_fields(stream, TRAINING);
+    }
+    for (size_t i = 0; (name = svit_model_architecture_name(i)); i++) {
+        fprintf(stream, "\nFields of a model of architecture '%s' for --set and --config:\n", name);
+        print_fields(stream, name);
+    }
+}

@@ -1,0 +1,64 @@
+/* Describes the fields of all configurations that users set by name. */
+#include "api/fields.h"
+#include "data/pipeline_config.h"
+#include "models/architecture.h"
+#include "optim/optimizer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void describe_training(sv_json_writer *writer)
+{
+    svit_trainer_config trainer = sv_trainer_config_default();
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline = sv_pipeline_config_default();
+    svit_optimizer_config_init(&optimizer, sizeof optimizer);
+    sv_fields_describe(&sv_trainer_fields, &trainer, writer);
+    sv_fields_describe(sv_optim_fields(), &optimizer, writer);
+    sv_fields_describe(&sv_pipeline_fields, &pipeline, writer);
+}
+
+/* Returns whether there is an architecture of that name. */
+static bool describe_architecture(const char *name, sv_json_writer *writer)
+{
+    for (size_t i = 0; i < sv_architecture_count; i++) {
+        svit_model_config config;
+        const char *preset;
+        if (strcmp(sv_architectures[i].name, name) != 0)
+            continue;
+        sv_architectures[i].preset(&preset, &config, 0);
+        sv_fields_describe(sv_architectures[i].fields, &config, writer);
+        return true;
+    }
+    return false;
+}
+
+/* Writes the accepted values of `of`: "'training', 'shiftvit', 'vit'". */
+static void list_names(char *text, size_t capacity)
+{
+    size_t used = (size_t)snprintf(text, capacity, "'training'");
+    for (size_t i = 0; i < sv_architecture_count && used < capacity; i++)
+        used += (size_t)snprintf(text + used, capacity - used, ", '%s'", sv_architectures[i].name);
+}
+
+SVIT_API svit_status svit_config_fields(const char *of, char *buffer, size_t capacity,
+                                        size_t *needed, svit_error *err)
+{
+    SV_REQUIRE(of);
+    sv_allocator allocator = sv_allocator_default();
+    sv_json_writer writer = sv_json_writer_make(&allocator);
+    sv_json_begin(&writer, '[');
+    bool known = strcmp(of, "training") == 0;
+    if (known)
+        describe_training(&writer);
+    else
+        known = describe_architecture(of, &writer);
+    sv_json_end(&writer, ']');
+    if (known)
+        return sv_json_writer_finish(&writer, "a description of fields", buffer, capacity, needed,
+                                     err);
+    char names[128];
+    list_names(names, sizeof names);
+    sv_json_writer_free(&writer);
+    return sv_fail(err, SVIT_E_ARGUMENT, "of is '%.40s'; known are %s", of, names);
+}

@@ -1,0 +1,66 @@
+/* Extends a run by more epochs than it was started with. */
+#include "trainer/trainer_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EPOCHS_KEY "trainer.epochs"
+#define SCHEDULE_KEY "trainer.optimizer.schedule"
+
+/* Reads an entry of decimal digits. SVIT_E_FORMAT: the entry is missing or something else. */
+static svit_status read_entry(const svit_checkpoint *checkpoint, const char *key, uint64_t *out,
+                              svit_error *err)
+{
+    const char *text = svit_checkpoint_value(checkpoint, key);
+    errno = 0;
+    uint64_t value = text ? strtoull(text, NULL, 10) : 0;
+    if (!text || errno || text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
+        return sv_trainer_fail(err, SVIT_E_FORMAT,
+                               "the checkpoint's entry '%s' is '%.40s'; it is a whole number", key,
+                               text ? text : "");
+    *out = value;
+    return SVIT_OK;
+}
+
+int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
+{
+    uint64_t epochs = 0;
+    return read_entry(checkpoint, EPOCHS_KEY, &epochs, NULL) == SVIT_OK &&
+           epochs < trainer->config.epochs;
+}
+
+void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
+{
+    /* Keras' example counts the batches of an epoch as a real number, and so does this. */
+    double total = (double)trainer->training_count / (double)trainer->config.batch * (double)epochs;
+    svit_optimizer_config *config = &trainer->optimizer_config;
+    config->total_steps = total < 1 ? 1 : (uint64_t)total;
+    config->warmup_steps =
+        (uint64_t)(trainer->config.warmup_fraction * (double)config->total_steps);
+    trainer->schedule_epochs = epochs;
+}
+
+svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
+                                      svit_error *err)
+{
+    uint64_t schedule = 0, epochs = 0, all = 0;
+    if (copy->schedule_epochs == 0 || !svit_checkpoint_value(checkpoint, EPOCHS_KEY))
+        return SVIT_OK;
+    TRAINER_TRY(read_entry(checkpoint, SCHEDULE_KEY, &schedule, err));
+    if (schedule != (uint64_t)copy->optimizer_config.schedule)
+        return SVIT_OK;
+    /* A checkpoint of library 0.1 lacks the entry: its runs were never extended. */
+    const char *key = svit_checkpoint_value(checkpoint, SV_TRAINER_SCHEDULE_KEY)
+                          ? SV_TRAINER_SCHEDULE_KEY
+                          : EPOCHS_KEY;
+    TRAINER_TRY(read_entry(checkpoint, key, &epochs, err));
+    TRAINER_TRY(read_entry(checkpoint, EPOCHS_KEY, &all, err));
+    if (epochs < 1 || epochs > all)
+        return sv_trainer_fail(err, SVIT_E_FORMAT,
+                               "the checkpoint's entry '%s' is %" PRIu64 "; it is in 1..%" PRIu64,
+                               key, epochs, all);
+    sv_trainer_compute_schedule(copy, epochs);
+    return SVIT_OK;
+}

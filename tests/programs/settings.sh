@@ -1,0 +1,65 @@
+#!/bin/sh
+# Settings of a training on the command line and in files, starting weights, extended runs, and
+# training on all images.
+# Usage: settings.sh FOLDER_OF_THE_PROGRAMS
+set -eu
+programs=$1
+. "$(dirname "$0")/support.sh"
+cd "$work"
+data='--data procedural:64 --limit-val 20 --limit-test 20 --threads 2'
+
+# A file with fields of both kinds, changed by --set, changed by an option.
+cat >settings.json <<'FILE'
+{"dim": 24, "blocks": [1, 1], "epochs": 7, "batch": 32, "label_smoothing": 0.1, "seed": 5}
+FILE
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config settings.json --set batch=16 --set schedule=constant --epochs 2 --out first
+for line in '"epochs": 2' '"batch": 16' '"label_smoothing": 0.1' '"schedule": "constant"' '"seed": 5' '"dim": 24'; do
+    [ "$(grep -c "$line" first/run.json)" = 1 ] || fail "run.json lacks $line: $(cat first/run.json)"
+done
+
+# The same run again from its run.json has the same weights.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config first/run.json --out again
+cmp first/model.safetensors again/model.safetensors || fail "--config run.json trained another model"
+
+# A finished run is extended; with a constant rate the result is that of the longer run.
+run 0 shiftvit-train --resume again --epochs 3
+[ "$(wc -l <again/history.csv)" = 4 ] || fail "the extended run's history is $(cat again/history.csv)"
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config first/run.json --epochs 3 --out longer
+cmp longer/model.safetensors again/model.safetensors || fail "the extended run is not the longer run"
+run 2 shiftvit-train --resume again --epochs 2
+says 'epochs is 3 in the checkpoint and 2 here'
+run 2 shiftvit-train --resume again --set dim=12
+says 'the model of a resumed run is fixed'
+
+# Starting weights: with a learning rate of 0 they stay.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set learning_rate=0 --set lr_start=0 \
+    --set weight_decay=0 --epochs 1 --out same
+cmp first/model.safetensors same/model.safetensors || fail "--init-from gave other weights"
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set num_classes=12 \
+    --epochs 1 --out head
+says "'head.weight' is not taken: 10 classes there, 12 here"
+# shellcheck disable=SC2086
+run 2 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set dim=48 --out wider
+says "'patch_embed.proj.weight' of .first/model.safetensors. has "
+run 1 shiftvit-train --init-from nothing --out nothing-to-start-from
+
+# All images train; there is no validation.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config settings.json --epochs 1 --val-fraction 0 --out all --json
+prints '"val_loss": null'
+says '64 images train, 0 validate, 20 test'
+run 2 shiftvit-eval --model all --data procedural --split val --val-fraction 0
+says "no images for 'val'"
+
+# Messages name the file and the field.
+echo '{"dimm": 3}' >wrong.json
+run 2 shiftvit-train --config wrong.json --out refused
+says "wrong.json: 'dimm' is no field of a model or of the training; did you mean 'dim'"
+run 0 shiftvit-train --help
+prints '^ *label_smoothing +number +default 0.0 +in \[0, 1\)$'
+prints "^ *tokenizer +word +default \"patch\" +'patch' or 'spt'$"
