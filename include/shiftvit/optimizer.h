@@ -17,8 +17,29 @@ typedef struct svit_optimizer svit_optimizer;
 enum {
     SVIT_OPTIMIZER_ADAMW = 0, /* AdamW (Loshchilov, Hutter 2019), with epsilon added outside the
                                  bias correction as in Keras. Slots m and v */
-    SVIT_OPTIMIZER_SGD = 1    /* v = momentum v - lr g; w += v, or with Nesterov's momentum
+    SVIT_OPTIMIZER_SGD = 1,   /* v = momentum v - lr g; w += v, or with Nesterov's momentum
                                  w += momentum v - lr g. Slot momentum */
+    SVIT_OPTIMIZER_MUON = 2,  /* Muon (Jordan et al. 2024) for matrices: m = momentum m +
+                                 (1 - momentum) g; u = m, or with Nesterov's momentum
+                                 momentum m + (1 - momentum) g; w -= lr sqrt(max(1, rows / columns))
+                                 NS(u), where NS orthogonalises by five Newton-Schulz steps. The
+                                 other parameters, the first weight (patch embedding) and the last
+                                 weight (classifier) take AdamW. Slots m and v */
+    SVIT_OPTIMIZER_LION = 3   /* Lion (Chen et al. 2023): w -= lr sign(beta1 m + (1 - beta1) g);
+                                 m = beta2 m + (1 - beta2) g. Slot m */
+};
+
+/* The form of SVIT_OPTIMIZER_SGD. */
+enum {
+    SVIT_SGD_KERAS = 0, /* the velocity includes the learning rate; weight decay is decoupled */
+    SVIT_SGD_TORCH = 1  /* d = g + weight_decay w; v = momentum v + d; w -= lr v, or with Nesterov's
+                           momentum w -= lr (d + momentum v) */
+};
+
+/* Where AdamW adds epsilon. */
+enum {
+    SVIT_EPSILON_KERAS = 0, /* to sqrt(v), before the bias correction */
+    SVIT_EPSILON_TORCH = 1  /* to sqrt(v / (1 - beta2^t)), after it */
 };
 
 /* The size of the decoupled weight decay, which is subtracted before the update. */
@@ -27,8 +48,45 @@ enum {
     SVIT_DECAY_UNSCALED = 1 /* w -= weight_decay * w (TensorFlow Addons) */
 };
 
-/* The learning rate as a function of the step; svit_learning_rate has the formula. */
-enum { SVIT_SCHEDULE_CONSTANT = 0, SVIT_SCHEDULE_WARMUP_COSINE = 1 };
+/* The learning rate as a function of the step; svit_learning_rate has the formulas. All but the
+ * first and SVIT_SCHEDULE_STEP and SVIT_SCHEDULE_COSINE_RESTARTS have a length, total_steps. */
+enum {
+    SVIT_SCHEDULE_CONSTANT = 0,
+    SVIT_SCHEDULE_WARMUP_COSINE = 1,
+    SVIT_SCHEDULE_LINEAR = 2,
+    SVIT_SCHEDULE_ONE_CYCLE = 3,
+    SVIT_SCHEDULE_STEP = 4,
+    SVIT_SCHEDULE_COSINE_RESTARTS = 5,
+    SVIT_SCHEDULE_PIECEWISE = 6
+};
+
+/* A point of SVIT_SCHEDULE_PIECEWISE: the rate is factor * learning_rate at the step
+ * fraction * total_steps. */
+typedef struct svit_schedule_point {
+    double fraction; /* [0, 1], above that of the point before */
+    double factor;   /* at least 0 */
+} svit_schedule_point;
+
+/* The update rule of a parameter group. */
+enum {
+    SVIT_RULE_AUTO = 0,    /* as the optimiser chooses */
+    SVIT_RULE_ELEMENT = 1, /* SVIT_OPTIMIZER_MUON: AdamW */
+    SVIT_RULE_MATRIX = 2   /* SVIT_OPTIMIZER_MUON: the rule for matrices, where the parameter has at
+                              least two dimensions */
+};
+
+/* Settings of the parameters whose names match a pattern. Of several groups that match, the last
+ * one counts. */
+typedef struct svit_parameter_group {
+    char pattern[96];    /* the whole name, in which * stands for any characters and ? for one */
+    double lr_scale;     /* at least 0: factor of the learning rate */
+    double weight_decay; /* negative: that of the optimiser, with its decay_exclude */
+    int32_t trainable;   /* 0: the parameters keep their bits: no update, no decay, no part in the
+                            gradient's norm */
+    int32_t rule;        /* SVIT_RULE_* */
+} svit_parameter_group;
+
+enum { SVIT_MAX_GROUPS = 16, SVIT_MAX_SCHEDULE_POINTS = 16 };
 
 /* Bits of `decay_exclude`: parameters without weight decay. */
 enum {
@@ -42,31 +100,53 @@ enum {
 enum {
     SVIT_EMA_NONE = 0,  /* no average */
     SVIT_EMA_PLAIN = 1, /* starts as the weights before the first step */
-    SVIT_EMA_KERAS = 2  /* starts as the weights after the first step */
+    SVIT_EMA_KERAS = 2, /* starts as the weights after the first step */
+    SVIT_EMA_SWA = 3    /* stochastic weight averaging (Izmailov et al. 2018) instead: the mean of
+                           the weights after every swa_every steps beyond the fraction swa_start of
+                           total_steps; until then, the weights themselves */
 };
 
 /* The configuration of an optimiser. Fields of another update rule are ignored. */
 typedef struct svit_optimizer_config {
-    uint32_t struct_size;   /* sizeof(svit_optimizer_config) */
-    int32_t kind;           /* SVIT_OPTIMIZER_* */
-    double learning_rate;   /* at least 0: the constant rate, or the maximum of the schedule */
-    double beta1;           /* AdamW, [0, 1): decay rate of the first moment */
-    double beta2;           /* AdamW, [0, 1): decay rate of the second moment */
-    double epsilon;         /* AdamW, above 0 */
-    double weight_decay;    /* at least 0 */
-    double momentum;        /* SGD, [0, 1) */
-    double clip_norm;       /* at least 0: gradients are scaled by
-                               clip_norm / max(global norm, clip_norm); 0: never */
-    double ema_momentum;    /* [0, 1) */
-    double lr_start;        /* 0..learning_rate: the rate at which the warm-up starts */
-    uint64_t warmup_steps;  /* at most total_steps */
-    uint64_t total_steps;   /* length of SVIT_SCHEDULE_WARMUP_COSINE, at least 1 */
-    int32_t schedule;       /* SVIT_SCHEDULE_* */
-    int32_t decay_rule;     /* SVIT_DECAY_* */
-    uint32_t decay_exclude; /* sum of SVIT_EXCLUDE_* */
-    int32_t nesterov;       /* SGD: 1: Nesterov's momentum */
-    int32_t ema;            /* SVIT_EMA_* */
-    uint32_t reserved;      /* 0; another value is SVIT_E_VERSION */
+    uint32_t struct_size;       /* sizeof(svit_optimizer_config) */
+    int32_t kind;               /* SVIT_OPTIMIZER_* */
+    double learning_rate;       /* at least 0: the constant rate, or the maximum of the schedule */
+    double beta1;               /* AdamW, [0, 1): decay rate of the first moment */
+    double beta2;               /* AdamW, [0, 1): decay rate of the second moment */
+    double epsilon;             /* AdamW, above 0 */
+    double weight_decay;        /* at least 0 */
+    double momentum;            /* SGD, [0, 1) */
+    double clip_norm;           /* at least 0: gradients are scaled by
+                                   clip_norm / max(global norm, clip_norm); 0: never */
+    double ema_momentum;        /* [0, 1) */
+    double lr_start;            /* 0..learning_rate: the rate at which the warm-up starts */
+    uint64_t warmup_steps;      /* at most total_steps */
+    uint64_t total_steps;       /* length of SVIT_SCHEDULE_WARMUP_COSINE, at least 1 */
+    int32_t schedule;           /* SVIT_SCHEDULE_* */
+    int32_t decay_rule;         /* SVIT_DECAY_* */
+    uint32_t decay_exclude;     /* sum of SVIT_EXCLUDE_* */
+    int32_t nesterov;           /* SGD: 1: Nesterov's momentum */
+    int32_t ema;                /* SVIT_EMA_* */
+    uint32_t reserved;          /* 0; another value is SVIT_E_VERSION */
+    int32_t sgd_form;           /* SVIT_SGD_* */
+    int32_t epsilon_form;       /* SVIT_EPSILON_* */
+    double adamw_learning_rate; /* Muon, at least 0: the rate of the parameters that take AdamW, at
+                                   the maximum of the schedule */
+    double lookahead_alpha;     /* [0, 1]: Lookahead (Zhang et al. 2019): every `lookahead` steps,
+                                   slow += lookahead_alpha (w - slow) and w = slow. Slot slow, which
+                                   starts as the initial weights */
+    double swa_start;           /* [0, 1] */
+    uint64_t swa_every;         /* steps; 0: those of an epoch in a trainer, otherwise 1 */
+    uint64_t step_size;         /* SVIT_SCHEDULE_STEP: steps between two falls, at least 1 */
+    double step_factor;         /* SVIT_SCHEDULE_STEP, at least 0: factor of a fall */
+    uint64_t restart_steps;  /* SVIT_SCHEDULE_COSINE_RESTARTS: steps of the first period, at least
+                                1 */
+    uint32_t restart_factor; /* SVIT_SCHEDULE_COSINE_RESTARTS, 1..16: growth of the periods */
+    uint32_t lookahead;      /* steps; 0: no Lookahead */
+    uint32_t group_count;    /* of `groups` */
+    uint32_t point_count;    /* of `points` */
+    svit_parameter_group groups[SVIT_MAX_GROUPS];
+    svit_schedule_point points[SVIT_MAX_SCHEDULE_POINTS]; /* SVIT_SCHEDULE_PIECEWISE, at least 2 */
 } svit_optimizer_config;
 
 /* Fills `config` with the defaults: AdamW, constant learning rate 1e-3, betas 0.9 and 0.999,
@@ -76,10 +156,14 @@ typedef struct svit_optimizer_config {
 SVIT_API svit_status svit_optimizer_config_init(svit_optimizer_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields, except that `kind` is
- * "optimizer"; a missing one takes its default. Words: optimizer "adamw", "sgd"; schedule
- * "constant", "warmup-cosine"; decay_rule "scaled", "unscaled"; decay_exclude a list of "bias",
- * "norm", "position"; ema "none", "plain", "keras". A schedule without total_steps is accepted,
- * because a trainer computes them; svit_optimizer_create does not accept it.
+ * "optimizer"; a missing one takes its default. Words: optimizer "adamw", "sgd", "muon", "lion";
+ * schedule "constant", "warmup-cosine", "linear", "one-cycle", "step", "cosine-restarts",
+ * "piecewise"; decay_rule "scaled", "unscaled"; decay_exclude a list of "bias", "norm", "position";
+ * ema "none", "plain", "keras", "swa"; sgd_form and epsilon_form "keras", "torch". `groups` is a
+ * list of objects with "pattern" and, where they differ from "as the optimiser", "lr_scale",
+ * "weight_decay", "trainable" and "rule" ("auto", "element", "matrix"); `points` is a list of pairs
+ * [fraction, factor]. A schedule without total_steps is accepted, because a trainer computes them;
+ * svit_optimizer_create does not accept it.
  *
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
  * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
@@ -94,7 +178,8 @@ SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *
                                                    svit_error *err);
 
 /* Creates an optimiser for `model`. `config` may be NULL for the defaults. The caller owns *out and
- * frees it with svit_optimizer_free. SVIT_E_ARGUMENT names the field that is not accepted. */
+ * frees it with svit_optimizer_free. SVIT_E_ARGUMENT names the field that is not accepted, or a
+ * group whose pattern matches no parameter. */
 SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,
                                            const svit_optimizer_config *config, svit_error *err);
 
@@ -110,10 +195,21 @@ SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
  * parameter whose gradient is not finite; weights, slots and gradients are then unchanged. */
 SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session, svit_error *err);
 
-/* Writes the learning rate of update number `step`, from 0, to *learning_rate.
- * SVIT_SCHEDULE_WARMUP_COSINE, WarmUpCosine of Keras' examples (Loshchilov, Hutter 2017), rises
- * linearly from lr_start to learning_rate over warmup_steps, falls to 0 at total_steps as half a
- * cosine, and stays 0. SVIT_E_ARGUMENT as svit_optimizer_create. Any thread may call it. */
+/* Writes the learning rate of update number `step`, from 0, to *learning_rate. With T total_steps,
+ * W warmup_steps and lr learning_rate: SVIT_SCHEDULE_CONSTANT         lr
+ *   SVIT_SCHEDULE_WARMUP_COSINE    rises linearly from lr_start to lr over W steps, then falls to 0
+ *                                  at T as half a cosine (Loshchilov, Hutter 2017), and stays 0
+ *   SVIT_SCHEDULE_LINEAR           rises likewise, then falls linearly to 0 at T, and stays 0
+ *   SVIT_SCHEDULE_ONE_CYCLE        (Smith, Topin 2018) rises as half a cosine from lr_start, or lr
+ *                                  / 25 if that is 0, to lr at step W - 1, then falls as half a
+ *                                  cosine to 1e-4 of the start at T - 1, and stays there
+ *   SVIT_SCHEDULE_STEP             lr * step_factor ^ floor(step / step_size)
+ *   SVIT_SCHEDULE_COSINE_RESTARTS  falls from lr to lr_start as half a cosine over restart_steps,
+ *                                  starts again, and so on; each period is restart_factor times as
+ *                                  long as the one before
+ *   SVIT_SCHEDULE_PIECEWISE        lr times the linear interpolation of `points` at step / T, whose
+ *                                  first and last factors hold beyond them
+ * SVIT_E_ARGUMENT as svit_optimizer_create. Any thread may call it. */
 SVIT_API svit_status svit_learning_rate(const svit_optimizer_config *config, uint64_t step,
                                         double *learning_rate, svit_error *err);
 
@@ -125,6 +221,14 @@ SVIT_API uint64_t svit_optimizer_steps(const svit_optimizer *optimizer);
  * svit_optimizer_bounds. */
 SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const char *key,
                                             double value, svit_error *err);
+
+/* Changes a setting of the parameters whose names match `pattern`, as in svit_parameter_group,
+ * between two updates. `key` is "lr_scale" (at least 0), "weight_decay" (at least 0) or "trainable"
+ * (0 or 1). SVIT_E_ARGUMENT names the key, the value, or a pattern that matches no parameter;
+ * SVIT_E_MEMORY. The optimiser is unchanged then. */
+SVIT_API svit_status svit_optimizer_set_parameter_f64(svit_optimizer *optimizer,
+                                                      const char *pattern, const char *key,
+                                                      double value, svit_error *err);
 
 /* Writes the value of a setting of svit_optimizer_set_f64 to *value. The key "gradient_norm" is
  * accepted too: the global norm of the gradients in the last update, before clipping. */

@@ -11,11 +11,16 @@
 
 enum { LABEL = 80 }; /* bytes of "name[index]" */
 
+const char *sv_field_key(const sv_field *field)
+{
+    return field->key ? field->key : field->name;
+}
+
 const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key)
 {
     for (size_t i = 0; i < table->count; i++) {
         const sv_field *field = &table->fields[i];
-        if (strcmp(field->key ? field->key : field->name, key) == 0)
+        if (strcmp(sv_field_key(field), key) == 0)
             return field;
     }
     return NULL;
@@ -152,6 +157,33 @@ static svit_status check_list(const sv_field *field, const void *config, svit_er
     return SVIT_OK;
 }
 
+/* The caller may have written the array without a terminating NUL. */
+static svit_status check_chars(const sv_field *field, const void *config, svit_error *err)
+{
+    if (memchr(address(field, config), '\0', field->max_count))
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s has no end; it is a text of at most %" PRIu32 " bytes",
+                   field->name, field->max_count - 1);
+}
+
+/* Puts the index of the element that is refused before the message: "groups[2]: ...". */
+static svit_status check_elements(const sv_field *field, const void *config, svit_error *err)
+{
+    uint32_t count = read_u32(config, field->count_offset);
+    char label[LABEL];
+    if (count > field->max_count)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is 0..%" PRIu32,
+                       field->count_name, count, field->max_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *element = (const char *)config + field->offset + i * field->elements->bytes;
+        svit_status status = field->elements->check(element, err);
+        snprintf(label, sizeof label, "%s[%" PRIu32 "]", field->name, i);
+        if (status != SVIT_OK)
+            return sv_fail_in(err, status, label);
+    }
+    return SVIT_OK;
+}
+
 static svit_status check_field(const sv_field *field, const void *config, svit_error *err)
 {
     switch (field->kind) {
@@ -170,6 +202,10 @@ static svit_status check_field(const sv_field *field, const void *config, svit_e
         return check_word(field, config, err);
     case SV_FIELD_LIST:
         return check_list(field, config, err);
+    case SV_FIELD_CHARS:
+        return check_chars(field, config, err);
+    case SV_FIELD_ELEMENTS:
+        return check_elements(field, config, err);
     case SV_FIELD_U64:
     case SV_FIELD_CONSTANT:
     case SV_FIELD_TEXT:
@@ -199,6 +235,10 @@ static size_t field_bytes(const sv_field *field, const void *config)
         return 3 * sizeof(double);
     case SV_FIELD_LIST:
         return read_u32(config, field->count_offset) * sizeof(uint32_t);
+    case SV_FIELD_CHARS:
+        return field->max_count;
+    case SV_FIELD_ELEMENTS:
+        return read_u32(config, field->count_offset) * field->elements->bytes;
     case SV_FIELD_CONSTANT:
     case SV_FIELD_TEXT:
         return 0;

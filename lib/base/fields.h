@@ -17,10 +17,22 @@ typedef enum sv_field_kind {
     SV_FIELD_LIST,     /* uint32_t[]: an array of integers, counted by another uint32_t field */
     SV_FIELD_SET,      /* uint32_t: an array of words, stored as the sum of 1 << index */
     SV_FIELD_CONSTANT, /* not in the struct: always words[0], for other readers of the JSON */
-    SV_FIELD_TEXT      /* const char *: written if it is not NULL, never read */
+    SV_FIELD_TEXT,     /* const char *: written if it is not NULL, never read */
+    SV_FIELD_CHARS,    /* char[]: a text of at most max_count - 1 bytes */
+    SV_FIELD_ELEMENTS  /* an array of structs, counted by another uint32_t field */
 } sv_field_kind;
 
-enum { SV_FIELD_WORDS = 6 };
+enum { SV_FIELD_WORDS = 16 };
+
+/* How an element of SV_FIELD_ELEMENTS is read, written and checked. */
+typedef struct sv_field_elements {
+    const char *noun; /* of several elements: "parameter groups" */
+    size_t bytes;     /* of an element */
+    /* Sets a cleared element from a JSON value. SVIT_E_ARGUMENT. */
+    svit_status (*read)(void *element, const sv_json_value *value, svit_error *err);
+    void (*write)(const void *element, sv_json_writer *writer);
+    svit_status (*check)(const void *element, svit_error *err);
+} sv_field_elements;
 
 typedef struct sv_field {
     const char *name; /* the struct's member */
@@ -32,9 +44,10 @@ typedef struct sv_field {
     double max;             /* DBL_MAX: any finite number */
     int min_is_open;        /* 1: above `min`; 0: at least `min` */
     int max_is_open;        /* 1: below `max`; 0: at most `max` */
-    const char *count_name; /* SV_FIELD_LIST: the field that holds the count, and its range */
+    const char *count_name; /* lists and elements: the field that holds the count, and its range */
     size_t count_offset;
     uint32_t min_count, max_count;
+    const sv_field_elements *elements; /* SV_FIELD_ELEMENTS */
 } sv_field;
 
 typedef struct sv_field_table {
@@ -54,6 +67,9 @@ typedef struct sv_field_struct {
 /* Begins the description of a field: {SV_FIELD(svit_model_config, dim, U32), .min = 1, ...} */
 #define SV_FIELD(type, member, which)                                                              \
     .name = #member, .offset = offsetof(type, member), .kind = SV_FIELD_##which
+
+/* The JSON key of a field. */
+const char *sv_field_key(const sv_field *field);
 
 /* Finds a field by its JSON key. NULL if there is none. */
 const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key);

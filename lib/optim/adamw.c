@@ -1,5 +1,5 @@
-/* AdamW (Loshchilov, Hutter 2019) in the form of Keras: epsilon outside the bias correction. */
-#include "optim/optimizer_ops.h"
+/* AdamW (Loshchilov, Hutter 2019). */
+#include "optim/adamw.h"
 
 #include <tgmath.h>
 
@@ -10,21 +10,19 @@
 #define GRADIENT_MAX 0x1p63f
 #endif
 
-typedef struct adamw_scalars {
-    real rate1, rate2; /* 1 - beta1, 1 - beta2 */
-    real step;         /* lr * sqrt(1 - beta2^t) / (1 - beta1^t) */
-    real epsilon;
-} adamw_scalars;
-
-static void plan(void *scalars, const svit_optimizer_config *config, uint64_t step)
+/* With SVIT_EPSILON_TORCH, m / c1 / (sqrt(v) / c2 + epsilon) = c2 / c1 m / (sqrt(v) + c2 epsilon),
+ * where c1 and c2 are the bias corrections; so only epsilon differs. */
+sv_adamw_scalars sv_adamw_plan(const svit_optimizer_config *config, uint64_t step, double rate)
 {
     double t = (double)step + 1;
-    double correction = sqrt(1 - pow(config->beta2, t)) / (1 - pow(config->beta1, t));
-    *(adamw_scalars *)scalars =
-        (adamw_scalars){.rate1 = (real)(1 - config->beta1),
-                        .rate2 = (real)(1 - config->beta2),
-                        .step = (real)(sv_learning_rate(config, step) * correction),
-                        .epsilon = (real)config->epsilon};
+    double c2 = sqrt(1 - pow(config->beta2, t));
+    double correction = c2 / (1 - pow(config->beta1, t));
+    double epsilon =
+        config->epsilon_form == SVIT_EPSILON_TORCH ? c2 * config->epsilon : config->epsilon;
+    return (sv_adamw_scalars){.rate1 = (real)(1 - config->beta1),
+                              .rate2 = (real)(1 - config->beta2),
+                              .step = (real)(rate * correction),
+                              .epsilon = (real)epsilon};
 }
 
 /* w -= decay w;  m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v);
@@ -33,7 +31,7 @@ static void plan(void *scalars, const svit_optimizer_config *config, uint64_t st
  * (a black corner of an image) by 1 / sqrt(eps) in every block. Such a g is clamped to
  * GRADIENT_MAX, so that m / sqrt(v) and the step keep their size, as in exact arithmetic. */
 static void update_elements(real *restrict w, real *restrict g, real *restrict m, real *restrict v,
-                            size_t elements, real scale, real decay, adamw_scalars s)
+                            size_t elements, real scale, real decay, sv_adamw_scalars s)
 {
     for (size_t i = 0; i < elements; i++) {
         real gradient = scale * g[i];
@@ -49,11 +47,23 @@ static void update_elements(real *restrict w, real *restrict g, real *restrict m
     }
 }
 
+void sv_adamw_update(const sv_update_chunk *chunk, const sv_adamw_scalars *scalars)
+{
+    sv_adamw_scalars local = *scalars;
+    local.step *= chunk->lr_scale;
+    update_elements(chunk->weights, chunk->gradients, chunk->slots[0], chunk->slots[1],
+                    chunk->elements, chunk->scale, chunk->decay, local);
+}
+
+static void plan(void *scalars, const svit_optimizer_config *config, uint64_t step)
+{
+    *(sv_adamw_scalars *)scalars = sv_adamw_plan(config, step, sv_learning_rate(config, step));
+}
+
 static void update(const sv_update_chunk *chunk, const void *scalars)
 {
-    update_elements(chunk->weights, chunk->gradients, chunk->slots[0], chunk->slots[1],
-                    chunk->elements, chunk->scale, chunk->decay, *(const adamw_scalars *)scalars);
+    sv_adamw_update(chunk, scalars);
 }
 
 const sv_optimizer_ops sv_optimizer_adamw = {
-    .slots = {"m", "v"}, .scalars_bytes = sizeof(adamw_scalars), .plan = plan, .update = update};
+    .slots = {"m", "v"}, .scalars_bytes = sizeof(sv_adamw_scalars), .plan = plan, .update = update};

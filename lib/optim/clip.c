@@ -1,4 +1,5 @@
-/* The global norm of the gradients, which clipping compares with its limit. */
+/* The global norm of the gradients, which clipping compares with its limit. Frozen
+ * parameters have no part in it. */
 #include "optim/update.h"
 
 #include <math.h>
@@ -31,7 +32,9 @@ static void sum_chunk(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const norm_job *job = argument;
     sv_chunk *chunk = &job->chunks[task];
-    chunk->squares = sum_of_squares(job->gradients + chunk->begin, chunk->elements);
+    chunk->squares = !chunk->settings->trainable
+                         ? 0
+                         : sum_of_squares(job->gradients + chunk->begin, chunk->elements);
 }
 
 double sv_gradient_norm(sv_optim *optim, const real *gradients)

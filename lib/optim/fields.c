@@ -1,6 +1,7 @@
 /* The fields of an optimiser's configuration: defaults, ranges, JSON, and the fields that may
  * change during training. */
 #include "base/config.h"
+#include "optim/groups.h"
 #include "optim/optimizer.h"
 
 #include <float.h>
@@ -36,11 +37,34 @@ static const sv_field FIELDS[] = {
     FROM_ZERO(lr_start),
     {FIELD(warmup_steps, U64)},
     {FIELD(total_steps, U64)},
-    {FIELD(schedule, WORD), .words = {"constant", "warmup-cosine"}},
+    {FIELD(schedule, WORD), .words = {[SVIT_SCHEDULE_CONSTANT] = "constant",
+                                      [SVIT_SCHEDULE_WARMUP_COSINE] = "warmup-cosine",
+                                      [SVIT_SCHEDULE_LINEAR] = "linear",
+                                      [SVIT_SCHEDULE_ONE_CYCLE] = "one-cycle",
+                                      [SVIT_SCHEDULE_STEP] = "step",
+                                      [SVIT_SCHEDULE_COSINE_RESTARTS] = "cosine-restarts",
+                                      [SVIT_SCHEDULE_PIECEWISE] = "piecewise"}},
     {FIELD(decay_rule, WORD), .words = {"scaled", "unscaled"}},
     {FIELD(decay_exclude, SET), .words = {"bias", "norm", "position"}},
     {FIELD(nesterov, FLAG)},
-    {FIELD(ema, WORD), .words = {"none", "plain", "keras"}},
+    {FIELD(ema, WORD), .words = {"none", "plain", "keras", "swa"}},
+    {FIELD(sgd_form, WORD), .words = {"keras", "torch"}},
+    {FIELD(epsilon_form, WORD), .words = {"keras", "torch"}},
+    FROM_ZERO(adamw_learning_rate),
+    {FIELD(lookahead_alpha, REAL), .max = 1},
+    {FIELD(swa_start, REAL), .max = 1},
+    {FIELD(swa_every, U64)},
+    {FIELD(step_size, U64)},
+    FROM_ZERO(step_factor),
+    {FIELD(restart_steps, U64)},
+    {FIELD(restart_factor, U32), .min = 1, .max = 16},
+    {FIELD(lookahead, U32), .max = UINT32_MAX},
+    {FIELD(groups, ELEMENTS), .count_name = "group_count",
+     .count_offset = offsetof(svit_optimizer_config, group_count), .max_count = SVIT_MAX_GROUPS,
+     .elements = &sv_group_elements},
+    {FIELD(points, ELEMENTS), .count_name = "point_count",
+     .count_offset = offsetof(svit_optimizer_config, point_count),
+     .max_count = SVIT_MAX_SCHEDULE_POINTS, .elements = &sv_point_elements},
 };
 static const sv_field_table TABLE = {.type = "svit_optimizer_config",
                                      .noun = "the optimizer configuration",
@@ -63,7 +87,13 @@ static svit_optimizer_config defaults(void)
                                    .weight_decay = 1e-4,
                                    .schedule = SVIT_SCHEDULE_CONSTANT,
                                    .decay_rule = SVIT_DECAY_SCALED,
-                                   .ema = SVIT_EMA_NONE};
+                                   .ema = SVIT_EMA_NONE,
+                                   .adamw_learning_rate = 1e-3,
+                                   .lookahead_alpha = 0.5,
+                                   .step_size = 1,
+                                   .step_factor = 0.1,
+                                   .restart_steps = 1,
+                                   .restart_factor = 1};
 }
 
 SVIT_API svit_status svit_optimizer_config_init(svit_optimizer_config *config, size_t size)
@@ -97,24 +127,14 @@ void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *co
 {
     sv_field_bounds(field, min, max);
     if (field->offset == offsetof(svit_optimizer_config, learning_rate) &&
-        config->schedule == SVIT_SCHEDULE_WARMUP_COSINE)
+        sv_schedule_uses_start(config->schedule))
         *min = config->lr_start;
 }
 
-static svit_status check_schedule(const svit_optimizer_config *config, svit_error *err)
+/* Whether the optimiser needs total_steps. */
+static bool needs_length(const svit_optimizer_config *config)
 {
-    if (config->total_steps < 1)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "total_steps is 0; a warm-up cosine schedule has at least 1 step");
-    if (config->warmup_steps > config->total_steps)
-        return sv_fail(
-            err, SVIT_E_ARGUMENT, "warmup_steps is %llu; it is at most total_steps, which is %llu",
-            (unsigned long long)config->warmup_steps, (unsigned long long)config->total_steps);
-    if (config->lr_start > config->learning_rate)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "lr_start is %g; it is at most learning_rate, which is %g", config->lr_start,
-                       config->learning_rate);
-    return SVIT_OK;
+    return sv_schedule_has_length(config->schedule) || config->ema == SVIT_EMA_SWA;
 }
 
 /* Checks every field. A schedule without total_steps is accepted, because a trainer computes
@@ -123,9 +143,9 @@ static svit_status check_fields(const svit_optimizer_config *config, svit_error 
 {
     SVIT_TRY(sv_fields_check(&TABLE, config, err));
     SVIT_TRY(sv_config_check_reserved(config->reserved, TABLE.type, err));
-    if (config->schedule == SVIT_SCHEDULE_WARMUP_COSINE && config->total_steps > 0)
-        return check_schedule(config, err);
-    return SVIT_OK;
+    if (needs_length(config) && config->total_steps == 0)
+        return SVIT_OK;
+    return sv_schedule_check(config, err);
 }
 
 static svit_status import(svit_optimizer_config *local, const svit_optimizer_config *config,
@@ -140,7 +160,10 @@ static svit_status import(svit_optimizer_config *local, const svit_optimizer_con
 svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err)
 {
     SVIT_TRY(check_fields(config, err));
-    return config->schedule == SVIT_SCHEDULE_WARMUP_COSINE ? check_schedule(config, err) : SVIT_OK;
+    if (needs_length(config) && config->total_steps == 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "total_steps is 0; a schedule with a length has at least 1 step");
+    return SVIT_OK;
 }
 
 svit_status sv_optim_config_import(svit_optimizer_config *local,

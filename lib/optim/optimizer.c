@@ -1,5 +1,5 @@
-/* The table of optimisers, their memory, and the frame of an update: norm, clipping, chunks over
- * the workers, moving average. */
+/* The table of optimisers, their memory, and the frame of an update: norm, clipping, matrices and
+ * chunks over the workers, averages. */
 #include "optim/optimizer.h"
 
 #include "optim/update.h"
@@ -25,47 +25,6 @@ const sv_optimizer_ops *sv_optimizer_ops_of(int32_t kind)
     return OPTIMIZERS[kind];
 }
 
-/* Elements that one worker updates at a time: 1 MiB of weights, gradients and two slots. */
-enum { CHUNK = 65536 };
-
-/* Whether weight decay applies to the parameter; `exclude` is a sum of SVIT_EXCLUDE_*. */
-static int32_t decays(const sv_parameter *parameter, uint32_t exclude)
-{
-    switch (parameter->role) {
-    case SV_ROLE_BIAS:
-    case SV_ROLE_TEMPERATURE:
-        return !(exclude & SVIT_EXCLUDE_BIAS);
-    case SV_ROLE_NORM_WEIGHT:
-    case SV_ROLE_NORM_BIAS:
-        return !(exclude & SVIT_EXCLUDE_NORM);
-    case SV_ROLE_POSITION:
-        return !(exclude & SVIT_EXCLUDE_POSITION);
-    case SV_ROLE_WEIGHT:
-        break;
-    }
-    return 1;
-}
-
-/* Splits the flat arrays into chunks of at most CHUNK elements in which all parameters decay or
- * none does. Returns the number of chunks. `chunks` may be NULL, to count only. */
-static size_t split(sv_chunk *chunks, const sv_parameter_table *table, uint32_t exclude)
-{
-    size_t count = 0;
-    for (size_t first = 0, next; first < table->count; first = next) {
-        int32_t decay = decays(&table->list[first], exclude);
-        for (next = first + 1; next < table->count; next++)
-            if (decays(&table->list[next], exclude) != decay)
-                break;
-        size_t end = table->list[next - 1].offset + table->list[next - 1].desc.elements;
-        for (size_t begin = table->list[first].offset; begin < end; begin += CHUNK, count++)
-            if (chunks)
-                chunks[count] = (sv_chunk){.begin = begin,
-                                           .elements = end - begin < CHUNK ? end - begin : CHUNK,
-                                           .decays = decay};
-    }
-    return count;
-}
-
 static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
 {
     sv_slot *slot = &optim->slots[optim->slot_count];
@@ -77,19 +36,30 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
     return SVIT_OK;
 }
 
+/* Adds a slot that starts as the weights. */
+static svit_status add_copy(sv_optim *optim, const char *name, const real *weights, svit_error *err)
+{
+    SVIT_TRY(add_slot(optim, name, err));
+    memcpy(optim->slots[optim->slot_count - 1].values, weights,
+           optim->table->elements * sizeof *weights);
+    return SVIT_OK;
+}
+
 static svit_status create_steps(sv_optim *optim, const real *weights, svit_error *err)
 {
-    size_t count = split(NULL, optim->table, optim->config.decay_exclude);
-    SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&optim->chunks, count,
-                               sizeof *optim->chunks, "the chunks of an update", err));
-    optim->chunk_count = split(optim->chunks, optim->table, optim->config.decay_exclude);
+    SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&optim->settings,
+                               optim->table->count, sizeof *optim->settings,
+                               "the settings of the parameters", err));
+    SVIT_TRY(
+        sv_parameter_settings_make(optim->settings, optim->table, &optim->config, optim->ops, err));
+    SVIT_TRY(sv_optim_split(optim, err));
     for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
         SVIT_TRY(add_slot(optim, optim->ops->slots[i], err));
-    if (optim->config.ema == SVIT_EMA_NONE)
-        return SVIT_OK;
-    SVIT_TRY(add_slot(optim, "ema", err));
-    memcpy(sv_optim_average(optim), weights, optim->table->elements * sizeof *weights);
-    return SVIT_OK;
+    if (optim->config.lookahead > 0) {
+        SVIT_TRY(add_copy(optim, "slow", weights, err));
+        optim->slow = optim->slots[optim->slot_count - 1].values;
+    }
+    return optim->config.ema == SVIT_EMA_NONE ? SVIT_OK : add_copy(optim, "ema", weights, err);
 }
 
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
@@ -119,7 +89,8 @@ void sv_optim_free(sv_optim *optim)
     for (size_t i = 0; i < optim->slot_count; i++)
         sv_release(&context->allocator, optim->slots[i].values,
                    optim->table->elements * sizeof *optim->slots[i].values);
-    sv_release(&context->allocator, optim->chunks, optim->chunk_count * sizeof *optim->chunks);
+    sv_optim_split_free(optim);
+    sv_release(&context->allocator, optim->settings, optim->table->count * sizeof *optim->settings);
     sv_release(&context->allocator, optim, sizeof *optim);
     svit_context_free(context);
 }
@@ -134,41 +105,76 @@ typedef struct update_job {
     const sv_optim *optim;
     real *weights;
     real *gradients;
-    real scale; /* of the gradients, by clipping */
-    real decay; /* of the chunks that decay */
+    real scale;                /* of the gradients, by clipping */
+    double rate, element_rate; /* learning rates of matrices and of elements, for weight decay */
     alignas(max_align_t) unsigned char scalars[SV_UPDATE_SCALARS_BYTES];
 } update_job;
 
-static void update_average(const update_job *job, const sv_chunk *chunk)
+/* The elements begin..begin+elements-1, which all have these settings. */
+static sv_update_chunk update_chunk_of(const update_job *job, size_t begin, size_t elements,
+                                       const sv_parameter_settings *settings)
 {
-    const svit_optimizer_config *config = &job->optim->config;
-    real *average = sv_optim_average(job->optim);
-    if (!average)
-        return;
-    real *e = average + chunk->begin;
-    const real *w = job->weights + chunk->begin;
-    if (config->ema == SVIT_EMA_KERAS && job->optim->steps == 0)
-        memcpy(e, w, chunk->elements * sizeof *e);
+    const sv_optim *optim = job->optim;
+    double rate = settings->is_matrix ? job->rate : job->element_rate;
+    if (optim->config.decay_rule == SVIT_DECAY_UNSCALED)
+        rate = 1;
     else
-        sv_average_update(e, w, chunk->elements, (real)config->ema_momentum,
-                          (real)(1 - config->ema_momentum));
+        rate *= settings->lr_scale;
+    sv_update_chunk part = {.elements = elements,
+                            .weights = job->weights + begin,
+                            .gradients = job->gradients + begin,
+                            .scale = job->scale,
+                            .decay = (real)(rate * settings->weight_decay),
+                            .weight_decay = (real)settings->weight_decay,
+                            .lr_scale = (real)settings->lr_scale};
+    for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
+        part.slots[i] = optim->slots[i].values + begin;
+    return part;
 }
 
-static void update_chunk(void *argument, size_t task, uint32_t worker)
+static void update_matrix(const update_job *job, size_t index, uint32_t worker)
 {
-    (void)worker;
+    const sv_optim *optim = job->optim;
+    const sv_parameter *parameter = &optim->table->list[index];
+    sv_update_matrix matrix = {.chunk =
+                                   update_chunk_of(job, parameter->offset, parameter->desc.elements,
+                                                   &optim->settings[index]),
+                               .rows = sv_matrix_rows(parameter),
+                               .columns = sv_matrix_columns(parameter),
+                               .context = optim->context,
+                               .workspace = optim->workspace + worker * optim->workspace_bytes};
+    optim->ops->update_matrix(&matrix, job->scalars);
+    sv_optim_look_ahead(optim, job->weights, parameter->offset, parameter->desc.elements);
+    sv_optim_average_elements(optim, job->weights, parameter->offset, parameter->desc.elements);
+}
+
+/* Frozen parameters lose their gradients and are left alone otherwise, also by the averages, which
+ * began as these weights. */
+static void update_chunk(const update_job *job, const sv_chunk *chunk)
+{
+    const sv_optim *optim = job->optim;
+    if (!chunk->settings->trainable) {
+        memset(job->gradients + chunk->begin, 0, chunk->elements * sizeof *job->gradients);
+        return;
+    }
+    sv_update_chunk part = update_chunk_of(job, chunk->begin, chunk->elements, chunk->settings);
+    optim->ops->update(&part, job->scalars);
+    sv_optim_look_ahead(optim, job->weights, chunk->begin, chunk->elements);
+    sv_optim_average_elements(optim, job->weights, chunk->begin, chunk->elements);
+}
+
+/* Task number `task`: a matrix, or after all matrices a chunk. */
+static void update_task(void *argument, size_t task, uint32_t worker)
+{
     const update_job *job = argument;
     const sv_optim *optim = job->optim;
-    const sv_chunk *chunk = &optim->chunks[task];
-    sv_update_chunk part = {.elements = chunk->elements,
-                            .weights = job->weights + chunk->begin,
-                            .gradients = job->gradients + chunk->begin,
-                            .scale = job->scale,
-                            .decay = chunk->decays ? job->decay : 0};
-    for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
-        part.slots[i] = optim->slots[i].values + chunk->begin;
-    optim->ops->update(&part, job->scalars);
-    update_average(job, chunk);
+    if (task < optim->matrix_count) {
+        update_matrix(job, optim->matrices[task], worker);
+        return;
+    }
+    const sv_chunk *chunk = &optim->chunks[task - optim->matrix_count];
+    if (!sv_updates_as_matrix(chunk->settings))
+        update_chunk(job, chunk);
 }
 
 static svit_status fail_not_finite(const sv_optim *optim, const real *gradients, svit_error *err)
@@ -201,12 +207,50 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, real *gradients, svi
                       .weights = weights,
                       .gradients = gradients,
                       .scale = (real)scale,
-                      .decay = (real)sv_decay(&optim->config, optim->steps)};
+                      .rate = sv_learning_rate(&optim->config, optim->steps)};
+    job.element_rate = optim->ops->element_rate
+                           ? optim->ops->element_rate(&optim->config, optim->steps)
+                           : job.rate;
     optim->ops->plan(job.scalars, &optim->config, optim->steps);
-    sv_pool_run(optim->context->pool, update_chunk, &job, optim->chunk_count);
+    sv_pool_run(optim->context->pool, update_task, &job, optim->matrix_count + optim->chunk_count);
     optim->gradient_norm = norm;
     optim->steps++;
     return SVIT_OK;
+}
+
+svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const char *key,
+                                   double value, svit_error *err)
+{
+    bool is_scale = strcmp(key, "lr_scale") == 0, is_decay = strcmp(key, "weight_decay") == 0;
+    bool is_trainable = strcmp(key, "trainable") == 0, found = false;
+    if (!is_scale && !is_decay && !is_trainable)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "key '%.40s' is unknown; known are lr_scale, weight_decay, trainable", key);
+    if (!(value >= 0 && value <= 1e30) || (is_trainable && value != 0 && value != 1))
+        return sv_fail(err, SVIT_E_ARGUMENT, "value for '%s' is %g; it is %s", key, value,
+                       is_trainable ? "0 or 1" : "in [0, 1e30]");
+    size_t bytes = optim->table->count * sizeof *optim->settings;
+    sv_parameter_settings *before = optim->settings, *settings = NULL;
+    SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&settings, optim->table->count,
+                               sizeof *settings, "the settings of the parameters", err));
+    memcpy(settings, before, bytes);
+    for (size_t i = 0; i < optim->table->count; i++) {
+        if (!sv_pattern_matches(pattern, optim->table->list[i].name))
+            continue;
+        found = true;
+        settings[i].lr_scale = is_scale ? value : settings[i].lr_scale;
+        settings[i].weight_decay = is_decay ? value : settings[i].weight_decay;
+        settings[i].trainable = is_trainable ? value != 0 : settings[i].trainable;
+    }
+    optim->settings = settings;
+    svit_status status =
+        found ? sv_optim_split(optim, err)
+              : sv_fail(err, SVIT_E_ARGUMENT, "pattern '%.95s' matches no parameter of the model",
+                        pattern);
+    if (status != SVIT_OK)
+        optim->settings = before;
+    sv_release(&optim->context->allocator, status == SVIT_OK ? before : settings, bytes);
+    return status;
 }
 
 svit_status sv_optim_swap_ema(sv_optim *optim, real *weights, svit_error *err)

@@ -5,22 +5,25 @@
 
 #include "autograd/parameter.h"
 #include "base/fields.h"
+#include "optim/groups.h"
 #include "optim/optimizer_ops.h"
 
-/* The slots of the optimiser, and one for the moving average of the weights. */
-enum { SV_MAX_SLOTS = SV_OPTIMIZER_SLOTS + 1 };
+/* The slots of the optimiser, one for the slow weights of Lookahead, and one for the average of the
+ * weights. */
+enum { SV_MAX_SLOTS = SV_OPTIMIZER_SLOTS + 2 };
 
 /* One state array of an optimiser. */
 typedef struct sv_slot {
-    const char *name; /* as in checkpoints: that of the ops, or "ema" for the moving average */
+    const char *name; /* as in checkpoints: that of the ops, "slow", or "ema" for the average */
     real *values;     /* [table->elements] */
 } sv_slot;
 
-/* A range of the flat arrays that one worker updates at a time. */
+/* A range of the flat arrays that one worker updates at a time. All of its elements have the same
+ * settings. */
 typedef struct sv_chunk {
     size_t begin; /* index of its first element */
     size_t elements;
-    int32_t decays; /* 1: weight decay applies to all of its elements, 0: to none */
+    const sv_parameter_settings *settings;
     double squares; /* sum of its squared gradients, written by sv_gradient_norm */
 } sv_chunk;
 
@@ -31,11 +34,18 @@ typedef struct sv_optim {
     const sv_optimizer_ops *ops; /* of config.kind */
     uint64_t steps;              /* updates so far */
     double gradient_norm;        /* global norm before clipping, of the last update */
-    sv_slot slots[SV_MAX_SLOTS]; /* those of the ops, then "ema" if there is an average */
+    sv_slot slots[SV_MAX_SLOTS]; /* those of the ops, "slow" for Lookahead, "ema" for an average */
     size_t slot_count;
+    real *slow;      /* the slot "slow"; NULL without Lookahead */
     int32_t swapped; /* 1: the model holds the average and the "ema" slot holds the weights */
-    sv_chunk *chunks;
+    sv_parameter_settings *settings; /* [table->count] */
+    sv_chunk *chunks;                /* of all parameters */
     size_t chunk_count;
+    uint32_t *matrices; /* [matrix_count] indices of the parameters that are updated as matrices,
+                           those of most work first */
+    size_t matrix_count;
+    char *workspace; /* [threads of the pool, workspace_bytes]: for matrices */
+    size_t workspace_bytes;
 } sv_optim;
 
 /* Finds a field that may change during training. SVIT_E_ARGUMENT lists the known names. */
@@ -62,7 +72,7 @@ svit_status sv_optim_config_import_unplanned(svit_optimizer_config *local,
 const sv_field_table *sv_optim_fields(void);
 
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
- * With SVIT_EMA_PLAIN the average starts as a copy of `weights`. Free it with sv_optim_free. */
+ * The average and the slow weights start as copies of `weights`. Free it with sv_optim_free. */
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
                             const real *weights, const svit_optimizer_config *config,
                             svit_error *err);
@@ -77,6 +87,11 @@ real *sv_optim_average(const sv_optim *optim);
  * whose gradient is not finite; nothing is changed then. The result does not depend on the thread
  * count. */
 svit_status sv_optim_update(sv_optim *optim, real *weights, real *gradients, svit_error *err);
+
+/* Changes a setting of the parameters whose names match `pattern`; svit_optimizer_set_parameter_f64
+ * says which. SVIT_E_ARGUMENT, SVIT_E_MEMORY. */
+svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const char *key,
+                                   double value, svit_error *err);
 
 /* Exchanges `weights` and the moving average. SVIT_E_STATE: there is no average, or no update
  * yet. */

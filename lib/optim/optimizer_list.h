@@ -9,3 +9,5 @@
  * <shiftvit/optimizer.h>. */
 SV_OPTIMIZER(ADAMW, adamw)
 SV_OPTIMIZER(SGD, sgd)
+SV_OPTIMIZER(MUON, muon)
+SV_OPTIMIZER(LION, lion)

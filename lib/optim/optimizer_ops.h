@@ -3,6 +3,7 @@
 #define SV_OPTIMIZER_OPS_H
 
 #include "base/real.h"
+#include "context/context.h"
 #include "optim/schedule.h"
 
 #include <stddef.h>
@@ -20,8 +21,18 @@ typedef struct sv_update_chunk {
     real *gradients;                 /* [elements], set to zero by the update */
     real *slots[SV_OPTIMIZER_SLOTS]; /* [elements] each */
     real scale;                      /* factor of the gradients, from clipping by the global norm */
-    real decay; /* the update begins with w -= decay * w; 0 where weight decay is excluded */
+    real decay;        /* the update begins with w -= decay * w; 0 where there is no weight decay */
+    real weight_decay; /* the setting that `decay` comes from, for a rule that adds it to g */
+    real lr_scale;     /* factor of the learning rate */
 } sv_update_chunk;
+
+/* A parameter as a matrix [rows, columns], and memory for one worker. */
+typedef struct sv_update_matrix {
+    sv_update_chunk chunk; /* rows * columns elements */
+    size_t rows, columns;
+    svit_context *context;
+    void *workspace; /* of matrix_bytes for the largest matrix */
+} sv_update_matrix;
 
 typedef struct sv_optimizer_ops {
     /* The names of the slots in checkpoints; NULL after the last. Slots start at zero. */
@@ -36,6 +47,15 @@ typedef struct sv_optimizer_ops {
     /* Updates the weights and slots of one chunk and zeroes its gradients. Workers call it for
      * different chunks at the same time. */
     void (*update)(const sv_update_chunk *chunk, const void *scalars);
+
+    /* The learning rate of `update` without lr_scale, from which weight decay is computed; NULL:
+     * that of the schedule. */
+    double (*element_rate)(const svit_optimizer_config *config, uint64_t step);
+
+    /* Updates a parameter as a whole matrix, in the place of `update`; and the bytes of workspace
+     * that it needs, 0 if they overflow. NULL: the optimiser has no rule for matrices. */
+    void (*update_matrix)(const sv_update_matrix *matrix, const void *scalars);
+    size_t (*matrix_bytes)(const svit_context *context, size_t rows, size_t columns);
 } sv_optimizer_ops;
 
 /* The functions of the optimiser `kind`, one of SVIT_OPTIMIZER_*. */

@@ -1,33 +1,170 @@
-/* Learning-rate schedules and weight decay. */
+/* Learning-rate schedules. */
 #include "optim/schedule.h"
 
 #include <math.h>
 
-/* Rises linearly from lr_start to learning_rate over the warm-up, then falls to 0 as half a cosine
- * (Loshchilov, Hutter 2017). */
+#define PI 3.14159265358979323846
+
+/* Half a cosine from `from` at fraction 0 to `to` at fraction 1. */
+static double half_cosine(double from, double to, double fraction)
+{
+    return to + 0.5 * (from - to) * (1 + cos(PI * fraction));
+}
+
+static double warmup(const svit_optimizer_config *config, uint64_t step)
+{
+    return config->lr_start +
+           (double)step * (config->learning_rate - config->lr_start) / (double)config->warmup_steps;
+}
+
+/* (Loshchilov, Hutter 2017) */
 static double warmup_cosine(const svit_optimizer_config *config, uint64_t step)
 {
-    const double pi = 3.14159265358979323846;
     double at = (double)step;
-    double warmup = (double)config->warmup_steps;
+    double warm = (double)config->warmup_steps;
     double total = (double)config->total_steps;
     if (step < config->warmup_steps)
-        return config->lr_start + at * (config->learning_rate - config->lr_start) / warmup;
+        return warmup(config, step);
     if (step >= config->total_steps)
         return 0;
-    return 0.5 * config->learning_rate * (1 + cos(pi * (at - warmup) / (total - warmup)));
+    return 0.5 * config->learning_rate * (1 + cos(PI * (at - warm) / (total - warm)));
+}
+
+static double linear(const svit_optimizer_config *config, uint64_t step)
+{
+    if (step < config->warmup_steps)
+        return warmup(config, step);
+    if (step >= config->total_steps)
+        return 0;
+    return config->learning_rate * (double)(config->total_steps - step) /
+           (double)(config->total_steps - config->warmup_steps);
+}
+
+/* (Smith, Topin 2018), with the factors of PyTorch's OneCycleLR. */
+static double one_cycle(const svit_optimizer_config *config, uint64_t step)
+{
+    double max = config->learning_rate;
+    double start = config->lr_start > 0 ? config->lr_start : max / 25;
+    double end = start * 1e-4;
+    double top = (double)config->warmup_steps - 1;
+    double last = (double)config->total_steps - 1;
+    double at = (double)step;
+    if (at <= top)
+        return top > 0 ? half_cosine(start, max, at / top) : max;
+    return at < last ? half_cosine(max, end, (at - fmax(top, 0)) / (last - fmax(top, 0))) : end;
+}
+
+static double step_decay(const svit_optimizer_config *config, uint64_t step)
+{
+    return config->learning_rate * pow(config->step_factor, (double)(step / config->step_size));
+}
+
+/* (Loshchilov, Hutter 2017) */
+static double cosine_restarts(const svit_optimizer_config *config, uint64_t step)
+{
+    double period = (double)config->restart_steps;
+    double at = (double)step;
+    if (config->restart_factor == 1)
+        at = fmod(at, period);
+    else
+        for (; at >= period; period *= config->restart_factor)
+            at -= period;
+    return half_cosine(config->learning_rate, config->lr_start, at / period);
+}
+
+static double piecewise(const svit_optimizer_config *config, uint64_t step)
+{
+    const svit_schedule_point *points = config->points;
+    double fraction = (double)step / (double)config->total_steps;
+    if (fraction <= points[0].fraction)
+        return config->learning_rate * points[0].factor;
+    for (uint32_t i = 1; i < config->point_count; i++) {
+        const svit_schedule_point *a = &points[i - 1], *b = &points[i];
+        if (fraction < b->fraction)
+            return config->learning_rate *
+                   (a->factor + (b->factor - a->factor) * (fraction - a->fraction) /
+                                    (b->fraction - a->fraction));
+    }
+    return config->learning_rate * points[config->point_count - 1].factor;
 }
 
 double sv_learning_rate(const svit_optimizer_config *config, uint64_t step)
 {
-    if (config->schedule == SVIT_SCHEDULE_WARMUP_COSINE)
+    switch (config->schedule) {
+    case SVIT_SCHEDULE_WARMUP_COSINE:
         return warmup_cosine(config, step);
-    return config->learning_rate;
+    case SVIT_SCHEDULE_LINEAR:
+        return linear(config, step);
+    case SVIT_SCHEDULE_ONE_CYCLE:
+        return one_cycle(config, step);
+    case SVIT_SCHEDULE_STEP:
+        return step_decay(config, step);
+    case SVIT_SCHEDULE_COSINE_RESTARTS:
+        return cosine_restarts(config, step);
+    case SVIT_SCHEDULE_PIECEWISE:
+        return piecewise(config, step);
+    default:
+        return config->learning_rate;
+    }
 }
 
-double sv_decay(const svit_optimizer_config *config, uint64_t step)
+bool sv_schedule_has_length(int32_t schedule)
 {
-    if (config->decay_rule == SVIT_DECAY_UNSCALED)
-        return config->weight_decay;
-    return sv_learning_rate(config, step) * config->weight_decay;
+    return schedule != SVIT_SCHEDULE_CONSTANT && schedule != SVIT_SCHEDULE_STEP &&
+           schedule != SVIT_SCHEDULE_COSINE_RESTARTS;
+}
+
+bool sv_schedule_uses_start(int32_t schedule)
+{
+    return schedule == SVIT_SCHEDULE_WARMUP_COSINE || schedule == SVIT_SCHEDULE_LINEAR ||
+           schedule == SVIT_SCHEDULE_ONE_CYCLE || schedule == SVIT_SCHEDULE_COSINE_RESTARTS;
+}
+
+static svit_status check_points(const svit_optimizer_config *config, svit_error *err)
+{
+    const svit_schedule_point *points = config->points;
+    if (config->point_count < 2)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "points has %u elements; a piecewise schedule has at least 2",
+                       config->point_count);
+    for (uint32_t i = 1; i < config->point_count; i++)
+        if (!(points[i].fraction > points[i - 1].fraction))
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "points[%u] has fraction %g; it is above that of the point before, %g",
+                           i, points[i].fraction, points[i - 1].fraction);
+    return SVIT_OK;
+}
+
+static svit_status check_start(const svit_optimizer_config *config, svit_error *err)
+{
+    if (config->lr_start <= config->learning_rate)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "lr_start is %g; it is at most learning_rate, which is %g",
+                   config->lr_start, config->learning_rate);
+}
+
+static svit_status check_length(const svit_optimizer_config *config, svit_error *err)
+{
+    if (config->total_steps < 1)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "total_steps is 0; a schedule with a length has at least 1 step");
+    if (config->warmup_steps > config->total_steps)
+        return sv_fail(
+            err, SVIT_E_ARGUMENT, "warmup_steps is %llu; it is at most total_steps, which is %llu",
+            (unsigned long long)config->warmup_steps, (unsigned long long)config->total_steps);
+    return SVIT_OK;
+}
+
+svit_status sv_schedule_check(const svit_optimizer_config *config, svit_error *err)
+{
+    if (sv_schedule_has_length(config->schedule))
+        SVIT_TRY(check_length(config, err));
+    if (config->schedule == SVIT_SCHEDULE_PIECEWISE)
+        return check_points(config, err);
+    if (config->schedule == SVIT_SCHEDULE_STEP && config->step_size < 1)
+        return sv_fail(err, SVIT_E_ARGUMENT, "step_size is 0; a step schedule has at least 1");
+    if (config->schedule == SVIT_SCHEDULE_COSINE_RESTARTS && config->restart_steps < 1)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "restart_steps is 0; a schedule with restarts has at least 1");
+    return sv_schedule_uses_start(config->schedule) ? check_start(config, err) : SVIT_OK;
 }

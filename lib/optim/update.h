@@ -9,6 +9,21 @@
  * does not depend on the thread count. */
 double sv_gradient_norm(sv_optim *optim, const real *gradients);
 
+/* Splits the parameters into chunks and lists the matrices, by optim->settings. Chunks and matrices
+ * of before are freed. SVIT_E_MEMORY leaves the optimiser unchanged. */
+svit_status sv_optim_split(sv_optim *optim, svit_error *err);
+
+/* Frees chunks and matrices. */
+void sv_optim_split_free(sv_optim *optim);
+
+/* Updates the average, optim->average, of elements begin..begin+count-1 after update number
+ * optim->steps. */
+void sv_optim_average_elements(const sv_optim *optim, const real *weights, size_t begin,
+                               size_t count);
+
+/* Does the step of Lookahead for the same elements, if one is due after this update. */
+void sv_optim_look_ahead(const sv_optim *optim, real *weights, size_t begin, size_t count);
+
 /* Updates a moving average: average = keep * average + take * weights, `elements` values each. */
 void sv_average_update(real *average, const real *weights, size_t elements, real keep, real take);
 

@@ -90,6 +90,16 @@ SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const cha
     return SVIT_OK;
 }
 
+SVIT_API svit_status svit_optimizer_set_parameter_f64(svit_optimizer *optimizer,
+                                                      const char *pattern, const char *key,
+                                                      double value, svit_error *err)
+{
+    SV_REQUIRE(optimizer);
+    SV_REQUIRE(pattern);
+    SV_REQUIRE(key);
+    return sv_optim_set_parameter(optimizer->core, pattern, key, value, err);
+}
+
 SVIT_API svit_status svit_optimizer_get_f64(const svit_optimizer *optimizer, const char *key,
                                             double *value, svit_error *err)
 {

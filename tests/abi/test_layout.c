@@ -118,8 +118,36 @@ LAYOUT(svit_model_config, 256, SVIT_MODEL_CONFIG)
     F(T, decay_exclude, 104, 4) \
     F(T, nesterov, 108, 4) \
     F(T, ema, 112, 4) \
-    F(T, reserved, 116, 4)
-LAYOUT(svit_optimizer_config, 120, SVIT_OPTIMIZER_CONFIG)
+    F(T, reserved, 116, 4) \
+    F(T, sgd_form, 120, 4) \
+    F(T, epsilon_form, 124, 4) \
+    F(T, adamw_learning_rate, 128, 8) \
+    F(T, lookahead_alpha, 136, 8) \
+    F(T, swa_start, 144, 8) \
+    F(T, swa_every, 152, 8) \
+    F(T, step_size, 160, 8) \
+    F(T, step_factor, 168, 8) \
+    F(T, restart_steps, 176, 8) \
+    F(T, restart_factor, 184, 4) \
+    F(T, lookahead, 188, 4) \
+    F(T, group_count, 192, 4) \
+    F(T, point_count, 196, 4) \
+    F(T, groups, 200, 1920) \
+    F(T, points, 2120, 256)
+LAYOUT(svit_optimizer_config, 2376, SVIT_OPTIMIZER_CONFIG)
+
+#define SVIT_PARAMETER_GROUP(F, T) \
+    F(T, pattern, 0, 96) \
+    F(T, lr_scale, 96, 8) \
+    F(T, weight_decay, 104, 8) \
+    F(T, trainable, 112, 4) \
+    F(T, rule, 116, 4)
+LAYOUT(svit_parameter_group, 120, SVIT_PARAMETER_GROUP)
+
+#define SVIT_SCHEDULE_POINT(F, T) \
+    F(T, fraction, 0, 8) \
+    F(T, factor, 8, 8)
+LAYOUT(svit_schedule_point, 16, SVIT_SCHEDULE_POINT)
 
 #define SVIT_PIPELINE_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

@@ -81,8 +81,8 @@ START_TEST(test_wrong_optimisers_are_refused_by_field)
         int32_t value;
     } words[] = {
 #define WORD(field, value) {#field, offsetof(svit_optimizer_config, field), value}
-        WORD(kind, 2), WORD(kind, -1),    WORD(schedule, 2),      WORD(decay_rule, 2),
-        WORD(ema, 3),  WORD(nesterov, 2), WORD(decay_exclude, 8),
+        WORD(kind, 4), WORD(kind, -1),    WORD(schedule, 7),      WORD(decay_rule, 2),
+        WORD(ema, 4),  WORD(nesterov, 2), WORD(decay_exclude, 8),
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         svit_optimizer_config config = config_of(0);
