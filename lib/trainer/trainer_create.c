@@ -39,6 +39,14 @@ static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *
     return svit_dataset_fingerprint(validation, &trainer->validation_fingerprint, err);
 }
 
+/* Whether the optimiser needs total_steps. */
+static int32_t needs_length(const svit_optimizer_config *config)
+{
+    return (config->schedule != SVIT_SCHEDULE_CONSTANT && config->schedule != SVIT_SCHEDULE_STEP &&
+            config->schedule != SVIT_SCHEDULE_COSINE_RESTARTS) ||
+           config->ema == SVIT_EMA_SWA;
+}
+
 /* Imports the optimiser's configuration and computes the length of a schedule that has none. */
 static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_config *optimizer,
                                   svit_error *err)
@@ -48,8 +56,11 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
     if (optimizer)
         TRAINER_TRY(sv_trainer_import(local, sizeof *local, optimizer, sizeof *local,
                                       "svit_optimizer_config", err));
-    if (local->schedule == SVIT_SCHEDULE_WARMUP_COSINE && local->total_steps == 0)
+    if (needs_length(local) && local->total_steps == 0)
         sv_trainer_compute_schedule(trainer, trainer->config.epochs);
+    uint64_t batch = trainer->config.batch;
+    if (local->swa_every == 0 && local->ema == SVIT_EMA_SWA)
+        local->swa_every = (trainer->training_count + batch - 1) / batch;
     return SVIT_OK;
 }
 

@@ -192,6 +192,7 @@ extern const sv_trainer_entry sv_trainer_entries[];
 extern const size_t sv_trainer_entry_count;
 
 #define SV_TRAINER_PIPELINE_KEY "trainer.pipeline"
+#define SV_TRAINER_OPTIMIZER_KEY "trainer.optimizer"
 #define SV_TRAINER_HISTORY_KEY "trainer.history"
 #define SV_TRAINER_DESCRIPTION_KEY "trainer.description"
 #define SV_TRAINER_EPOCH_KEY "trainer.state.epoch"
@@ -215,6 +216,10 @@ void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
  * same schedule and the length was computed: an extended run keeps the length that it began with.
  * SVIT_E_FORMAT names a damaged entry. */
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
+                                      svit_error *err);
+
+/* Appends a configuration of an optimiser as JSON. */
+svit_status sv_trainer_optimizer_text(sv_trainer_text *text, const svit_optimizer_config *config,
                                       svit_error *err);
 
 /* Appends the pipeline of the trainer as JSON. */

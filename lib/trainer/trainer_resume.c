@@ -110,6 +110,49 @@ static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_
     return status;
 }
 
+/* Takes over the settings of the schedule, which an extension of the run may change. */
+static void take_schedule(svit_optimizer_config *to, const svit_optimizer_config *from)
+{
+    to->schedule = from->schedule;
+    to->learning_rate = from->learning_rate;
+    to->adamw_learning_rate = from->adamw_learning_rate;
+    to->lr_start = from->lr_start;
+    to->warmup_steps = from->warmup_steps;
+    to->total_steps = from->total_steps;
+    to->step_size = from->step_size;
+    to->step_factor = from->step_factor;
+    to->restart_steps = from->restart_steps;
+    to->restart_factor = from->restart_factor;
+    to->point_count = from->point_count;
+    memcpy(to->points, from->points, sizeof to->points);
+}
+
+/* Compares the settings of the optimisers as JSON texts. A checkpoint without the text is one of
+ * library 0.1, whose optimisers have no other settings than the entries that were compared. */
+static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit_trainer *copy,
+                                   svit_error *err)
+{
+    const char *text = svit_checkpoint_value(checkpoint, SV_TRAINER_OPTIMIZER_KEY);
+    svit_optimizer_config config;
+    sv_trainer_text saved = {.context = copy->context};
+    sv_trainer_text present = {.context = copy->context};
+    if (!text)
+        return SVIT_OK;
+    TRAINER_TRY(svit_optimizer_config_from_json(&config, sizeof config, text, err));
+    if (sv_trainer_extends(copy, checkpoint))
+        take_schedule(&config, &copy->optimizer_config);
+    svit_status status = sv_trainer_optimizer_text(&saved, &config, err);
+    if (status == SVIT_OK)
+        status = sv_trainer_optimizer_text(&present, &copy->optimizer_config, err);
+    if (status == SVIT_OK && strcmp(saved.data, present.data) != 0)
+        status = sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                                 "the optimizer's settings differ from those in the checkpoint; a "
+                                 "resumed run needs the same");
+    sv_trainer_text_free(&present);
+    sv_trainer_text_free(&saved);
+    return status;
+}
+
 /* Logs a warning if the checkpoint has no fingerprints to compare. */
 static void warn_without_fingerprints(const svit_checkpoint *checkpoint,
                                       const svit_trainer *trainer)
@@ -179,6 +222,7 @@ static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *che
     svit_trainer copy = *trainer;
     TRAINER_TRY(sv_trainer_adopt_schedule(&copy, checkpoint, err));
     TRAINER_TRY(read_entries(checkpoint, &copy, err));
+    TRAINER_TRY(check_optimizer(checkpoint, &copy, err));
     TRAINER_TRY(check_pipeline(checkpoint, trainer, err));
     TRAINER_TRY(read_history(trainer, checkpoint, &copy.progress, err));
     const char *description = trainer->config.description;

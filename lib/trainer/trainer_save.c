@@ -80,10 +80,23 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
     snprintf(out, SV_TRAINER_VALUE, entry->kind == SV_ENTRY_U64 ? "%" PRIu64 : "%016" PRIx64, wide);
 }
 
+enum { CONFIG_TEXT = 8192 }; /* bytes of the longest configuration as JSON */
+
+svit_status sv_trainer_optimizer_text(sv_trainer_text *text, const svit_optimizer_config *config,
+                                      svit_error *err)
+{
+    char json[CONFIG_TEXT];
+    TRAINER_TRY(svit_optimizer_config_to_json(config, json, sizeof json, NULL, err));
+    sv_trainer_text_add(text, "%s", json);
+    if (text->failed)
+        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the optimiser's text");
+    return SVIT_OK;
+}
+
 svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,
                                      svit_error *err)
 {
-    char json[2048];
+    char json[CONFIG_TEXT];
     TRAINER_TRY(svit_pipeline_config_to_json(&trainer->pipeline, json, sizeof json, NULL, err));
     sv_trainer_text_add(text, "%s", json);
     if (text->failed)
@@ -91,10 +104,14 @@ svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *
     return SVIT_OK;
 }
 
-static svit_status save(svit_trainer *trainer, const char *path, const char *pipeline,
-                        const char *history, svit_error *err)
+/* The texts of a checkpoint that need memory. */
+typedef struct texts {
+    sv_trainer_text path, optimizer, pipeline, history;
+} texts;
+
+static svit_status save(svit_trainer *trainer, const texts *t, svit_error *err)
 {
-    enum { COUNT = ENTRY_COUNT + 4 };
+    enum { COUNT = ENTRY_COUNT + 5 };
     char printed[ENTRY_COUNT][SV_TRAINER_VALUE], schedule_epochs[SV_TRAINER_VALUE];
     const char *keys[COUNT], *values[COUNT];
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
@@ -102,37 +119,43 @@ static svit_status save(svit_trainer *trainer, const char *path, const char *pip
         keys[i] = sv_trainer_entries[i].key;
         values[i] = printed[i];
     }
-    keys[ENTRY_COUNT] = SV_TRAINER_PIPELINE_KEY;
-    values[ENTRY_COUNT] = pipeline;
-    keys[ENTRY_COUNT + 1] = SV_TRAINER_HISTORY_KEY;
-    values[ENTRY_COUNT + 1] = history;
     snprintf(schedule_epochs, sizeof schedule_epochs, "%" PRIu64, trainer->schedule_epochs);
-    keys[ENTRY_COUNT + 2] = SV_TRAINER_SCHEDULE_KEY;
-    values[ENTRY_COUNT + 2] = schedule_epochs;
-    keys[ENTRY_COUNT + 3] = SV_TRAINER_DESCRIPTION_KEY;
-    values[ENTRY_COUNT + 3] = trainer->config.description;
-    return svit_checkpoint_save(path, trainer->model, trainer->optimizer, trainer->session, keys,
-                                values, COUNT - !trainer->config.description, err);
+    const char *const others[COUNT - ENTRY_COUNT][2] = {
+        {SV_TRAINER_OPTIMIZER_KEY, t->optimizer.data},
+        {SV_TRAINER_PIPELINE_KEY, t->pipeline.data},
+        {SV_TRAINER_HISTORY_KEY, t->history.data},
+        {SV_TRAINER_SCHEDULE_KEY, schedule_epochs},
+        {SV_TRAINER_DESCRIPTION_KEY, trainer->config.description}};
+    for (size_t i = 0; i < COUNT - ENTRY_COUNT; i++) {
+        keys[ENTRY_COUNT + i] = others[i][0];
+        values[ENTRY_COUNT + i] = others[i][1];
+    }
+    return svit_checkpoint_save(t->path.data, trainer->model, trainer->optimizer, trainer->session,
+                                keys, values, COUNT - !trainer->config.description, err);
+}
+
+static svit_status fill_texts(texts *t, const svit_trainer *trainer, svit_error *err)
+{
+    TRAINER_TRY(sv_trainer_path(&t->path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
+    TRAINER_TRY(sv_trainer_optimizer_text(&t->optimizer, &trainer->optimizer_config, err));
+    TRAINER_TRY(sv_trainer_pipeline_text(&t->pipeline, trainer, err));
+    sv_trainer_history_pack(&t->history, trainer);
+    if (t->history.failed)
+        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the history's text");
+    return SVIT_OK;
 }
 
 static svit_status write_checkpoint(svit_trainer *trainer, svit_error *err)
 {
-    sv_trainer_text path = {.context = trainer->context};
-    sv_trainer_text pipeline = path, history = path;
-    svit_status status =
-        sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err);
+    const sv_trainer_text empty = {.context = trainer->context};
+    texts t = {empty, empty, empty, empty};
+    svit_status status = fill_texts(&t, trainer, err);
     if (status == SVIT_OK)
-        status = sv_trainer_pipeline_text(&pipeline, trainer, err);
-    if (status == SVIT_OK) {
-        sv_trainer_history_pack(&history, trainer);
-        if (history.failed)
-            status = sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the history's text");
-    }
-    if (status == SVIT_OK)
-        status = save(trainer, path.data, pipeline.data, history.data, err);
-    sv_trainer_text_free(&history);
-    sv_trainer_text_free(&pipeline);
-    sv_trainer_text_free(&path);
+        status = save(trainer, &t, err);
+    sv_trainer_text_free(&t.history);
+    sv_trainer_text_free(&t.pipeline);
+    sv_trainer_text_free(&t.optimizer);
+    sv_trainer_text_free(&t.path);
     return status;
 }
 

@@ -50,12 +50,21 @@ static const noun nouns[] = {
      "\"epsilon\":1e-7,\"weight_decay\":0.0001,\"momentum\":0.0,\"clip_norm\":0.0,"
      "\"ema_momentum\":0.0,\"lr_start\":0.0,\"warmup_steps\":0,\"total_steps\":0,"
      "\"schedule\":\"constant\",\"decay_rule\":\"scaled\",\"decay_exclude\":[],\"nesterov\":false,"
-     "\"ema\":\"none\"}",
+     "\"ema\":\"none\",\"sgd_form\":\"keras\",\"epsilon_form\":\"keras\","
+     "\"adamw_learning_rate\":0.001,\"lookahead_alpha\":0.5,\"swa_start\":0.0,\"swa_every\":0,"
+     "\"step_size\":1,\"step_factor\":0.1,\"restart_steps\":1,\"restart_factor\":1,"
+     "\"lookahead\":0,\"groups\":[],\"points\":[]}",
      "{\"optimizer\":\"sgd\",\"learning_rate\":0.2,\"beta1\":0.8,\"beta2\":0.99,\"epsilon\":1e-8,"
      "\"weight_decay\":0.05,\"momentum\":0.9,\"clip_norm\":5.0,\"ema_momentum\":0.999,"
      "\"lr_start\":0.1,\"warmup_steps\":9007199254740993,\"total_steps\":9007199254740995,"
      "\"schedule\":\"warmup-cosine\",\"decay_rule\":\"unscaled\",\"decay_exclude\":[\"bias\","
-     "\"position\"],\"nesterov\":true,\"ema\":\"keras\"}"},
+     "\"position\"],\"nesterov\":true,\"ema\":\"keras\",\"sgd_form\":\"torch\","
+     "\"epsilon_form\":\"torch\",\"adamw_learning_rate\":0.003,\"lookahead_alpha\":0.25,"
+     "\"swa_start\":0.75,\"swa_every\":7,\"step_size\":30,\"step_factor\":0.2,"
+     "\"restart_steps\":5,\"restart_factor\":2,\"lookahead\":6,\"groups\":[{\"pattern\":\"head.*\","
+     "\"lr_scale\":10.0,\"weight_decay\":0.0,\"trainable\":true,\"rule\":\"auto\"},{\"pattern\":"
+     "\"*.bias\",\"lr_scale\":1.0,\"weight_decay\":-1.0,\"trainable\":false,\"rule\":\"element\"}],"
+     "\"points\":[[0.0,0.2],[0.4,1.0],[1.0,0.0]]}"},
     {NOUN(trainer),
      "{\"epochs\":100,\"batch\":256,\"accumulate\":1,\"patience\":5,\"keep\":\"last\",\"seed\":0,"
      "\"label_smoothing\":0.0,\"warmup_fraction\":0.15,\"checkpoint_seconds\":0.0,"
@@ -150,7 +159,22 @@ static const struct {
     {SESSION, "{\"reserved\":0}", "'reserved' is no field"},
     {OPTIMIZER, "{\"kind\":\"sgd\"}", "'kind' is no field"},
     {OPTIMIZER, "{\"optimiser\":\"sgd\"}", "did you mean 'optimizer'?"},
-    {OPTIMIZER, "{\"optimizer\":\"lion\"}", "optimizer is 'lion'; it is 'adamw' or 'sgd'"},
+    {OPTIMIZER, "{\"optimizer\":\"adam\"}",
+     "optimizer is 'adam'; it is 'adamw' or 'sgd' or 'muon' or 'lion'"},
+    {OPTIMIZER, "{\"groups\":[{\"pattern\":\"a\"},{}]}", "groups[1]: pattern is empty"},
+    {OPTIMIZER, "{\"groups\":[{\"pattern\":\"a\",\"rate\":1}]}",
+     "groups[0]: 'rate' is no field of a parameter group"},
+    {OPTIMIZER, "{\"groups\":[{\"pattern\":7}]}", "groups[0]: pattern is not text"},
+    {OPTIMIZER, "{\"groups\":[{\"pattern\":\"a\",\"rule\":\"muon\"}]}",
+     "groups[0]: rule is 'muon'; it is 'auto' or 'element' or 'matrix'"},
+    {OPTIMIZER, "{\"groups\":{}}", "groups is not an array of at most 16 parameter groups"},
+    {OPTIMIZER, "{\"points\":[[0,1,2]]}", "points[0]: it is no pair [fraction, factor]"},
+    {OPTIMIZER, "{\"points\":[[0,1],[1.5,0]]}", "points[1]: the fraction is 1.5; it is in [0, 1]"},
+    {OPTIMIZER, "{\"schedule\":\"piecewise\",\"total_steps\":9,\"points\":[[0,1]]}",
+     "points has 1 elements; a piecewise schedule has at least 2"},
+    {OPTIMIZER, "{\"schedule\":\"piecewise\",\"total_steps\":9,\"points\":[[0,1],[0,0]]}",
+     "points[1] has fraction 0; it is above that of the point before, 0"},
+    {OPTIMIZER, "{\"schedule\":\"step\",\"step_size\":0}", "step_size is 0"},
     {OPTIMIZER, "{\"learning_rate\":-0.1}", "learning_rate is -0.1; it is in [0, "},
     {OPTIMIZER, "{\"learnign_rate\":0.1}", "did you mean 'learning_rate'?"},
     {OPTIMIZER, "{\"beta1\":1}", "beta1 is 1; it is in [0, 1)"},
@@ -200,9 +224,9 @@ START_TEST(test_structs_are_checked_before_they_are_written)
     trainer.checkpoint_seconds = INFINITY;
     FAILS(svit_trainer_config_to_json(&trainer, NULL, 0, NULL, err), SVIT_E_ARGUMENT,
           "checkpoint_seconds is inf");
-    optimizer.kind = 2;
+    optimizer.kind = 4;
     FAILS(svit_optimizer_config_to_json(&optimizer, NULL, 0, NULL, err), SVIT_E_ARGUMENT,
-          "kind is 2; it is 0..1: 'adamw' or 'sgd'");
+          "kind is 4; it is 0..3: 'adamw' or 'sgd' or 'muon' or 'lion'");
     optimizer.kind = 0;
     optimizer.decay_exclude = 8;
     FAILS(svit_optimizer_config_to_json(&optimizer, NULL, 0, NULL, err), SVIT_E_ARGUMENT,

@@ -11,11 +11,12 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
     WORKS(svit_trainer_checkpoint(trainer, err));
     svit_trainer_free(trainer);
     p.trainer.existing = SVIT_EXISTING_RESUME;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         plan other = p;
-        static const char *const fields[] = {"epochs is 2",      "batch is 8",      "seed is 3",
-                                             "patience",         "optimizer.beta1", "pipeline",
-                                             "validation_count", "optimizer.kind"};
+        static const char *const fields[] = {
+            "epochs is 2",      "batch is 8",      "seed is 3",
+            "patience",         "optimizer.beta1", "pipeline",
+            "validation_count", "optimizer.kind",  "the optimizer's settings differ"};
         other.trainer.epochs -= i == 0;
         other.trainer.batch += i == 1;
         other.trainer.seed += i == 2;
@@ -23,6 +24,7 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
         other.optimizer.beta1 = i == 4 ? 0.5 : other.optimizer.beta1;
         other.pipeline.flip_probability = i == 5 ? 0.25 : 0.5;
         other.optimizer.kind = i == 7;
+        other.optimizer.epsilon_form = i == 8;
         trainer = open_trainer(model, &other, i == 6 ? NULL : validation);
         float *before = fit_weights(model, NULL);
         FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, fields[i]);
