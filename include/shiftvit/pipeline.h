@@ -22,7 +22,58 @@ enum {
                                     image just covers the source size, then crops the centre */
 };
 
-/* The configuration of a pipeline. The steps are:
+/* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_AUTOAUGMENT work on the
+ * bytes of the image before all others; the remaining ones work on its values after step 4 below.
+ */
+enum {
+    SVIT_AUGMENT_CROP = 0,         /* pads all sides by `padding` pixels and takes a random crop of
+                                      the image's own size */
+    SVIT_AUGMENT_FLIP = 1,         /* a left-right mirror */
+    SVIT_AUGMENT_COLOR_JITTER = 2, /* changes brightness, contrast, saturation and hue in random
+                                      order by random amounts, as torchvision does */
+    SVIT_AUGMENT_RANDAUGMENT = 3,  /* RandAugment (Cubuk et al. 2020): `count` operations that are
+                                      drawn from 14, at the magnitude `magnitude` of 0..30 */
+    SVIT_AUGMENT_TRIVIALAUGMENT = 4, /* TrivialAugment (Mueller, Hutter 2021): one operation at a
+                                        random magnitude */
+    SVIT_AUGMENT_AUTOAUGMENT = 5,    /* AutoAugment (Cubuk et al. 2019): a random pair of operations
+                                        of the policy */
+    SVIT_AUGMENT_ERASING = 6,        /* random erasing (Zhong et al. 2020): a random box becomes 0,
+                                        the mean colour of normalised images */
+    SVIT_AUGMENT_CUTOUT = 7          /* Cutout (DeVries, Taylor 2017): a square of `size` pixels
+                                        about a random pixel becomes 0 */
+};
+
+/* The mode of a step. */
+enum {
+    SVIT_CROP_ZERO = 0,           /* SVIT_AUGMENT_CROP: the padding is 0 */
+    SVIT_CROP_REFLECT = 1,        /* the padding mirrors the image, without its border pixels */
+    SVIT_FLIP_RANDOM = 0,         /* SVIT_AUGMENT_FLIP: with `probability` */
+    SVIT_FLIP_ALTERNATING = 1,    /* each image in every second epoch, at random from the first or
+                                     from the second on (Jordan 2024) */
+    SVIT_AUTOAUGMENT_CIFAR10 = 0, /* SVIT_AUGMENT_AUTOAUGMENT */
+    SVIT_AUTOAUGMENT_IMAGENET = 1
+};
+
+/* One step. Fields of other kinds of steps are 0. */
+typedef struct svit_augment_step {
+    int32_t kind;       /* SVIT_AUGMENT_* */
+    int32_t mode;       /* as above; 0 for other kinds */
+    uint32_t padding;   /* crop: pixels, 0..256, below the sides of the image */
+    uint32_t count;     /* RandAugment: operations, 1..16 */
+    uint32_t magnitude; /* RandAugment: 0..30 */
+    uint32_t size;      /* Cutout: pixels, 1..8192 */
+    double probability; /* flip and erasing: [0, 1] */
+    double scale[2];    /* erasing: smallest and largest part of the area, in (0, 1] */
+    double ratio[2];    /* erasing: smallest and largest height / width, above 0 */
+    double brightness;  /* jitter: at least 0: factors are in max(0, 1 - x)..1 + x */
+    double contrast;    /* jitter, likewise */
+    double saturation;  /* jitter, likewise */
+    double hue;         /* jitter, [0, 0.5]: the hue turns by up to this part of the circle */
+} svit_augment_step;
+
+enum { SVIT_MAX_AUGMENT_STEPS = 16 };
+
+/* The configuration of a pipeline. The steps are, after those of `augment` that work on bytes:
  *  1. The source step brings the image to source_height x source_width.
  *  2. Bilinear interpolation without antialiasing resizes it to resize_height x resize_width.
  *  3. Training takes a random crop of output_height x output_width, mirrors it with
@@ -51,6 +102,10 @@ typedef struct svit_pipeline_config {
     double rotation;         /* [0, 1]: largest random rotation either way, in full circles */
     double zoom;             /* [0, 1): training zooms height and width by random factors of their
                                 own in 1 - zoom..1 + zoom; factors above 1 zoom out */
+    uint32_t augment_count;  /* of `augment` */
+    uint32_t reserved;       /* 0; another value is SVIT_E_VERSION */
+    svit_augment_step augment[SVIT_MAX_AUGMENT_STEPS]; /* training alone; steps on bytes come before
+                                                          those on values */
 } svit_pipeline_config;
 
 /* Fills `config` with the pipeline of Keras' ShiftViT example and SVIT_SOURCE_NEAREST. `size` is
@@ -58,9 +113,12 @@ typedef struct svit_pipeline_config {
 SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, size_t size);
 
 /* Fills `config` from a JSON object, which model files carry as "preprocessing". Its keys are the
- * names of the fields; a missing one takes its default. `config` is written only on success.
- * SVIT_E_ARGUMENT names an unknown key or a value that is not accepted; SVIT_E_FORMAT means that
- * the text is no JSON object. Any thread may call it. */
+ * names of the fields; a missing one takes its default. "augment" is a list of objects with "name"
+ * and the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
+ * "flip" (mode "random", "alternating"), "color-jitter", "randaugment" (n and m for count and
+ * magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "erasing", "cutout".
+ * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
+ * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
 SVIT_API svit_status svit_pipeline_config_from_json(svit_pipeline_config *config, size_t size,
                                                     const char *json, svit_error *err);
 

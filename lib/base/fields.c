@@ -191,8 +191,9 @@ static svit_status check_field(const sv_field *field, const void *config, svit_e
         return sv_field_check_number(field, field->name, read_u32(config, field->offset), err);
     case SV_FIELD_REAL:
         return sv_field_check_number(field, field->name, read_real(config, field->offset), err);
+    case SV_FIELD_PAIR:
     case SV_FIELD_TRIPLE:
-        for (size_t i = 0; i < 3; i++)
+        for (size_t i = 0; i < (field->kind == SV_FIELD_PAIR ? 2u : 3u); i++)
             SVIT_TRY(check_element(field, i, read_real(config, field->offset + i * sizeof(double)),
                                    err));
         return SVIT_OK;
@@ -231,6 +232,8 @@ static size_t field_bytes(const sv_field *field, const void *config)
         return sizeof(uint64_t);
     case SV_FIELD_REAL:
         return sizeof(double);
+    case SV_FIELD_PAIR:
+        return 2 * sizeof(double);
     case SV_FIELD_TRIPLE:
         return 3 * sizeof(double);
     case SV_FIELD_LIST:

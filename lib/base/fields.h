@@ -13,6 +13,7 @@ typedef enum sv_field_kind {
     SV_FIELD_WORD,     /* int32_t: the index of one of `words` */
     SV_FIELD_FLAG,     /* int32_t: true or false */
     SV_FIELD_REAL,     /* double */
+    SV_FIELD_PAIR,     /* double[2]: an array of two numbers */
     SV_FIELD_TRIPLE,   /* double[3]: an array of three numbers */
     SV_FIELD_LIST,     /* uint32_t[]: an array of integers, counted by another uint32_t field */
     SV_FIELD_SET,      /* uint32_t: an array of words, stored as the sum of 1 << index */
@@ -48,6 +49,7 @@ typedef struct sv_field {
     size_t count_offset;
     uint32_t min_count, max_count;
     const sv_field_elements *elements; /* SV_FIELD_ELEMENTS */
+    int is_optional;                   /* elements: left out of JSON if there are none */
 } sv_field;
 
 typedef struct sv_field_table {
@@ -106,6 +108,9 @@ svit_status sv_fields_from_text(const sv_field_table *table, void *config, const
  * has its key. `noun` names the object in messages. */
 svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_t count,
                                            const char *noun, const char *text, svit_error *err);
+
+/* Appends the members of a JSON object for all fields. */
+void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
 /* Writes a JSON object of all fields. `config` has passed sv_fields_check. */
 void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer);

@@ -41,13 +41,14 @@ static svit_status read_real(const sv_field *field, double *out, const sv_json_v
     return SVIT_OK;
 }
 
-static svit_status read_triple(const sv_field *field, double out[3], const sv_json_value *value,
-                               svit_error *err)
+static svit_status read_reals(const sv_field *field, double *out, size_t count,
+                              const sv_json_value *value, svit_error *err)
 {
-    if (value->kind != SV_JSON_ARRAY || value->count != 3)
-        return fail_kind(field, "an array of three numbers", err);
+    if (value->kind != SV_JSON_ARRAY || value->count != count)
+        return fail_kind(field,
+                         count == 2 ? "an array of two numbers" : "an array of three numbers", err);
     const sv_json_value *element = value + 1;
-    for (size_t i = 0; i < 3; i++, element = element->after)
+    for (size_t i = 0; i < count; i++, element = element->after)
         SVIT_TRY(read_real(field, &out[i], element, err));
     return SVIT_OK;
 }
@@ -165,8 +166,10 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
         return read_flag(field, out, value, err);
     case SV_FIELD_REAL:
         return read_real(field, out, value, err);
+    case SV_FIELD_PAIR:
+        return read_reals(field, out, 2, value, err);
     case SV_FIELD_TRIPLE:
-        return read_triple(field, out, value, err);
+        return read_reals(field, out, 3, value, err);
     case SV_FIELD_LIST:
         return read_list(field, config, value, err);
     case SV_FIELD_SET:

@@ -17,11 +17,11 @@ static void put_list(const sv_field *field, const void *config, sv_json_writer *
     sv_json_end(writer, ']');
 }
 
-static void put_triple(const double triple[3], sv_json_writer *writer)
+static void put_reals(const double *list, size_t count, sv_json_writer *writer)
 {
     sv_json_begin(writer, '[');
-    for (size_t i = 0; i < 3; i++)
-        sv_json_put_real(writer, triple[i]);
+    for (size_t i = 0; i < count; i++)
+        sv_json_put_real(writer, list[i]);
     sv_json_end(writer, ']');
 }
 
@@ -64,8 +64,11 @@ static void put_field(const sv_field *field, const void *config, sv_json_writer 
     case SV_FIELD_REAL:
         sv_json_put_real(writer, *(const double *)from);
         break;
+    case SV_FIELD_PAIR:
+        put_reals(from, 2, writer);
+        break;
     case SV_FIELD_TRIPLE:
-        put_triple(from, writer);
+        put_reals(from, 3, writer);
         break;
     case SV_FIELD_LIST:
         put_list(field, config, writer);
@@ -88,14 +91,19 @@ static void put_field(const sv_field *field, const void *config, sv_json_writer 
     }
 }
 
-/* Whether the field is left out of JSON: a text that the struct does not have. */
+/* Whether the field is left out of JSON: a text that the struct does not have, or no elements. */
 static bool is_absent(const sv_field *field, const void *config)
 {
+    uint32_t count;
+    if (field->is_optional) {
+        memcpy(&count, (const char *)config + field->count_offset, sizeof count);
+        return count == 0;
+    }
     return field->kind == SV_FIELD_TEXT &&
            !*(const char *const *)(const void *)((const char *)config + field->offset);
 }
 
-static void put_fields(const sv_field_table *table, const void *config, sv_json_writer *writer)
+void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writer *writer)
 {
     for (size_t i = 0; i < table->count; i++) {
         const sv_field *field = &table->fields[i];
@@ -109,7 +117,7 @@ static void put_fields(const sv_field_table *table, const void *config, sv_json_
 void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer)
 {
     sv_json_begin(writer, '{');
-    put_fields(table, config, writer);
+    sv_fields_put(table, config, writer);
     sv_json_end(writer, '}');
 }
 
@@ -121,7 +129,7 @@ svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_
     sv_json_writer writer = sv_json_writer_make(&allocator);
     sv_json_begin(&writer, '{');
     for (size_t i = 0; i < count; i++)
-        put_fields(structs[i].table, structs[i].config, &writer);
+        sv_fields_put(structs[i].table, structs[i].config, &writer);
     sv_json_end(&writer, '}');
     return sv_json_writer_finish(&writer, noun, buffer, capacity, needed, err);
 }
@@ -130,10 +138,11 @@ svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_
 static const char *type_name(sv_field_kind kind)
 {
     static const char *const NAMES[] = {
-        [SV_FIELD_U32] = "integer", [SV_FIELD_U64] = "integer", [SV_FIELD_WORD] = "word",
-        [SV_FIELD_FLAG] = "flag",   [SV_FIELD_REAL] = "number", [SV_FIELD_TRIPLE] = "3 numbers",
-        [SV_FIELD_LIST] = "list",   [SV_FIELD_SET] = "words",   [SV_FIELD_CONSTANT] = "word",
-        [SV_FIELD_TEXT] = "text",   [SV_FIELD_CHARS] = "text",  [SV_FIELD_ELEMENTS] = "list",
+        [SV_FIELD_U32] = "integer",      [SV_FIELD_U64] = "integer", [SV_FIELD_WORD] = "word",
+        [SV_FIELD_FLAG] = "flag",        [SV_FIELD_REAL] = "number", [SV_FIELD_PAIR] = "2 numbers",
+        [SV_FIELD_TRIPLE] = "3 numbers", [SV_FIELD_LIST] = "list",   [SV_FIELD_SET] = "words",
+        [SV_FIELD_CONSTANT] = "word",    [SV_FIELD_TEXT] = "text",   [SV_FIELD_CHARS] = "text",
+        [SV_FIELD_ELEMENTS] = "list",
     };
     return NAMES[kind];
 }

@@ -1,6 +1,7 @@
 /* Makes batches: chooses the samples, reads them, and sends them through the pipeline. */
 #include "data/batcher.h"
 
+#include "data/augment/step_fields.h"
 #include "data/checks.h"
 #include "data/order.h"
 
@@ -32,6 +33,8 @@ static svit_status buffers_create(sv_batcher *batcher, const svit_pipeline_confi
 {
     const svit_dataset *dataset = batcher->dataset;
     const sv_allocator *allocator = allocator_of(batcher);
+    if (batcher->config.augment)
+        SVIT_TRY(sv_augment_check_size(pipeline, dataset->height, dataset->width, err));
     SVIT_TRY(sv_pipeline_create(&batcher->plan, allocator, pipeline, dataset->height,
                                 dataset->width, err));
     void *memory = NULL;

@@ -8,8 +8,8 @@
 #include "data/pipeline_config.h"
 #include "data/prefetch.h"
 
-/* One past the last epoch that svit_loader_seek accepts. The random streams have room for 2^55. */
-static const uint64_t EPOCH_LIMIT = (uint64_t)1 << 53;
+/* One past the last epoch that svit_loader_seek accepts. The random streams have room for 2^52. */
+static const uint64_t EPOCH_LIMIT = (uint64_t)1 << 52;
 
 struct svit_loader {
     svit_context *context;

@@ -2,6 +2,7 @@
 #include "data/pipeline_config.h"
 
 #include "base/config.h"
+#include "data/augment/step_fields.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -60,6 +61,9 @@ static const sv_field FIELDS[] = {
     {SV_FIELD(svit_pipeline_config, variance, TRIPLE), .min_is_open = 1, .max = DBL_MAX},
     REAL(rotation, .max = 1),
     REAL(zoom, .max = 1, .max_is_open = 1),
+    {SV_FIELD(svit_pipeline_config, augment, ELEMENTS), .count_name = "augment_count",
+     .count_offset = offsetof(svit_pipeline_config, augment_count),
+     .max_count = SVIT_MAX_AUGMENT_STEPS, .is_optional = 1, .elements = &sv_augment_elements},
 };
 const sv_field_table sv_pipeline_fields = {.type = "svit_pipeline_config",
                                            .noun = "preprocessing",
@@ -80,6 +84,8 @@ static svit_status check_crop(const char *side, uint32_t resize, uint32_t output
 svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err)
 {
     SVIT_TRY(sv_fields_check(&sv_pipeline_fields, config, err));
+    SVIT_TRY(sv_config_check_reserved(config->reserved, sv_pipeline_fields.type, err));
+    SVIT_TRY(sv_augment_check_order(config, err));
     SVIT_TRY(check_crop("height", config->resize_height, config->output_height, err));
     return check_crop("width", config->resize_width, config->output_width, err);
 }

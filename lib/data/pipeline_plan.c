@@ -18,6 +18,7 @@ enum { BYTES = 256 };
 
 struct sv_pipeline {
     svit_pipeline_config config;
+    size_t in_height, in_width; /* of the images that the plan gets */
     sv_antialias *source; /* the antialiased source step; NULL: nearest neighbour, in the tables */
     size_t width;         /* of the images that the tables below read */
     uint32_t *row;        /* [source_height] the image's row for each row of the source size */
@@ -106,7 +107,8 @@ svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
     sv_pipeline *plan = sv_allocate(allocator, sizeof *plan);
     if (!plan)
         return sv_fail_memory(err, sizeof *plan, "a pipeline");
-    *plan = (sv_pipeline){.config = *config, .width = width};
+    *plan =
+        (sv_pipeline){.config = *config, .in_height = height, .in_width = width, .width = width};
     value_table(plan);
     svit_status status = SVIT_OK;
     if (sv_source_is_antialias(config->source_filter, height, width, config->source_height,
@@ -178,14 +180,29 @@ static size_t source_bytes(const svit_pipeline_config *config)
     return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }
 
-/* Floats of scratch: those of the resize (resize_elements), then, if there is an antialiased source
- * step, its output image and its own scratch, both in bytes and rounded up to whole floats. */
-size_t sv_pipeline_scratch(const sv_pipeline *plan)
+/* Floats that hold that many bytes. */
+static size_t floats_of(size_t bytes)
+{
+    return (bytes + sizeof(float) - 1) / sizeof(float);
+}
+
+/* Floats of scratch before the buffers of the augmentation steps: those of the resize
+ * (resize_elements), then, if there is an antialiased source step, its output image and its own
+ * scratch, both in bytes and rounded up to whole floats. */
+static size_t scratch_before_steps(const sv_pipeline *plan)
 {
     size_t bytes = 0;
     if (plan->source)
         bytes = source_bytes(&plan->config) + sv_antialias_scratch(plan->source);
-    return resize_elements(&plan->config) + (bytes + sizeof(float) - 1) / sizeof(float);
+    return resize_elements(&plan->config) + floats_of(bytes);
+}
+
+/* Two images of the input's size follow for the augmentation steps on bytes. */
+size_t sv_pipeline_scratch(const sv_pipeline *plan)
+{
+    size_t images = sv_augment_has_bytes(&plan->config) ? 2 : 0;
+    return scratch_before_steps(plan) +
+           floats_of(images * plan->in_height * plan->in_width * SV_RGB);
 }
 
 /* The image that the tables read: `rgb` itself, or the output of the antialiased source step. */
@@ -339,7 +356,8 @@ sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_
     const svit_pipeline_config *config = &plan->config;
     sv_random random;
     sv_random_start(&random, seed, SV_STREAM_AUGMENT, 2 * epoch + OF_SAMPLE, sample);
-    sv_augmentation drawn = {.mirror = sv_random_unit(&random) < config->flip_probability};
+    sv_augmentation drawn = {.key = {seed, epoch, sample},
+                             .mirror = sv_random_unit(&random) < config->flip_probability};
     if (config->per_batch)
         sv_random_start(&random, seed, SV_STREAM_AUGMENT, 2 * epoch + OF_BATCH, batch);
     drawn.top = sv_random_below(&random, config->resize_height - config->output_height + 1);
@@ -387,6 +405,9 @@ void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
     float *between = scratch + line_elements(config);
     bool rotates = config->rotation > 0;
     bool zooms = config->zoom > 0;
+    if (sv_augment_has_bytes(config))
+        rgb = sv_augment_bytes(config, &drawn->key, rgb, plan->in_height, plan->in_width,
+                               (uint8_t *)(scratch + scratch_before_steps(plan)));
     crop_and_mirror(plan, rotates != zooms ? between : out, rgb, drawn, scratch);
     if (rotates && zooms) {
         rotate(config, between, out, drawn);
@@ -396,4 +417,6 @@ void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
     } else if (zooms) {
         zoom(config, out, between, drawn);
     }
+    if (sv_augment_has_values(config))
+        sv_augment_values(config, &drawn->key, out, config->output_height, config->output_width);
 }

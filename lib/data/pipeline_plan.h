@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "data/augment/steps.h"
 
 #include <shiftvit/pipeline.h>
 
@@ -33,9 +34,10 @@ size_t sv_pipeline_width(const sv_pipeline *plan, bool training);
 void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rgb, float *scratch);
 
 /* The random augmentation of one image. It is a function of (seed, epoch, sample), except that with
- * per_batch the crop is a function of (seed, epoch, batch). Epochs are below 2^55. */
+ * per_batch the crop is a function of (seed, epoch, batch). Epochs are below 2^52. */
 typedef struct sv_augmentation {
-    uint32_t top; /* the crop's first row and column */
+    sv_augment_key key; /* of the steps of svit_pipeline_config.augment */
+    uint32_t top;       /* the crop's first row and column */
     uint32_t left;
     bool mirror;
     double turns;         /* full turns, in +-rotation */

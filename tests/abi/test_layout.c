@@ -149,6 +149,22 @@ LAYOUT(svit_parameter_group, 120, SVIT_PARAMETER_GROUP)
     F(T, factor, 8, 8)
 LAYOUT(svit_schedule_point, 16, SVIT_SCHEDULE_POINT)
 
+#define SVIT_AUGMENT_STEP(F, T) \
+    F(T, kind, 0, 4) \
+    F(T, mode, 4, 4) \
+    F(T, padding, 8, 4) \
+    F(T, count, 12, 4) \
+    F(T, magnitude, 16, 4) \
+    F(T, size, 20, 4) \
+    F(T, probability, 24, 8) \
+    F(T, scale, 32, 16) \
+    F(T, ratio, 48, 16) \
+    F(T, brightness, 64, 8) \
+    F(T, contrast, 72, 8) \
+    F(T, saturation, 80, 8) \
+    F(T, hue, 88, 8)
+LAYOUT(svit_augment_step, 96, SVIT_AUGMENT_STEP)
+
 #define SVIT_PIPELINE_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, source_height, 4, 4) \
@@ -165,8 +181,11 @@ LAYOUT(svit_schedule_point, 16, SVIT_SCHEDULE_POINT)
     F(T, mean, 56, 24) \
     F(T, variance, 80, 24) \
     F(T, rotation, 104, 8) \
-    F(T, zoom, 112, 8)
-LAYOUT(svit_pipeline_config, 120, SVIT_PIPELINE_CONFIG)
+    F(T, zoom, 112, 8) \
+    F(T, augment_count, 120, 4) \
+    F(T, reserved, 124, 4) \
+    F(T, augment, 128, 1536)
+LAYOUT(svit_pipeline_config, 1664, SVIT_PIPELINE_CONFIG)
 
 #define SVIT_PREDICTOR_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

@@ -1,6 +1,7 @@
 /* Compares every augmentation operation and policy with the bytes that Pillow, torchvision and timm
  * give. All bytes are equal. */
 #include "data/augment/policy.h"
+#include "data/augment/steps.h"
 #include "golden.h"
 
 #include "fit.h"
@@ -267,6 +268,97 @@ START_TEST(test_autoaugment)
 }
 END_TEST
 
+START_TEST(test_padded_crops)
+{
+    const char *mode = _i ? "reflect" : "zero";
+    int32_t *offsets = golden_labels(file, "crop.offsets", NULL);
+    for (int image = 0; image < 2; image++) {
+        char name[32];
+        size_t rows;
+        picture in = input(image);
+        snprintf(name, sizeof name, "crop.%s.img%d", mode, image);
+        picture wanted = read_images(name, &rows);
+        for (size_t row = 0; row < rows; row++) {
+            sv_augment_crop(out, in.rgb, in.height, in.width, 4, (size_t)offsets[2 * row],
+                            (size_t)offsets[2 * row + 1], _i == 1);
+            check_bytes(name, row, out, &wanted);
+        }
+    }
+    golden_free(offsets);
+}
+END_TEST
+
+START_TEST(test_mirror)
+{
+    size_t rows;
+    picture in = input(1), wanted = read_images("flip.img1", &rows);
+    sv_augment_mirror(out, in.rgb, in.height, in.width);
+    check_bytes("flip.img1", 0, out, &wanted);
+}
+END_TEST
+
+START_TEST(test_erased_boxes)
+{
+    int32_t *box = golden_labels(file, "erase.box", NULL);
+    size_t elements;
+    float *image = golden_floats(file, "erase.x", &elements);
+    float *wanted = golden_floats(file, "erase.zero", NULL);
+    sv_augment_erase(image, 18, (size_t)box[0], (size_t)box[1], (size_t)box[2], (size_t)box[3]);
+    ck_assert_double_eq(golden_difference(image, wanted, elements), 0);
+    golden_free(wanted);
+    golden_free(image);
+    golden_free(box);
+}
+END_TEST
+
+START_TEST(test_cutout_boxes)
+{
+    size_t count;
+    int32_t *rule = golden_labels(file, "cutout.rule", &count);
+    for (const int32_t *row = rule; row < rule + count; row += 9)
+        for (int axis = 0; axis < 2; axis++) {
+            size_t first, lines;
+            sv_cutout_range(&first, &lines, (size_t)row[axis], (size_t)row[2],
+                            (size_t)row[3 + axis]);
+            ck_assert_uint_eq(first, (size_t)row[5 + 2 * axis]);
+            ck_assert_uint_eq(first + lines, (size_t)row[6 + 2 * axis]);
+        }
+    golden_free(rule);
+}
+END_TEST
+
+/* The four changes of a jitter in a given order, with bytes between them. */
+START_TEST(test_color_jitter)
+{
+    static const sv_operation changes[] = {SV_BRIGHTNESS, SV_CONTRAST, SV_COLOR, SV_HUE};
+    static uint8_t buffers[2][64 * 64 * 3];
+    int32_t *order = golden_labels(file, "jitter.order", NULL);
+    float *factors = golden_floats(file, "jitter.factors", NULL);
+    for (int image = 0; image < 2; image++) {
+        char name[32];
+        size_t rows;
+        picture in = input(image);
+        snprintf(name, sizeof name, "jitter.img%d", image);
+        picture wanted = read_images(name, &rows);
+        for (size_t row = 0; row < rows; row++) {
+            memcpy(buffers[0], in.rgb, in.height * in.width * 3);
+            int at = 0;
+            for (int step = 0; step < 4; step++) {
+                int change = order[4 * row + (size_t)step];
+                if (change < 0)
+                    continue;
+                sv_operation_apply(buffers[!at], buffers[at], in.height, in.width, changes[change],
+                                   (double)factors[4 * row + (size_t)change], NULL);
+                at = !at;
+            }
+            check_bytes(name, row, buffers[at], &wanted);
+        }
+    }
+    golden_free(factors);
+    golden_free(order);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("augment_golden");
@@ -277,6 +369,11 @@ static Suite *suite(void)
     tcase_add_test(c, test_magnitudes);
     tcase_add_loop_test(c, test_randaugment_and_trivialaugment, 0, 2);
     tcase_add_loop_test(c, test_autoaugment, 0, 2);
+    tcase_add_loop_test(c, test_padded_crops, 0, 2);
+    tcase_add_test(c, test_mirror);
+    tcase_add_test(c, test_erased_boxes);
+    tcase_add_test(c, test_cutout_boxes);
+    tcase_add_test(c, test_color_jitter);
     suite_add_tcase(all, c);
     return all;
 }

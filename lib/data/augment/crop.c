@@ -1,0 +1,54 @@
+/* Padded crops, mirrors and erased boxes. */
+#include "data/augment/steps.h"
+
+#include <string.h>
+
+enum { CHANNELS = 3 };
+
+/* The line of an image that a padded line shows, -1 for none. */
+static ptrdiff_t padded_line(ptrdiff_t line, ptrdiff_t lines, bool reflect)
+{
+    if (line >= 0 && line < lines)
+        return line;
+    if (!reflect)
+        return -1;
+    return line < 0 ? -line : 2 * (lines - 1) - line;
+}
+
+void sv_augment_crop(uint8_t *out, const uint8_t *in, size_t height, size_t width, size_t padding,
+                     size_t top, size_t left, bool reflect)
+{
+    const ptrdiff_t first_y = (ptrdiff_t)top - (ptrdiff_t)padding;
+    const ptrdiff_t first_x = (ptrdiff_t)left - (ptrdiff_t)padding;
+    for (ptrdiff_t y = 0; y < (ptrdiff_t)height; y++) {
+        ptrdiff_t row = padded_line(first_y + y, (ptrdiff_t)height, reflect);
+        for (ptrdiff_t x = 0; x < (ptrdiff_t)width; x++, out += CHANNELS) {
+            ptrdiff_t column = padded_line(first_x + x, (ptrdiff_t)width, reflect);
+            const uint8_t *from = in + (row * (ptrdiff_t)width + column) * CHANNELS;
+            for (size_t c = 0; c < CHANNELS; c++)
+                out[c] = row < 0 || column < 0 ? 0 : from[c];
+        }
+    }
+}
+
+void sv_augment_mirror(uint8_t *out, const uint8_t *in, size_t height, size_t width)
+{
+    for (size_t y = 0; y < height; y++, in += width * CHANNELS)
+        for (size_t x = width; x-- > 0; out += CHANNELS)
+            memcpy(out, in + x * CHANNELS, CHANNELS);
+}
+
+void sv_augment_erase(float *image, size_t width, size_t top, size_t left, size_t box_height,
+                      size_t box_width)
+{
+    for (size_t y = top; y < top + box_height; y++)
+        memset(image + (y * width + left) * CHANNELS, 0, box_width * CHANNELS * sizeof *image);
+}
+
+void sv_cutout_range(size_t *first, size_t *count, size_t lines, size_t size, size_t centre)
+{
+    size_t half = size / 2;
+    size_t end = centre + half < lines ? centre + half : lines;
+    *first = centre > half ? centre - half : 0;
+    *count = end - *first;
+}

@@ -1,0 +1,19 @@
+/* The fields of augmentation steps. */
+#ifndef SV_AUGMENT_STEP_FIELDS_H
+#define SV_AUGMENT_STEP_FIELDS_H
+
+#include "base/fields.h"
+
+#include <shiftvit/pipeline.h>
+
+/* How the steps of svit_pipeline_config.augment are read from JSON, written and checked. */
+extern const sv_field_elements sv_augment_elements;
+
+/* SVIT_E_ARGUMENT if a step on bytes follows one on values. */
+svit_status sv_augment_check_order(const svit_pipeline_config *config, svit_error *err);
+
+/* SVIT_E_ARGUMENT if a step does not suit images of that size. */
+svit_status sv_augment_check_size(const svit_pipeline_config *config, size_t height, size_t width,
+                                  svit_error *err);
+
+#endif

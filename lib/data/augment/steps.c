@@ -1,0 +1,213 @@
+/* Runs augmentation steps: each draws its random numbers from a stream of its own. */
+#include "data/augment/steps.h"
+
+#include "base/random.h"
+#include "data/augment/policy.h"
+
+#include <math.h>
+
+static const sv_geometry GEOMETRY = {SV_SAMPLE_NEAREST, {0, 0, 0}}; /* torchvision's defaults */
+
+/* The image between two operations, which read one buffer and write the other. */
+typedef struct image_chain {
+    const uint8_t *image;
+    uint8_t *buffers[2];
+    size_t height, width;
+} image_chain;
+
+/* The buffer that does not hold the image. */
+static uint8_t *next_buffer(const image_chain *chain)
+{
+    return chain->buffers[chain->image == chain->buffers[0]];
+}
+
+static void apply(image_chain *chain, sv_operation operation, double value)
+{
+    uint8_t *out = next_buffer(chain);
+    sv_operation_apply(out, chain->image, chain->height, chain->width, operation, value, &GEOMETRY);
+    chain->image = out;
+}
+
+static sv_random start_random(const sv_augment_key *key, uint64_t epoch, uint32_t step)
+{
+    sv_random random;
+    sv_random_start(&random, key->seed, SV_STREAM_AUGMENT_STEP,
+                    epoch * SVIT_MAX_AUGMENT_STEPS + step, key->sample);
+    return random;
+}
+
+/* Uniform in [low, high). */
+static double draw_between(sv_random *random, double low, double high)
+{
+    return low + (high - low) * sv_random_unit(random);
+}
+
+static void crop(image_chain *chain, const svit_augment_step *step, sv_random *random)
+{
+    uint8_t *out = next_buffer(chain);
+    size_t top = sv_random_below(random, 2 * step->padding + 1);
+    size_t left = sv_random_below(random, 2 * step->padding + 1);
+    sv_augment_crop(out, chain->image, chain->height, chain->width, step->padding, top, left,
+                    step->mode == SVIT_CROP_REFLECT);
+    chain->image = out;
+}
+
+/* An alternating flip draws one bit for each image from the stream of epoch 0. */
+static void flip(image_chain *chain, const svit_augment_step *step, const sv_augment_key *key,
+                 uint32_t index, sv_random *random)
+{
+    bool mirrors;
+    if (step->mode == SVIT_FLIP_ALTERNATING) {
+        sv_random first = start_random(key, 0, index);
+        mirrors = (sv_random_u32(&first) + key->epoch) & 1;
+    } else {
+        mirrors = sv_random_unit(random) < step->probability;
+    }
+    if (!mirrors)
+        return;
+    uint8_t *out = next_buffer(chain);
+    sv_augment_mirror(out, chain->image, chain->height, chain->width);
+    chain->image = out;
+}
+
+/* The order of the four changes is a random permutation. Each factor is drawn when its turn comes,
+ * and changes that cannot do anything are left out. */
+static void color_jitter(image_chain *chain, const svit_augment_step *step, sv_random *random)
+{
+    const struct {
+        sv_operation operation;
+        double amount;
+    } changes[4] = {{SV_BRIGHTNESS, step->brightness},
+                    {SV_CONTRAST, step->contrast},
+                    {SV_COLOR, step->saturation},
+                    {SV_HUE, step->hue}};
+    uint32_t order[4] = {0, 1, 2, 3};
+    for (uint32_t left = 4; left > 0; left--) {
+        uint32_t chosen = sv_random_below(random, left);
+        uint32_t i = order[chosen];
+        order[chosen] = order[left - 1];
+        double amount = changes[i].amount;
+        if (amount == 0)
+            continue;
+        bool is_hue = changes[i].operation == SV_HUE;
+        double low = is_hue ? -amount : fmax(0, 1 - amount);
+        apply(chain, changes[i].operation, draw_between(random, low, is_hue ? amount : 1 + amount));
+    }
+}
+
+static void apply_magnitude(image_chain *chain, sv_policy policy, sv_operation operation,
+                            uint32_t magnitude, sv_random *random)
+{
+    bool negative = sv_operation_is_signed(operation) && sv_random_below(random, 2);
+    apply(chain, operation,
+          sv_policy_value(policy, operation, magnitude, negative, chain->height, chain->width));
+}
+
+static void randaugment(image_chain *chain, const svit_augment_step *step, sv_random *random)
+{
+    for (uint32_t i = 0; i < step->count; i++)
+        apply_magnitude(chain, SV_RANDAUGMENT,
+                        sv_policy_operations[sv_random_below(random, SV_POLICY_OPERATIONS)],
+                        step->magnitude, random);
+}
+
+static void trivialaugment(image_chain *chain, sv_random *random)
+{
+    sv_operation operation = sv_policy_operations[sv_random_below(random, SV_POLICY_OPERATIONS)];
+    apply_magnitude(chain, SV_TRIVIALAUGMENT, operation, sv_random_below(random, SV_MAGNITUDES),
+                    random);
+}
+
+static void autoaugment(image_chain *chain, const svit_augment_step *step, sv_random *random)
+{
+    const sv_sub_policy *pairs =
+        step->mode == SVIT_AUTOAUGMENT_IMAGENET ? sv_autoaugment_imagenet : sv_autoaugment_cifar10;
+    const sv_sub_policy *pair = &pairs[sv_random_below(random, SV_SUB_POLICIES)];
+    for (size_t i = 0; i < 2; i++)
+        if (sv_random_unit(random) < pair->steps[i].probability)
+            apply_magnitude(chain, SV_AUTOAUGMENT, pair->steps[i].operation,
+                            pair->steps[i].magnitude, random);
+}
+
+static bool works_on_values(const svit_augment_step *step)
+{
+    return step->kind >= SVIT_AUGMENT_ERASING;
+}
+
+const uint8_t *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
+                                const uint8_t *rgb, size_t height, size_t width, uint8_t *scratch)
+{
+    image_chain chain = {rgb, {scratch, scratch + height * width * 3}, height, width};
+    for (uint32_t i = 0; i < config->augment_count; i++) {
+        const svit_augment_step *step = &config->augment[i];
+        sv_random random = start_random(key, key->epoch, i);
+        if (step->kind == SVIT_AUGMENT_CROP)
+            crop(&chain, step, &random);
+        else if (step->kind == SVIT_AUGMENT_FLIP)
+            flip(&chain, step, key, i, &random);
+        else if (step->kind == SVIT_AUGMENT_COLOR_JITTER)
+            color_jitter(&chain, step, &random);
+        else if (step->kind == SVIT_AUGMENT_RANDAUGMENT)
+            randaugment(&chain, step, &random);
+        else if (step->kind == SVIT_AUGMENT_TRIVIALAUGMENT)
+            trivialaugment(&chain, &random);
+        else if (step->kind == SVIT_AUGMENT_AUTOAUGMENT)
+            autoaugment(&chain, step, &random);
+    }
+    return chain.image;
+}
+
+/* A box of a random area and a random ratio of its sides, which is uniform on a logarithmic scale.
+ * After ten boxes that do not fit, nothing is erased, as in torchvision. */
+static void erase(const svit_augment_step *step, sv_random *random, float *image, size_t height,
+                  size_t width)
+{
+    if (!(sv_random_unit(random) < step->probability))
+        return;
+    for (int attempt = 0; attempt < 10; attempt++) {
+        double area =
+            draw_between(random, step->scale[0], step->scale[1]) * (double)(height * width);
+        double ratio = exp(draw_between(random, log(step->ratio[0]), log(step->ratio[1])));
+        double box_height = rint(sqrt(area * ratio)), box_width = rint(sqrt(area / ratio));
+        if (!(box_height < (double)height && box_width < (double)width))
+            continue;
+        size_t top = sv_random_below(random, (uint32_t)(height - (size_t)box_height + 1));
+        size_t left = sv_random_below(random, (uint32_t)(width - (size_t)box_width + 1));
+        sv_augment_erase(image, width, top, left, (size_t)box_height, (size_t)box_width);
+        return;
+    }
+}
+
+static void cutout(const svit_augment_step *step, sv_random *random, float *image, size_t height,
+                   size_t width)
+{
+    size_t top, left, box_height, box_width;
+    sv_cutout_range(&top, &box_height, height, step->size,
+                    sv_random_below(random, (uint32_t)height));
+    sv_cutout_range(&left, &box_width, width, step->size, sv_random_below(random, (uint32_t)width));
+    sv_augment_erase(image, width, top, left, box_height, box_width);
+}
+
+void sv_augment_values(const svit_pipeline_config *config, const sv_augment_key *key, float *image,
+                       size_t height, size_t width)
+{
+    for (uint32_t i = 0; i < config->augment_count; i++) {
+        const svit_augment_step *step = &config->augment[i];
+        sv_random random = start_random(key, key->epoch, i);
+        if (step->kind == SVIT_AUGMENT_ERASING)
+            erase(step, &random, image, height, width);
+        else if (step->kind == SVIT_AUGMENT_CUTOUT)
+            cutout(step, &random, image, height, width);
+    }
+}
+
+bool sv_augment_has_bytes(const svit_pipeline_config *config)
+{
+    return config->augment_count > 0 && !works_on_values(&config->augment[0]);
+}
+
+bool sv_augment_has_values(const svit_pipeline_config *config)
+{
+    return config->augment_count > 0 &&
+           works_on_values(&config->augment[config->augment_count - 1]);
+}
