@@ -55,6 +55,142 @@ START_TEST(test_crops_are_random_for_each_image_or_each_batch)
 }
 END_TEST
 
+/* A pipeline that shows the whole image, with these steps. */
+static numbered *steps_make(const char *json)
+{
+    numbered *self = numbered_make();
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"source_height\":8,\"source_width\":8,\"resize_height\":8,\"resize_width\":8,"
+             "\"output_height\":8,\"output_width\":8,\"scale\":1.0,\"flip_probability\":0,"
+             "\"augment\":%s}",
+             json);
+    WORKS(svit_pipeline_config_from_json(&self->pipeline, sizeof self->pipeline, text, err));
+    return self;
+}
+
+enum { WHOLE = SIDE * SIDE * 3 };
+
+/* Reads the images of one epoch by sample. */
+static void read_epoch(svit_loader *loader, uint64_t epoch, float images[SAMPLES][WHOLE])
+{
+    static float batch_images[SAMPLES * WHOLE];
+    int32_t batch_labels[SAMPLES];
+    size_t n;
+    WORKS(svit_loader_seek(loader, epoch, 0, err));
+    for (;;) {
+        WORKS(svit_loader_next(loader, batch_images, batch_labels, &n, err));
+        if (n == 0)
+            return;
+        for (size_t i = 0; i < n; i++)
+            memcpy(images[batch_labels[i]], batch_images + i * WHOLE, sizeof images[0]);
+    }
+}
+
+#define ALL_STEPS                                                                                  \
+    "[{\"name\":\"crop\",\"padding\":2,\"mode\":\"reflect\"},{\"name\":\"flip\",\"mode\":"         \
+    "\"alternating\"},"                                                                            \
+    "{\"name\":\"randaugment\",\"n\":2,\"m\":12},{\"name\":\"trivialaugment\"},"                   \
+    "{\"name\":\"autoaugment\"},{\"name\":\"color-jitter\",\"brightness\":0.2,\"hue\":0.1},"       \
+    "{\"name\":\"erasing\"},{\"name\":\"cutout\",\"size\":2}]"
+
+/* The steps of a sample depend on seed, epoch and sample, not on prefetching or the batch size, and
+ * they differ between epochs. */
+START_TEST(test_steps_depend_on_seed_epoch_and_sample_alone)
+{
+    static float wanted[SAMPLES][WHOLE], got[SAMPLES][WHOLE];
+    numbered *self = steps_make(ALL_STEPS);
+    svit_loader *loader = loader_make(self, config_make(1, 1, 2));
+    read_epoch(loader, 3, wanted);
+    svit_loader_free(loader);
+    svit_loader_config config = config_make(0, 1, 0);
+    config.batch = 7;
+    loader = loader_make(self, config);
+    read_epoch(loader, 3, got);
+    ck_assert_mem_eq(got, wanted, sizeof got);
+    read_epoch(loader, 4, got);
+    size_t same = 0;
+    for (size_t i = 0; i < SAMPLES; i++)
+        same += memcmp(got[i], wanted[i], sizeof got[i]) == 0;
+    ck_assert_uint_le(same, 2);
+    svit_loader_free(loader);
+    config.seed++;
+    loader = loader_make(self, config);
+    read_epoch(loader, 3, got);
+    ck_assert(memcmp(got, wanted, sizeof got) != 0);
+    svit_loader_free(loader);
+    numbered_free(self);
+}
+END_TEST
+
+START_TEST(test_an_alternating_flip_mirrors_each_image_in_every_second_epoch)
+{
+    static float epochs[3][SAMPLES][WHOLE];
+    numbered *self = steps_make("[{\"name\":\"flip\",\"mode\":\"alternating\"}]");
+    svit_loader *loader = loader_make(self, config_make(1, 1, 0));
+    size_t mirrored = 0;
+    for (uint64_t epoch = 0; epoch < 3; epoch++)
+        read_epoch(loader, epoch, epochs[epoch]);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        mirrored += epochs[0][i][0] > 0;
+        ck_assert_float_eq(epochs[0][i][0] + epochs[1][i][0], SIDE - 1);
+        ck_assert_mem_eq(epochs[0][i], epochs[2][i], sizeof epochs[0][i]);
+    }
+    ck_assert_uint_gt(mirrored, SAMPLES / 4);
+    ck_assert_uint_lt(mirrored, SAMPLES - SAMPLES / 4);
+    svit_loader_free(loader);
+    numbered_free(self);
+}
+END_TEST
+
+/* Evaluation has no augmentation. */
+START_TEST(test_steps_are_for_training_alone)
+{
+    static float images[SAMPLES][WHOLE];
+    numbered *self = steps_make(ALL_STEPS);
+    svit_loader *loader = loader_make(self, config_make(0, 0, 0));
+    read_epoch(loader, 0, images);
+    for (size_t i = 0; i < SAMPLES; i++)
+        for (size_t k = 0; k < WHOLE; k++)
+            ck_assert_float_eq(images[i][k], self->rgb[i * WHOLE + k]);
+    svit_loader_free(loader);
+    numbered_free(self);
+}
+END_TEST
+
+START_TEST(test_wrong_steps_are_refused)
+{
+    static const char *const cases[][2] = {
+        {"[{\"name\":\"crops\"}]", "augment[0]: name is 'crops'; it is one of 'crop', 'flip'"},
+        {"[{}]", "augment[0]: it is no object with a \"name\""},
+        {"[7]", "augment[0]: it is no object"},
+        {"[{\"name\":\"flip\"},{\"name\":\"crop\",\"n\":1}]",
+         "augment[1]: 'n' is no field of 'crop'"},
+        {"[{\"name\":\"randaugment\",\"m\":31}]", "m is 31; it is in [0, 30]"},
+        {"[{\"name\":\"erasing\",\"scale\":[0.5,0.2]}]", "the first is at most the second"},
+        {"[{\"name\":\"erasing\",\"ratio\":[0,1]}]", "ratio is 0"},
+        {"[{\"name\":\"cutout\"},{\"name\":\"flip\"}]", "augment[1] is 'flip' after 'cutout'"},
+        {"{}", "augment is not an array of at most 16 augmentation steps"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        svit_pipeline_config config;
+        snprintf(text, sizeof text, "{\"augment\":%s}", cases[i][0]);
+        FAILS(svit_pipeline_config_from_json(&config, sizeof config, text, err), SVIT_E_ARGUMENT,
+              cases[i][1]);
+    }
+    numbered *self = steps_make("[{\"name\":\"crop\",\"padding\":8}]");
+    svit_loader *loader = NULL;
+    svit_loader_config config = config_make(0, 1, 0);
+    FAILS(svit_loader_create(&loader, self->dataset, &self->pipeline, &config, err),
+          SVIT_E_ARGUMENT, "padding is 8; it is below the sides of the images, 8 x 8");
+    self->pipeline.augment[0].kind = 99;
+    FAILS(svit_loader_create(&loader, self->dataset, &self->pipeline, &config, err),
+          SVIT_E_ARGUMENT, "augment[0]: kind is 99");
+    numbered_free(self);
+}
+END_TEST
+
 START_TEST(test_flip_probability_0_and_1_are_certain)
 {
     numbered *self = numbered_make();
@@ -99,6 +235,10 @@ static Suite *augment_suite(void)
     TCase *cases = tcase_create("all");
     tcase_set_timeout(cases, 120);
     tcase_add_test(cases, test_crops_are_random_for_each_image_or_each_batch);
+    tcase_add_test(cases, test_steps_depend_on_seed_epoch_and_sample_alone);
+    tcase_add_test(cases, test_an_alternating_flip_mirrors_each_image_in_every_second_epoch);
+    tcase_add_test(cases, test_steps_are_for_training_alone);
+    tcase_add_test(cases, test_wrong_steps_are_refused);
     tcase_add_test(cases, test_flip_probability_0_and_1_are_certain);
     tcase_add_test(cases, test_augmentation_of_a_sample_does_not_depend_on_the_batch_size);
     suite_add_tcase(suite, cases);
