@@ -15,7 +15,8 @@ const train_options train_defaults = {.program = PROGRAM_INIT,
                                       .keep = -1,
                                       .memory = -1};
 
-const char *const train_schedules[] = {"constant", "warmup-cosine", NULL};
+const char *const train_schedules[] = {"constant", "warmup-cosine",   "linear",    "one-cycle",
+                                       "step",     "cosine-restarts", "piecewise", NULL};
 const char *const train_keeps[] = {"last", "best", NULL};
 const char *const train_computes[] = {"auto", "f32", "bf16", NULL};
 const char *const train_memories[] = {"store", "blocks", "stages", NULL};
@@ -42,7 +43,8 @@ static const struct argp_option option_list[] = {
     {"batch", KEY_BATCH, "N", 0, "Take N images in a step", 0},
     {"lr", KEY_LR, "X", 0, "Learning rate, the maximum of the schedule", 0},
     {"weight-decay", KEY_WEIGHT_DECAY, "X", 0, "Weight decay", 0},
-    {"schedule", KEY_SCHEDULE, "NAME", 0, "constant or warmup-cosine", 0},
+    {"schedule", KEY_SCHEDULE, "NAME", 0,
+     "constant, warmup-cosine, linear, one-cycle, step, cosine-restarts or piecewise", 0},
     {"patience", KEY_PATIENCE, "N", 0,
      "Stop after N epochs without a better validation top-1 (0: never)", 0},
     {"keep", KEY_KEEP, "WHICH", 0, "Keep the last or the best weights", 0},

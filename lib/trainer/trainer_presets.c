@@ -9,6 +9,7 @@ typedef struct recipe {
     double label_smoothing, warmup_fraction;
     int32_t schedule;
     double learning_rate, lr_start, epsilon, weight_decay, clip_norm;
+    int32_t decay_rule;
     uint32_t decay_exclude;
     uint32_t source, resize, output; /* pixels along one side */
     int32_t per_batch, source_filter;
@@ -25,6 +26,10 @@ typedef struct recipe {
 
 static const recipe CIFAR = {CIFAR_COMMON, .per_batch = 0};
 static const recipe CIFAR_KERAS = {CIFAR_COMMON, .per_batch = 1};
+
+/* The AdamW of TensorFlow Addons, with which the example was first published. */
+static const recipe CIFAR_ADDONS = {CIFAR_COMMON, .per_batch = 1,
+                                    .decay_rule = SVIT_DECAY_UNSCALED};
 
 /* ShiftViT on ImageNet. AdamW with learning rate 1e-3, decay 0.05 and 300 epochs are those of the
  * paper. Batch, warm-up, smoothing and clipping are those of Swin (Liu et al. 2021), whose training
@@ -78,12 +83,31 @@ static const recipe VIT_PAPER_CIFAR10 = {VIT_PAPER_COMMON, .mean = {0.4914, 0.48
 static const recipe VIT_PAPER_CIFAR100 = {VIT_PAPER_COMMON, .mean = {0.5070, 0.4865, 0.4409},
                                           .deviation = {0.2673, 0.2564, 0.2762}};
 
+/* A strong recipe for CIFAR-10 in few epochs: Muon on the matrices of the hidden layers and AdamW
+ * elsewhere, a rate that rises over 40 % of the steps, falls to a twentieth at 80 % and to 0 at the
+ * end, an average of the weights, and light augmentation. Mean and variance are those of the
+ * training images. */
+static const char FAST[] =
+    "{\"epochs\": 30, \"batch\": 512, \"patience\": 0, \"label_smoothing\": 0.1,"
+    " \"optimizer\": \"muon\", \"learning_rate\": 0.02, \"momentum\": 0.95, \"nesterov\": true,"
+    " \"adamw_learning_rate\": 0.003, \"beta1\": 0.9, \"beta2\": 0.99, \"weight_decay\": 0.01,"
+    " \"schedule\": \"piecewise\", \"points\": [[0, 0], [0.4, 1], [0.8, 0.05], [1, 0]],"
+    " \"ema\": \"plain\", \"ema_momentum\": 0.995,"
+    " \"source_height\": 32, \"source_width\": 32, \"resize_height\": 32, \"resize_width\": 32,"
+    " \"output_height\": 32, \"output_width\": 32, \"flip_probability\": 0,"
+    " \"mean\": [0.4914, 0.4822, 0.4465], \"variance\": [0.061, 0.0593, 0.0684],"
+    " \"augment\": [{\"name\": \"flip\", \"mode\": \"alternating\"}, {\"name\": \"crop\", "
+    "\"padding\": 4},"
+    " {\"name\": \"randaugment\", \"n\": 1, \"m\": 6}]}";
+
 static const struct {
     const char *preset;
     const recipe *recipe;
 } PRESETS[] = {
     {"shiftvit-cifar10", &CIFAR},
     {"shiftvit-cifar10-keras", &CIFAR_KERAS},
+    {"shiftvit-cifar10-seed001", &CIFAR_ADDONS},
+    {"shiftvit-cifar10-seed004", &CIFAR_ADDONS},
     {"shiftvit-t-light", &IMAGENET},
     {"shiftvit-t", &IMAGENET},
     {"shiftvit-s-light", &IMAGENET},
@@ -106,53 +130,63 @@ static const recipe *find(const char *preset)
     return NULL;
 }
 
-static svit_status fill_trainer(svit_trainer_config *out, size_t size, const recipe *from,
-                                svit_error *err)
+static void fill_trainer(svit_trainer_config *out, const recipe *from)
 {
-    svit_trainer_config local;
-    TRAINER_TRY(svit_trainer_config_init(&local, sizeof local));
-    local.epochs = from->epochs;
-    local.batch = from->batch;
-    local.patience = from->patience;
-    local.label_smoothing = from->label_smoothing;
-    local.warmup_fraction = from->warmup_fraction;
-    return sv_trainer_export(out, size, &local, sizeof local, "svit_trainer_config", err);
+    out->epochs = from->epochs;
+    out->batch = from->batch;
+    out->patience = from->patience;
+    out->label_smoothing = from->label_smoothing;
+    out->warmup_fraction = from->warmup_fraction;
 }
 
 /* Leaves total_steps 0, because the trainer computes it from the size of the dataset. */
-static svit_status fill_optimizer(svit_optimizer_config *out, size_t size, const recipe *from,
-                                  svit_error *err)
+static void fill_optimizer(svit_optimizer_config *out, const recipe *from)
 {
-    svit_optimizer_config local;
-    TRAINER_TRY(svit_optimizer_config_init(&local, sizeof local));
-    local.schedule = from->schedule;
-    local.learning_rate = from->learning_rate;
-    local.lr_start = from->lr_start;
-    local.epsilon = from->epsilon;
-    local.weight_decay = from->weight_decay;
-    local.decay_exclude = from->decay_exclude;
-    local.clip_norm = from->clip_norm;
-    return sv_trainer_export(out, size, &local, sizeof local, "svit_optimizer_config", err);
+    out->schedule = from->schedule;
+    out->learning_rate = from->learning_rate;
+    out->lr_start = from->lr_start;
+    out->epsilon = from->epsilon;
+    out->weight_decay = from->weight_decay;
+    out->decay_rule = from->decay_rule;
+    out->decay_exclude = from->decay_exclude;
+    out->clip_norm = from->clip_norm;
 }
 
-static svit_status fill_pipeline(svit_pipeline_config *out, size_t size, const recipe *from,
-                                 svit_error *err)
+static void fill_pipeline(svit_pipeline_config *out, const recipe *from)
 {
-    svit_pipeline_config local;
-    TRAINER_TRY(svit_pipeline_config_init(&local, sizeof local));
-    local.source_height = local.source_width = from->source;
-    local.resize_height = local.resize_width = from->resize;
-    local.output_height = local.output_width = from->output;
-    local.per_batch = from->per_batch;
-    local.source_filter = from->source_filter;
-    local.rotation = from->rotation;
-    local.zoom = from->zoom;
-    local.scale = from->scale;
+    out->source_height = out->source_width = from->source;
+    out->resize_height = out->resize_width = from->resize;
+    out->output_height = out->output_width = from->output;
+    out->per_batch = from->per_batch;
+    out->source_filter = from->source_filter;
+    out->rotation = from->rotation;
+    out->zoom = from->zoom;
+    out->scale = from->scale;
     for (int i = 0; i < 3; i++) {
-        local.mean[i] = from->mean[i];
-        local.variance[i] = from->deviation[i] * from->deviation[i];
+        out->mean[i] = from->mean[i];
+        out->variance[i] = from->deviation[i] * from->deviation[i];
     }
-    return sv_trainer_export(out, size, &local, sizeof local, "svit_pipeline_config", err);
+}
+
+/* Fills the three structs in the library's own sizes. */
+static svit_status fill(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+                        svit_pipeline_config *pipeline, const char *preset, svit_error *err)
+{
+    TRAINER_TRY(svit_trainer_config_init(trainer, sizeof *trainer));
+    TRAINER_TRY(svit_optimizer_config_init(optimizer, sizeof *optimizer));
+    TRAINER_TRY(svit_pipeline_config_init(pipeline, sizeof *pipeline));
+    const recipe *from = find(preset);
+    if (from) {
+        fill_trainer(trainer, from);
+        fill_optimizer(optimizer, from);
+        fill_pipeline(pipeline, from);
+        return SVIT_OK;
+    }
+    if (strcmp(preset, "shiftvit-cifar10-fast") == 0)
+        return svit_training_from_json(trainer, optimizer, pipeline, FAST, err);
+    return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                           "preset '%.40s' is unknown; svit_model_preset_name lists the known ones",
+                           preset);
 }
 
 /* Checks the size of a caller's struct, before any of the three is written. */
@@ -164,25 +198,29 @@ static svit_status check_size(const void *out, size_t size, const char *what, sv
     return SVIT_OK;
 }
 
+static svit_status export(void *out, size_t size, const void *local, size_t local_size,
+                          const char *type, svit_error *err)
+{
+    return out ? sv_trainer_export(out, size, local, local_size, type, err) : SVIT_OK;
+}
+
 SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_config *trainer,
                                           size_t trainer_size, svit_optimizer_config *optimizer,
                                           size_t optimizer_size, svit_pipeline_config *pipeline,
                                           size_t pipeline_size, svit_error *err)
 {
+    svit_trainer_config local_trainer;
+    svit_optimizer_config local_optimizer;
+    svit_pipeline_config local_pipeline;
     TRAINER_REQUIRE(preset);
-    const recipe *from = find(preset);
-    if (!from)
-        return sv_trainer_fail(
-            err, SVIT_E_ARGUMENT,
-            "preset '%.40s' is unknown; svit_model_preset_name lists the known ones", preset);
     TRAINER_TRY(check_size(trainer, trainer_size, "svit_trainer_config", err));
     TRAINER_TRY(check_size(optimizer, optimizer_size, "svit_optimizer_config", err));
     TRAINER_TRY(check_size(pipeline, pipeline_size, "svit_pipeline_config", err));
-    if (trainer)
-        TRAINER_TRY(fill_trainer(trainer, trainer_size, from, err));
-    if (optimizer)
-        TRAINER_TRY(fill_optimizer(optimizer, optimizer_size, from, err));
-    if (pipeline)
-        TRAINER_TRY(fill_pipeline(pipeline, pipeline_size, from, err));
-    return SVIT_OK;
+    TRAINER_TRY(fill(&local_trainer, &local_optimizer, &local_pipeline, preset, err));
+    TRAINER_TRY(export(trainer, trainer_size, &local_trainer, sizeof local_trainer,
+                       "svit_trainer_config", err));
+    TRAINER_TRY(export(optimizer, optimizer_size, &local_optimizer, sizeof local_optimizer,
+                       "svit_optimizer_config", err));
+    return export(pipeline, pipeline_size, &local_pipeline, sizeof local_pipeline,
+                  "svit_pipeline_config", err);
 }

@@ -8,13 +8,15 @@ static const struct {
     const char *name;
     uint64_t parameters;
 } presets[] = {
-    {"shiftvit-cifar10", 11690602},     {"shiftvit-cifar10-keras", 11690602},
-    {"shiftvit-t-light", 19608328},     {"shiftvit-t", 28566664},
-    {"shiftvit-s-light", 33796360},     {"shiftvit-s", 50304136},
-    {"shiftvit-b-light", 59708776},     {"shiftvit-b", 89026408},
-    {"vit-cifar100", 21759012},         {"slvit-cifar100", 21787748},
-    {"vit-cifar100-seed003", 21759012}, {"slvit-paper-cifar10", 2729878},
-    {"slvit-paper-cifar100", 2747248},  {"vit-paper-cifar100", 2709796},
+    {"shiftvit-cifar10", 11690602},         {"shiftvit-cifar10-keras", 11690602},
+    {"shiftvit-cifar10-seed001", 11682912}, {"shiftvit-cifar10-seed004", 11690602},
+    {"shiftvit-t-light", 19608328},         {"shiftvit-t", 28566664},
+    {"shiftvit-s-light", 33796360},         {"shiftvit-s", 50304136},
+    {"shiftvit-b-light", 59708776},         {"shiftvit-b", 89026408},
+    {"shiftvit-cifar10-fast", 3152074},     {"vit-cifar100", 21759012},
+    {"slvit-cifar100", 21787748},           {"vit-cifar100-seed003", 21759012},
+    {"slvit-paper-cifar10", 2729878},       {"slvit-paper-cifar100", 2747248},
+    {"vit-paper-cifar100", 2709796},
 };
 enum { PRESETS = sizeof presets / sizeof *presets };
 
