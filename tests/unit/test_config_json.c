@@ -267,10 +267,99 @@ START_TEST(test_a_folder_is_written_if_it_is_set)
 }
 END_TEST
 
+/* The three structs of a training. */
+typedef struct training {
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline;
+} training;
+
+static void training_init(training *t, const char *preset)
+{
+    WORKS(svit_training_preset(preset, &t->trainer, sizeof t->trainer, &t->optimizer,
+                               sizeof t->optimizer, &t->pipeline, sizeof t->pipeline, err));
+}
+
+static svit_status training_read(training *t, const char *json, svit_error *err)
+{
+    return svit_training_from_json(&t->trainer, &t->optimizer, &t->pipeline, json, err);
+}
+
+START_TEST(test_settings_of_a_training_are_fields_of_three_structs)
+{
+    training t, same;
+    training_init(&t, "vit-cifar100");
+    training_init(&same, "vit-cifar100");
+    WORKS(training_read(&t, "{\"epochs\":7,\"learning_rate\":0.25,\"zoom\":0.5}", err));
+    ck_assert_uint_eq(t.trainer.epochs, 7);
+    ck_assert_double_eq(t.optimizer.learning_rate, 0.25);
+    ck_assert_double_eq(t.pipeline.zoom, 0.5);
+    same.trainer.epochs = 7;
+    same.optimizer.learning_rate = 0.25;
+    same.pipeline.zoom = 0.5;
+    ck_assert_mem_eq(&t, &same, sizeof t);
+    static const char *const cases[][2] = {
+        {"{\"epoch\":7}", "'epoch' is no field of the training settings; did you mean 'epochs'?"},
+        {"{\"epochs\":7,\"zoom\":1}", "zoom is 1; it is in [0, 1)"},
+        {"{\"accumulate\":300}", "accumulate is 300; it is at most batch, 256"},
+        {"{\"folder\":\"x\"}", "folder is a string"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        FAILS(training_read(&t, cases[i][0], err), SVIT_E_ARGUMENT, cases[i][1]);
+    FAILS(training_read(&t, "[]", err), SVIT_E_FORMAT, "the training settings");
+    FAILS(svit_training_from_json(NULL, &t.optimizer, &t.pipeline, "{}", err), SVIT_E_ARGUMENT,
+          "trainer is NULL");
+    ck_assert_mem_eq(&t, &same, sizeof t);
+}
+END_TEST
+
+/* Every preset's settings read back from their JSON, which has neither folder nor description. */
+START_TEST(test_settings_of_every_preset_read_back)
+{
+    static char text[8192];
+    const char *name;
+    for (size_t i = 0; (name = svit_model_preset_name(i)); i++) {
+        training t, back;
+        training_init(&t, name);
+        training_init(&back, "vit-cifar100-seed003");
+        t.trainer.folder = "somewhere";
+        WORKS(svit_training_to_json(&t.trainer, &t.optimizer, &t.pipeline, text, sizeof text, NULL,
+                                    err));
+        ck_assert_ptr_null(strstr(text, "somewhere"));
+        WORKS(training_read(&back, text, err));
+        t.trainer.folder = NULL;
+        back.pipeline.augment_count = t.pipeline.augment_count; /* absent means unchanged */
+        ck_assert_mem_eq(&t, &back, sizeof t);
+    }
+}
+END_TEST
+
+START_TEST(test_fields_are_described)
+{
+    static char text[32768];
+    WORKS(svit_config_fields("training", text, sizeof text, NULL, err));
+    ck_assert_ptr_nonnull(strstr(text,
+                                 "{\"name\":\"label_smoothing\",\"type\":\"number\",\"accepted\":"
+                                 "\"in [0, 1)\",\"default\":0.0}"));
+    ck_assert_ptr_nonnull(strstr(text, "\"name\":\"augment\""));
+    ck_assert_ptr_null(strstr(text, "\"name\":\"folder\""));
+    const char *name;
+    for (size_t i = 0; (name = svit_model_architecture_name(i)); i++) {
+        WORKS(svit_config_fields(name, text, sizeof text, NULL, err));
+        ck_assert_ptr_nonnull(strstr(text, "\"name\":\"num_classes\",\"type\":\"integer\""));
+    }
+    FAILS(svit_config_fields("resnet", text, sizeof text, NULL, err), SVIT_E_ARGUMENT,
+          "of is 'resnet'; known are 'training', 'shiftvit', 'vit'");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("config JSON");
     TCase *c = tcase_create("config JSON");
+    tcase_add_test(c, test_settings_of_a_training_are_fields_of_three_structs);
+    tcase_add_test(c, test_settings_of_every_preset_read_back);
+    tcase_add_test(c, test_fields_are_described);
     tcase_add_loop_test(c, test_every_field_reads_back, 0, NOUNS);
     tcase_add_loop_test(c, test_a_wrong_call_writes_nothing, 0, NOUNS);
     tcase_add_loop_test(c, test_each_wrong_field_is_named, 0, sizeof wrong / sizeof *wrong);
