@@ -123,6 +123,33 @@ static svit_status open_data(train_run *self)
     return bad_check(&self->data, program, data, self->options.on_bad);
 }
 
+/* Gives a whitened stem the filters of the first training images. */
+static svit_status whiten(train_run *self, const svit_model_config *config)
+{
+    enum { IMAGES = 2000 };
+    struct program *program = &self->options.program;
+    svit_dataset *train = self->data.split[SVIT_SPLIT_TRAIN];
+    svit_loader_config loader_config;
+    svit_loader *loader = NULL;
+    size_t n = svit_dataset_count(train) < IMAGES ? svit_dataset_count(train) : IMAGES;
+    size_t image = (size_t)config->input_height * config->input_width * config->in_channels;
+    TRY(svit_loader_config_init(&loader_config, sizeof loader_config));
+    loader_config.batch = (uint32_t)n;
+    loader_config.prefetch = 0;
+    TRY(svit_loader_create(&loader, train, &self->pipeline, &loader_config, &program->err));
+    float *images = calloc(n, image * sizeof *images);
+    int32_t *labels = calloc(n, sizeof *labels);
+    svit_status status = images && labels
+                             ? svit_loader_next(loader, images, labels, &n, &program->err)
+                             : program_fail(program, SVIT_E_MEMORY, "no memory for %zu images", n);
+    if (status == SVIT_OK)
+        status = svit_model_whiten(self->model, images, n, &program->err);
+    free(labels);
+    free(images);
+    svit_loader_free(loader);
+    return status;
+}
+
 /* Creates the model with the weights of --init-from, or with initial weights. */
 static svit_status create_model(train_run *self)
 {
@@ -131,8 +158,9 @@ static svit_status create_model(train_run *self)
     svit_model_config config;
     TRY(config_resolve(&config, program, &self->options.config, classes));
     TRY(svit_model_create(&self->model, program->context, &config, program->seed, &program->err));
-    return self->options.init_from ? init_from(program, self->model, self->options.init_from)
-                                   : SVIT_OK;
+    if (self->options.init_from)
+        return init_from(program, self->model, self->options.init_from);
+    return config.stem == SVIT_STEM_WHITENED ? whiten(self, &config) : SVIT_OK;
 }
 
 __attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const char *name,
@@ -225,11 +253,11 @@ static svit_status prepare(train_run *self)
     if (self->options.resume)
         TRY(load_model(self));
     TRY(open_data(self));
-    if (!self->options.resume)
-        TRY(create_model(self));
     if (self->wants_statistics)
         TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
                                     self->pipeline.mean, self->pipeline.variance, &program->err));
+    if (!self->options.resume)
+        TRY(create_model(self));
     return create_trainer(self);
 }
 

@@ -81,6 +81,14 @@ enum {
     SVIT_TEMPERATURE_MULTIPLY = 1 /* one a head, starts at head_dim^-0.5, multiplies the scores */
 };
 
+/* The stem of a ShiftViT, which makes tokens of the image. */
+enum {
+    SVIT_STEM_PATCH = 0,   /* a linear map of each patch */
+    SVIT_STEM_WHITENED = 1 /* a linear map of each patch to twice its values, a GELU, and a linear
+                              map to the tokens. svit_model_whiten gives the first map the whitening
+                              filters of training images and their negatives (Jordan 2024) */
+};
+
 /* What the head of a ViT takes as its input. */
 enum {
     SVIT_POOL_FLATTEN = 0,     /* all tokens, one after another */
@@ -150,6 +158,10 @@ typedef struct svit_model_config {
     uint32_t reserved_too;  /* 0; another value is SVIT_E_VERSION */
     double attention_dropout; /* [0, 1): dropout rate of the attention weights */
     double head_dropout;      /* [0, 1): dropout rate before each layer of the head */
+
+    /* ShiftViT only. */
+    int32_t stem;           /* SVIT_STEM_* */
+    uint32_t reserved_also; /* 0; another value is SVIT_E_VERSION */
 } svit_model_config;
 
 /* Fills `config` with the default ShiftViT, the preset shiftvit-cifar10. `size` is
@@ -259,6 +271,19 @@ SVIT_API svit_status svit_model_get_parameter(const svit_model *model, const cha
  * svit_model_get_parameter. */
 SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *name, const float *in,
                                               size_t elements, svit_error *err);
+
+/* Gives the stem of a model with SVIT_STEM_WHITENED the whitening filters of the patches of n
+ * images nhwc[n, input_height, input_width, in_channels], which are normalised as the model's input
+ * is. With patch_size p, the patches of p x p pixels lie side by side; pixels that fill no patch
+ * are left out. Filter i is v_i / sqrt(l_i + 5e-4), where v_i is an eigenvector of the patches'
+ * second moments (without subtracting the mean) and l_i its eigenvalue, from the largest on; filter
+ * k + i is its negative, k = p * p * in_channels. The largest element of each v_i is positive. The
+ * biases become 0.
+ *
+ * SVIT_E_STATE: the model has another stem. SVIT_E_ARGUMENT: n is 0. SVIT_E_NUMERIC: a value is not
+ * finite; the model is then unchanged. SVIT_E_MEMORY. */
+SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, size_t n,
+                                       svit_error *err);
 
 /* Sets the class names, in the order of the labels. The texts are copied and saved with the model.
  * `count` is the number of classes, or 0 to remove the names; SVIT_E_ARGUMENT otherwise. */

@@ -96,8 +96,10 @@ LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
     F(T, names, 232, 4) \
     F(T, reserved_too, 236, 4) \
     F(T, attention_dropout, 240, 8) \
-    F(T, head_dropout, 248, 8)
-LAYOUT(svit_model_config, 256, SVIT_MODEL_CONFIG)
+    F(T, head_dropout, 248, 8) \
+    F(T, stem, 256, 4) \
+    F(T, reserved_also, 260, 4)
+LAYOUT(svit_model_config, 264, SVIT_MODEL_CONFIG)
 
 #define SVIT_OPTIMIZER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

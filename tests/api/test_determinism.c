@@ -22,6 +22,9 @@ static const subject SUBJECTS[] = {
      "\"norm\":\"group\",\"patch_norm\":true,\"final_norm\":true,\"patch_padding\":\"valid\"}",
      21, 20},
     {"{\"input_height\":20,\"input_width\":20,\"dim\":112,\"blocks\":[1,1]}", 20, 20},
+    {"{\"input_height\":17,\"input_width\":20,\"dim\":24,\"blocks\":[1,1],\"patch_size\":2,"
+     "\"stem\":\"whitened\"}",
+     17, 20},
     /* A mean over more tokens than one token block has. */
     {"{\"input_height\":17,\"input_width\":17,\"patch_size\":1,\"dim\":12,\"blocks\":[1]}", 17, 17},
     {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":24,"

@@ -16,6 +16,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_FLAG(final_norm),
     SV_MODEL_WORD(patch_padding, "same", "valid"),
     SV_MODEL_WORD(merge_padding, "same", "valid"),
+    SV_MODEL_WORD(stem, "patch", "whitened"),
     SV_MODEL_FIELDS_CLASSIFIER,
     SV_MODEL_FIELDS_DROP_PATH,
     SV_MODEL_FIELD_INIT,
@@ -37,6 +38,11 @@ size_t sv_shiftvit_stage_group(const svit_model_config *config, size_t stage)
     size_t c = sv_shiftvit_stage_channels(config, stage);
     size_t quotient = c / config->num_div;
     return config->groups == SVIT_GROUPS_SECTIONS ? c / quotient : quotient;
+}
+
+size_t sv_shiftvit_whitened(const svit_model_config *config)
+{
+    return 2 * (size_t)config->patch_size * config->patch_size * config->in_channels;
 }
 
 size_t sv_shiftvit_strided(size_t pixels, size_t size, int32_t padding)

@@ -9,11 +9,12 @@
 /* The prefix of the classifier's parameters. */
 #define HEAD "head"
 
-/* Each stage has its blocks and two layers of patch merging. Five more layers are the patch
- * embedding, its norm, the final norm, the mean and the classifier. */
+/* Each stage has its blocks and two layers of patch merging. Seven more layers are the patch
+ * embedding with the GELU and the second map of a whitened stem, its norm, the final norm, the mean
+ * and the classifier. */
 size_t sv_shiftvit_layer_count(const svit_model_config *config)
 {
-    return sv_shiftvit_block_count(config) + 2 * config->stages + 5;
+    return sv_shiftvit_block_count(config) + 2 * config->stages + 7;
 }
 
 /* A session may have another input size than the model, so its shapes are checked here. */
@@ -53,17 +54,31 @@ static svit_status add_norm(sv_builder *build, const char *name)
     return SVIT_OK;
 }
 
+/* The GELU and the second linear map of SVIT_STEM_WHITENED. */
+static svit_status add_whitened_map(sv_builder *build)
+{
+    const svit_model *model = build->model;
+    SV_APPEND(build, sv_gelu_create(&layer, model->context, build->shape, build->err));
+    SV_APPEND(build, sv_dense_create(&layer, model->context, &model->parameters, build->shape,
+                                     model->config.dim, SV_SHIFTVIT_EMBED, build->err));
+    return SVIT_OK;
+}
+
 static svit_status add_embedding(sv_builder *build)
 {
     const svit_model_config *config = &build->model->config;
-    static const char NAME[] = "patch_embed.proj";
-    SVIT_TRY(check_shape(build, config->patch_size, config->patch_padding, NAME));
+    bool is_whitened = config->stem == SVIT_STEM_WHITENED;
+    const char *name = is_whitened ? SV_SHIFTVIT_WHITEN : SV_SHIFTVIT_EMBED;
+    SVIT_TRY(check_shape(build, config->patch_size, config->patch_padding, name));
     sv_patch_options options = {.in = build->shape,
                                 .size = config->patch_size,
-                                .channels_out = config->dim,
+                                .channels_out =
+                                    is_whitened ? sv_shiftvit_whitened(config) : config->dim,
                                 .same_padding = config->patch_padding == SVIT_PADDING_SAME,
-                                .name = NAME};
+                                .name = name};
     SVIT_TRY(add_patch_layer(build, &options));
+    if (is_whitened)
+        SVIT_TRY(add_whitened_map(build));
     return config->patch_norm ? add_norm(build, "patch_embed.norm") : SVIT_OK;
 }
 

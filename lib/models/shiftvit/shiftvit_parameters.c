@@ -17,8 +17,15 @@ static svit_status add_convolution(const sv_scope *in, const char *name, size_t 
 
 static svit_status add_patch_embedding(const sv_scope *in, const svit_model_config *config)
 {
-    SVIT_TRY(add_convolution(in, "patch_embed.proj", config->dim, config->in_channels,
-                             config->patch_size, true));
+    size_t whitened = sv_shiftvit_whitened(config);
+    if (config->stem == SVIT_STEM_WHITENED) {
+        SVIT_TRY(add_convolution(in, SV_SHIFTVIT_WHITEN, whitened, config->in_channels,
+                                 config->patch_size, true));
+        SVIT_TRY(add_convolution(in, SV_SHIFTVIT_EMBED, config->dim, whitened, 1, true));
+    } else {
+        SVIT_TRY(add_convolution(in, SV_SHIFTVIT_EMBED, config->dim, config->in_channels,
+                                 config->patch_size, true));
+    }
     return config->patch_norm ? sv_scope_norm(in, "patch_embed.norm", config->dim) : SVIT_OK;
 }
 
