@@ -104,12 +104,21 @@ static svit_status refuse_field(struct program *self, const char *where, const c
                         where, shown);
 }
 
+/* Whether a field of that name is one of the model. Both have a field "groups": a word in the
+ * model, a list in the training. */
+static int is_of_model(const char *field, const json_t *value, const field_names *names)
+{
+    if (!json_object_get(names->model, field))
+        return 0;
+    return !(json_object_get(names->training, field) && json_is_array(value));
+}
+
 /* Puts a field where it belongs. `where` is the option or the file that gives it. */
 static svit_status put_field(settings *out, struct program *self, const config_option *option,
                              const char *where, const char *field, json_t *value,
                              const field_names *names)
 {
-    if (json_object_get(names->model, field)) {
+    if (is_of_model(field, value, names)) {
         json_object_set(out->model, field, value);
         return SVIT_OK;
     }

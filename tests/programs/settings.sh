@@ -56,6 +56,15 @@ says '64 images train, 0 validate, 20 test'
 run 2 shiftvit-eval --model all --data procedural --split val --val-fraction 0
 says "no images for 'val'"
 
+# Frozen parameters and a word of the model, both in fields named "groups".
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set groups=channels \
+    --set 'groups=[{"pattern":"*","trainable":false}]' --epochs 1 --out frozen
+cmp first/model.safetensors frozen/model.safetensors || fail "a frozen model changed"
+# shellcheck disable=SC2086
+run 2 shiftvit-train $data --config settings.json --set 'groups=[{"pattern":"x*"}]' --out refused
+says "groups\[0\]: pattern 'x\*' matches no parameter"
+
 # Messages name the file and the field.
 echo '{"dimm": 3}' >wrong.json
 run 2 shiftvit-train --config wrong.json --out refused
