@@ -14,17 +14,24 @@ typedef struct eval_options {
     const char *model;
     int32_t split;   /* SVIT_SPLIT_* */
     int32_t compute; /* SVIT_COMPUTE_* */
+    int32_t tta;     /* SVIT_TTA_* */
     size_t batch;
     int32_t on_bad; /* ON_BAD_* */
 } eval_options;
 
-enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_BATCH = 'b' };
+enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_TTA, KEY_BATCH = 'b' };
+
+static const char *const tta_names[] = {"none", "flip", "flip-shift", NULL};
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
     {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
+    {"tta", KEY_TTA, "NAME", 0,
+     "Test-time augmentation, the mean over versions of each image: none (default), flip, or "
+     "flip-shift, which moves the image by one pixel as well",
+     0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -49,6 +56,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_COMPUTE:
         self->compute = option_choice(state, "--compute", text, compute_names);
+        return 0;
+    case KEY_TTA:
+        self->tta = option_choice(state, "--tta", text, tta_names);
         return 0;
     case ARGP_KEY_END:
         if (!self->model)
@@ -117,7 +127,8 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     TRY(bad_check(data, program, &options->data, options->on_bad));
     print_data(options, data->split[options->split]);
     return results_evaluate(program, *model, data->split[options->split], options->data.spec,
-                            data_split_names[options->split], options->batch, options->compute);
+                            data_split_names[options->split], options->batch, options->compute,
+                            options->tta);
 }
 
 int main(int argc, char **argv)

@@ -320,7 +320,7 @@ static svit_status train(train_run *self)
     }
     return results_evaluate(program, self->model, self->data.split[SVIT_SPLIT_TEST],
                             self->options.data.spec, "test", self->trainer_config.batch,
-                            SVIT_COMPUTE_F32);
+                            SVIT_COMPUTE_F32, SVIT_TTA_NONE);
 }
 
 /* Parses the command line. With --resume, the stored options of the run come first, and those of

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void print_object(json_t *object)
 {
@@ -28,16 +29,49 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* Loss and accuracy with test-time augmentation. */
+static svit_status evaluate_augmented(struct program *self, svit_model *model, svit_dataset *data,
+                                      const svit_pipeline_config *pipeline, size_t batch,
+                                      int32_t compute, int32_t tta, double result[3])
+{
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    size_t n = svit_dataset_count(data), classes = config.num_classes;
+    float *logits = calloc(n, classes * sizeof *logits), loss = 0;
+    int32_t *labels = calloc(n, sizeof *labels);
+    uint64_t top1 = 0, top5 = 0;
+    svit_status status =
+        logits && labels
+            ? svit_evaluate_logits(self->context, model, data, pipeline, batch, compute, tta,
+                                   logits, labels, &self->err)
+            : program_fail(self, SVIT_E_MEMORY, "no memory for the logits of %zu images", n);
+    if (status == SVIT_OK)
+        status = svit_cross_entropy(logits, labels, n, classes, 0, &loss, NULL, &self->err);
+    if (status == SVIT_OK)
+        status = svit_count_top1(logits, labels, n, classes, &top1, &self->err);
+    if (status == SVIT_OK)
+        status = svit_count_top_k(logits, labels, n, classes, 5, &top5, &self->err);
+    result[0] = (double)loss;
+    result[1] = (double)top1 / (double)n;
+    result[2] = (double)top5 / (double)n;
+    free(labels);
+    free(logits);
+    return status;
+}
+
 svit_status results_evaluate(struct program *self, svit_model *model, svit_dataset *data,
-                             const char *spec, const char *name, size_t batch, int32_t compute)
+                             const char *spec, const char *name, size_t batch, int32_t compute,
+                             int32_t tta)
 {
     svit_pipeline_config pipeline;
-    double loss = 0;
-    double top1 = 0;
-    double top5 = 0;
+    double result[3] = {0, 0, 0};
     TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &self->err));
-    TRY(svit_evaluate_with_compute(self->context, model, data, &pipeline, batch, compute, &loss,
-                                   &top1, &top5, &self->err));
+    if (tta == SVIT_TTA_NONE)
+        TRY(svit_evaluate_with_compute(self->context, model, data, &pipeline, batch, compute,
+                                       &result[0], &result[1], &result[2], &self->err));
+    else
+        TRY(evaluate_augmented(self, model, data, &pipeline, batch, compute, tta, result));
+    double loss = result[0], top1 = result[1], top5 = result[2];
     if (self->json)
         print_object(json_pack("{s:o, s:s, s:I, s:o, s:f, s:f}", "data", results_text(spec),
                                "split", name, "images", (json_int_t)svit_dataset_count(data),

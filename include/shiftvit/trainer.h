@@ -235,6 +235,26 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
                                                 int32_t compute, double *loss, double *top1,
                                                 double *top5, svit_error *err);
 
+/* Test-time augmentation: the logits of an image are the mean over several versions of it. */
+enum {
+    SVIT_TTA_NONE = 0,      /* the image alone */
+    SVIT_TTA_FLIP = 1,      /* the image and its left-right mirror */
+    SVIT_TTA_FLIP_SHIFT = 2 /* these two, and the two of the image moved by one pixel up and left
+                               and of the image moved by one pixel down and right, where the first
+                               two count twice as much as the other four (Jordan 2024) */
+};
+
+/* Computes the logits of a model for every sample of a dataset, in its order, with the evaluation
+ * pipeline: logits[count, classes], with the number of the model's classes, and labels[count],
+ * which may be NULL. `tta` is one of SVIT_TTA_*, `compute` one of SVIT_COMPUTE_*; `pipeline` and
+ * `batch` are as in svit_evaluate. All other measures can be computed from these. Errors are those
+ * of svit_evaluate. */
+SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *model,
+                                          svit_dataset *dataset,
+                                          const svit_pipeline_config *pipeline, size_t batch,
+                                          int32_t compute, int32_t tta, float *logits,
+                                          int32_t *labels, svit_error *err);
+
 #ifdef __cplusplus
 }
 #endif

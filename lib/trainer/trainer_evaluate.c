@@ -86,6 +86,8 @@ static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int3
     config.input_height = (uint32_t)height;
     config.input_width = (uint32_t)width;
     evaluator->image_floats = height * width * 3;
+    evaluator->height = height;
+    evaluator->width = width;
     return svit_session_create(&evaluator->session, model, &config, err);
 }
 
@@ -138,6 +140,9 @@ void sv_evaluator_close(sv_evaluator *evaluator)
 {
     svit_context *context = evaluator->context;
     size_t batch = evaluator->batch;
+    if (evaluator->moved)
+        svit_context_release(context, evaluator->moved,
+                             batch * evaluator->image_floats * sizeof(float));
     svit_context_release(context, evaluator->labels, batch * sizeof(int32_t));
     svit_context_release(context, evaluator->logits, batch * evaluator->classes * sizeof(float));
     svit_context_release(context, evaluator->images,
@@ -187,15 +192,11 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                       loss, top1, top5, err);
 }
 
-SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_model *model,
-                                                svit_dataset *dataset,
-                                                const svit_pipeline_config *pipeline, size_t batch,
-                                                int32_t compute, double *loss, double *top1,
-                                                double *top5, svit_error *err)
+/* Checks what the evaluating functions share but for the pointers, and opens an evaluator. */
+static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, svit_model *model,
+                                svit_dataset *dataset, const svit_pipeline_config *pipeline,
+                                size_t batch, int32_t compute, svit_error *err)
 {
-    TRAINER_REQUIRE(context);
-    TRAINER_REQUIRE(model);
-    TRAINER_REQUIRE(dataset);
     svit_pipeline_config local;
     TRAINER_TRY(svit_pipeline_config_init(&local, sizeof local));
     if (pipeline)
@@ -205,10 +206,20 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", batch);
     TRAINER_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
     TRAINER_TRY(check_names(model, dataset, err));
+    return sv_evaluator_open(evaluator, context, model, dataset, &local, batch, compute, 2, err);
+}
 
+SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_model *model,
+                                                svit_dataset *dataset,
+                                                const svit_pipeline_config *pipeline, size_t batch,
+                                                int32_t compute, double *loss, double *top1,
+                                                double *top5, svit_error *err)
+{
+    TRAINER_REQUIRE(context);
+    TRAINER_REQUIRE(model);
+    TRAINER_REQUIRE(dataset);
     sv_evaluator evaluator;
-    TRAINER_TRY(
-        sv_evaluator_open(&evaluator, context, model, dataset, &local, batch, compute, 2, err));
+    TRAINER_TRY(open_checked(&evaluator, context, model, dataset, pipeline, batch, compute, err));
     sv_metrics metrics;
     svit_status status = sv_evaluator_run(&evaluator, &metrics, err);
     sv_evaluator_close(&evaluator);
@@ -222,4 +233,48 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
     if (top5)
         *top5 = (double)metrics.top5 / samples;
     return SVIT_OK;
+}
+
+/* Computes the logits of all batches, one after another. */
+static svit_status run_logits(sv_evaluator *evaluator, float *logits, int32_t *labels,
+                              svit_error *err)
+{
+    for (uint64_t left = svit_loader_batches(evaluator->loader); left > 0; left--) {
+        size_t n;
+        TRAINER_TRY(
+            svit_loader_next(evaluator->loader, evaluator->images, evaluator->labels, &n, err));
+        TRAINER_TRY(sv_evaluator_forward(evaluator, n, logits, err));
+        logits += n * evaluator->classes;
+        if (labels) {
+            memcpy(labels, evaluator->labels, n * sizeof *labels);
+            labels += n;
+        }
+    }
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *model,
+                                          svit_dataset *dataset,
+                                          const svit_pipeline_config *pipeline, size_t batch,
+                                          int32_t compute, int32_t tta, float *logits,
+                                          int32_t *labels, svit_error *err)
+{
+    TRAINER_REQUIRE(logits);
+    if (tta < SVIT_TTA_NONE || tta > SVIT_TTA_FLIP_SHIFT)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "tta is %d; it is 0..%d", tta,
+                               SVIT_TTA_FLIP_SHIFT);
+    TRAINER_REQUIRE(context);
+    TRAINER_REQUIRE(model);
+    TRAINER_REQUIRE(dataset);
+    sv_evaluator evaluator;
+    TRAINER_TRY(open_checked(&evaluator, context, model, dataset, pipeline, batch, compute, err));
+    evaluator.tta = tta;
+    svit_status status = SVIT_OK;
+    if (tta == SVIT_TTA_FLIP_SHIFT)
+        status = sv_trainer_allocate(context, &evaluator.moved, evaluator.batch,
+                                     evaluator.image_floats * sizeof(float), err);
+    if (status == SVIT_OK)
+        status = run_logits(&evaluator, logits, labels, err);
+    sv_evaluator_close(&evaluator);
+    return status;
 }

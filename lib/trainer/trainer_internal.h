@@ -19,8 +19,11 @@ typedef struct sv_evaluator {
     svit_session *session;
     svit_loader *loader;
     float *images, *logits; /* [batch, image_floats], [batch, classes] */
+    float *moved;           /* [batch, image_floats] with SVIT_TTA_FLIP_SHIFT; otherwise NULL */
     int32_t *labels;        /* [batch] */
     size_t batch, image_floats, classes;
+    size_t height, width; /* of an image */
+    int32_t tta;          /* SVIT_TTA_* */
 } sv_evaluator;
 
 /* The progress of the run: all that a checkpoint restores besides model, optimiser and session. The
@@ -96,6 +99,10 @@ svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, sv
 
 /* Frees what the evaluator owns and clears it. It may be partly created. */
 void sv_evaluator_close(sv_evaluator *evaluator);
+
+/* trainer_tta.c: computes the logits[n, classes] of evaluator->images, which it may change. With
+ * test-time augmentation `logits` is another array than evaluator->logits. */
+svit_status sv_evaluator_forward(sv_evaluator *evaluator, size_t n, float *logits, svit_error *err);
 
 /* Evaluates the whole dataset and writes the sums to *metrics. */
 svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err);

@@ -65,6 +65,15 @@ cmp first/model.safetensors frozen/model.safetensors || fail "a frozen model cha
 run 2 shiftvit-train $data --config settings.json --set 'groups=[{"pattern":"x*"}]' --out refused
 says "groups\[0\]: pattern 'x\*' matches no parameter"
 
+# Test-time augmentation changes the loss.
+# shellcheck disable=SC2086
+run 0 shiftvit-eval --model first --data procedural --limit-test 20 --tta none
+plain=$(tail -n 1 "$work/out")
+lasts "^test: $result$"
+run 0 shiftvit-eval --model first --data procedural --limit-test 20 --tta flip-shift
+lasts "^test: $result$"
+[ "$plain" != "$(tail -n 1 "$work/out")" ] || fail "--tta changes nothing"
+
 # Messages name the file and the field.
 echo '{"dimm": 3}' >wrong.json
 run 2 shiftvit-train --config wrong.json --out refused

@@ -89,11 +89,65 @@ START_TEST(test_another_number_of_names_is_refused)
 }
 END_TEST
 
+/* Computes the logits with the session itself, and compares. With a flip they are the mean over the
+ * image and its mirror; with flips and shifts the sum of six parts. */
+START_TEST(test_logits_of_a_dataset)
+{
+    enum { N = 20, CLASSES = 10, SIDE = 8, PIXELS = SIDE * SIDE, IMAGE = PIXELS * 3 };
+    static float images[N * IMAGE], other[N * IMAGE], wanted[N * CLASSES], part[N * CLASSES],
+        got[N * CLASSES];
+    int32_t labels[N], got_labels[N];
+    size_t n = 0;
+    svit_loader *loader = NULL;
+    svit_session *session = NULL;
+    svit_loader_config loader_config;
+    svit_session_config session_config;
+    svit_loader_config_init(&loader_config, sizeof loader_config);
+    loader_config.batch = N;
+    WORKS(svit_loader_create(&loader, synthetic, &pipeline, &loader_config, err));
+    WORKS(svit_loader_next(loader, images, labels, &n, err));
+    ck_assert_uint_eq(n, N);
+    svit_loader_free(loader);
+    svit_session_config_init(&session_config, sizeof session_config);
+    session_config.max_batch = N;
+    session_config.mode = SVIT_MODE_INFER;
+    WORKS(svit_session_create(&session, model, &session_config, err));
+    for (int by = -1; by <= 1; by++)
+        for (int mirrored = 0; mirrored < 2; mirrored++) {
+            int is_used = _i == SVIT_TTA_FLIP_SHIFT || (by == 0 && mirrored <= (_i > 0));
+            double factor = _i == SVIT_TTA_NONE ? 1 : _i == SVIT_TTA_FLIP ? 0.5 : by ? 0.125 : 0.25;
+            if (!is_used)
+                continue;
+            for (int i = 0; i < N * PIXELS; i++) {
+                int y = i % PIXELS / SIDE - by, x = i % SIDE;
+                x = (mirrored ? SIDE - 1 - x : x) - by;
+                y = y < 0 ? 1 : y == SIDE ? SIDE - 2 : y;
+                x = x < 0 ? 1 : x == SIDE ? SIDE - 2 : x;
+                memcpy(other + 3 * i, images + 3 * (i / PIXELS * PIXELS + y * SIDE + x),
+                       3 * sizeof *other);
+            }
+            WORKS(svit_forward(session, other, N, part, err));
+            for (int i = 0; i < N * CLASSES; i++)
+                wanted[i] += (float)factor * part[i];
+        }
+    WORKS(svit_evaluate_logits(context, model, synthetic, &pipeline, 7, SVIT_COMPUTE_F32, _i, got,
+                               got_labels, err));
+    ck_assert_mem_eq(labels, got_labels, sizeof labels);
+    for (int i = 0; i < N * CLASSES; i++)
+        ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
+    FAILS(svit_evaluate_logits(context, model, synthetic, &pipeline, 7, SVIT_COMPUTE_F32, 3, got,
+                               NULL, err),
+          SVIT_E_ARGUMENT, "tta is 3; it is 0..2");
+    svit_session_free(session);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("evaluate");
     TCase *c = tcase_create("names");
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, test_logits_of_a_dataset, 0, 3);
     tcase_add_test(c, test_names_that_are_the_same_or_missing_are_evaluated);
     tcase_add_test(c, test_a_name_that_differs_is_shown_with_what_follows_it);
     tcase_add_test(c, test_another_number_of_names_is_refused);

@@ -1,0 +1,70 @@
+/* Test-time augmentation: versions of a batch of images, and the mean of their logits. */
+#include "trainer/trainer_internal.h"
+
+#include <string.h>
+
+enum { CHANNELS = 3 };
+
+/* Mirrors images[n, height, width, 3] left-right in place. */
+static void mirror(float *images, size_t n, size_t height, size_t width)
+{
+    for (size_t row = 0; row < n * height; row++, images += width * CHANNELS)
+        for (size_t x = 0; x < width / 2; x++)
+            for (size_t c = 0; c < CHANNELS; c++) {
+                float *a = images + x * CHANNELS + c;
+                float *b = images + (width - 1 - x) * CHANNELS + c;
+                float value = *a;
+                *a = *b;
+                *b = value;
+            }
+}
+
+/* The line whose content line `to` shows after a move by `by` lines. The border is mirrored. */
+static size_t source_line(size_t to, int by, size_t lines)
+{
+    ptrdiff_t from = (ptrdiff_t)to - by;
+    if (lines == 1)
+        return 0;
+    if (from < 0)
+        return (size_t)-from;
+    return (size_t)from < lines ? (size_t)from : 2 * (lines - 1) - (size_t)from;
+}
+
+/* out = images moved by `by` pixels down and to the right, -1 or 1. */
+static void move(float *out, const float *images, size_t n, size_t height, size_t width, int by)
+{
+    for (size_t i = 0; i < n; i++, images += height * width * CHANNELS)
+        for (size_t y = 0; y < height; y++) {
+            const float *row = images + source_line(y, by, height) * width * CHANNELS;
+            for (size_t x = 0; x < width; x++, out += CHANNELS)
+                memcpy(out, row + source_line(x, by, width) * CHANNELS, CHANNELS * sizeof *out);
+        }
+}
+
+/* sum[n, classes] += factor * the logits of `images` and of their mirrors. */
+static svit_status add_flipped(sv_evaluator *evaluator, float *images, size_t n, float factor,
+                               float *sum, svit_error *err)
+{
+    size_t elements = n * evaluator->classes;
+    for (int mirrored = 0; mirrored < 2; mirrored++) {
+        if (mirrored)
+            mirror(images, n, evaluator->height, evaluator->width);
+        TRAINER_TRY(svit_forward(evaluator->session, images, n, evaluator->logits, err));
+        for (size_t i = 0; i < elements; i++)
+            sum[i] += factor * evaluator->logits[i];
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_evaluator_forward(sv_evaluator *evaluator, size_t n, float *logits, svit_error *err)
+{
+    if (evaluator->tta == SVIT_TTA_NONE)
+        return svit_forward(evaluator->session, evaluator->images, n, logits, err);
+    int32_t shifts = evaluator->tta == SVIT_TTA_FLIP_SHIFT;
+    memset(logits, 0, n * evaluator->classes * sizeof *logits);
+    for (int by = -1; shifts && by <= 1; by += 2) {
+        move(evaluator->moved, evaluator->images, n, evaluator->height, evaluator->width, by);
+        TRAINER_TRY(add_flipped(evaluator, evaluator->moved, n, 0.125f, logits, err));
+    }
+    return add_flipped(evaluator, evaluator->images, n, shifts ? 0.25f : 0.5f, logits, err);
+}
