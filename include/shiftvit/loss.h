@@ -19,6 +19,42 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
                                         size_t classes, float label_smoothing, float *mean_loss,
                                         float *dlogits, svit_error *err);
 
+/* Computes the mean over rows of the cross-entropy of logits[n, classes] with targets[n, classes],
+ * which are at least 0 and usually probabilities, as mixed or distilled labels are: the mean of
+ * -sum_k targets[i, k] log softmax(logits[i])_k. Outputs are as in svit_cross_entropy.
+ * SVIT_E_ARGUMENT names a target that is negative or not finite; SVIT_E_NUMERIC as there. */
+SVIT_API svit_status svit_cross_entropy_soft(const float *logits, const float *targets, size_t n,
+                                             size_t classes, float *mean_loss, float *dlogits,
+                                             svit_error *err);
+
+/* Computes the cross-entropy of labels with a weight for each class, class_weights[classes], each
+ * at least 0: the sum over rows of class_weights[label] times the loss, divided by the sum of these
+ * weights. With label smoothing s the target of a row is as in svit_cross_entropy, and each class
+ * counts with its own weight, as in PyTorch. NULL for class_weights means 1 for every class.
+ * Outputs are as in svit_cross_entropy. SVIT_E_ARGUMENT names a label or weight that is not
+ * accepted, or says that all rows have the weight 0; SVIT_E_NUMERIC as there. */
+SVIT_API svit_status svit_cross_entropy_weighted(const float *logits, const int32_t *labels,
+                                                 const float *class_weights, size_t n,
+                                                 size_t classes, float label_smoothing,
+                                                 float *mean_loss, float *dlogits, svit_error *err);
+
+/* Computes the binary cross-entropy of multi-label targets: with s = sigmoid(logits) the mean over
+ * all elements of -(w t log s + (1 - t) log(1 - s)). t is a target in [0, 1]; with label smoothing
+ * it is (1 - label_smoothing) target + label_smoothing / 2. w is pos_weight[classes], at least 0;
+ * NULL means 1. Arrays and outputs are as in svit_cross_entropy_soft. SVIT_E_ARGUMENT names a
+ * target or weight that is not accepted; SVIT_E_NUMERIC as in svit_cross_entropy. */
+SVIT_API svit_status svit_binary_cross_entropy(const float *logits, const float *targets,
+                                               const float *pos_weight, size_t n, size_t classes,
+                                               float label_smoothing, float *mean_loss,
+                                               float *dlogits, svit_error *err);
+
+/* Computes the mean over all elements of (predictions - targets)^2, both [n, outputs]. Writes it to
+ * *mean_loss and its gradient to dpredictions[n, outputs]; either may be NULL. SVIT_E_NUMERIC means
+ * that the loss is not finite; the outputs are then unchanged. */
+SVIT_API svit_status svit_mean_squared_error(const float *predictions, const float *targets,
+                                             size_t n, size_t outputs, float *mean_loss,
+                                             float *dpredictions, svit_error *err);
+
 /* Writes the softmax of each row of logits[n, classes] to probabilities[n, classes]. Both may be
  * the same array. */
 SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,

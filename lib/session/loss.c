@@ -1,11 +1,9 @@
 /* Loss and metrics on plain arrays. All sums are in double. */
-#include <shiftvit/loss.h>
-
-#include "base/status.h"
+#include "session/loss.h"
 
 #include <math.h>
 
-static svit_status check_sizes(size_t n, size_t classes, svit_error *err)
+svit_status sv_loss_check_sizes(size_t n, size_t classes, svit_error *err)
 {
     if (n < 1)
         return sv_fail(err, SVIT_E_ARGUMENT, "n is 0; at least one row is needed");
@@ -14,7 +12,7 @@ static svit_status check_sizes(size_t n, size_t classes, svit_error *err)
     return SVIT_OK;
 }
 
-static svit_status check_labels(const int32_t *labels, size_t n, size_t classes, svit_error *err)
+svit_status sv_loss_check_labels(const int32_t *labels, size_t n, size_t classes, svit_error *err)
 {
     for (size_t i = 0; i < n; i++)
         if (labels[i] < 0 || (size_t)labels[i] >= classes)
@@ -23,8 +21,15 @@ static svit_status check_labels(const int32_t *labels, size_t n, size_t classes,
     return SVIT_OK;
 }
 
-/* row_max = max_k z_k,  log_sum = log sum_k exp(z_k - row_max),  of one row of logits z. */
-static void row_statistics(double *row_max, double *log_sum, const float *row, size_t classes)
+svit_status sv_loss_check_smoothing(float label_smoothing, svit_error *err)
+{
+    if (label_smoothing >= 0 && label_smoothing < 1)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "label_smoothing is %g; [0, 1) is accepted",
+                   (double)label_smoothing);
+}
+
+void sv_row_statistics(double *row_max, double *log_sum, const float *row, size_t classes)
 {
     double largest = row[0], sum = 0;
     for (size_t k = 1; k < classes; k++)
@@ -40,7 +45,7 @@ static void row_statistics(double *row_max, double *log_sum, const float *row, s
 static double row_loss(const float *row, int32_t label, size_t classes, double smoothing)
 {
     double row_max, log_sum, total = 0;
-    row_statistics(&row_max, &log_sum, row, classes);
+    sv_row_statistics(&row_max, &log_sum, row, classes);
     double loss = -(row[label] - row_max - log_sum);
     if (smoothing == 0)
         return loss;
@@ -54,7 +59,7 @@ static void row_gradient(float *dlogits, const float *row, int32_t label, size_t
                          double smoothing, double n)
 {
     double row_max, log_sum;
-    row_statistics(&row_max, &log_sum, row, classes);
+    sv_row_statistics(&row_max, &log_sum, row, classes);
     for (size_t k = 0; k < classes; k++) {
         double target = smoothing / (double)classes + ((int32_t)k == label ? 1 - smoothing : 0);
         dlogits[k] = (float)((exp(row[k] - row_max - log_sum) - target) / n);
@@ -67,11 +72,9 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
 {
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
-    SVIT_TRY(check_sizes(n, classes, err));
-    if (!(label_smoothing >= 0 && label_smoothing < 1))
-        return sv_fail(err, SVIT_E_ARGUMENT, "label_smoothing is %g; [0, 1) is accepted",
-                       (double)label_smoothing);
-    SVIT_TRY(check_labels(labels, n, classes, err));
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(sv_loss_check_smoothing(label_smoothing, err));
+    SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
     double total = 0;
     for (size_t i = 0; i < n; i++) {
         double loss = row_loss(logits + i * classes, labels[i], classes, label_smoothing);
@@ -93,10 +96,10 @@ SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
 {
     SV_REQUIRE(logits);
     SV_REQUIRE(probabilities);
-    SVIT_TRY(check_sizes(n, classes, err));
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
     for (size_t i = 0; i < n; i++) {
         double row_max, log_sum;
-        row_statistics(&row_max, &log_sum, logits + i * classes, classes);
+        sv_row_statistics(&row_max, &log_sum, logits + i * classes, classes);
         if (!isfinite(row_max + log_sum))
             return sv_fail(err, SVIT_E_NUMERIC, "row %zu has no finite softmax", i);
         for (size_t k = 0; k < classes; k++)
@@ -112,8 +115,8 @@ SVIT_API svit_status svit_count_top1(const float *logits, const int32_t *labels,
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
     SV_REQUIRE(correct);
-    SVIT_TRY(check_sizes(n, classes, err));
-    SVIT_TRY(check_labels(labels, n, classes, err));
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
     uint64_t count = 0;
     for (size_t i = 0; i < n; i++) {
         const float *row = logits + i * classes;
@@ -133,8 +136,8 @@ SVIT_API svit_status svit_count_top_k(const float *logits, const int32_t *labels
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
     SV_REQUIRE(correct);
-    SVIT_TRY(check_sizes(n, classes, err));
-    SVIT_TRY(check_labels(labels, n, classes, err));
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
     if (k < 1)
         return sv_fail(err, SVIT_E_ARGUMENT, "k is 0; at least 1 is accepted");
     uint64_t count = 0;

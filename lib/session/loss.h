@@ -1,0 +1,21 @@
+/* What the files of the losses share. */
+#ifndef SV_LOSS_H
+#define SV_LOSS_H
+
+#include "base/status.h"
+
+#include <shiftvit/loss.h>
+
+/* SVIT_E_ARGUMENT if there are no rows or no classes. */
+svit_status sv_loss_check_sizes(size_t n, size_t classes, svit_error *err);
+
+/* SVIT_E_ARGUMENT if one of labels[n] is not in 0..classes-1. */
+svit_status sv_loss_check_labels(const int32_t *labels, size_t n, size_t classes, svit_error *err);
+
+/* SVIT_E_ARGUMENT unless the value is in [0, 1). */
+svit_status sv_loss_check_smoothing(float label_smoothing, svit_error *err);
+
+/* row_max = max_k z_k,  log_sum = log sum_k exp(z_k - row_max),  of one row of logits z. */
+void sv_row_statistics(double *row_max, double *log_sum, const float *row, size_t classes);
+
+#endif
