@@ -109,19 +109,22 @@ static void wait_for_close(const int ends[2])
     (void)got;
 }
 
-/* Locks the folder, creates a child process, and waits to be killed. */
+/* Locks the folder, creates a child process, and waits to be killed. Both processes write a byte:
+ * the child only after fork has returned in it, when it has closed its copy of the lock. */
 static void lock_with_a_child(const int ready[2], const int end[2])
 {
     svit_context *local_context = NULL;
     svit_folder_lock *lock = NULL;
     svit_context_create(&local_context, NULL, NULL);
     svit_status status = svit_folder_lock_create(&lock, local_context, folder.path, NULL);
+    ssize_t sent;
     if (fork() == 0) {
+        sent = write(ready[1], "y", 1);
         close(ready[1]);
         wait_for_close(end);
         _exit(0);
     }
-    ssize_t sent = write(ready[1], status == SVIT_OK ? "y" : "n", 1);
+    sent = write(ready[1], status == SVIT_OK ? "y" : "n", 1);
     (void)sent;
     for (;;)
         pause();
@@ -138,8 +141,10 @@ START_TEST(test_a_child_by_fork_does_not_hold_the_lock)
     pid_t parent = fork();
     if (parent == 0)
         lock_with_a_child(ready, end);
-    ck_assert_int_eq(read(ready[0], &is_ready, 1), 1);
-    ck_assert_int_eq(is_ready, 'y');
+    for (int process = 0; process < 2; process++) {
+        ck_assert_int_eq(read(ready[0], &is_ready, 1), 1);
+        ck_assert_int_eq(is_ready, 'y');
+    }
     ck_assert_int_eq(is_locked(folder.path), 1);
     kill(parent, SIGKILL);
     waitpid(parent, NULL, 0);
