@@ -25,6 +25,7 @@
 #include <shiftvit/model.h>      /* model configuration, parameters and files */
 #include <shiftvit/session.h>    /* forward and backward passes on preallocated memory */
 #include <shiftvit/loss.h>       /* cross-entropy, softmax and accuracy on plain arrays */
+#include <shiftvit/metrics.h>    /* confusion matrix, F1, average precision, errors of numbers */
 #include <shiftvit/optimizer.h>  /* parameter updates, learning-rate schedules, weight averages */
 #include <shiftvit/checkpoint.h> /* the whole state of a training run in one file */
 #include <shiftvit/trainer.h>    /* the training loop: epochs, validation, early stopping */

@@ -1,0 +1,183 @@
+/* Metrics on plain arrays. All sums are in double. */
+#include <shiftvit/metrics.h>
+
+#include "context/context.h"
+#include "session/loss.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* True and false positives, and false negatives. */
+typedef struct counts {
+    double tp, fp, fn;
+} counts;
+
+static size_t largest_index(const float *row, size_t classes)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < classes; k++)
+        if (row[k] > row[best])
+            best = k;
+    return best;
+}
+
+SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *labels, size_t n,
+                                           size_t classes, uint64_t *matrix, svit_error *err)
+{
+    SV_REQUIRE(logits);
+    SV_REQUIRE(labels);
+    SV_REQUIRE(matrix);
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
+    for (size_t i = 0; i < n; i++)
+        matrix[(size_t)labels[i] * classes + largest_index(logits + i * classes, classes)]++;
+    return SVIT_OK;
+}
+
+static bool is_present(float target)
+{
+    return target > 0.5f;
+}
+
+static bool is_predicted(float logit)
+{
+    return logit > 0;
+}
+
+/* The counts of one class. */
+static counts count_class(const float *logits, const float *targets, size_t n, size_t classes,
+                          size_t class)
+{
+    counts out = {0};
+    for (size_t i = 0; i < n; i++) {
+        bool predicted = is_predicted(logits[i * classes + class]);
+        bool present = is_present(targets[i * classes + class]);
+        out.tp += predicted && present;
+        out.fp += predicted && !present;
+        out.fn += !predicted && present;
+    }
+    return out;
+}
+
+static double f1(counts of)
+{
+    double divisor = 2 * of.tp + of.fp + of.fn;
+    return divisor > 0 ? 2 * of.tp / divisor : 0;
+}
+
+/* The fraction of rows in which all elements are right. */
+static double exact_rows(const float *logits, const float *targets, size_t n, size_t classes)
+{
+    size_t exact = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t right = 0;
+        for (size_t k = i * classes; k < (i + 1) * classes; k++)
+            right += is_predicted(logits[k]) == is_present(targets[k]);
+        exact += right == classes;
+    }
+    return (double)exact / (double)n;
+}
+
+SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *targets, size_t n,
+                                             size_t classes, double *element_accuracy,
+                                             double *exact_match, double *micro_f1,
+                                             double *macro_f1, svit_error *err)
+{
+    SV_REQUIRE(logits);
+    SV_REQUIRE(targets);
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    counts all = {0};
+    double f1_sum = 0;
+    for (size_t class = 0; class < classes; class ++) {
+        counts one = count_class(logits, targets, n, classes, class);
+        all.tp += one.tp;
+        all.fp += one.fp;
+        all.fn += one.fn;
+        f1_sum += f1(one);
+    }
+    if (element_accuracy)
+        *element_accuracy = 1 - (all.fp + all.fn) / ((double)n * (double)classes);
+    if (exact_match)
+        *exact_match = exact_rows(logits, targets, n, classes);
+    if (micro_f1)
+        *micro_f1 = f1(all);
+    if (macro_f1)
+        *macro_f1 = f1_sum / (double)classes;
+    return SVIT_OK;
+}
+
+/* One row of one class. */
+typedef struct ranked {
+    float logit;
+    int32_t present;
+} ranked;
+
+/* Orders by falling logit. */
+static int compare_ranked(const void *left, const void *right)
+{
+    float a = ((const ranked *)left)->logit, b = ((const ranked *)right)->logit;
+    return (a < b) - (a > b);
+}
+
+/* The average precision of sorted rows. Rows with equal logits count at once. */
+static double precision_of_sorted(const ranked *rows, size_t n)
+{
+    double sum = 0, positives = 0;
+    for (size_t i = 0, next; i < n; i = next) {
+        double of_group = 0;
+        for (next = i; next < n && rows[next].logit == rows[i].logit; next++)
+            of_group += rows[next].present;
+        positives += of_group;
+        sum += of_group * positives / (double)next;
+    }
+    return positives > 0 ? sum / positives : NAN;
+}
+
+SVIT_API svit_status svit_average_precision(svit_context *context, const float *logits,
+                                            const float *targets, size_t n, size_t classes,
+                                            double *average_precision, svit_error *err)
+{
+    SV_REQUIRE(context);
+    SV_REQUIRE(logits);
+    SV_REQUIRE(targets);
+    SV_REQUIRE(average_precision);
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    for (size_t i = 0; i < n * classes; i++)
+        if (!isfinite(logits[i]))
+            return sv_fail(err, SVIT_E_NUMERIC, "logits[%zu] is %g; it must be finite", i,
+                           (double)logits[i]);
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, n, sizeof(ranked),
+                               "the order of a class", err));
+    ranked *rows = memory;
+    for (size_t class = 0; class < classes; class ++) {
+        for (size_t i = 0; i < n; i++)
+            rows[i] =
+                (ranked){logits[i * classes + class], is_present(targets[i * classes + class])};
+        qsort(rows, n, sizeof *rows, compare_ranked);
+        average_precision[class] = precision_of_sorted(rows, n);
+    }
+    sv_release(&context->allocator, memory, n * sizeof(ranked));
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_regression_errors(const float *predictions, const float *targets,
+                                            size_t n, size_t outputs, double *mean_absolute,
+                                            double *root_mean_square, svit_error *err)
+{
+    SV_REQUIRE(predictions);
+    SV_REQUIRE(targets);
+    SVIT_TRY(sv_loss_check_sizes(n, outputs, err));
+    double absolute = 0, squares = 0, count = (double)n * (double)outputs;
+    for (size_t i = 0; i < n * outputs; i++) {
+        double difference = (double)predictions[i] - targets[i];
+        absolute += fabs(difference);
+        squares += difference * difference;
+    }
+    if (mean_absolute)
+        *mean_absolute = absolute / count;
+    if (root_mean_square)
+        *root_mean_square = sqrt(squares / count);
+    return SVIT_OK;
+}
