@@ -9,9 +9,10 @@ extern "C" {
 #endif
 
 /* A dataset has samples 0..count-1; each is an image [height, width, 3] of bytes and a label in
- * 0..classes-1. Any number of threads may read it, but only one at a time if the samples come from
- * a callback. Loaders and derived datasets keep it alive. In all functions that create one, the
- * caller owns *out and frees it with svit_dataset_free. */
+ * 0..classes-1. A dataset of multi-label or regression targets has `classes` numbers for each
+ * sample instead, and the label -1. Any number of threads may read it, but only one at a time if
+ * the samples come from a callback. Loaders and derived datasets keep it alive. In all functions
+ * that create one, the caller owns *out and frees it with svit_dataset_free. */
 typedef struct svit_dataset svit_dataset;
 
 /* A part of a dataset: for updates of the parameters, for the final result, for early stopping. */
@@ -52,6 +53,25 @@ SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *conte
                                          const uint8_t *rgb, const int32_t *labels, size_t count,
                                          size_t height, size_t width, size_t classes,
                                          svit_error *err);
+
+/* Opens a dataset of image files that a CSV file (RFC 4180, UTF-8, at most 1 GiB) lists. The first
+ * line has the names of the columns. "path,label": the classes are the distinct labels in byte
+ * order. "path" and other names: each of these columns has the decimal numbers of one target, and
+ * the dataset has targets instead of labels. A path is relative to the folder of the CSV file.
+ * Images are read as those of svit_dataset_folder.
+ *
+ * SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the line or the image that is not
+ * accepted. */
+SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context, const char *file,
+                                       size_t height, size_t width, int32_t filter,
+                                       svit_error *err);
+
+/* Wraps the caller's arrays rgb[count, height, width, 3] and targets[count, columns], finite
+ * numbers, as svit_dataset_memory does. SVIT_E_ARGUMENT names a target that is not finite. */
+SVIT_API svit_status svit_dataset_memory_targets(svit_dataset **out, svit_context *context,
+                                                 const uint8_t *rgb, const float *targets,
+                                                 size_t count, size_t height, size_t width,
+                                                 size_t columns, svit_error *err);
 
 /* Writes sample `index` to rgb[height, width, 3] and *label. Returns 0, or another value to stop
  * the library's call with SVIT_E_STOPPED. The library calls it only on the thread that called into
@@ -94,18 +114,31 @@ SVIT_API size_t svit_dataset_height(const svit_dataset *dataset);
 /* Returns the width of an image in pixels; 0 for NULL. */
 SVIT_API size_t svit_dataset_width(const svit_dataset *dataset);
 
-/* Returns the number of classes; 0 for NULL. */
+/* Returns 1 if samples have targets instead of labels, otherwise 0; 0 for NULL. */
+SVIT_API int32_t svit_dataset_has_targets(const svit_dataset *dataset);
+
+/* Returns the number of classes, or of targets; 0 for NULL. */
 SVIT_API size_t svit_dataset_classes(const svit_dataset *dataset);
 
-/* Returns the name of class `label`, or NULL past the end or if the dataset has no names. The text
- * is borrowed until the dataset is freed. */
+/* Returns the name of class or target `label`, or NULL past the end or if the dataset has no names.
+ * The text is borrowed until the dataset is freed. */
 SVIT_API const char *svit_dataset_class_name(const svit_dataset *dataset, size_t label);
 
-/* Reads sample `index` into rgb[height, width, 3] and *label. SVIT_E_FORMAT or SVIT_E_IO names an
- * image file that cannot be read; SVIT_E_ARGUMENT names an index, or a label from a callback, that
- * is out of range; SVIT_E_STOPPED: the callback stopped. */
+/* Reads sample `index` into rgb[height, width, 3] and *label, -1 if the dataset has targets.
+ * SVIT_E_FORMAT or SVIT_E_IO names an image file that cannot be read; SVIT_E_ARGUMENT names an
+ * index, or a label from a callback, that is out of range; SVIT_E_STOPPED: the callback stopped. */
 SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
                                          int32_t *label, svit_error *err);
+
+/* Writes the label of sample `index` to *label, -1 if the dataset has targets. Only a dataset of a
+ * callback reads the image for it. Errors are those of svit_dataset_sample. */
+SVIT_API svit_status svit_dataset_label(const svit_dataset *dataset, size_t index, int32_t *label,
+                                        svit_error *err);
+
+/* Writes targets[classes] of sample `index`: its numbers, or 1 for its label and 0 for the other
+ * classes. Errors are those of svit_dataset_sample. */
+SVIT_API svit_status svit_dataset_targets(const svit_dataset *dataset, size_t index, float *targets,
+                                          svit_error *err);
 
 /* Reports a sample that cannot be read. `status` is SVIT_E_IO or SVIT_E_FORMAT; `message` names the
  * file and is borrowed until the function returns. Returns 0, or another value to stop. */

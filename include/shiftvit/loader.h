@@ -14,6 +14,15 @@ extern "C" {
  * batch number. One thread at a time may use a loader. */
 typedef struct svit_loader svit_loader;
 
+/* Which samples an epoch of a shuffled loader reads. */
+enum {
+    SVIT_SAMPLING_SHUFFLE = 0, /* each sample once */
+    SVIT_SAMPLING_BALANCED = 1 /* as many as the dataset has, in each class equally many: the
+                                  classes take turns, each in random order through its samples again
+                                  and again. Small classes repeat, large ones are not read to their
+                                  end */
+};
+
 /* The configuration of a loader, copied at creation. */
 typedef struct svit_loader_config {
     uint32_t struct_size; /* sizeof(svit_loader_config) */
@@ -23,7 +32,7 @@ typedef struct svit_loader_config {
     int32_t augment;      /* 1: the training pipeline; 0: the evaluation pipeline */
     uint32_t prefetch;    /* batches that are prepared ahead, 0..16; 0: each batch is
                              prepared on the calling thread */
-    uint32_t reserved;    /* 0; another value is SVIT_E_VERSION */
+    int32_t sampling;     /* SVIT_SAMPLING_*, with `shuffle` */
 } svit_loader_config;
 
 /* Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2
@@ -32,7 +41,8 @@ typedef struct svit_loader_config {
 SVIT_API svit_status svit_loader_config_init(svit_loader_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
- * default. `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
+ * default. Words: sampling "shuffle", "balanced".
+ * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
  * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
  * it. */
 SVIT_API svit_status svit_loader_config_from_json(svit_loader_config *config, size_t size,
@@ -46,7 +56,8 @@ SVIT_API svit_status svit_loader_config_to_json(const svit_loader_config *config
 
 /* Creates a loader that stands before batch 0 of epoch 0. It keeps the dataset alive and copies the
  * configurations. `config` may be NULL for the defaults. The caller owns *out and frees it with
- * svit_loader_free. SVIT_E_ARGUMENT names the field that is out of range. */
+ * svit_loader_free. SVIT_E_ARGUMENT names the field that is out of range. SVIT_E_UNSUPPORTED: a
+ * dataset with targets or of a callback has no balanced sampling. */
 SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset,
                                         const svit_pipeline_config *pipeline,
                                         const svit_loader_config *config, svit_error *err);
@@ -66,9 +77,19 @@ SVIT_API uint64_t svit_loader_batches(const svit_loader *loader);
 /* Copies the next batch into images[batch, height, width, 3] and labels[batch], and its number of
  * samples into *n. At the end of an epoch *n is 0, and the next call starts the following epoch. If
  * a call fails, because an image cannot be read or a callback stops (SVIT_E_STOPPED), the loader
- * stays at this batch. */
+ * stays at this batch. SVIT_E_STATE: there are no labels (svit_loader_has_targets). */
 SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
                                       size_t *n, svit_error *err);
+
+/* Copies the next batch as svit_loader_next does, with targets[batch, classes] in place of labels:
+ * the targets of the dataset, or 1 for the label and 0 for the other classes, mixed as the images
+ * are by Mixup and CutMix. It works with every dataset and pipeline. */
+SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images, float *targets,
+                                              size_t *n, svit_error *err);
+
+/* Returns 1 if svit_loader_next cannot be used, because the dataset has targets or the pipeline
+ * mixes images; otherwise, and for NULL, 0. */
+SVIT_API int32_t svit_loader_has_targets(const svit_loader *loader);
 
 /* Moves the loader before `batch` of `epoch`, both from 0. `batch` may be svit_loader_batches, the
  * end of the epoch. SVIT_E_ARGUMENT: `batch` is beyond it. */

@@ -23,8 +23,10 @@ enum {
 };
 
 /* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_AUTOAUGMENT work on the
- * bytes of the image before all others; the remaining ones work on its values after step 4 below.
- */
+ * bytes of the image before all others, the two after it on its values after step 4 below. Mixup
+ * and CutMix mix the images of a batch in pairs, the first with the last and so on, and their
+ * targets alike (svit_loader_next_targets). If a pipeline has both, one of them is drawn for each
+ * batch. */
 enum {
     SVIT_AUGMENT_CROP = 0,         /* pads all sides by `padding` pixels and takes a random crop of
                                       the image's own size */
@@ -39,8 +41,17 @@ enum {
                                         of the policy */
     SVIT_AUGMENT_ERASING = 6,        /* random erasing (Zhong et al. 2020): a random box becomes 0,
                                         the mean colour of normalised images */
-    SVIT_AUGMENT_CUTOUT = 7          /* Cutout (DeVries, Taylor 2017): a square of `size` pixels
+    SVIT_AUGMENT_CUTOUT = 7,         /* Cutout (DeVries, Taylor 2017): a square of `size` pixels
                                         about a random pixel becomes 0 */
+    SVIT_AUGMENT_MIXUP = 8,          /* Mixup (Zhang et al. 2018): lambda times the image plus
+                                        1 - lambda times its partner; lambda is Beta(alpha, alpha)
+                                        distributed */
+    SVIT_AUGMENT_CUTMIX = 9,         /* CutMix (Yun et al. 2019): a box of 1 - lambda of the image
+                                        comes from the partner; targets count by their areas */
+    SVIT_AUGMENT_REPEAT = 10         /* repeated augmentation (Hoffer et al. 2020): an epoch reads
+                                        its first samples `count` times each, one after the other,
+                                        with augmentations of their own, and has as many samples as
+                                        without it */
 };
 
 /* The mode of a step. */
@@ -59,15 +70,19 @@ typedef struct svit_augment_step {
     int32_t kind;       /* SVIT_AUGMENT_* */
     int32_t mode;       /* as above; 0 for other kinds */
     uint32_t padding;   /* crop: pixels, 0..256, below the sides of the image */
-    uint32_t count;     /* RandAugment: operations, 1..16 */
+    uint32_t count;     /* RandAugment: operations, 1..16; repeat: 1..16 */
     uint32_t magnitude; /* RandAugment: 0..30 */
     uint32_t size;      /* Cutout: pixels, 1..8192 */
-    double probability; /* flip and erasing: [0, 1] */
+    uint32_t off_epoch; /* Mixup, CutMix: from this epoch on, counted from 0, they do nothing; 0:
+                           they always work */
+    uint32_t reserved;  /* 0 */
+    double probability; /* flip, erasing, Mixup, CutMix: [0, 1] */
     double scale[2];    /* erasing: smallest and largest part of the area, in (0, 1] */
     double ratio[2];    /* erasing: smallest and largest height / width, above 0 */
     double brightness;  /* jitter: at least 0: factors are in max(0, 1 - x)..1 + x */
     double contrast;    /* jitter, likewise */
     double saturation;  /* jitter, likewise */
+    double alpha;       /* Mixup, CutMix: (0, 1000], the shape of the distribution of lambda */
     double hue;         /* jitter, [0, 0.5]: the hue turns by up to this part of the circle */
 } svit_augment_step;
 
@@ -104,8 +119,8 @@ typedef struct svit_pipeline_config {
                                 own in 1 - zoom..1 + zoom; factors above 1 zoom out */
     uint32_t augment_count;  /* of `augment` */
     uint32_t reserved;       /* 0; another value is SVIT_E_VERSION */
-    svit_augment_step augment[SVIT_MAX_AUGMENT_STEPS]; /* training alone; steps on bytes come before
-                                                          those on values */
+    svit_augment_step augment[SVIT_MAX_AUGMENT_STEPS]; /* training alone: steps on bytes, then those
+                                                          on values, then those on batches */
 } svit_pipeline_config;
 
 /* Fills `config` with the pipeline of Keras' ShiftViT example and SVIT_SOURCE_NEAREST. `size` is
@@ -116,7 +131,8 @@ SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, siz
  * names of the fields; a missing one takes its default. "augment" is a list of objects with "name"
  * and the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
  * "flip" (mode "random", "alternating"), "color-jitter", "randaugment" (n and m for count and
- * magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "erasing", "cutout".
+ * magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "erasing", "cutout",
+ * "mixup", "cutmix", "repeat" (n for count).
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
  * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
 SVIT_API svit_status svit_pipeline_config_from_json(svit_pipeline_config *config, size_t size,

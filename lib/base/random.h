@@ -17,7 +17,8 @@ enum {
     SV_STREAM_AUGMENT = 5,
     SV_STREAM_SYNTHETIC = 6,
     SV_STREAM_AFFINE = 7,
-    SV_STREAM_AUGMENT_STEP = 8
+    SV_STREAM_AUGMENT_STEP = 8,
+    SV_STREAM_MIX = 9
 };
 
 /* A sequence of random values. The key is the seed; the upper three words of the counter hold (use,

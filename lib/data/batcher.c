@@ -1,7 +1,10 @@
 /* Makes batches: chooses the samples, reads them, and sends them through the pipeline. */
 #include "data/batcher.h"
 
+#include "data/augment/mix.h"
 #include "data/augment/step_fields.h"
+#include "data/augment/steps.h"
+#include "data/balance.h"
 #include "data/checks.h"
 #include "data/order.h"
 
@@ -10,8 +13,12 @@
 struct sv_batcher {
     svit_dataset *dataset;
     svit_loader_config config;
+    svit_pipeline_config pipeline;
     sv_pipeline *plan;
-    uint32_t *order; /* of epoch order_epoch, if has_order */
+    uint32_t repeats; /* times that a sample of an epoch is read */
+    bool mixes, has_targets;
+    sv_balance *balance; /* NULL unless sampling is balanced */
+    uint32_t *order;     /* of epoch order_epoch, if has_order */
     uint64_t order_epoch;
     bool has_order;
     uint8_t *rgb;   /* one sample */
@@ -28,10 +35,10 @@ static uint32_t sample_count(const sv_batcher *batcher)
     return (uint32_t)batcher->dataset->count;
 }
 
-static svit_status buffers_create(sv_batcher *batcher, const svit_pipeline_config *pipeline,
-                                  svit_error *err)
+static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
 {
     const svit_dataset *dataset = batcher->dataset;
+    const svit_pipeline_config *pipeline = &batcher->pipeline;
     const sv_allocator *allocator = allocator_of(batcher);
     if (batcher->config.augment)
         SVIT_TRY(sv_augment_check_size(pipeline, dataset->height, dataset->width, err));
@@ -47,6 +54,8 @@ static svit_status buffers_create(sv_batcher *batcher, const svit_pipeline_confi
     SVIT_TRY(sv_allocate_array(allocator, &memory, sv_pipeline_scratch(batcher->plan),
                                sizeof *batcher->scratch, "a pipeline's scratch", err));
     batcher->scratch = memory;
+    if (batcher->config.shuffle && batcher->config.sampling == SVIT_SAMPLING_BALANCED)
+        return sv_balance_create(&batcher->balance, dataset, err);
     return SVIT_OK;
 }
 
@@ -57,8 +66,14 @@ svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
     sv_batcher *batcher = sv_allocate(&dataset->context->allocator, sizeof *batcher);
     if (!batcher)
         return sv_fail_memory(err, sizeof *batcher, "a loader");
-    *batcher = (sv_batcher){.dataset = sv_dataset_retain(dataset), .config = *config};
-    svit_status status = buffers_create(batcher, pipeline, err);
+    bool mixes = config->augment && sv_mix_in(pipeline);
+    *batcher = (sv_batcher){.dataset = sv_dataset_retain(dataset),
+                            .config = *config,
+                            .pipeline = *pipeline,
+                            .repeats = config->augment ? sv_augment_repeats(pipeline) : 1,
+                            .mixes = mixes,
+                            .has_targets = mixes || dataset->has_targets};
+    svit_status status = buffers_create(batcher, err);
     if (status != SVIT_OK) {
         sv_batcher_free(batcher);
         return status;
@@ -76,6 +91,7 @@ void sv_batcher_free(sv_batcher *batcher)
     if (batcher->plan)
         sv_release(allocator, batcher->scratch,
                    sv_pipeline_scratch(batcher->plan) * sizeof *batcher->scratch);
+    sv_balance_free(allocator, batcher->balance);
     sv_release(allocator, batcher->rgb, sv_dataset_image_bytes(dataset));
     sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
     sv_pipeline_free(allocator, batcher->plan);
@@ -110,6 +126,16 @@ size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch)
     return (size_t)(left < batcher->config.batch ? left : batcher->config.batch);
 }
 
+bool sv_batcher_has_targets(const sv_batcher *batcher)
+{
+    return batcher->has_targets;
+}
+
+size_t sv_batcher_classes(const sv_batcher *batcher)
+{
+    return batcher->dataset->classes;
+}
+
 static svit_status sample_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, uint32_t sample,
                                float *image, int32_t *label, svit_error *err)
 {
@@ -134,23 +160,54 @@ static void update_order(sv_batcher *batcher, uint64_t epoch)
 {
     if (batcher->has_order && (batcher->order_epoch == epoch || !batcher->config.shuffle))
         return;
-    sv_order_fill(batcher->order, sample_count(batcher), batcher->config.shuffle,
-                  batcher->config.seed, epoch);
+    if (batcher->balance)
+        sv_balance_fill(batcher->balance, batcher->order, batcher->config.seed, epoch);
+    else
+        sv_order_fill(batcher->order, sample_count(batcher), batcher->config.shuffle,
+                      batcher->config.seed, epoch);
     batcher->order_epoch = epoch;
     batcher->has_order = true;
 }
 
+/* Reads one sample of a batch, at `position` of the epoch. Each reading of a repeated sample counts
+ * as an epoch of its own for its random numbers. */
+static svit_status position_make(sv_batcher *batcher, uint64_t epoch, uint64_t position,
+                                 float *image, int32_t *label, float *targets, svit_error *err)
+{
+    uint32_t sample = batcher->order[position / batcher->repeats];
+    uint64_t reading = epoch * batcher->repeats + position % batcher->repeats;
+    int32_t unused;
+    SVIT_TRY(sample_make(batcher, reading, position / batcher->config.batch, sample, image,
+                         label ? label : &unused, err));
+    return targets ? svit_dataset_targets(batcher->dataset, sample, targets, err) : SVIT_OK;
+}
+
+/* Mixes the images of a batch, as Mixup and CutMix do. */
+static void mix_batch(const sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
+                      float *targets, size_t n)
+{
+    size_t height = sv_batcher_height(batcher), width = sv_batcher_width(batcher);
+    sv_mix mix = sv_mix_draw(&batcher->pipeline, batcher->config.seed, epoch, (uint32_t)batch,
+                             height, width);
+    sv_mix_apply(&mix, images, n, height, width, targets, batcher->dataset->classes);
+}
+
 svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
-                            int32_t *labels, const atomic_uint *current, unsigned wanted,
+                            const sv_batch_targets *to, const atomic_uint *current, unsigned wanted,
                             svit_error *err)
 {
     update_order(batcher, epoch);
-    const uint32_t *samples = batcher->order + batch * batcher->config.batch;
-    size_t n = sv_batcher_samples(batcher, batch);
-    for (size_t i = 0; i < n; i++, images += sv_batcher_elements(batcher)) {
+    size_t n = sv_batcher_samples(batcher, batch), classes = batcher->dataset->classes;
+    bool has_targets = batcher->has_targets;
+    for (size_t i = 0; i < n; i++) {
         if (current && atomic_load_explicit(current, memory_order_relaxed) != wanted)
             return SVIT_E_STOPPED;
-        SVIT_TRY(sample_make(batcher, epoch, batch, samples[i], images, &labels[i], err));
+        SVIT_TRY(position_make(batcher, epoch, batch * batcher->config.batch + i,
+                               images + i * sv_batcher_elements(batcher),
+                               has_targets ? NULL : &to->labels[i],
+                               has_targets ? to->targets + i * classes : NULL, err));
     }
+    if (batcher->mixes)
+        mix_batch(batcher, epoch, batch, images, to->targets, n);
     return SVIT_OK;
 }

@@ -30,10 +30,22 @@ size_t sv_batcher_elements(const sv_batcher *batcher);
 /* Samples in a batch. The last one may have fewer than the others. */
 size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch);
 
+/* Whether batches have targets instead of labels. */
+bool sv_batcher_has_targets(const sv_batcher *batcher);
+
+/* Elements of the targets of one image. */
+size_t sv_batcher_classes(const sv_batcher *batcher);
+
+/* The labels or the targets of a batch. */
+typedef struct sv_batch_targets {
+    int32_t *labels; /* [samples]; not written if the batcher has targets */
+    float *targets;  /* [samples, classes] if the batcher has targets; otherwise not written */
+} sv_batch_targets;
+
 /* Makes a batch. If `current` is not NULL, it stops with SVIT_E_STOPPED as soon as *current differs
  * from `wanted`. Errors name the sample. */
 svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
-                            int32_t *labels, const atomic_uint *current, unsigned wanted,
+                            const sv_batch_targets *to, const atomic_uint *current, unsigned wanted,
                             svit_error *err);
 
 #endif

@@ -38,15 +38,30 @@ static size_t record_bytes(const record_layout *layout)
     return layout->labels + IMAGE;
 }
 
+/* Finds the record of sample `index`. */
+static const uint8_t *record_of(const cifar *self, size_t index)
+{
+    size_t file = 0;
+    while (index >= self->files[file].records)
+        index -= self->files[file++].records;
+    return self->files[file].data + index * record_bytes(self->layout);
+}
+
+static svit_status cifar_label(const svit_dataset *dataset, size_t index, int32_t *label,
+                               svit_error *err)
+{
+    (void)err;
+    const cifar *self = (const cifar *)dataset;
+    *label = record_of(self, index)[self->label];
+    return SVIT_OK;
+}
+
 static svit_status cifar_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
                                 int32_t *label, svit_error *err)
 {
     (void)err;
     const cifar *self = (const cifar *)dataset;
-    size_t file = 0;
-    while (index >= self->files[file].records)
-        index -= self->files[file++].records;
-    const uint8_t *record = self->files[file].data + index * record_bytes(self->layout);
+    const uint8_t *record = record_of(self, index);
     *label = record[self->label];
     const uint8_t *planes = record + self->layout->labels;
     for (size_t p = 0; p < PLANE; p++, rgb += SV_RGB) {
@@ -67,7 +82,8 @@ static void cifar_free(svit_dataset *dataset)
     sv_class_names_free(allocator, self->names, dataset->classes);
 }
 
-static const sv_dataset_ops CIFAR = {sizeof(cifar), cifar_sample, cifar_free};
+static const sv_dataset_ops CIFAR = {
+    .bytes = sizeof(cifar), .sample = cifar_sample, .label = cifar_label, .free = cifar_free};
 
 static svit_status check_labels(const record_layout *layout, const uint8_t *record, size_t index,
                                 const char *path, svit_error *err)

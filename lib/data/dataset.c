@@ -77,3 +77,47 @@ SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t ind
     SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
     return dataset->ops->sample(dataset, index, rgb, label, err);
 }
+
+SVIT_API int32_t svit_dataset_has_targets(const svit_dataset *dataset)
+{
+    return dataset ? dataset->has_targets : 0;
+}
+
+/* Reads a sample for its label alone. */
+static svit_status label_of_sample(const svit_dataset *dataset, size_t index, int32_t *label,
+                                   svit_error *err)
+{
+    const sv_allocator *allocator = &dataset->context->allocator;
+    void *rgb = NULL;
+    SVIT_TRY(
+        sv_allocate_array(allocator, &rgb, sv_dataset_image_bytes(dataset), 1, "an image", err));
+    svit_status status = dataset->ops->sample(dataset, index, rgb, label, err);
+    sv_release(allocator, rgb, sv_dataset_image_bytes(dataset));
+    return status;
+}
+
+SVIT_API svit_status svit_dataset_label(const svit_dataset *dataset, size_t index, int32_t *label,
+                                        svit_error *err)
+{
+    SV_REQUIRE(dataset);
+    SV_REQUIRE(label);
+    SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
+    if (dataset->ops->label)
+        return dataset->ops->label(dataset, index, label, err);
+    return label_of_sample(dataset, index, label, err);
+}
+
+SVIT_API svit_status svit_dataset_targets(const svit_dataset *dataset, size_t index, float *targets,
+                                          svit_error *err)
+{
+    SV_REQUIRE(dataset);
+    SV_REQUIRE(targets);
+    SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
+    if (dataset->has_targets)
+        return dataset->ops->targets(dataset, index, targets, err);
+    int32_t label = 0;
+    SVIT_TRY(svit_dataset_label(dataset, index, &label, err));
+    memset(targets, 0, dataset->classes * sizeof *targets);
+    targets[label] = 1;
+    return SVIT_OK;
+}

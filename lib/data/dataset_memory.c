@@ -3,12 +3,14 @@
 #include "data/checks.h"
 #include "data/dataset_ops.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct arrays {
     svit_dataset base;
     const uint8_t *rgb;
-    const int32_t *labels;
+    const int32_t *labels; /* NULL with targets */
+    const float *targets;  /* NULL with labels */
 } arrays;
 
 typedef struct callback {
@@ -17,14 +19,30 @@ typedef struct callback {
     void *user;
 } callback;
 
-static svit_status arrays_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
-                                 int32_t *label, svit_error *err)
+static svit_status arrays_label(const svit_dataset *dataset, size_t index, int32_t *label,
+                                svit_error *err)
 {
     (void)err;
     const arrays *self = (const arrays *)dataset;
+    *label = self->labels ? self->labels[index] : -1;
+    return SVIT_OK;
+}
+
+static svit_status arrays_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+                                 int32_t *label, svit_error *err)
+{
+    const arrays *self = (const arrays *)dataset;
     size_t bytes = sv_dataset_image_bytes(dataset);
     memcpy(rgb, self->rgb + index * bytes, bytes);
-    *label = self->labels[index];
+    return arrays_label(dataset, index, label, err);
+}
+
+static svit_status arrays_targets(const svit_dataset *dataset, size_t index, float *targets,
+                                  svit_error *err)
+{
+    (void)err;
+    const arrays *self = (const arrays *)dataset;
+    memcpy(targets, self->targets + index * dataset->classes, dataset->classes * sizeof *targets);
     return SVIT_OK;
 }
 
@@ -45,8 +63,11 @@ static svit_status callback_sample(const svit_dataset *dataset, size_t index, ui
     return SVIT_OK;
 }
 
-static const sv_dataset_ops ARRAYS = {sizeof(arrays), arrays_sample, NULL};
-static const sv_dataset_ops CALLBACK = {sizeof(callback), callback_sample, NULL};
+static const sv_dataset_ops ARRAYS = {.bytes = sizeof(arrays),
+                                      .sample = arrays_sample,
+                                      .label = arrays_label,
+                                      .targets = arrays_targets};
+static const sv_dataset_ops CALLBACK = {.bytes = sizeof(callback), .sample = callback_sample};
 
 static svit_status check_sizes(const char *where, size_t count, size_t height, size_t width,
                                size_t classes, svit_error *err)
@@ -95,6 +116,32 @@ SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *conte
     arrays *self = (arrays *)dataset;
     self->rgb = rgb;
     self->labels = labels;
+    *out = dataset;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_dataset_memory_targets(svit_dataset **out, svit_context *context,
+                                                 const uint8_t *rgb, const float *targets,
+                                                 size_t count, size_t height, size_t width,
+                                                 size_t columns, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(rgb);
+    SV_REQUIRE(targets);
+    SVIT_TRY(check_sizes(__func__, count, height, width, columns, err));
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < columns; k++)
+            if (!isfinite(targets[i * columns + k]))
+                return sv_fail(err, SVIT_E_ARGUMENT,
+                               "%s: target %zu of sample %zu is %g; it must be finite", __func__, k,
+                               i, (double)targets[i * columns + k]);
+    svit_dataset *dataset = NULL;
+    SVIT_TRY(create(&dataset, context, &ARRAYS, count, height, width, columns, err));
+    dataset->has_targets = true;
+    arrays *self = (arrays *)dataset;
+    self->rgb = rgb;
+    self->targets = targets;
     *out = dataset;
     return SVIT_OK;
 }

@@ -15,10 +15,18 @@ typedef struct sv_dataset_ops {
     size_t bytes; /* size of the kind's struct */
 
     /* Writes the image rgb[height, width, 3] of sample `index`, which is below `count`, and its
-     * label, which is below `classes`. Several threads may call it at once unless
-     * caller_thread_only. */
+     * label, which is below `classes`, or -1 if the dataset has targets. Several threads may call
+     * it at once unless caller_thread_only. */
     svit_status (*sample)(const svit_dataset *dataset, size_t index, uint8_t *rgb, int32_t *label,
                           svit_error *err);
+
+    /* Writes the label of sample `index` without its image. NULL: the image must be read. */
+    svit_status (*label)(const svit_dataset *dataset, size_t index, int32_t *label,
+                         svit_error *err);
+
+    /* Writes targets[classes] of sample `index`. NULL: the dataset has labels. */
+    svit_status (*targets)(const svit_dataset *dataset, size_t index, float *targets,
+                           svit_error *err);
 
     /* Frees what the kind owns. The dataset may be incomplete, with its other members zero. NULL if
      * the kind owns nothing. */
@@ -34,7 +42,8 @@ struct svit_dataset {
     size_t width;
     size_t classes;
     const char *const *names; /* [classes] owned by the kind, or NULL */
-    bool caller_thread_only;  /* samples are read only on the thread that calls the library */
+    bool has_targets; /* numbers instead of labels; `classes` is their count, and a label is -1 */
+    bool caller_thread_only; /* samples are read only on the thread that calls the library */
 };
 
 /* Allocates a dataset of ops->bytes bytes with one reference. All members after its base are zero.

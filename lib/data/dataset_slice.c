@@ -10,21 +10,34 @@ typedef struct view {
     svit_dataset base;
     svit_dataset *parent;
     size_t first;    /* slice: the index of its first sample in the parent */
-    size_t *indices; /* selection: [base.count] indices in the parent */
+    size_t *indices; /* selection: [base.count] indices in the parent; slice: NULL */
 } view;
 
-static svit_status slice_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
-                                int32_t *label, svit_error *err)
+/* The index of a sample in the parent. */
+static size_t parent_index(const view *self, size_t index)
 {
-    const view *slice = (const view *)dataset;
-    return svit_dataset_sample(slice->parent, slice->first + index, rgb, label, err);
+    return self->indices ? self->indices[index] : self->first + index;
 }
 
-static svit_status selection_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
-                                    int32_t *label, svit_error *err)
+static svit_status view_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+                               int32_t *label, svit_error *err)
 {
-    const view *selection = (const view *)dataset;
-    return svit_dataset_sample(selection->parent, selection->indices[index], rgb, label, err);
+    const view *self = (const view *)dataset;
+    return svit_dataset_sample(self->parent, parent_index(self, index), rgb, label, err);
+}
+
+static svit_status view_label(const svit_dataset *dataset, size_t index, int32_t *label,
+                              svit_error *err)
+{
+    const view *self = (const view *)dataset;
+    return svit_dataset_label(self->parent, parent_index(self, index), label, err);
+}
+
+static svit_status view_targets(const svit_dataset *dataset, size_t index, float *targets,
+                                svit_error *err)
+{
+    const view *self = (const view *)dataset;
+    return svit_dataset_targets(self->parent, parent_index(self, index), targets, err);
 }
 
 static void view_free(svit_dataset *dataset)
@@ -34,19 +47,22 @@ static void view_free(svit_dataset *dataset)
     svit_dataset_free(self->parent);
 }
 
-static const sv_dataset_ops SLICE = {sizeof(view), slice_sample, view_free};
-static const sv_dataset_ops SELECTION = {sizeof(view), selection_sample, view_free};
+static const sv_dataset_ops VIEW = {.bytes = sizeof(view),
+                                    .sample = view_sample,
+                                    .label = view_label,
+                                    .targets = view_targets,
+                                    .free = view_free};
 
-static svit_status view_create(view **out, const sv_dataset_ops *ops, svit_dataset *parent,
-                               size_t count, svit_error *err)
+static svit_status view_create(view **out, svit_dataset *parent, size_t count, svit_error *err)
 {
     svit_dataset *dataset = NULL;
-    SVIT_TRY(sv_dataset_create(&dataset, parent->context, ops, err));
+    SVIT_TRY(sv_dataset_create(&dataset, parent->context, &VIEW, err));
     dataset->count = count;
     dataset->height = parent->height;
     dataset->width = parent->width;
     dataset->classes = parent->classes;
     dataset->names = parent->names;
+    dataset->has_targets = parent->has_targets;
     dataset->caller_thread_only = parent->caller_thread_only;
     view *self = (view *)dataset;
     self->parent = sv_dataset_retain(parent);
@@ -62,7 +78,7 @@ SVIT_API svit_status svit_dataset_slice(svit_dataset **out, svit_dataset *parent
     SVIT_TRY(sv_check_range(__func__, "first", first, 0, parent->count - 1, err));
     SVIT_TRY(sv_check_range(__func__, "count", count, 1, parent->count - first, err));
     view *slice = NULL;
-    SVIT_TRY(view_create(&slice, &SLICE, parent, count, err));
+    SVIT_TRY(view_create(&slice, parent, count, err));
     slice->first = first;
     *out = &slice->base;
     return SVIT_OK;
@@ -84,7 +100,7 @@ SVIT_API svit_status svit_dataset_select(svit_dataset **out, svit_dataset *paren
             return sv_fail(err, SVIT_E_ARGUMENT, "%s: indices[%zu] is %zu; 0..%zu are accepted",
                            __func__, i, indices[i], parent->count - 1);
     view *selection = NULL;
-    SVIT_TRY(view_create(&selection, &SELECTION, parent, count, err));
+    SVIT_TRY(view_create(&selection, parent, count, err));
     selection->indices = sv_allocate(&parent->context->allocator, bytes);
     if (!selection->indices) {
         svit_dataset_free(&selection->base);

@@ -38,6 +38,24 @@ static uint64_t mix_shape(uint64_t hash, const svit_dataset *dataset)
     return hash;
 }
 
+/* Mixes in the bits of the targets of a sample. */
+static svit_status mix_targets(uint64_t *hash, const svit_dataset *dataset, size_t index,
+                               svit_error *err)
+{
+    const sv_allocator *allocator = &dataset->context->allocator;
+    void *memory = NULL;
+    SVIT_TRY(
+        sv_allocate_array(allocator, &memory, dataset->classes, sizeof(float), "targets", err));
+    svit_status status = svit_dataset_targets(dataset, index, memory, err);
+    for (size_t k = 0; status == SVIT_OK && k < dataset->classes; k++) {
+        uint32_t bits;
+        memcpy(&bits, (const float *)memory + k, sizeof bits);
+        *hash = mix_u64(*hash, bits);
+    }
+    sv_release(allocator, memory, dataset->classes * sizeof(float));
+    return status;
+}
+
 /* Mixes in the first sample, the last, and others at equal distances between them. */
 static svit_status mix_samples(uint64_t *hash, const svit_dataset *dataset, uint8_t *rgb,
                                svit_error *err)
@@ -49,6 +67,8 @@ static svit_status mix_samples(uint64_t *hash, const svit_dataset *dataset, uint
         SVIT_TRY(svit_dataset_sample(dataset, index, rgb, &label, err));
         *hash = mix_u64(*hash, (uint64_t)label);
         *hash = mix_bytes(*hash, rgb, sv_dataset_image_bytes(dataset));
+        if (dataset->has_targets)
+            SVIT_TRY(mix_targets(hash, dataset, index, err));
     }
     return SVIT_OK;
 }

@@ -53,6 +53,14 @@ static svit_status image_load(const folder_set *self, const char *path, uint8_t 
     return status;
 }
 
+static svit_status folder_label(const svit_dataset *dataset, size_t index, int32_t *label,
+                                svit_error *err)
+{
+    (void)err;
+    *label = (int32_t)class_of((const folder_set *)dataset, index);
+    return SVIT_OK;
+}
+
 static svit_status folder_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
                                  int32_t *label, svit_error *err)
 {
@@ -88,7 +96,10 @@ static void folder_free(svit_dataset *dataset)
     sv_listing_free(allocator, &self->classes);
 }
 
-static const sv_dataset_ops FOLDER = {sizeof(folder_set), folder_sample, folder_free};
+static const sv_dataset_ops FOLDER = {.bytes = sizeof(folder_set),
+                                      .sample = folder_sample,
+                                      .label = folder_label,
+                                      .free = folder_free};
 
 static bool is_image(const char *name)
 {

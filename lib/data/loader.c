@@ -8,6 +8,8 @@
 #include "data/pipeline_config.h"
 #include "data/prefetch.h"
 
+#include <string.h>
+
 /* One past the last epoch that svit_loader_seek accepts. The random streams have room for 2^52. */
 static const uint64_t EPOCH_LIMIT = (uint64_t)1 << 52;
 
@@ -15,6 +17,8 @@ struct svit_loader {
     svit_context *context;
     sv_batcher *batcher;
     sv_prefetch *prefetch; /* NULL: batches are made on the caller's thread */
+    int32_t *labels;       /* [largest] of a batch whose targets are made from them */
+    size_t largest;        /* samples of the largest batch */
     bool epochs_differ;    /* shuffled or augmented */
     uint64_t epoch;
     uint64_t batch; /* the next batch; the number of batches at the end of the epoch */
@@ -31,10 +35,16 @@ static svit_status create_batcher(svit_loader *loader, svit_dataset *dataset,
                                   const svit_loader_config *config, svit_error *err)
 {
     SVIT_TRY(sv_batcher_create(&loader->batcher, dataset, pipeline, config, err));
+    const sv_allocator *allocator = &loader->context->allocator;
+    loader->largest = largest_batch(dataset, config);
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, loader->largest, sizeof *loader->labels,
+                               "a batch", err));
+    loader->labels = memory;
     if (config->prefetch == 0 || dataset->caller_thread_only)
         return SVIT_OK;
-    return sv_prefetch_create(&loader->prefetch, &loader->context->allocator, loader->batcher,
-                              config->prefetch, largest_batch(dataset, config), err);
+    return sv_prefetch_create(&loader->prefetch, allocator, loader->batcher, config->prefetch,
+                              loader->largest, err);
 }
 
 SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset,
@@ -73,6 +83,7 @@ SVIT_API void svit_loader_free(svit_loader *loader)
     svit_context *context = loader->context;
     sv_prefetch_free(loader->prefetch);
     sv_batcher_free(loader->batcher);
+    sv_release(&context->allocator, loader->labels, loader->largest * sizeof *loader->labels);
     sv_release(&context->allocator, loader, sizeof *loader);
     svit_context_free(context);
 }
@@ -92,13 +103,15 @@ SVIT_API uint64_t svit_loader_batches(const svit_loader *loader)
     return loader ? sv_batcher_batches(loader->batcher) : 0;
 }
 
-SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
-                                      size_t *n, svit_error *err)
+SVIT_API int32_t svit_loader_has_targets(const svit_loader *loader)
 {
-    SV_REQUIRE(loader);
-    SV_REQUIRE(images);
-    SV_REQUIRE(labels);
-    SV_REQUIRE(n);
+    return loader ? sv_batcher_has_targets(loader->batcher) : 0;
+}
+
+/* Makes or takes the next batch; *n is 0 at the end of an epoch. */
+static svit_status next_batch(svit_loader *loader, float *images, const sv_batch_targets *to,
+                              size_t *n, svit_error *err)
+{
     SVIT_TRY(svit_context_check(loader->context, err));
     if (loader->batch == sv_batcher_batches(loader->batcher)) {
         loader->epoch++;
@@ -107,12 +120,49 @@ SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_
         return SVIT_OK;
     }
     if (loader->prefetch)
-        SVIT_TRY(
-            sv_prefetch_take(loader->prefetch, loader->epoch, loader->batch, images, labels, err));
+        SVIT_TRY(sv_prefetch_take(loader->prefetch, loader->epoch, loader->batch, images, to, err));
     else
-        SVIT_TRY(sv_batcher_make(loader->batcher, loader->epoch, loader->batch, images, labels,
-                                 NULL, 0, err));
+        SVIT_TRY(sv_batcher_make(loader->batcher, loader->epoch, loader->batch, images, to, NULL, 0,
+                                 err));
     *n = sv_batcher_samples(loader->batcher, loader->batch++);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
+                                      size_t *n, svit_error *err)
+{
+    SV_REQUIRE(loader);
+    SV_REQUIRE(images);
+    SV_REQUIRE(labels);
+    SV_REQUIRE(n);
+    if (sv_batcher_has_targets(loader->batcher))
+        return sv_fail(err, SVIT_E_STATE,
+                       "%s: the batches have targets instead of labels, from the dataset or by "
+                       "mixing; svit_loader_next_targets reads them",
+                       __func__);
+    const sv_batch_targets to = {.labels = labels};
+    return next_batch(loader, images, &to, n, err);
+}
+
+/* Sets each row of targets[n, classes] to 1 for the label and 0 for the other classes. */
+static void expand_labels(float *targets, const int32_t *labels, size_t n, size_t classes)
+{
+    memset(targets, 0, n * classes * sizeof *targets);
+    for (size_t i = 0; i < n; i++)
+        targets[i * classes + (size_t)labels[i]] = 1;
+}
+
+SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images, float *targets,
+                                              size_t *n, svit_error *err)
+{
+    SV_REQUIRE(loader);
+    SV_REQUIRE(images);
+    SV_REQUIRE(targets);
+    SV_REQUIRE(n);
+    const sv_batch_targets to = {loader->labels, targets};
+    SVIT_TRY(next_batch(loader, images, &to, n, err));
+    if (!sv_batcher_has_targets(loader->batcher))
+        expand_labels(targets, loader->labels, *n, sv_batcher_classes(loader->batcher));
     return SVIT_OK;
 }
 

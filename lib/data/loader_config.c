@@ -14,6 +14,8 @@ static const sv_field FIELDS[] = {
     {FIELD(shuffle, FLAG)},
     {FIELD(augment, FLAG)},
     {FIELD(prefetch, U32), .max = 16},
+    {FIELD(sampling, WORD),
+     .words = {[SVIT_SAMPLING_SHUFFLE] = "shuffle", [SVIT_SAMPLING_BALANCED] = "balanced"}},
 };
 static const sv_field_table TABLE = {.type = "svit_loader_config",
                                      .noun = "the loader configuration",
@@ -34,7 +36,6 @@ svit_status sv_loader_config_read(svit_loader_config *out, const svit_loader_con
     if (in)
         SVIT_TRY(sv_config_import(&config, sizeof config, in, CONFIG_MIN_SIZE, TABLE.type, err));
     SVIT_TRY(sv_fields_check(&TABLE, &config, err));
-    SVIT_TRY(sv_config_check_reserved(config.reserved, TABLE.type, err));
     *out = config;
     return SVIT_OK;
 }

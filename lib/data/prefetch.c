@@ -10,7 +10,7 @@
 
 typedef struct slot {
     float *images;
-    int32_t *labels;
+    sv_batch_targets to; /* one array, of labels or of targets */
     svit_status status;
     svit_error error;
 } slot;
@@ -19,9 +19,9 @@ struct sv_prefetch {
     int64_t process; /* the one that has the thread */
     const sv_allocator *allocator;
     sv_batcher *batcher;
-    size_t elements; /* of a slot's images */
-    size_t batch;    /* samples of the largest batch */
-    uint32_t count;  /* slots */
+    size_t elements;     /* of a slot's images */
+    size_t target_bytes; /* of a slot's labels or targets */
+    uint32_t count;      /* slots */
     slot *slots;
     sv_thread *thread;
     sv_mutex *mutex; /* guards all members below */
@@ -56,7 +56,7 @@ static void make_next(sv_prefetch *prefetch)
     uint64_t batch = prefetch->next;
     unsigned generation = atomic_load(&prefetch->generation);
     sv_mutex_unlock(prefetch->mutex);
-    to->status = sv_batcher_make(prefetch->batcher, epoch, batch, to->images, to->labels,
+    to->status = sv_batcher_make(prefetch->batcher, epoch, batch, to->images, &to->to,
                                  &prefetch->generation, generation, &to->error);
     sv_mutex_lock(prefetch->mutex);
     if (atomic_load(&prefetch->generation) != generation)
@@ -80,6 +80,13 @@ static void thread_body(void *argument)
     sv_mutex_unlock(prefetch->mutex);
 }
 
+/* Bytes of the label or the targets of one sample. */
+static size_t target_bytes(const sv_batcher *batcher)
+{
+    return sv_batcher_has_targets(batcher) ? sv_batcher_classes(batcher) * sizeof(float)
+                                           : sizeof(int32_t);
+}
+
 static svit_status slots_create(sv_prefetch *prefetch, svit_error *err)
 {
     void *memory = NULL;
@@ -92,9 +99,9 @@ static svit_status slots_create(sv_prefetch *prefetch, svit_error *err)
         SVIT_TRY(sv_allocate_array(prefetch->allocator, &memory, prefetch->elements,
                                    sizeof *self->images, "a batch", err));
         self->images = memory;
-        SVIT_TRY(sv_allocate_array(prefetch->allocator, &memory, prefetch->batch,
-                                   sizeof *self->labels, "a batch", err));
-        self->labels = memory;
+        SVIT_TRY(sv_allocate_array(prefetch->allocator, &memory, prefetch->target_bytes, 1,
+                                   "a batch", err));
+        self->to = (sv_batch_targets){memory, memory};
     }
     return SVIT_OK;
 }
@@ -124,7 +131,7 @@ svit_status sv_prefetch_create(sv_prefetch **out, const sv_allocator *allocator,
         .allocator = allocator,
         .batcher = batcher,
         .elements = elements,
-        .batch = batch,
+        .target_bytes = batch * target_bytes(batcher),
         .count = slots,
         .paused = true,
     };
@@ -185,7 +192,7 @@ void sv_prefetch_free(sv_prefetch *prefetch)
         abandon(prefetch);
     for (uint32_t i = 0; prefetch->slots && i < prefetch->count; i++) {
         slot *self = &prefetch->slots[i];
-        sv_release(allocator, self->labels, prefetch->batch * sizeof *self->labels);
+        sv_release(allocator, self->to.labels, prefetch->target_bytes);
         sv_release(allocator, self->images, prefetch->elements * sizeof *self->images);
     }
     sv_release(allocator, prefetch->slots, prefetch->count * sizeof *prefetch->slots);
@@ -220,14 +227,16 @@ static void slot_done(sv_prefetch *prefetch)
 }
 
 svit_status sv_prefetch_take(sv_prefetch *prefetch, uint64_t epoch, uint64_t batch, float *images,
-                             int32_t *labels, svit_error *err)
+                             const sv_batch_targets *to, svit_error *err)
 {
     const slot *from = slot_wait(prefetch, epoch, batch);
     svit_status status = from->status;
     if (status == SVIT_OK) {
         size_t n = sv_batcher_samples(prefetch->batcher, batch);
         memcpy(images, from->images, n * sv_batcher_elements(prefetch->batcher) * sizeof *images);
-        memcpy(labels, from->labels, n * sizeof *labels);
+        void *targets =
+            sv_batcher_has_targets(prefetch->batcher) ? (void *)to->targets : to->labels;
+        memcpy(targets, from->to.labels, n * target_bytes(prefetch->batcher));
     } else {
         sv_fail(err, status, "%s", from->error.message);
     }

@@ -17,7 +17,7 @@ void sv_prefetch_free(sv_prefetch *prefetch);
 /* Copies batch `batch` of `epoch`, and waits for it if necessary. It must follow the last batch
  * taken, unless that failed or sv_prefetch_drop was called. Returns the status of making it. */
 svit_status sv_prefetch_take(sv_prefetch *prefetch, uint64_t epoch, uint64_t batch, float *images,
-                             int32_t *labels, svit_error *err);
+                             const sv_batch_targets *to, svit_error *err);
 
 /* Discards all batches made so far. Any batch may be taken next. */
 void sv_prefetch_drop(sv_prefetch *prefetch);

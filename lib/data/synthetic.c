@@ -233,6 +233,15 @@ typedef struct synthetic {
     uint32_t split;
 } synthetic;
 
+static svit_status synthetic_label(const svit_dataset *dataset, size_t index, int32_t *label,
+                                   svit_error *err)
+{
+    (void)dataset;
+    (void)err;
+    *label = (int32_t)(index % CLASSES);
+    return SVIT_OK;
+}
+
 static svit_status synthetic_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
                                     int32_t *label, svit_error *err)
 {
@@ -250,7 +259,8 @@ static svit_status synthetic_sample(const svit_dataset *dataset, size_t index, u
     return SVIT_OK;
 }
 
-static const sv_dataset_ops SYNTHETIC = {sizeof(synthetic), synthetic_sample, NULL};
+static const sv_dataset_ops SYNTHETIC = {
+    .bytes = sizeof(synthetic), .sample = synthetic_sample, .label = synthetic_label};
 
 SVIT_API svit_status svit_dataset_synthetic(svit_dataset **out, svit_context *context,
                                             uint64_t seed, int32_t split, size_t count,

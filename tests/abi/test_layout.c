@@ -39,7 +39,7 @@ LAYOUT(svit_context_config, 56, SVIT_CONTEXT_CONFIG)
     F(T, shuffle, 16, 4) \
     F(T, augment, 20, 4) \
     F(T, prefetch, 24, 4) \
-    F(T, reserved, 28, 4)
+    F(T, sampling, 28, 4)
 LAYOUT(svit_loader_config, 32, SVIT_LOADER_CONFIG)
 
 #define SVIT_PRODUCT(F, T) \
@@ -158,14 +158,17 @@ LAYOUT(svit_schedule_point, 16, SVIT_SCHEDULE_POINT)
     F(T, count, 12, 4) \
     F(T, magnitude, 16, 4) \
     F(T, size, 20, 4) \
-    F(T, probability, 24, 8) \
-    F(T, scale, 32, 16) \
-    F(T, ratio, 48, 16) \
-    F(T, brightness, 64, 8) \
-    F(T, contrast, 72, 8) \
-    F(T, saturation, 80, 8) \
-    F(T, hue, 88, 8)
-LAYOUT(svit_augment_step, 96, SVIT_AUGMENT_STEP)
+    F(T, off_epoch, 24, 4) \
+    F(T, reserved, 28, 4) \
+    F(T, probability, 32, 8) \
+    F(T, scale, 40, 16) \
+    F(T, ratio, 56, 16) \
+    F(T, brightness, 72, 8) \
+    F(T, contrast, 80, 8) \
+    F(T, saturation, 88, 8) \
+    F(T, alpha, 96, 8) \
+    F(T, hue, 104, 8)
+LAYOUT(svit_augment_step, 112, SVIT_AUGMENT_STEP)
 
 #define SVIT_PIPELINE_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
@@ -186,8 +189,8 @@ LAYOUT(svit_augment_step, 96, SVIT_AUGMENT_STEP)
     F(T, zoom, 112, 8) \
     F(T, augment_count, 120, 4) \
     F(T, reserved, 124, 4) \
-    F(T, augment, 128, 1536)
-LAYOUT(svit_pipeline_config, 1664, SVIT_PIPELINE_CONFIG)
+    F(T, augment, 128, 1792)
+LAYOUT(svit_pipeline_config, 1920, SVIT_PIPELINE_CONFIG)
 
 #define SVIT_PREDICTOR_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

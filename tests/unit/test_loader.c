@@ -283,12 +283,9 @@ START_TEST(test_wrong_arguments_of_loaders_are_named)
     REFUSED(shuffle, 2, "shuffle is 2");
     REFUSED(augment, -1, "augment is -1");
     REFUSED(prefetch, 17, "prefetch is 17; it is in [0, 16]");
+    REFUSED(sampling, 2, "sampling is 2");
     REFUSED(struct_size, 8, "struct_size");
 #undef REFUSED
-    svit_loader_config later = good;
-    later.reserved = 1;
-    FAILS(svit_loader_create(&loader, self->dataset, &self->pipeline, &later, err), SVIT_E_VERSION,
-          "reserved of svit_loader_config is 1");
     svit_pipeline_config wrong = self->pipeline;
     wrong.scale = 0;
     FAILS(svit_loader_create(&loader, self->dataset, &wrong, &good, err), SVIT_E_ARGUMENT, "scale");

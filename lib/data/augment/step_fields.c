@@ -36,6 +36,10 @@ static const sv_field AUTOAUGMENT[] = {
 static const sv_field ERASING[] = {PROBABILITY,
                                    {FIELD(scale, PAIR), .min_is_open = 1, .max = 1},
                                    {FIELD(ratio, PAIR), .min_is_open = 1, .max = 1e6}};
+static const sv_field MIX[] = {{FIELD(alpha, REAL), .min_is_open = 1, .max = 1000},
+                               PROBABILITY,
+                               {FIELD(off_epoch, U32), .max = UINT32_MAX}};
+static const sv_field REPEAT[] = {{FIELD(count, U32), .key = "n", .min = 1, .max = 16}};
 static const sv_field CUTOUT[] = {{FIELD(size, U32), .min = 1, .max = 8192}};
 
 static const struct {
@@ -53,6 +57,9 @@ static const struct {
                               TABLE(ERASING),
                               {.probability = 0.5, .scale = {0.02, 0.33}, .ratio = {0.3, 3.3}}},
     [SVIT_AUGMENT_CUTOUT] = {"cutout", TABLE(CUTOUT), {.size = 8}},
+    [SVIT_AUGMENT_MIXUP] = {"mixup", TABLE(MIX), {.alpha = 0.8, .probability = 1}},
+    [SVIT_AUGMENT_CUTMIX] = {"cutmix", TABLE(MIX), {.alpha = 1, .probability = 1}},
+    [SVIT_AUGMENT_REPEAT] = {"repeat", TABLE(REPEAT), {.count = 3}},
 };
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
@@ -150,14 +157,20 @@ svit_status sv_augment_check_size(const svit_pipeline_config *config, size_t hei
     return SVIT_OK;
 }
 
+/* 0 for steps on bytes, 1 for steps on values, 2 for steps on batches. */
+static int stage_of(int32_t kind)
+{
+    return kind < SVIT_AUGMENT_ERASING ? 0 : kind < SVIT_AUGMENT_MIXUP ? 1 : 2;
+}
+
 svit_status sv_augment_check_order(const svit_pipeline_config *config, svit_error *err)
 {
     for (uint32_t i = 1; i < config->augment_count; i++)
-        if (config->augment[i - 1].kind >= SVIT_AUGMENT_ERASING &&
-            config->augment[i].kind < SVIT_AUGMENT_ERASING)
+        if (stage_of(config->augment[i - 1].kind) > stage_of(config->augment[i].kind))
             return sv_fail(err, SVIT_E_ARGUMENT,
                            "augment[%u] is '%s' after '%s'; steps on the bytes of the image come "
-                           "before erasing and cutout, which work on normalised values",
+                           "first, then erasing and cutout, which work on normalised values, then "
+                           "mixup, cutmix and repeat, which work on batches",
                            i, KINDS[config->augment[i].kind].name,
                            KINDS[config->augment[i - 1].kind].name);
     return SVIT_OK;

@@ -9,7 +9,7 @@
 /* How the steps of svit_pipeline_config.augment are read from JSON, written and checked. */
 extern const sv_field_elements sv_augment_elements;
 
-/* SVIT_E_ARGUMENT if a step on bytes follows one on values. */
+/* SVIT_E_ARGUMENT if steps on bytes, values and batches are not in this order. */
 svit_status sv_augment_check_order(const svit_pipeline_config *config, svit_error *err);
 
 /* SVIT_E_ARGUMENT if a step does not suit images of that size. */

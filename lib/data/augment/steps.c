@@ -131,7 +131,7 @@ static void autoaugment(image_chain *chain, const svit_augment_step *step, sv_ra
 
 static bool works_on_values(const svit_augment_step *step)
 {
-    return step->kind >= SVIT_AUGMENT_ERASING;
+    return step->kind == SVIT_AUGMENT_ERASING || step->kind == SVIT_AUGMENT_CUTOUT;
 }
 
 const uint8_t *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
@@ -203,11 +203,21 @@ void sv_augment_values(const svit_pipeline_config *config, const sv_augment_key 
 
 bool sv_augment_has_bytes(const svit_pipeline_config *config)
 {
-    return config->augment_count > 0 && !works_on_values(&config->augment[0]);
+    return config->augment_count > 0 && config->augment[0].kind < SVIT_AUGMENT_ERASING;
 }
 
 bool sv_augment_has_values(const svit_pipeline_config *config)
 {
-    return config->augment_count > 0 &&
-           works_on_values(&config->augment[config->augment_count - 1]);
+    for (uint32_t i = 0; i < config->augment_count; i++)
+        if (works_on_values(&config->augment[i]))
+            return true;
+    return false;
+}
+
+uint32_t sv_augment_repeats(const svit_pipeline_config *config)
+{
+    for (uint32_t i = 0; i < config->augment_count; i++)
+        if (config->augment[i].kind == SVIT_AUGMENT_REPEAT)
+            return config->augment[i].count;
+    return 1;
 }

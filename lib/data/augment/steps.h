@@ -17,6 +17,9 @@ typedef struct sv_augment_key {
 bool sv_augment_has_bytes(const svit_pipeline_config *config);
 bool sv_augment_has_values(const svit_pipeline_config *config);
 
+/* How often each sample of an epoch is read: 1 without repeated augmentation. */
+uint32_t sv_augment_repeats(const svit_pipeline_config *config);
+
 /* Runs the steps on bytes. Returns the result: `rgb` itself, or one of two buffers of height *
  * width
  * * 3 bytes in `scratch`. */

@@ -1,0 +1,154 @@
+/* Reads CSV files in place: a field never grows by losing its quotes. */
+#include "data/csv.h"
+
+#include "base/file.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+enum { LIMIT = 1 << 30 }; /* bytes of the largest file */
+
+/* A position in the text. */
+typedef struct reader {
+    const char *path;
+    char *at;
+    const char *end;
+    size_t line; /* from 1 */
+} reader;
+
+static svit_status fail_at(const reader *self, const char *what, svit_error *err)
+{
+    return sv_fail(err, SVIT_E_FORMAT, "'%s', line %zu: %s", self->path, self->line, what);
+}
+
+static bool at_line_end(const reader *self)
+{
+    return self->at == self->end || *self->at == '\n' ||
+           (*self->at == '\r' && self->at + 1 < self->end && self->at[1] == '\n');
+}
+
+/* Moves past the end of a line. */
+static void skip_line_end(reader *self)
+{
+    if (self->at < self->end && *self->at == '\r')
+        self->at++;
+    if (self->at < self->end)
+        self->at++;
+    self->line++;
+}
+
+/* Unquotes a field whose opening quote has been read; two quotes stand for one. Returns the end of
+ * the field's text; NULL if the quote does not end. */
+static char *unquote(reader *self)
+{
+    char *to = self->at;
+    for (; self->at < self->end; self->at++) {
+        if (*self->at == '"') {
+            if (self->at + 1 == self->end || self->at[1] != '"') {
+                self->at++;
+                return to;
+            }
+            self->at++;
+        }
+        self->line += *self->at == '\n';
+        *to++ = *self->at;
+    }
+    return NULL;
+}
+
+/* Reads one field and moves to what follows it: a comma, the end of the line or of the file. *end
+ * is where its NUL byte belongs; it may be the position itself, so it is written later. */
+static svit_status read_field(reader *self, char **field, char **end, svit_error *err)
+{
+    if (self->at < self->end && *self->at == '"') {
+        *field = ++self->at;
+        *end = unquote(self);
+        if (!*end)
+            return fail_at(self, "a quote does not end", err);
+        if (!at_line_end(self) && *self->at != ',')
+            return fail_at(self, "a comma or the end of the line must follow a closing quote", err);
+        return SVIT_OK;
+    }
+    *field = self->at;
+    while (!at_line_end(self) && *self->at != ',')
+        self->at++;
+    *end = self->at;
+    return SVIT_OK;
+}
+
+/* Reads the fields of one line. */
+static svit_status read_row(sv_csv *csv, reader *self, svit_error *err)
+{
+    size_t count = 0, line = self->line;
+    for (bool more = true; more; count++) {
+        char *field = NULL, *end = NULL;
+        SVIT_TRY(read_field(self, &field, &end, err));
+        more = self->at < self->end && *self->at == ',';
+        if (more)
+            self->at++;
+        else
+            skip_line_end(self);
+        *end = '\0';
+        if (!sv_utf8_valid(field))
+            return sv_fail(err, SVIT_E_FORMAT, "'%s', line %zu: field %zu is not UTF-8", self->path,
+                           line, count + 1);
+        if (csv->rows == 0 || count < csv->columns)
+            csv->fields[csv->rows * csv->columns + count] = field;
+    }
+    if (csv->rows > 0 && count != csv->columns)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "'%s', line %zu: it has %zu fields; the first line has %zu", self->path,
+                       line, count, csv->columns);
+    if (csv->rows == 0)
+        csv->columns = count;
+    csv->rows++;
+    return SVIT_OK;
+}
+
+/* No text has more fields than commas and line ends, and one for the last. */
+static size_t most_fields(const sv_csv *csv)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < csv->bytes; i++)
+        count += csv->text[i] == ',' || csv->text[i] == '\n';
+    return count;
+}
+
+svit_status sv_csv_read(sv_csv *out, const sv_allocator *allocator, const char *path,
+                        svit_error *err)
+{
+    *out = (sv_csv){0};
+    void *memory = NULL;
+    SVIT_TRY(sv_file_read(&memory, &out->bytes, allocator, path, LIMIT, err));
+    out->text = memory;
+    if (memchr(out->text, '\0', out->bytes))
+        return sv_fail(err, SVIT_E_FORMAT, "'%s' has a NUL byte; it is no CSV file", path);
+    out->capacity = most_fields(out);
+    SVIT_TRY(sv_allocate_array(allocator, &memory, out->capacity, sizeof *out->fields,
+                               "the fields of a CSV file", err));
+    out->fields = memory;
+    reader self = {path, out->text, out->text + out->bytes, 1};
+    static const char MARK[] = "\xEF\xBB\xBF"; /* which some programs put before UTF-8 */
+    if (strncmp(out->text, MARK, sizeof MARK - 1) == 0)
+        self.at += sizeof MARK - 1;
+    while (self.at < self.end) {
+        if (at_line_end(&self))
+            skip_line_end(&self);
+        else
+            SVIT_TRY(read_row(out, &self, err));
+    }
+    return SVIT_OK;
+}
+
+void sv_csv_free(const sv_allocator *allocator, sv_csv *csv)
+{
+    sv_release(allocator, csv->fields, csv->capacity * sizeof *csv->fields);
+    if (csv->text)
+        sv_release(allocator, csv->text, csv->bytes + 1);
+    *csv = (sv_csv){0};
+}
+
+const char *sv_csv_field(const sv_csv *csv, size_t row, size_t column)
+{
+    return csv->fields[row * csv->columns + column];
+}
