@@ -16,8 +16,8 @@ extern "C" {
  * thread at a time may use a trainer. */
 typedef struct svit_trainer svit_trainer;
 
-/* The weights that the model has after the last epoch: those of the last step, or those of the
- * epoch with the highest validation top-1. */
+/* The weights that the model has after the last epoch: those of the last step, or those of the best
+ * epoch (best_epoch of svit_trainer_event). */
 enum { SVIT_KEEP_LAST = 0, SVIT_KEEP_BEST = 1 };
 
 /* What a trainer does if its folder already holds a run, that is, checkpoint.safetensors,
@@ -29,6 +29,24 @@ enum {
                                    run; other files stay. If the process is killed, the old run or
                                    the new one can be resumed */
 };
+
+/* What a run minimises. */
+enum {
+    SVIT_LOSS_CROSS_ENTROPY = 0, /* of one label for each sample, or of probabilities */
+    SVIT_LOSS_BINARY = 1,        /* svit_binary_cross_entropy, for several labels for each sample */
+    SVIT_LOSS_MSE = 2            /* svit_mean_squared_error, for numbers */
+};
+
+/* Test-time augmentation: the logits of an image are the mean over several versions of it. */
+enum {
+    SVIT_TTA_NONE = 0,      /* the image alone */
+    SVIT_TTA_FLIP = 1,      /* the image and its left-right mirror */
+    SVIT_TTA_FLIP_SHIFT = 2 /* these two, and the two of the image moved by one pixel up and left
+                               and of the image moved by one pixel down and right, where the first
+                               two count twice as much as the other four (Jordan 2024) */
+};
+
+enum { SVIT_MAX_CLASS_WEIGHTS = 128 };
 
 /* What svit_trainer_step has completed. */
 enum {
@@ -44,8 +62,8 @@ typedef struct svit_trainer_config {
     uint32_t batch;         /* samples in a step, 1..65536 */
     uint32_t accumulate;    /* 1..batch: forward and backward passes over which the gradients of a
                                step are accumulated; more of them need less memory */
-    uint32_t patience;      /* epochs without a higher validation top-1 after which training stops;
-                               0: it never stops early */
+    uint32_t patience;      /* epochs since the best one after which training stops; 0: it never
+                               stops early */
     int32_t keep;           /* SVIT_KEEP_* */
     uint64_t seed;          /* of the order, the augmentation and the dropout masks */
     double label_smoothing; /* [0, 1) */
@@ -63,18 +81,28 @@ typedef struct svit_trainer_config {
     const char *description;   /* the caller's notes on the run, UTF-8: stored in each checkpoint as
                                   the entry "trainer.description" and in `folder`/run.json. NULL:
                                   none; in a resumed run, that of the checkpoint */
+    int32_t loss;              /* SVIT_LOSS_*. SVIT_LOSS_BINARY needs a dataset with targets */
+    int32_t sampling;          /* SVIT_SAMPLING_* of loader.h: the samples of an epoch */
+    int32_t tta;               /* SVIT_TTA_*: how validation evaluates */
+    uint32_t class_weight_count; /* of `class_weights`: 0, or the model's number of classes */
+    double class_weights[SVIT_MAX_CLASS_WEIGHTS]; /* above 0: factors of the loss, by the class of
+                                                     the label, as in svit_cross_entropy_weighted;
+                                                     with SVIT_LOSS_BINARY `pos_weight` of
+                                                     svit_binary_cross_entropy */
 } svit_trainer_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,
  * SVIT_KEEP_LAST, seed 0, no label smoothing, a warm-up of 15 %, no folder, float32, 2 batches
- * ahead, SVIT_MEMORY_STORE, SVIT_EXISTING_REFUSE. `size` is sizeof(svit_trainer_config) as the
+ * ahead, SVIT_MEMORY_STORE, SVIT_EXISTING_REFUSE, SVIT_LOSS_CROSS_ENTROPY, SVIT_SAMPLING_SHUFFLE,
+ * SVIT_TTA_NONE, no class weights. `size` is sizeof(svit_trainer_config) as the
  * caller was compiled. Any thread may call it. */
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
  * default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
- * existing "refuse", "resume", "overwrite". `folder` and `description` are not accepted, since the
- * struct could only point into `json`; the caller sets these fields itself.
+ * existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
+ * "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder` and `description` are not
+ * accepted, since the struct could only point into `json`; the caller sets these fields itself.
  *
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
  * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
@@ -127,8 +155,11 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
                                           size_t optimizer_size, svit_pipeline_config *pipeline,
                                           size_t pipeline_size, svit_error *err);
 
-/* A description of what was completed. top-1 and top-5 are fractions in 0..1. The reader must not
- * look beyond struct_size. */
+/* A description of what was completed. top-1 and top-5 are fractions in 0..1, of samples whose
+ * label has the largest logit, or one of the five largest. Of samples that have targets the largest
+ * one counts as the label. With SVIT_LOSS_BINARY top-1 is the fraction of samples in which every
+ * label is right, and top-5 is NaN; with SVIT_LOSS_MSE both are NaN. The reader must not look
+ * beyond struct_size. */
 typedef struct svit_trainer_event {
     uint32_t struct_size;     /* bytes that the library filled */
     int32_t kind;             /* SVIT_EVENT_* */
@@ -146,7 +177,9 @@ typedef struct svit_trainer_event {
     double images_per_second; /* of training in this epoch and process */
     double seconds;           /* time spent in this epoch in this process, validation included */
     double eta_seconds;       /* expected time to the end of the last epoch */
-    uint64_t best_epoch;      /* epoch with the highest validation top-1; 0 without validation */
+    uint64_t best_epoch;      /* epoch with the highest validation top-1, or, if the loss is not
+                                 SVIT_LOSS_CROSS_ENTROPY, with the lowest validation loss; 0 without
+                                 validation */
     int32_t stopped_early;    /* 1: the run finished because `patience` was exhausted */
     uint32_t reserved;        /* 0 */
 } svit_trainer_event;
@@ -223,7 +256,8 @@ SVIT_API svit_status svit_trainer_history(const svit_trainer *trainer, size_t in
 /* Evaluates a model in float32 on a dataset with the evaluation pipeline, `batch` samples in a
  * forward pass. Writes the mean cross-entropy to *loss and fractions in 0..1 to *top1 and *top5;
  * each may be NULL. SVIT_E_ARGUMENT: the sizes or the classes of model, pipeline and dataset do not
- * match, or both have class names and these differ. */
+ * match, or both have class names and these differ. If the dataset has targets, they are taken for
+ * probabilities, as svit_cross_entropy_soft does; svit_evaluate_logits serves other targets. */
 SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svit_dataset *dataset,
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err);
@@ -235,20 +269,11 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
                                                 int32_t compute, double *loss, double *top1,
                                                 double *top5, svit_error *err);
 
-/* Test-time augmentation: the logits of an image are the mean over several versions of it. */
-enum {
-    SVIT_TTA_NONE = 0,      /* the image alone */
-    SVIT_TTA_FLIP = 1,      /* the image and its left-right mirror */
-    SVIT_TTA_FLIP_SHIFT = 2 /* these two, and the two of the image moved by one pixel up and left
-                               and of the image moved by one pixel down and right, where the first
-                               two count twice as much as the other four (Jordan 2024) */
-};
-
 /* Computes the logits of a model for every sample of a dataset, in its order, with the evaluation
  * pipeline: logits[count, classes], with the number of the model's classes, and labels[count],
- * which may be NULL. `tta` is one of SVIT_TTA_*, `compute` one of SVIT_COMPUTE_*; `pipeline` and
- * `batch` are as in svit_evaluate. All other measures can be computed from these. Errors are those
- * of svit_evaluate. */
+ * which may be NULL and are -1 if the dataset has targets. `tta` is one of SVIT_TTA_*, `compute`
+ * one of SVIT_COMPUTE_*; `pipeline` and `batch` are as in svit_evaluate. All other measures can be
+ * computed from these. Errors are those of svit_evaluate. */
 SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *model,
                                           svit_dataset *dataset,
                                           const svit_pipeline_config *pipeline, size_t batch,

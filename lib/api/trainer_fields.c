@@ -6,9 +6,35 @@
 
 #include <float.h>
 
-enum { CONFIG_MIN_SIZE = sizeof(svit_trainer_config) };
+enum { CONFIG_MIN_SIZE = offsetof(svit_trainer_config, loss) }; /* of library 0.1 */
 
 #define FIELD(field, kind) SV_FIELD(svit_trainer_config, field, kind)
+
+static svit_status check_weight(const void *element, svit_error *err)
+{
+    double weight = *(const double *)element;
+    if (weight > 0 && weight <= FLT_MAX)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "it is %g; numbers above 0 are accepted", weight);
+}
+
+static svit_status read_weight(void *element, const sv_json_value *value, svit_error *err)
+{
+    if (!sv_json_number(value, element))
+        return sv_fail(err, SVIT_E_ARGUMENT, "it is no number");
+    return check_weight(element, err);
+}
+
+static void write_weight(const void *element, sv_json_writer *writer)
+{
+    sv_json_put_real(writer, *(const double *)element);
+}
+
+static const sv_field_elements WEIGHTS = {.noun = "class weights",
+                                          .bytes = sizeof(double),
+                                          .read = read_weight,
+                                          .write = write_weight,
+                                          .check = check_weight};
 
 static const sv_field FIELDS[] = {
     {FIELD(epochs, U32), .min = 1, .max = 1000000},
@@ -28,6 +54,17 @@ static const sv_field FIELDS[] = {
                                       [SVIT_EXISTING_RESUME] = "resume",
                                       [SVIT_EXISTING_OVERWRITE] = "overwrite"}},
     {FIELD(description, TEXT)},
+    {FIELD(loss, WORD), .words = {[SVIT_LOSS_CROSS_ENTROPY] = "cross-entropy",
+                                  [SVIT_LOSS_BINARY] = "binary",
+                                  [SVIT_LOSS_MSE] = "mse"}},
+    {FIELD(sampling, WORD),
+     .words = {[SVIT_SAMPLING_SHUFFLE] = "shuffle", [SVIT_SAMPLING_BALANCED] = "balanced"}},
+    {FIELD(tta, WORD), .words = {[SVIT_TTA_NONE] = "none",
+                                 [SVIT_TTA_FLIP] = "flip",
+                                 [SVIT_TTA_FLIP_SHIFT] = "flip-shift"}},
+    {FIELD(class_weights, ELEMENTS), .count_name = "class_weight_count",
+     .count_offset = offsetof(svit_trainer_config, class_weight_count),
+     .max_count = SVIT_MAX_CLASS_WEIGHTS, .is_optional = 1, .elements = &WEIGHTS},
 };
 const sv_field_table sv_trainer_fields = {.type = "svit_trainer_config",
                                           .noun = "the trainer configuration",
@@ -56,6 +93,11 @@ static svit_status check(const svit_trainer_config *config, svit_error *err)
     if (config->accumulate > config->batch)
         return sv_fail(err, SVIT_E_ARGUMENT, "accumulate is %u; it is at most batch, %u",
                        config->accumulate, config->batch);
+    if (config->loss == SVIT_LOSS_MSE &&
+        (config->label_smoothing > 0 || config->class_weight_count))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "loss is 'mse', which has neither label_smoothing nor class_weights; 0 and "
+                       "none are accepted");
     return SVIT_OK;
 }
 

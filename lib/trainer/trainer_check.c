@@ -108,9 +108,10 @@ svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_prog
     return check_handles(trainer, at, checkpoint, err);
 }
 
-static int32_t is_fraction(double value)
+/* Whether a value is a fraction, or NaN if the run has none of its kind. */
+static int32_t is_fraction(double value, int32_t has_it)
 {
-    return value >= 0 && value <= 1;
+    return has_it ? value >= 0 && value <= 1 : isnan(value);
 }
 
 static int32_t is_amount(double value)
@@ -123,16 +124,18 @@ static int32_t is_amount(double value)
 static int32_t is_row(const svit_trainer *trainer, const svit_trainer_event *row,
                       const svit_trainer_event *before)
 {
-    int32_t trained = is_amount(row->train_loss) && is_fraction(row->train_top1) &&
-                      is_fraction(row->train_top5) && is_amount(row->learning_rate) &&
+    int32_t has_top1 = trainer->config.loss != SVIT_LOSS_MSE;
+    int32_t has_top5 = trainer->config.loss == SVIT_LOSS_CROSS_ENTROPY;
+    int32_t trained = is_amount(row->train_loss) && is_fraction(row->train_top1, has_top1) &&
+                      is_fraction(row->train_top5, has_top5) && is_amount(row->learning_rate) &&
                       is_amount(row->images_per_second) && is_amount(row->seconds) &&
                       isfinite(row->eta_seconds);
     if (!trainer->validation.loader)
         return trained && isnan(row->val_loss) && isnan(row->val_top1) && isnan(row->val_top5) &&
                row->best_epoch == 0;
     int32_t is_better = !before || row->best_epoch == row->epoch;
-    return trained && is_amount(row->val_loss) && is_fraction(row->val_top1) &&
-           is_fraction(row->val_top5) &&
+    return trained && is_amount(row->val_loss) && is_fraction(row->val_top1, has_top1) &&
+           is_fraction(row->val_top5, has_top5) &&
            row->best_epoch == (is_better ? row->epoch : before->best_epoch);
 }
 
@@ -148,6 +151,8 @@ svit_status sv_trainer_check_history(const svit_trainer *trainer, const sv_progr
                                    i + 1);
     uint64_t best = at->rows ? rows[at->rows - 1].best_epoch : 0;
     TRAINER_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, best, best, err));
-    double top1 = best ? rows[best - 1].val_top1 : -INFINITY;
-    return check_real(STATE_KEY "best_top1", at->best_top1, at->best_top1 == top1, err);
+    double score = best ? sv_objective_score(&trainer->objective, rows[best - 1].val_loss,
+                                             rows[best - 1].val_top1)
+                        : -INFINITY;
+    return check_real(STATE_KEY "best_top1", at->best_top1, at->best_top1 == score, err);
 }

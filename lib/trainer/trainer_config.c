@@ -1,7 +1,7 @@
 /* Imports and checks a caller's configuration of a trainer. */
 #include "trainer/trainer_internal.h"
 
-enum { CONFIG_LEAST = sizeof(svit_trainer_config) };
+enum { CONFIG_LEAST = offsetof(svit_trainer_config, loss) }; /* of library 0.1 */
 
 /* svit_trainer_config_to_json checks every field. It gets no folder, because a path need not be
  * valid UTF-8, and no description, which trainer_create.c checks with a message of its own. */

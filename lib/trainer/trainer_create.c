@@ -84,6 +84,47 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
     return SVIT_OK;
 }
 
+/* Sets the objective from the configuration. Rows of targets are as wide as rows of logits. */
+static svit_status read_objective(svit_trainer *trainer, const svit_dataset *training,
+                                  svit_error *err)
+{
+    const svit_trainer_config *config = &trainer->config;
+    const size_t classes = trainer->classes, weights = config->class_weight_count;
+    trainer->objective = (sv_objective){.loss = config->loss,
+                                        .label_smoothing = (float)config->label_smoothing,
+                                        .classes = classes};
+    if (config->loss != SVIT_LOSS_CROSS_ENTROPY && svit_dataset_classes(training) != classes)
+        return sv_trainer_fail(
+            err, SVIT_E_ARGUMENT,
+            "training has %zu classes or targets; the model has %zu outputs, and "
+            "this loss needs equally many",
+            svit_dataset_classes(training), classes);
+    if (weights && weights != classes)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "there are %zu class_weights; the model has %zu classes", weights,
+                               classes);
+    if (!weights)
+        return SVIT_OK;
+    TRAINER_TRY(sv_trainer_allocate(trainer->context, &trainer->objective.class_weights, classes,
+                                    sizeof(float), err));
+    for (size_t i = 0; i < classes; i++)
+        trainer->objective.class_weights[i] = (float)config->class_weights[i];
+    return SVIT_OK;
+}
+
+/* Mixed images have targets for the dataset's classes, which must be those of the model. */
+static svit_status check_mixing(const svit_trainer *trainer, const svit_dataset *training,
+                                svit_error *err)
+{
+    if (svit_loader_has_targets(trainer->loader) &&
+        svit_dataset_classes(training) != trainer->classes)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "the pipeline mixes images, but training has %zu classes and the "
+                               "model %zu; they are equally many",
+                               svit_dataset_classes(training), trainer->classes);
+    return SVIT_OK;
+}
+
 static svit_status open_session(svit_trainer *trainer, svit_error *err)
 {
     uint32_t batch = trainer->config.batch;
@@ -105,6 +146,7 @@ static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, sv
     config.batch = trainer->config.batch;
     config.seed = trainer->config.seed;
     config.shuffle = 1;
+    config.sampling = trainer->config.sampling;
     config.augment = 1;
     config.prefetch = trainer->config.prefetch;
     TRAINER_TRY(svit_loader_create(&trainer->loader, training, &trainer->pipeline, &config, err));
@@ -116,9 +158,11 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
 {
     svit_context *context = trainer->context;
     size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
-    TRAINER_TRY(sv_trainer_allocate(context, &trainer->images, batch,
+    TRAINER_TRY(sv_trainer_allocate(context, &trainer->data.images, batch,
                                     trainer->image_floats * sizeof(float), err));
-    TRAINER_TRY(sv_trainer_allocate(context, &trainer->labels, batch, sizeof(int32_t), err));
+    TRAINER_TRY(sv_trainer_allocate(context, &trainer->data.labels, batch, sizeof(int32_t), err));
+    if (sv_objective_needs_targets(&trainer->objective, trainer->loader))
+        TRAINER_TRY(sv_trainer_allocate(context, &trainer->data.targets, batch, row, err));
     TRAINER_TRY(sv_trainer_allocate(context, &trainer->logits, trainer->micro_batch, row, err));
     TRAINER_TRY(sv_trainer_allocate(context, &trainer->dlogits, trainer->micro_batch, row, err));
     if (trainer->config.keep == SVIT_KEEP_BEST)
@@ -132,9 +176,13 @@ static svit_status open_validation(svit_trainer *trainer, svit_dataset *validati
         return SVIT_OK;
     trainer->validation_count = svit_dataset_count(validation);
     TRAINER_TRY(sv_trainer_check_fit(trainer->model, validation, "validation", err));
+    const sv_evaluation how = {.batch = trainer->micro_batch,
+                               .compute = trainer->config.compute,
+                               .tta = trainer->config.tta,
+                               .loss = trainer->config.loss,
+                               .prefetch = trainer->config.prefetch};
     return sv_evaluator_open(&trainer->validation, trainer->context, trainer->model, validation,
-                             &trainer->pipeline, trainer->micro_batch, trainer->config.compute,
-                             trainer->config.prefetch, err);
+                             &trainer->pipeline, &how, err);
 }
 
 /* Copies the class names of the training set to the model if it names every class of the model. */
@@ -164,10 +212,12 @@ static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config
     TRAINER_TRY(sv_trainer_check_fit(trainer->model, training, "training", err));
     TRAINER_TRY(read_optimizer(trainer, optimizer, err));
     TRAINER_TRY(read_pipeline(trainer, pipeline, err));
+    TRAINER_TRY(read_objective(trainer, training, err));
     TRAINER_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model,
                                       &trainer->optimizer_config, err));
     TRAINER_TRY(open_session(trainer, err));
     TRAINER_TRY(open_loader(trainer, training, err));
+    TRAINER_TRY(check_mixing(trainer, training, err));
     TRAINER_TRY(open_validation(trainer, validation, err));
     TRAINER_TRY(open_buffers(trainer, err));
     TRAINER_TRY(read_fingerprints(trainer, training, validation, err));
@@ -215,8 +265,11 @@ static void free_memory(svit_trainer *trainer)
 {
     svit_context *context = trainer->context;
     size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
-    svit_context_release(context, trainer->images, batch * trainer->image_floats * sizeof(float));
-    svit_context_release(context, trainer->labels, batch * sizeof(int32_t));
+    svit_context_release(context, trainer->data.images,
+                         batch * trainer->image_floats * sizeof(float));
+    svit_context_release(context, trainer->data.labels, batch * sizeof(int32_t));
+    svit_context_release(context, trainer->data.targets, batch * row);
+    svit_context_release(context, trainer->objective.class_weights, row);
     svit_context_release(context, trainer->logits, trainer->micro_batch * row);
     svit_context_release(context, trainer->dlogits, trainer->micro_batch * row);
     svit_context_release(context, trainer->best, trainer->best_elements * sizeof(float));

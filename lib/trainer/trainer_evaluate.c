@@ -19,6 +19,11 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
     if (svit_dataset_classes(dataset) > config.num_classes)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %u", what,
                                svit_dataset_classes(dataset), config.num_classes);
+    if (svit_dataset_has_targets(dataset) && svit_dataset_classes(dataset) != config.num_classes)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "%s has %zu targets for each sample; the model has %u outputs, and "
+                               "these are equally many",
+                               what, svit_dataset_classes(dataset), config.num_classes);
     return SVIT_OK;
 }
 
@@ -104,33 +109,39 @@ static svit_status open_loader(sv_evaluator *evaluator, svit_dataset *dataset, u
 static svit_status open_buffers(sv_evaluator *evaluator, svit_error *err)
 {
     svit_context *context = evaluator->context;
-    size_t batch = evaluator->batch;
-    TRAINER_TRY(sv_trainer_allocate(context, &evaluator->images, batch,
-                                    evaluator->image_floats * sizeof(float), err));
-    TRAINER_TRY(sv_trainer_allocate(context, &evaluator->logits, batch,
-                                    evaluator->classes * sizeof(float), err));
-    return sv_trainer_allocate(context, &evaluator->labels, batch, sizeof(int32_t), err);
+    const size_t batch = evaluator->batch, image = evaluator->image_floats * sizeof(float);
+    const size_t row = evaluator->objective.classes * sizeof(float);
+    TRAINER_TRY(sv_trainer_allocate(context, &evaluator->data.images, batch, image, err));
+    TRAINER_TRY(sv_trainer_allocate(context, &evaluator->logits, batch, row, err));
+    if (sv_objective_needs_targets(&evaluator->objective, evaluator->loader))
+        TRAINER_TRY(sv_trainer_allocate(context, &evaluator->data.targets, batch, row, err));
+    if (evaluator->tta != SVIT_TTA_NONE)
+        TRAINER_TRY(sv_trainer_allocate(context, &evaluator->mean_logits, batch, row, err));
+    if (evaluator->tta == SVIT_TTA_FLIP_SHIFT)
+        TRAINER_TRY(sv_trainer_allocate(context, &evaluator->moved, batch, image, err));
+    return sv_trainer_allocate(context, &evaluator->data.labels, batch, sizeof(int32_t), err);
 }
 
 static svit_status open_steps(sv_evaluator *evaluator, svit_model *model, svit_dataset *dataset,
-                              const svit_pipeline_config *pipeline, int32_t compute,
-                              uint32_t prefetch, svit_error *err)
+                              const svit_pipeline_config *pipeline, const sv_evaluation *how,
+                              svit_error *err)
 {
     svit_model_config config;
     TRAINER_TRY(svit_model_get_config(model, &config, sizeof config, err));
-    evaluator->classes = config.num_classes;
-    TRAINER_TRY(open_session(evaluator, model, compute, pipeline, err));
-    TRAINER_TRY(open_loader(evaluator, dataset, prefetch, pipeline, err));
+    evaluator->objective = (sv_objective){.loss = how->loss, .classes = config.num_classes};
+    TRAINER_TRY(open_session(evaluator, model, how->compute, pipeline, err));
+    TRAINER_TRY(open_loader(evaluator, dataset, how->prefetch, pipeline, err));
     return open_buffers(evaluator, err);
 }
 
 svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, svit_model *model,
                               svit_dataset *dataset, const svit_pipeline_config *pipeline,
-                              size_t batch, int32_t compute, uint32_t prefetch, svit_error *err)
+                              const sv_evaluation *how, svit_error *err)
 {
     size_t count = svit_dataset_count(dataset);
-    *evaluator = (sv_evaluator){.context = context, .batch = batch < count ? batch : count};
-    svit_status status = open_steps(evaluator, model, dataset, pipeline, compute, prefetch, err);
+    *evaluator = (sv_evaluator){
+        .context = context, .batch = how->batch < count ? how->batch : count, .tta = how->tta};
+    svit_status status = open_steps(evaluator, model, dataset, pipeline, how, err);
     if (status != SVIT_OK)
         sv_evaluator_close(evaluator);
     return status;
@@ -139,30 +150,24 @@ svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, sv
 void sv_evaluator_close(sv_evaluator *evaluator)
 {
     svit_context *context = evaluator->context;
-    size_t batch = evaluator->batch;
-    if (evaluator->moved)
-        svit_context_release(context, evaluator->moved,
-                             batch * evaluator->image_floats * sizeof(float));
-    svit_context_release(context, evaluator->labels, batch * sizeof(int32_t));
-    svit_context_release(context, evaluator->logits, batch * evaluator->classes * sizeof(float));
-    svit_context_release(context, evaluator->images,
-                         batch * evaluator->image_floats * sizeof(float));
+    const size_t batch = evaluator->batch, image = evaluator->image_floats * sizeof(float);
+    const size_t row = evaluator->objective.classes * sizeof(float);
+    svit_context_release(context, evaluator->data.labels, batch * sizeof(int32_t));
+    svit_context_release(context, evaluator->data.targets, batch * row);
+    svit_context_release(context, evaluator->data.images, batch * image);
+    svit_context_release(context, evaluator->moved, batch * image);
+    svit_context_release(context, evaluator->mean_logits, batch * row);
+    svit_context_release(context, evaluator->logits, batch * row);
     svit_loader_free(evaluator->loader);
     svit_session_free(evaluator->session);
     *evaluator = (sv_evaluator){0};
 }
 
-svit_status sv_metrics_add(sv_metrics *metrics, const float *logits, const int32_t *labels,
-                           size_t n, size_t classes, double loss, svit_error *err)
+/* Reads a batch and computes its logits. */
+static svit_status next_logits(sv_evaluator *evaluator, const float **logits, svit_error *err)
 {
-    uint64_t top1, top5;
-    TRAINER_TRY(svit_count_top1(logits, labels, n, classes, &top1, err));
-    TRAINER_TRY(svit_count_top_k(logits, labels, n, classes, 5, &top5, err));
-    metrics->loss += loss * (double)n;
-    metrics->top1 += top1;
-    metrics->top5 += top5;
-    metrics->samples += n;
-    return SVIT_OK;
+    TRAINER_TRY(sv_batch_next(&evaluator->data, &evaluator->objective, evaluator->loader, err));
+    return sv_evaluator_forward(evaluator, logits, err);
 }
 
 svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err)
@@ -170,15 +175,13 @@ svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_
     sv_metrics sums = {0};
     TRAINER_TRY(svit_loader_seek(evaluator->loader, 0, 0, err));
     for (uint64_t left = svit_loader_batches(evaluator->loader); left > 0; left--) {
-        size_t n;
+        const float *logits;
         float loss;
+        TRAINER_TRY(next_logits(evaluator, &logits, err));
         TRAINER_TRY(
-            svit_loader_next(evaluator->loader, evaluator->images, evaluator->labels, &n, err));
-        TRAINER_TRY(svit_forward(evaluator->session, evaluator->images, n, evaluator->logits, err));
-        TRAINER_TRY(svit_cross_entropy(evaluator->logits, evaluator->labels, n, evaluator->classes,
-                                       0, &loss, NULL, err));
-        TRAINER_TRY(sv_metrics_add(&sums, evaluator->logits, evaluator->labels, n,
-                                   evaluator->classes, loss, err));
+            sv_objective_loss(&evaluator->objective, &evaluator->data, logits, &loss, NULL, err));
+        TRAINER_TRY(
+            sv_metrics_add(&sums, &evaluator->objective, &evaluator->data, logits, loss, err));
     }
     *metrics = sums;
     return SVIT_OK;
@@ -195,18 +198,18 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
 /* Checks what the evaluating functions share but for the pointers, and opens an evaluator. */
 static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, svit_model *model,
                                 svit_dataset *dataset, const svit_pipeline_config *pipeline,
-                                size_t batch, int32_t compute, svit_error *err)
+                                const sv_evaluation *how, svit_error *err)
 {
     svit_pipeline_config local;
     TRAINER_TRY(svit_pipeline_config_init(&local, sizeof local));
     if (pipeline)
         TRAINER_TRY(sv_trainer_import(&local, sizeof local, pipeline, sizeof local,
                                       "svit_pipeline_config", err));
-    if (batch < 1 || batch > 65536)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", batch);
+    if (how->batch < 1 || how->batch > 65536)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
     TRAINER_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
     TRAINER_TRY(check_names(model, dataset, err));
-    return sv_evaluator_open(evaluator, context, model, dataset, &local, batch, compute, 2, err);
+    return sv_evaluator_open(evaluator, context, model, dataset, &local, how, err);
 }
 
 SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_model *model,
@@ -218,8 +221,9 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
     TRAINER_REQUIRE(context);
     TRAINER_REQUIRE(model);
     TRAINER_REQUIRE(dataset);
+    const sv_evaluation how = {.batch = batch, .compute = compute, .prefetch = 2};
     sv_evaluator evaluator;
-    TRAINER_TRY(open_checked(&evaluator, context, model, dataset, pipeline, batch, compute, err));
+    TRAINER_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
     sv_metrics metrics;
     svit_status status = sv_evaluator_run(&evaluator, &metrics, err);
     sv_evaluator_close(&evaluator);
@@ -235,20 +239,19 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
     return SVIT_OK;
 }
 
-/* Computes the logits of all batches, one after another. */
+/* Computes the logits of all batches, one after another. Labels of targets are -1. */
 static svit_status run_logits(sv_evaluator *evaluator, float *logits, int32_t *labels,
                               svit_error *err)
 {
+    const size_t classes = evaluator->objective.classes;
     for (uint64_t left = svit_loader_batches(evaluator->loader); left > 0; left--) {
-        size_t n;
-        TRAINER_TRY(
-            svit_loader_next(evaluator->loader, evaluator->images, evaluator->labels, &n, err));
-        TRAINER_TRY(sv_evaluator_forward(evaluator, n, logits, err));
-        logits += n * evaluator->classes;
-        if (labels) {
-            memcpy(labels, evaluator->labels, n * sizeof *labels);
-            labels += n;
-        }
+        const float *rows;
+        TRAINER_TRY(next_logits(evaluator, &rows, err));
+        const size_t n = evaluator->data.n;
+        memcpy(logits, rows, n * classes * sizeof *logits);
+        logits += n * classes;
+        for (size_t i = 0; labels && i < n; i++)
+            *labels++ = evaluator->data.targets ? -1 : evaluator->data.labels[i];
     }
     return SVIT_OK;
 }
@@ -266,15 +269,10 @@ SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *mod
     TRAINER_REQUIRE(context);
     TRAINER_REQUIRE(model);
     TRAINER_REQUIRE(dataset);
+    const sv_evaluation how = {.batch = batch, .compute = compute, .tta = tta, .prefetch = 2};
     sv_evaluator evaluator;
-    TRAINER_TRY(open_checked(&evaluator, context, model, dataset, pipeline, batch, compute, err));
-    evaluator.tta = tta;
-    svit_status status = SVIT_OK;
-    if (tta == SVIT_TTA_FLIP_SHIFT)
-        status = sv_trainer_allocate(context, &evaluator.moved, evaluator.batch,
-                                     evaluator.image_floats * sizeof(float), err);
-    if (status == SVIT_OK)
-        status = run_logits(&evaluator, logits, labels, err);
+    TRAINER_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
+    svit_status status = run_logits(&evaluator, logits, labels, err);
     sv_evaluator_close(&evaluator);
     return status;
 }

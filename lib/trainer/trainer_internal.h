@@ -2,26 +2,22 @@
 #ifndef SV_TRAINER_INTERNAL_H
 #define SV_TRAINER_INTERNAL_H
 
-#include "trainer/trainer_support.h"
+#include "trainer/objective.h"
 
 #include <shiftvit/loss.h>
 #include <shiftvit/trainer.h>
-
-/* Sums over samples; means are these divided by `samples`. */
-typedef struct sv_metrics {
-    double loss; /* sum of the samples' losses */
-    uint64_t top1, top5, samples;
-} sv_metrics;
 
 /* A session, a loader and buffers that evaluate a model on one dataset. */
 typedef struct sv_evaluator {
     svit_context *context;
     svit_session *session;
     svit_loader *loader;
-    float *images, *logits; /* [batch, image_floats], [batch, classes] */
+    sv_objective objective; /* without smoothing and class weights */
+    sv_batch data;          /* [batch, image_floats], [batch], [batch, classes] if it has targets */
+    float *logits;          /* [batch, classes] */
+    float *mean_logits;     /* [batch, classes] with test-time augmentation; otherwise NULL */
     float *moved;           /* [batch, image_floats] with SVIT_TTA_FLIP_SHIFT; otherwise NULL */
-    int32_t *labels;        /* [batch] */
-    size_t batch, image_floats, classes;
+    size_t batch, image_floats;
     size_t height, width; /* of an image */
     int32_t tta;          /* SVIT_TTA_* */
 } sv_evaluator;
@@ -33,7 +29,8 @@ typedef struct sv_progress {
     uint64_t position;   /* completed steps of the current epoch */
     sv_metrics train;    /* of the current epoch */
     uint64_t best_epoch; /* from 1; 0: none yet */
-    double best_top1;    /* -infinity before the first validation */
+    double best_top1;    /* score of the best epoch (sv_objective_score); -infinity before the first
+                            validation */
     uint64_t waited;     /* epochs since the best one */
     uint64_t rows;       /* of the history */
 } sv_progress;
@@ -58,9 +55,9 @@ struct svit_trainer {
 
     size_t micro_batch;           /* samples of one forward and backward pass */
     size_t image_floats, classes; /* elements of an image and of a row of logits */
-    float *images;                /* [batch, image_floats] */
-    float *logits, *dlogits;      /* [micro_batch, classes] */
-    int32_t *labels;              /* [batch] */
+    sv_objective objective;
+    sv_batch data; /* [batch, image_floats], [batch], [batch, classes] if it has targets */
+    float *logits, *dlogits; /* [micro_batch, classes] */
 
     sv_progress progress;
     svit_trainer_event *history; /* [history_capacity], of which progress.rows are in use */
@@ -92,24 +89,27 @@ svit_status sv_trainer_config_import(svit_trainer_config *local, const svit_trai
 svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *dataset,
                                  const char *what, svit_error *err);
 
-/* Creates an evaluator. `batch` is the largest number of samples in a forward pass. */
+/* How an evaluator computes. */
+typedef struct sv_evaluation {
+    size_t batch; /* the largest number of samples in a forward pass */
+    int32_t compute, tta, loss;
+    uint32_t prefetch;
+} sv_evaluation;
+
+/* Creates an evaluator. */
 svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, svit_model *model,
                               svit_dataset *dataset, const svit_pipeline_config *pipeline,
-                              size_t batch, int32_t compute, uint32_t prefetch, svit_error *err);
+                              const sv_evaluation *how, svit_error *err);
 
 /* Frees what the evaluator owns and clears it. It may be partly created. */
 void sv_evaluator_close(sv_evaluator *evaluator);
 
-/* trainer_tta.c: computes the logits[n, classes] of evaluator->images, which it may change. With
- * test-time augmentation `logits` is another array than evaluator->logits. */
-svit_status sv_evaluator_forward(sv_evaluator *evaluator, size_t n, float *logits, svit_error *err);
+/* trainer_tta.c: computes the logits of evaluator->data, whose images it may change. Writes their
+ * address, evaluator->logits or evaluator->mean_logits, to *logits. */
+svit_status sv_evaluator_forward(sv_evaluator *evaluator, const float **logits, svit_error *err);
 
 /* Evaluates the whole dataset and writes the sums to *metrics. */
 svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err);
-
-/* Adds a batch of n samples with the mean loss `loss` to *metrics. */
-svit_status sv_metrics_add(sv_metrics *metrics, const float *logits, const int32_t *labels,
-                           size_t n, size_t classes, double loss, svit_error *err);
 
 /* trainer_best.c */
 
@@ -201,6 +201,7 @@ extern const size_t sv_trainer_entry_count;
 #define SV_TRAINER_PIPELINE_KEY "trainer.pipeline"
 #define SV_TRAINER_OPTIMIZER_KEY "trainer.optimizer"
 #define SV_TRAINER_HISTORY_KEY "trainer.history"
+#define SV_TRAINER_OBJECTIVE_KEY "trainer.objective"
 #define SV_TRAINER_DESCRIPTION_KEY "trainer.description"
 #define SV_TRAINER_EPOCH_KEY "trainer.state.epoch"
 
@@ -227,6 +228,10 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
 
 /* Appends a configuration of an optimiser as JSON. */
 svit_status sv_trainer_optimizer_text(sv_trainer_text *text, const svit_optimizer_config *config,
+                                      svit_error *err);
+
+/* Appends loss, sampling, test-time augmentation and class weights. */
+svit_status sv_trainer_objective_text(sv_trainer_text *text, const svit_trainer_config *config,
                                       svit_error *err);
 
 /* Appends the pipeline of the trainer as JSON. */

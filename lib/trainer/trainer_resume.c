@@ -153,6 +153,29 @@ static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit
     return status;
 }
 
+/* Compares loss, sampling, test-time augmentation and class weights. A checkpoint without their
+ * text is one of library 0.1, which had none of them. */
+static svit_status check_objective(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
+                                   svit_error *err)
+{
+    svit_trainer_config defaults;
+    TRAINER_TRY(svit_trainer_config_init(&defaults, sizeof defaults));
+    const char *saved = svit_checkpoint_value(checkpoint, SV_TRAINER_OBJECTIVE_KEY);
+    sv_trainer_text old = {.context = trainer->context}, present = old;
+    svit_status status = sv_trainer_objective_text(&old, &defaults, err);
+    if (status == SVIT_OK)
+        status = sv_trainer_objective_text(&present, &trainer->config, err);
+    if (status == SVIT_OK && strcmp(saved ? saved : old.data, present.data) != 0)
+        status =
+            sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                            "the checkpoint's run has '%.80s', this one '%.80s'; a resumed run "
+                            "needs the same",
+                            saved ? saved : old.data, present.data);
+    sv_trainer_text_free(&present);
+    sv_trainer_text_free(&old);
+    return status;
+}
+
 /* Logs a warning if the checkpoint has no fingerprints to compare. */
 static void warn_without_fingerprints(const svit_checkpoint *checkpoint,
                                       const svit_trainer *trainer)
@@ -224,6 +247,7 @@ static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *che
     TRAINER_TRY(read_entries(checkpoint, &copy, err));
     TRAINER_TRY(check_optimizer(checkpoint, &copy, err));
     TRAINER_TRY(check_pipeline(checkpoint, trainer, err));
+    TRAINER_TRY(check_objective(checkpoint, trainer, err));
     TRAINER_TRY(read_history(trainer, checkpoint, &copy.progress, err));
     const char *description = trainer->config.description;
     if (!description)

@@ -93,6 +93,20 @@ svit_status sv_trainer_optimizer_text(sv_trainer_text *text, const svit_optimize
     return SVIT_OK;
 }
 
+svit_status sv_trainer_objective_text(sv_trainer_text *text, const svit_trainer_config *config,
+                                      svit_error *err)
+{
+    sv_trainer_text_add(text, "loss %d, sampling %d, tta %d, class weights", config->loss,
+                        config->sampling, config->tta);
+    for (uint32_t i = 0; i < config->class_weight_count; i++) {
+        char number[SV_TRAINER_NUMBER];
+        sv_trainer_text_add(text, " %s", sv_trainer_number(number, config->class_weights[i]));
+    }
+    if (text->failed)
+        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the objective's text");
+    return SVIT_OK;
+}
+
 svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,
                                      svit_error *err)
 {
@@ -106,12 +120,12 @@ svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *
 
 /* The texts of a checkpoint that need memory. */
 typedef struct texts {
-    sv_trainer_text path, optimizer, pipeline, history;
+    sv_trainer_text path, optimizer, pipeline, objective, history;
 } texts;
 
 static svit_status save(svit_trainer *trainer, const texts *t, svit_error *err)
 {
-    enum { COUNT = ENTRY_COUNT + 5 };
+    enum { COUNT = ENTRY_COUNT + 6 };
     char printed[ENTRY_COUNT][SV_TRAINER_VALUE], schedule_epochs[SV_TRAINER_VALUE];
     const char *keys[COUNT], *values[COUNT];
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
@@ -123,6 +137,7 @@ static svit_status save(svit_trainer *trainer, const texts *t, svit_error *err)
     const char *const others[COUNT - ENTRY_COUNT][2] = {
         {SV_TRAINER_OPTIMIZER_KEY, t->optimizer.data},
         {SV_TRAINER_PIPELINE_KEY, t->pipeline.data},
+        {SV_TRAINER_OBJECTIVE_KEY, t->objective.data},
         {SV_TRAINER_HISTORY_KEY, t->history.data},
         {SV_TRAINER_SCHEDULE_KEY, schedule_epochs},
         {SV_TRAINER_DESCRIPTION_KEY, trainer->config.description}};
@@ -139,6 +154,7 @@ static svit_status fill_texts(texts *t, const svit_trainer *trainer, svit_error 
     TRAINER_TRY(sv_trainer_path(&t->path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
     TRAINER_TRY(sv_trainer_optimizer_text(&t->optimizer, &trainer->optimizer_config, err));
     TRAINER_TRY(sv_trainer_pipeline_text(&t->pipeline, trainer, err));
+    TRAINER_TRY(sv_trainer_objective_text(&t->objective, &trainer->config, err));
     sv_trainer_history_pack(&t->history, trainer);
     if (t->history.failed)
         return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the history's text");
@@ -148,11 +164,12 @@ static svit_status fill_texts(texts *t, const svit_trainer *trainer, svit_error 
 static svit_status write_checkpoint(svit_trainer *trainer, svit_error *err)
 {
     const sv_trainer_text empty = {.context = trainer->context};
-    texts t = {empty, empty, empty, empty};
+    texts t = {empty, empty, empty, empty, empty};
     svit_status status = fill_texts(&t, trainer, err);
     if (status == SVIT_OK)
         status = save(trainer, &t, err);
     sv_trainer_text_free(&t.history);
+    sv_trainer_text_free(&t.objective);
     sv_trainer_text_free(&t.pipeline);
     sv_trainer_text_free(&t.optimizer);
     sv_trainer_text_free(&t.path);

@@ -3,34 +3,34 @@
 
 #include <math.h>
 
-/* Forward, loss and backward of one micro-batch: samples first..first+n-1 of a batch of `all`. */
-static svit_status run_micro_batch(svit_trainer *trainer, size_t first, size_t n, size_t all,
+/* Forward, loss and backward of one micro-batch. `divisor` is that of the whole batch's loss. */
+static svit_status run_micro_batch(svit_trainer *trainer, const sv_batch *part, double divisor,
                                    sv_metrics *sums, svit_error *err)
 {
-    const float *images = trainer->images + first * trainer->image_floats;
-    const int32_t *labels = trainer->labels + first;
+    const sv_objective *objective = &trainer->objective;
     float loss;
-    TRAINER_TRY(svit_forward(trainer->session, images, n, trainer->logits, err));
-    TRAINER_TRY(svit_cross_entropy(trainer->logits, labels, n, trainer->classes,
-                                   (float)trainer->config.label_smoothing, &loss, trainer->dlogits,
-                                   err));
-    /* dlogits is the gradient of the mean over the micro-batch; that of the batch is n / all of it.
-     */
-    if (n != all)
-        for (size_t i = 0; i < n * trainer->classes; i++)
-            trainer->dlogits[i] *= (float)n / (float)all;
-    TRAINER_TRY(svit_backward(trainer->session, trainer->dlogits, n, err));
-    return sv_metrics_add(sums, trainer->logits, labels, n, trainer->classes, loss, err);
+    TRAINER_TRY(svit_forward(trainer->session, part->images, part->n, trainer->logits, err));
+    TRAINER_TRY(sv_objective_loss(objective, part, trainer->logits, &loss, trainer->dlogits, err));
+    /* dlogits is the gradient of the mean over the micro-batch, which is a part of the batch's. */
+    double own = sv_objective_divisor(objective, part);
+    if (own != divisor)
+        for (size_t i = 0; i < part->n * trainer->classes; i++)
+            trainer->dlogits[i] *= (float)own / (float)divisor;
+    TRAINER_TRY(svit_backward(trainer->session, trainer->dlogits, part->n, err));
+    return sv_metrics_add(sums, objective, part, trainer->logits, loss, err);
 }
 
 /* One step: the gradients of all micro-batches, then the update. */
 static svit_status run_batch(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
-    size_t all;
-    TRAINER_TRY(svit_loader_next(trainer->loader, trainer->images, trainer->labels, &all, err));
-    for (size_t first = 0, n; first < all; first += n) {
-        n = all - first < trainer->micro_batch ? all - first : trainer->micro_batch;
-        TRAINER_TRY(run_micro_batch(trainer, first, n, all, sums, err));
+    const sv_objective *objective = &trainer->objective;
+    sv_batch *batch = &trainer->data;
+    TRAINER_TRY(sv_batch_next(batch, objective, trainer->loader, err));
+    double divisor = sv_objective_divisor(objective, batch);
+    for (size_t first = 0, n; first < batch->n; first += n) {
+        n = batch->n - first < trainer->micro_batch ? batch->n - first : trainer->micro_batch;
+        sv_batch part = sv_batch_part(batch, objective, trainer->image_floats, first, n);
+        TRAINER_TRY(run_micro_batch(trainer, &part, divisor, sums, err));
     }
     return svit_step(trainer->optimizer, trainer->session, err);
 }
@@ -72,12 +72,12 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
     return SVIT_OK;
 }
 
-/* Keeps the weights, in memory and in the folder, if top1 is the highest so far; counts the epochs
- * since then otherwise. */
-static svit_status keep_if_best(svit_trainer *trainer, double top1, svit_error *err)
+/* Keeps the weights, in memory and in the folder, if the score is the highest so far; counts the
+ * epochs since then otherwise. */
+static svit_status keep_if_best(svit_trainer *trainer, double score, svit_error *err)
 {
     sv_progress *progress = &trainer->progress;
-    if (!(top1 > progress->best_top1)) {
+    if (!(score > progress->best_top1)) {
         progress->waited++;
         return SVIT_OK;
     }
@@ -85,7 +85,7 @@ static svit_status keep_if_best(svit_trainer *trainer, double top1, svit_error *
         TRAINER_TRY(sv_trainer_best_copy(trainer, trainer->model, err));
     if (trainer->config.folder)
         TRAINER_TRY(sv_trainer_best_save(trainer, err));
-    progress->best_top1 = top1;
+    progress->best_top1 = score;
     progress->best_epoch = progress->epoch + 1;
     progress->waited = 0;
     return SVIT_OK;
@@ -94,7 +94,9 @@ static svit_status keep_if_best(svit_trainer *trainer, double top1, svit_error *
 static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
 {
     TRAINER_TRY(sv_evaluator_run(&trainer->validation, metrics, err));
-    return keep_if_best(trainer, (double)metrics->top1 / (double)metrics->samples, err);
+    double score = sv_objective_score(&trainer->objective, metrics->loss / (double)metrics->samples,
+                                      sv_objective_top1(&trainer->objective, metrics));
+    return keep_if_best(trainer, score, err);
 }
 
 /* Validates the moving average of the weights if the optimiser keeps one, else the weights. */
@@ -123,8 +125,8 @@ static svit_status add_row(svit_trainer *trainer, svit_error *err)
     sv_trainer_describe(trainer, row, SVIT_EVENT_EPOCH);
     if (validated) {
         row->val_loss = metrics.loss / (double)metrics.samples;
-        row->val_top1 = (double)metrics.top1 / (double)metrics.samples;
-        row->val_top5 = (double)metrics.top5 / (double)metrics.samples;
+        row->val_top1 = sv_objective_top1(&trainer->objective, &metrics);
+        row->val_top5 = sv_objective_top5(&trainer->objective, &metrics);
         /* sv_trainer_describe counted this epoch's validation as still to come. */
         row->eta_seconds -= trainer->validation_seconds;
     }

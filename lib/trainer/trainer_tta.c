@@ -45,7 +45,7 @@ static void move(float *out, const float *images, size_t n, size_t height, size_
 static svit_status add_flipped(sv_evaluator *evaluator, float *images, size_t n, float factor,
                                float *sum, svit_error *err)
 {
-    size_t elements = n * evaluator->classes;
+    size_t elements = n * evaluator->objective.classes;
     for (int mirrored = 0; mirrored < 2; mirrored++) {
         if (mirrored)
             mirror(images, n, evaluator->height, evaluator->width);
@@ -56,15 +56,18 @@ static svit_status add_flipped(sv_evaluator *evaluator, float *images, size_t n,
     return SVIT_OK;
 }
 
-svit_status sv_evaluator_forward(sv_evaluator *evaluator, size_t n, float *logits, svit_error *err)
+svit_status sv_evaluator_forward(sv_evaluator *evaluator, const float **logits, svit_error *err)
 {
+    float *images = evaluator->data.images, *sum = evaluator->mean_logits;
+    const size_t n = evaluator->data.n;
+    *logits = sum ? sum : evaluator->logits;
     if (evaluator->tta == SVIT_TTA_NONE)
-        return svit_forward(evaluator->session, evaluator->images, n, logits, err);
+        return svit_forward(evaluator->session, images, n, evaluator->logits, err);
     int32_t shifts = evaluator->tta == SVIT_TTA_FLIP_SHIFT;
-    memset(logits, 0, n * evaluator->classes * sizeof *logits);
+    memset(sum, 0, n * evaluator->objective.classes * sizeof *sum);
     for (int by = -1; shifts && by <= 1; by += 2) {
-        move(evaluator->moved, evaluator->images, n, evaluator->height, evaluator->width, by);
-        TRAINER_TRY(add_flipped(evaluator, evaluator->moved, n, 0.125f, logits, err));
+        move(evaluator->moved, images, n, evaluator->height, evaluator->width, by);
+        TRAINER_TRY(add_flipped(evaluator, evaluator->moved, n, 0.125f, sum, err));
     }
-    return add_flipped(evaluator, evaluator->images, n, shifts ? 0.25f : 0.5f, logits, err);
+    return add_flipped(evaluator, images, n, shifts ? 0.25f : 0.5f, sum, err);
 }

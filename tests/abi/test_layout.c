@@ -232,8 +232,13 @@ LAYOUT(svit_error, 256, SVIT_ERROR)
     F(T, prefetch, 68, 4) \
     F(T, memory, 72, 4) \
     F(T, existing, 76, 4) \
-    F(T, description, 80, 8)
-LAYOUT(svit_trainer_config, 88, SVIT_TRAINER_CONFIG)
+    F(T, description, 80, 8) \
+    F(T, loss, 88, 4) \
+    F(T, sampling, 92, 4) \
+    F(T, tta, 96, 4) \
+    F(T, class_weight_count, 100, 4) \
+    F(T, class_weights, 104, 1024)
+LAYOUT(svit_trainer_config, 1128, SVIT_TRAINER_CONFIG)
 
 #define SVIT_TRAINER_EVENT(F, T) \
     F(T, struct_size, 0, 4) \

@@ -68,12 +68,19 @@ static const noun nouns[] = {
     {NOUN(trainer),
      "{\"epochs\":100,\"batch\":256,\"accumulate\":1,\"patience\":5,\"keep\":\"last\",\"seed\":0,"
      "\"label_smoothing\":0.0,\"warmup_fraction\":0.15,\"checkpoint_seconds\":0.0,"
-     "\"compute\":\"f32\",\"prefetch\":2,\"memory\":\"store\",\"existing\":\"refuse\"}",
+     "\"compute\":\"f32\",\"prefetch\":2,\"memory\":\"store\",\"existing\":\"refuse\",\"loss\":"
+     "\"cross-entropy\","
+     "\"sampling\":\"shuffle\",\"tta\":\"none\"}",
      "{\"epochs\":3,\"batch\":8,\"accumulate\":4,\"patience\":4294967295,\"keep\":\"best\","
      "\"seed\":9,\"label_smoothing\":0.1,\"warmup_fraction\":1.0,\"checkpoint_seconds\":2.5,"
-     "\"compute\":\"bf16\",\"prefetch\":16,\"memory\":\"blocks\",\"existing\":\"overwrite\"}"},
-    {NOUN(loader), "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2}",
-     "{\"batch\":65536,\"seed\":1,\"shuffle\":true,\"augment\":true,\"prefetch\":0}"},
+     "\"compute\":\"bf16\",\"prefetch\":16,\"memory\":\"blocks\",\"existing\":\"overwrite\","
+     "\"loss\":\"binary\","
+     "\"sampling\":\"balanced\",\"tta\":\"flip-shift\",\"class_weights\":[0.5,2.0]}"},
+    {NOUN(loader),
+     "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2,"
+     "\"sampling\":\"shuffle\"}",
+     "{\"batch\":65536,\"seed\":1,\"shuffle\":true,\"augment\":true,\"prefetch\":0,"
+     "\"sampling\":\"balanced\"}"},
 };
 enum { NOUNS = sizeof nouns / sizeof *nouns };
 
@@ -263,7 +270,7 @@ START_TEST(test_a_folder_is_written_if_it_is_set)
     ck_assert_ptr_nonnull(strstr(text, "\"folder\":\"runs/\\\"a\\\"\","));
     config.description = "a note";
     WORKS(svit_trainer_config_to_json(&config, text, sizeof text, NULL, err));
-    ck_assert_ptr_nonnull(strstr(text, ",\"description\":\"a note\"}"));
+    ck_assert_ptr_nonnull(strstr(text, ",\"description\":\"a note\","));
 }
 END_TEST
 

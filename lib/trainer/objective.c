@@ -1,0 +1,138 @@
+/* Losses and metrics of a run. */
+#include "trainer/objective.h"
+
+#include <shiftvit/loss.h>
+#include <shiftvit/metrics.h>
+
+#include <math.h>
+
+int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loader *loader)
+{
+    return objective->loss != SVIT_LOSS_CROSS_ENTROPY || svit_loader_has_targets(loader);
+}
+
+/* The class of the largest target; the first of equal ones. */
+static int32_t largest_target(const float *row, size_t classes)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < classes; k++)
+        if (row[k] > row[best])
+            best = k;
+    return (int32_t)best;
+}
+
+svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_loader *loader,
+                          svit_error *err)
+{
+    if (!batch->targets)
+        return svit_loader_next(loader, batch->images, batch->labels, &batch->n, err);
+    TRAINER_TRY(svit_loader_next_targets(loader, batch->images, batch->targets, &batch->n, err));
+    for (size_t i = 0; i < batch->n; i++)
+        batch->labels[i] =
+            largest_target(batch->targets + i * objective->classes, objective->classes);
+    return SVIT_OK;
+}
+
+sv_batch sv_batch_part(const sv_batch *batch, const sv_objective *objective, size_t image_floats,
+                       size_t first, size_t n)
+{
+    return (sv_batch){.images = batch->images + first * image_floats,
+                      .labels = batch->labels + first,
+                      .targets =
+                          batch->targets ? batch->targets + first * objective->classes : NULL,
+                      .n = n};
+}
+
+/* target = weight_k ((1 - s) target + s / classes), which is linear, so that the order of mixing
+ * and smoothing does not matter. */
+static void smooth_and_weight(const sv_objective *objective, float *targets, size_t n)
+{
+    const size_t classes = objective->classes;
+    const float s = objective->label_smoothing, *weights = objective->class_weights;
+    if (s == 0 && !weights)
+        return;
+    for (size_t i = 0; i < n * classes; i++)
+        targets[i] =
+            (weights ? weights[i % classes] : 1) * ((1 - s) * targets[i] + s / (float)classes);
+}
+
+svit_status sv_objective_loss(const sv_objective *objective, const sv_batch *batch,
+                              const float *logits, float *loss, float *dlogits, svit_error *err)
+{
+    const size_t n = batch->n, classes = objective->classes;
+    const float smoothing = objective->label_smoothing;
+    if (objective->loss == SVIT_LOSS_BINARY)
+        return svit_binary_cross_entropy(logits, batch->targets, objective->class_weights, n,
+                                         classes, smoothing, loss, dlogits, err);
+    if (objective->loss == SVIT_LOSS_MSE)
+        return svit_mean_squared_error(logits, batch->targets, n, classes, loss, dlogits, err);
+    if (batch->targets) {
+        smooth_and_weight(objective, batch->targets, n);
+        return svit_cross_entropy_soft(logits, batch->targets, n, classes, loss, dlogits, err);
+    }
+    if (objective->class_weights)
+        return svit_cross_entropy_weighted(logits, batch->labels, objective->class_weights, n,
+                                           classes, smoothing, loss, dlogits, err);
+    return svit_cross_entropy(logits, batch->labels, n, classes, smoothing, loss, dlogits, err);
+}
+
+double sv_objective_divisor(const sv_objective *objective, const sv_batch *batch)
+{
+    if (!objective->class_weights || batch->targets)
+        return (double)batch->n;
+    double sum = 0;
+    for (size_t i = 0; i < batch->n; i++)
+        sum += objective->class_weights[batch->labels[i]];
+    return sum;
+}
+
+/* Counts the rows in which every label is right. */
+static svit_status count_exact(const sv_batch *batch, const float *logits, size_t classes,
+                               uint64_t *out, svit_error *err)
+{
+    double fraction;
+    TRAINER_TRY(svit_multilabel_metrics(logits, batch->targets, batch->n, classes, NULL, &fraction,
+                                        NULL, NULL, err));
+    *out = (uint64_t)(fraction * (double)batch->n + 0.5);
+    return SVIT_OK;
+}
+
+svit_status sv_metrics_add(sv_metrics *metrics, const sv_objective *objective,
+                           const sv_batch *batch, const float *logits, double loss, svit_error *err)
+{
+    const size_t n = batch->n, classes = objective->classes;
+    uint64_t top1 = 0, top5 = 0;
+    if (objective->loss == SVIT_LOSS_CROSS_ENTROPY) {
+        TRAINER_TRY(svit_count_top1(logits, batch->labels, n, classes, &top1, err));
+        TRAINER_TRY(svit_count_top_k(logits, batch->labels, n, classes, 5, &top5, err));
+    } else if (objective->loss == SVIT_LOSS_BINARY) {
+        TRAINER_TRY(count_exact(batch, logits, classes, &top1, err));
+        top5 = top1;
+    }
+    metrics->loss += loss * (double)n;
+    metrics->top1 += top1;
+    metrics->top5 += top5;
+    metrics->samples += n;
+    return SVIT_OK;
+}
+
+/* Means before the first sample are 0. */
+static double fraction(uint64_t count, const sv_metrics *metrics)
+{
+    return metrics->samples ? (double)count / (double)metrics->samples : 0;
+}
+
+double sv_objective_top1(const sv_objective *objective, const sv_metrics *metrics)
+{
+    return objective->loss == SVIT_LOSS_MSE ? NAN : fraction(metrics->top1, metrics);
+}
+
+double sv_objective_top5(const sv_objective *objective, const sv_metrics *metrics)
+{
+    return objective->loss == SVIT_LOSS_CROSS_ENTROPY ? fraction(metrics->top5, metrics) : NAN;
+}
+
+double sv_objective_score(const sv_objective *objective, double loss, double top1)
+{
+    return objective->loss == SVIT_LOSS_CROSS_ENTROPY ? top1 : -loss;
+}

@@ -1,0 +1,65 @@
+/* What a run minimises and measures: the loss, on labels or on rows of targets. */
+#ifndef SV_OBJECTIVE_H
+#define SV_OBJECTIVE_H
+
+#include "trainer/trainer_support.h"
+
+#include <shiftvit/loader.h>
+#include <shiftvit/trainer.h>
+
+/* Sums over samples; means are these divided by `samples`. */
+typedef struct sv_metrics {
+    double loss; /* sum of the samples' losses */
+    uint64_t top1, top5, samples;
+} sv_metrics;
+
+typedef struct sv_objective {
+    int32_t loss; /* SVIT_LOSS_* */
+    float label_smoothing;
+    float *class_weights; /* [classes] or NULL for 1 each */
+    size_t classes;
+} sv_objective;
+
+/* The samples of a batch: images, and labels[n] or targets[n, classes]. */
+typedef struct sv_batch {
+    float *images;
+    int32_t *labels; /* with targets: the class of the largest one */
+    float *targets;  /* NULL: the labels count */
+    size_t n;
+} sv_batch;
+
+/* Whether the objective needs rows of targets, given what the loader makes. */
+int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loader *loader);
+
+/* Reads the next batch into the arrays of `batch`; batch->n is 0 at the end of an epoch. */
+svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_loader *loader,
+                          svit_error *err);
+
+/* Samples first..first+n-1 of a batch whose images have `image_floats` elements. */
+sv_batch sv_batch_part(const sv_batch *batch, const sv_objective *objective, size_t image_floats,
+                       size_t first, size_t n);
+
+/* Computes the mean loss of the batch's logits[n, classes], and its gradient if dlogits is not
+ * NULL. Targets are smoothed and weighted in place, so it is called once for a batch that it
+ * read. */
+svit_status sv_objective_loss(const sv_objective *objective, const sv_batch *batch,
+                              const float *logits, float *loss, float *dlogits, svit_error *err);
+
+/* The divisor of the mean loss: the number of samples, or the sum of their labels' weights. The
+ * mean over a batch is the mean of its parts weighted by theirs. */
+double sv_objective_divisor(const sv_objective *objective, const sv_batch *batch);
+
+/* Adds a batch with the mean loss `loss` to *metrics. top1 counts the rows whose largest logit is
+ * that of the label; with SVIT_LOSS_BINARY the rows in which every label is right. */
+svit_status sv_metrics_add(sv_metrics *metrics, const sv_objective *objective,
+                           const sv_batch *batch, const float *logits, double loss,
+                           svit_error *err);
+
+/* The fractions top1 and top5 of a history row; NaN where the loss has no such measure. */
+double sv_objective_top1(const sv_objective *objective, const sv_metrics *metrics);
+double sv_objective_top5(const sv_objective *objective, const sv_metrics *metrics);
+
+/* What the best epoch has the largest of: top-1 with SVIT_LOSS_CROSS_ENTROPY, else -loss. */
+double sv_objective_score(const sv_objective *objective, double loss, double top1);
+
+#endif
