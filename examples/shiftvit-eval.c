@@ -1,5 +1,6 @@
 /* Prints loss, top-1 and top-5 accuracy of a model on a data set. */
 #include "common/bad_option.h"
+#include "common/class_report.h"
 #include "common/data_option.h"
 #include "common/model_path.h"
 #include "common/results.h"
@@ -12,14 +13,24 @@ typedef struct eval_options {
     data_option data;
     config_option config;
     const char *model;
-    int32_t split;   /* SVIT_SPLIT_* */
-    int32_t compute; /* SVIT_COMPUTE_* */
-    int32_t tta;     /* SVIT_TTA_* */
-    size_t batch;
-    int32_t on_bad; /* ON_BAD_* */
+    int32_t split; /* SVIT_SPLIT_* */
+    evaluation_how how;
+    int per_class;                       /* 1: a line for each class */
+    const char *confusion, *predictions; /* files to write, or NULL */
+    int32_t on_bad;                      /* ON_BAD_* */
 } eval_options;
 
-enum { KEY_MODEL = 'm', KEY_SPLIT = 0x300, KEY_COMPUTE, KEY_TTA, KEY_BATCH = 'b' };
+enum {
+    KEY_MODEL = 'm',
+    KEY_SPLIT = 0x300,
+    KEY_COMPUTE,
+    KEY_TTA,
+    KEY_LOSS,
+    KEY_PER_CLASS,
+    KEY_CONFUSION,
+    KEY_PREDICTIONS,
+    KEY_BATCH = 'b'
+};
 
 static const char *const tta_names[] = {"none", "flip", "flip-shift", NULL};
 
@@ -32,6 +43,15 @@ static const struct argp_option option_list[] = {
      "Test-time augmentation, the mean over versions of each image: none (default), flip, or "
      "flip-shift, which moves the image by one pixel as well",
      0},
+    {"loss", KEY_LOSS, "NAME", 0,
+     "What is measured: cross-entropy (default) and accuracy; binary: several labels for each "
+     "image; mse: numbers. Data of list:FILE.csv with columns of numbers needs one of the last two",
+     0},
+    {"per-class", KEY_PER_CLASS, NULL, 0, "Print accuracy and precision of each class", 0},
+    {"confusion", KEY_CONFUSION, "FILE", 0,
+     "Write the confusion matrix: FILE.csv as a table, FILE.png as a picture", 0},
+    {"predictions", KEY_PREDICTIONS, "FILE.csv", 0,
+     "Write label, prediction and probability of each image, or targets and outputs", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -52,13 +72,25 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->split = option_choice(state, "--split", text, data_split_names);
         return 0;
     case KEY_BATCH:
-        self->batch = option_unsigned(state, "--batch", text, 1, 65536);
+        self->how.batch = option_unsigned(state, "--batch", text, 1, 65536);
         return 0;
     case KEY_COMPUTE:
-        self->compute = option_choice(state, "--compute", text, compute_names);
+        self->how.compute = option_choice(state, "--compute", text, compute_names);
+        return 0;
+    case KEY_LOSS:
+        self->how.loss = option_choice(state, "--loss", text, evaluation_loss_names);
+        return 0;
+    case KEY_PER_CLASS:
+        self->per_class = 1;
+        return 0;
+    case KEY_CONFUSION:
+        self->confusion = option_ending(state, "--confusion", text, ".csv", ".png");
+        return 0;
+    case KEY_PREDICTIONS:
+        self->predictions = option_ending(state, "--predictions", text, ".csv", NULL);
         return 0;
     case KEY_TTA:
-        self->tta = option_choice(state, "--tta", text, tta_names);
+        self->how.tta = option_choice(state, "--tta", text, tta_names);
         return 0;
     case ARGP_KEY_END:
         if (!self->model)
@@ -113,6 +145,31 @@ static svit_status find_pipeline(eval_options *options, svit_model *model,
     return svit_model_set_pipeline(model, pipeline, &program->err);
 }
 
+/* Prints and writes what the options ask for. */
+static svit_status report_evaluation(eval_options *options, const evaluation *of,
+                                     const svit_model *model)
+{
+    struct program *program = &options->program;
+    TRY(results_print(program, of, options->data.spec, data_split_names[options->split]));
+    if (options->per_class)
+        TRY(class_report_print(program, of, model));
+    if (options->confusion)
+        TRY(class_report_confusion(program, of, model, options->confusion));
+    if (options->predictions)
+        TRY(class_report_predictions(program, of, model, options->predictions));
+    return SVIT_OK;
+}
+
+static svit_status report(eval_options *options, svit_model *model, svit_dataset *data)
+{
+    evaluation result = {0};
+    svit_status status = evaluation_run(&result, &options->program, model, data, &options->how);
+    if (status == SVIT_OK)
+        status = report_evaluation(options, &result, model);
+    evaluation_free(&result);
+    return status;
+}
+
 static svit_status evaluate(eval_options *options, svit_model **model, data_splits *data)
 {
     struct program *program = &options->program;
@@ -126,15 +183,15 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
                             options->data.spec, data_split_names[options->split]);
     TRY(bad_check(data, program, &options->data, options->on_bad));
     print_data(options, data->split[options->split]);
-    return results_evaluate(program, *model, data->split[options->split], options->data.spec,
-                            data_split_names[options->split], options->batch, options->compute,
-                            options->tta);
+    return report(options, *model, data->split[options->split]);
 }
 
 int main(int argc, char **argv)
 {
-    eval_options options = {
-        .program = PROGRAM_INIT, .data = DATA_OPTION_INIT, .split = SVIT_SPLIT_TEST, .batch = 256};
+    eval_options options = {.program = PROGRAM_INIT,
+                            .data = DATA_OPTION_INIT,
+                            .split = SVIT_SPLIT_TEST,
+                            .how = {.batch = 256}};
     svit_model *model = NULL;
     data_splits data = {{NULL, NULL, NULL}};
     options.data.spec = NULL; /* --data has no default here */

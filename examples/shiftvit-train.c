@@ -318,9 +318,12 @@ static svit_status train(train_run *self)
         puts("test: no images");
         return SVIT_OK;
     }
+    const evaluation_how how = {.batch = self->trainer_config.batch,
+                                .compute = SVIT_COMPUTE_F32,
+                                .tta = self->trainer_config.tta,
+                                .loss = self->trainer_config.loss};
     return results_evaluate(program, self->model, self->data.split[SVIT_SPLIT_TEST],
-                            self->options.data.spec, "test", self->trainer_config.batch,
-                            SVIT_COMPUTE_F32, SVIT_TTA_NONE);
+                            self->options.data.spec, "test", &how);
 }
 
 /* Parses the command line. With --resume, the stored options of the run come first, and those of

@@ -1,4 +1,5 @@
-/* Opens a folder of images as a data set: DIR/train, DIR/val and DIR/test, or DIR/CLASS alone. */
+/* Opens image files as a data set: DIR/train, DIR/val and DIR/test, or DIR/CLASS alone, or a CSV
+ * list. */
 #include "data_folder.h"
 
 #include "path_text.h"
@@ -7,13 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* The data sets of DIR. `whole` is the training folder, from which splits without a folder are
- * taken. */
+/* The data sets of DIR. `whole` is the training folder or list, from which splits without a folder
+ * or list of their own are taken. */
 typedef struct folder_splits {
     svit_dataset *whole;
     svit_dataset *given[3]; /* by SVIT_SPLIT_*: validation and test if they have folders */
-    const char *name[3];    /* names of these folders */
+    const char *name[3];    /* names of these folders or lists */
 } folder_splits;
 
 /* Returns 1 if DIR/train has subfolders for classes. If it has images itself, it is a class with
@@ -92,10 +94,9 @@ static svit_status check_classes(struct program *self, const svit_dataset *train
     char other_text[80];
     list_classes(text, sizeof text, train, same);
     list_classes(other_text, sizeof other_text, other, same);
-    return program_fail(
-        self, SVIT_E_FORMAT,
-        "train/ has %zu classes, %s/ %zu; from class %zu on train/ has %s, %s/ has %s", classes,
-        name, others, same, text, name, other_text);
+    return program_fail(self, SVIT_E_FORMAT,
+                        "train has %zu classes, %s %zu; from class %zu on train has %s, %s has %s",
+                        classes, name, others, same, text, name, other_text);
 }
 
 static svit_status open_splits(folder_splits *splits, struct program *self, const char *folder,
@@ -177,6 +178,22 @@ static svit_status split_training_folder(data_splits *out, struct program *self,
     return split_by_seed(out, self, splits->whole, validation, test, wanted);
 }
 
+/* Hands over the wanted splits that were given, takes the others from the training set, and frees
+ * the rest. */
+static svit_status finish_splits(data_splits *out, struct program *self, folder_splits *splits,
+                                 double fraction, unsigned wanted, svit_status status)
+{
+    if (status == SVIT_OK)
+        status = split_training_folder(out, self, splits, fraction, wanted);
+    for (size_t split = 0; split < 3; split++)
+        if (status == SVIT_OK && splits->given[split] && (wanted & (1u << split)))
+            out->split[split] = splits->given[split];
+        else
+            svit_dataset_free(splits->given[split]);
+    svit_dataset_free(splits->whole);
+    return status;
+}
+
 svit_status data_folder_open(data_splits *out, struct program *self, const char *folder,
                              double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
 {
@@ -185,13 +202,49 @@ svit_status data_folder_open(data_splits *out, struct program *self, const char 
     TRY(path_join(self, train, folder, "train"));
     svit_status status = has_splits(train) ? open_splits(&splits, self, folder, train, pipeline)
                                            : open_one(&splits.whole, self, folder, pipeline);
-    if (status == SVIT_OK)
-        status = split_training_folder(out, self, &splits, fraction, wanted);
-    for (size_t split = 0; split < 3; split++)
-        if (status == SVIT_OK && splits.given[split] && (wanted & (1u << split)))
-            out->split[split] = splits.given[split];
-        else
-            svit_dataset_free(splits.given[split]);
-    svit_dataset_free(splits.whole);
-    return status;
+    return finish_splits(out, self, &splits, fraction, wanted, status);
+}
+
+static svit_status open_list(svit_dataset **out, struct program *self, const char *path,
+                             const svit_pipeline_config *pipeline)
+{
+    return svit_dataset_list(out, self->context, path, pipeline->source_height,
+                             pipeline->source_width, pipeline->source_filter, &self->err);
+}
+
+/* Opens val.csv or test.csv in the folder of train.csv, if it exists. */
+static svit_status open_list_beside(folder_splits *splits, struct program *self, const char *train,
+                                    int32_t split, const char *name,
+                                    const svit_pipeline_config *pipeline)
+{
+    char path[PATH_CAPACITY];
+    size_t front = strlen(train) - strlen("train.csv");
+    if (front + strlen(name) >= sizeof path)
+        return program_fail(self, SVIT_E_ARGUMENT, "--data: the path is too long");
+    memcpy(path, train, front);
+    memcpy(path + front, name, strlen(name) + 1);
+    if (access(path, F_OK) != 0)
+        return SVIT_OK;
+    TRY(open_list(&splits->given[split], self, path, pipeline));
+    splits->name[split] = name;
+    return check_classes(self, splits->whole, splits->given[split], name);
+}
+
+static svit_status open_lists(folder_splits *splits, struct program *self, const char *path,
+                              const svit_pipeline_config *pipeline)
+{
+    const char *slash = strrchr(path, '/');
+    TRY(open_list(&splits->whole, self, path, pipeline));
+    if (strcmp(slash ? slash + 1 : path, "train.csv") != 0)
+        return SVIT_OK;
+    TRY(open_list_beside(splits, self, path, SVIT_SPLIT_VALIDATION, "val.csv", pipeline));
+    return open_list_beside(splits, self, path, SVIT_SPLIT_TEST, "test.csv", pipeline);
+}
+
+svit_status data_list_open(data_splits *out, struct program *self, const char *path,
+                           double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
+{
+    folder_splits splits = {NULL, {NULL, NULL, NULL}, {NULL, NULL, NULL}};
+    svit_status status = open_lists(&splits, self, path, pipeline);
+    return finish_splits(out, self, &splits, fraction, wanted, status);
 }

@@ -1,4 +1,4 @@
-/* Opens a folder of images as a data set. */
+/* Opens image files as a data set: a folder, or a CSV list. */
 #ifndef EXAMPLE_DATA_FOLDER_H
 #define EXAMPLE_DATA_FOLDER_H
 
@@ -12,5 +12,11 @@
 svit_status data_folder_open(data_splits *out, struct program *self, const char *folder,
                              double fraction, const svit_pipeline_config *pipeline,
                              unsigned wanted);
+
+/* Opens the splits in `wanted` of images that the CSV file `path` lists (svit_dataset_list). If the
+ * file is called train.csv, val.csv and test.csv beside it are the other splits. What is missing is
+ * taken from `path` as data_folder_open does. */
+svit_status data_list_open(data_splits *out, struct program *self, const char *path,
+                           double fraction, const svit_pipeline_config *pipeline, unsigned wanted);
 
 #endif

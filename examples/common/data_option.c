@@ -18,7 +18,7 @@ enum {
 };
 enum { SYNTHETIC_TRAIN = 4000, SYNTHETIC_OTHER = 1000, SYNTHETIC_MAX = 100000000 };
 
-/* The fraction of a folder's images that validate by default. */
+/* The fraction of the images of a folder or list that validate by default. */
 #define FOLDER_FRACTION 0.1
 
 const char *const data_split_names[] = {"train", "test", "val", NULL};
@@ -33,14 +33,18 @@ static const struct argp_option options[] = {
      "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
      "folder:DIR: DIR/train/CLASS/*.jpg|png, with DIR/val/CLASS/... (or valid, validation) and "
      "DIR/test/CLASS/...; if one of these two is missing, a part of DIR/train takes its place; or "
-     "DIR/CLASS/... alone, with a part to validate and another one to test",
+     "DIR/CLASS/... alone, with a part to validate and another one to test; "
+     "list:FILE.csv: the images that FILE.csv lists in lines PATH,LABEL after the header "
+     "path,label, or with columns of numbers in place of label (--set loss=binary or loss=mse); if "
+     "it is called train.csv, val.csv and test.csv beside it are the other splits",
      0},
     {"labels", KEY_LABELS, "WHICH", 0,
      "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 classes)", 0},
     {"val-fraction", KEY_VAL_FRACTION, "F", 0,
      "Validate on the fraction F (0 to 0.4) of the training images: of CIFAR the last ones instead "
      "of "
-     "the usual part; of folder:DIR without DIR/val random ones (default 0.1), and without "
+     "the usual part; of folder:DIR without DIR/val, and of lists, random ones (default 0.1), and "
+     "without "
      "DIR/test "
      "another part of the same size tests. 0: train on all training images without validation",
      0},
@@ -62,6 +66,8 @@ static const char *spec_folder(const char *spec)
     const char *folder = spec_after(spec, "cifar10");
     if (!folder)
         folder = spec_after(spec, "cifar100");
+    if (!folder)
+        folder = spec_after(spec, "list");
     return folder ? folder : spec_after(spec, "folder");
 }
 
@@ -74,7 +80,7 @@ static void check_spec(const struct argp_state *state, const char *spec)
     else if (!(folder && folder[0]) && strcmp(spec, "procedural") != 0)
         argp_error(state,
                    "--data: '%s' is none of procedural[:COUNT], cifar10:DIR, cifar100:DIR, "
-                   "folder:DIR",
+                   "folder:DIR, list:FILE.csv",
                    spec);
 }
 
@@ -111,7 +117,7 @@ const struct argp data_argp = {options, parse_option, NULL, NULL, NULL, NULL, NU
 
 int data_has_own_size(const data_option *option)
 {
-    return spec_after(option->spec, "folder") == NULL;
+    return !spec_after(option->spec, "folder") && !spec_after(option->spec, "list");
 }
 
 static svit_status open_synthetic(data_splits *out, struct program *self, const data_option *option,
@@ -197,14 +203,17 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
         return program_fail(self, SVIT_E_ARGUMENT,
                             "--labels: '%s' labels are those of cifar100:DIR; --data is '%s'",
                             data_label_names[option->labels], option->spec);
+    double fraction = option->val_fraction < 0 ? FOLDER_FRACTION : option->val_fraction;
     if (cifar100 || spec_after(option->spec, "cifar10"))
         TRY(open_cifar(out, self, option, wanted));
     else if (data_has_own_size(option))
         TRY(open_synthetic(out, self, option, wanted));
+    else if (spec_after(option->spec, "list"))
+        TRY(data_list_open(out, self, spec_after(option->spec, "list"), fraction, pipeline,
+                           wanted));
     else
-        TRY(data_folder_open(out, self, spec_after(option->spec, "folder"),
-                             option->val_fraction < 0 ? FOLDER_FRACTION : option->val_fraction,
-                             pipeline, wanted));
+        TRY(data_folder_open(out, self, spec_after(option->spec, "folder"), fraction, pipeline,
+                             wanted));
     return apply_limits(out, self, option);
 }
 

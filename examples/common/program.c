@@ -153,6 +153,17 @@ const char *option_png(const struct argp_state *state, const char *name, const c
     return text;
 }
 
+const char *option_ending(const struct argp_state *state, const char *name, const char *text,
+                          const char *ending, const char *other)
+{
+    const char *dot = strrchr(text, '.');
+    if (dot && (strcasecmp(dot, ending) == 0 || (other && strcasecmp(dot, other) == 0)))
+        return text;
+    argp_error(state, "%s: '%s' does not end in %s%s%s", name, text, ending, other ? " or " : "",
+               other ? other : "");
+    return text;
+}
+
 const char *const compute_names[] = {"f32", "bf16", "int8", NULL};
 
 int32_t option_choice(const struct argp_state *state, const char *name, const char *text,

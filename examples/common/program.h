@@ -67,6 +67,10 @@ double option_real(const struct argp_state *state, const char *name, const char 
 /* Checks the file name of a picture to draw, which must end in .png. Returns `text`. */
 const char *option_png(const struct argp_state *state, const char *name, const char *text);
 
+/* Checks that a file name ends in one of two endings; `other` may be NULL. Returns `text`. */
+const char *option_ending(const struct argp_state *state, const char *name, const char *text,
+                          const char *ending, const char *other);
+
 /* "f32", "bf16", "int8", NULL: the names of SVIT_COMPUTE_*. */
 extern const char *const compute_names[];
 

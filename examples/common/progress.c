@@ -43,12 +43,22 @@ static size_t terminal_columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+/* Writes " top-1 12.34 %", or nothing for NaN, which means that the run has no such measure. */
+static const char *fraction_text(char text[32], const char *name, double value)
+{
+    text[0] = '\0';
+    if (!isnan(value))
+        snprintf(text, 32, " %s %.2f %%", name, 100 * value);
+    return text;
+}
+
 static void step_text(char *text, size_t capacity, const svit_trainer_event *event)
 {
-    char eta[24];
-    snprintf(text, capacity, "loss %.4f  top-1 %5.2f %%  %.0f images/s  ETA %s", event->train_loss,
-             100 * event->train_top1, event->images_per_second,
-             progress_duration(eta, event->eta_seconds));
+    char eta[24], top1[32] = "";
+    if (!isnan(event->train_top1))
+        snprintf(top1, sizeof top1, "  top-1 %5.2f %%", 100 * event->train_top1);
+    snprintf(text, capacity, "loss %.4f%s  %.0f images/s  ETA %s", event->train_loss, top1,
+             event->images_per_second, progress_duration(eta, event->eta_seconds));
 }
 
 static void bar_text(char *text, size_t width, uint64_t step, uint64_t steps)
@@ -98,17 +108,18 @@ void progress_epoch(struct progress *self, const svit_trainer_event *event)
 {
     char seconds[24];
     char eta[24];
-    char validation[96] = "";
+    char validation[96] = "", top1[32], top5[32];
     self->quarter = 0;
     if (isfinite(event->val_loss))
-        snprintf(validation, sizeof validation, "  val: loss %.4f top-1 %.2f %% top-5 %.2f %%",
-                 event->val_loss, 100 * event->val_top1, 100 * event->val_top5);
+        snprintf(validation, sizeof validation, "  val: loss %.4f%s%s", event->val_loss,
+                 fraction_text(top1, "top-1", event->val_top1),
+                 fraction_text(top5, "top-5", event->val_top5));
     progress_clear();
     fprintf(stderr,
-            "epoch %" PRIu64 "/%" PRIu64
-            "  train: loss %.4f top-1 %.2f %% top-5 %.2f %%%s  %.0f images/s  %s  ETA %s\n",
-            event->epoch, event->epochs, event->train_loss, 100 * event->train_top1,
-            100 * event->train_top5, validation, event->images_per_second,
+            "epoch %" PRIu64 "/%" PRIu64 "  train: loss %.4f%s%s%s  %.0f images/s  %s  ETA %s\n",
+            event->epoch, event->epochs, event->train_loss,
+            fraction_text(top1, "top-1", event->train_top1),
+            fraction_text(top5, "top-5", event->train_top5), validation, event->images_per_second,
             progress_duration(seconds, event->seconds), progress_duration(eta, event->eta_seconds));
 }
 

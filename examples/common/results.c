@@ -29,65 +29,128 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* Loss and accuracy with test-time augmentation. */
-static svit_status evaluate_augmented(struct program *self, svit_model *model, svit_dataset *data,
-                                      const svit_pipeline_config *pipeline, size_t batch,
-                                      int32_t compute, int32_t tta, double result[3])
+/* The fraction of samples whose label is among the k largest logits. Of targets the largest one
+ * counts as the label. */
+static svit_status top_fraction(struct program *self, const evaluation *of, size_t k, double *out)
 {
-    svit_model_config config;
-    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
-    size_t n = svit_dataset_count(data), classes = config.num_classes;
-    float *logits = calloc(n, classes * sizeof *logits), loss = 0;
-    int32_t *labels = calloc(n, sizeof *labels);
-    uint64_t top1 = 0, top5 = 0;
-    svit_status status =
-        logits && labels
-            ? svit_evaluate_logits(self->context, model, data, pipeline, batch, compute, tta,
-                                   logits, labels, &self->err)
-            : program_fail(self, SVIT_E_MEMORY, "no memory for the logits of %zu images", n);
-    if (status == SVIT_OK)
-        status = svit_cross_entropy(logits, labels, n, classes, 0, &loss, NULL, &self->err);
-    if (status == SVIT_OK)
-        status = svit_count_top1(logits, labels, n, classes, &top1, &self->err);
-    if (status == SVIT_OK)
-        status = svit_count_top_k(logits, labels, n, classes, 5, &top5, &self->err);
-    result[0] = (double)loss;
-    result[1] = (double)top1 / (double)n;
-    result[2] = (double)top5 / (double)n;
-    free(labels);
-    free(logits);
+    uint64_t count = 0;
+    for (size_t i = 0; of->targets && i < of->n; i++) {
+        const float *row = of->targets + i * of->classes;
+        of->labels[i] = 0;
+        for (size_t j = 1; j < of->classes; j++)
+            if (row[j] > row[of->labels[i]])
+                of->labels[i] = (int32_t)j;
+    }
+    if (k == 1)
+        TRY(svit_count_top1(of->logits, of->labels, of->n, of->classes, &count, &self->err));
+    else
+        TRY(svit_count_top_k(of->logits, of->labels, of->n, of->classes, k, &count, &self->err));
+    *out = (double)count / (double)of->n;
+    return SVIT_OK;
+}
+
+/* One measure of an evaluation. */
+typedef struct measure {
+    const char *name, *key; /* in the line and in JSON */
+    double value;
+    int is_fraction; /* 1: the line shows per cent */
+} measure;
+
+enum { MOST_MEASURES = 5 };
+
+/* The mean over classes of the average precision, without classes that are never present. */
+static svit_status mean_precision(struct program *self, const evaluation *of, double *out)
+{
+    double *precision = calloc(of->classes, sizeof *precision), sum = 0;
+    if (!precision)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu classes", of->classes);
+    svit_status status = svit_average_precision(self->context, of->logits, of->targets, of->n,
+                                                of->classes, precision, &self->err);
+    size_t present = 0;
+    for (size_t k = 0; status == SVIT_OK && k < of->classes; k++)
+        if (!isnan(precision[k])) {
+            sum += precision[k];
+            present++;
+        }
+    *out = sum / (double)present;
+    free(precision);
     return status;
 }
 
-svit_status results_evaluate(struct program *self, svit_model *model, svit_dataset *data,
-                             const char *spec, const char *name, size_t batch, int32_t compute,
-                             int32_t tta)
+/* Fills the measures that suit the loss, after the loss itself. *count receives their number. */
+static svit_status measure_all(struct program *self, const evaluation *of,
+                               measure out[MOST_MEASURES], size_t *count)
 {
-    svit_pipeline_config pipeline;
-    double result[3] = {0, 0, 0};
-    TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &self->err));
-    if (tta == SVIT_TTA_NONE)
-        TRY(svit_evaluate_with_compute(self->context, model, data, &pipeline, batch, compute,
-                                       &result[0], &result[1], &result[2], &self->err));
-    else
-        TRY(evaluate_augmented(self, model, data, &pipeline, batch, compute, tta, result));
-    double loss = result[0], top1 = result[1], top5 = result[2];
-    if (self->json)
-        print_object(json_pack("{s:o, s:s, s:I, s:o, s:f, s:f}", "data", results_text(spec),
-                               "split", name, "images", (json_int_t)svit_dataset_count(data),
-                               "loss", real_or_null(loss), "top1", top1, "top5", top5));
-    else
-        printf("%s: loss %.4f top-1 %.2f %% top-5 %.2f %%\n", name, loss, 100 * top1, 100 * top5);
+    double a = 0, b = 0, c = 0, d = 0, e = 0;
+    if (of->loss_kind == SVIT_LOSS_CROSS_ENTROPY) {
+        TRY(top_fraction(self, of, 1, &a));
+        TRY(top_fraction(self, of, 5, &b));
+        out[0] = (measure){"top-1", "top1", a, 1};
+        out[1] = (measure){"top-5", "top5", b, 1};
+        *count = 2;
+    } else if (of->loss_kind == SVIT_LOSS_BINARY) {
+        TRY(svit_multilabel_metrics(of->logits, of->targets, of->n, of->classes, &a, &b, &c, &d,
+                                    &self->err));
+        TRY(mean_precision(self, of, &e));
+        out[0] = (measure){"labels", "element_accuracy", a, 1};
+        out[1] = (measure){"images", "exact_match", b, 1};
+        out[2] = (measure){"micro-F1", "micro_f1", c, 0};
+        out[3] = (measure){"macro-F1", "macro_f1", d, 0};
+        out[4] = (measure){"mAP", "mean_average_precision", e, 0};
+        *count = 5;
+    } else {
+        TRY(svit_regression_errors(of->logits, of->targets, of->n, of->classes, &a, &b,
+                                   &self->err));
+        out[0] = (measure){"MAE", "mean_absolute_error", a, 0};
+        out[1] = (measure){"RMSE", "root_mean_square_error", b, 0};
+        *count = 2;
+    }
     return SVIT_OK;
+}
+
+svit_status results_print(struct program *self, const evaluation *of, const char *spec,
+                          const char *name)
+{
+    measure measures[MOST_MEASURES];
+    size_t count = 0;
+    TRY(measure_all(self, of, measures, &count));
+    if (self->json) {
+        json_t *object =
+            json_pack("{s:o, s:s, s:I, s:o}", "data", results_text(spec), "split", name, "images",
+                      (json_int_t)of->n, "loss", real_or_null((double)of->loss));
+        for (size_t i = 0; i < count; i++)
+            json_object_set_new(object, measures[i].key, real_or_null(measures[i].value));
+        print_object(object);
+        return SVIT_OK;
+    }
+    printf("%s: loss %.4f", name, (double)of->loss);
+    for (size_t i = 0; i < count; i++)
+        if (measures[i].is_fraction)
+            printf(" %s %.2f %%", measures[i].name, 100 * measures[i].value);
+        else
+            printf(" %s %.4f", measures[i].name, measures[i].value);
+    putchar('\n');
+    return SVIT_OK;
+}
+
+svit_status results_evaluate(struct program *self, svit_model *model, svit_dataset *data,
+                             const char *spec, const char *name, const evaluation_how *how)
+{
+    evaluation result = {0};
+    svit_status status = evaluation_run(&result, self, model, data, how);
+    if (status == SVIT_OK)
+        status = results_print(self, &result, spec, name);
+    evaluation_free(&result);
+    return status;
 }
 
 void results_epoch(const svit_trainer_event *event)
 {
-    print_object(json_pack("{s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:f, s:f, s:f}", "epoch",
-                           (json_int_t)event->epoch, "train_loss", real_or_null(event->train_loss),
-                           "train_top1", event->train_top1, "train_top5", event->train_top5,
-                           "val_loss", real_or_null(event->val_loss), "val_top1",
-                           real_or_null(event->val_top1), "val_top5", real_or_null(event->val_top5),
-                           "learning_rate", event->learning_rate, "images_per_second",
-                           event->images_per_second, "seconds", event->seconds));
+    print_object(json_pack(
+        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f}", "epoch", (json_int_t)event->epoch,
+        "train_loss", real_or_null(event->train_loss), "train_top1",
+        real_or_null(event->train_top1), "train_top5", real_or_null(event->train_top5), "val_loss",
+        real_or_null(event->val_loss), "val_top1", real_or_null(event->val_top1), "val_top5",
+        real_or_null(event->val_top5), "learning_rate", event->learning_rate, "images_per_second",
+        event->images_per_second, "seconds", event->seconds));
 }

@@ -75,7 +75,7 @@ works "$bin/shiftvit-export" --data "folder:$work/vehicles" --val-fraction 0.4 -
 # If the classes of two splits differ, both lists are shown.
 mkdir "$data/val/zebra"
 cp "$data/val/disc/"*.png "$data/val/zebra"
-refuses 1 "train/ has 10 classes, val/ 11; from class 10 on train/ has no more, val/ has 'zebra'" \
+refuses 1 "train has 10 classes, val 11; from class 10 on train has no more, val has 'zebra'" \
     "$bin/shiftvit-eval" --model "$work/run/model.safetensors" --data "folder:$data"
 rm -r "$data/val/zebra"
 

@@ -1,0 +1,251 @@
+/* How a classifier does by class. */
+#include "class_report.h"
+
+#include "confusion_picture.h"
+#include "shown.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* The name of a class, or its number if the model has no names. */
+static const char *class_name(char number[24], const svit_model *model, size_t class)
+{
+    const char *name = svit_model_class_name(model, class);
+    if (!name)
+        snprintf(number, 24, "%zu", class);
+    return name ? name : number;
+}
+
+static svit_status count_confusion(struct program *self, const evaluation *of, uint64_t **out)
+{
+    if (of->targets)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "a table by class needs one label for each image; this data has "
+                            "targets");
+    *out = calloc(of->classes, of->classes * sizeof **out);
+    if (!*out)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for the counts of %zu classes",
+                            of->classes);
+    return svit_confusion_matrix(of->logits, of->labels, of->n, of->classes, *out, &self->err);
+}
+
+/* The counts of one class. */
+typedef struct class_counts {
+    uint64_t images, right, given; /* `given`: images for which this class was predicted */
+} class_counts;
+
+static class_counts count_class(const uint64_t *matrix, size_t classes, size_t class)
+{
+    class_counts out = {.right = matrix[class * classes + class]};
+    for (size_t k = 0; k < classes; k++) {
+        out.images += matrix[class * classes + k];
+        out.given += matrix[k * classes + class];
+    }
+    return out;
+}
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : NAN;
+}
+
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Prints a fraction as per cent, or "-" for NaN: a class without images, or never predicted. */
+static const char *percent(char text[16], double fraction)
+{
+    if (isnan(fraction))
+        snprintf(text, 16, "%8s", "-");
+    else
+        snprintf(text, 16, "%6.2f %%", 100 * fraction);
+    return text;
+}
+
+static void print_class(const struct program *self, const char *name, class_counts counts)
+{
+    char shown[SHOWN_CAPACITY];
+    double accuracy = ratio(counts.right, counts.images);
+    double precision = ratio(counts.right, counts.given);
+    if (self->json) {
+        json_t *object =
+            json_pack("{s:s, s:I, s:I, s:o, s:o}", "class", name, "images",
+                      (json_int_t)counts.images, "right", (json_int_t)counts.right, "accuracy",
+                      real_or_null(accuracy), "precision", real_or_null(precision));
+        json_dumpf(object, stdout, JSON_REAL_PRECISION(9));
+        putchar('\n');
+        json_decref(object);
+        return;
+    }
+    char texts[2][16];
+    printf("%-24s %6" PRIu64 " images  %6" PRIu64 " right  accuracy %s  precision %s\n",
+           shown_text(shown, name), counts.images, counts.right, percent(texts[0], accuracy),
+           percent(texts[1], precision));
+}
+
+svit_status class_report_print(struct program *self, const evaluation *of, const svit_model *model)
+{
+    uint64_t *matrix = NULL;
+    svit_status status = count_confusion(self, of, &matrix);
+    double sum = 0;
+    size_t present = 0;
+    for (size_t class = 0; status == SVIT_OK && class < of->classes; class ++) {
+        char number[24];
+        class_counts counts = count_class(matrix, of->classes, class);
+        print_class(self, class_name(number, model, class), counts);
+        if (counts.images) {
+            sum += ratio(counts.right, counts.images);
+            present++;
+        }
+    }
+    if (status == SVIT_OK && !self->json)
+        printf("mean accuracy of the classes: %.2f %%\n", 100 * sum / (double)present);
+    free(matrix);
+    return status;
+}
+
+/* A CSV text that grows in memory and is written at once. */
+typedef struct table_file {
+    FILE *stream;
+    char *text;
+    size_t bytes;
+} table_file;
+
+static svit_status table_open(table_file *self, struct program *program)
+{
+    *self = (table_file){0};
+    self->stream = open_memstream(&self->text, &self->bytes);
+    return self->stream ? SVIT_OK : program_fail(program, SVIT_E_MEMORY, "no memory for a table");
+}
+
+/* Puts a field in quotes if it needs them (RFC 4180). */
+static void put_text(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, out);
+        return;
+    }
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc(*text, out);
+    }
+    putc('"', out);
+}
+
+static svit_status table_write(table_file *self, struct program *program, const char *path)
+{
+    int failed = ferror(self->stream) | fclose(self->stream);
+    svit_status status = failed ? program_fail(program, SVIT_E_MEMORY, "no memory for a table")
+                                : svit_file_replace(path, self->text, self->bytes, &program->err);
+    free(self->text);
+    return status;
+}
+
+static void put_matrix(FILE *out, const uint64_t *matrix, size_t classes, const svit_model *model)
+{
+    char number[24];
+    fputs("label", out);
+    for (size_t k = 0; k < classes; k++) {
+        putc(',', out);
+        put_text(out, class_name(number, model, k));
+    }
+    putc('\n', out);
+    for (size_t i = 0; i < classes; i++) {
+        put_text(out, class_name(number, model, i));
+        for (size_t k = 0; k < classes; k++)
+            fprintf(out, ",%" PRIu64, matrix[i * classes + k]);
+        putc('\n', out);
+    }
+}
+
+static svit_status write_matrix(struct program *self, const uint64_t *matrix, size_t classes,
+                                const svit_model *model, const char *path)
+{
+    const char *ending = strrchr(path, '.');
+    if (ending && strcasecmp(ending, ".png") == 0)
+        return confusion_picture_draw(self, matrix, classes, model, path);
+    table_file table;
+    TRY(table_open(&table, self));
+    put_matrix(table.stream, matrix, classes, model);
+    return table_write(&table, self, path);
+}
+
+svit_status class_report_confusion(struct program *self, const evaluation *of,
+                                   const svit_model *model, const char *path)
+{
+    uint64_t *matrix = NULL;
+    svit_status status = count_confusion(self, of, &matrix);
+    if (status == SVIT_OK)
+        status = write_matrix(self, matrix, of->classes, model, path);
+    free(matrix);
+    return status;
+}
+
+/* The probability of a class: its softmax. */
+static double probability(const evaluation *of, size_t sample, size_t class)
+{
+    const float *row = of->logits + sample * of->classes;
+    double sum = 0;
+    for (size_t k = 0; k < of->classes; k++)
+        sum += exp((double)row[k] - (double)row[class]);
+    return 1 / sum;
+}
+
+static void put_predicted(FILE *out, const evaluation *of, const svit_model *model)
+{
+    char number[24];
+    fputs("image,label,predicted,probability\n", out);
+    for (size_t i = 0; i < of->n; i++) {
+        size_t class = evaluation_predicted(of, i);
+        fprintf(out, "%zu,", i);
+        put_text(out, class_name(number, model, (size_t)of->labels[i]));
+        putc(',', out);
+        put_text(out, class_name(number, model, class));
+        fprintf(out, ",%.6g\n", probability(of, i, class));
+    }
+}
+
+/* Two columns for each target: what it is, and what the model makes of it. */
+static void put_outputs(FILE *out, const evaluation *of, const svit_model *model)
+{
+    char number[24];
+    fputs("image", out);
+    for (size_t k = 0; k < of->classes; k++) {
+        const char *name = class_name(number, model, k);
+        putc(',', out);
+        put_text(out, name);
+        fputs(",output of ", out);
+        put_text(out, name);
+    }
+    putc('\n', out);
+    for (size_t i = 0; i < of->n; i++) {
+        fprintf(out, "%zu", i);
+        for (size_t k = i * of->classes; k < (i + 1) * of->classes; k++) {
+            double logit = (double)of->logits[k];
+            fprintf(out, ",%.9g,%.9g", (double)of->targets[k],
+                    of->loss_kind == SVIT_LOSS_BINARY ? 1 / (1 + exp(-logit)) : logit);
+        }
+        putc('\n', out);
+    }
+}
+
+svit_status class_report_predictions(struct program *self, const evaluation *of,
+                                     const svit_model *model, const char *path)
+{
+    table_file table;
+    TRY(table_open(&table, self));
+    if (of->targets)
+        put_outputs(table.stream, of, model);
+    else
+        put_predicted(table.stream, of, model);
+    return table_write(&table, self, path);
+}

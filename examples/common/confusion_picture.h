@@ -1,0 +1,13 @@
+/* Draws a confusion matrix. */
+#ifndef EXAMPLE_CONFUSION_PICTURE_H
+#define EXAMPLE_CONFUSION_PICTURE_H
+
+#include "program.h"
+
+/* Draws matrix[classes, classes], rows true and columns predicted classes, as a PNG file. A square
+ * is the darker, the larger its part of the row is. Up to 20 classes have their names and counts.
+ */
+svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix, size_t classes,
+                                   const svit_model *model, const char *path);
+
+#endif

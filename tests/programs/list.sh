@@ -1,0 +1,86 @@
+#!/bin/sh
+# Images that a CSV file lists, with labels, with several labels each and with numbers; what
+# shiftvit-eval says and writes about each class and image; class weights and balanced sampling.
+# Usage: list.sh FOLDER_OF_THE_PROGRAMS
+set -eu
+programs=$1
+. "$(dirname "$0")/support.sh"
+cd "$work"
+small='--set dim=24 --set blocks=[1,1] --batch 16 --epochs 2 --threads 2 --seed 3'
+
+run 0 shiftvit-export --data procedural:60 --split train --count 60 --by-class --out images
+# The list has the classes of the folders; numbers come from the class.
+{
+    echo path,label
+    for file in images/*/*; do
+        printf '"%s",%s\n' "$file" "$(basename "$(dirname "$file")")"
+    done
+} >labels.csv
+[ "$(wc -l <labels.csv)" = 61 ] || fail "the list is $(cat labels.csv)"
+awk -F, 'NR == 1 { print "path,round,striped"; next }
+    { print $1 "," ($2 ~ /disc|ring/) "," ($2 ~ /stripes/) }' labels.csv >several.csv
+awk -F, 'NR == 1 { print "path,width"; next } { print $1 "," length($2) / 10 }' labels.csv >numbers.csv
+
+# Labels: the list and the folder are the same data set.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data list:labels.csv --set sampling=balanced --set tta=flip --out list
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data folder:images --set sampling=balanced --set tta=flip --out folder
+sed 's/,[^,]*,[^,]*$//' list/history.csv >a
+sed 's/,[^,]*,[^,]*$//' folder/history.csv >b
+cmp a b || fail "the list and the folder trained differently: $(cat a b)"
+run 0 shiftvit-eval --model list --data list:labels.csv --split train --per-class --confusion confusion.csv \
+    --predictions predictions.csv --seed 3
+prints "^train: $result\$"
+prints '^disc +[0-9]+ images +[0-9]+ right  accuracy'
+lasts "^mean accuracy of the classes: $percent\$"
+[ "$(wc -l <confusion.csv)" = 11 ] || fail "the confusion matrix is $(cat confusion.csv)"
+head -n 1 confusion.csv | grep -q '^label,checkerboard,cross,' || fail "its header is $(head -n 1 confusion.csv)"
+# Its counts are those of the predictions, and of the accuracy that was printed.
+awk -F, 'FNR == 1 { next } NR == FNR { for (k = 2; k <= NF; k++) all += $k; right += $FNR; next }
+    { n++; same += $2 == $3 } END { exit !(n == all && same == right && n == 48) }' confusion.csv predictions.csv ||
+    fail "matrix and predictions differ: $(cat confusion.csv predictions.csv)"
+run 0 shiftvit-eval --model list --data list:labels.csv --confusion confusion.png --seed 3
+is_png confusion.png
+run 2 shiftvit-eval --model list --data list:labels.csv --confusion matrix.txt
+says "'matrix.txt' does not end in .csv or .png"
+
+# Several labels.
+# shellcheck disable=SC2086
+run 2 shiftvit-train $small --data folder:images --set class_weights=[1,2] --out none
+says 'there are 2 class_weights; the model has 10 classes'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data list:several.csv --set loss=binary --set class_weights=[1,2] --out several
+lasts "^test: loss [0-9.]+ labels $percent images $percent micro-F1 [0-9.]+ macro-F1 [0-9.]+ mAP"
+head -n 2 several/history.csv | tail -n 1 | grep -Eq '^1,[0-9.e-]+,[0-9.e-]+,,[0-9.e-]+,[0-9.e-]+,,' ||
+    fail "the history is $(cat several/history.csv)"
+run 0 shiftvit-train --resume several --epochs 3
+run 0 shiftvit-eval --model several --data list:several.csv --loss binary --predictions outputs.csv --seed 3
+head -n 1 outputs.csv | grep -q '^image,round,output of round,striped,output of striped$' ||
+    fail "the outputs are $(cat outputs.csv)"
+run 2 shiftvit-eval --model several --data list:several.csv --loss binary --per-class --seed 3
+says 'a table by class needs one label for each image'
+
+# Numbers.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data list:numbers.csv --set loss=mse --out numbers
+lasts '^test: loss [0-9.]+ MAE [0-9.]+ RMSE [0-9.]+$'
+run 0 shiftvit-eval --model numbers --data list:numbers.csv --loss mse --json --seed 3
+prints '"mean_absolute_error": [0-9.]+, "root_mean_square_error"'
+
+# train.csv, val.csv and test.csv are the three splits.
+mkdir split
+for name in train val test; do
+    { echo path,label; sed -n '2,$s/^"/"..\//p' labels.csv; } >split/$name.csv
+done
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data list:split/train.csv --out split/run
+says '60 images train, 60 validate, 60 test'
+sed -i '$d' split/val.csv
+sed -i 's/,[^,]*$/,one/' split/test.csv
+# shellcheck disable=SC2086
+run 1 shiftvit-train $small --data list:split/train.csv --out split/none
+says 'train has 10 classes, test.csv 1; '
+# shellcheck disable=SC2086
+run 1 shiftvit-train $small --data list:absent.csv --out none
+says "absent.csv"
