@@ -77,7 +77,7 @@ done
 run 0 shiftvit-train $small --data list:split/train.csv --out split/run
 says '60 images train, 60 validate, 60 test'
 sed -i '$d' split/val.csv
-sed -i 's/,[^,]*$/,one/' split/test.csv
+sed -i '2,$s/,[^,]*$/,one/' split/test.csv
 # shellcheck disable=SC2086
 run 1 shiftvit-train $small --data list:split/train.csv --out split/none
 says 'train has 10 classes, test.csv 1; '
