@@ -146,9 +146,12 @@ static svit_status model_object(json_t **out, struct program *program, const cha
     char *text = NULL;
     TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
     TRY(config_text(&text, program, &config));
-    *out = json_pack("{s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "file", results_text(path), "config",
-                     json_loads(text, 0, NULL), "parameters",
-                     (json_int_t)svit_model_parameter_elements(model), "tensors",
+    uint64_t forward = 0, training = 0;
+    TRY(svit_model_multiply_adds(&config, &forward, &training, &program->err));
+    *out = json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "file", results_text(path),
+                     "config", json_loads(text, 0, NULL), "parameters",
+                     (json_int_t)svit_model_parameter_elements(model), "multiply_adds",
+                     (json_int_t)forward, "multiply_adds_training", (json_int_t)training, "tensors",
                      parameters_array(model), "classes", classes_array(model), "preprocessing",
                      preprocessing_object(model), "memory", memory_object(model));
     free(text);
@@ -203,6 +206,9 @@ static void print_model(json_t *object)
     print_fields("configuration", json_object_get(object, "config"));
     printf("parameters: %" JSON_INTEGER_FORMAT "\n",
            json_integer_value(json_object_get(object, "parameters")));
+    printf("multiply-adds: %.4f G for an image, %.4f G in training\n",
+           1e-9 * (double)json_integer_value(json_object_get(object, "multiply_adds")),
+           1e-9 * (double)json_integer_value(json_object_get(object, "multiply_adds_training")));
     print_tensors(json_object_get(object, "tensors"));
     puts(json_array_size(classes) > 0 ? "classes" : "classes: no names in the file");
     json_array_foreach(classes, i, name)

@@ -5,8 +5,8 @@
 #include <shiftvit/model.h>
 
 /* Returns the floating-point operations of all matmuls, attention included, in the forward pass of
- * one image; 0 if this file cannot count the model's architecture. A multiply-add counts as 2.
- * Norms, softmax, GELU and other element-wise work do not count. Examples: shiftvit-cifar10
+ * one image (svit_model_multiply_adds, which counts as 2); 0 if the configuration is not accepted.
+ * Examples: shiftvit-cifar10
  * 0.2078e9, vit-cifar100 0.4028e9, slvit-cifar100 0.4107e9. */
 double work_count_forward(const svit_model_config *config);
 

@@ -147,10 +147,10 @@ svit_status results_evaluate(struct program *self, svit_model *model, svit_datas
 void results_epoch(const svit_trainer_event *event)
 {
     print_object(json_pack(
-        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f}", "epoch", (json_int_t)event->epoch,
-        "train_loss", real_or_null(event->train_loss), "train_top1",
+        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f}", "epoch",
+        (json_int_t)event->epoch, "train_loss", real_or_null(event->train_loss), "train_top1",
         real_or_null(event->train_top1), "train_top5", real_or_null(event->train_top5), "val_loss",
         real_or_null(event->val_loss), "val_top1", real_or_null(event->val_top1), "val_top5",
         real_or_null(event->val_top5), "learning_rate", event->learning_rate, "images_per_second",
-        event->images_per_second, "seconds", event->seconds));
+        event->images_per_second, "seconds", event->seconds, "pflop", event->pflop));
 }

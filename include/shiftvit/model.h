@@ -245,6 +245,15 @@ SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, 
 SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_config *config,
                                            size_t size, svit_error *err);
 
+/* Counts the multiply-adds of all matmuls and convolutions, attention included, for one image of
+ * the configuration's input size: *forward of a forward pass, and *training of a forward and a
+ * backward pass, which has the gradients of both operands of each product, but none of the image.
+ * Either may be NULL. Norms, softmax and other element-wise work do not count, nor does
+ * recomputation. Errors are those of svit_model_create for the configuration. Any thread may call
+ * it. */
+SVIT_API svit_status svit_model_multiply_adds(const svit_model_config *config, uint64_t *forward,
+                                              uint64_t *training, svit_error *err);
+
 /* Returns the number of parameter tensors; 0 for NULL. */
 SVIT_API size_t svit_model_parameter_count(const svit_model *model);
 

@@ -182,6 +182,10 @@ typedef struct svit_trainer_event {
                                  validation */
     int32_t stopped_early;    /* 1: the run finished because `patience` was exhausted */
     uint32_t reserved;        /* 0 */
+    double pflop;             /* 1e15 operations of training so far: 3 * 2 * the multiply-adds of a
+                                 forward pass (svit_model_multiply_adds) for each image. This is
+                                 the measure in which recipes are compared; it counts the gradient
+                                 of the first layer's input, which is left out */
 } svit_trainer_event;
 
 /* Receives an event, which is borrowed until the function returns. Returns 0 to continue. Another

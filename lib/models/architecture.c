@@ -13,6 +13,7 @@
                                       sv_##prefix##_parameters,                                    \
                                       sv_##prefix##_layer_count,                                   \
                                       sv_##prefix##_layers,                                        \
+                                      sv_##prefix##_multiply_adds,                                 \
                                       sv_##prefix##_preset},
 
 const sv_architecture sv_architectures[] = {SV_ARCHITECTURES(OPERATIONS)};

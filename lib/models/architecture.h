@@ -24,6 +24,13 @@ typedef enum sv_weight_rule {
     SV_WEIGHTS_TRUNCATED_NORMAL
 } sv_weight_rule;
 
+/* Multiply-adds of all matmuls and convolutions, attention included, for one image. Norms, softmax
+ * and other element-wise work do not count. */
+typedef struct sv_multiply_adds {
+    uint64_t forward;
+    uint64_t image_layer; /* of the layer whose input is the image, which needs no gradient */
+} sv_multiply_adds;
+
 /* The operations of one architecture. `config` has passed sv_model_config_check, except in `check`
  * and `features`, where only the range of each field has been checked. */
 typedef struct sv_architecture {
@@ -53,6 +60,9 @@ typedef struct sv_architecture {
     /* Builds both graphs, from the image to the logits. */
     svit_status (*layers)(struct sv_builder *build);
 
+    /* The arithmetic of one image of the configuration's input size. */
+    sv_multiply_adds (*multiply_adds)(const svit_model_config *config);
+
     /* Returns the name (static storage) and the configuration of the preset with this index, of
      * which 0 is the architecture's default; false past the end. */
     bool (*preset)(const char **name, svit_model_config *config, size_t index);
@@ -69,6 +79,7 @@ typedef struct sv_architecture {
                                          const svit_model_config *config, svit_error *err);        \
     size_t sv_##prefix##_layer_count(const svit_model_config *config);                             \
     svit_status sv_##prefix##_layers(struct sv_builder *build);                                    \
+    sv_multiply_adds sv_##prefix##_multiply_adds(const svit_model_config *config);                 \
     bool sv_##prefix##_preset(const char **name, svit_model_config *config, size_t index);
 SV_ARCHITECTURES(SV_ARCHITECTURE_DECLARE)
 

@@ -79,6 +79,7 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
         return sv_trainer_fail(
             err, SVIT_E_ARGUMENT, "the pipeline's output is %u x %u; the model's input is %u x %u",
             local->output_height, local->output_width, model.input_height, model.input_width);
+    TRAINER_TRY(svit_model_multiply_adds(&model, &trainer->multiply_adds, NULL, err));
     trainer->classes = model.num_classes;
     trainer->image_floats = (size_t)model.input_height * model.input_width * 3;
     return SVIT_OK;

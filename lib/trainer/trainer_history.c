@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The columns after `epoch`. Those with `in_csv` are in history.csv, in this order. */
+/* The columns after `epoch`. Those with `in_csv` are in history.csv, in this order, and then
+ * `pflop`, which follows from the epoch and is not stored. */
 static const struct {
     const char *name;
     size_t offset;
@@ -35,6 +36,12 @@ static double column_of(const svit_trainer_event *row, size_t column)
     return value;
 }
 
+/* 1e15 operations for that many images. */
+static double pflop(const svit_trainer *trainer, uint64_t images)
+{
+    return 1e-15 * 3 * 2 * (double)trainer->multiply_adds * (double)images;
+}
+
 svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_error *err)
 {
     if (rows <= trainer->history_capacity)
@@ -60,7 +67,7 @@ static void print_row(sv_trainer_text *text, const svit_trainer_event *row)
         if (COLUMNS[i].in_csv)
             sv_trainer_text_add(text, ",%s", isnan(value) ? "" : sv_trainer_number(number, value));
     }
-    sv_trainer_text_add(text, "\n");
+    sv_trainer_text_add(text, ",%s\n", sv_trainer_number(number, row->pflop));
 }
 
 svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
@@ -72,7 +79,7 @@ svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
     for (size_t i = 0; i < COLUMN_COUNT; i++)
         if (COLUMNS[i].in_csv)
             sv_trainer_text_add(&text, ",%s", COLUMNS[i].name);
-    sv_trainer_text_add(&text, "\n");
+    sv_trainer_text_add(&text, ",pflop\n");
     for (uint64_t i = 0; i < trainer->progress.rows; i++)
         print_row(&text, &trainer->history[i]);
     svit_status status =
@@ -144,6 +151,7 @@ svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, u
                                    "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
                                    "' is damaged at epoch %" PRIu64,
                                    i + 1);
+        row.pflop = pflop(trainer, (i + 1) * trainer->training_count);
         trainer->history[i] = row;
     }
     return SVIT_OK;
@@ -195,6 +203,8 @@ void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event,
         .seconds = trainer->timed_steps ? sv_trainer_clock() - trainer->epoch_start : 0,
         .eta_seconds = eta(trainer),
         .best_epoch = progress->best_epoch,
+        .pflop =
+            pflop(trainer, progress->epoch * trainer->training_count + progress->train.samples),
     };
 }
 

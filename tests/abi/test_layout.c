@@ -259,8 +259,9 @@ LAYOUT(svit_trainer_config, 1128, SVIT_TRAINER_CONFIG)
     F(T, eta_seconds, 112, 8) \
     F(T, best_epoch, 120, 8) \
     F(T, stopped_early, 128, 4) \
-    F(T, reserved, 132, 4)
-LAYOUT(svit_trainer_event, 136, SVIT_TRAINER_EVENT)
+    F(T, reserved, 132, 4) \
+    F(T, pflop, 136, 8)
+LAYOUT(svit_trainer_event, 144, SVIT_TRAINER_EVENT)
 
 /* clang-format on */
 

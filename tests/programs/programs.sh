@@ -16,7 +16,7 @@ says '^epoch 1/1  train: loss [0-9.]+ top-1 .* images/s  '
 there trained/model.safetensors trained/best.safetensors trained/checkpoint.safetensors
 is_png trained/curves.png
 [ "$(head -n 1 trained/history.csv)" = \
-    'epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,lr,images_per_second,seconds' ] ||
+    'epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,lr,images_per_second,seconds,pflop' ] ||
     fail 'history.csv has other columns'
 # A folder that holds a run is refused without --overwrite.
 # shellcheck disable=SC2086
