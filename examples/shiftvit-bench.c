@@ -29,7 +29,8 @@ enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_RE
 static const struct argp_option option_list[] = {
     {"work", KEY_WORK, "NAME", 0,
      "train (default): forward, loss, backward and update on images in memory; infer: forward; "
-     "latency: forward of a batch of 1; data: resizing and augmenting images in memory; gemm: "
+     "latency: forward of a batch of 1; data: resizing and augmenting images in memory, with the "
+     "settings of --preset, --config and --set, for example --set augment=[...]; gemm: "
      "each matmul of a training step, by backend; limits: peak arithmetic and memory "
      "bandwidth, by the number of threads",
      0},
@@ -215,8 +216,12 @@ static svit_status bench_model(bench_options *options, const svit_model_config *
 {
     static bench_result result;
     struct program *program = &options->program;
-    TRY(bench_work_create(work, program, options->work, config, options->config.preset,
-                          options->batch, options->compute, options->memory));
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline;
+    TRY(config_resolve_training(&trainer, &optimizer, &pipeline, program, &options->config, NULL));
+    TRY(bench_work_create(work, program, options->work, config, &pipeline, options->batch,
+                          options->compute, options->memory));
     TRY(bench_work_run(work, program));
     result.startup = progress_clock() - start;
     measure_peaks(options, &result, 0);
@@ -261,8 +266,10 @@ static void set_defaults(bench_options *options)
 int main(int argc, char **argv)
 {
     double start = progress_clock();
-    bench_options options = {
-        .program = PROGRAM_INIT, .config = CONFIG_OPTION_INIT, .seconds = -1, .repeat = 5};
+    bench_options options = {.program = PROGRAM_INIT,
+                             .config = {.preset = "shiftvit-cifar10", .takes_training = 1},
+                             .seconds = -1,
+                             .repeat = 5};
     bench_work work = {0};
     program_parse(&parser, argc, argv, &options);
     set_defaults(&options);

@@ -1,4 +1,6 @@
-/* Draws the patches that a ViT sees of an image, and with --spt those of an SL-ViT. */
+/* Draws the patches that a ViT sees of an image, and with --spt those of an SL-ViT; or what
+ * augmentation makes of images. */
+#include "common/augment_grid.h"
 #include "common/patch_grid.h"
 
 #include <jansson.h>
@@ -7,29 +9,46 @@
 
 typedef struct patches_options {
     struct program program;
-    const char *image, *out;
+    const char *images[AUGMENT_IMAGES], *out;
+    size_t count;        /* of images */
+    const char *augment; /* steps as JSON; NULL: patches are drawn */
     size_t size, patch;
     int spt;
 } patches_options;
 
-enum { KEY_IMAGE = 'i', KEY_OUT = 'o', KEY_SIZE = 'z', KEY_PATCH = 'p', KEY_SPT = 0x300 };
+enum {
+    KEY_IMAGE = 'i',
+    KEY_OUT = 'o',
+    KEY_SIZE = 'z',
+    KEY_PATCH = 'p',
+    KEY_SPT = 0x300,
+    KEY_AUGMENT
+};
 
 static const struct argp_option option_list[] = {
-    {"image", KEY_IMAGE, "FILE", 0, "The image, JPEG or PNG (needed)", 0},
+    {"image", KEY_IMAGE, "FILE", 0, "The image, JPEG or PNG (needed); with --augment up to 8 times",
+     0},
     {"size", KEY_SIZE, "N", 0, "Resize it to N x N pixels, 2 to 1024 (default 72)", 0},
     {"patch", KEY_PATCH, "N", 0, "Cut it into patches of N x N pixels, 1 to 256 (default 6)", 0},
     {"spt", KEY_SPT, NULL, 0, "Cut the four shifted copies as well", 0},
-    {"out", KEY_OUT, "FILE.png", 0, "Draw the patches to this file (needed)", 0},
+    {"augment", KEY_AUGMENT, "STEPS", 0,
+     "Draw each image and 8 augmented versions of it in place of patches. STEPS is a list as the "
+     "setting augment has it, for example '[{\"name\": \"crop\"}, {\"name\": "
+     "\"randaugment\", \"m\": 12}]'",
+     0},
+    {"out", KEY_OUT, "FILE.png", 0, "Draw to this file (needed)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
 static void check_options(const patches_options *self, const struct argp_state *state)
 {
-    if (!self->image)
+    if (self->count == 0)
         argp_error(state, "--image FILE is needed");
     if (!self->out)
         argp_error(state, "--out FILE.png is needed");
-    if (self->size % self->patch != 0)
+    if (self->count > 1 && !self->augment)
+        argp_error(state, "--image: one is drawn; several need --augment");
+    if (!self->augment && self->size % self->patch != 0)
         argp_error(state, "--patch: %zu does not divide --size, %zu", self->patch, self->size);
 }
 
@@ -41,7 +60,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         state->child_inputs[0] = &self->program;
         return 0;
     case KEY_IMAGE:
-        self->image = text;
+        if (self->count == AUGMENT_IMAGES)
+            argp_error(state, "--image: at most %d are drawn", AUGMENT_IMAGES);
+        self->images[self->count++] = text;
+        return 0;
+    case KEY_AUGMENT:
+        self->augment = text;
         return 0;
     case KEY_OUT:
         self->out = option_png(state, "--out", text);
@@ -69,7 +93,7 @@ static const struct argp parser = {
     option_list,
     parse_option,
     NULL,
-    "Draws the patches that an image is cut into."
+    "Draws the patches that an image is cut into, or what augmentation makes of images."
     "\vWithout --spt these are the patches of ViT. With it there are five grids, as SL-ViT sees "
     "them: the image, and its copies shifted diagonally by half a patch.",
     children,
@@ -116,11 +140,31 @@ static svit_status cut_and_draw(patches_options *self, const svit_image *image, 
     return SVIT_OK;
 }
 
+/* Draws the versions of the images. */
+static svit_status show_augmented(patches_options *self)
+{
+    size_t sides[2];
+    TRY(program_open(&self->program));
+    TRY(augment_grid_draw(&self->program, self->images, self->count, self->size, self->augment,
+                          self->out, sides));
+    if (!self->program.json) {
+        printf("%zu images in %d versions each: %s\n", self->count, AUGMENT_VERSIONS, self->out);
+        return SVIT_OK;
+    }
+    json_t *object =
+        json_pack("{s:s, s:I, s:I, s:I}", "out", self->out, "images", (json_int_t)self->count,
+                  "height", (json_int_t)sides[0], "width", (json_int_t)sides[1]);
+    json_dumpf(object, stdout, 0);
+    putchar('\n');
+    json_decref(object);
+    return SVIT_OK;
+}
+
 static svit_status show(patches_options *self, svit_image **image)
 {
     struct program *program = &self->program;
     TRY(program_open(program));
-    TRY(svit_image_read(image, program->context, self->image, &program->err));
+    TRY(svit_image_read(image, program->context, self->images[0], &program->err));
     size_t pixels = self->size * self->size;
     float *whole = calloc(svit_image_height(*image) * svit_image_width(*image), 3 * sizeof *whole);
     float *resized = calloc(pixels, 3 * sizeof *resized);
@@ -139,7 +183,7 @@ int main(int argc, char **argv)
     patches_options options = {.program = PROGRAM_INIT, .size = 72, .patch = 6};
     svit_image *image = NULL;
     program_parse(&parser, argc, argv, &options);
-    svit_status status = show(&options, &image);
+    svit_status status = options.augment ? show_augmented(&options) : show(&options, &image);
     svit_image_free(image);
     return program_exit(&options.program, status);
 }

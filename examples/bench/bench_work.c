@@ -5,11 +5,14 @@
 
 #include <stdlib.h>
 
+enum { SIDE = 32, IMAGE = SIDE * SIDE * 3, BATCHES = 16, DATA_CLASSES = 10 };
+
 static svit_status create_arrays(bench_work *self, struct program *program, size_t image)
 {
     uint32_t random = 1;
     self->images = calloc(self->batch * image, sizeof *self->images);
-    self->logits = calloc(self->batch * self->classes, sizeof *self->logits);
+    size_t row = self->classes > DATA_CLASSES ? self->classes : DATA_CLASSES;
+    self->logits = calloc(self->batch * row, sizeof *self->logits);
     self->dlogits = calloc(self->batch * self->classes, sizeof *self->dlogits);
     self->labels = calloc(self->batch, sizeof *self->labels);
     if (!self->images || !self->logits || !self->dlogits || !self->labels)
@@ -40,8 +43,6 @@ static svit_status create_session(bench_work *self, struct program *program,
     return SVIT_OK;
 }
 
-enum { SIDE = 32, IMAGE = SIDE * SIDE * 3, BATCHES = 16, DATA_CLASSES = 10 };
-
 /* Creates random images in memory, so that the pipeline alone is measured. */
 static svit_status create_data(bench_work *self, struct program *program)
 {
@@ -60,11 +61,10 @@ static svit_status create_data(bench_work *self, struct program *program)
 }
 
 static svit_status create_loader(bench_work *self, struct program *program,
-                                 const svit_model_config *config, const char *preset)
+                                 const svit_model_config *config, const svit_pipeline_config *given)
 {
-    svit_pipeline_config pipeline;
+    svit_pipeline_config pipeline = *given;
     svit_loader_config loader;
-    TRY(svit_training_preset(preset, NULL, 0, NULL, 0, &pipeline, sizeof pipeline, &program->err));
     TRY(create_data(self, program));
     config_fit_pipeline(&pipeline, config, self->data);
     TRY(svit_loader_config_init(&loader, sizeof loader));
@@ -75,15 +75,15 @@ static svit_status create_loader(bench_work *self, struct program *program,
 }
 
 svit_status bench_work_create(bench_work *self, struct program *program, int32_t kind,
-                              const svit_model_config *config, const char *preset, size_t batch,
-                              int32_t compute, int32_t memory)
+                              const svit_model_config *config, const svit_pipeline_config *pipeline,
+                              size_t batch, int32_t compute, int32_t memory)
 {
     self->kind = kind;
     self->batch = batch;
     self->classes = config->num_classes;
     TRY(create_arrays(self, program,
                       (size_t)config->input_height * config->input_width * config->in_channels));
-    return kind == WORK_DATA ? create_loader(self, program, config, preset)
+    return kind == WORK_DATA ? create_loader(self, program, config, pipeline)
                              : create_session(self, program, config, compute, memory);
 }
 
@@ -103,7 +103,11 @@ static svit_status load_batch(bench_work *self, struct program *program)
 {
     size_t n = 0;
     while (n == 0)
-        TRY(svit_loader_next(self->loader, self->images, self->labels, &n, &program->err));
+        if (svit_loader_has_targets(self->loader))
+            TRY(svit_loader_next_targets(self->loader, self->images, self->logits, &n,
+                                         &program->err));
+        else
+            TRY(svit_loader_next(self->loader, self->images, self->labels, &n, &program->err));
     return SVIT_OK;
 }
 

@@ -15,17 +15,17 @@ typedef struct bench_work {
     svit_optimizer *optimizer;
     svit_dataset *data;
     svit_loader *loader;
-    float *images, *logits, *dlogits;
+    float *images, *logits, *dlogits; /* with mixed images logits hold their targets */
     int32_t *labels;
     uint8_t *pixels;       /* the images of `data` */
     int32_t *image_labels; /* the labels of `data` */
 } bench_work;
 
-/* Prepares a work of `kind`. `preset` selects the pipeline, `compute` is one of SVIT_COMPUTE_* and
- * `memory` one of SVIT_MEMORY_*. */
+/* Prepares a work of `kind`. `pipeline` is what loading measures, `compute` is one of
+ * SVIT_COMPUTE_* and `memory` one of SVIT_MEMORY_*. */
 svit_status bench_work_create(bench_work *self, struct program *program, int32_t kind,
-                              const svit_model_config *config, const char *preset, size_t batch,
-                              int32_t compute, int32_t memory);
+                              const svit_model_config *config, const svit_pipeline_config *pipeline,
+                              size_t batch, int32_t compute, int32_t memory);
 
 /* Runs one training step, one forward pass, or the loading of one batch. */
 svit_status bench_work_run(bench_work *self, struct program *program);

@@ -142,6 +142,12 @@ run 2 shiftvit-info trained json
 run 0 shiftvit-patches --image images/00000-*.png --size 48 --patch 6 --out patches.png
 prints '^64 patches of 108 values: patches.png$'
 is_png patches.png
+run 0 shiftvit-patches --image images/00000-*.png --image images/00001-*.png --size 32 --out augment.png \
+    --augment '[{"name": "crop"}, {"name": "randaugment"}, {"name": "mixup"}]'
+prints "2 images in 8 versions each"
+is_png augment.png
+run 2 shiftvit-patches --image images/00000-*.png --augment '[{"name": "crab"}]' --out augment.png
+says "name is .crab.; it is one of .crop."
 run 2 shiftvit-patches --image images/00000-*.png --out patches.bmp
 run 0 shiftvit-bench --work latency --set dim=24 --set 'blocks=[1]' --seconds 0 --repeat 1
 prints '"latency_ms": '
