@@ -206,7 +206,7 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
 SVIT_API void svit_model_free(svit_model *model);
 
 /* Reads a model from a safetensors file with a configuration in its header, such as those of
- * svit_model_save and svit_checkpoint_save. F16 and BF16 tensors are converted to float32. The
+ * svit_model_save and svit_checkpoint_save. F16, BF16 and I8 tensors are converted to float32. The
  * caller owns *out and frees it with svit_model_free.
  *
  * SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is truncated, its offsets are inconsistent,
@@ -218,8 +218,9 @@ SVIT_API svit_status svit_model_load(svit_model **out, svit_context *context, co
 /* Loads a model as svit_model_load does, but maps the file into memory instead of copying the
  * weights. Processes that map the same file share its pages, and sessions that pack the weights
  * release them again. All checks of svit_model_load are made. A file that cannot be used in place
- * (F16 or BF16 tensors, or an order of tensors other than that of svit_model_save) is loaded as
- * svit_model_load does. Changes of the model's parameters are private: they never reach the file.
+ * (tensors that are not F32, or an order of tensors other than that of svit_model_save) is loaded
+ * as svit_model_load does. Changes of the model's parameters are private: they never reach the
+ * file.
  *
  * While the model lives, the file may be removed, renamed, or replaced by a rename as
  * svit_model_save does it. It must not be written or truncated in place: the model might then take
@@ -234,6 +235,18 @@ SVIT_API svit_status svit_model_map(svit_model **out, svit_context *context, con
 SVIT_API svit_status svit_model_load_with_config(svit_model **out, svit_context *context,
                                                  const svit_model_config *config, const char *path,
                                                  svit_error *err);
+
+/* How the parameters of a file are stored. F32 keeps every bit; F16 and BF16 are rounded to
+ * nearest. I8 stores each row (the first axis) of a tensor of rank 2 or more as whole numbers in
+ * -127..127 and a float32 scale, the row's largest magnitude / 127, in a tensor of the name with
+ * ".scale" after it; other tensors stay float32. */
+enum { SVIT_DTYPE_F32 = 0, SVIT_DTYPE_F16 = 1, SVIT_DTYPE_BF16 = 2, SVIT_DTYPE_I8 = 3 };
+
+/* Writes a model file as svit_model_save does, with parameters stored as `dtype`, one of
+ * SVIT_DTYPE_*. svit_model_load reads all of them. SVIT_E_ARGUMENT names an element that F16 or
+ * BF16 cannot hold. */
+SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *path, int32_t dtype,
+                                        svit_error *err);
 
 /* Writes the configuration, parameters (float32), class names and preprocessing as a
  * safetensors file, and replaces an existing file atomically, as svit_file_replace. SVIT_E_IO

@@ -3,17 +3,27 @@
 
 #include "base/finite.h"
 #include "base/size.h"
+#include "tensor/convert.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { FULL_NAME = 160 };
 
+/* The largest magnitude of a quantised element. */
+enum { QUANTISED = 127 };
+
+/* What a tensor of the file holds of a parameter. */
+typedef enum item_kind { ITEM_VALUES, ITEM_QUANTISED, ITEM_SCALES } item_kind;
+
 /* The source of one tensor to be written. */
 typedef struct item {
     char name[FULL_NAME];
+    item_kind kind;
     const sv_parameter *parameter;
     const real *values;
+    sv_tensor_desc desc; /* in the file */
 } item;
 
 static void full_name(char name[FULL_NAME], const char *prefix, const sv_parameter *parameter)
@@ -21,45 +31,160 @@ static void full_name(char name[FULL_NAME], const char *prefix, const sv_paramet
     snprintf(name, FULL_NAME, "%.63s%s", prefix, parameter->name);
 }
 
-static void fill_item(float *out, const sv_safetensors_tensor *tensor, void *user)
+static size_t rows_of(const sv_parameter *parameter)
 {
-    (void)user;
-    const item *source = tensor->source;
-    sv_parameter_export(source->parameter, out, source->values);
+    return (size_t)parameter->desc.shape[0];
 }
 
-static void list_items(item *items, sv_safetensors_tensor *tensors, const sv_parameter_table *table,
-                       const sv_parameter_array *arrays, size_t count)
+/* The scale of a row: its largest magnitude becomes 127. */
+static float row_scale(const float *row, size_t columns)
 {
+    float largest = 0;
+    for (size_t i = 0; i < columns; i++)
+        largest = fmaxf(largest, fabsf(row[i]));
+    return largest / QUANTISED;
+}
+
+/* values = round(values / scale), row by row; or the scales alone, at the start of `values`. */
+static void quantise(float *values, size_t rows, size_t columns, item_kind kind)
+{
+    for (size_t r = 0; r < rows; r++) {
+        float *row = values + r * columns, scale = row_scale(row, columns);
+        if (kind == ITEM_SCALES)
+            values[r] = scale;
+        else
+            for (size_t i = 0; i < columns; i++)
+                row[i] = scale > 0 ? roundf(row[i] / scale) : 0;
+    }
+}
+
+static void fill_item(float *out, const sv_safetensors_tensor *tensor, void *user)
+{
+    float *buffer = user; /* of the largest parameter: scales need more than their own size */
+    const item *source = tensor->source;
+    const sv_parameter *parameter = source->parameter;
+    float *values = source->kind == ITEM_SCALES ? buffer : out;
+    sv_parameter_export(parameter, values, source->values);
+    if (source->kind == ITEM_VALUES)
+        return;
+    size_t rows = rows_of(parameter);
+    quantise(values, rows, parameter->desc.elements / rows, source->kind);
+    if (source->kind == ITEM_SCALES)
+        memcpy(out, values, rows * sizeof *out);
+}
+
+static bool is_quantised(const sv_parameter *parameter, sv_dtype dtype)
+{
+    return dtype == SV_DTYPE_I8 && parameter->desc.rank >= 2;
+}
+
+/* The tensors of one parameter: its values, and scales if it is quantised. Returns their number. */
+static size_t list_parameter(item *items, const sv_parameter_array *array,
+                             const sv_parameter *parameter, sv_dtype dtype)
+{
+    bool quantised = is_quantised(parameter, dtype);
+    item *values = &items[0];
+    *values = (item){.kind = quantised ? ITEM_QUANTISED : ITEM_VALUES,
+                     .parameter = parameter,
+                     .values = array->values,
+                     .desc = parameter->desc};
+    values->desc.dtype = dtype == SV_DTYPE_I8 && !quantised ? SV_DTYPE_F32 : dtype;
+    full_name(values->name, array->prefix, parameter);
+    if (!quantised)
+        return 1;
+    item *scales = &items[1];
+    *scales = *values;
+    scales->kind = ITEM_SCALES;
+    sv_tensor_desc_init(&scales->desc, SV_DTYPE_F32, parameter->desc.shape, 1);
+    strncat(scales->name, SV_PARAMETER_SCALE, FULL_NAME - strlen(scales->name) - 1);
+    return 2;
+}
+
+static size_t list_items(item *items, sv_safetensors_tensor *tensors,
+                         const sv_parameter_table *table, const sv_parameter_array *arrays,
+                         size_t count, sv_dtype dtype)
+{
+    size_t used = 0;
     for (size_t a = 0; a < count; a++)
-        for (size_t i = 0; i < table->count; i++, items++, tensors++) {
-            const sv_parameter *parameter = &table->list[i];
-            full_name(items->name, arrays[a].prefix, parameter);
-            items->parameter = parameter;
-            items->values = arrays[a].values;
-            *tensors = (sv_safetensors_tensor){
-                .name = items->name, .desc = &parameter->desc, .source = items};
-        }
+        for (size_t i = 0; i < table->count; i++)
+            used += list_parameter(items + used, &arrays[a], &table->list[i], dtype);
+    for (size_t i = 0; i < used; i++)
+        tensors[i] = (sv_safetensors_tensor){
+            .name = items[i].name, .desc = &items[i].desc, .source = &items[i]};
+    return used;
+}
+
+static size_t largest_elements(const sv_parameter_table *table)
+{
+    size_t largest = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->list[i].desc.elements > largest)
+            largest = table->list[i].desc.elements;
+    return largest;
+}
+
+static svit_status allocate_buffer(float **out, const sv_parameter_table *table, svit_error *err)
+{
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(&table->allocator, &memory, largest_elements(table), sizeof **out,
+                               "a tensor of a file", err));
+    *out = memory;
+    return SVIT_OK;
+}
+
+/* Fails for an element that the type rounds to infinity. */
+static svit_status check_limit(const sv_parameter_table *table, const sv_parameter_array *array,
+                               sv_dtype dtype, float *buffer, svit_error *err)
+{
+    const float limit = sv_convert_limit(dtype);
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_parameter *parameter = &table->list[i];
+        sv_parameter_export(parameter, buffer, array->values);
+        for (size_t k = 0; k < parameter->desc.elements; k++)
+            if (fabsf(buffer[k]) > limit)
+                return sv_fail(
+                    err, SVIT_E_ARGUMENT, "element %zu of '%s' is %g; %s holds magnitudes up to %g",
+                    k, parameter->name, (double)buffer[k], sv_dtype_name(dtype), (double)limit);
+    }
+    return SVIT_OK;
+}
+
+/* Writes the tensors; `items` and `tensors` have room for twice the parameters of all arrays. */
+static svit_status write_items(const sv_parameter_table *table, const char *path,
+                               const char *metadata, const sv_parameter_array *arrays, size_t count,
+                               sv_dtype dtype, item *items, sv_safetensors_tensor *tensors,
+                               svit_error *err)
+{
+    float *buffer;
+    SVIT_TRY(allocate_buffer(&buffer, table, err));
+    svit_status status = SVIT_OK;
+    if (dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16)
+        status = check_limit(table, arrays, dtype, buffer, err);
+    if (status == SVIT_OK) {
+        size_t used = list_items(items, tensors, table, arrays, count, dtype);
+        status = sv_safetensors_write(&table->allocator, path, metadata, tensors, used, fill_item,
+                                      buffer, err);
+    }
+    sv_release(&table->allocator, buffer, largest_elements(table) * sizeof *buffer);
+    return status;
 }
 
 svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const char *path,
                                       const char *metadata, const sv_parameter_array *arrays,
-                                      size_t count, svit_error *err)
+                                      size_t count, sv_dtype dtype, svit_error *err)
 {
     const sv_allocator *allocator = &table->allocator;
-    size_t total = table->count * count;
+    size_t total = 2 * table->count * count;
     item *items;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&items, total, sizeof *items, "names of tensors",
                                err));
     sv_safetensors_tensor *tensors = NULL;
     svit_status status = sv_allocate_array(allocator, (void **)&tensors, total, sizeof *tensors,
                                            "a list of tensors", err);
-    if (status != SVIT_OK)
-        goto done;
-    list_items(items, tensors, table, arrays, count);
-    status = sv_safetensors_write(allocator, path, metadata, tensors, total, fill_item, NULL, err);
-    sv_release(allocator, tensors, total * sizeof *tensors);
-done:
+    if (status == SVIT_OK) {
+        status = write_items(table, path, metadata, arrays, count, dtype, items, tensors, err);
+        sv_release(allocator, tensors, total * sizeof *tensors);
+    }
     sv_release(allocator, items, total * sizeof *items);
     return status;
 }
@@ -102,12 +227,81 @@ static svit_status find_one(const sv_safetensors_entry **out, const sv_parameter
     return SVIT_OK;
 }
 
+static void scale_name(char name[FULL_NAME], const char *of)
+{
+    snprintf(name, FULL_NAME, "%.150s" SV_PARAMETER_SCALE, of);
+}
+
+/* Finds the scales of an I8 tensor. */
+static svit_status find_scales(const sv_safetensors_entry **out, const sv_safetensors_entry *of,
+                               const sv_safetensors *file, const char *path, svit_error *err)
+{
+    char name[FULL_NAME];
+    scale_name(name, of->name);
+    const sv_safetensors_entry *entry = sv_safetensors_find(file, name);
+    if (of->desc.rank < 2)
+        return sv_fail(
+            err, SVIT_E_FORMAT,
+            "%s: tensor '%.64s' of rank %zu is I8; only tensors of rank 2 and more may be", path,
+            of->name, of->desc.rank);
+    if (!entry)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%s' is missing; '%.64s' is I8", path, name,
+                       of->name);
+    if (entry->desc.dtype != SV_DTYPE_F32 || entry->desc.rank != 1 ||
+        entry->desc.shape[0] != of->desc.shape[0])
+        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.80s' must be F32 [%lld]", path, name,
+                       (long long)of->desc.shape[0]);
+    *out = entry;
+    return SVIT_OK;
+}
+
+bool sv_parameter_is_scale(const sv_parameter_table *table, const sv_safetensors *file,
+                           const char *name)
+{
+    size_t length = strlen(name), end = strlen(SV_PARAMETER_SCALE);
+    char base[FULL_NAME];
+    if (length <= end || length >= sizeof base ||
+        strcmp(name + length - end, SV_PARAMETER_SCALE) != 0)
+        return false;
+    memcpy(base, name, length - end);
+    base[length - end] = '\0';
+    const sv_safetensors_entry *entry = sv_safetensors_find(file, base);
+    return entry && entry->desc.dtype == SV_DTYPE_I8 && sv_parameter_find(table, base);
+}
+
 svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_safetensors *file,
                                      const char *path, const char *prefix, svit_error *err)
 {
-    const sv_safetensors_entry *entry;
-    for (size_t i = 0; i < table->count; i++)
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_safetensors_entry *entry = NULL, *scales;
         SVIT_TRY(find_one(&entry, &table->list[i], file, path, prefix, err));
+        if (entry->desc.dtype == SV_DTYPE_I8)
+            SVIT_TRY(find_scales(&scales, entry, file, path, err));
+    }
+    return SVIT_OK;
+}
+
+/* buffer[rows, columns] *= scales[rows]. The scales are read a row at a time: they need no memory
+ * of their own. */
+static svit_status apply_scales(float *buffer, const sv_safetensors_entry *of,
+                                const sv_safetensors *file, const char *path, svit_error *err)
+{
+    const sv_safetensors_entry *entry;
+    SVIT_TRY(find_scales(&entry, of, file, path, err));
+    const size_t rows = (size_t)of->desc.shape[0], columns = of->desc.elements / (rows ? rows : 1);
+    sv_safetensors_entry one = *entry;
+    one.desc.elements = one.desc.shape[0] = 1;
+    one.bytes = sizeof(float);
+    for (size_t r = 0; r < rows; r++, one.offset += one.bytes) {
+        float scale;
+        SVIT_TRY(sv_safetensors_read_f32(file, &one, &scale, err));
+        if (!(scale >= 0))
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: element %zu of tensor '%s' is %g; scales are at least 0", path, r,
+                           entry->name, (double)scale);
+        for (size_t i = 0; i < columns; i++)
+            buffer[r * columns + i] *= scale;
+    }
     return SVIT_OK;
 }
 
@@ -118,6 +312,8 @@ static svit_status read_one(real *values, float *buffer, const sv_parameter *par
     const sv_safetensors_entry *entry = NULL;
     SVIT_TRY(find_one(&entry, parameter, file, path, prefix, err));
     SVIT_TRY(sv_safetensors_read_f32(file, entry, buffer, err));
+    if (entry->desc.dtype == SV_DTYPE_I8)
+        SVIT_TRY(apply_scales(buffer, entry, file, path, err));
     size_t bad = sv_first_not_finite(buffer, parameter->desc.elements);
     if (bad < parameter->desc.elements)
         return sv_fail(err, SVIT_E_FORMAT, "%s: element %zu of tensor '%s' is %g, not finite", path,
@@ -131,16 +327,11 @@ svit_status sv_parameter_array_read(const sv_parameter_table *table, real *value
                                     const char *prefix, svit_error *err)
 {
     SVIT_TRY(sv_parameter_array_check(table, file, path, prefix, err));
-    size_t largest = 0;
-    for (size_t i = 0; i < table->count; i++)
-        if (table->list[i].desc.elements > largest)
-            largest = table->list[i].desc.elements;
     float *buffer;
-    SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&buffer, largest, sizeof *buffer,
-                               "a tensor to be read", err));
+    SVIT_TRY(allocate_buffer(&buffer, table, err));
     svit_status status = SVIT_OK;
     for (size_t i = 0; i < table->count && status == SVIT_OK; i++)
         status = read_one(values, buffer, &table->list[i], file, path, prefix, err);
-    sv_release(&table->allocator, buffer, largest * sizeof *buffer);
+    sv_release(&table->allocator, buffer, largest_elements(table) * sizeof *buffer);
     return status;
 }

@@ -12,11 +12,21 @@ typedef struct sv_parameter_array {
     const real *values; /* [table->elements] */
 } sv_parameter_array;
 
+/* The end of the name of a tensor of scales: an I8 tensor "a.weight" of rank 2 or more has its rows
+ * divided by the elements of "a.weight.scale", F32 [rows]. */
+#define SV_PARAMETER_SCALE ".scale"
+
 /* Replaces `path` atomically by a file of the arrays one after another, each in the table's order,
- * and of `metadata`, the JSON of an object of strings. */
+ * and of `metadata`, the JSON of an object of strings. Values are stored as `dtype`: F32, F16,
+ * BF16, or I8 for tensors of rank 2 or more, with scales after each, and F32 for the others.
+ * SVIT_E_ARGUMENT names an element that is too large for the type. */
 svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const char *path,
                                       const char *metadata, const sv_parameter_array *arrays,
-                                      size_t count, svit_error *err);
+                                      size_t count, sv_dtype dtype, svit_error *err);
+
+/* Whether a tensor of the file holds the scales of another one. */
+bool sv_parameter_is_scale(const sv_parameter_table *table, const sv_safetensors *file,
+                           const char *name);
 
 /* SVIT_E_FORMAT, naming both shapes, unless the tensor of the file has the parameter's shape. A
  * weight [out, in, 1, 1] may be [out, in] in the file. */

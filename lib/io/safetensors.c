@@ -186,7 +186,7 @@ svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safete
 {
     if (sv_converts_to_f32(entry->desc.dtype))
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s; F32, F16 and BF16 are read",
+    return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s; F32, F16, BF16 and I8 are read",
                    file->path, entry->name, sv_dtype_name(entry->desc.dtype));
 }
 

@@ -38,12 +38,12 @@ const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, cons
 /* The value of a metadata key, borrowed until the file is closed. NULL if there is none. */
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key);
 
-/* SVIT_E_FORMAT unless the tensor is F32, F16 or BF16, which are read as float32. */
+/* SVIT_E_FORMAT unless the tensor is F32, F16, BF16 or I8, which are read as float32. */
 svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                      svit_error *err);
 
-/* Reads a tensor into out[entry->desc.elements], converting F16 and BF16. SVIT_E_FORMAT for other
- * types. */
+/* Reads a tensor into out[entry->desc.elements], converting F16, BF16 and I8. SVIT_E_FORMAT for
+ * other types. */
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                     float *out, svit_error *err);
 
@@ -57,11 +57,11 @@ svit_status sv_safetensors_map(const sv_safetensors *file, sv_mapping *out, svit
 /* A tensor to be written. */
 typedef struct sv_safetensors_tensor {
     const char *name;
-    const sv_tensor_desc *desc; /* SV_DTYPE_F32 */
+    const sv_tensor_desc *desc; /* of a type that sv_convert_from_f32 writes */
     const void *source;         /* for the fill function */
 } sv_safetensors_tensor;
 
-/* Copies the tensor's elements to out[tensor->desc->elements]. */
+/* Copies the tensor's elements, before their conversion, to out[tensor->desc->elements]. */
 typedef void (*sv_safetensors_fill)(float *out, const sv_safetensors_tensor *tensor, void *user);
 
 /* Replaces `path` atomically by a file of `metadata`, the JSON of an object of strings, and the

@@ -1,5 +1,6 @@
 /* Writes safetensors files: first the complete header, then one tensor after the other. */
 #include "io/safetensors_header.h"
+#include "tensor/convert.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -8,18 +9,6 @@ static void store_u64(uint8_t b[8], uint64_t value)
 {
     for (int i = 0; i < 8; i++)
         b[i] = (uint8_t)(value >> 8 * i);
-}
-
-/* Converts values to the little-endian bytes of the file, in place. */
-static void store_f32(float *values, size_t elements)
-{
-    for (size_t i = 0; i < elements; i++) {
-        uint32_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        uint8_t b[4] = {(uint8_t)bits, (uint8_t)(bits >> 8), (uint8_t)(bits >> 16),
-                        (uint8_t)(bits >> 24)};
-        memcpy(&values[i], b, sizeof b);
-    }
 }
 
 /* "name":{"dtype":"F32","shape":[...],"data_offsets":[begin,begin+bytes]} */
@@ -138,9 +127,9 @@ static svit_status write_tensors(sv_replacement *file, float *buffer,
 {
     for (size_t i = 0; i < count; i++) {
         fill(buffer, &tensors[i], user);
-        store_f32(buffer, tensors[i].desc->elements);
-        SVIT_TRY(
-            sv_replacement_write(file, buffer, tensors[i].desc->elements * sizeof *buffer, err));
+        const sv_tensor_desc *desc = tensors[i].desc;
+        sv_convert_from_f32(buffer, buffer, desc->dtype, desc->elements);
+        SVIT_TRY(sv_replacement_write(file, buffer, sv_tensor_desc_bytes(desc), err));
     }
     return SVIT_OK;
 }

@@ -86,24 +86,40 @@ svit_status sv_model_metadata(sv_json_writer *metadata, const svit_model *model,
 }
 
 static svit_status save(sv_json_writer *metadata, const svit_model *model, const char *path,
-                        svit_error *err)
+                        sv_dtype dtype, svit_error *err)
 {
     sv_json_begin(metadata, '{');
     SVIT_TRY(sv_model_metadata(metadata, model, err));
     sv_json_end(metadata, '}');
     SVIT_TRY(sv_json_writer_status(metadata, "a model's metadata", err));
     sv_parameter_array weights = {"", model->weights};
-    return sv_parameter_arrays_write(&model->parameters, path, metadata->text, &weights, 1, err);
+    return sv_parameter_arrays_write(&model->parameters, path, metadata->text, &weights, 1, dtype,
+                                     err);
+}
+
+SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *path, int32_t dtype,
+                                        svit_error *err)
+{
+    static const sv_dtype TYPES[] = {[SVIT_DTYPE_F32] = SV_DTYPE_F32,
+                                     [SVIT_DTYPE_F16] = SV_DTYPE_F16,
+                                     [SVIT_DTYPE_BF16] = SV_DTYPE_BF16,
+                                     [SVIT_DTYPE_I8] = SV_DTYPE_I8};
+    SV_REQUIRE(model);
+    SV_REQUIRE(path);
+    if (dtype < 0 || (size_t)dtype >= sizeof TYPES / sizeof *TYPES)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: dtype is %d; SVIT_DTYPE_F32 (0) to "
+                       "SVIT_DTYPE_I8 (%d) are accepted",
+                       __func__, dtype, SVIT_DTYPE_I8);
+    sv_json_writer metadata = sv_json_writer_make(&model->context->allocator);
+    svit_status status = save(&metadata, model, path, TYPES[dtype], err);
+    sv_json_writer_free(&metadata);
+    return status;
 }
 
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err)
 {
-    SV_REQUIRE(model);
-    SV_REQUIRE(path);
-    sv_json_writer metadata = sv_json_writer_make(&model->context->allocator);
-    svit_status status = save(&metadata, model, path, err);
-    sv_json_writer_free(&metadata);
-    return status;
+    return svit_model_save_as(model, path, SVIT_DTYPE_F32, err);
 }
 
 svit_status sv_model_file_check_version(const sv_safetensors *file, const char *path,
@@ -157,7 +173,8 @@ static svit_status check_unknown(const svit_model *model, const sv_safetensors *
 {
     for (size_t i = 0; i < sv_safetensors_count(file); i++) {
         const char *name = sv_safetensors_at(file, i)->name;
-        if (!is_optimizer_tensor(name) && !sv_parameter_find(&model->parameters, name))
+        if (!is_optimizer_tensor(name) && !sv_parameter_find(&model->parameters, name) &&
+            !sv_parameter_is_scale(&model->parameters, file, name))
             return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.96s' is none of the model's", path,
                            name);
     }

@@ -91,7 +91,8 @@ static svit_status write_file(const char *path, const svit_model *model,
         arrays[count++] =
             (sv_parameter_array){sv_checkpoint_prefix(prefixes[i], slot), slot->values};
     }
-    return sv_parameter_arrays_write(&model->parameters, path, metadata, arrays, count, err);
+    return sv_parameter_arrays_write(&model->parameters, path, metadata, arrays, count,
+                                     SV_DTYPE_F32, err);
 }
 
 SVIT_API svit_status svit_checkpoint_save(const char *path, const svit_model *model,

@@ -1,7 +1,8 @@
-/* Conversion of stored tensor elements to float32. */
+/* Conversion between stored tensor elements and float32. */
 #include "tensor/convert.h"
 
 #include <assert.h>
+#include <float.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -39,7 +40,8 @@ static uint32_t load_u32(const uint8_t *b)
 
 bool sv_converts_to_f32(sv_dtype dtype)
 {
-    return dtype == SV_DTYPE_F32 || dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16;
+    return dtype == SV_DTYPE_F32 || dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16 ||
+           dtype == SV_DTYPE_I8;
 }
 
 void sv_convert_to_f32(float *out, const void *stored, sv_dtype dtype, size_t elements)
@@ -52,7 +54,80 @@ void sv_convert_to_f32(float *out, const void *stored, sv_dtype dtype, size_t el
     else if (dtype == SV_DTYPE_F16)
         for (size_t i = 0; i < elements; i++)
             out[i] = float_of_half(load_u16(in + 2 * i));
-    else
+    else if (dtype == SV_DTYPE_BF16)
         for (size_t i = 0; i < elements; i++)
             out[i] = float_of_bits(load_u16(in + 2 * i) << 16);
+    else
+        for (size_t i = 0; i < elements; i++)
+            out[i] = (float)(int8_t)in[i];
+}
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void store_u16(uint8_t *b, uint32_t value)
+{
+    b[0] = (uint8_t)value;
+    b[1] = (uint8_t)(value >> 8);
+}
+
+/* value / 2^shift, rounded to nearest, ties to even; shift is 1..31. */
+static uint32_t shift_rounded(uint32_t value, unsigned shift)
+{
+    uint32_t kept = value >> shift, rest = value & ((1u << shift) - 1), half = 1u << (shift - 1);
+    return kept + (rest > half || (rest == half && (kept & 1)));
+}
+
+/* The binary16 nearest to a value; a carry of the fraction goes on into the exponent. */
+static uint32_t half_of_float(float value)
+{
+    uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000u;
+    uint32_t exponent = bits >> 23 & 0xffu, fraction = bits & 0x7fffffu;
+    if (exponent == 255)
+        return sign | 0x7c00u | (fraction ? 0x200u : 0);
+    if (exponent >= 113) {
+        uint32_t rounded = ((exponent - 112) << 10) + shift_rounded(fraction, 13);
+        return sign | (rounded < 0x7c00u ? rounded : 0x7c00u);
+    }
+    /* A subnormal is a multiple of 2^-24. */
+    unsigned shift = 126 - exponent;
+    return sign | (shift > 24 ? 0 : shift_rounded(fraction | 0x800000u, shift));
+}
+
+/* NaN keeps its sign and becomes quiet, since rounding could turn it into infinity. */
+static uint32_t bfloat_of_float(float value)
+{
+    uint32_t bits = bits_of(value);
+    return value != value ? (bits >> 16 | 0x40u) : shift_rounded(bits, 16);
+}
+
+void sv_convert_from_f32(void *stored, const float *values, sv_dtype dtype, size_t elements)
+{
+    uint8_t *out = stored;
+    assert(sv_converts_to_f32(dtype));
+    for (size_t i = 0; i < elements; i++) {
+        float value = values[i];
+        if (dtype == SV_DTYPE_F32) {
+            uint32_t bits = bits_of(value);
+            store_u16(out + 4 * i, bits);
+            store_u16(out + 4 * i + 2, bits >> 16);
+        } else if (dtype == SV_DTYPE_F16) {
+            store_u16(out + 2 * i, half_of_float(value));
+        } else if (dtype == SV_DTYPE_BF16) {
+            store_u16(out + 2 * i, bfloat_of_float(value));
+        } else {
+            out[i] = (uint8_t)(int8_t)value;
+        }
+    }
+}
+
+float sv_convert_limit(sv_dtype dtype)
+{
+    if (dtype == SV_DTYPE_F16)
+        return 65504;
+    return dtype == SV_DTYPE_BF16 ? 0x1.fep127f : FLT_MAX;
 }

@@ -47,7 +47,7 @@ struct svit_trainer {
     svit_trainer_config config; /* folder and description are copies */
     svit_optimizer_config optimizer_config;
     svit_pipeline_config pipeline;
-    uint64_t multiply_adds; /* of a forward pass for one image */
+    uint64_t multiply_adds;                                /* of a forward pass for one image */
     uint64_t training_count, validation_count;             /* samples */
     uint64_t training_fingerprint, validation_fingerprint; /* 0 without a folder */
     uint64_t steps;                                        /* in an epoch */

@@ -98,7 +98,7 @@ static const char FAST[] =
     " \"mean\": [0.4914, 0.4822, 0.4465], \"variance\": [0.061, 0.0593, 0.0684],"
     " \"augment\": [{\"name\": \"flip\", \"mode\": \"alternating\"}, {\"name\": \"crop\", "
     "\"padding\": 4},"
-    " {\"name\": \"randaugment\", \"n\": 1, \"m\": 6}]}";
+    " {\"name\": \"randaugment\", \"n\": 2, \"m\": 9}]}";
 
 static const struct {
     const char *preset;
