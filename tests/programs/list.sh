@@ -50,6 +50,20 @@ is_png confusion.png
 run 2 shiftvit-eval --model list --data list:labels.csv --confusion matrix.txt
 says "'matrix.txt' does not end in .csv or .png"
 
+
+# Weights in other types: the files shrink, and the model predicts what it did.
+for dtype in f32 f16 bf16 int8; do
+    run 0 shiftvit-convert list $dtype.safetensors --dtype $dtype
+    prints 'parameters in [0-9]+ bytes: '$dtype
+    run 0 shiftvit-eval --model $dtype.safetensors --data list:labels.csv --seed 3
+    sed 's/loss [0-9.]*//' out >eval-$dtype
+    cmp eval-f32 eval-$dtype || fail "$dtype changed the accuracy: $(cat eval-f32 eval-$dtype)"
+done
+[ "$(wc -c <int8.safetensors)" -lt "$(($(wc -c <f32.safetensors) / 2))" ] || fail 'int8.safetensors is too large'
+run 2 shiftvit-convert list
+says 'IN and OUT are needed'
+run 1 shiftvit-convert absent.safetensors out.safetensors
+says 'absent.safetensors'
 # Several labels.
 # shellcheck disable=SC2086
 run 2 shiftvit-train $small --data folder:images --set class_weights=[1,2] --out none

@@ -1,0 +1,102 @@
+/* Writes a model to another file, with its weights in another type. */
+#include "common/model_path.h"
+#include "common/shown.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+typedef struct convert_options {
+    struct program program;
+    config_option config;
+    const char *in, *out;
+    int32_t dtype; /* SVIT_DTYPE_* */
+} convert_options;
+
+enum { KEY_DTYPE = 0x300 };
+
+/* The names of SVIT_DTYPE_*. */
+static const char *const dtype_names[] = {"f32", "f16", "bf16", "int8", NULL};
+
+static const struct argp_option option_list[] = {
+    {"dtype", KEY_DTYPE, "TYPE", 0,
+     "How the weights are stored: f32 (default), f16, bf16, or int8 with a scale for each row", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    convert_options *self = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->config;
+        state->child_inputs[1] = &self->program;
+        return 0;
+    case KEY_DTYPE:
+        self->dtype = option_choice(state, "--dtype", text, dtype_names);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (self->out)
+            argp_error(state, "'%s' is a third file; IN and OUT are accepted", text);
+        *(self->in ? &self->out : &self->in) = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!self->out)
+            argp_error(state, "IN and OUT are needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&config_argp, 0, "A file without configuration:", 1},
+                                             {&program_argp, 0, "Common options:", 2},
+                                             {NULL, 0, NULL, 0}};
+static const struct argp parser = {
+    option_list,
+    parse_option,
+    "IN OUT",
+    "Writes the model file IN, or that of a training run's folder, to OUT."
+    "\vThe new file has the configuration, the class names and the preprocessing too. Weights in "
+    "f16, bf16 and int8 are rounded to nearest; every program reads such a file.",
+    children,
+    NULL,
+    NULL};
+
+static svit_status report(const convert_options *self, const svit_model *model)
+{
+    struct stat file;
+    char shown[SHOWN_CAPACITY];
+    long long bytes = stat(self->out, &file) == 0 ? (long long)file.st_size : 0;
+    if (!self->program.json) {
+        printf("%llu parameters in %lld bytes: %s\n",
+               (unsigned long long)svit_model_parameter_elements(model), bytes,
+               shown_text(shown, self->out));
+        return SVIT_OK;
+    }
+    json_t *object = json_pack("{s:s, s:s, s:I}", "out", shown_text(shown, self->out), "dtype",
+                               dtype_names[self->dtype], "bytes", (json_int_t)bytes);
+    json_dumpf(object, stdout, 0);
+    putchar('\n');
+    json_decref(object);
+    return SVIT_OK;
+}
+
+static svit_status convert(convert_options *self, svit_model **model)
+{
+    struct program *program = &self->program;
+    TRY(program_open(program));
+    TRY(model_open(model, program, &self->config, self->in));
+    TRY(svit_model_save_as(*model, self->out, self->dtype, &program->err));
+    return report(self, *model);
+}
+
+int main(int argc, char **argv)
+{
+    convert_options options = {.program = PROGRAM_INIT};
+    svit_model *model = NULL;
+    program_parse(&parser, argc, argv, &options);
+    svit_status status = convert(&options, &model);
+    svit_model_free(model);
+    return program_exit(&options.program, status);
+}
