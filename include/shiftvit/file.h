@@ -1,4 +1,4 @@
-/* Files that are replaced as a whole or not at all. */
+/* Files that are replaced as a whole or not at all, and files that grow. */
 #ifndef SHIFTVIT_FILE_H
 #define SHIFTVIT_FILE_H
 
@@ -19,6 +19,12 @@ extern "C" {
  * may call it. */
 SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
                                        svit_error *err);
+
+/* Appends data[bytes] to the file `path`, or creates it, and flushes it to disk. A process that is
+ * killed may leave a part of the data at the end. SVIT_E_IO names the path and the system's reason;
+ * a folder, FIFO, socket or device is refused. Any thread may call it, one at a time for a path. */
+SVIT_API svit_status svit_file_append(const char *path, const void *data, size_t bytes,
+                                      svit_error *err);
 
 #ifdef __cplusplus
 }

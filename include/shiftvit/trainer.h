@@ -89,6 +89,9 @@ typedef struct svit_trainer_config {
                                                      the label, as in svit_cross_entropy_weighted;
                                                      with SVIT_LOSS_BINARY `pos_weight` of
                                                      svit_binary_cross_entropy */
+    int32_t tensorboard; /* 1: the history is written for TensorBoard too, to
+                            `folder`/events.out.tfevents.shiftvit */
+    uint32_t reserved;   /* 0; another value is SVIT_E_VERSION */
 } svit_trainer_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,

@@ -290,20 +290,27 @@ svit_status sv_replacement_begin(sv_replacement **out, const sv_allocator *alloc
     return SVIT_OK;
 }
 
-svit_status sv_replacement_write(sv_replacement *replacement, const void *data, size_t bytes,
-                                 svit_error *err)
+/* Writes all bytes. `path` is for the message. */
+static svit_status write_all(int descriptor, const void *data, size_t bytes, const char *path,
+                             svit_error *err)
 {
     const char *from = data;
     while (bytes > 0) {
-        ssize_t put = write(replacement->descriptor, from, bytes);
+        ssize_t put = write(descriptor, from, bytes);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return fail_io(err, "write", replacement->temporary);
+            return fail_io(err, "write", path);
         from += put;
         bytes -= (size_t)put;
     }
     return SVIT_OK;
+}
+
+svit_status sv_replacement_write(sv_replacement *replacement, const void *data, size_t bytes,
+                                 svit_error *err)
+{
+    return write_all(replacement->descriptor, data, bytes, replacement->temporary, err);
 }
 
 static svit_status fail_flush(svit_error *err, const char *path)
@@ -377,6 +384,34 @@ SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_
         return status;
     }
     return sv_replacement_commit(&allocator, replacement, err);
+}
+
+static svit_status append_all(int descriptor, const char *path, const void *data, size_t bytes,
+                              svit_error *err)
+{
+    struct stat state;
+    if (fstat(descriptor, &state) != 0)
+        return fail_io(err, "append to", path);
+    if (!S_ISREG(state.st_mode))
+        return sv_fail(err, SVIT_E_IO, "'%s' is %s; only a regular file can be appended to", path,
+                       kind_of(state.st_mode));
+    SVIT_TRY(write_all(descriptor, data, bytes, path, err));
+    return fsync(descriptor) == 0 ? SVIT_OK : fail_io(err, "flush", path);
+}
+
+SVIT_API svit_status svit_file_append(const char *path, const void *data, size_t bytes,
+                                      svit_error *err)
+{
+    SV_REQUIRE(path);
+    if (bytes)
+        SV_REQUIRE(data);
+    /* O_NONBLOCK: a FIFO without a reader is refused instead of waited for. */
+    int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+        return fail_io(err, "append to", path);
+    svit_status status = append_all(descriptor, path, data, bytes, err);
+    close(descriptor);
+    return status;
 }
 
 static bool is_folder(DIR *folder, const char *name)

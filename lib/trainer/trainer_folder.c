@@ -95,8 +95,10 @@ svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
         return SVIT_OK;
     if (trainer->progress.best_epoch == 0)
         TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_BEST_FILE, err));
-    if (trainer->progress.rows == 0)
+    if (trainer->progress.rows == 0) {
         TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_HISTORY_FILE, err));
+        TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_EVENTS_FILE, err));
+    }
     TRAINER_TRY(write_description(trainer, err));
     trainer->has_other_run = 0;
     trainer->is_settled = 1;

@@ -68,6 +68,7 @@ struct svit_trainer {
     int32_t started, finished;
     int32_t
         has_other_run;  /* 1: the folder holds a run that this trainer neither wrote nor resumed */
+    int32_t has_events; /* 1: this process has written the event file */
     int32_t is_settled; /* 1: all files of a run in the folder belong to this run */
     int32_t stop_value; /* what the callback returned to stop svit_trainer_run */
 
@@ -135,6 +136,7 @@ svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err);
 #define SV_TRAINER_BEST_FILE "best.safetensors"
 #define SV_TRAINER_HISTORY_FILE "history.csv"
 #define SV_TRAINER_RUN_FILE "run.json"
+#define SV_TRAINER_EVENTS_FILE "events.out.tfevents.shiftvit"
 
 /* Creates and locks the folder, and looks for another run in it. */
 svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
@@ -165,6 +167,9 @@ svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_
 
 /* Writes history.csv. */
 svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err);
+
+/* trainer_events.c: appends the last epoch to the event file if the configuration asks for one. */
+svit_status sv_trainer_events_write(svit_trainer *trainer, svit_error *err);
 
 /* Appends the history to `text` in the form that checkpoints have. */
 void sv_trainer_history_pack(sv_trainer_text *text, const svit_trainer *trainer);

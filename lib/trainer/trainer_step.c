@@ -147,6 +147,7 @@ static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
     if (!trainer->config.folder)
         return SVIT_OK;
     TRAINER_TRY(sv_trainer_history_write(trainer, err));
+    TRAINER_TRY(sv_trainer_events_write(trainer, err));
     return svit_trainer_checkpoint(trainer, err);
 }
 

@@ -126,6 +126,16 @@ void sv_trainer_text_add(sv_trainer_text *text, const char *format, ...)
     text->length += (size_t)length;
 }
 
+void sv_trainer_text_put(sv_trainer_text *text, const void *data, size_t bytes)
+{
+    text_reserve(text, bytes + 1);
+    if (text->failed)
+        return;
+    memcpy(text->data + text->length, data, bytes);
+    text->length += bytes;
+    text->data[text->length] = '\0';
+}
+
 void sv_trainer_text_free(sv_trainer_text *text)
 {
     svit_context_release(text->context, text->data, text->capacity);

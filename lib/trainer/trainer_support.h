@@ -69,6 +69,9 @@ typedef struct sv_trainer_text {
 /* Appends formatted text. Sets `failed` if there is not enough memory. */
 void sv_trainer_text_add(sv_trainer_text *text, const char *format, ...) TRAINER_PRINTF(2, 3);
 
+/* Appends data[bytes], which may have NUL bytes. Sets `failed` likewise. */
+void sv_trainer_text_put(sv_trainer_text *text, const void *data, size_t bytes);
+
 /* Releases the text and makes it empty. */
 void sv_trainer_text_free(sv_trainer_text *text);
 

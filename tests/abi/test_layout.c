@@ -237,8 +237,10 @@ LAYOUT(svit_error, 256, SVIT_ERROR)
     F(T, sampling, 92, 4) \
     F(T, tta, 96, 4) \
     F(T, class_weight_count, 100, 4) \
-    F(T, class_weights, 104, 1024)
-LAYOUT(svit_trainer_config, 1128, SVIT_TRAINER_CONFIG)
+    F(T, class_weights, 104, 1024) \
+    F(T, tensorboard, 1128, 4) \
+    F(T, reserved, 1132, 4)
+LAYOUT(svit_trainer_config, 1136, SVIT_TRAINER_CONFIG)
 
 #define SVIT_TRAINER_EVENT(F, T) \
     F(T, struct_size, 0, 4) \

@@ -70,12 +70,13 @@ static const noun nouns[] = {
      "\"label_smoothing\":0.0,\"warmup_fraction\":0.15,\"checkpoint_seconds\":0.0,"
      "\"compute\":\"f32\",\"prefetch\":2,\"memory\":\"store\",\"existing\":\"refuse\",\"loss\":"
      "\"cross-entropy\","
-     "\"sampling\":\"shuffle\",\"tta\":\"none\"}",
+     "\"sampling\":\"shuffle\",\"tta\":\"none\",\"tensorboard\":false}",
      "{\"epochs\":3,\"batch\":8,\"accumulate\":4,\"patience\":4294967295,\"keep\":\"best\","
      "\"seed\":9,\"label_smoothing\":0.1,\"warmup_fraction\":1.0,\"checkpoint_seconds\":2.5,"
      "\"compute\":\"bf16\",\"prefetch\":16,\"memory\":\"blocks\",\"existing\":\"overwrite\","
      "\"loss\":\"binary\","
-     "\"sampling\":\"balanced\",\"tta\":\"flip-shift\",\"class_weights\":[0.5,2.0]}"},
+     "\"sampling\":\"balanced\",\"tta\":\"flip-shift\",\"class_weights\":[0.5,2.0],"
+     "\"tensorboard\":true}"},
     {NOUN(loader),
      "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2,"
      "\"sampling\":\"shuffle\"}",
