@@ -282,7 +282,8 @@ void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config
     } else {
         pipeline->source_height = pipeline->resize_height;
         pipeline->source_width = pipeline->resize_width;
-        pipeline->source_filter = SVIT_SOURCE_SHORTER_SIDE;
+        if (pipeline->source_filter == SVIT_SOURCE_NEAREST)
+            pipeline->source_filter = SVIT_SOURCE_SHORTER_SIDE;
     }
 }
 

@@ -35,8 +35,7 @@ static int has_splits(const char *train)
 static svit_status open_one(svit_dataset **out, struct program *self, const char *path,
                             const svit_pipeline_config *pipeline)
 {
-    return svit_dataset_folder(out, self->context, path, pipeline->source_height,
-                               pipeline->source_width, pipeline->source_filter, &self->err);
+    return svit_dataset_folder_pipeline(out, self->context, path, pipeline, &self->err);
 }
 
 /* Opens the folder of a split under one of its names, if there is one. */
@@ -208,8 +207,7 @@ svit_status data_folder_open(data_splits *out, struct program *self, const char 
 static svit_status open_list(svit_dataset **out, struct program *self, const char *path,
                              const svit_pipeline_config *pipeline)
 {
-    return svit_dataset_list(out, self->context, path, pipeline->source_height,
-                             pipeline->source_width, pipeline->source_filter, &self->err);
+    return svit_dataset_list(out, self->context, path, pipeline, &self->err);
 }
 
 /* Opens val.csv or test.csv in the folder of train.csv, if it exists. */

@@ -83,11 +83,11 @@ static image_frame frame_of(const svit_image *image, double left, double top)
 }
 
 /* Returns the part of the image's frame that the model sees: all of it, or the centre that the
- * source step SVIT_SOURCE_SHORTER_SIDE crops. */
+ * source step crops. */
 static image_frame seen_frame(const image_frame *whole, const svit_image *image,
                               const svit_pipeline_config *pipeline)
 {
-    if (pipeline->source_filter != SVIT_SOURCE_SHORTER_SIDE)
+    if (pipeline->source_filter == SVIT_SOURCE_NEAREST)
         return *whole;
     double height = (double)svit_image_height(image);
     double width = (double)svit_image_width(image);

@@ -54,17 +54,25 @@ SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *conte
                                          size_t height, size_t width, size_t classes,
                                          svit_error *err);
 
+/* Opens a folder as svit_dataset_folder does, and brings images to the source size of the pipeline
+ * by its source step. Where the pipeline's evaluation is SVIT_EVALUATE_CROP, the image is placed so
+ * that both crops together are one. SVIT_E_ARGUMENT names a field of the pipeline that is out of
+ * range. */
+SVIT_API svit_status svit_dataset_folder_pipeline(svit_dataset **out, svit_context *context,
+                                                  const char *folder,
+                                                  const svit_pipeline_config *pipeline,
+                                                  svit_error *err);
+
 /* Opens a dataset of image files that a CSV file (RFC 4180, UTF-8, at most 1 GiB) lists. The first
  * line has the names of the columns. "path,label": the classes are the distinct labels in byte
  * order. "path" and other names: each of these columns has the decimal numbers of one target, and
  * the dataset has targets instead of labels. A path is relative to the folder of the CSV file.
- * Images are read as those of svit_dataset_folder.
+ * Images are read as those of svit_dataset_folder_pipeline.
  *
  * SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the line or the image that is not
  * accepted. */
 SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context, const char *file,
-                                       size_t height, size_t width, int32_t filter,
-                                       svit_error *err);
+                                       const svit_pipeline_config *pipeline, svit_error *err);
 
 /* Wraps the caller's arrays rgb[count, height, width, 3] and targets[count, columns], finite
  * numbers, as svit_dataset_memory does. SVIT_E_ARGUMENT names a target that is not finite. */

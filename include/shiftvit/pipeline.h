@@ -11,15 +11,21 @@ extern "C" {
 /* How evaluation turns the resized image into the model's input. */
 enum {
     SVIT_EVALUATE_RESIZE = 0, /* resizes it once more, to the output size (Keras 2) */
-    SVIT_EVALUATE_KEEP = 1    /* takes it as it is, at the resized size (Keras 3) */
+    SVIT_EVALUATE_KEEP = 1,   /* takes it as it is, at the resized size (Keras 3) */
+    SVIT_EVALUATE_CROP = 2    /* takes the centre, of the output size. With the source step
+                                 SVIT_SOURCE_BICUBIC to 256 x 256 and no other resize, an output of
+                                 224 x 224 is the evaluation of papers on ImageNet and of timm with
+                                 crop_pct 0.875; the bytes are those of torchvision's Resize and
+                                 CenterCrop on images of Pillow */
 };
 
 /* The source step: how an image of another size is brought to source_height x source_width. An
  * image that already has this size is not changed. */
 enum {
-    SVIT_SOURCE_NEAREST = 0,     /* scales each axis by itself, by nearest neighbour */
-    SVIT_SOURCE_SHORTER_SIDE = 1 /* scales both axes alike, with svit_resize_antialias_u8, until the
-                                    image just covers the source size, then crops the centre */
+    SVIT_SOURCE_NEAREST = 0,      /* scales each axis by itself, by nearest neighbour */
+    SVIT_SOURCE_SHORTER_SIDE = 1, /* scales both axes alike, with svit_resize_antialias_u8, until
+                                     the image just covers the source size, then crops the centre */
+    SVIT_SOURCE_BICUBIC = 2       /* likewise, with bicubic interpolation, antialiased */
 };
 
 /* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_AUTOAUGMENT work on the

@@ -44,36 +44,59 @@ static double triangle(double x)
     return x < 1 ? 1 - x : 0;
 }
 
+/* Keys 1981 with a = -1/2. */
+static double cubic(double x)
+{
+    const double a = -0.5;
+    x = fabs(x);
+    if (x < 1)
+        return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+static const struct {
+    double (*weight)(double x);
+    double support;
+} FILTERS[] = {[SV_ANTIALIAS_BILINEAR] = {triangle, 1}, [SV_ANTIALIAS_BICUBIC] = {cubic, 2}};
+
+/* In units of 2^-PRECISION, rounded half away from 0. */
+static int32_t fixed_point(double weight)
+{
+    return (int32_t)((weight < 0 ? -0.5 : 0.5) + weight * (1 << PRECISION));
+}
+
 /* Computes the weights of output line `o`, whose centre is position * scale in input lines. Sums
  * and roundings are in Pillow's order, so that the bytes are the same. */
-static void line_weights(axis *self, size_t o, double position, double scale)
+static void line_weights(axis *self, size_t o, double position, double scale,
+                         sv_antialias_filter filter)
 {
     double stretch = scale < 1 ? 1 : scale;
     double centre = position * scale;
-    double slope = 1 / stretch;
-    ptrdiff_t low = (ptrdiff_t)(centre - stretch + 0.5);
-    ptrdiff_t high = (ptrdiff_t)(centre + stretch + 0.5);
+    double slope = 1 / stretch, support = FILTERS[filter].support * stretch;
+    double (*weight_at)(double) = FILTERS[filter].weight;
+    ptrdiff_t low = (ptrdiff_t)(centre - support + 0.5);
+    ptrdiff_t high = (ptrdiff_t)(centre + support + 0.5);
     low = low < 0 ? 0 : low;
     high = high > (ptrdiff_t)self->in ? (ptrdiff_t)self->in : high;
     int32_t *weight = self->weight + o * self->taps;
     double sum = 0;
     for (ptrdiff_t i = low; i < high; i++)
-        sum += triangle(((double)i - centre + 0.5) * slope);
+        sum += weight_at(((double)i - centre + 0.5) * slope);
     for (ptrdiff_t i = low; i < high; i++) {
-        double normalised = triangle(((double)i - centre + 0.5) * slope) / sum;
-        weight[i - low] = (int32_t)(0.5 + normalised * (1 << PRECISION));
+        double normalised = weight_at(((double)i - centre + 0.5) * slope) / sum;
+        weight[i - low] = fixed_point(normalised);
     }
     self->first[o] = (uint32_t)low;
     self->count[o] = (uint32_t)(high - low);
 }
 
 static svit_status axis_create(axis *self, const sv_allocator *allocator, const window *at,
-                               svit_error *err)
+                               sv_antialias_filter filter, svit_error *err)
 {
     double scale = (double)at->in / (double)at->resized;
     self->in = at->in;
     self->out = at->out;
-    self->taps = 2 * (size_t)ceil(scale < 1 ? 1 : scale) + 1;
+    self->taps = 2 * (size_t)ceil(FILTERS[filter].support * (scale < 1 ? 1 : scale)) + 1;
     void *memory = NULL;
     SVIT_TRY(
         sv_allocate_array(allocator, &memory, at->out, sizeof *self->first, "a resize table", err));
@@ -85,7 +108,7 @@ static svit_status axis_create(axis *self, const sv_allocator *allocator, const 
                                "a resize table", err));
     self->weight = memory;
     for (size_t o = 0; o < at->out; o++)
-        line_weights(self, o, (double)(at->offset + o) + 0.5, scale);
+        line_weights(self, o, (double)(at->offset + o) + 0.5, scale, filter);
     return SVIT_OK;
 }
 
@@ -96,33 +119,37 @@ static void axis_free(const sv_allocator *allocator, const axis *self)
     sv_release(allocator, self->first, self->out * sizeof *self->first);
 }
 
-/* The central crop of `resized` lines. Half offsets are rounded to even. */
-static window centre_crop(size_t in, size_t resized, size_t out)
+size_t sv_centre_offset(size_t lines, size_t size)
 {
-    size_t surplus = resized - out;
-    size_t half = surplus / 2;
-    return (window){in, resized, half + (surplus & half & 1), out};
+    size_t surplus = lines - size, half = surplus / 2;
+    return half + (surplus & half & 1);
 }
 
-svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator, size_t height,
-                                size_t width, size_t out_height, size_t out_width, bool cover,
-                                svit_error *err)
+/* The crop of `resized` lines to `out`, of which a second crop keeps `seen`. */
+static window crop_window(size_t in, size_t resized, size_t out, size_t seen)
 {
-    size_t resized_height = out_height;
-    size_t resized_width = out_width;
-    if (cover && width * out_height >= height * out_width)
-        resized_width = width * out_height / height;
-    else if (cover)
-        resized_height = height * out_width / width;
-    window across = centre_crop(width, resized_width, out_width);
-    window down = centre_crop(height, resized_height, out_height);
+    return (window){in, resized, sv_centre_offset(resized, seen) - sv_centre_offset(out, seen),
+                    out};
+}
+
+svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator,
+                                const sv_antialias_options *options, svit_error *err)
+{
+    const sv_antialias_options *o = options;
+    size_t resized_height = o->out_height, resized_width = o->out_width;
+    if (o->cover && o->width * o->out_height >= o->height * o->out_width)
+        resized_width = o->width * o->out_height / o->height;
+    else if (o->cover)
+        resized_height = o->height * o->out_width / o->width;
+    window across = crop_window(o->width, resized_width, o->out_width, o->seen_width);
+    window down = crop_window(o->height, resized_height, o->out_height, o->seen_height);
     sv_antialias *plan = sv_allocate(allocator, sizeof *plan);
     if (!plan)
         return sv_fail_memory(err, sizeof *plan, "a resize plan");
     memset(plan, 0, sizeof *plan);
-    svit_status status = axis_create(&plan->across, allocator, &across, err);
+    svit_status status = axis_create(&plan->across, allocator, &across, o->filter, err);
     if (status == SVIT_OK)
-        status = axis_create(&plan->down, allocator, &down, err);
+        status = axis_create(&plan->down, allocator, &down, o->filter, err);
     if (status != SVIT_OK) {
         sv_antialias_free(allocator, plan);
         return status;
@@ -154,7 +181,7 @@ size_t sv_antialias_scratch(const sv_antialias *plan)
 static uint8_t to_byte(int32_t sum)
 {
     int32_t value = sum >> PRECISION;
-    return (uint8_t)(value > BYTE_MAX ? BYTE_MAX : value);
+    return (uint8_t)(value < 0 ? 0 : value > BYTE_MAX ? BYTE_MAX : value);
 }
 
 /* out[o,c] = sum over i of weight[o,i] * in[first[o] + i, c] */
@@ -203,13 +230,11 @@ void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb
     }
 }
 
-svit_status sv_antialias_resize(const sv_allocator *allocator, const uint8_t *rgb, size_t height,
-                                size_t width, uint8_t *out, size_t out_height, size_t out_width,
-                                bool cover, svit_error *err)
+svit_status sv_antialias_resize(const sv_allocator *allocator, const sv_antialias_options *options,
+                                const uint8_t *rgb, uint8_t *out, svit_error *err)
 {
     sv_antialias *plan = NULL;
-    SVIT_TRY(
-        sv_antialias_create(&plan, allocator, height, width, out_height, out_width, cover, err));
+    SVIT_TRY(sv_antialias_create(&plan, allocator, options, err));
     svit_status status = SVIT_OK;
     size_t bytes = sv_antialias_scratch(plan);
     void *scratch = sv_allocate(allocator, bytes);
@@ -232,6 +257,12 @@ SVIT_API svit_status svit_resize_antialias_u8(svit_context *context, const uint8
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SVIT_TRY(sv_check_sides(__func__, "out_", out_height, out_width, err));
     SVIT_TRY(sv_check_distinct(__func__, in, out, err));
-    return sv_antialias_resize(&context->allocator, in, height, width, out, out_height, out_width,
-                               false, err);
+    const sv_antialias_options options = {.height = height,
+                                          .width = width,
+                                          .out_height = out_height,
+                                          .out_width = out_width,
+                                          .seen_height = out_height,
+                                          .seen_width = out_width,
+                                          .filter = SV_ANTIALIAS_BILINEAR};
+    return sv_antialias_resize(&context->allocator, &options, in, out, err);
 }

@@ -1,7 +1,7 @@
-/* Bilinear resizing with antialiasing, with the same bytes as Image.resize of Pillow up to version
- * 12: a triangle filter whose support grows with the scale if the image shrinks, in 22-bit fixed
- * point, horizontally first, rounded to bytes after each direction. A plan is immutable, so any
- * number of threads may use it, each with its own scratch. */
+/* Resizing with antialiasing, with the same bytes as Image.resize of Pillow, BILINEAR (up to
+ * version 12) or BICUBIC: a filter whose support grows with the scale if the image shrinks, in
+ * 22-bit fixed point, horizontally first, rounded to bytes after each direction. A plan is
+ * immutable, so any number of threads may use it, each with its own scratch. */
 #ifndef SV_ANTIALIAS_H
 #define SV_ANTIALIAS_H
 
@@ -12,13 +12,27 @@
 
 typedef struct sv_antialias sv_antialias;
 
-/* Makes a plan from rgb[height, width, 3] to [out_height, out_width, 3]. Without `cover` each axis
- * has its own scale. With `cover` both axes have one scale, at which the image just covers the
- * output, and the centre is cropped. This is torchvision's Resize, which rounds the longer side
- * down, followed by CenterCrop, which rounds half offsets to even. Sides are 1..SV_SIDE_LIMIT. */
-svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator, size_t height,
-                                size_t width, size_t out_height, size_t out_width, bool cover,
-                                svit_error *err);
+typedef enum sv_antialias_filter {
+    SV_ANTIALIAS_BILINEAR, /* a triangle of support 1 */
+    SV_ANTIALIAS_BICUBIC   /* Keys' cubic of support 2 with a = -1/2 */
+} sv_antialias_filter;
+
+/* What a plan does. Sides are 1..SV_SIDE_LIMIT. */
+typedef struct sv_antialias_options {
+    size_t height, width;         /* of the input [height, width, 3] */
+    size_t out_height, out_width; /* of the output */
+    bool cover; /* false: each axis has its own scale. true: both axes have one scale, at
+                   which the image just covers the output, and the centre is cropped.
+                   This is torchvision's Resize, which rounds the longer side down,
+                   followed by CenterCrop, which rounds half offsets to even. */
+    size_t seen_height, seen_width; /* with `cover`: the part of the output that a second central
+                                       crop will keep; the two crops together are one CenterCrop.
+                                       The output's size if there is none */
+    sv_antialias_filter filter;
+} sv_antialias_options;
+
+svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator,
+                                const sv_antialias_options *options, svit_error *err);
 void sv_antialias_free(const sv_allocator *allocator, sv_antialias *plan);
 
 /* Bytes of scratch for one thread. The scratch is aligned for int32_t. */
@@ -28,8 +42,10 @@ size_t sv_antialias_scratch(const sv_antialias *plan);
 void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb, void *scratch);
 
 /* Resizes a single image: makes a plan and scratch, runs, and frees both. */
-svit_status sv_antialias_resize(const sv_allocator *allocator, const uint8_t *rgb, size_t height,
-                                size_t width, uint8_t *out, size_t out_height, size_t out_width,
-                                bool cover, svit_error *err);
+svit_status sv_antialias_resize(const sv_allocator *allocator, const sv_antialias_options *options,
+                                const uint8_t *rgb, uint8_t *out, svit_error *err);
+
+/* The first line of a central crop of `size` out of `lines`, with half offsets rounded to even. */
+size_t sv_centre_offset(size_t lines, size_t size);
 
 #endif

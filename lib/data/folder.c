@@ -5,6 +5,7 @@
 #include "data/dataset_ops.h"
 #include "data/image_file.h"
 #include "data/path.h"
+#include "data/pipeline_config.h"
 #include "data/source.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ typedef struct class_files {
 
 typedef struct folder_set {
     svit_dataset base;
-    int32_t filter;      /* SVIT_SOURCE_* */
+    sv_source source;    /* how an image is brought to the size of the dataset */
     sv_listing classes;  /* names of subfolders, those with images first */
     size_t folder_count; /* subfolders */
     class_files *files;  /* [folder_count] in the order of `classes` */
@@ -47,8 +48,7 @@ static svit_status image_load(const folder_set *self, const char *path, uint8_t 
     sv_pixels pixels;
     SVIT_TRY(sv_image_file_read(&pixels, allocator, path, err));
     svit_status status =
-        sv_source_step(allocator, self->filter, pixels.rgb, pixels.height, pixels.width, rgb,
-                       self->base.height, self->base.width, err);
+        sv_source_step(allocator, &self->source, pixels.rgb, pixels.height, pixels.width, rgb, err);
     sv_release(allocator, pixels.rgb, pixels.bytes);
     return status;
 }
@@ -195,6 +195,24 @@ static svit_status classes_list(folder_set *self, const char *folder, svit_error
     return SVIT_OK;
 }
 
+static svit_status create(svit_dataset **out, svit_context *context, const char *folder,
+                          const sv_source *source, svit_error *err)
+{
+    svit_dataset *dataset = NULL;
+    SVIT_TRY(sv_dataset_create(&dataset, context, &FOLDER, err));
+    dataset->height = source->height;
+    dataset->width = source->width;
+    folder_set *self = (folder_set *)dataset;
+    self->source = *source;
+    svit_status status = classes_list(self, folder, err);
+    if (status != SVIT_OK) {
+        svit_dataset_free(dataset);
+        return status;
+    }
+    *out = dataset;
+    return SVIT_OK;
+}
+
 SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *context,
                                          const char *folder, size_t height, size_t width,
                                          int32_t filter, svit_error *err)
@@ -204,17 +222,21 @@ SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *conte
     SV_REQUIRE(folder);
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SVIT_TRY(sv_source_filter_check(filter, __func__, "filter", err));
-    svit_dataset *dataset = NULL;
-    SVIT_TRY(sv_dataset_create(&dataset, context, &FOLDER, err));
-    dataset->height = height;
-    dataset->width = width;
-    folder_set *self = (folder_set *)dataset;
-    self->filter = filter;
-    svit_status status = classes_list(self, folder, err);
-    if (status != SVIT_OK) {
-        svit_dataset_free(dataset);
-        return status;
-    }
-    *out = dataset;
-    return SVIT_OK;
+    const sv_source source = sv_source_make(filter, height, width);
+    return create(out, context, folder, &source, err);
+}
+
+SVIT_API svit_status svit_dataset_folder_pipeline(svit_dataset **out, svit_context *context,
+                                                  const char *folder,
+                                                  const svit_pipeline_config *pipeline,
+                                                  svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(folder);
+    SV_REQUIRE(pipeline);
+    svit_pipeline_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local, pipeline, err));
+    const sv_source source = sv_source_of(&local);
+    return create(out, context, folder, &source, err);
 }

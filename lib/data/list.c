@@ -5,6 +5,7 @@
 #include "data/dataset_ops.h"
 #include "data/image_file.h"
 #include "data/path.h"
+#include "data/pipeline_config.h"
 #include "data/source.h"
 
 #include <math.h>
@@ -13,8 +14,8 @@
 
 typedef struct list_set {
     svit_dataset base;
-    int32_t filter; /* SVIT_SOURCE_* */
-    char *folder;   /* of the CSV file, to which its paths are relative */
+    sv_source source; /* how an image is brought to the size of the dataset */
+    char *folder;     /* of the CSV file, to which its paths are relative */
     sv_csv csv;
     const char **names; /* [name_capacity] of the classes or of the targets */
     size_t name_capacity;
@@ -66,8 +67,8 @@ static svit_status list_sample(const svit_dataset *dataset, size_t index, uint8_
     svit_status status = sv_image_file_read(&pixels, allocator, path, err);
     sv_release_text(allocator, path);
     SVIT_TRY(status);
-    status = sv_source_step(allocator, self->filter, pixels.rgb, pixels.height, pixels.width, rgb,
-                            dataset->height, dataset->width, err);
+    status =
+        sv_source_step(allocator, &self->source, pixels.rgb, pixels.height, pixels.width, rgb, err);
     sv_release(allocator, pixels.rgb, pixels.bytes);
     SVIT_TRY(status);
     return list_label(dataset, index, label, err);
@@ -254,13 +255,14 @@ static svit_status create(svit_dataset **out, svit_context *context, sv_csv *csv
 }
 
 SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context, const char *file,
-                                       size_t height, size_t width, int32_t filter, svit_error *err)
+                                       const svit_pipeline_config *pipeline, svit_error *err)
 {
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(file);
-    SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
-    SVIT_TRY(sv_source_filter_check(filter, __func__, "filter", err));
+    SV_REQUIRE(pipeline);
+    svit_pipeline_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local, pipeline, err));
     sv_csv csv;
     svit_dataset *dataset = NULL;
     svit_status status = sv_csv_read(&csv, &context->allocator, file, err);
@@ -268,9 +270,9 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
         status = create(&dataset, context, &csv, file, err);
     sv_csv_free(&context->allocator, &csv);
     SVIT_TRY(status);
-    dataset->height = height;
-    dataset->width = width;
-    ((list_set *)dataset)->filter = filter;
+    dataset->height = local.source_height;
+    dataset->width = local.source_width;
+    ((list_set *)dataset)->source = sv_source_of(&local);
     *out = dataset;
     return SVIT_OK;
 }

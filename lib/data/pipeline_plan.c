@@ -24,7 +24,7 @@ struct sv_pipeline {
     uint32_t *row;        /* [source_height] the image's row for each row of the source size */
     sv_tap *down;         /* [resize_height] in rows of the source size */
     sv_tap *across;       /* [resize_width] in bytes of an image's row */
-    sv_tap *down_again;   /* the second resize of evaluation: [output_height] in rows */
+    sv_tap *down_again;   /* the second resize or the crop of evaluation: [output_height] in rows */
     sv_tap *across_again; /* likewise, [output_width] in elements of a resized row */
     float value[SV_RGB][BYTES]; /* the normalised value of each byte */
 };
@@ -63,6 +63,20 @@ static svit_status taps_create(sv_tap **out, const sv_allocator *allocator, size
     return SVIT_OK;
 }
 
+/* The central crop, as taps without interpolation. */
+static svit_status taps_crop(sv_tap **out, const sv_allocator *allocator, size_t in, size_t size,
+                             size_t stride, svit_error *err)
+{
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, size, sizeof **out, "a resize table", err));
+    sv_tap *taps = memory;
+    size_t offset = sv_centre_offset(in, size);
+    for (size_t o = 0; o < size; o++)
+        taps[o].low = taps[o].high = (uint32_t)((offset + o) * stride); /* the fraction is 0 */
+    *out = taps;
+    return SVIT_OK;
+}
+
 static void value_table(sv_pipeline *plan)
 {
     const svit_pipeline_config *config = &plan->config;
@@ -94,10 +108,12 @@ static svit_status tables_create(sv_pipeline *plan, const sv_allocator *allocato
         tap->high =
             SV_RGB * (uint32_t)sv_axis_nearest(tap->high, plan->width, config->source_width);
     }
-    SVIT_TRY(taps_create(&plan->down_again, allocator, config->resize_height, config->output_height,
-                         1, err));
-    return taps_create(&plan->across_again, allocator, config->resize_width, config->output_width,
-                       SV_RGB, err);
+    svit_status (*again)(sv_tap **, const sv_allocator *, size_t, size_t, size_t, svit_error *) =
+        config->evaluation == SVIT_EVALUATE_CROP ? taps_crop : taps_create;
+    SVIT_TRY(
+        again(&plan->down_again, allocator, config->resize_height, config->output_height, 1, err));
+    return again(&plan->across_again, allocator, config->resize_width, config->output_width, SV_RGB,
+                 err);
 }
 
 svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
@@ -111,10 +127,10 @@ svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
         (sv_pipeline){.config = *config, .in_height = height, .in_width = width, .width = width};
     value_table(plan);
     svit_status status = SVIT_OK;
-    if (sv_source_is_antialias(config->source_filter, height, width, config->source_height,
-                               config->source_width)) {
-        status = sv_antialias_create(&plan->source, allocator, height, width, config->source_height,
-                                     config->source_width, true, err);
+    const sv_source source = sv_source_of(config);
+    if (sv_source_is_antialias(&source, height, width)) {
+        const sv_antialias_options options = sv_source_options(&source, height, width);
+        status = sv_antialias_create(&plan->source, allocator, &options, err);
         height = config->source_height;
         plan->width = config->source_width;
     }

@@ -2,7 +2,6 @@
 #include "data/source.h"
 
 #include "context/context.h"
-#include "data/antialias.h"
 #include "data/checks.h"
 #include "data/pipeline_config.h"
 
@@ -11,28 +10,59 @@
 svit_status sv_source_filter_check(int32_t filter, const char *where, const char *what,
                                    svit_error *err)
 {
-    if (filter == SVIT_SOURCE_NEAREST || filter == SVIT_SOURCE_SHORTER_SIDE)
+    if (filter >= SVIT_SOURCE_NEAREST && filter <= SVIT_SOURCE_BICUBIC)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT,
-                   "%s: %s is %d; SVIT_SOURCE_NEAREST (0) and SVIT_SOURCE_SHORTER_SIDE (1) are "
-                   "accepted",
+                   "%s: %s is %d; SVIT_SOURCE_NEAREST (0), SVIT_SOURCE_SHORTER_SIDE (1) and "
+                   "SVIT_SOURCE_BICUBIC (2) are accepted",
                    where, what, (int)filter);
 }
 
-bool sv_source_is_antialias(int32_t filter, size_t height, size_t width, size_t out_height,
-                            size_t out_width)
+sv_source sv_source_make(int32_t filter, size_t height, size_t width)
 {
-    return filter == SVIT_SOURCE_SHORTER_SIDE && (height != out_height || width != out_width);
+    return (sv_source){filter, height, width, height, width};
 }
 
-svit_status sv_source_step(const sv_allocator *allocator, int32_t filter, const uint8_t *rgb,
-                           size_t height, size_t width, uint8_t *out, size_t out_height,
-                           size_t out_width, svit_error *err)
+sv_source sv_source_of(const svit_pipeline_config *config)
 {
-    if (sv_source_is_antialias(filter, height, width, out_height, out_width))
-        return sv_antialias_resize(allocator, rgb, height, width, out, out_height, out_width, true,
-                                   err);
-    return svit_resize_nearest_u8(rgb, height, width, out, out_height, out_width, err);
+    sv_source step =
+        sv_source_make(config->source_filter, config->source_height, config->source_width);
+    /* The crop follows the source step directly if the resize between them changes nothing. */
+    if (config->evaluation == SVIT_EVALUATE_CROP &&
+        config->resize_height == config->source_height &&
+        config->resize_width == config->source_width) {
+        step.seen_height = config->output_height;
+        step.seen_width = config->output_width;
+    }
+    return step;
+}
+
+bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width)
+{
+    return step->filter != SVIT_SOURCE_NEAREST && (height != step->height || width != step->width);
+}
+
+sv_antialias_options sv_source_options(const sv_source *step, size_t height, size_t width)
+{
+    return (sv_antialias_options){.height = height,
+                                  .width = width,
+                                  .out_height = step->height,
+                                  .out_width = step->width,
+                                  .cover = true,
+                                  .seen_height = step->seen_height,
+                                  .seen_width = step->seen_width,
+                                  .filter = step->filter == SVIT_SOURCE_BICUBIC
+                                                ? SV_ANTIALIAS_BICUBIC
+                                                : SV_ANTIALIAS_BILINEAR};
+}
+
+svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step, const uint8_t *rgb,
+                           size_t height, size_t width, uint8_t *out, svit_error *err)
+{
+    if (!sv_source_is_antialias(step, height, width))
+        return svit_resize_nearest_u8(rgb, height, width, out, step->height, step->width, err);
+    const sv_antialias_options options = sv_source_options(step, height, width);
+    return sv_antialias_resize(allocator, &options, rgb, out, err);
 }
 
 SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,
@@ -48,6 +78,6 @@ SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,
     SVIT_TRY(sv_pipeline_config_read(&local, config, err));
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SVIT_TRY(sv_check_distinct(__func__, rgb, out, err));
-    return sv_source_step(&context->allocator, local.source_filter, rgb, height, width, out,
-                          local.source_height, local.source_width, err);
+    const sv_source step = sv_source_of(&local);
+    return sv_source_step(&context->allocator, &step, rgb, height, width, out, err);
 }

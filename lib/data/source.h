@@ -5,6 +5,9 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "data/antialias.h"
+
+#include <shiftvit/pipeline.h>
 
 #include <stdbool.h>
 
@@ -12,14 +15,28 @@
 svit_status sv_source_filter_check(int32_t filter, const char *where, const char *what,
                                    svit_error *err);
 
-/* Whether the step is a resize with antialiasing. Otherwise it is nearest neighbour or a copy. */
-bool sv_source_is_antialias(int32_t filter, size_t height, size_t width, size_t out_height,
-                            size_t out_width);
+/* The source step of a pipeline. */
+typedef struct sv_source {
+    int32_t filter;                 /* SVIT_SOURCE_* */
+    size_t height, width;           /* of its output */
+    size_t seen_height, seen_width; /* the part that the crop of evaluation keeps (antialias.h) */
+} sv_source;
 
-/* Resizes rgb[height, width, 3] to out[out_height, out_width, 3], a different array.
+/* The source step of a checked configuration. */
+sv_source sv_source_of(const svit_pipeline_config *config);
+
+/* A source step without a crop after it. */
+sv_source sv_source_make(int32_t filter, size_t height, size_t width);
+
+/* Whether the step is a resize with antialiasing. Otherwise it is nearest neighbour or a copy. */
+bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width);
+
+/* What such a resize does to an image of height x width pixels. */
+sv_antialias_options sv_source_options(const sv_source *step, size_t height, size_t width);
+
+/* Resizes rgb[height, width, 3] to out[step->height, step->width, 3], a different array.
  * SVIT_E_MEMORY. */
-svit_status sv_source_step(const sv_allocator *allocator, int32_t filter, const uint8_t *rgb,
-                           size_t height, size_t width, uint8_t *out, size_t out_height,
-                           size_t out_width, svit_error *err);
+svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step, const uint8_t *rgb,
+                           size_t height, size_t width, uint8_t *out, svit_error *err);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct recipe {
     int32_t decay_rule;
     uint32_t decay_exclude;
     uint32_t source, resize, output; /* pixels along one side */
-    int32_t per_batch, source_filter;
+    int32_t per_batch, source_filter, evaluation;
     double rotation, zoom, scale;
     double mean[3], deviation[3];
 } recipe;
@@ -48,7 +48,8 @@ static const recipe IMAGENET = {.epochs = 300,
                                 .clip_norm = 5,
                                 .decay_exclude = SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM,
                                 .source = 256,
-                                .source_filter = SVIT_SOURCE_SHORTER_SIDE,
+                                .source_filter = SVIT_SOURCE_BICUBIC,
+                                .evaluation = SVIT_EVALUATE_CROP,
                                 .resize = 256,
                                 .output = 224,
                                 .scale = 1.0 / 255,
@@ -159,6 +160,7 @@ static void fill_pipeline(svit_pipeline_config *out, const recipe *from)
     out->output_height = out->output_width = from->output;
     out->per_batch = from->per_batch;
     out->source_filter = from->source_filter;
+    out->evaluation = from->evaluation;
     out->rotation = from->rotation;
     out->zoom = from->zoom;
     out->scale = from->scale;

@@ -7,12 +7,15 @@
 static test_folder folder;
 static svit_context *context;
 static atomic_llong held;
+static svit_pipeline_config pipeline;
 
 static void setup(void)
 {
     folder = folder_make();
     held = 0;
     context = context_counting(&held);
+    ck_assert_int_eq(svit_pipeline_config_init(&pipeline, sizeof pipeline), SVIT_OK);
+    pipeline.source_height = pipeline.source_width = 4;
 }
 
 static void teardown(void)
@@ -33,8 +36,7 @@ static void write_image(const char *name, uint8_t value)
 static svit_status open_list(svit_dataset **out, const char *text, svit_error *err)
 {
     file_write(&folder, "list.csv", text, strlen(text));
-    return svit_dataset_list(out, context, path_in(&folder, "list.csv"), 4, 4, SVIT_SOURCE_NEAREST,
-                             err);
+    return svit_dataset_list(out, context, path_in(&folder, "list.csv"), &pipeline, err);
 }
 
 static void refuse(const char *text, svit_status wanted, const char *part)
@@ -116,10 +118,10 @@ START_TEST(test_refused_files)
         refuse(text, SVIT_E_FORMAT, "is no number of float32");
     }
     svit_dataset *dataset = NULL;
-    FAILS(svit_dataset_list(&dataset, context, path_in(&folder, "none.csv"), 4, 4, 0, err),
+    FAILS(svit_dataset_list(&dataset, context, path_in(&folder, "none.csv"), &pipeline, err),
           SVIT_E_IO, "none.csv");
     file_write(&folder, "list.csv", "path,label\na\0b,c\n", 17);
-    FAILS(svit_dataset_list(&dataset, context, path_in(&folder, "list.csv"), 4, 4, 0, err),
+    FAILS(svit_dataset_list(&dataset, context, path_in(&folder, "list.csv"), &pipeline, err),
           SVIT_E_FORMAT, "has a NUL byte");
 }
 END_TEST

@@ -284,9 +284,9 @@ START_TEST(test_the_source_filter_is_in_the_json)
     svit_pipeline_config config = shorter_side(20, 30);
     WORKS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_height\":9}", err));
     ck_assert_int_eq(config.source_filter, SVIT_SOURCE_NEAREST);
-    FAILS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_filter\":\"bicubic\"}",
+    FAILS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_filter\":\"lanczos\"}",
                                          err),
-          SVIT_E_ARGUMENT, "source_filter is 'bicubic'; it is 'nearest' or 'shorter-side'");
+          SVIT_E_ARGUMENT, "source_filter is 'lanczos'; it is 'nearest' or 'shorter-side'");
     FAILS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_filter\":1}", err),
           SVIT_E_ARGUMENT, "source_filter");
 }
@@ -313,9 +313,9 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
           "same array");
     FAILS(svit_pipeline_apply_source(context, &config, a, 2, 0, b, err), SVIT_E_ARGUMENT,
           "width is 0");
-    config.source_filter = 2;
+    config.source_filter = 3;
     FAILS(svit_pipeline_apply_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
-          "source_filter is 2");
+          "source_filter is 3");
     svit_dataset *dataset = NULL;
     FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, -1, err), SVIT_E_ARGUMENT,
           "filter is -1");
