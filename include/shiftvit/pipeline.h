@@ -28,7 +28,7 @@ enum {
     SVIT_SOURCE_BICUBIC = 2       /* likewise, with bicubic interpolation, antialiased */
 };
 
-/* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_AUTOAUGMENT work on the
+/* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the
  * bytes of the image before all others, the two after it on its values after step 4 below. Mixup
  * and CutMix mix the images of a batch in pairs, the first with the last and so on, and their
  * targets alike (svit_loader_next_targets). If a pipeline has both, one of them is drawn for each
@@ -45,16 +45,19 @@ enum {
                                         random magnitude */
     SVIT_AUGMENT_AUTOAUGMENT = 5,    /* AutoAugment (Cubuk et al. 2019): a random pair of operations
                                         of the policy */
-    SVIT_AUGMENT_ERASING = 6,        /* random erasing (Zhong et al. 2020): a random box becomes 0,
+    SVIT_AUGMENT_RESIZED_CROP = 6,   /* torchvision's RandomResizedCrop: a box of a random area and
+                                        ratio of its sides, resized to the image's own size with
+                                        the bytes of Pillow */
+    SVIT_AUGMENT_ERASING = 7,        /* random erasing (Zhong et al. 2020): a random box becomes 0,
                                         the mean colour of normalised images */
-    SVIT_AUGMENT_CUTOUT = 7,         /* Cutout (DeVries, Taylor 2017): a square of `size` pixels
+    SVIT_AUGMENT_CUTOUT = 8,         /* Cutout (DeVries, Taylor 2017): a square of `size` pixels
                                         about a random pixel becomes 0 */
-    SVIT_AUGMENT_MIXUP = 8,          /* Mixup (Zhang et al. 2018): lambda times the image plus
+    SVIT_AUGMENT_MIXUP = 9,          /* Mixup (Zhang et al. 2018): lambda times the image plus
                                         1 - lambda times its partner; lambda is Beta(alpha, alpha)
                                         distributed */
-    SVIT_AUGMENT_CUTMIX = 9,         /* CutMix (Yun et al. 2019): a box of 1 - lambda of the image
+    SVIT_AUGMENT_CUTMIX = 10,        /* CutMix (Yun et al. 2019): a box of 1 - lambda of the image
                                         comes from the partner; targets count by their areas */
-    SVIT_AUGMENT_REPEAT = 10         /* repeated augmentation (Hoffer et al. 2020): an epoch reads
+    SVIT_AUGMENT_REPEAT = 11         /* repeated augmentation (Hoffer et al. 2020): an epoch reads
                                         its first samples `count` times each, one after the other,
                                         with augmentations of their own, and has as many samples as
                                         without it */
@@ -68,7 +71,9 @@ enum {
     SVIT_FLIP_ALTERNATING = 1,    /* each image in every second epoch, at random from the first or
                                      from the second on (Jordan 2024) */
     SVIT_AUTOAUGMENT_CIFAR10 = 0, /* SVIT_AUGMENT_AUTOAUGMENT */
-    SVIT_AUTOAUGMENT_IMAGENET = 1
+    SVIT_AUTOAUGMENT_IMAGENET = 1,
+    SVIT_RESIZE_BILINEAR = 0, /* SVIT_AUGMENT_RESIZED_CROP */
+    SVIT_RESIZE_BICUBIC = 1
 };
 
 /* One step. Fields of other kinds of steps are 0. */
@@ -83,13 +88,14 @@ typedef struct svit_augment_step {
                            they always work */
     uint32_t reserved;  /* 0 */
     double probability; /* flip, erasing, Mixup, CutMix: [0, 1] */
-    double scale[2];    /* erasing: smallest and largest part of the area, in (0, 1] */
-    double ratio[2];    /* erasing: smallest and largest height / width, above 0 */
-    double brightness;  /* jitter: at least 0: factors are in max(0, 1 - x)..1 + x */
-    double contrast;    /* jitter, likewise */
-    double saturation;  /* jitter, likewise */
-    double alpha;       /* Mixup, CutMix: (0, 1000], the shape of the distribution of lambda */
-    double hue;         /* jitter, [0, 0.5]: the hue turns by up to this part of the circle */
+    double scale[2];   /* erasing, resized crop: smallest and largest part of the area, in (0, 1] */
+    double ratio[2];   /* erasing: smallest and largest height / width, above 0; resized crop:
+                          width / height */
+    double brightness; /* jitter: at least 0: factors are in max(0, 1 - x)..1 + x */
+    double contrast;   /* jitter, likewise */
+    double saturation; /* jitter, likewise */
+    double alpha;      /* Mixup, CutMix: (0, 1000], the shape of the distribution of lambda */
+    double hue;        /* jitter, [0, 0.5]: the hue turns by up to this part of the circle */
 } svit_augment_step;
 
 enum { SVIT_MAX_AUGMENT_STEPS = 16 };
@@ -137,7 +143,8 @@ SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, siz
  * names of the fields; a missing one takes its default. "augment" is a list of objects with "name"
  * and the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
  * "flip" (mode "random", "alternating"), "color-jitter", "randaugment" (n and m for count and
- * magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "erasing", "cutout",
+ * magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "resized-crop" (mode
+ * "bilinear", "bicubic"), "erasing", "cutout",
  * "mixup", "cutmix", "repeat" (n for count).
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
  * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */

@@ -28,6 +28,7 @@ typedef struct axis {
 struct sv_antialias {
     axis across;
     axis down;
+    size_t stride; /* pixels from one input row to the next */
 };
 
 /* The crop along one axis: the output is lines offset..offset + out - 1 of `resized` lines. */
@@ -147,6 +148,7 @@ svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocato
     if (!plan)
         return sv_fail_memory(err, sizeof *plan, "a resize plan");
     memset(plan, 0, sizeof *plan);
+    plan->stride = o->width;
     svit_status status = axis_create(&plan->across, allocator, &across, o->filter, err);
     if (status == SVIT_OK)
         status = axis_create(&plan->down, allocator, &down, o->filter, err);
@@ -219,7 +221,7 @@ void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb
         const size_t first = down->first[o];
         next_in = next_in < first ? first : next_in;
         for (; next_in < first + down->count[o]; next_in++)
-            resize_row(ring + next_in % rows * row, rgb + next_in * plan->across.in * SV_RGB,
+            resize_row(ring + next_in % rows * row, rgb + next_in * plan->stride * SV_RGB,
                        &plan->across);
         for (size_t i = 0; i < row; i++)
             sum[i] = HALF;
@@ -228,6 +230,49 @@ void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb
         for (size_t i = 0; i < row; i++)
             out[i] = to_byte(sum[i]);
     }
+}
+
+/* Taps of an axis that does not shrink. */
+enum { ENLARGE_TAPS = 5 };
+
+/* Bytes of the tables of an axis that does not shrink. */
+static size_t enlarge_bytes(size_t lines)
+{
+    return lines * (sizeof(uint32_t) * 2 + sizeof(int32_t) * ENLARGE_TAPS);
+}
+
+size_t sv_antialias_enlarge_scratch(size_t out_height, size_t out_width)
+{
+    return enlarge_bytes(out_height) + enlarge_bytes(out_width) +
+           out_width * SV_RGB * (sizeof(int32_t) + ENLARGE_TAPS);
+}
+
+/* Fills an axis whose tables are in `memory`. */
+static axis enlarge_axis(size_t in, size_t out, sv_antialias_filter filter, void *memory)
+{
+    uint32_t *first = memory;
+    axis self = {.in = in,
+                 .out = out,
+                 .taps = ENLARGE_TAPS,
+                 .first = first,
+                 .count = first + out,
+                 .weight = (int32_t *)(first + 2 * out)};
+    for (size_t o = 0; o < out; o++)
+        line_weights(&self, o, (double)o + 0.5, (double)in / (double)out, filter);
+    return self;
+}
+
+void sv_antialias_enlarge(uint8_t *out, size_t out_height, size_t out_width, const uint8_t *rgb,
+                          size_t height, size_t width, size_t stride, sv_antialias_filter filter,
+                          void *scratch)
+{
+    char *memory = scratch;
+    const sv_antialias plan = {
+        .down = enlarge_axis(height, out_height, filter, memory),
+        .across = enlarge_axis(width, out_width, filter, memory + enlarge_bytes(out_height)),
+        .stride = stride};
+    sv_antialias_run(&plan, out, rgb,
+                     memory + enlarge_bytes(out_height) + enlarge_bytes(out_width));
 }
 
 svit_status sv_antialias_resize(const sv_allocator *allocator, const sv_antialias_options *options,

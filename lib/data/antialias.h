@@ -45,6 +45,16 @@ void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb
 svit_status sv_antialias_resize(const sv_allocator *allocator, const sv_antialias_options *options,
                                 const uint8_t *rgb, uint8_t *out, svit_error *err);
 
+/* Bytes of scratch for sv_antialias_enlarge, aligned for int32_t. */
+size_t sv_antialias_enlarge_scratch(size_t out_height, size_t out_width);
+
+/* Resizes the window rgb[height, width, 3], whose rows are `stride` pixels apart, to
+ * out[out_height, out_width, 3], each axis by its own scale. The output is at least as large as the
+ * window, so that few input lines count and nothing needs to be allocated. */
+void sv_antialias_enlarge(uint8_t *out, size_t out_height, size_t out_width, const uint8_t *rgb,
+                          size_t height, size_t width, size_t stride, sv_antialias_filter filter,
+                          void *scratch);
+
 /* The first line of a central crop of `size` out of `lines`, with half offsets rounded to even. */
 size_t sv_centre_offset(size_t lines, size_t size);
 

@@ -213,12 +213,13 @@ static size_t scratch_before_steps(const sv_pipeline *plan)
     return resize_elements(&plan->config) + floats_of(bytes);
 }
 
-/* Two images of the input's size follow for the augmentation steps on bytes. */
+/* The scratch of the augmentation steps on bytes follows. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan)
 {
-    size_t images = sv_augment_has_bytes(&plan->config) ? 2 : 0;
-    return scratch_before_steps(plan) +
-           floats_of(images * plan->in_height * plan->in_width * SV_RGB);
+    size_t steps = sv_augment_has_bytes(&plan->config)
+                       ? sv_augment_scratch(plan->in_height, plan->in_width)
+                       : 0;
+    return scratch_before_steps(plan) + floats_of(steps);
 }
 
 /* The image that the tables read: `rgb` itself, or the output of the antialiased source step. */

@@ -1,5 +1,6 @@
 /* Compares every augmentation operation and policy with the bytes that Pillow, torchvision and timm
  * give. All bytes are equal. */
+#include "data/antialias.h"
 #include "data/augment/policy.h"
 #include "data/augment/steps.h"
 #include "golden.h"
@@ -359,6 +360,50 @@ START_TEST(test_color_jitter)
 }
 END_TEST
 
+/* Boxes of given areas and ratios, and given boxes resized to 32 x 32 and 48 x 48. A larger box
+ * than the output, which sv_augment_resized_crop cannot have, is left out. */
+START_TEST(test_resized_crops)
+{
+    float *rules = golden_floats(file, "resized_crop.rule", NULL);
+    for (size_t i = 0; i < 12; i++) {
+        const float *rule = rules + 6 * i;
+        sv_crop_box box = {0, 0, 0, 0};
+        bool fits = sv_resized_crop_sides(&box, (size_t)rule[0], (size_t)rule[1], (double)rule[2],
+                                          (double)rule[3]);
+        ck_assert(fits == (rule[4] <= rule[0] && rule[5] <= rule[1]));
+        ck_assert_uint_eq(box.height, fits ? (size_t)rule[4] : 0);
+        ck_assert_uint_eq(box.width, fits ? (size_t)rule[5] : 0);
+    }
+    golden_free(rules);
+    int32_t *boxes = golden_labels(file, "resized_crop.boxes", NULL);
+    int compared = 0;
+    for (size_t side = 32; side <= 48; side += 16)
+        for (int bicubic = 0; bicubic < 2; bicubic++) {
+            char name[64];
+            size_t rows;
+            snprintf(name, sizeof name, "resized_crop.%zu.%s.pil.img1", side,
+                     bicubic ? "bicubic" : "bilinear");
+            picture wanted = read_images(name, &rows), in = input(1);
+            for (size_t row = 0; row < rows; row++) {
+                const int32_t *box = boxes + 4 * row;
+                static uint8_t resized[48 * 48 * 3];
+                static int32_t scratch[8192];
+                if ((size_t)box[2] > side || (size_t)box[3] > side)
+                    continue;
+                ck_assert_uint_le(sv_antialias_enlarge_scratch(side, side), sizeof scratch);
+                sv_antialias_enlarge(
+                    resized, side, side, in.rgb + ((size_t)box[0] * in.width + (size_t)box[1]) * 3,
+                    (size_t)box[2], (size_t)box[3], in.width,
+                    bicubic ? SV_ANTIALIAS_BICUBIC : SV_ANTIALIAS_BILINEAR, scratch);
+                check_bytes(name, row, resized, &wanted);
+                compared++;
+            }
+        }
+    ck_assert_int_ge(compared, 4);
+    golden_free(boxes);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("augment_golden");
@@ -374,6 +419,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_erased_boxes);
     tcase_add_test(c, test_cutout_boxes);
     tcase_add_test(c, test_color_jitter);
+    tcase_add_test(c, test_resized_crops);
     suite_add_tcase(all, c);
     return all;
 }

@@ -92,6 +92,7 @@ static void read_epoch(svit_loader *loader, uint64_t epoch, float images[SAMPLES
     "\"alternating\"},"                                                                            \
     "{\"name\":\"randaugment\",\"n\":2,\"m\":12},{\"name\":\"trivialaugment\"},"                   \
     "{\"name\":\"autoaugment\"},{\"name\":\"color-jitter\",\"brightness\":0.2,\"hue\":0.1},"       \
+    "{\"name\":\"resized-crop\",\"mode\":\"bicubic\"},"                                            \
     "{\"name\":\"erasing\"},{\"name\":\"cutout\",\"size\":2}]"
 
 /* The steps of a sample depend on seed, epoch and sample, not on prefetching or the batch size, and

@@ -1,6 +1,8 @@
 /* Padded crops, mirrors and erased boxes. */
+#include "data/antialias.h"
 #include "data/augment/steps.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { CHANNELS = 3 };
@@ -29,6 +31,26 @@ void sv_augment_crop(uint8_t *out, const uint8_t *in, size_t height, size_t widt
                 out[c] = row < 0 || column < 0 ? 0 : from[c];
         }
     }
+}
+
+bool sv_resized_crop_sides(sv_crop_box *box, size_t height, size_t width, double area, double ratio)
+{
+    double target = area * (double)(height * width);
+    double box_width = rint(sqrt(target * ratio)), box_height = rint(sqrt(target / ratio));
+    if (!(box_width >= 1 && box_width <= (double)width && box_height >= 1 &&
+          box_height <= (double)height))
+        return false;
+    box->height = (size_t)box_height;
+    box->width = (size_t)box_width;
+    return true;
+}
+
+void sv_augment_resized_crop(uint8_t *out, const uint8_t *in, size_t height, size_t width,
+                             const sv_crop_box *box, bool bicubic, void *scratch)
+{
+    sv_antialias_enlarge(out, height, width, in + (box->top * width + box->left) * CHANNELS,
+                         box->height, box->width, width,
+                         bicubic ? SV_ANTIALIAS_BICUBIC : SV_ANTIALIAS_BILINEAR, scratch);
 }
 
 void sv_augment_mirror(uint8_t *out, const uint8_t *in, size_t height, size_t width)

@@ -40,6 +40,11 @@ static const sv_field MIX[] = {{FIELD(alpha, REAL), .min_is_open = 1, .max = 100
                                PROBABILITY,
                                {FIELD(off_epoch, U32), .max = UINT32_MAX}};
 static const sv_field REPEAT[] = {{FIELD(count, U32), .key = "n", .min = 1, .max = 16}};
+static const sv_field RESIZED_CROP[] = {
+    {FIELD(scale, PAIR), .min_is_open = 1, .max = 1},
+    {FIELD(ratio, PAIR), .min_is_open = 1, .max = 1e6},
+    {FIELD(mode, WORD),
+     .words = {[SVIT_RESIZE_BILINEAR] = "bilinear", [SVIT_RESIZE_BICUBIC] = "bicubic"}}};
 static const sv_field CUTOUT[] = {{FIELD(size, U32), .min = 1, .max = 8192}};
 
 static const struct {
@@ -56,6 +61,9 @@ static const struct {
     [SVIT_AUGMENT_ERASING] = {"erasing",
                               TABLE(ERASING),
                               {.probability = 0.5, .scale = {0.02, 0.33}, .ratio = {0.3, 3.3}}},
+    [SVIT_AUGMENT_RESIZED_CROP] = {"resized-crop",
+                                   TABLE(RESIZED_CROP),
+                                   {.scale = {0.08, 1}, .ratio = {3.0 / 4, 4.0 / 3}}},
     [SVIT_AUGMENT_CUTOUT] = {"cutout", TABLE(CUTOUT), {.size = 8}},
     [SVIT_AUGMENT_MIXUP] = {"mixup", TABLE(MIX), {.alpha = 0.8, .probability = 1}},
     [SVIT_AUGMENT_CUTMIX] = {"cutmix", TABLE(MIX), {.alpha = 1, .probability = 1}},
@@ -112,7 +120,7 @@ static svit_status read_members(svit_augment_step *step, const sv_json_value *ob
 static svit_status step_read(void *element, const sv_json_value *value, svit_error *err)
 {
     svit_augment_step *step = element;
-    char names[160];
+    char names[200];
     const char *name = sv_json_text(sv_json_get(value, "name"));
     for (int32_t kind = 0; name && kind < KIND_COUNT; kind++)
         if (strcmp(KINDS[kind].name, name) == 0) {

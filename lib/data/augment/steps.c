@@ -2,6 +2,7 @@
 #include "data/augment/steps.h"
 
 #include "base/random.h"
+#include "data/antialias.h"
 #include "data/augment/policy.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@ static const sv_geometry GEOMETRY = {SV_SAMPLE_NEAREST, {0, 0, 0}}; /* torchvisi
 typedef struct image_chain {
     const uint8_t *image;
     uint8_t *buffers[2];
+    void *tables; /* scratch of resized crops */
     size_t height, width;
 } image_chain;
 
@@ -129,6 +131,54 @@ static void autoaugment(image_chain *chain, const svit_augment_step *step, sv_ra
                             pair->steps[i].magnitude, random);
 }
 
+/* The largest box in the centre whose ratio of sides is in the range. */
+static sv_crop_box centre_box(const svit_augment_step *step, size_t height, size_t width)
+{
+    double ratio = (double)width / (double)height;
+    sv_crop_box box = {0, 0, height, width};
+    if (ratio < step->ratio[0])
+        box.height = (size_t)rint((double)width / step->ratio[0]);
+    else if (ratio > step->ratio[1])
+        box.width = (size_t)rint((double)height * step->ratio[1]);
+    box.height = box.height < 1 ? 1 : box.height;
+    box.width = box.width < 1 ? 1 : box.width;
+    box.top = (height - box.height) / 2;
+    box.left = (width - box.width) / 2;
+    return box;
+}
+
+/* A box of a random area and a random ratio of its sides, which is uniform on a logarithmic scale.
+ * After ten that do not fit it is the largest in the centre, as in torchvision. */
+static sv_crop_box draw_box(const svit_augment_step *step, sv_random *random, size_t height,
+                            size_t width)
+{
+    sv_crop_box box;
+    for (int attempt = 0; attempt < 10; attempt++) {
+        double area = draw_between(random, step->scale[0], step->scale[1]);
+        double ratio = exp(draw_between(random, log(step->ratio[0]), log(step->ratio[1])));
+        if (!sv_resized_crop_sides(&box, height, width, area, ratio))
+            continue;
+        box.top = sv_random_below(random, (uint32_t)(height - box.height + 1));
+        box.left = sv_random_below(random, (uint32_t)(width - box.width + 1));
+        return box;
+    }
+    return centre_box(step, height, width);
+}
+
+static void resized_crop(image_chain *chain, const svit_augment_step *step, sv_random *random)
+{
+    uint8_t *out = next_buffer(chain);
+    sv_crop_box box = draw_box(step, random, chain->height, chain->width);
+    sv_augment_resized_crop(out, chain->image, chain->height, chain->width, &box,
+                            step->mode == SVIT_RESIZE_BICUBIC, chain->tables);
+    chain->image = out;
+}
+
+size_t sv_augment_scratch(size_t height, size_t width)
+{
+    return sv_antialias_enlarge_scratch(height, width) + 2 * height * width * 3;
+}
+
 static bool works_on_values(const svit_augment_step *step)
 {
     return step->kind == SVIT_AUGMENT_ERASING || step->kind == SVIT_AUGMENT_CUTOUT;
@@ -137,7 +187,8 @@ static bool works_on_values(const svit_augment_step *step)
 const uint8_t *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
                                 const uint8_t *rgb, size_t height, size_t width, uint8_t *scratch)
 {
-    image_chain chain = {rgb, {scratch, scratch + height * width * 3}, height, width};
+    uint8_t *images = scratch + sv_antialias_enlarge_scratch(height, width);
+    image_chain chain = {rgb, {images, images + height * width * 3}, scratch, height, width};
     for (uint32_t i = 0; i < config->augment_count; i++) {
         const svit_augment_step *step = &config->augment[i];
         sv_random random = start_random(key, key->epoch, i);
@@ -153,6 +204,8 @@ const uint8_t *sv_augment_bytes(const svit_pipeline_config *config, const sv_aug
             trivialaugment(&chain, &random);
         else if (step->kind == SVIT_AUGMENT_AUTOAUGMENT)
             autoaugment(&chain, step, &random);
+        else if (step->kind == SVIT_AUGMENT_RESIZED_CROP)
+            resized_crop(&chain, step, &random);
     }
     return chain.image;
 }

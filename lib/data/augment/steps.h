@@ -20,9 +20,12 @@ bool sv_augment_has_values(const svit_pipeline_config *config);
 /* How often each sample of an epoch is read: 1 without repeated augmentation. */
 uint32_t sv_augment_repeats(const svit_pipeline_config *config);
 
-/* Runs the steps on bytes. Returns the result: `rgb` itself, or one of two buffers of height *
- * width
- * * 3 bytes in `scratch`. */
+/* Bytes of scratch that sv_augment_bytes needs for images of height x width pixels: two images, and
+ * the tables of resized crops. */
+size_t sv_augment_scratch(size_t height, size_t width);
+
+/* Runs the steps on bytes. Returns the result: `rgb` itself, or one of two images in `scratch`,
+ * which is aligned for int32_t. */
 const uint8_t *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
                                 const uint8_t *rgb, size_t height, size_t width, uint8_t *scratch);
 
@@ -34,6 +37,20 @@ void sv_augment_values(const svit_pipeline_config *config, const sv_augment_key 
  * all sides by `padding` pixels; with `reflect` the padding mirrors the image. */
 void sv_augment_crop(uint8_t *out, const uint8_t *in, size_t height, size_t width, size_t padding,
                      size_t top, size_t left, bool reflect);
+
+/* A window of an image. */
+typedef struct sv_crop_box {
+    size_t top, left, height, width;
+} sv_crop_box;
+
+/* The sides of a box of that part of the image's area and that ratio of width to height, rounded to
+ * nearest. Returns false, with *box unchanged, if it does not fit the image. */
+bool sv_resized_crop_sides(sv_crop_box *box, size_t height, size_t width, double area,
+                           double ratio);
+
+/* out[height, width, 3] = the box of in[height, width, 3], resized as sv_antialias_enlarge does. */
+void sv_augment_resized_crop(uint8_t *out, const uint8_t *in, size_t height, size_t width,
+                             const sv_crop_box *box, bool bicubic, void *scratch);
 
 /* out = in mirrored left-right. */
 void sv_augment_mirror(uint8_t *out, const uint8_t *in, size_t height, size_t width);
