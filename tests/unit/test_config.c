@@ -14,9 +14,10 @@ static const struct {
     {"shiftvit-s-light", 33796360},         {"shiftvit-s", 50304136},
     {"shiftvit-b-light", 59708776},         {"shiftvit-b", 89026408},
     {"shiftvit-cifar10-fast", 3152074},     {"vit-cifar100", 21759012},
-    {"slvit-cifar100", 21787748},           {"vit-cifar100-seed003", 21759012},
-    {"slvit-paper-cifar10", 2729878},       {"slvit-paper-cifar100", 2747248},
-    {"vit-paper-cifar100", 2709796},
+    {"slvit-cifar100", 21787748},           {"vit-cifar100-seed002", 21759012},
+    {"slvit-cifar100-seed002", 21787748},   {"vit-cifar100-seed003", 21759012},
+    {"slvit-cifar100-seed003", 21787748},   {"slvit-paper-cifar10", 2729878},
+    {"slvit-paper-cifar100", 2747248},      {"vit-paper-cifar100", 2709796},
 };
 enum { PRESETS = sizeof presets / sizeof *presets };
 
@@ -60,7 +61,7 @@ START_TEST(test_every_preset_has_training_settings)
     ck_assert_uint_eq(pipeline.output_height, model.input_height);
     ck_assert_uint_eq(pipeline.output_width, model.input_width);
     ck_assert_int_eq(pipeline.source_filter,
-                     model.input_width == 224 ? SVIT_SOURCE_SHORTER_SIDE : SVIT_SOURCE_NEAREST);
+                     model.input_width == 224 ? SVIT_SOURCE_BICUBIC : SVIT_SOURCE_NEAREST);
     FAILS(svit_training_preset("vit", NULL, 0, NULL, 0, NULL, 0, err), SVIT_E_ARGUMENT, "'vit'");
 }
 END_TEST
@@ -76,6 +77,8 @@ static const struct {
     {"shiftvit-cifar10", 100, 256, 5, SVIT_SCHEDULE_WARMUP_COSINE, 1e-4, 0, 0.15, 0, 52, 0, 0, 1},
     {"vit-cifar100", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 1e-4, 0, 0.1, 0, 72, 0.02, 0.2, 255},
     {"slvit-cifar100", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 1e-4, 0, 0.1, 0, 72, 0.02, 0.2, 255},
+    {"slvit-cifar100-seed003", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 0, 0, 0.1, 0, 72, 0.02, 0.2,
+     255},
     {"vit-cifar100-seed003", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 0, 0, 0.1, 0, 72, 0.02, 0.2, 255},
     {"slvit-paper-cifar10", 100, 128, 0, SVIT_SCHEDULE_WARMUP_COSINE, 0.05, 0.1, 0.1, 7, 32, 0, 0,
      1},

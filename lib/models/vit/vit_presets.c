@@ -2,8 +2,9 @@
  * (Lee, Lee, Song 2021) differs from ViT, and takes its other fields from one of two columns. */
 #include "models/architecture.h"
 
-/* The columns: what the Keras examples compute; what the paper's code computes. */
-typedef enum column { COLUMN_KERAS, COLUMN_PAPER } column;
+/* The columns: what the Keras examples compute, with the initial weights of Keras 3.15 or of 3.14;
+ * what the paper's code computes. */
+typedef enum column { COLUMN_KERAS, COLUMN_KERAS_3_14, COLUMN_PAPER } column;
 
 typedef struct preset {
     const char *name;
@@ -15,7 +16,10 @@ typedef struct preset {
 static const preset PRESETS[] = {
     {"vit-cifar100", COLUMN_KERAS, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
     {"slvit-cifar100", COLUMN_KERAS, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
+    {"vit-cifar100-seed002", COLUMN_KERAS_3_14, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
+    {"slvit-cifar100-seed002", COLUMN_KERAS_3_14, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
     {"vit-cifar100-seed003", COLUMN_KERAS, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
+    {"slvit-cifar100-seed003", COLUMN_KERAS, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
     {"slvit-paper-cifar10", COLUMN_PAPER, 10, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
     {"slvit-paper-cifar100", COLUMN_PAPER, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
     {"vit-paper-cifar100", COLUMN_PAPER, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
@@ -27,31 +31,17 @@ enum { PRESET_COUNT = sizeof PRESETS / sizeof *PRESETS };
     .struct_size = sizeof(svit_model_config), .architecture = SVIT_ARCHITECTURE_VIT,               \
     .in_channels = 3, .classifier = 1
 
+#define KERAS                                                                                      \
+    COMMON, .input_height = 72, .input_width = 72, .patch_size = 6, .dim = 64, .depth = 8,         \
+            .heads = 4, .head_dim = 64, .mlp_dim = 128, .spt_order = SVIT_SPT_KERAS,               \
+            .temperature = SVIT_TEMPERATURE_DIVIDE, .qkv_bias = 1, .mlp_last_gelu = 1,             \
+            .pool = SVIT_POOL_FLATTEN, .head_layers = 2, .head_units = {2048, 1024},               \
+            .norm_eps = 1e-6, .dropout = 0.1, .attention_dropout = 0.1, .head_dropout = 0.5,       \
+            .drop_path = 0, .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
+
 static const svit_model_config COLUMNS[] = {
-    [COLUMN_KERAS] = {COMMON,
-                      .input_height = 72,
-                      .input_width = 72,
-                      .patch_size = 6,
-                      .dim = 64,
-                      .depth = 8,
-                      .heads = 4,
-                      .head_dim = 64,
-                      .mlp_dim = 128,
-                      .spt_order = SVIT_SPT_KERAS,
-                      .temperature = SVIT_TEMPERATURE_DIVIDE,
-                      .qkv_bias = 1,
-                      .mlp_last_gelu = 1,
-                      .pool = SVIT_POOL_FLATTEN,
-                      .head_layers = 2,
-                      .head_units = {2048, 1024},
-                      .norm_eps = 1e-6,
-                      .dropout = 0.1,
-                      .attention_dropout = 0.1,
-                      .head_dropout = 0.5,
-                      .drop_path = 0,
-                      .drop_path_rule = SVIT_DROP_PATH_NETWORK,
-                      .names = SVIT_NAMES_TIMM,
-                      .init = SVIT_INIT_KERAS},
+    [COLUMN_KERAS] = {KERAS, .init = SVIT_INIT_KERAS},
+    [COLUMN_KERAS_3_14] = {KERAS, .init = SVIT_INIT_KERAS_3_14},
     [COLUMN_PAPER] = {COMMON,
                       .input_height = 32,
                       .input_width = 32,
