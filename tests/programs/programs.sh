@@ -200,3 +200,14 @@ fi
 ! grep -Eq '\.[0-9]{18}' trained/run.json || fail 'run.json holds a decimal that is longer than needed'
 ! grep -aEq '"dropout\\?": ?0\.[0-9]{16}' trained/model.safetensors || fail 'the model file does'
 echo 'every program'
+
+# The trained model in the box: at most 4 MB, with names and preprocessing, stored in 8 bits.
+box=$2/examples/models/cifar10.safetensors
+[ "$(wc -c <"$box")" -le 4000000 ] || fail "$box has more than 4 MB"
+run 0 shiftvit-info --model "$box"
+prints '^parameters: 3152074$'
+prints 'source_filter +"shorter-side"'
+run 0 shiftvit-predict --model "$box" --top 10 images
+prints "^ +$percent  airplane\$"
+[ "$(grep -c "%  " out)" = "$(($(find images -name "*.png" | wc -l) * 10))" ] ||
+    fail "the model in the box predicts $(cat out)"

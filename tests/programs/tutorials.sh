@@ -7,6 +7,7 @@ programs=$1 root=$2 python=$3
 "$python" "$root/tests/programs/cifar.py" "$work/data"
 mkdir -p "$work/build"
 ln -s "$programs" "$work/build/examples"
+ln -s "$root/examples" "$work/examples"
 cd "$work"
 
 # The commands of a page, one a line: indented lines that begin with a program, continued ones joined.
@@ -21,6 +22,7 @@ commands() {
 limited() {
     case $1 in
     *shiftvit-train*--resume*) echo "$1" ;;
+    *shiftvit-train*--init-from*) echo "$1 --epochs 1 --limit-train 24 --limit-val 12 --limit-test 12" ;;
     *shiftvit-train*slvit* | *shiftvit-train*vit-cifar100*)
         echo "$1 --epochs 1 --limit-train 24 --limit-val 12 --limit-test 12 --set depth=1 --set head_units=[16]" ;;
     *shiftvit-train*)
@@ -58,6 +60,11 @@ check() {
     *train_minimal*) lasts '^epoch 5: loss [0-9.]+$' ;;
     *predict_minimal*) prints "^ *$percent  class [0-9]  [a-z]" ;;
     *shiftvit-train*) check_train "$1" ;;
+    *shiftvit-eval*--per-class*)
+        prints "^test: $result\$"
+        lasts '^mean accuracy of the classes: '
+        is_png "$(option confusion "$1")"
+        ;;
     *shiftvit-eval*) lasts "^test: $result\$" ;;
     *shiftvit-predict*) check_predict "$1" ;;
     *shiftvit-patches*)
