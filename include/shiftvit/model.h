@@ -89,6 +89,14 @@ enum {
                               filters of training images and their negatives (Jordan 2024) */
 };
 
+/* What mixes the tokens of a ShiftViT before each MLP. */
+enum {
+    SVIT_MIXER_SHIFT = 0,    /* the shift of four groups of channels */
+    SVIT_MIXER_DEPTHWISE = 1 /* a depthwise convolution with a residual connection, in place of the
+                                shift: x + conv(x), 3 x 3 taps for each channel, zero padding and
+                                bias. Its parameters are "dwconv" of each block */
+};
+
 /* What the head of a ViT takes as its input. */
 enum {
     SVIT_POOL_FLATTEN = 0,     /* all tokens, one after another */
@@ -160,8 +168,8 @@ typedef struct svit_model_config {
     double head_dropout;      /* [0, 1): dropout rate before each layer of the head */
 
     /* ShiftViT only. */
-    int32_t stem;           /* SVIT_STEM_* */
-    uint32_t reserved_also; /* 0; another value is SVIT_E_VERSION */
+    int32_t stem;  /* SVIT_STEM_* */
+    int32_t mixer; /* SVIT_MIXER_* */
 } svit_model_config;
 
 /* Fills `config` with the default ShiftViT, the preset shiftvit-cifar10. `size` is

@@ -56,6 +56,12 @@
     X(void, shift_backward,                                                                        \
       (real * dx, const real *dy, const sv_shift_geometry *shift, size_t first_token,              \
        size_t tokens))                                                                             \
+    /* depthwise.c: 3 x 3 taps of one image; weight and dweight are [9, c], bias may be NULL. */   \
+    X(void, depthwise,                                                                             \
+      (real * y, const real *x, const real *weight, const real *bias,                              \
+       const sv_depthwise_geometry *map))                                                          \
+    X(void, depthwise_weight_gradient,                                                             \
+      (real * dweight, const real *dy, const real *x, const sv_depthwise_geometry *map))           \
     /* im2col.c: patches as rows of a matrix, tokens first_token.. of a batch. */                  \
     X(void, patch_gather,                                                                          \
       (real * y, const real *x, const sv_patch_geometry *patches, size_t first_token,              \

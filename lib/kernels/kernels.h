@@ -19,6 +19,11 @@ typedef struct sv_shift_geometry {
     int crop;      /* 1: nothing moves, the border is cleared (SVIT_SHIFT_KERAS) */
 } sv_shift_geometry;
 
+/* The feature map of a depthwise convolution. */
+typedef struct sv_depthwise_geometry {
+    size_t height, width, channels;
+} sv_depthwise_geometry;
+
 /* The patches of a convolution whose kernel size equals its stride. */
 typedef struct sv_patch_geometry {
     size_t height, width, channels; /* of the input */

@@ -114,6 +114,12 @@ svit_status sv_position_create(sv_layer **out, svit_context *context,
                                const sv_parameter_table *table, sv_shape in, const char *position,
                                const char *class_token, svit_error *err);
 
+/* y[n, H, W, c] = x + conv(x): a convolution of each channel by itself with the 3 x 3 taps
+ * `name`.weight [c, 1, 3, 3], zero padding, plus `name`.bias [c]. */
+svit_status sv_depthwise_create(sv_layer **out, svit_context *context,
+                                const sv_parameter_table *table, sv_shape shape, const char *name,
+                                svit_error *err);
+
 /* y[n, c] = x[n, 0, c], the first token of x[n, T, c]. */
 svit_status sv_first_token_create(sv_layer **out, svit_context *context, sv_shape in,
                                   svit_error *err);

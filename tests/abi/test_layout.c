@@ -98,7 +98,7 @@ LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
     F(T, attention_dropout, 240, 8) \
     F(T, head_dropout, 248, 8) \
     F(T, stem, 256, 4) \
-    F(T, reserved_also, 260, 4)
+    F(T, mixer, 260, 4)
 LAYOUT(svit_model_config, 264, SVIT_MODEL_CONFIG)
 
 #define SVIT_OPTIMIZER_CONFIG(F, T) \

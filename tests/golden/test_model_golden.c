@@ -182,6 +182,8 @@ static void check_steps(model_fixture *b)
 static const char *const SMALL[] = {"shiftvit_default_small",
                                     "shiftvit_keras_small",
                                     "shiftvit_paper_small",
+                                    "shiftvit_depthwise_small",
+                                    "shiftvit_whitened_small",
                                     "vit_small",
                                     "slvit_small",
                                     "slvit_paper_small"};

@@ -34,6 +34,8 @@ static const char *const CONFIGS[] = {
     "\"shift_pixel\":9,\"num_div\":5,\"dropout\":0,\"drop_path\":0,\"in_channels\":2}",
     "{\"input_height\":9,\"input_width\":8,\"dim\":12,\"blocks\":[1,1],\"num_classes\":3,"
     "\"patch_size\":2,\"stem\":\"whitened\",\"patch_norm\":true}",
+    "{\"input_height\":16,\"input_width\":12,\"dim\":12,\"blocks\":[2,1],\"num_classes\":3,"
+    "\"mixer\":\"depthwise\"}",
     /* Weights so large that the backward works on blocks of images. */
     "{\"input_height\":8,\"input_width\":12,\"dim\":160,\"blocks\":[1],\"num_classes\":2}",
     "{\"input_height\":8,\"input_width\":8,\"dim\":160,\"blocks\":[1],\"num_classes\":2,"

@@ -150,6 +150,11 @@ START_TEST(test_small_layers)
     case 4:
         status = sv_first_token_create(&check.layer, context, SHAPE, NULL);
         break;
+    case 7:
+        layer_check_add(&check, "dw.weight", (const int64_t[5]){c, 1, 3, 3});
+        layer_check_add(&check, "dw.bias", (const int64_t[5]){c});
+        status = sv_depthwise_create(&check.layer, context, table, SHAPE, "dw", NULL);
+        break;
     default:
         layer_check_add(&check, "position", (const int64_t[5]){1, 12 + (_i == 6), c});
         if (_i == 6)
@@ -173,7 +178,7 @@ static Suite *layers_suite(void)
     tcase_add_loop_test(all, test_norms, 0, 2);
     tcase_add_loop_test(all, test_patches, 0, 2);
     tcase_add_loop_test(all, test_shifted_patch_tokens, 0, 2);
-    tcase_add_loop_test(all, test_small_layers, 0, 7);
+    tcase_add_loop_test(all, test_small_layers, 0, 8);
     suite_add_tcase(suite, all);
     return suite;
 }

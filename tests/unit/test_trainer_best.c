@@ -101,7 +101,7 @@ START_TEST(test_history_has_a_row_an_epoch_with_the_known_columns)
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));
     char *text = fit_read(fit_path(&folder, "history.csv"), NULL);
     static const char head[] = "epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,"
-                               "lr,images_per_second,seconds\n";
+                               "lr,images_per_second,seconds,pflop\n";
     ck_assert(strncmp(text, head, strlen(head)) == 0);
     int epoch;
     double loss, top1, top5;

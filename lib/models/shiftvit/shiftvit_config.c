@@ -17,6 +17,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_WORD(patch_padding, "same", "valid"),
     SV_MODEL_WORD(merge_padding, "same", "valid"),
     SV_MODEL_WORD(stem, "patch", "whitened"),
+    SV_MODEL_WORD(mixer, "shift", "depthwise"),
     SV_MODEL_FIELDS_CLASSIFIER,
     SV_MODEL_FIELDS_DROP_PATH,
     SV_MODEL_FIELD_INIT,

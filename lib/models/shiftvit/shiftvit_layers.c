@@ -9,12 +9,13 @@
 /* The prefix of the classifier's parameters. */
 #define HEAD "head"
 
-/* Each stage has its blocks and two layers of patch merging. Seven more layers are the patch
- * embedding with the GELU and the second map of a whitened stem, its norm, the final norm, the mean
- * and the classifier. */
+/* Each stage has its blocks, of one layer or two, and two layers of patch merging. Seven more
+ * layers are the patch embedding with the GELU and the second map of a whitened stem, its norm, the
+ * final norm, the mean and the classifier. */
 size_t sv_shiftvit_layer_count(const svit_model_config *config)
 {
-    return sv_shiftvit_block_count(config) + 2 * config->stages + 7;
+    size_t block = config->mixer == SVIT_MIXER_DEPTHWISE ? 2 : 1;
+    return block * sv_shiftvit_block_count(config) + 2 * config->stages + 7;
 }
 
 /* A session may have another input size than the model, so its shapes are checked here. */
@@ -102,15 +103,16 @@ static double drop_path_rate(const svit_model_config *config, size_t stage, size
 static sv_mlp_options block_options(const svit_model_config *config, sv_shape shape, size_t stage,
                                     size_t block)
 {
-    sv_mlp_options options = {.shape = shape,
-                              .hidden_channels = sv_shiftvit_stage_hidden(config, stage),
-                              .shift = {.group_channels = sv_shiftvit_stage_group(config, stage),
-                                        .pixels = config->shift_pixel,
-                                        .crop = config->shift == SVIT_SHIFT_KERAS},
-                              .norm_per_image = config->norm == SVIT_NORM_GROUP,
-                              .eps = config->norm_eps,
-                              .dropout = config->dropout,
-                              .drop_path = drop_path_rate(config, stage, block)};
+    sv_mlp_options options = {
+        .shape = shape,
+        .hidden_channels = sv_shiftvit_stage_hidden(config, stage),
+        .shift = {.group_channels = sv_shiftvit_stage_group(config, stage),
+                  .pixels = config->mixer == SVIT_MIXER_SHIFT ? config->shift_pixel : 0,
+                  .crop = config->shift == SVIT_SHIFT_KERAS},
+        .norm_per_image = config->norm == SVIT_NORM_GROUP,
+        .eps = config->norm_eps,
+        .dropout = config->dropout,
+        .drop_path = drop_path_rate(config, stage, block)};
     sv_mlp_names *names = &options.names;
     snprintf(names->norm, sizeof names->norm, "layers.%zu.blocks.%zu.norm2", stage, block);
     snprintf(names->fc1, sizeof names->fc1, "layers.%zu.blocks.%zu.mlp.fc1", stage, block);
@@ -118,8 +120,20 @@ static sv_mlp_options block_options(const svit_model_config *config, sv_shape sh
     return options;
 }
 
+static svit_status add_depthwise(sv_builder *build, size_t stage, size_t block)
+{
+    const svit_model *model = build->model;
+    char name[64];
+    snprintf(name, sizeof name, "layers.%zu.blocks.%zu.dwconv", stage, block);
+    SV_APPEND(build, sv_depthwise_create(&layer, model->context, &model->parameters, build->shape,
+                                         name, build->err));
+    return SVIT_OK;
+}
+
 static svit_status add_block(sv_builder *build, size_t stage, size_t block)
 {
+    if (build->model->config.mixer == SVIT_MIXER_DEPTHWISE)
+        SVIT_TRY(add_depthwise(build, stage, block));
     sv_mlp_options options = block_options(&build->model->config, build->shape, stage, block);
     SV_APPEND(build, sv_mlp_create(&layer, build->model->context, &build->model->parameters,
                                    &options, build->err));

@@ -29,8 +29,10 @@ static svit_status add_patch_embedding(const sv_scope *in, const svit_model_conf
     return config->patch_norm ? sv_scope_norm(in, "patch_embed.norm", config->dim) : SVIT_OK;
 }
 
-static svit_status add_block(const sv_scope *in, size_t c, size_t hidden)
+static svit_status add_block(const sv_scope *in, size_t c, size_t hidden, bool depthwise)
 {
+    if (depthwise)
+        SVIT_TRY(add_convolution(in, "dwconv", c, 1, 3, true));
     SVIT_TRY(sv_scope_norm(in, "norm2", c));
     SVIT_TRY(add_convolution(in, "mlp.fc1", hidden, c, 1, true));
     return add_convolution(in, "mlp.fc2", c, hidden, 1, true);
@@ -50,7 +52,8 @@ static svit_status add_stage(const sv_scope *in, const svit_model_config *config
     size_t c = sv_shiftvit_stage_channels(config, stage);
     for (uint32_t block = 0; block < config->blocks[stage]; block++) {
         snprintf(prefix, sizeof prefix, "layers.%u.blocks.%u.", stage, block);
-        SVIT_TRY(add_block(&inner, c, sv_shiftvit_stage_hidden(config, stage)));
+        SVIT_TRY(add_block(&inner, c, sv_shiftvit_stage_hidden(config, stage),
+                           config->mixer == SVIT_MIXER_DEPTHWISE));
     }
     if (stage + 1 == config->stages)
         return SVIT_OK;

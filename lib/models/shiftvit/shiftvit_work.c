@@ -21,8 +21,10 @@ sv_multiply_adds sv_shiftvit_multiply_adds(const svit_model_config *config)
         work += (uint64_t)height * width * sv_shiftvit_whitened(config) * config->dim;
     for (size_t stage = 0; stage < config->stages; stage++) {
         uint64_t channels = sv_shiftvit_stage_channels(config, stage);
-        uint64_t mlp = 2 * channels * sv_shiftvit_stage_hidden(config, stage);
-        work += config->blocks[stage] * (uint64_t)height * width * mlp;
+        uint64_t token = 2 * channels * sv_shiftvit_stage_hidden(config, stage);
+        if (config->mixer == SVIT_MIXER_DEPTHWISE)
+            token += 9 * channels;
+        work += config->blocks[stage] * (uint64_t)height * width * token;
         if (stage + 1 == config->stages)
             return (sv_multiply_adds){
                 work + (config->classifier ? channels * config->num_classes : 0), image};
