@@ -83,10 +83,13 @@ enum {
 
 /* The stem of a ShiftViT, which makes tokens of the image. */
 enum {
-    SVIT_STEM_PATCH = 0,   /* a linear map of each patch */
-    SVIT_STEM_WHITENED = 1 /* a linear map of each patch to twice its values, a GELU, and a linear
+    SVIT_STEM_PATCH = 0,    /* a linear map of each patch */
+    SVIT_STEM_WHITENED = 1, /* a linear map of each patch to twice its values, a GELU, and a linear
                               map to the tokens. svit_model_whiten gives the first map the whitening
                               filters of training images and their negatives (Jordan 2024) */
+    SVIT_STEM_CONV = 2      /* two convolutions of 3 x 3 pixels with zero padding: to half of `dim`,
+                               with the stride patch_size / 2; a GELU; to `dim`, with the stride 2.
+                               patch_size is 2 or 4, `dim` is even, patch_padding is "same" */
 };
 
 /* What mixes the tokens of a ShiftViT before each MLP. */

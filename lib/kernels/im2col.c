@@ -1,5 +1,5 @@
-/* Patches of images as rows of a matrix (im2col), for convolutions whose kernel size equals their
- * stride, and for shifted patch tokenization. */
+/* Patches of images as rows of a matrix (im2col), for convolutions and for shifted patch
+ * tokenization. */
 #include "base/size.h"
 #include "kernels/local.h"
 
@@ -15,7 +15,7 @@ static patch_line find_line(const sv_patch_geometry *patches, size_t token, size
 {
     size_t column = token % patches->columns, row = token / patches->columns % patches->rows;
     size_t image = token / (patches->columns * patches->rows);
-    size_t y = row * patches->size + line, x = column * patches->size;
+    size_t y = row * patches->stride + line, x = column * patches->stride;
     patch_line found = {0, 0, 0};
     if (y < patches->top || y - patches->top >= patches->height)
         return found;
@@ -55,6 +55,18 @@ void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_geometry 
             patch_line found = find_line(patches, first_token + t, line);
             if (found.count)
                 memcpy(dx + found.pixel * c, dy + found.before * c, found.count * c * sizeof(real));
+        }
+}
+
+/* The same for patches that may overlap: dx += the patches. */
+void SV_ISA(sv_patch_scatter_add)(real *dx, const real *dy, const sv_patch_geometry *patches,
+                                  size_t first_token, size_t tokens)
+{
+    size_t c = patches->channels, line_elements = patches->size * c;
+    for (size_t t = 0; t < tokens; t++)
+        for (size_t line = 0; line < patches->size; line++, dy += line_elements) {
+            patch_line found = find_line(patches, first_token + t, line);
+            SV_ISA(sv_add)(dx + found.pixel * c, dy + found.before * c, found.count * c);
         }
 }
 

@@ -69,6 +69,9 @@
     X(void, patch_scatter,                                                                         \
       (real * dx, const real *dy, const sv_patch_geometry *patches, size_t first_token,            \
        size_t tokens))                                                                             \
+    X(void, patch_scatter_add,                                                                     \
+      (real * dx, const real *dy, const sv_patch_geometry *patches, size_t first_token,            \
+       size_t tokens))                                                                             \
     X(void, shifted_patches,                                                                       \
       (real * y, const real *x, const sv_patch_geometry *patches, int paper_order,                 \
        size_t first_token, size_t tokens))                                                         \

@@ -24,12 +24,13 @@ typedef struct sv_depthwise_geometry {
     size_t height, width, channels;
 } sv_depthwise_geometry;
 
-/* The patches of a convolution whose kernel size equals its stride. */
+/* The patches of a convolution. */
 typedef struct sv_patch_geometry {
     size_t height, width, channels; /* of the input */
     size_t rows, columns;           /* of patches */
     size_t size;                    /* pixels of a side of a patch */
     size_t top, left;               /* rows and columns of zero padding */
+    size_t stride; /* pixels from one patch to the next; below `size` they overlap */
 } sv_patch_geometry;
 
 /* The random numbers from which the mask of one dropout is made. A mask is words[block, c], one

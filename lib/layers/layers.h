@@ -59,6 +59,9 @@ typedef struct sv_patch_options {
     /* The norm of the input, which a layer of the inference graph may include: only a layer norm
      * and only with size 2. NULL: the layer has no norm. */
     const sv_norm_options *norm;
+    /* Pixels from one patch to the next. 0: `size`, so that patches do not overlap. Otherwise a
+     * convolution of an odd size with (size - 1) / 2 pixels of zero padding on all sides. */
+    size_t stride;
 } sv_patch_options;
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err);

@@ -1,7 +1,7 @@
-/* A convolution whose kernel size equals its stride: patch embedding and patch merging. The
- * inference graph also has it fused with the norm before it:
- *   y = patches W^T + b,  or  y = norm(patches) W^T + b
- * Reference: tests/reference/reference_patches.c. */
+/* A convolution: patch embedding and patch merging, whose kernel size equals the stride, and the
+ * convolutions of a stem, whose patches overlap. The inference graph also has it fused with the
+ * norm before it: y = patches W^T + b,  or  y = norm(patches) W^T + b Reference:
+ * tests/reference/reference_patches.c. */
 #include "layers/create.h"
 #include "layers/linear.h"
 
@@ -82,7 +82,7 @@ static unsigned outside(const sv_patch_geometry *map, size_t row, size_t column)
     unsigned set = 0;
     for (size_t i = 0; i < map->size; i++)
         for (size_t j = 0; j < map->size; j++) {
-            size_t y = row * map->size + i, x = column * map->size + j;
+            size_t y = row * map->stride + i, x = column * map->stride + j;
             int in = y >= map->top && y < map->top + map->height && x >= map->left &&
                      x < map->left + map->width;
             set |= in ? 0 : 1u << (i * map->size + j);
@@ -186,6 +186,29 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
                                                     tokens);
 }
 
+static bool overlaps(const patch_layer *patch)
+{
+    return patch->geometry.stride < patch->geometry.size;
+}
+
+/* Pixels of overlapping patches get sums, so one task goes through all patches of an image. */
+static void backward_image_task(void *argument, size_t image, uint32_t worker)
+{
+    const patch_call *call = argument;
+    const patch_layer *patch = call->layer;
+    const size_t tokens = sv_shape_tokens(patch->base.out);
+    real *rows = (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
+    clear_task(argument, image, worker);
+    for (size_t at = 0, here; at < tokens; at += here) {
+        size_t first = image * tokens + at;
+        here = sv_block_length(tokens, at, call->token_block);
+        sv_linear_backward(&patch->linear, call->run, rows, call->in + first * patch->linear.out,
+                           here, NULL);
+        call->run->exec.context->kernels->patch_scatter_add(call->out, rows, &patch->geometry,
+                                                            first, here);
+    }
+}
+
 /* Of y = patches W^T + b:  dW += dy^T patches;  db += dy;  dx = scatter(dy W). Pixels that no patch
  * covers (VALID padding) get no gradient, so dx is cleared first. */
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -203,6 +226,10 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
                                              linear->out);
     if (!dx)
         return;
+    if (overlaps(patch)) {
+        sv_run_tasks(&run->exec, backward_image_task, &call, run->pass.n);
+        return;
+    }
     if (patch->geometry.rows * patch->geometry.size <
             patch->geometry.height + patch->geometry.top ||
         patch->geometry.columns * patch->geometry.size <
@@ -227,13 +254,15 @@ static size_t padded(size_t *before, size_t lines, size_t size, int same)
     return out;
 }
 
+/* Overlapping patches have as much padding on all sides, which zero skipping does not know. */
 static void find_zeros(patch_layer *patch)
 {
     const sv_patch_geometry *map = &patch->geometry;
     size_t tokens = map->rows * map->columns;
     sv_zero_groups zero_groups = {.period = tokens, .width = map->channels};
     unsigned any = 0;
-    if (tokens > SV_ZERO_GROUPS_TOKENS || map->size * map->size > SV_ZERO_GROUPS_COUNT)
+    if (overlaps(patch) || tokens > SV_ZERO_GROUPS_TOKENS ||
+        map->size * map->size > SV_ZERO_GROUPS_COUNT)
         return;
     for (size_t t = 0; t < tokens; t++) {
         unsigned set = outside(map, t / map->columns, t % map->columns);
@@ -254,6 +283,19 @@ static void set_norm(patch_layer *patch, const sv_parameter_table *table,
     patch->eps = (real)norm->eps;
 }
 
+static void set_stride(sv_patch_geometry *map, const sv_patch_options *options)
+{
+    map->stride = options->stride ? options->stride : options->size;
+    if (options->stride) {
+        map->rows = (map->height + map->stride - 1) / map->stride;
+        map->columns = (map->width + map->stride - 1) / map->stride;
+        map->top = map->left = (map->size - 1) / 2;
+        return;
+    }
+    map->rows = padded(&map->top, map->height, options->size, options->same_padding);
+    map->columns = padded(&map->left, map->width, options->size, options->same_padding);
+}
+
 svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                             const sv_patch_options *options, svit_error *err)
 {
@@ -264,8 +306,7 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
     sv_patch_geometry *map = &patch->geometry;
     *map = (sv_patch_geometry){
         .height = in.height, .width = in.width, .channels = in.channels, .size = options->size};
-    map->rows = padded(&map->top, in.height, options->size, options->same_padding);
-    map->columns = padded(&map->left, in.width, options->size, options->same_padding);
+    set_stride(map, options);
     patch->base.in = in;
     patch->base.out = (sv_shape){map->rows, map->columns, options->channels_out};
     find_zeros(patch);

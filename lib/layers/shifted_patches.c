@@ -223,7 +223,8 @@ svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
                                          .channels = in.channels,
                                          .rows = in.height / size,
                                          .columns = in.width / size,
-                                         .size = size};
+                                         .size = size,
+                                         .stride = size};
     layer->paper_order = options->paper_order;
     layer->eps = (real)options->eps;
     layer->norm_weight = sv_layer_parameter(table, options->norm, ".weight");

@@ -25,7 +25,8 @@ static const subject SUBJECTS[] = {
     {"{\"input_height\":17,\"input_width\":20,\"dim\":24,\"blocks\":[1,1],\"patch_size\":2,"
      "\"stem\":\"whitened\"}",
      17, 20},
-    {"{\"input_height\":17,\"input_width\":20,\"dim\":24,\"blocks\":[2,1],\"mixer\":\"depthwise\"}",
+    {"{\"input_height\":17,\"input_width\":20,\"dim\":24,\"blocks\":[2,1],\"mixer\":\"depthwise\","
+     "\"stem\":\"conv\"}",
      17, 20},
     /* A mean over more tokens than one token block has. */
     {"{\"input_height\":17,\"input_width\":17,\"patch_size\":1,\"dim\":12,\"blocks\":[1]}", 17, 17},

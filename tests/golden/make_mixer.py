@@ -1,4 +1,4 @@
-"""Golden values of ShiftViT with a depthwise mixer and with a whitened stem, by PyTorch in float64.
+"""Golden values of ShiftViT with a depthwise mixer and with other stems, by PyTorch in float64.
 usage: make_mixer.py OUTPUT_FOLDER"""
 import json
 import sys
@@ -14,6 +14,8 @@ CONFIGS = {
                                      num_div=6, mixer="depthwise"),
     "shiftvit_whitened_small": dict(input_height=10, input_width=12, patch_size=2, dim=12, blocks=[2, 1],
                                     num_div=6, stem="whitened"),
+    "shiftvit_conv_small": dict(input_height=13, input_width=16, patch_size=4, dim=12, blocks=[1, 1],
+                                num_div=6, stem="conv"),
 }
 
 
@@ -23,9 +25,13 @@ def shapes(c):
     if c.get("stem") == "whitened":
         out["patch_embed.whiten.weight"], out["patch_embed.whiten.bias"] = (wide, 3, p, p), (wide,)
         out["patch_embed.proj.weight"] = (d, wide, 1, 1)
+    elif c.get("stem") == "conv":
+        out["patch_embed.conv1.weight"], out["patch_embed.conv1.bias"] = (d // 2, 3, 3, 3), (d // 2,)
+        out["patch_embed.conv2.weight"], out["patch_embed.conv2.bias"] = (d, d // 2, 3, 3), (d,)
     else:
         out["patch_embed.proj.weight"] = (d, 3, p, p)
-    out["patch_embed.proj.bias"] = (d,)
+    if c.get("stem") != "conv":
+        out["patch_embed.proj.bias"] = (d,)
     for i, count in enumerate(c["blocks"]):
         for j in range(count):
             b = "layers.%d.blocks.%d." % (i, j)
@@ -69,6 +75,9 @@ def forward(w, x, c):
     if c.get("stem") == "whitened":
         x = F.conv2d(x, w["patch_embed.whiten.weight"], w["patch_embed.whiten.bias"], stride=c["patch_size"])
         x = F.conv2d(F.gelu(x), w["patch_embed.proj.weight"], w["patch_embed.proj.bias"])
+    elif c.get("stem") == "conv":
+        x = F.conv2d(x, w["patch_embed.conv1.weight"], w["patch_embed.conv1.bias"], c["patch_size"] // 2, 1)
+        x = F.conv2d(F.gelu(x), w["patch_embed.conv2.weight"], w["patch_embed.conv2.bias"], 2, 1)
     else:
         x = F.conv2d(x, w["patch_embed.proj.weight"], w["patch_embed.proj.bias"], stride=c["patch_size"])
     for i, count in enumerate(c["blocks"]):

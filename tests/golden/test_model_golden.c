@@ -184,6 +184,7 @@ static const char *const SMALL[] = {"shiftvit_default_small",
                                     "shiftvit_paper_small",
                                     "shiftvit_depthwise_small",
                                     "shiftvit_whitened_small",
+                                    "shiftvit_conv_small",
                                     "vit_small",
                                     "slvit_small",
                                     "slvit_paper_small"};

@@ -36,6 +36,10 @@ static const char *const CONFIGS[] = {
     "\"patch_size\":2,\"stem\":\"whitened\",\"patch_norm\":true}",
     "{\"input_height\":16,\"input_width\":12,\"dim\":12,\"blocks\":[2,1],\"num_classes\":3,"
     "\"mixer\":\"depthwise\"}",
+    "{\"input_height\":13,\"input_width\":8,\"dim\":12,\"blocks\":[1,1],\"num_classes\":3,"
+    "\"stem\":\"conv\"}",
+    "{\"input_height\":6,\"input_width\":7,\"dim\":12,\"blocks\":[1],\"num_classes\":3,"
+    "\"patch_size\":2,\"stem\":\"conv\",\"patch_norm\":true}",
     /* Weights so large that the backward works on blocks of images. */
     "{\"input_height\":8,\"input_width\":12,\"dim\":160,\"blocks\":[1],\"num_classes\":2}",
     "{\"input_height\":8,\"input_width\":8,\"dim\":160,\"blocks\":[1],\"num_classes\":2,"

@@ -16,7 +16,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_FLAG(final_norm),
     SV_MODEL_WORD(patch_padding, "same", "valid"),
     SV_MODEL_WORD(merge_padding, "same", "valid"),
-    SV_MODEL_WORD(stem, "patch", "whitened"),
+    SV_MODEL_WORD(stem, "patch", "whitened", "conv"),
     SV_MODEL_WORD(mixer, "shift", "depthwise"),
     SV_MODEL_FIELDS_CLASSIFIER,
     SV_MODEL_FIELDS_DROP_PATH,
@@ -118,8 +118,27 @@ static svit_status check_side(const svit_model_config *config, const char *field
     return SVIT_OK;
 }
 
+/* Two convolutions with the strides patch_size / 2 and 2. */
+static svit_status check_stem(const svit_model_config *config, svit_error *err)
+{
+    if (config->stem != SVIT_STEM_CONV)
+        return SVIT_OK;
+    if (config->patch_size != 2 && config->patch_size != 4)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "patch_size is %u; the stem 'conv' has a patch_size of 2 or 4",
+                       config->patch_size);
+    if (config->dim % 2 != 0)
+        return sv_fail(err, SVIT_E_ARGUMENT, "dim is %u; the stem 'conv' needs an even one",
+                       config->dim);
+    if (config->patch_padding != SVIT_PADDING_SAME)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "patch_padding is 'valid'; the stem 'conv' has 'same'");
+    return SVIT_OK;
+}
+
 svit_status sv_shiftvit_check(const svit_model_config *config, svit_error *err)
 {
+    SVIT_TRY(check_stem(config, err));
     SVIT_TRY(check_stages(config, err));
     SVIT_TRY(check_side(config, "input_height", config->input_height, err));
     return check_side(config, "input_width", config->input_width, err);

@@ -10,7 +10,7 @@
 #define HEAD "head"
 
 /* Each stage has its blocks, of one layer or two, and two layers of patch merging. Seven more
- * layers are the patch embedding with the GELU and the second map of a whitened stem, its norm, the
+ * layers are the patch embedding with the GELU and the second map of another stem, its norm, the
  * final norm, the mean and the classifier. */
 size_t sv_shiftvit_layer_count(const svit_model_config *config)
 {
@@ -65,9 +65,30 @@ static svit_status add_whitened_map(sv_builder *build)
     return SVIT_OK;
 }
 
+static svit_status add_convolution(sv_builder *build, const char *name, size_t channels,
+                                   size_t stride)
+{
+    const sv_patch_options options = {
+        .in = build->shape, .size = 3, .channels_out = channels, .name = name, .stride = stride};
+    return add_patch_layer(build, &options);
+}
+
+/* The two convolutions of SVIT_STEM_CONV. */
+static svit_status add_convolutions(sv_builder *build)
+{
+    const svit_model *model = build->model;
+    const svit_model_config *config = &model->config;
+    SVIT_TRY(add_convolution(build, SV_SHIFTVIT_CONV1, config->dim / 2, config->patch_size / 2));
+    SV_APPEND(build, sv_gelu_create(&layer, model->context, build->shape, build->err));
+    SVIT_TRY(add_convolution(build, SV_SHIFTVIT_CONV2, config->dim, 2));
+    return config->patch_norm ? add_norm(build, "patch_embed.norm") : SVIT_OK;
+}
+
 static svit_status add_embedding(sv_builder *build)
 {
     const svit_model_config *config = &build->model->config;
+    if (config->stem == SVIT_STEM_CONV)
+        return add_convolutions(build);
     bool is_whitened = config->stem == SVIT_STEM_WHITENED;
     const char *name = is_whitened ? SV_SHIFTVIT_WHITEN : SV_SHIFTVIT_EMBED;
     SVIT_TRY(check_shape(build, config->patch_size, config->patch_padding, name));

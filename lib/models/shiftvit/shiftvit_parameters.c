@@ -22,6 +22,10 @@ static svit_status add_patch_embedding(const sv_scope *in, const svit_model_conf
         SVIT_TRY(add_convolution(in, SV_SHIFTVIT_WHITEN, whitened, config->in_channels,
                                  config->patch_size, true));
         SVIT_TRY(add_convolution(in, SV_SHIFTVIT_EMBED, config->dim, whitened, 1, true));
+    } else if (config->stem == SVIT_STEM_CONV) {
+        SVIT_TRY(
+            add_convolution(in, SV_SHIFTVIT_CONV1, config->dim / 2, config->in_channels, 3, true));
+        SVIT_TRY(add_convolution(in, SV_SHIFTVIT_CONV2, config->dim, config->dim / 2, 3, true));
     } else {
         SVIT_TRY(add_convolution(in, SV_SHIFTVIT_EMBED, config->dim, config->in_channels,
                                  config->patch_size, true));
