@@ -1,9 +1,8 @@
-/* Reads files, replaces them atomically, and lists folders, through POSIX calls. */
+/* Reads files, replaces them atomically, and appends to them, through POSIX calls. */
 #include "base/file.h"
 
 #include <shiftvit/file.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,7 +26,7 @@ struct sv_replacement {
     size_t capacity; /* bytes of `temporary` */
 };
 
-static svit_status fail_io(svit_error *err, const char *action, const char *path)
+svit_status sv_fail_io(svit_error *err, const char *action, const char *path)
 {
     char reason[128];
     int code = errno;
@@ -50,11 +49,11 @@ static svit_status open_regular(int *descriptor, uint64_t *size, const char *pat
 {
     int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (opened < 0)
-        return fail_io(err, "open", path);
+        return sv_fail_io(err, "open", path);
     struct stat state;
     svit_status status = SVIT_OK;
     if (fstat(opened, &state) != 0)
-        status = fail_io(err, "examine", path);
+        status = sv_fail_io(err, "examine", path);
     else if (!S_ISREG(state.st_mode))
         status = sv_fail(err, SVIT_E_IO, "'%s' is %s; a regular file is needed", path,
                          kind_of(state.st_mode));
@@ -114,7 +113,7 @@ svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t b
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return fail_io(err, "read", file->path);
+            return sv_fail_io(err, "read", file->path);
         if (got == 0)
             return sv_fail(err, SVIT_E_FORMAT, "'%s' ends %zu bytes too early", file->path, bytes);
         to += got;
@@ -245,7 +244,7 @@ static svit_status keep_permissions(const sv_replacement *replacement, const str
     if (!kept && (fstat(descriptor, &made) != 0 || made.st_gid != old->st_gid))
         mode = (mode & 0707) | (mode & 07) << 3;
     if (fchmod(descriptor, mode) != 0)
-        return fail_io(err, "keep the permissions of", replacement->path);
+        return sv_fail_io(err, "keep the permissions of", replacement->path);
     return SVIT_OK;
 }
 
@@ -260,7 +259,7 @@ static svit_status begin_temporary(sv_replacement *replacement, svit_error *err)
      */
     replacement->descriptor = open_temporary(replacement, replaces ? 0600 : 0666);
     if (replacement->descriptor < 0)
-        return fail_io(err, "write", replacement->temporary);
+        return sv_fail_io(err, "write", replacement->temporary);
     return replaces ? keep_permissions(replacement, &old, err) : SVIT_OK;
 }
 
@@ -300,7 +299,7 @@ static svit_status write_all(int descriptor, const void *data, size_t bytes, con
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return fail_io(err, "write", path);
+            return sv_fail_io(err, "write", path);
         from += put;
         bytes -= (size_t)put;
     }
@@ -348,9 +347,9 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
 {
     svit_status status = SVIT_OK;
     if (fsync(replacement->descriptor) != 0)
-        status = fail_io(err, "flush", replacement->temporary);
+        status = sv_fail_io(err, "flush", replacement->temporary);
     else if (rename(replacement->temporary, replacement->path) != 0)
-        status = fail_io(err, "replace", replacement->path);
+        status = sv_fail_io(err, "replace", replacement->path);
     if (status != SVIT_OK) {
         unlink(replacement->temporary);
         replacement_free(allocator, replacement);
@@ -391,12 +390,12 @@ static svit_status append_all(int descriptor, const char *path, const void *data
 {
     struct stat state;
     if (fstat(descriptor, &state) != 0)
-        return fail_io(err, "append to", path);
+        return sv_fail_io(err, "append to", path);
     if (!S_ISREG(state.st_mode))
         return sv_fail(err, SVIT_E_IO, "'%s' is %s; only a regular file can be appended to", path,
                        kind_of(state.st_mode));
     SVIT_TRY(write_all(descriptor, data, bytes, path, err));
-    return fsync(descriptor) == 0 ? SVIT_OK : fail_io(err, "flush", path);
+    return fsync(descriptor) == 0 ? SVIT_OK : sv_fail_io(err, "flush", path);
 }
 
 SVIT_API svit_status svit_file_append(const char *path, const void *data, size_t bytes,
@@ -408,120 +407,8 @@ SVIT_API svit_status svit_file_append(const char *path, const void *data, size_t
     /* O_NONBLOCK: a FIFO without a reader is refused instead of waited for. */
     int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
     if (descriptor < 0)
-        return fail_io(err, "append to", path);
+        return sv_fail_io(err, "append to", path);
     svit_status status = append_all(descriptor, path, data, bytes, err);
     close(descriptor);
     return status;
-}
-
-static bool is_folder(DIR *folder, const char *name)
-{
-    struct stat state;
-    return fstatat(dirfd(folder), name, &state, 0) == 0 && S_ISDIR(state.st_mode);
-}
-
-static bool listing_grow(sv_listing *listing, const sv_allocator *allocator)
-{
-    if (listing->count < listing->capacity)
-        return true;
-    size_t capacity = listing->capacity ? 2 * listing->capacity : 64;
-    char **names = sv_allocate(allocator, capacity * sizeof *names);
-    bool *folders = sv_allocate(allocator, capacity * sizeof *folders);
-    if (!names || !folders) {
-        sv_release(allocator, names, capacity * sizeof *names);
-        sv_release(allocator, folders, capacity * sizeof *folders);
-        return false;
-    }
-    if (listing->count) {
-        memcpy(names, listing->names, listing->count * sizeof *names);
-        memcpy(folders, listing->folders, listing->count * sizeof *folders);
-    }
-    sv_release(allocator, listing->names, listing->capacity * sizeof *names);
-    sv_release(allocator, listing->folders, listing->capacity * sizeof *folders);
-    listing->names = names;
-    listing->folders = folders;
-    listing->capacity = capacity;
-    return true;
-}
-
-static svit_status listing_fill(sv_listing *listing, const sv_allocator *allocator, DIR *folder,
-                                const char *path, svit_error *err)
-{
-    for (;;) {
-        errno = 0;
-        struct dirent *entry = readdir(folder);
-        if (!entry)
-            return errno ? fail_io(err, "list", path) : SVIT_OK;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        char *name = NULL;
-        if (!listing_grow(listing, allocator) || !(name = sv_copy_text(allocator, entry->d_name)))
-            return sv_fail_memory(err, strlen(entry->d_name) + 1, "a folder's listing");
-        listing->names[listing->count] = name;
-        listing->folders[listing->count++] = is_folder(folder, entry->d_name);
-    }
-}
-
-static void swap_entries(sv_listing *listing, size_t a, size_t b)
-{
-    char *name = listing->names[a];
-    bool folder = listing->folders[a];
-    listing->names[a] = listing->names[b];
-    listing->folders[a] = listing->folders[b];
-    listing->names[b] = name;
-    listing->folders[b] = folder;
-}
-
-/* Restores the heap of `count` entries below `root`. */
-static void sift_down(sv_listing *listing, size_t root, size_t count)
-{
-    for (;;) {
-        size_t child = 2 * root + 1;
-        if (child >= count)
-            return;
-        if (child + 1 < count && strcmp(listing->names[child], listing->names[child + 1]) < 0)
-            child++;
-        if (strcmp(listing->names[root], listing->names[child]) >= 0)
-            return;
-        swap_entries(listing, root, child);
-        root = child;
-    }
-}
-
-/* Heapsort, because qsort cannot sort two arrays together. */
-static void listing_sort(sv_listing *listing)
-{
-    for (size_t root = listing->count / 2; root-- > 0;)
-        sift_down(listing, root, listing->count);
-    for (size_t end = listing->count; end-- > 1;) {
-        swap_entries(listing, 0, end);
-        sift_down(listing, 0, end);
-    }
-}
-
-svit_status sv_folder_list(sv_listing *out, const sv_allocator *allocator, const char *path,
-                           svit_error *err)
-{
-    DIR *folder = opendir(path);
-    if (!folder)
-        return fail_io(err, "open the folder", path);
-    sv_listing listing = {0};
-    svit_status status = listing_fill(&listing, allocator, folder, path, err);
-    closedir(folder);
-    if (status != SVIT_OK) {
-        sv_listing_free(allocator, &listing);
-        return status;
-    }
-    listing_sort(&listing);
-    *out = listing;
-    return SVIT_OK;
-}
-
-void sv_listing_free(const sv_allocator *allocator, sv_listing *listing)
-{
-    for (size_t i = 0; i < listing->count; i++)
-        sv_release_text(allocator, listing->names[i]);
-    sv_release(allocator, listing->names, listing->capacity * sizeof *listing->names);
-    sv_release(allocator, listing->folders, listing->capacity * sizeof *listing->folders);
-    *listing = (sv_listing){0};
 }

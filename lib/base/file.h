@@ -8,6 +8,10 @@
 
 #include <stdbool.h>
 
+/* SVIT_E_IO with a message of what could not be done ("write", "open the folder"), the path and the
+ * system's reason, errno. */
+svit_status sv_fail_io(svit_error *err, const char *action, const char *path);
+
 /* Reads a whole file into *data, allocates *bytes + 1 bytes for it and ends it with a NUL byte. The
  * caller releases *data with that size. SVIT_E_FORMAT if the file has more than `limit` bytes. */
 svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
@@ -53,7 +57,7 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
 /* Removes the temporary file and frees the replacement. NULL is allowed. */
 void sv_replacement_abandon(const sv_allocator *allocator, sv_replacement *replacement);
 
-/* The entries of a folder. */
+/* listing.c: the entries of a folder. */
 typedef struct sv_listing {
     char **names;
     bool *folders; /* whether the entry is a folder or a symbolic link to one */
