@@ -42,6 +42,8 @@ enum { CLASSES = 10, COUNT = 24, SIDE = 8, BATCH = 4 };
 static const char *const MODELS[] = {
     "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[1,1]}",
     "{\"input_height\":12,\"input_width\":12,\"dim\":16,\"num_div\":4,\"blocks\":[1,1]}",
+    "{\"input_height\":12,\"input_width\":12,\"dim\":12,\"blocks\":[1,1],\"mixer\":\"depthwise\","
+    "\"stem\":\"conv\"}",
     "{\"architecture\":\"vit\",\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"input_height\":12,"
     "\"input_width\":12,\"patch_size\":4,\"dim\":12,\"depth\":1,\"heads\":2,\"head_dim\":6,"
     "\"mlp_dim\":16,\"head_units\":[16],\"num_classes\":10,\"drop_path\":0.1}",
@@ -59,17 +61,22 @@ static svit_pipeline_config pipeline(void)
     config.source_height = config.source_width = SIDE;
     config.resize_height = config.resize_width = 14;
     config.output_height = config.output_width = 12;
+    config.augment_count = 2;
+    config.augment[0] = (svit_augment_step){
+        .kind = SVIT_AUGMENT_RESIZED_CROP, .scale = {0.2, 1}, .ratio = {0.5, 2}};
+    config.augment[1] =
+        (svit_augment_step){.kind = SVIT_AUGMENT_MIXUP, .alpha = 1, .probability = 1};
     return config;
 }
 
 typedef struct scene {
     const char *json;
     svit_context *context;
-    svit_model *model, *loaded, *mapped;
+    svit_model *model, *loaded, *mapped, *quantised;
     svit_session *session;
     svit_optimizer *optimizer;
     svit_checkpoint *checkpoint;
-    svit_dataset *dataset;
+    svit_dataset *dataset, *list, *targets;
     svit_loader *loader;
     svit_predictor *predictor;
     svit_trainer *trainer;
@@ -104,6 +111,13 @@ static svit_status make_step(scene *s)
     return status == SVIT_OK ? svit_step(s->optimizer, s->session, NULL) : status;
 }
 
+static const char *in_folder(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
 static svit_status make_files(scene *s)
 {
     char path[128];
@@ -123,6 +137,10 @@ static svit_status make_files(scene *s)
     if (status == SVIT_OK)
         status = svit_model_map(&s->mapped, s->context, path, NULL);
     if (status == SVIT_OK)
+        status = svit_model_save_as(s->model, in_folder("b.safetensors"), SVIT_DTYPE_I8, NULL);
+    if (status == SVIT_OK)
+        status = svit_model_load(&s->quantised, s->context, in_folder("b.safetensors"), NULL);
+    if (status == SVIT_OK)
         status = svit_predictor_create(&s->predictor, s->context, path, NULL, NULL);
     float probabilities[CLASSES];
     return status == SVIT_OK
@@ -132,20 +150,33 @@ static svit_status make_files(scene *s)
 
 static svit_status make_data(scene *s)
 {
-    static float images[BATCH * 12 * 12 * 3];
-    int32_t batch_labels[BATCH];
+    static float images[BATCH * 12 * 12 * 3], targets[BATCH * CLASSES];
+    uint64_t fingerprint;
     size_t n;
     svit_pipeline_config config = pipeline();
     svit_loader_config loader;
     svit_loader_config_init(&loader, sizeof loader);
     loader.batch = BATCH;
     loader.shuffle = loader.augment = 1;
+    loader.sampling = SVIT_SAMPLING_BALANCED;
     loader.prefetch = 0; /* the counts are not for several threads */
     svit_status status =
         svit_dataset_memory(&s->dataset, s->context, rgb, labels, COUNT, SIDE, SIDE, CLASSES, NULL);
     if (status == SVIT_OK)
         status = svit_loader_create(&s->loader, s->dataset, &config, &loader, NULL);
-    return status == SVIT_OK ? svit_loader_next(s->loader, images, batch_labels, &n, NULL) : status;
+    if (status == SVIT_OK)
+        status = svit_loader_next_targets(s->loader, images, targets, &n, NULL);
+    if (status == SVIT_OK)
+        status = svit_dataset_list(&s->list, s->context, in_folder("list.csv"), &config, NULL);
+    if (status == SVIT_OK)
+        status = svit_dataset_memory_targets(&s->targets, s->context, rgb, images, COUNT / 2, SIDE,
+                                             SIDE, 2, NULL);
+    if (status == SVIT_OK)
+        status = svit_dataset_fingerprint(s->targets, &fingerprint, NULL);
+    double precision[CLASSES];
+    return status == SVIT_OK ? svit_average_precision(s->context, images, targets, BATCH, CLASSES,
+                                                      precision, NULL)
+                             : status;
 }
 
 static svit_status make_trainer(scene *s)
@@ -159,6 +190,11 @@ static svit_status make_trainer(scene *s)
     trainer.prefetch = 0;
     trainer.existing = SVIT_EXISTING_OVERWRITE; /* the run of the attempt before */
     trainer.description = "{}";
+    trainer.tensorboard = 1;
+    trainer.tta = SVIT_TTA_FLIP_SHIFT;
+    trainer.class_weight_count = CLASSES;
+    for (int i = 0; i < CLASSES; i++)
+        trainer.class_weights[i] = 1 + i;
     svit_status status = svit_trainer_create(&s->trainer, s->context, s->model, s->dataset,
                                              s->dataset, &trainer, NULL, &config, NULL);
     return status == SVIT_OK ? svit_trainer_run(s->trainer, NULL, NULL, NULL) : status;
@@ -180,8 +216,11 @@ static void free_all(scene *s)
 {
     svit_trainer_free(s->trainer);
     svit_loader_free(s->loader);
+    svit_dataset_free(s->targets);
+    svit_dataset_free(s->list);
     svit_dataset_free(s->dataset);
     svit_predictor_free(s->predictor);
+    svit_model_free(s->quantised);
     svit_model_free(s->mapped);
     svit_model_free(s->loaded);
     svit_checkpoint_free(s->checkpoint);
@@ -193,8 +232,10 @@ static void free_all(scene *s)
 
 static void clear_folder(void)
 {
-    static const char *const NAMES[] = {"a.safetensors", "checkpoint.safetensors",
-                                        "best.safetensors", "history.csv", "run.json"};
+    static const char *const NAMES[] = {"a.safetensors",    "checkpoint.safetensors",
+                                        "best.safetensors", "history.csv",
+                                        "run.json",         "b.safetensors",
+                                        "list.csv",         "events.out.tfevents.shiftvit"};
     char path[128];
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, NAMES[i]);
@@ -209,6 +250,8 @@ START_TEST(test_any_allocation_may_fail)
     for (size_t i = 0; i < COUNT; i++)
         labels[i] = (int32_t)(i % CLASSES);
     size_t failures = 0;
+    static const char list[] = "path,label\na.png,b\nc.png,d\n";
+    ck_assert_int_eq(svit_file_replace(in_folder("list.csv"), list, strlen(list), NULL), SVIT_OK);
     for (size_t n = 1;; n++) {
         ledger book = {.fail_at = n, .for_ever = _i % 2};
         scene s = {.json = MODELS[_i / 2]};
