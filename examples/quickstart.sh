@@ -67,6 +67,9 @@ Look at:
   $out/curves.png    loss and accuracy, epoch by epoch
   $out/history.csv   the values of the curves
 Next:
+  $bin/shiftvit-predict --model examples/models/cifar10.safetensors PHOTO.jpg
+                     what is on a photograph, by a model trained on CIFAR-10: airplane, automobile,
+                     bird, cat, deer, dog, frog, horse, ship or truck
   $bin/shiftvit-info --model $out/model.safetensors     what is in the model's file
   $bin/shiftvit-info --build                            how the library runs on this machine
   sh examples/fetch-cifar.sh 10                         CIFAR-10, then
