@@ -100,11 +100,37 @@ enum {
                                 bias. Its parameters are "dwconv" of each block */
 };
 
-/* What the head of a ViT takes as its input. */
+/* What the head of a ViT takes as its input. The model has a class token with
+ * SVIT_POOL_CLASS_TOKEN, SVIT_POOL_MEAN_PATCHES and SVIT_POOL_CLASS_MEAN. */
 enum {
-    SVIT_POOL_FLATTEN = 0,     /* all tokens, one after another */
-    SVIT_POOL_CLASS_TOKEN = 1, /* the class token, which the model then has */
-    SVIT_POOL_MEAN = 2         /* the mean of the tokens */
+    SVIT_POOL_FLATTEN = 0,      /* all tokens, one after another */
+    SVIT_POOL_CLASS_TOKEN = 1,  /* the class token; in a distilled model also the distillation
+                                   token */
+    SVIT_POOL_MEAN = 2,         /* the mean of the tokens */
+    SVIT_POOL_MEAN_PATCHES = 3, /* the mean of the patches, without class and register tokens */
+    SVIT_POOL_CLASS_MEAN = 4    /* the class token and that mean, one after the other */
+};
+
+/* The tokens of a ViT that have position embeddings. The order of tokens is: class, distillation,
+ * registers, patches. */
+enum {
+    SVIT_POSITION_ALL = 0,
+    SVIT_POSITION_PATCHES = 1,      /* the patches alone (timm's models with registers) */
+    SVIT_POSITION_CLASS_PATCHES = 2 /* all but the registers (Hugging Face's) */
+};
+
+/* The activation after the first layer of a ViT's MLP. */
+enum {
+    SVIT_ACTIVATION_GELU = 0,      /* x Phi(x) (Hendrycks, Gimpel 2016) */
+    SVIT_ACTIVATION_GELU_TANH = 1, /* its approximation by tanh */
+    SVIT_ACTIVATION_QUICK_GELU = 2 /* x sigmoid(1.702 x) (OpenAI's CLIP) */
+};
+
+/* The MLP of a ViT. */
+enum {
+    SVIT_MLP_PLAIN = 0, /* two linear layers with the activation between them */
+    SVIT_MLP_SWIGLU = 1 /* W3 (silu(W1 x) * (W2 x)) (Shazeer 2020), mlp_dim the width of each half.
+                           "mlp.fc1" has the rows of W1, then those of W2 */
 };
 
 /* The names of a ViT's parameters in files. */
@@ -135,7 +161,7 @@ typedef struct svit_model_config {
     int32_t groups;        /* SVIT_GROUPS_* */
     int32_t norm;          /* SVIT_NORM_* */
     int32_t patch_norm;    /* 1: a norm after the patch embedding */
-    int32_t final_norm;    /* 1: a norm before the pooling */
+    int32_t final_norm;    /* 1: a norm before the pooling; both architectures */
     int32_t patch_padding; /* SVIT_PADDING_* of the patch embedding */
     int32_t merge_padding; /* SVIT_PADDING_* of the patch merging */
 
@@ -173,6 +199,26 @@ typedef struct svit_model_config {
     /* ShiftViT only. */
     int32_t stem;  /* SVIT_STEM_* */
     int32_t mixer; /* SVIT_MIXER_* */
+
+    /* ViT only: what pretrained families have. */
+    uint32_t register_tokens; /* learnt tokens after the class token, 0..1024 (Darcet et al. 2023);
+                                 they need a class token */
+    int32_t distilled;        /* 1: DeiT's distillation token after the class token and a second
+                                 linear head on it, whose logits are averaged with the first one's
+                                 (Touvron et al. 2020); needs SVIT_POOL_CLASS_TOKEN */
+    int32_t position_tokens;  /* SVIT_POSITION_* */
+    uint32_t
+        position_height; /* rows and columns of patches, 0..8192, of the position embedding in */
+    uint32_t position_width; /* a file, from which it is interpolated while it is loaded; 0: those
+                                of the input, or a square. A model that is made has 0 here */
+    int32_t patch_bias;      /* 1: the patch embedding has a bias */
+    int32_t pre_norm;        /* 1: a layer norm before the first block (CLIP) */
+    int32_t layer_scale;     /* 1: a learnt factor for each channel of each residual branch
+                                (Touvron et al. 2021) */
+    int32_t activation;      /* SVIT_ACTIVATION_* */
+    int32_t mlp;             /* SVIT_MLP_* */
+    int32_t head_norm;       /* 1: a layer norm after the pooling */
+    uint32_t reserved_end;   /* 0; another value is SVIT_E_VERSION */
 } svit_model_config;
 
 /* Fills `config` with the default ShiftViT, the preset shiftvit-cifar10. `size` is

@@ -14,8 +14,9 @@ typedef enum sv_parameter_role {
     SV_ROLE_BIAS,
     SV_ROLE_NORM_WEIGHT,
     SV_ROLE_NORM_BIAS,
-    SV_ROLE_POSITION,   /* position embeddings and class tokens */
-    SV_ROLE_TEMPERATURE /* of the attention softmax */
+    SV_ROLE_POSITION,    /* position embeddings and prefix tokens */
+    SV_ROLE_TEMPERATURE, /* of the attention softmax */
+    SV_ROLE_LAYER_SCALE  /* factors of LayerScale */
 } sv_parameter_role;
 
 /* The offset of a parameter that the model does not have. */
@@ -26,6 +27,9 @@ typedef struct sv_parameter {
     sv_tensor_desc desc; /* as in a file */
     size_t offset;       /* index of its first element in the flat arrays */
     sv_parameter_role role;
+    /* Of a position embedding of patches: its rows are grid_prefix rows of other tokens, then
+     * grid_height x grid_width. 0 in other parameters. */
+    size_t grid_prefix, grid_height, grid_width;
     double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule; the caller of
                                sv_parameter_add may change them */
 } sv_parameter;

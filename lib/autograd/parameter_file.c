@@ -305,19 +305,26 @@ static svit_status apply_scales(float *buffer, const sv_safetensors_entry *of,
     return SVIT_OK;
 }
 
+svit_status sv_parameter_read_tensor(float *out, const sv_safetensors_entry *entry,
+                                     const sv_safetensors *file, const char *path, svit_error *err)
+{
+    SVIT_TRY(sv_safetensors_read_f32(file, entry, out, err));
+    if (entry->desc.dtype == SV_DTYPE_I8)
+        SVIT_TRY(apply_scales(out, entry, file, path, err));
+    size_t bad = sv_first_not_finite(out, entry->desc.elements);
+    if (bad < entry->desc.elements)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: element %zu of tensor '%.96s' is %g, not finite",
+                       path, bad, entry->name, (double)out[bad]);
+    return SVIT_OK;
+}
+
 static svit_status read_one(real *values, float *buffer, const sv_parameter *parameter,
                             const sv_safetensors *file, const char *path, const char *prefix,
                             svit_error *err)
 {
     const sv_safetensors_entry *entry = NULL;
     SVIT_TRY(find_one(&entry, parameter, file, path, prefix, err));
-    SVIT_TRY(sv_safetensors_read_f32(file, entry, buffer, err));
-    if (entry->desc.dtype == SV_DTYPE_I8)
-        SVIT_TRY(apply_scales(buffer, entry, file, path, err));
-    size_t bad = sv_first_not_finite(buffer, parameter->desc.elements);
-    if (bad < parameter->desc.elements)
-        return sv_fail(err, SVIT_E_FORMAT, "%s: element %zu of tensor '%s' is %g, not finite", path,
-                       bad, entry->name, (double)buffer[bad]);
+    SVIT_TRY(sv_parameter_read_tensor(buffer, entry, file, path, err));
     sv_parameter_import(parameter, values, buffer);
     return SVIT_OK;
 }

@@ -34,6 +34,11 @@ svit_status sv_parameter_check_shape(const sv_parameter *parameter,
                                      const sv_safetensors_entry *entry, const char *path,
                                      svit_error *err);
 
+/* Reads one tensor into out[entry->desc.elements] as float32, an I8 tensor with its scales.
+ * SVIT_E_FORMAT names `path` and the tensor if its type is not read or an element is not finite. */
+svit_status sv_parameter_read_tensor(float *out, const sv_safetensors_entry *entry,
+                                     const sv_safetensors *file, const char *path, svit_error *err);
+
 /* Checks, before memory is allocated for the values, that the file has a tensor prefix + name for
  * every parameter, of its shape and of a type that converts to float32. SVIT_E_FORMAT names `path`
  * and the tensor. */

@@ -29,6 +29,17 @@
     /* gelu.c: GELU and dropout; saved_x, or y of the backward, may be NULL. */                    \
     X(void, gelu, (real * y, real * saved_x, const real *x, sv_dropout dropout, sv_rows rows))     \
     X(void, gelu_backward, (real * y, real * dx, const real *x, sv_dropout dropout, sv_rows rows)) \
+    /* sigmoid_gate.c: x sigmoid(a x + b x^3) and dropout; saved_x, or y of the backward, may be   \
+     * NULL. SwiGLU of x[tokens, 2 m]; y of its backward holds the gradient on entry. */           \
+    X(void, sigmoid_gate,                                                                          \
+      (real * y, real * saved_x, const real *x, sv_sigmoid_gate gate, sv_dropout dropout,          \
+       sv_rows rows))                                                                              \
+    X(void, sigmoid_gate_backward,                                                                 \
+      (real * y, real * dx, const real *x, sv_sigmoid_gate gate, sv_dropout dropout,               \
+       sv_rows rows))                                                                              \
+    X(void, swiglu, (real * y, const real *x, sv_dropout dropout, sv_rows rows))                   \
+    X(void, swiglu_backward,                                                                       \
+      (real * y, real * dx, const real *x, sv_dropout dropout, sv_rows rows))                      \
     /* softmax.c: p is the softmax, dropped is p after dropout, and is p where there is none. */   \
     X(void, attention_softmax,                                                                     \
       (real * p, real * dropped, real * scores, const sv_attention_rows *block))                   \

@@ -57,6 +57,22 @@ typedef struct sv_dropout {
 
 #define SV_NO_DROPOUT ((sv_dropout){NULL, 1})
 
+/* The coefficients of an activation x sigmoid(a x + b x^3). */
+typedef struct sv_sigmoid_gate {
+    real a, b;
+} sv_sigmoid_gate;
+
+/* The activation of an epilogue, and its coefficients unless it is the exact GELU. */
+typedef enum sv_activation { SV_GELU, SV_GELU_TANH, SV_QUICK_GELU } sv_activation;
+static inline sv_sigmoid_gate sv_activation_gate(sv_activation activation)
+{
+    /* GELU's tanh form x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) is
+     * x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)). */
+    const real a = (real)1.5957691216057308;
+    return activation == SV_QUICK_GELU ? (sv_sigmoid_gate){(real)1.702, 0}
+                                       : (sv_sigmoid_gate){a, a * (real)0.044715};
+}
+
 /* Zero channel groups. Group g is columns g * width..(g + 1) * width - 1. It is zero for token q of
  * an image of `period` tokens if bit g of groups[q] is set. */
 enum { SV_ZERO_GROUPS_TOKENS = 16, SV_ZERO_GROUPS_COUNT = 4 };
@@ -81,11 +97,12 @@ typedef struct sv_zero_skipping {
  *   save_pre_gelu = c;  c = gelu(c);  c = dropout(c);  c = residual + drop_path_scale[image] * c
  * Or, with pre_gelu, the backward of GELU and its dropout, where the other fields have no effect:
  *   c = dropout'(gelu'(pre_gelu) * c);  hidden = dropout(gelu(pre_gelu))
- * The arrays have the row stride of C. */
+ * where gelu is the one of `activation`. The arrays have the row stride of C. */
 typedef struct sv_epilogue {
     sv_dropout dropout;
     size_t first_token; /* of row 0 */
     bool gelu;
+    sv_activation activation;
     real *save_pre_gelu;         /* NULL: not saved */
     const real *residual;        /* NULL: none */
     const real *drop_path_scale; /* [images]; NULL: 1 */

@@ -20,9 +20,10 @@ typedef struct sv_norm_options {
 svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                            const sv_norm_options *options, svit_error *err);
 
-/* Prefixes of an MLP block's parameters: `norm`.weight, `norm`.bias, `fc1`.weight and so on. */
+/* Prefixes of an MLP block's parameters: `norm`.weight, `norm`.bias, `fc1`.weight and so on; and
+ * the whole name of the factors of LayerScale, which are used if the table has them. */
 typedef struct sv_mlp_names {
-    char norm[64], fc1[64], fc2[64];
+    char norm[64], fc1[64], fc2[64], layer_scale[64];
 } sv_mlp_names;
 
 /* The shift of four channel groups of group_channels channels by `pixels`, in the directions left,
@@ -35,14 +36,17 @@ typedef struct sv_shift_options {
 
 /* An MLP block with an optional shift before it, the block of ShiftViT (Wang et al. 2022) and the
  * MLP of a transformer:
- *   x = shift(x);  y = x + drop_path(mlp(norm(x))),  mlp(x) = fc2(gelu(fc1(x)))
- * with dropout after the GELU and after fc2. */
+ *   x = shift(x);  y = x + drop_path(layer_scale * mlp(norm(x))),  mlp(x) = fc2(gelu(fc1(x)))
+ * with dropout after the GELU and after fc2. With `gated` it is SwiGLU (Shazeer 2020): fc1 has
+ * 2 hidden_channels outputs u and v, and silu(u) * v takes the place of the GELU. */
 typedef struct sv_mlp_options {
     sv_shape shape;
     size_t hidden_channels;
     sv_shift_options shift;
-    bool norm_per_image; /* group norm with one group; otherwise layer norm of each token */
-    bool last_gelu;      /* GELU follows fc2 too */
+    bool norm_per_image;      /* group norm with one group; otherwise layer norm of each token */
+    bool last_gelu;           /* GELU follows fc2 too; not with LayerScale */
+    sv_activation activation; /* the form of the GELU after fc1 */
+    bool gated;               /* SwiGLU */
     double eps, dropout, drop_path;
     sv_mlp_names names;
 } sv_mlp_options;
@@ -73,14 +77,15 @@ svit_status sv_mlp_head_create(sv_layer **out, svit_context *context,
                                const sv_parameter_table *table, const sv_mlp_options *block,
                                size_t classes, const char *head, svit_error *err);
 
-/* Prefixes of an attention block's parameters. qkv's bias, proj and temperature are used if the
- * table has them. */
+/* Prefixes of an attention block's parameters, and the whole names of temperature and factors of
+ * LayerScale. qkv's bias, proj, temperature and the factors are used if the table has them. */
 typedef struct sv_attention_names {
-    char norm[64], qkv[64], proj[64], temperature[64];
+    char norm[64], qkv[64], proj[64], temperature[64], layer_scale[64];
 } sv_attention_names;
 
-/* y = x + drop_path(proj(attention(norm(x)))) (Vaswani et al. 2017), with dropout of the attention
- * weights. With `masked` and a temperature it is locality self-attention (Lee, Lee, Song 2021). */
+/* y = x + drop_path(layer_scale * proj(attention(norm(x)))) (Vaswani et al. 2017), with dropout of
+ * the attention weights. With `masked` and a temperature it is locality self-attention (Lee, Lee,
+ * Song 2021). */
 typedef struct sv_attention_options {
     sv_shape shape;
     size_t heads, head_dim;
@@ -111,11 +116,20 @@ svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
                                      const sv_parameter_table *table,
                                      const sv_shifted_options *options, svit_error *err);
 
-/* y[n, T, c] = x + position[T, c]. With a class token y[n, T + 1, c] begins with it: names are
- * those of whole parameters, class_token NULL: none. */
+/* y[n, P + T, c]: P prefix tokens, then the patches x[n, T, c], all plus their positions. Names are
+ * those of whole parameters. The first positioned_prefix of the prefix tokens have positions, which
+ * are the first rows of `position`; the patches have the T rows after them. */
+typedef struct sv_position_options {
+    sv_shape in;
+    const char *position;
+    const char *class_token, *distillation_token; /* one token each; NULL: none */
+    const char *register_tokens;                  /* register_count tokens; NULL: none */
+    size_t register_count;
+    size_t positioned_prefix;
+} sv_position_options;
 svit_status sv_position_create(sv_layer **out, svit_context *context,
-                               const sv_parameter_table *table, sv_shape in, const char *position,
-                               const char *class_token, svit_error *err);
+                               const sv_parameter_table *table, const sv_position_options *options,
+                               svit_error *err);
 
 /* y[n, H, W, c] = x + conv(x): a convolution of each channel by itself with the 3 x 3 taps
  * `name`.weight [c, 1, 3, 3], zero padding, plus `name`.bias [c]. */
@@ -123,9 +137,20 @@ svit_status sv_depthwise_create(sv_layer **out, svit_context *context,
                                 const sv_parameter_table *table, sv_shape shape, const char *name,
                                 svit_error *err);
 
-/* y[n, c] = x[n, 0, c], the first token of x[n, T, c]. */
-svit_status sv_first_token_create(sv_layer **out, svit_context *context, sv_shape in,
-                                  svit_error *err);
+/* y[n, count, c]: the first tokens of x[n, T, c]. */
+svit_status sv_first_tokens_create(sv_layer **out, svit_context *context, sv_shape in, size_t count,
+                                   svit_error *err);
+
+/* y[n, c] = the mean of x[n, t, c] over t >= prefix; with class_token y[n, 2 c], the first token
+ * and that mean. */
+svit_status sv_patch_mean_create(sv_layer **out, svit_context *context, sv_shape in, size_t prefix,
+                                 bool class_token, svit_error *err);
+
+/* y[n, classes] = the mean of two linear maps, `head` of x[n, 0, c] and `distilled` of x[n, 1, c].
+ * Parameters are the names with .weight and .bias. */
+svit_status sv_distilled_head_create(sv_layer **out, svit_context *context,
+                                     const sv_parameter_table *table, sv_shape in, size_t classes,
+                                     const char *head, const char *distilled, svit_error *err);
 
 /* y = gelu(x) */
 svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_shape shape, svit_error *err);

@@ -30,6 +30,14 @@ void sv_partial_gradients_clear(const sv_partial_gradient *list, size_t count, s
         memset(sv_partial_gradient_of(&list[i], chunk), 0, list[i].elements * sizeof(real));
 }
 
+real *sv_partial_gradient_total(const sv_run *run, const sv_partial_gradient *partial,
+                                size_t chunks)
+{
+    run->exec.context->kernels->add_rows(partial->sums, sv_partial_gradient_of(partial, 1),
+                                         chunks - 1, partial->elements);
+    return partial->sums;
+}
+
 typedef struct reduce_call {
     const sv_run *run;
     size_t chunks;

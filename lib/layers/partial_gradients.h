@@ -35,6 +35,11 @@ static inline real *sv_partial_gradient_of(const sv_partial_gradient *partial, s
     return partial->sums + chunk * partial->elements;
 }
 
+/* Adds the sums of all chunks to those of the first, in index order, and returns them, for a layer
+ * that reduces them itself. */
+real *sv_partial_gradient_total(const sv_run *run, const sv_partial_gradient *partial,
+                                size_t chunks);
+
 /* Adds the sums to the gradients of their parameters, in index order. Runs tasks. */
 void sv_partial_gradients_reduce(const sv_run *run, const sv_partial_gradient *list, size_t count,
                                  size_t chunks);

@@ -28,7 +28,8 @@ svit_status sv_model_config_import(svit_model_config *out, const svit_model_conf
     const char *type = sv_architecture_field.type;
     SVIT_TRY(svit_model_config_init(out, sizeof *out));
     SVIT_TRY(sv_config_import(out, sizeof *out, config, CONFIG_MIN_SIZE, type, err));
-    SVIT_TRY(sv_config_check_reserved(out->reserved | out->reserved_too, type, err));
+    SVIT_TRY(
+        sv_config_check_reserved(out->reserved | out->reserved_too | out->reserved_end, type, err));
     return sv_model_config_check(out, err);
 }
 

@@ -88,6 +88,9 @@ static fill_rule rule_of(const sv_parameter *parameter, const svit_model_config 
     return parameter->role == SV_ROLE_WEIGHT ? weight_rule_of(config) : NULL;
 }
 
+/* The initial factors of LayerScale: those of DINOv2 (Oquab et al. 2023). */
+#define LAYER_SCALE 1e-5
+
 /* The value of a parameter whose elements are equal: 1 for the weight of a norm, 0 for a bias. A
  * temperature, be it a factor or a divisor, scales the attention scores by 1 / sqrt(head_dim). */
 static real constant_of(const sv_parameter *parameter, const svit_model_config *config)
@@ -95,6 +98,8 @@ static real constant_of(const sv_parameter *parameter, const svit_model_config *
     double root = sqrt((double)config->head_dim);
     if (parameter->role == SV_ROLE_TEMPERATURE)
         return (real)(config->temperature == SVIT_TEMPERATURE_MULTIPLY ? 1 / root : root);
+    if (parameter->role == SV_ROLE_LAYER_SCALE)
+        return (real)LAYER_SCALE;
     return parameter->role == SV_ROLE_NORM_WEIGHT ? 1 : 0;
 }
 

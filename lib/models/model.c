@@ -44,6 +44,8 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
     atomic_init(&model->version, SV_FIRST_VERSION);
     model->context = sv_context_retain(context);
     model->config = *config;
+    model->stored_grid = (sv_stored_grid){config->position_height, config->position_width};
+    model->config.position_height = model->config.position_width = 0;
     sv_parameter_table_init(&model->parameters, &context->allocator);
     svit_status status = sv_architecture_of(config)->parameters(&model->parameters, config, err);
     if (status == SVIT_OK)

@@ -7,6 +7,11 @@
 
 #include <shiftvit/model.h>
 
+/* The grid of patches that a file's position embedding has; 0: not stated. */
+typedef struct sv_stored_grid {
+    size_t height, width;
+} sv_stored_grid;
+
 /* The version of weights that have not changed since the model was created or loaded. */
 enum { SV_FIRST_VERSION = 1 };
 
@@ -21,6 +26,8 @@ struct svit_model {
     bool packed_once;      /* one session alone uses the model and packs the weights only once, so
                               that the originals may be discarded after packing */
     char **classes;        /* config.num_classes names; NULL: none */
+    sv_stored_grid stored_grid; /* the configuration's position_height and position_width, which
+                                   say how files are read; `config` has 0 there */
     svit_pipeline_config pipeline;
     int32_t has_pipeline;
 };

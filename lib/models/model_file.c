@@ -168,13 +168,35 @@ static bool is_optimizer_tensor(const char *name)
     return strncmp(name, "optimizer.", 10) == 0 || strncmp(name, "ema.", 4) == 0;
 }
 
+bool sv_model_file_is_buffer(const sv_safetensors_entry *entry)
+{
+    switch (entry->desc.dtype) {
+    case SV_DTYPE_F32:
+    case SV_DTYPE_F16:
+    case SV_DTYPE_BF16:
+    case SV_DTYPE_F8_E4M3:
+    case SV_DTYPE_F8_E5M2:
+        return false;
+    default:
+        return true;
+    }
+}
+
+bool sv_model_file_skips(const sv_parameter_table *table, const sv_safetensors *file,
+                         const sv_safetensors_entry *entry)
+{
+    return is_optimizer_tensor(entry->name) || sv_parameter_is_scale(table, file, entry->name) ||
+           sv_model_file_is_buffer(entry);
+}
+
 static svit_status check_unknown(const svit_model *model, const sv_safetensors *file,
                                  const char *path, svit_error *err)
 {
     for (size_t i = 0; i < sv_safetensors_count(file); i++) {
-        const char *name = sv_safetensors_at(file, i)->name;
-        if (!is_optimizer_tensor(name) && !sv_parameter_find(&model->parameters, name) &&
-            !sv_parameter_is_scale(&model->parameters, file, name))
+        const sv_safetensors_entry *entry = sv_safetensors_at(file, i);
+        const char *name = entry->name;
+        if (!sv_parameter_find(&model->parameters, name) &&
+            !sv_model_file_skips(&model->parameters, file, entry))
             return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.96s' is none of the model's", path,
                            name);
     }

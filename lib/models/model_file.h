@@ -16,6 +16,14 @@ svit_status sv_model_metadata_key_check(const char *key, svit_error *err);
 svit_status sv_model_file_check_version(const sv_safetensors *file, const char *path,
                                         svit_error *err);
 
+/* Whether a tensor of a file is none of the model's, but no mistake: of the optimiser in a
+ * checkpoint, scales of I8 tensors, and buffers, which are integers or F64. */
+bool sv_model_file_skips(const sv_parameter_table *table, const sv_safetensors *file,
+                         const sv_safetensors_entry *entry);
+
+/* Whether it is a buffer that a state dict carries along, such as a counter or an index table. */
+bool sv_model_file_is_buffer(const sv_safetensors_entry *entry);
+
 /* Reads the configuration in a file's metadata. SVIT_E_ARGUMENT if there is none, SVIT_E_FORMAT if
  * it is not valid. */
 svit_status sv_model_file_config(svit_model_config *config, const sv_safetensors *file,

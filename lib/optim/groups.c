@@ -1,27 +1,7 @@
 /* The settings of single parameters: those of the optimiser, changed by its groups. */
 #include "optim/groups.h"
 
-bool sv_pattern_matches(const char *pattern, const char *name)
-{
-    const char *star = NULL, *retry = NULL; /* the last *, and where its rest is tried next */
-    while (*name) {
-        if (*pattern == '*') {
-            star = pattern++;
-            retry = name;
-        } else if (*pattern == '?' || *pattern == *name) {
-            pattern++;
-            name++;
-        } else if (star) {
-            pattern = star + 1;
-            name = ++retry;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
-}
+#include "base/pattern.h"
 
 size_t sv_matrix_rows(const sv_parameter *parameter)
 {
@@ -39,6 +19,7 @@ static bool decays(const sv_parameter *parameter, uint32_t exclude)
     switch (parameter->role) {
     case SV_ROLE_BIAS:
     case SV_ROLE_TEMPERATURE:
+    case SV_ROLE_LAYER_SCALE:
         return !(exclude & SVIT_EXCLUDE_BIAS);
     case SV_ROLE_NORM_WEIGHT:
     case SV_ROLE_NORM_BIAS:

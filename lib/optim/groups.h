@@ -18,10 +18,6 @@ static inline bool sv_updates_as_matrix(const sv_parameter_settings *settings)
     return settings->is_matrix && settings->trainable;
 }
 
-/* Whether `name` as a whole matches `pattern`, in which * stands for any characters and ? for
- * one. */
-bool sv_pattern_matches(const char *pattern, const char *name);
-
 /* Writes the settings of each parameter to list[table->count]. SVIT_E_ARGUMENT names a group whose
  * pattern matches no parameter. */
 svit_status sv_parameter_settings_make(sv_parameter_settings *list, const sv_parameter_table *table,

@@ -98,8 +98,20 @@ LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
     F(T, attention_dropout, 240, 8) \
     F(T, head_dropout, 248, 8) \
     F(T, stem, 256, 4) \
-    F(T, mixer, 260, 4)
-LAYOUT(svit_model_config, 264, SVIT_MODEL_CONFIG)
+    F(T, mixer, 260, 4) \
+    F(T, register_tokens, 264, 4) \
+    F(T, distilled, 268, 4) \
+    F(T, position_tokens, 272, 4) \
+    F(T, position_height, 276, 4) \
+    F(T, position_width, 280, 4) \
+    F(T, patch_bias, 284, 4) \
+    F(T, pre_norm, 288, 4) \
+    F(T, layer_scale, 292, 4) \
+    F(T, activation, 296, 4) \
+    F(T, mlp, 300, 4) \
+    F(T, head_norm, 304, 4) \
+    F(T, reserved_end, 308, 4)
+LAYOUT(svit_model_config, 312, SVIT_MODEL_CONFIG)
 
 #define SVIT_OPTIMIZER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

@@ -5,14 +5,15 @@
 
 static const sv_shape SHAPE = {3, 4, 12}; /* 12 tokens */
 
-static const sv_mlp_names MLP_NAMES = {"norm", "fc1", "fc2"};
+static const sv_mlp_names MLP_NAMES = {"norm", "fc1", "fc2", "ls"};
 
-static void add_norm_and_mlp(layer_check *check, int64_t c, int64_t hidden)
+static void add_norm_and_mlp(layer_check *check, int64_t c, int64_t hidden, bool gated)
 {
+    const int64_t width = gated ? 2 * hidden : hidden;
     layer_check_add(check, "norm.weight", (const int64_t[5]){c});
     layer_check_add(check, "norm.bias", (const int64_t[5]){c});
-    layer_check_add(check, "fc1.weight", (const int64_t[5]){hidden, c});
-    layer_check_add(check, "fc1.bias", (const int64_t[5]){hidden});
+    layer_check_add(check, "fc1.weight", (const int64_t[5]){width, c});
+    layer_check_add(check, "fc1.bias", (const int64_t[5]){width});
     layer_check_add(check, "fc2.weight", (const int64_t[5]){c, hidden});
     layer_check_add(check, "fc2.bias", (const int64_t[5]){c});
 }
@@ -28,16 +29,31 @@ static const sv_mlp_options MLPS[] = {
      .dropout = 0.5},
     {.hidden_channels = 9000, .shift = {.group_channels = 2, .pixels = 1}, .drop_path = 0.5},
     {.hidden_channels = 9000, .norm_per_image = true},
+    {.hidden_channels = 20, .activation = SV_GELU_TANH, .dropout = 0.25},
+    {.hidden_channels = 20, .activation = SV_QUICK_GELU},
+    {.hidden_channels = 20, .gated = true, .dropout = 0.25},
+    {.hidden_channels = 9000, .gated = true, .dropout = 0.5},
+    {.hidden_channels = 9000, .activation = SV_QUICK_GELU, .dropout = 0.5},
 };
+enum { MLP_COUNT = sizeof MLPS / sizeof *MLPS };
+
+/* Every block, then every block without a shift and a last GELU with LayerScale. */
 
 START_TEST(test_mlp_blocks)
 {
     layer_check check = layer_check_open();
-    sv_mlp_options options = MLPS[_i];
+    sv_mlp_options options = MLPS[_i % MLP_COUNT];
+    const bool scaled = _i >= MLP_COUNT;
+    options.last_gelu = options.last_gelu && !scaled;
+    if (scaled)
+        options.shift = (sv_shift_options){0};
     options.shape = SHAPE;
     options.eps = 1e-5;
     options.names = MLP_NAMES;
-    add_norm_and_mlp(&check, (int64_t)SHAPE.channels, (int64_t)options.hidden_channels);
+    add_norm_and_mlp(&check, (int64_t)SHAPE.channels, (int64_t)options.hidden_channels,
+                     options.gated);
+    if (scaled)
+        layer_check_add(&check, "ls", (const int64_t[5]){(int64_t)SHAPE.channels});
     ck_assert_int_eq(sv_mlp_create(&check.layer, check.context, &check.table, &options, NULL),
                      SVIT_OK);
     layer_check_run(&check, true);
@@ -50,9 +66,11 @@ static const struct {
     size_t head_dim;
     bool temperature, per_head, masked;
     double dropout;
-} ATTENTIONS[] = {{4, false, false, false, 0}, {4, true, true, true, 0.25},
-                  {4, true, false, false, 0},  {40, false, false, false, 0.25},
-                  {40, true, true, true, 0},   {40, true, false, false, 0.25}};
+    bool scaled; /* LayerScale, with which nothing is folded */
+} ATTENTIONS[] = {{4, false, false, false, 0, false},   {4, true, true, true, 0.25, false},
+                  {4, true, false, false, 0, false},    {40, false, false, false, 0.25, false},
+                  {40, true, true, true, 0, false},     {40, true, false, false, 0.25, false},
+                  {4, false, false, false, 0.25, true}, {40, false, false, false, 0, true}};
 
 START_TEST(test_attention_blocks)
 {
@@ -66,7 +84,7 @@ START_TEST(test_attention_blocks)
                                           .masked = ATTENTIONS[_i].masked,
                                           .eps = 1e-5,
                                           .dropout = ATTENTIONS[_i].dropout,
-                                          .names = {"norm", "qkv", "proj", "tau"}};
+                                          .names = {"norm", "qkv", "proj", "tau", "ls"}};
     layer_check_add(&check, "norm.weight", (const int64_t[5]){c});
     layer_check_add(&check, "norm.bias", (const int64_t[5]){c});
     layer_check_add(&check, "qkv.weight", (const int64_t[5]){3 * HEADS * d, c});
@@ -74,6 +92,8 @@ START_TEST(test_attention_blocks)
     layer_check_add(&check, "proj.bias", (const int64_t[5]){c});
     if (ATTENTIONS[_i].temperature)
         layer_check_add(&check, "tau", (const int64_t[5]){ATTENTIONS[_i].per_head ? HEADS : 1});
+    if (ATTENTIONS[_i].scaled)
+        layer_check_add(&check, "ls", (const int64_t[5]){c});
     ck_assert_int_eq(sv_attention_create(&check.layer, check.context, &check.table, &options, NULL),
                      SVIT_OK);
     layer_check_run(&check, true);
@@ -125,6 +145,45 @@ START_TEST(test_shifted_patch_tokens)
 }
 END_TEST
 
+/* Position embeddings: of patches alone; of a class token too; of all of a class token, a
+ * distillation token and 3 registers; of all but the registers; of the patches behind them. */
+static const struct {
+    int64_t positioned;
+    bool class_token, distillation;
+    int64_t registers;
+} POSITIONS[] = {{0, false, false, 0},
+                 {1, true, false, 0},
+                 {5, true, true, 3},
+                 {2, true, true, 3},
+                 {0, true, false, 3}};
+enum { POSITION_COUNT = sizeof POSITIONS / sizeof *POSITIONS };
+
+START_TEST(test_positions)
+{
+    layer_check check = layer_check_open();
+    const int64_t c = (int64_t)SHAPE.channels, registers = POSITIONS[_i].registers;
+    layer_check_add(&check, "position", (const int64_t[5]){POSITIONS[_i].positioned + 12, c});
+    if (POSITIONS[_i].class_token)
+        layer_check_add(&check, "class", (const int64_t[5]){1, 1, c});
+    if (POSITIONS[_i].distillation)
+        layer_check_add(&check, "distillation", (const int64_t[5]){1, 1, c});
+    if (registers > 0)
+        layer_check_add(&check, "registers", (const int64_t[5]){1, registers, c});
+    const sv_position_options options = {.in = SHAPE,
+                                         .position = "position",
+                                         .class_token = POSITIONS[_i].class_token ? "class" : NULL,
+                                         .distillation_token =
+                                             POSITIONS[_i].distillation ? "distillation" : NULL,
+                                         .register_tokens = "registers",
+                                         .register_count = (size_t)registers,
+                                         .positioned_prefix = (size_t)POSITIONS[_i].positioned};
+    ck_assert_int_eq(sv_position_create(&check.layer, check.context, &check.table, &options, NULL),
+                     SVIT_OK);
+    layer_check_run(&check, true);
+    layer_check_close(&check);
+}
+END_TEST
+
 START_TEST(test_small_layers)
 {
     layer_check check = layer_check_open();
@@ -148,19 +207,24 @@ START_TEST(test_small_layers)
         status = sv_mean_create(&check.layer, context, SHAPE, NULL);
         break;
     case 4:
-        status = sv_first_token_create(&check.layer, context, SHAPE, NULL);
+        status = sv_first_tokens_create(&check.layer, context, SHAPE, 2, NULL);
         break;
-    case 7:
+    case 5:
         layer_check_add(&check, "dw.weight", (const int64_t[5]){c, 1, 3, 3});
         layer_check_add(&check, "dw.bias", (const int64_t[5]){c});
         status = sv_depthwise_create(&check.layer, context, table, SHAPE, "dw", NULL);
         break;
+    case 6:
+    case 7:
+        status = sv_patch_mean_create(&check.layer, context, SHAPE, 3, _i == 7, NULL);
+        break;
     default:
-        layer_check_add(&check, "position", (const int64_t[5]){1, 12 + (_i == 6), c});
-        if (_i == 6)
-            layer_check_add(&check, "class", (const int64_t[5]){1, 1, c});
-        status = sv_position_create(&check.layer, context, table, SHAPE, "position",
-                                    _i == 6 ? "class" : NULL, NULL);
+        for (int head = 0; head < 2; head++) {
+            layer_check_add(&check, head ? "b.weight" : "a.weight", (const int64_t[5]){7, c});
+            layer_check_add(&check, head ? "b.bias" : "a.bias", (const int64_t[5]){7});
+        }
+        status = sv_distilled_head_create(&check.layer, context, table, (sv_shape){1, 2, c}, 7, "a",
+                                          "b", NULL);
     }
     ck_assert_int_eq(status, SVIT_OK);
     layer_check_run(&check, true);
@@ -173,12 +237,13 @@ static Suite *layers_suite(void)
     Suite *suite = suite_create("gradients of single layers");
     TCase *all = tcase_create("layers");
     tcase_set_timeout(all, 100);
-    tcase_add_loop_test(all, test_mlp_blocks, 0, sizeof MLPS / sizeof *MLPS);
+    tcase_add_loop_test(all, test_mlp_blocks, 0, 2 * MLP_COUNT);
     tcase_add_loop_test(all, test_attention_blocks, 0, sizeof ATTENTIONS / sizeof *ATTENTIONS);
     tcase_add_loop_test(all, test_norms, 0, 2);
     tcase_add_loop_test(all, test_patches, 0, 2);
     tcase_add_loop_test(all, test_shifted_patch_tokens, 0, 2);
-    tcase_add_loop_test(all, test_small_layers, 0, 8);
+    tcase_add_loop_test(all, test_positions, 0, POSITION_COUNT);
+    tcase_add_loop_test(all, test_small_layers, 0, 9);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -3,6 +3,7 @@
  *   q, k, v = Wqkv norm(x) + bqkv                       split into heads
  *   o       = dropout(softmax(scale q k^T)) v           per head
  *   y       = x + drop_path_scale * (Wproj o + bproj)
+ * With LayerScale Wproj and bproj are derived.
  * A task computes one image: queries, keys and values, then head by head blocks of queries, then
  * the projection. The backward recomputes scores and softmax instead of saving them (Dao et al.
  * 2022). Reference: tests/reference/reference_attention.c. Special paths: attention_small_m.c,
@@ -370,13 +371,17 @@ static void reduce_score_scale(const attention_call *call, size_t chunks)
  */
 static void reduce_derived_gradients(const attention_call *call, size_t chunks)
 {
-    const sv_partial_gradient *weight = &call->partial[QKV_WEIGHT];
-    const sv_partial_gradient *bias = &call->partial[QKV_BIAS];
-    const sv_kernels *kernels = call->run->exec.context->kernels;
-    kernels->add_rows(weight->sums, sv_partial_gradient_of(weight, 1), chunks - 1,
-                      weight->elements);
-    kernels->add_rows(bias->sums, sv_partial_gradient_of(bias, 1), chunks - 1, bias->elements);
-    sv_attention_add_derived_gradients(call->block, call->run, weight->sums, bias->sums);
+    const attention_block *block = call->block;
+    const sv_run *run = call->run;
+    const sv_partial_gradient *partial = call->partial;
+    if (block->folded)
+        sv_attention_add_derived_gradients(
+            block, run, sv_partial_gradient_total(run, &partial[QKV_WEIGHT], chunks),
+            sv_partial_gradient_total(run, &partial[QKV_BIAS], chunks));
+    if (sv_layer_scale_exists(&block->scale))
+        sv_layer_scale_add_gradients(&block->scale, &block->proj, run,
+                                     sv_partial_gradient_total(run, &partial[PROJ_WEIGHT], chunks),
+                                     sv_partial_gradient_total(run, &partial[PROJ_BIAS], chunks));
 }
 
 void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -392,6 +397,5 @@ void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved
     sv_run_tasks(&run->exec, chunk_task, &call, chunks);
     sv_partial_gradients_reduce(run, call.partial, ATTENTION_GRADIENTS, chunks);
     reduce_score_scale(&call, chunks);
-    if (call.block->folded)
-        reduce_derived_gradients(&call, chunks);
+    reduce_derived_gradients(&call, chunks);
 }

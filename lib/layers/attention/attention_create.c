@@ -2,10 +2,27 @@
 #include "layers/attention/attention_internal.h"
 #include "layers/dropout_bits.h"
 
+static size_t derived_elements(const sv_layer *layer)
+{
+    const attention_block *block = (const attention_block *)layer;
+    return sv_layer_scale_exists(&block->scale)
+               ? sv_layer_scale_elements(&block->scale, &block->proj)
+               : sv_attention_derived_elements(layer);
+}
+
+static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+{
+    attention_block *block = (attention_block *)layer;
+    if (sv_layer_scale_exists(&block->scale))
+        sv_layer_scale_derive(&block->scale, &block->proj, run, memory);
+    else
+        sv_attention_derive_weights(layer, run, memory, scratch);
+}
+
 static const sv_layer_ops ATTENTION_OPS = {.name = "attention block",
                                            .keeps_input = 1,
-                                           .derived_elements = sv_attention_derived_elements,
-                                           .derive_weights = sv_attention_derive_weights,
+                                           .derived_elements = derived_elements,
+                                           .derive_weights = derive_weights,
                                            .plan_workspace = sv_attention_plan_workspace,
                                            .forward = sv_attention_forward,
                                            .backward = sv_attention_backward};
@@ -32,9 +49,11 @@ static void find_parameters(attention_block *block, const sv_parameter_table *ta
     block->proj.bias = sv_layer_parameter_if(table, names->proj, ".bias");
     block->identity = block->proj.weight == SV_NO_PARAMETER;
     block->temperature = sv_layer_parameter_if(table, names->temperature, "");
+    block->scale.gamma = sv_layer_parameter_if(table, names->layer_scale, "");
 }
 
-static void init_linears(attention_block *block)
+static void init_linears(attention_block *block, const sv_parameter_table *table,
+                         const sv_attention_names *names)
 {
     size_t c = block->base.in.channels;
     block->folded = sv_attention_is_folded(block);
@@ -45,8 +64,8 @@ static void init_linears(attention_block *block)
         sv_linear_init_derived(&block->qkv, &block->base, block->qkv_width, c);
     } else {
         sv_linear_init(&block->qkv, &block->base, block->qkv_width, c, block->weight, block->bias);
-        sv_linear_init(&block->proj, &block->base, c, block->heads_width, block->proj.weight,
-                       block->proj.bias);
+        sv_layer_scale_init(&block->scale, &block->proj, &block->base, table, names->proj,
+                            names->layer_scale, c, block->heads_width);
     }
     if (block->head_width % SV_GEMM_SPLIT_MULTIPLE == 0)
         block->qkv.forward.split = block->head_width;
@@ -68,7 +87,7 @@ svit_status sv_attention_create(sv_layer **out, svit_context *context,
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->dropout_threshold, &block->dropout_scale, options->dropout);
     find_parameters(block, table, &options->names);
-    init_linears(block);
+    init_linears(block, table, &options->names);
     *out = &block->base;
     return SVIT_OK;
 }

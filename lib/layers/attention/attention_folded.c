@@ -21,7 +21,8 @@ bool sv_attention_is_folded(const attention_block *block)
 {
     size_t c = block->base.in.channels, d = block->head_dim,
            tokens = sv_shape_tokens(block->base.in);
-    return !block->identity && c * (c + tokens) < d * (2 * c + tokens);
+    return !block->identity && !sv_layer_scale_exists(&block->scale) &&
+           c * (c + tokens) < d * (2 * c + tokens);
 }
 
 /* One head's weights and biases in the model; without biases q_bias and v_bias are NULL. */

@@ -3,6 +3,7 @@
 #define SV_ATTENTION_INTERNAL_H
 
 #include "layers/create.h"
+#include "layers/layer_scale.h"
 #include "layers/partial_gradients.h"
 
 /* The layer. Offsets are into the flat arrays of the parameter table; T is the tokens of an image.
@@ -15,11 +16,12 @@ typedef struct attention_block {
     sv_layer base;
     size_t heads, head_dim;
     bool folded;
-    size_t head_width;   /* columns of a query, a key and a value: head_dim, folded c */
-    size_t heads_width;  /* heads * head_width */
-    size_t qkv_width;    /* columns of qkv's output: 3 heads_width, folded 2 heads_width */
-    sv_linear qkv;       /* to queries, keys and values; folded, derived: to queries and values */
-    sv_linear proj;      /* folded: runs no matmul, names the parameters' offsets */
+    size_t head_width;    /* columns of a query, a key and a value: head_dim, folded c */
+    size_t heads_width;   /* heads * head_width */
+    size_t qkv_width;     /* columns of qkv's output: 3 heads_width, folded 2 heads_width */
+    sv_linear qkv;        /* to queries, keys and values; folded, derived: to queries and values */
+    sv_linear proj;       /* folded: runs no matmul, names the parameters' offsets */
+    sv_layer_scale scale; /* of proj; not with the folded form */
     size_t weight, bias; /* of queries, keys and values in the model; bias may be SV_NO_PARAMETER */
     bool identity;       /* there is no projection: heads_width is c */
     size_t norm_weight, norm_bias;

@@ -4,6 +4,7 @@
  *   pre_gelu  = W1 norm(x_shifted) + b1
  *   hidden    = dropout(gelu(pre_gelu))
  *   branch    = dropout(W2 hidden + b2)                       or dropout(gelu(W2 hidden + b2))
+ * Gated:  hidden = dropout(silu(u) * v),  [u v] = pre_gelu.  With LayerScale W2 and b2 are derived.
  *   y         = x_shifted + drop_path_scale * branch
  * The forward takes one token block after another through the whole block, while it is in cache.
  * The backward recomputes norm and GELU instead of saving their outputs.
@@ -23,7 +24,9 @@ static mlp_rows locate_rows(const mlp_call *call, size_t first, uint32_t worker)
     mlp_rows rows = {.x_norm = sv_arena_reals(&arena, call->token_block, c)};
     rows.hidden = sv_arena_reals(&arena, call->token_block, block->hidden_channels);
     if (call->run->pass.training)
-        rows.pre_gelu = call->saved.pre_gelu + first * block->hidden_channels;
+        rows.pre_gelu = call->saved.pre_gelu + first * block->fc1.out;
+    else if (block->gated)
+        rows.pre_gelu = sv_arena_reals(&arena, call->token_block, block->fc1.out);
     if (call->saved.x_shifted) {
         rows.shift_into = call->saved.x_shifted + first * c;
         rows.mean = call->saved.mean + first;
@@ -71,16 +74,32 @@ static sv_dropout draw_mask(const mlp_call *call, uint32_t *words, uint32_t whic
     return (sv_dropout){words, block->dropout_scale};
 }
 
+/* hidden = dropout(silu(u) * v),  [u v] = W1 x_norm + b1 */
+static void gated_forward(const mlp_call *call, const mlp_rows *rows, size_t first, size_t tokens)
+{
+    const mlp_block *block = call->block;
+    size_t m = block->hidden_channels;
+    sv_linear_forward(&block->fc1, call->run, rows->pre_gelu, rows->x_norm, tokens, NULL);
+    call->run->exec.context->kernels->swiglu(
+        rows->hidden, rows->pre_gelu, draw_mask(call, call->saved.hidden_mask, 0, first, tokens, m),
+        (sv_rows){first, tokens, m, m});
+}
+
 /* hidden = dropout(gelu(W1 x_norm + b1)) */
 static void fc1_forward(const mlp_call *call, const mlp_rows *rows, size_t first, size_t tokens)
 {
     const mlp_block *block = call->block;
+    if (block->gated) {
+        gated_forward(call, rows, first, tokens);
+        return;
+    }
     const sv_zero_skipping zeros =
         sv_mlp_zero_skipping(call, rows->x_norm, rows->mean, rows->rstd, first, tokens);
     const sv_epilogue epilogue = {.dropout = draw_mask(call, call->saved.hidden_mask, 0, first,
                                                        tokens, block->hidden_channels),
                                   .first_token = first,
                                   .gelu = true,
+                                  .activation = block->activation,
                                   .save_pre_gelu = rows->pre_gelu,
                                   .zeros = zeros.correction ? &zeros : NULL};
     sv_linear_forward(&block->fc1, call->run, rows->hidden, rows->x_norm, tokens, &epilogue);
@@ -172,6 +191,7 @@ static size_t locate_token_block(const mlp_call *call, size_t task, size_t *toke
 
 /* dbranch = drop_path_scale * keep * dy [* gelu'(pre_last_gelu)]
  * dhidden = (dbranch W2) * keep * gelu'(pre_gelu),  hidden = keep * gelu(pre_gelu)
+ *           gated: d[u v] of silu(u) * v
  * of  y = x_shifted + drop_path_scale * branch,  keep being a dropout mask times its scale. */
 void sv_mlp_branch_backward(const mlp_call *call, real *dbranch, real *dhidden, real *hidden,
                             size_t first, size_t tokens)
@@ -187,9 +207,19 @@ void sv_mlp_branch_backward(const mlp_call *call, real *dbranch, real *dhidden, 
                                call->image_tokens, rows);
     if (block->last_gelu)
         kernels->gelu_backward(NULL, dbranch, saved->pre_last_gelu + first * c, dropped, rows);
-    const sv_epilogue epilogue = {.dropout = {saved->hidden_mask, block->dropout_scale},
+    const sv_dropout hidden_dropout = {saved->hidden_mask, block->dropout_scale};
+    const real *pre_gelu = saved->pre_gelu + first * block->fc1.out;
+    if (block->gated) {
+        size_t m = block->hidden_channels;
+        sv_linear_backward(&block->fc2, call->run, hidden, dbranch, tokens, NULL);
+        kernels->swiglu_backward(hidden, dhidden, pre_gelu, hidden_dropout,
+                                 (sv_rows){first, tokens, m, m});
+        return;
+    }
+    const sv_epilogue epilogue = {.dropout = hidden_dropout,
                                   .first_token = first,
-                                  .pre_gelu = saved->pre_gelu + first * block->hidden_channels,
+                                  .activation = block->activation,
+                                  .pre_gelu = pre_gelu,
                                   .hidden = hidden};
     sv_linear_backward(&block->fc2, call->run, dhidden, dbranch, tokens, &epilogue);
 }
@@ -201,16 +231,16 @@ static void sum_over_tokens(const mlp_call *call, size_t task, size_t first, siz
 {
     const mlp_image_block *work = &call->work;
     const sv_kernels *kernels = call->run->exec.context->kernels;
-    size_t c = call->block->base.in.channels, hidden_channels = call->block->hidden_channels;
+    size_t c = call->block->base.in.channels, width = call->block->fc1.out;
     size_t token = call->first + first;
-    real *dfc1_bias = work->dfc1_bias + task * hidden_channels;
+    real *dfc1_bias = work->dfc1_bias + task * width;
     real *dfc2_bias = work->dfc2_bias + task * c;
     real *dnorm_weight = work->dnorm_weight + task * c, *dnorm_bias = work->dnorm_bias + task * c;
-    memset(dfc1_bias, 0, hidden_channels * sizeof(real));
+    memset(dfc1_bias, 0, width * sizeof(real));
     memset(dfc2_bias, 0, c * sizeof(real));
     memset(dnorm_weight, 0, c * sizeof(real));
     memset(dnorm_bias, 0, c * sizeof(real));
-    kernels->add_rows(dfc1_bias, work->dhidden + first * hidden_channels, tokens, hidden_channels);
+    kernels->add_rows(dfc1_bias, work->dhidden + first * width, tokens, width);
     kernels->add_rows(dfc2_bias, work->dbranch + first * c, tokens, c);
     kernels->norm_backward_parameters(dnorm_weight, dnorm_bias, dx_norm,
                                       call->saved.x_shifted + token * c, call->saved.mean + token,
@@ -231,7 +261,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     size_t first = locate_token_block(call, task, &tokens), token = call->first + first;
     const real *x_shifted = saved->x_shifted + token * c;
     const real *weight = run->weights + block->norm_weight;
-    real *dhidden = work->dhidden + first * hidden_channels;
+    real *dhidden = work->dhidden + first * block->fc1.out;
     real *dx_shifted = work->dx_shifted + first * c;
     real *dx_norm =
         block->norm_per_image ? dx_shifted : (real *)(void *)sv_worker_scratch(&run->exec, worker);
@@ -290,18 +320,10 @@ static void set_gradient_jobs(mlp_call *call)
     const mlp_image_block *work = &call->work;
     real *gradients = call->run->gradients;
     size_t c = block->base.in.channels, hidden_channels = block->hidden_channels;
-    call->gradients[0] = (sv_weight_gradient_job){gradients + block->fc1.weight,
-                                                  work->dhidden,
-                                                  work->x_norm,
-                                                  hidden_channels,
-                                                  c,
-                                                  call->count};
-    call->gradients[1] = (sv_weight_gradient_job){gradients + block->fc2.weight,
-                                                  work->dbranch,
-                                                  work->hidden,
-                                                  c,
-                                                  hidden_channels,
-                                                  call->count};
+    call->gradients[0] = (sv_weight_gradient_job){
+        gradients + block->fc1.weight, work->dhidden, work->x_norm, block->fc1.out, c, call->count};
+    call->gradients[1] = (sv_weight_gradient_job){call->dfc2_weight, work->dbranch, work->hidden, c,
+                                                  hidden_channels,   call->count};
     call->gradient_tasks = sv_weight_gradient_tasks(&call->gradients[0]) +
                            sv_weight_gradient_tasks(&call->gradients[1]);
 }
@@ -314,9 +336,8 @@ static void reduce_sums(const mlp_call *call, size_t token_blocks)
     const sv_kernels *kernels = call->run->exec.context->kernels;
     real *gradients = call->run->gradients;
     size_t c = block->base.in.channels;
-    kernels->add_rows(gradients + block->fc1.bias, work->dfc1_bias, token_blocks,
-                      block->hidden_channels);
-    kernels->add_rows(gradients + block->fc2.bias, work->dfc2_bias, token_blocks, c);
+    kernels->add_rows(gradients + block->fc1.bias, work->dfc1_bias, token_blocks, block->fc1.out);
+    kernels->add_rows(call->dfc2_bias, work->dfc2_bias, token_blocks, c);
     kernels->add_rows(gradients + block->norm_weight, work->dnorm_weight, token_blocks, c);
     kernels->add_rows(gradients + block->norm_bias, work->dnorm_bias, token_blocks, c);
 }
@@ -333,6 +354,22 @@ static void image_block_backward(mlp_call *call)
     reduce_sums(call, token_blocks);
 }
 
+/* Chooses where the gradients of fc2 are added up: in the model's gradients, or, with LayerScale,
+ * in those of its derived weight. */
+static void locate_fc2_gradients(mlp_call *call)
+{
+    const mlp_block *block = call->block;
+    size_t elements = sv_layer_scale_elements(&block->scale, &block->fc2);
+    if (elements > 0) {
+        memset(call->work.derived, 0, elements * sizeof(real));
+        call->dfc2_weight = call->work.derived;
+        call->dfc2_bias = call->work.derived + block->fc2.out * block->fc2.in;
+    } else {
+        call->dfc2_weight = call->run->gradients + block->fc2.weight;
+        call->dfc2_bias = call->run->gradients + block->fc2.bias;
+    }
+}
+
 void sv_mlp_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x)
 {
@@ -347,8 +384,12 @@ void sv_mlp_backward(const sv_layer *layer, const sv_run *run, void *saved, real
     sv_arena arena = {.base = run->exec.workspace};
     size_t image_block = sv_mlp_image_block_tokens(call.block, run->pass.n);
     call.work = sv_mlp_image_block(&arena, call.block, run);
+    locate_fc2_gradients(&call);
     for (; call.first < call.tokens; call.first += image_block) {
         call.count = sv_block_length(call.tokens, call.first, image_block);
         image_block_backward(&call);
     }
+    if (sv_layer_scale_exists(&call.block->scale))
+        sv_layer_scale_add_gradients(&call.block->scale, &call.block->fc2, run, call.dfc2_weight,
+                                     call.dfc2_bias);
 }

@@ -11,7 +11,7 @@ enum { SMALL_WEIGHTS = 768 << 10, TOKENS_AT_ONCE = 256 };
 
 static size_t weight_bytes(const mlp_block *block)
 {
-    return 2 * block->hidden_channels * block->base.in.channels * sizeof(real);
+    return (block->hidden_channels + block->fc1.out) * block->base.in.channels * sizeof(real);
 }
 
 bool sv_mlp_is_chunked(const mlp_block *block)
@@ -25,10 +25,10 @@ enum { FC1_WEIGHT, FC2_WEIGHT, FC1_BIAS, FC2_BIAS, NORM_WEIGHT, NORM_BIAS, PARAM
 static void take_partial_gradients(sv_partial_gradient list[PARAMETERS], sv_arena *arena,
                                    const mlp_block *block, size_t chunks)
 {
-    size_t c = block->base.in.channels, hidden_channels = block->hidden_channels;
-    list[FC1_WEIGHT] = (sv_partial_gradient){block->fc1.weight, hidden_channels * c, NULL};
-    list[FC2_WEIGHT] = (sv_partial_gradient){block->fc2.weight, c * hidden_channels, NULL};
-    list[FC1_BIAS] = (sv_partial_gradient){block->fc1.bias, hidden_channels, NULL};
+    size_t c = block->base.in.channels;
+    list[FC1_WEIGHT] = (sv_partial_gradient){block->fc1.weight, block->fc1.out * c, NULL};
+    list[FC2_WEIGHT] = (sv_partial_gradient){block->fc2.weight, c * block->hidden_channels, NULL};
+    list[FC1_BIAS] = (sv_partial_gradient){block->fc1.bias, block->fc1.out, NULL};
     list[FC2_BIAS] = (sv_partial_gradient){block->fc2.bias, c, NULL};
     list[NORM_WEIGHT] = (sv_partial_gradient){block->norm_weight, c, NULL};
     list[NORM_BIAS] = (sv_partial_gradient){block->norm_bias, c, NULL};
@@ -37,7 +37,7 @@ static void take_partial_gradients(sv_partial_gradient list[PARAMETERS], sv_aren
 
 /* A worker's scratch, for the images that it takes at once. */
 typedef struct chunk_scratch {
-    real *hidden, *dhidden;                        /* [tokens, hidden_channels] */
+    real *hidden, *dhidden; /* [tokens, hidden_channels], [tokens, fc1.out] */
     real *dbranch, *x_norm, *dx_norm, *dx_shifted; /* [tokens, c] */
     void *gemm_scratch;                            /* of a weight gradient */
 } chunk_scratch;
@@ -54,7 +54,7 @@ static chunk_scratch take_scratch(sv_arena *arena, const mlp_block *block)
     size_t c = block->base.in.channels;
     size_t tokens = sv_size_max(sv_shape_tokens(block->base.in), TOKENS_AT_ONCE);
     scratch.hidden = sv_arena_reals(arena, tokens, block->hidden_channels);
-    scratch.dhidden = sv_arena_reals(arena, tokens, block->hidden_channels);
+    scratch.dhidden = sv_arena_reals(arena, tokens, block->fc1.out);
     scratch.dbranch = sv_arena_reals(arena, tokens, c);
     scratch.x_norm = sv_arena_reals(arena, tokens, c);
     scratch.dx_norm = sv_arena_reals(arena, tokens, c);
@@ -85,16 +85,16 @@ static void add_gradients(const chunks_call *all, size_t chunk, const chunk_scra
     const sv_gemm *gemm = call->run->exec.gemm;
     const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = call->block->base.in.channels, hidden_channels = call->block->hidden_channels;
+    size_t width = call->block->fc1.out;
     real *partial[PARAMETERS];
     for (size_t i = 0; i < PARAMETERS; i++)
         partial[i] = sv_partial_gradient_of(&all->partial[i], chunk);
-    sv_gemm_weight_gradient(gemm, kernels, partial[FC1_WEIGHT], c, scratch->dhidden,
-                            hidden_channels, scratch->x_norm, c, hidden_channels, c, tokens,
-                            scratch->gemm_scratch);
+    sv_gemm_weight_gradient(gemm, kernels, partial[FC1_WEIGHT], c, scratch->dhidden, width,
+                            scratch->x_norm, c, width, c, tokens, scratch->gemm_scratch);
     sv_gemm_weight_gradient(gemm, kernels, partial[FC2_WEIGHT], hidden_channels, scratch->dbranch,
                             c, scratch->hidden, hidden_channels, c, hidden_channels, tokens,
                             scratch->gemm_scratch);
-    kernels->add_rows(partial[FC1_BIAS], scratch->dhidden, tokens, hidden_channels);
+    kernels->add_rows(partial[FC1_BIAS], scratch->dhidden, tokens, width);
     kernels->add_rows(partial[FC2_BIAS], scratch->dbranch, tokens, c);
     kernels->norm_backward_parameters(partial[NORM_WEIGHT], partial[NORM_BIAS], scratch->dx_norm,
                                       call->saved.x_shifted + first * c, call->saved.mean + first,
@@ -172,4 +172,9 @@ void sv_mlp_chunks_backward(const mlp_call *call)
     take_partial_gradients(all.partial, &arena, call->block, chunks);
     sv_run_tasks(&run->exec, chunk_task, &all, chunks);
     sv_partial_gradients_reduce(run, all.partial, PARAMETERS, chunks);
+    if (sv_layer_scale_exists(&call->block->scale))
+        sv_layer_scale_add_gradients(
+            &call->block->scale, &call->block->fc2, run,
+            sv_partial_gradient_total(run, &all.partial[FC2_WEIGHT], chunks),
+            sv_partial_gradient_total(run, &all.partial[FC2_BIAS], chunks));
 }

@@ -2,14 +2,22 @@
 #include "layers/dropout_bits.h"
 #include "layers/mlp/mlp_internal.h"
 
+/* A block has either LayerScale or a shift, whose zero channel groups have a correction term. */
 static size_t derived_elements(const sv_layer *layer)
 {
-    return sv_mlp_correction_elements((const mlp_block *)layer);
+    const mlp_block *block = (const mlp_block *)layer;
+    return sv_layer_scale_exists(&block->scale)
+               ? sv_layer_scale_elements(&block->scale, &block->fc2)
+               : sv_mlp_correction_elements(block);
 }
 
 static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
 {
-    sv_mlp_derive_correction((mlp_block *)layer, run, memory, scratch);
+    mlp_block *block = (mlp_block *)layer;
+    if (sv_layer_scale_exists(&block->scale))
+        sv_layer_scale_derive(&block->scale, &block->fc2, run, memory);
+    else
+        sv_mlp_derive_correction(block, run, memory, scratch);
 }
 
 static const sv_layer_ops MLP_OPS = {.name = "mlp block",
@@ -18,13 +26,6 @@ static const sv_layer_ops MLP_OPS = {.name = "mlp block",
                                      .plan_workspace = sv_mlp_plan_workspace,
                                      .forward = sv_mlp_forward,
                                      .backward = sv_mlp_backward};
-
-static void init_linear(sv_linear *linear, sv_layer *layer, const sv_parameter_table *table,
-                        const char *name, size_t out, size_t in)
-{
-    sv_linear_init(linear, layer, out, in, sv_layer_parameter(table, name, ".weight"),
-                   sv_layer_parameter(table, name, ".bias"));
-}
 
 void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp_options *options)
 {
@@ -38,10 +39,13 @@ void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp
     block->eps = (real)options->eps;
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->dropout_threshold, &block->dropout_scale, options->dropout);
-    init_linear(&block->fc1, &block->base, table, names->fc1, block->hidden_channels,
-                shape.channels);
-    init_linear(&block->fc2, &block->base, table, names->fc2, shape.channels,
-                block->hidden_channels);
+    block->activation = options->activation;
+    block->gated = options->gated;
+    sv_linear_init(&block->fc1, &block->base, (block->gated ? 2 : 1) * block->hidden_channels,
+                   shape.channels, sv_layer_parameter(table, names->fc1, ".weight"),
+                   sv_layer_parameter(table, names->fc1, ".bias"));
+    sv_layer_scale_init(&block->scale, &block->fc2, &block->base, table, names->fc2,
+                        names->layer_scale, shape.channels, block->hidden_channels);
     block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
     block->chunked = sv_mlp_is_chunked(block);

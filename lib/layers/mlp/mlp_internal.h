@@ -3,18 +3,21 @@
 #define SV_MLP_INTERNAL_H
 
 #include "layers/create.h"
-#include "layers/linear.h"
+#include "layers/layer_scale.h"
 
 /* The layer. Offsets are into the flat arrays of the parameter table. */
 typedef struct mlp_block {
     sv_layer base;
     sv_shift_geometry shift; /* shift.group 0: the block has no shift */
-    sv_linear fc1, fc2;      /* [hidden_channels, c], [c, hidden_channels] */
+    sv_linear fc1, fc2;   /* [hidden_channels, c] (gated: twice the rows), [c, hidden_channels] */
+    sv_layer_scale scale; /* of fc2 */
     size_t norm_weight, norm_bias;
     size_t hidden_channels;
     bool norm_per_image; /* group norm with one group; otherwise layer norm of each token */
     bool last_gelu;      /* GELU follows fc2 too */
-    bool chunked;        /* mlp_chunks.c computes the backward */
+    sv_activation activation;
+    bool gated;   /* SwiGLU in place of the GELU */
+    bool chunked; /* mlp_chunks.c computes the backward */
     real eps;
     double drop_path;
     uint32_t dropout_threshold; /* as sv_mask_source.threshold; 0: no dropout */
@@ -28,7 +31,7 @@ typedef struct mlp_block {
 /* What the backward needs of the forward: two activations and one bit per dropout mask element. */
 typedef struct mlp_saved {
     real *x_shifted;       /* [tokens, c] */
-    real *pre_gelu;        /* [tokens, hidden_channels]: input of the GELU */
+    real *pre_gelu;        /* [tokens, fc1.out]: input of the GELU, or of SwiGLU */
     real *pre_last_gelu;   /* [tokens, c]: input of the last GELU; NULL without one */
     real *mean, *rstd;     /* [tokens]; equal within an image if norm_per_image */
     uint32_t *hidden_mask; /* [tokens / 32, hidden_channels]; NULL without dropout */
@@ -38,10 +41,12 @@ typedef struct mlp_saved {
 
 /* The workspace of the general backward, for one image block. */
 typedef struct mlp_image_block {
-    real *hidden, *dhidden;                      /* [tokens of the image block, hidden_channels] */
+    real *hidden, *dhidden;                      /* [tokens of the image block, hidden_channels],
+                                                    [the same, fc1.out] */
     real *dbranch, *x_norm, *dx_shifted;         /* [tokens of the image block, c] */
-    real *dfc1_bias;                             /* partial sums [token blocks, hidden_channels] */
+    real *dfc1_bias;                             /* partial sums [token blocks, fc1.out] */
     real *dfc2_bias, *dnorm_weight, *dnorm_bias; /* partial sums [token blocks, c] */
+    real *derived; /* gradients of fc2's derived weight and bias; with LayerScale alone */
 } mlp_image_block;
 
 /* The rows of one token block in the forward. In training x_shifted, mean, rstd and pre_gelu are
@@ -50,7 +55,7 @@ typedef struct mlp_rows {
     const real *x_shifted; /* [tokens, c]; the layer's input if the block has no shift */
     real *shift_into;      /* where x_shifted is written; NULL: it is the layer's input itself */
     real *mean, *rstd;     /* [tokens] */
-    real *pre_gelu;        /* [tokens, hidden_channels]; NULL: not saved */
+    real *pre_gelu;        /* [tokens, fc1.out]; NULL: neither saved nor gated */
     real *hidden;          /* [tokens, hidden_channels]: dropout(gelu(pre_gelu)) */
     real *x_norm;          /* [tokens, c] */
 } mlp_rows;
@@ -70,6 +75,7 @@ typedef struct mlp_call {
     size_t first, count;                 /* its first token and its tokens */
     sv_weight_gradient_job gradients[2]; /* of fc1 and fc2 */
     size_t gradient_tasks;               /* of both jobs */
+    real *dfc2_weight, *dfc2_bias;       /* where the gradients of fc2 are added up */
 } mlp_call;
 
 /* mlp_create.c: initialises a cleared block; its position in the list of layers is set later. */

@@ -15,7 +15,8 @@ static size_t token_block_size(const mlp_block *block, const sv_run *run)
 size_t sv_mlp_image_block_tokens(const mlp_block *block, size_t n)
 {
     size_t image = sv_shape_tokens(block->base.in);
-    size_t row = (2 * block->hidden_channels + 3 * block->base.in.channels) * sizeof(real);
+    size_t row =
+        (block->hidden_channels + block->fc1.out + 3 * block->base.in.channels) * sizeof(real);
     size_t wanted = sv_size_max(IMAGE_BLOCK_BYTES / row, IMAGE_BLOCK_MIN_TOKENS);
     size_t images = sv_size_max(wanted / image, 1);
     return sv_size_min(images, n) * image;
@@ -33,7 +34,7 @@ mlp_saved sv_mlp_saved(sv_arena *arena, const mlp_block *block, size_t n, bool t
     }
     if (!training)
         return saved;
-    saved.pre_gelu = sv_arena_reals(arena, tokens, block->hidden_channels);
+    saved.pre_gelu = sv_arena_reals(arena, tokens, block->fc1.out);
     if (block->last_gelu)
         saved.pre_last_gelu = sv_arena_reals(arena, tokens, c);
     if (block->dropout_threshold) {
@@ -51,14 +52,15 @@ mlp_image_block sv_mlp_image_block(sv_arena *arena, const mlp_block *block, cons
     size_t tokens = sv_mlp_image_block_tokens(block, run->pass.n), c = block->base.in.channels;
     size_t blocks = sv_token_block_count_max(tokens, token_block_size(block, run));
     work.hidden = sv_arena_reals(arena, tokens, block->hidden_channels);
-    work.dhidden = sv_arena_reals(arena, tokens, block->hidden_channels);
+    work.dhidden = sv_arena_reals(arena, tokens, block->fc1.out);
     work.dbranch = sv_arena_reals(arena, tokens, c);
     work.x_norm = sv_arena_reals(arena, tokens, c);
     work.dx_shifted = sv_arena_reals(arena, tokens, c);
-    work.dfc1_bias = sv_arena_reals(arena, blocks, block->hidden_channels);
+    work.dfc1_bias = sv_arena_reals(arena, blocks, block->fc1.out);
     work.dfc2_bias = sv_arena_reals(arena, blocks, c);
     work.dnorm_weight = sv_arena_reals(arena, blocks, c);
     work.dnorm_bias = sv_arena_reals(arena, blocks, c);
+    work.derived = sv_arena_reals(arena, sv_layer_scale_elements(&block->scale, &block->fc2), 1);
     return work;
 }
 
@@ -70,6 +72,8 @@ size_t sv_mlp_worker_bytes(const mlp_block *block, const sv_run *run, bool *over
     sv_arena_reals(&arena, rows, c);
     sv_arena_reals(&arena, rows, block->hidden_channels);
     if (!run->pass.training) {
+        if (block->gated)
+            sv_arena_reals(&arena, rows, block->fc1.out);
         sv_arena_reals(&arena, rows, c);
         sv_arena_reals(&arena, rows, 2);
         sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, c), 1, 1);

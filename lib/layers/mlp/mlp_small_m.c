@@ -20,6 +20,7 @@ static void fc1_task(void *argument, size_t partition, uint32_t worker)
     const mlp_call *call = small->call;
     const mlp_block *block = call->block;
     const sv_epilogue epilogue = {.gelu = true,
+                                  .activation = block->activation,
                                   .zeros = small->zeros.correction ? &small->zeros : NULL};
     sv_linear_forward_columns(
         &block->fc1, call->run, small->hidden, &small->a, call->tokens,
@@ -41,7 +42,8 @@ static void fc2_task(void *argument, size_t partition, uint32_t worker)
 
 bool sv_mlp_is_small_m(const mlp_call *call)
 {
-    return !call->block->norm_per_image && sv_is_small_m(call->run, call->tokens);
+    return !call->block->norm_per_image && !call->block->gated &&
+           sv_is_small_m(call->run, call->tokens);
 }
 
 /* x_shifted and hidden of all tokens. */

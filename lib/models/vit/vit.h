@@ -14,7 +14,16 @@ size_t sv_vit_patches(const svit_model_config *config);
  * patch in the image and in its four shifted copies. */
 size_t sv_vit_patch_elements(const svit_model_config *config);
 
-/* Tokens in the attention blocks: the patches, and the class token if there is one. */
+/* Whether the pooling reads a class token. */
+bool sv_vit_has_class_token(const svit_model_config *config);
+
+/* Tokens before the patches: class token, distillation token and registers. */
+size_t sv_vit_prefix(const svit_model_config *config);
+
+/* The first of these tokens, which have position embeddings. */
+size_t sv_vit_positioned_prefix(const svit_model_config *config);
+
+/* Tokens in the attention blocks: the prefix and the patches. */
 size_t sv_vit_sequence(const svit_model_config *config);
 
 /* Whether attention has an output projection. The paper's code leaves it out if there is one head
@@ -23,13 +32,16 @@ bool sv_vit_has_projection(const svit_model_config *config);
 
 /* The names of the parameters. Names of linear maps and norms lack their .weight and .bias. */
 typedef struct sv_vit_names {
-    const char *position, *class_token;
+    const char *position, *class_token, *distillation_token, *register_tokens;
     const char *patch_norm, *patch; /* patch embedding */
     /* A name of layer i, from 0, is `layer`, i, a dot, and one of norm1 to fc2. */
     const char *layer;
-    const char *norm1, *qkv, *projection, *temperature, *norm2, *fc1, *fc2;
-    const char *norm; /* after the last layer */
-    const char *head; /* followed by the number of the linear map, from 1 */
+    const char *norm1, *qkv, *projection, *temperature, *scale1, *norm2, *fc1, *fc2, *scale2;
+    const char *pre_norm;       /* before the first layer */
+    const char *norm;           /* after the last layer */
+    const char *head_norm;      /* after the pooling */
+    const char *head;           /* followed by the number of the linear map, from 1 */
+    const char *distilled_head; /* on the distillation token */
 } sv_vit_names;
 
 const sv_vit_names *sv_vit_names_of(const svit_model_config *config);

@@ -16,7 +16,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_WORD(temperature, "divide", "multiply"),
     SV_MODEL_FLAG(qkv_bias),
     SV_MODEL_FLAG(mlp_last_gelu),
-    SV_MODEL_WORD(pool, "flatten", "class_token", "mean"),
+    SV_MODEL_WORD(pool, "flatten", "class_token", "mean", "mean-patches", "class-mean"),
     SV_MODEL_LIST(head_units, head_layers, 0, SVIT_MAX_HEAD_LAYERS, 1, 1048576),
     SV_MODEL_FIELDS_CLASSIFIER,
     SV_MODEL_RATE(attention_dropout),
@@ -24,6 +24,18 @@ static const sv_field FIELDS[] = {
     SV_MODEL_FIELDS_DROP_PATH,
     SV_MODEL_WORD(names, "seed", "paper"),
     SV_MODEL_FIELD_INIT,
+    SV_MODEL_SIZE(register_tokens, 0, 1024),
+    SV_MODEL_FLAG(distilled),
+    SV_MODEL_WORD(position_tokens, "all", "patches", "class-patches"),
+    SV_MODEL_SIZE(position_height, 0, 8192),
+    SV_MODEL_SIZE(position_width, 0, 8192),
+    SV_MODEL_FLAG(patch_bias),
+    SV_MODEL_FLAG(pre_norm),
+    SV_MODEL_FLAG(layer_scale),
+    SV_MODEL_WORD(activation, "gelu", "gelu-tanh", "quick-gelu"),
+    SV_MODEL_WORD(mlp, "plain", "swiglu"),
+    SV_MODEL_FLAG(final_norm),
+    SV_MODEL_FLAG(head_norm),
 };
 const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
@@ -42,9 +54,32 @@ size_t sv_vit_patch_elements(const svit_model_config *config)
     return (size_t)config->patch_size * config->patch_size * config->in_channels * copies;
 }
 
+bool sv_vit_has_class_token(const svit_model_config *config)
+{
+    return config->pool != SVIT_POOL_FLATTEN && config->pool != SVIT_POOL_MEAN;
+}
+
+size_t sv_vit_prefix(const svit_model_config *config)
+{
+    return (size_t)sv_vit_has_class_token(config) + (config->distilled != 0) +
+           config->register_tokens;
+}
+
+size_t sv_vit_positioned_prefix(const svit_model_config *config)
+{
+    switch (config->position_tokens) {
+    case SVIT_POSITION_PATCHES:
+        return 0;
+    case SVIT_POSITION_CLASS_PATCHES:
+        return sv_vit_prefix(config) - config->register_tokens;
+    default:
+        return sv_vit_prefix(config);
+    }
+}
+
 size_t sv_vit_sequence(const svit_model_config *config)
 {
-    return sv_vit_patches(config) + (config->pool == SVIT_POOL_CLASS_TOKEN);
+    return sv_vit_prefix(config) + sv_vit_patches(config);
 }
 
 bool sv_vit_has_projection(const svit_model_config *config)
@@ -55,7 +90,9 @@ bool sv_vit_has_projection(const svit_model_config *config)
 
 size_t sv_vit_features(const svit_model_config *config)
 {
-    return config->pool == SVIT_POOL_FLATTEN ? sv_vit_patches(config) * config->dim : config->dim;
+    if (config->pool == SVIT_POOL_FLATTEN)
+        return sv_vit_patches(config) * config->dim;
+    return (size_t)config->dim * (config->pool == SVIT_POOL_CLASS_MEAN ? 2 : 1);
 }
 
 /* The patches must cover a side of `input` pixels exactly. */
@@ -111,10 +148,65 @@ static svit_status check_head(const svit_model_config *config, svit_error *err)
     return SVIT_OK;
 }
 
+/* Distillation and register tokens follow a class token, and DeiT has one linear head for each of
+ * its two tokens. */
+static svit_status check_tokens(const svit_model_config *config, svit_error *err)
+{
+    if (config->register_tokens > 0 && !sv_vit_has_class_token(config))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "register_tokens is %u; without a class token it is 0: pool is "
+                       "'class_token', 'mean-patches' or 'class-mean'",
+                       config->register_tokens);
+    if (config->distilled && config->pool != SVIT_POOL_CLASS_TOKEN)
+        return sv_fail(err, SVIT_E_ARGUMENT, "distilled is true; pool must be 'class_token'");
+    if (config->distilled && config->head_layers > 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "head_units has %u layers; in a distilled model it is []",
+                       config->head_layers);
+    return SVIT_OK;
+}
+
+static svit_status check_mlp(const svit_model_config *config, svit_error *err)
+{
+    const char *field = config->activation != SVIT_ACTIVATION_GELU ? "activation"
+                        : config->mlp == SVIT_MLP_SWIGLU           ? "mlp"
+                        : config->layer_scale                      ? "layer_scale"
+                                                                   : NULL;
+    if (config->mlp_last_gelu && field)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "mlp_last_gelu is true; with %s other than its default it is false", field);
+    return SVIT_OK;
+}
+
+/* The paper's files have no names for these parts. */
+static svit_status check_paper(const svit_model_config *config, svit_error *err)
+{
+    const char *field = config->register_tokens > 0                    ? "register_tokens"
+                        : config->distilled                            ? "distilled"
+                        : config->pool == SVIT_POOL_MEAN_PATCHES       ? "pool"
+                        : config->pool == SVIT_POOL_CLASS_MEAN         ? "pool"
+                        : !config->patch_bias                          ? "patch_bias"
+                        : config->pre_norm                             ? "pre_norm"
+                        : config->layer_scale                          ? "layer_scale"
+                        : !config->final_norm                          ? "final_norm"
+                        : config->head_norm                            ? "head_norm"
+                        : config->mlp == SVIT_MLP_SWIGLU               ? "mlp"
+                        : config->position_tokens != SVIT_POSITION_ALL ? "position_tokens"
+                                                                       : NULL;
+    if (config->names == SVIT_NAMES_PAPER && field)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s is not its default; names 'paper' has no names for that, 'seed' has",
+                       field);
+    return SVIT_OK;
+}
+
 svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
 {
     SVIT_TRY(check_patches(config, err));
     SVIT_TRY(check_heads(config, err));
+    SVIT_TRY(check_tokens(config, err));
+    SVIT_TRY(check_mlp(config, err));
+    SVIT_TRY(check_paper(config, err));
     return check_head(config, err);
 }
 

@@ -6,11 +6,12 @@
 
 #include <stdio.h>
 
-/* A block is two layers. Patch embedding, position embedding, norm, pooling, head dropout and
- * classifier are one layer each. A hidden layer of the head is a linear map, GELU and dropout. */
+/* A block is two layers. Patch embedding, position embedding, the norms before and after the blocks
+ * and of the head, pooling, head dropout and classifier (or the mean of two tokens) are one layer
+ * each. A hidden layer of the head is a linear map, GELU and dropout. */
 size_t sv_vit_layer_count(const svit_model_config *config)
 {
-    return 6 + 2 * (size_t)config->depth + 3 * (size_t)config->head_layers;
+    return 8 + 2 * (size_t)config->depth + 3 * (size_t)config->head_layers;
 }
 
 static svit_status add_norm(sv_builder *build, const char *name)
@@ -57,12 +58,19 @@ static svit_status add_tokens(sv_builder *build)
 static svit_status add_position(sv_builder *build)
 {
     const svit_model *model = build->model;
-    const sv_vit_names *names = sv_vit_names_of(&model->config);
-    bool class_token = model->config.pool == SVIT_POOL_CLASS_TOKEN;
-    SV_APPEND(build, sv_position_create(&layer, model->context, &model->parameters, build->shape,
-                                        names->position, class_token ? names->class_token : NULL,
-                                        build->err));
-    return SVIT_OK;
+    const svit_model_config *config = &model->config;
+    const sv_vit_names *names = sv_vit_names_of(config);
+    const sv_position_options options = {
+        .in = build->shape,
+        .position = names->position,
+        .class_token = sv_vit_has_class_token(config) ? names->class_token : NULL,
+        .distillation_token = config->distilled ? names->distillation_token : NULL,
+        .register_tokens = names->register_tokens,
+        .register_count = config->register_tokens,
+        .positioned_prefix = sv_vit_positioned_prefix(config)};
+    SV_APPEND(build,
+              sv_position_create(&layer, model->context, &model->parameters, &options, build->err));
+    return config->pre_norm ? add_norm(build, names->pre_norm) : SVIT_OK;
 }
 
 /* The DropPath rate of a block grows from 0 to drop_path over the network, or is constant. */
@@ -96,10 +104,15 @@ static svit_status add_attention(sv_builder *build, size_t index)
     print_name(options.names.qkv, names, index, names->qkv);
     print_name(options.names.proj, names, index, names->projection);
     print_name(options.names.temperature, names, index, names->temperature);
+    print_name(options.names.layer_scale, names, index, names->scale1);
     SV_APPEND(build, sv_attention_create(&layer, model->context, &model->parameters, &options,
                                          build->err));
     return SVIT_OK;
 }
+
+static const sv_activation ACTIVATIONS[] = {[SVIT_ACTIVATION_GELU] = SV_GELU,
+                                            [SVIT_ACTIVATION_GELU_TANH] = SV_GELU_TANH,
+                                            [SVIT_ACTIVATION_QUICK_GELU] = SV_QUICK_GELU};
 
 static svit_status add_mlp(sv_builder *build, size_t index)
 {
@@ -108,6 +121,8 @@ static svit_status add_mlp(sv_builder *build, size_t index)
     sv_mlp_options options = {.shape = build->shape,
                               .hidden_channels = config->mlp_dim,
                               .last_gelu = config->mlp_last_gelu,
+                              .activation = ACTIVATIONS[config->activation],
+                              .gated = config->mlp == SVIT_MLP_SWIGLU,
                               .eps = config->norm_eps,
                               .dropout = config->dropout,
                               .drop_path = drop_path_rate(config, index)};
@@ -115,27 +130,52 @@ static svit_status add_mlp(sv_builder *build, size_t index)
     print_name(options.names.norm, names, index, names->norm2);
     print_name(options.names.fc1, names, index, names->fc1);
     print_name(options.names.fc2, names, index, names->fc2);
+    print_name(options.names.layer_scale, names, index, names->scale2);
     SV_APPEND(build,
               sv_mlp_create(&layer, model->context, &model->parameters, &options, build->err));
     return SVIT_OK;
 }
 
-/* The norm acts on each token alone. With a class token it follows the pooling, so that only this
- * token is normalised. */
+static svit_status add_final_norm(sv_builder *build)
+{
+    const svit_model_config *config = &build->model->config;
+    return config->final_norm ? add_norm(build, sv_vit_names_of(config)->norm) : SVIT_OK;
+}
+
+static svit_status add_first_tokens(sv_builder *build, size_t count)
+{
+    SV_APPEND(build, sv_first_tokens_create(&layer, build->model->context, build->shape, count,
+                                            build->err));
+    return SVIT_OK;
+}
+
+static svit_status add_mean(sv_builder *build)
+{
+    SV_APPEND(build, sv_mean_create(&layer, build->model->context, build->shape, build->err));
+    return SVIT_OK;
+}
+
+/* The final norm acts on each token alone. Where the pooling takes single tokens, it comes first,
+ * so that only these tokens are normalised. */
 static svit_status add_pooling(sv_builder *build)
 {
     const svit_model *model = build->model;
-    const char *norm = sv_vit_names_of(&model->config)->norm;
-    switch (model->config.pool) {
-    case SVIT_POOL_CLASS_TOKEN:
-        SV_APPEND(build, sv_first_token_create(&layer, model->context, build->shape, build->err));
-        return add_norm(build, norm);
+    const svit_model_config *config = &model->config;
+    if (config->pool == SVIT_POOL_CLASS_TOKEN) {
+        SVIT_TRY(add_first_tokens(build, config->distilled ? 2 : 1));
+        return add_final_norm(build);
+    }
+    SVIT_TRY(add_final_norm(build));
+    switch (config->pool) {
     case SVIT_POOL_MEAN:
-        SVIT_TRY(add_norm(build, norm));
-        SV_APPEND(build, sv_mean_create(&layer, model->context, build->shape, build->err));
+        return add_mean(build);
+    case SVIT_POOL_MEAN_PATCHES:
+    case SVIT_POOL_CLASS_MEAN:
+        SV_APPEND(build,
+                  sv_patch_mean_create(&layer, model->context, build->shape, sv_vit_prefix(config),
+                                       config->pool == SVIT_POOL_CLASS_MEAN, build->err));
         return SVIT_OK;
     default: /* The next layer reads all tokens as one vector; no layer is needed for that. */
-        SVIT_TRY(add_norm(build, norm));
         build->shape = (sv_shape){1, 1, sv_shape_elements(build->shape)};
         return SVIT_OK;
     }
@@ -153,11 +193,11 @@ static svit_status add_dropout(sv_builder *build)
 static svit_status add_head(sv_builder *build)
 {
     const svit_model_config *config = &build->model->config;
+    const char *head = sv_vit_names_of(config)->head;
     char name[64];
     if (!config->classifier)
-        return SVIT_OK;
+        return config->distilled ? add_mean(build) : SVIT_OK;
     SVIT_TRY(add_dropout(build));
-    const char *head = sv_vit_names_of(config)->head;
     for (size_t i = 0; i < config->head_layers; i++) {
         snprintf(name, sizeof name, "%s%zu", head, i + 1);
         SVIT_TRY(add_dense(build, config->head_units[i], name));
@@ -165,6 +205,13 @@ static svit_status add_head(sv_builder *build)
         SVIT_TRY(add_dropout(build));
     }
     snprintf(name, sizeof name, "%s%zu", head, (size_t)config->head_layers + 1);
+    if (config->distilled) {
+        SV_APPEND(build,
+                  sv_distilled_head_create(&layer, build->model->context, &build->model->parameters,
+                                           build->shape, config->num_classes, name,
+                                           sv_vit_names_of(config)->distilled_head, build->err));
+        return SVIT_OK;
+    }
     return add_dense(build, config->num_classes, name);
 }
 
@@ -183,5 +230,7 @@ svit_status sv_vit_layers(sv_builder *build)
         SVIT_TRY(add_mlp(build, i));
     }
     SVIT_TRY(add_pooling(build));
+    if (config->head_norm)
+        SVIT_TRY(add_norm(build, sv_vit_names_of(config)->head_norm));
     return add_head(build);
 }

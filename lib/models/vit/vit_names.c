@@ -4,6 +4,8 @@
 
 static const sv_vit_names SEED = {.position = "pos_embed",
                                   .class_token = "cls_token",
+                                  .distillation_token = "dist_token",
+                                  .register_tokens = "reg_token",
                                   .patch_norm = "patch_embed.norm",
                                   .patch = "patch_embed.proj",
                                   .layer = "blocks.",
@@ -11,17 +13,22 @@ static const sv_vit_names SEED = {.position = "pos_embed",
                                   .qkv = "attn.qkv",
                                   .projection = "attn.proj",
                                   .temperature = "attn.tau",
+                                  .scale1 = "ls1.gamma",
                                   .norm2 = "norm2",
                                   .fc1 = "mlp.fc1",
                                   .fc2 = "mlp.fc2",
+                                  .scale2 = "ls2.gamma",
+                                  .pre_norm = "norm_pre",
                                   .norm = "norm",
-                                  .head = "head.fc"};
+                                  .head_norm = "fc_norm",
+                                  .head = "head.fc",
+                                  .distilled_head = "head_dist"};
 
 #define PAPER_COMMON                                                                               \
     .position = "pos_embedding", .class_token = "cls_token", .layer = "transformer.layers.",       \
     .norm1 = "0.norm", .qkv = "0.fn.to_qkv", .projection = "0.fn.to_out.0",                        \
     .temperature = "0.fn.scale", .norm2 = "1.norm", .fc1 = "1.fn.net.0", .fc2 = "1.fn.net.3",      \
-    .norm = "mlp_head.0", .head = "mlp_head."
+    .scale1 = "", .scale2 = "", .norm = "mlp_head.0", .head = "mlp_head."
 
 static const sv_vit_names PAPER = {PAPER_COMMON, .patch = "to_patch_embedding.1"};
 static const sv_vit_names PAPER_SPT = {PAPER_COMMON, .patch_norm = "to_patch_embedding.merging.1",

@@ -5,18 +5,29 @@
 
 #include <stdio.h>
 
-/* The position embedding is [tokens, dim], in the paper's files [1, tokens, dim]. The class token
- * is [1, 1, dim]; if there is one, row 0 of the position embedding belongs to it. */
+static svit_status add_prefix(const sv_scope *in, const svit_model_config *config, const char *name,
+                              uint32_t count)
+{
+    int64_t shape[3] = {1, count, config->dim};
+    return count > 0 ? sv_scope_add(in, name, "", SV_ROLE_POSITION, shape, 3) : SVIT_OK;
+}
+
+/* The position embedding is [rows, dim], in the paper's files [1, rows, dim]: rows of the prefix
+ * tokens that have one, then those of the patches. A prefix token is [1, 1, dim]. */
 static svit_status add_positions(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
-    int64_t shape[3] = {1, (int64_t)sv_vit_sequence(config), config->dim};
+    size_t rows = sv_vit_positioned_prefix(config) + sv_vit_patches(config);
+    int64_t shape[3] = {1, (int64_t)rows, config->dim};
     size_t dropped = config->names == SVIT_NAMES_TIMM; /* leading dimensions */
     SVIT_TRY(sv_scope_add(in, names->position, "", SV_ROLE_POSITION, shape + dropped, 3 - dropped));
-    if (config->pool != SVIT_POOL_CLASS_TOKEN)
-        return SVIT_OK;
-    shape[1] = 1;
-    return sv_scope_add(in, names->class_token, "", SV_ROLE_POSITION, shape, 3);
+    sv_parameter *position = &in->table->list[in->table->count - 1];
+    position->grid_prefix = sv_vit_positioned_prefix(config);
+    position->grid_height = config->input_height / config->patch_size;
+    position->grid_width = config->input_width / config->patch_size;
+    SVIT_TRY(add_prefix(in, config, names->class_token, sv_vit_has_class_token(config)));
+    SVIT_TRY(add_prefix(in, config, names->distillation_token, config->distilled != 0));
+    return add_prefix(in, config, names->register_tokens, config->register_tokens);
 }
 
 static svit_status add_patches(const sv_scope *in, const svit_model_config *config)
@@ -25,7 +36,15 @@ static svit_status add_patches(const sv_scope *in, const svit_model_config *conf
     size_t elements = sv_vit_patch_elements(config);
     if (config->tokenizer == SVIT_TOKENIZER_SPT)
         SVIT_TRY(sv_scope_norm(in, names->patch_norm, elements));
-    return sv_scope_linear(in, names->patch, config->dim, elements, true);
+    SVIT_TRY(sv_scope_linear(in, names->patch, config->dim, elements, config->patch_bias));
+    return config->pre_norm ? sv_scope_norm(in, names->pre_norm, config->dim) : SVIT_OK;
+}
+
+/* The factors of LayerScale that end a residual branch. */
+static svit_status add_scale(const sv_scope *in, const svit_model_config *config, const char *name)
+{
+    return config->layer_scale ? sv_scope_vector(in, name, "", SV_ROLE_LAYER_SCALE, config->dim)
+                               : SVIT_OK;
 }
 
 /* Sets the fans of a weight as Keras counts them. In Keras attention weights have three dimensions,
@@ -83,15 +102,19 @@ static svit_status add_attention(const sv_scope *in, const svit_model_config *co
         SVIT_TRY(add_temperature(in, config));
     SVIT_TRY(add_qkv(in, config));
     SVIT_TRY(add_projection(in, config));
-    return first ? SVIT_OK : add_temperature(in, config);
+    if (!first)
+        SVIT_TRY(add_temperature(in, config));
+    return add_scale(in, config, sv_vit_names_of(config)->scale1);
 }
 
 static svit_status add_mlp(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
     SVIT_TRY(sv_scope_norm(in, names->norm2, config->dim));
-    SVIT_TRY(sv_scope_linear(in, names->fc1, config->mlp_dim, config->dim, true));
-    return sv_scope_linear(in, names->fc2, config->dim, config->mlp_dim, true);
+    size_t halves = config->mlp == SVIT_MLP_SWIGLU ? 2 : 1;
+    SVIT_TRY(sv_scope_linear(in, names->fc1, halves * config->mlp_dim, config->dim, true));
+    SVIT_TRY(sv_scope_linear(in, names->fc2, config->dim, config->mlp_dim, true));
+    return add_scale(in, config, names->scale2);
 }
 
 static svit_status add_layer(const sv_scope *in, const svit_model_config *config, uint32_t layer)
@@ -106,10 +129,13 @@ static svit_status add_layer(const sv_scope *in, const svit_model_config *config
 static svit_status add_head(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
-    SVIT_TRY(sv_scope_norm(in, names->norm, config->dim));
+    size_t c = sv_vit_features(config);
+    if (config->final_norm)
+        SVIT_TRY(sv_scope_norm(in, names->norm, config->dim));
+    if (config->head_norm)
+        SVIT_TRY(sv_scope_norm(in, names->head_norm, c));
     if (!config->classifier)
         return SVIT_OK;
-    size_t c = sv_vit_features(config);
     for (uint32_t i = 0; i <= config->head_layers; i++) {
         char name[48];
         snprintf(name, sizeof name, "%s%u", names->head, i + 1);
@@ -117,6 +143,9 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
         SVIT_TRY(sv_scope_linear(in, name, out, c, true));
         c = out;
     }
+    if (config->distilled)
+        return sv_scope_linear(in, names->distilled_head, config->num_classes, config->dim,
+                               true);
     return SVIT_OK;
 }
 

@@ -29,7 +29,7 @@ enum { PRESET_COUNT = sizeof PRESETS / sizeof *PRESETS };
 /* Fields that are equal in both columns. */
 #define COMMON                                                                                     \
     .struct_size = sizeof(svit_model_config), .architecture = SVIT_ARCHITECTURE_VIT,               \
-    .in_channels = 3, .classifier = 1
+    .in_channels = 3, .classifier = 1, .patch_bias = 1, .final_norm = 1
 
 #define KERAS                                                                                      \
     COMMON, .input_height = 72, .input_width = 72, .patch_size = 6, .dim = 64, .depth = 8,         \

@@ -7,19 +7,20 @@ static uint64_t layer_work(const svit_model_config *config)
 {
     uint64_t tokens = sv_vit_sequence(config), inner = (uint64_t)config->heads * config->head_dim;
     uint64_t linear = tokens * config->dim * inner * (sv_vit_has_projection(config) ? 4 : 3);
-    return linear + 2 * tokens * tokens * inner + 2 * tokens * config->dim * config->mlp_dim;
+    uint64_t mlp =
+        (config->mlp == SVIT_MLP_SWIGLU ? 3 : 2) * tokens * config->dim * config->mlp_dim;
+    return linear + 2 * tokens * tokens * inner + mlp;
 }
 
 static uint64_t head_work(const svit_model_config *config)
 {
-    uint64_t work = 0, width = config->dim;
-    if (config->pool == SVIT_POOL_FLATTEN)
-        width *= sv_vit_patches(config);
+    uint64_t work = 0, width = sv_vit_features(config);
     for (uint32_t i = 0; i < config->head_layers; i++) {
         work += width * config->head_units[i];
         width = config->head_units[i];
     }
-    return config->classifier ? work + width * config->num_classes : 0;
+    work += width * config->num_classes * (config->distilled ? 2 : 1);
+    return config->classifier ? work : 0;
 }
 
 /* With shifted patches a norm precedes the first linear map, which needs the gradient of its

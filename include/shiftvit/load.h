@@ -1,0 +1,67 @@
+/* Loading weights of other libraries, and parts of a file into a model: name maps, heads of other
+ * shapes, position embeddings of other grids. */
+#ifndef SHIFTVIT_LOAD_H
+#define SHIFTVIT_LOAD_H
+
+#include <shiftvit/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What svit_model_load_into passes over instead of failing; flags may be added. */
+enum {
+    SVIT_LOAD_SKIP_SHAPE_MISMATCH = 1, /* a tensor of another shape: the parameter stays */
+    SVIT_LOAD_IGNORE_EXTRA = 2,        /* a tensor that no parameter takes */
+    SVIT_LOAD_ALLOW_MISSING = 4        /* a parameter without a tensor: it stays */
+};
+
+/* What was done with a file. The caller sets struct_size, text and capacity; the rest is written
+ * also if the call fails for a mismatch that `flags` do not allow. */
+typedef struct svit_load_report {
+    uint32_t struct_size; /* sizeof(svit_load_report) */
+    uint32_t loaded;      /* parameters that were read */
+    uint32_t missing;     /* parameters for which the file has no tensor */
+    uint32_t mismatched;  /* parameters whose tensor has another shape */
+    uint32_t extra;       /* tensors that no parameter takes */
+    uint32_t buffers;     /* of these, integers and F64: they are never an error */
+    char *text;           /* [capacity] the names, each in a line after "missing ", "mismatched ",
+                             "extra " or "buffer "; NULL: not wanted */
+    uint64_t capacity;    /* bytes of `text`; what does not fit is cut at a whole line */
+    uint64_t needed;      /* bytes of the whole text with its NUL byte */
+} svit_load_report;
+
+/* Creates a model of `config` with the weights of a safetensors file, whose tensors the name map
+ * `map` finds: "timm", "huggingface" (ViT, DeiT, DINOv2, CLIP's image tower) or "openclip" for the
+ * plain ViTs of these libraries, NULL for the model's own names, or a JSON object. Its keys are
+ * names of parameters, or the parts of names before a dot, in which one * stands for a number; its
+ * values are the name of a tensor, a list of up to 3 names that follow each other on the first axis
+ * (queries, keys, values), {"tensor": NAME, "transpose": true} for a weight [in, out], or null for
+ * a parameter that is 0. A parameter without a rule has its own name.
+ *
+ * Convolution weights [out, in, size, size] become those of the patch embedding, leading axes of
+ * length 1 are dropped or added, and a position embedding of another grid (config's position_height
+ * and position_width, otherwise a square) is interpolated as timm does: bicubic with a = -0.5,
+ * antialiased. F16, BF16 and I8 tensors are converted. The caller owns *out and frees it with
+ * svit_model_free.
+ *
+ * SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is damaged, or a tensor is missing, has
+ * another shape or belongs to no parameter, which svit_model_load_into can allow. SVIT_E_ARGUMENT
+ * names what of `config` or `map` is not accepted. Any thread may call it. */
+SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *context,
+                                            const svit_model_config *config, const char *path,
+                                            const char *map, svit_error *err);
+
+/* Reads the parameters of `model` from a file as svit_model_load_mapped does, and passes over what
+ * `flags`, a sum of SVIT_LOAD_*, allow. `report` may be NULL. The model changes only on success,
+ * and then needs it alone. Errors are those of svit_model_load_mapped; SVIT_E_ARGUMENT also for
+ * unknown flags. */
+SVIT_API svit_status svit_model_load_into(svit_model *model, const char *path, const char *map,
+                                          uint32_t flags, svit_load_report *report,
+                                          svit_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

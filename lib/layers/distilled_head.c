@@ -1,0 +1,120 @@
+/* The head of a distilled DeiT (Touvron et al. 2020): a classifier on the class token and another
+ * one on the distillation token, whose logits are averaged. y = ((x0 W0^T + b0) + (x1 W1^T + b1)) /
+ * 2 = x W^T + b,  x = [x0 x1],  W = [W0 W1] / 2 W and b = (b0 + b1) / 2 are derived. */
+#include "layers/create.h"
+#include "layers/linear.h"
+
+#include <string.h>
+
+enum { HEADS = 2 };
+
+typedef struct distilled_head {
+    sv_layer base;
+    sv_linear linear; /* derived: [classes, 2 c] */
+    size_t weights[HEADS], biases[HEADS];
+} distilled_head;
+
+static size_t derived_elements(const sv_layer *layer)
+{
+    const sv_linear *linear = &((const distilled_head *)layer)->linear;
+    return linear->out * (linear->in + 1);
+}
+
+static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+{
+    (void)scratch;
+    distilled_head *head = (distilled_head *)layer;
+    sv_linear *linear = &head->linear;
+    const size_t c = layer->in.channels;
+    real *bias = memory + linear->out * linear->in;
+    for (size_t k = 0; k < linear->out; k++) {
+        for (size_t h = 0; h < HEADS; h++)
+            for (size_t i = 0; i < c; i++)
+                memory[(k * HEADS + h) * c + i] = run->weights[head->weights[h] + k * c + i] / 2;
+        bias[k] = (run->weights[head->biases[0] + k] + run->weights[head->biases[1] + k]) / 2;
+    }
+    linear->derived = memory;
+    linear->derived_bias = bias;
+}
+
+static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
+{
+    const sv_linear *linear = &((const distilled_head *)layer)->linear;
+    sv_arena none = {0}, workspace = {0}, worker = {0};
+    size_t packed = sv_packed_a_bytes(&run->exec, SV_SMALL_M, sv_size_max(linear->in, linear->out));
+    if (run->pass.training) {
+        sv_arena_reals(&workspace, linear->out, linear->in + 1);
+        worker.bytes = SV_GEMM_SCRATCH;
+    }
+    sv_arena_take(&workspace, packed, 1, 1);
+    sv_layer_memory_set(memory, &none, &workspace, &worker);
+}
+
+static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
+{
+    (void)saved;
+    const sv_linear *linear = &((const distilled_head *)layer)->linear;
+    sv_linear_forward_parallel(linear, run, y, x, run->pass.n, run->exec.workspace);
+}
+
+/* Of W = [W0 W1] / 2 and b = (b0 + b1) / 2:  dWh += dW[:, h] / 2;  dbh += db / 2 */
+static void add_gradients(const distilled_head *head, const sv_run *run, const real *dw,
+                          const real *db)
+{
+    const size_t c = head->base.in.channels;
+    for (size_t k = 0; k < head->linear.out; k++)
+        for (size_t h = 0; h < HEADS; h++) {
+            real *dweight = run->gradients + head->weights[h] + k * c;
+            for (size_t i = 0; i < c; i++)
+                dweight[i] += dw[(k * HEADS + h) * c + i] / 2;
+            run->gradients[head->biases[h] + k] += db[k] / 2;
+        }
+}
+
+/* Of y = x W^T + b:  dW = dy^T x;  db = dy;  dx = dy W */
+static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                     const real *dy, const real *x)
+{
+    (void)saved;
+    const distilled_head *head = (const distilled_head *)layer;
+    const sv_linear *linear = &head->linear;
+    sv_arena arena = {.base = run->exec.workspace};
+    const size_t width = sv_size_max(linear->in, linear->out);
+    real *dw = sv_arena_reals(&arena, linear->out, linear->in + 1);
+    real *db = dw + linear->out * linear->in;
+    void *packed = sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, width), 1, 1);
+    memset(dw, 0, linear->out * (linear->in + 1) * sizeof(real));
+    sv_weight_gradient_job job = {dw, dy, x, linear->out, linear->in, run->pass.n};
+    sv_weight_gradients(run, &job, 1);
+    run->exec.context->kernels->add_rows(db, dy, run->pass.n, linear->out);
+    add_gradients(head, run, dw, db);
+    if (dx)
+        sv_linear_backward_parallel(linear, run, dx, dy, run->pass.n, packed);
+}
+
+static const sv_layer_ops DISTILLED_HEAD_OPS = {.name = "distilled head",
+                                                .keeps_input = 1,
+                                                .derived_elements = derived_elements,
+                                                .derive_weights = derive_weights,
+                                                .plan_workspace = plan_workspace,
+                                                .forward = forward,
+                                                .backward = backward};
+
+svit_status sv_distilled_head_create(sv_layer **out, svit_context *context,
+                                     const sv_parameter_table *table, sv_shape in, size_t classes,
+                                     const char *head, const char *distilled, svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(distilled_head), &DISTILLED_HEAD_OPS, err));
+    distilled_head *layer = memory;
+    const char *names[HEADS] = {head, distilled};
+    layer->base.in = in;
+    layer->base.out = (sv_shape){1, 1, classes};
+    for (size_t h = 0; h < HEADS; h++) {
+        layer->weights[h] = sv_layer_parameter(table, names[h], ".weight");
+        layer->biases[h] = sv_layer_parameter(table, names[h], ".bias");
+    }
+    sv_linear_init_derived(&layer->linear, &layer->base, classes, HEADS * in.channels);
+    *out = &layer->base;
+    return SVIT_OK;
+}

@@ -1,0 +1,61 @@
+/* LayerScale as derived weights, and the gradients of what they are derived from. */
+#include "layers/layer_scale.h"
+
+#include "layers/create.h"
+
+void sv_layer_scale_init(sv_layer_scale *scale, sv_linear *linear, sv_layer *layer,
+                         const sv_parameter_table *table, const char *name, const char *gamma,
+                         size_t out, size_t in)
+{
+    scale->gamma = sv_layer_parameter_if(table, gamma, "");
+    scale->weight = sv_layer_parameter_if(table, name, ".weight");
+    scale->bias = sv_layer_parameter_if(table, name, ".bias");
+    if (sv_layer_scale_exists(scale))
+        sv_linear_init_derived(linear, layer, out, in);
+    else
+        sv_linear_init(linear, layer, out, in, scale->weight, scale->bias);
+}
+
+size_t sv_layer_scale_elements(const sv_layer_scale *scale, const sv_linear *linear)
+{
+    return sv_layer_scale_exists(scale) ? linear->out * (linear->in + 1) : 0;
+}
+
+/* W'[o, i] = gamma[o] W[o, i];  b'[o] = gamma[o] b[o] */
+void sv_layer_scale_derive(const sv_layer_scale *scale, sv_linear *linear, const sv_run *run,
+                           real *memory)
+{
+    const real *gamma = run->weights + scale->gamma, *w = run->weights + scale->weight;
+    const real *b = run->weights + scale->bias;
+    real *bias = memory + linear->out * linear->in;
+    for (size_t o = 0; o < linear->out; o++) {
+        for (size_t i = 0; i < linear->in; i++)
+            memory[o * linear->in + i] = gamma[o] * w[o * linear->in + i];
+        bias[o] = gamma[o] * b[o];
+    }
+    linear->derived = memory;
+    linear->derived_bias = bias;
+    if (run->exec.packed)
+        run->exec.packed(run->exec.packed_argument, scale->weight);
+}
+
+/* Of W' = diag(gamma) W and b' = gamma * b:  dW[o, i] += gamma[o] dW'[o, i];  db += gamma * db';
+ * dgamma[o] += sum over i of dW'[o, i] W[o, i], + db'[o] b[o] */
+void sv_layer_scale_add_gradients(const sv_layer_scale *scale, const sv_linear *linear,
+                                  const sv_run *run, const real *dw, const real *db)
+{
+    const real *gamma = run->weights + scale->gamma, *w = run->weights + scale->weight;
+    const real *b = run->weights + scale->bias;
+    real *dgamma = run->gradients + scale->gamma, *dweight = run->gradients + scale->weight;
+    real *dbias = run->gradients + scale->bias;
+    for (size_t o = 0; o < linear->out;
+         o++, w += linear->in, dw += linear->in, dweight += linear->in) {
+        real sum = 0;
+        for (size_t i = 0; i < linear->in; i++) {
+            sum += dw[i] * w[i];
+            dweight[i] += gamma[o] * dw[i];
+        }
+        dgamma[o] += sum + db[o] * b[o];
+        dbias[o] += gamma[o] * db[o];
+    }
+}

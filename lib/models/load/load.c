@@ -1,0 +1,150 @@
+/* Loads files with name maps, and parts of files into a model. */
+#include "base/size.h"
+#include "models/architecture.h"
+#include "models/config.h"
+#include "models/load/load_internal.h"
+#include "models/model.h"
+#include "models/model_file.h"
+
+#include <string.h>
+
+enum {
+    ALL_FLAGS = SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_IGNORE_EXTRA | SVIT_LOAD_ALLOW_MISSING
+};
+
+static void mark_taken(const sv_load *load, const sv_name_match *match)
+{
+    const sv_safetensors_entry *first = sv_safetensors_at(load->file, 0);
+    for (size_t i = 0; i < match->count; i++)
+        load->taken[match->entries[i] - first] = true;
+}
+
+/* Reads one parameter, or reports why it is not read. */
+static svit_status load_one(const sv_load *load, real *flat, const sv_parameter *parameter,
+                            uint32_t flags, svit_load_report *report, svit_error *err)
+{
+    sv_name_match match;
+    bool fits;
+    if (!sv_name_map_find(&match, &load->map, load->file, parameter->name)) {
+        if (report)
+            report->missing++;
+        sv_report_add(report, "missing", parameter->name);
+        if (flags & SVIT_LOAD_ALLOW_MISSING)
+            return SVIT_OK;
+        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.100s' for parameter '%s' is missing",
+                       load->path, match.wanted, parameter->name);
+    }
+    mark_taken(load, &match);
+    svit_status status = sv_load_parameter(load, flat, parameter, &match,
+                                           flags & SVIT_LOAD_SKIP_SHAPE_MISMATCH, &fits, err);
+    if (report) {
+        report->loaded += fits && status == SVIT_OK;
+        report->mismatched += !fits;
+    }
+    if (!fits)
+        sv_report_add(report, "mismatched", parameter->name);
+    return status;
+}
+
+/* Tensors that no parameter takes: buffers are reported, others fail unless `flags` allow them. */
+static svit_status check_extra(const sv_load *load, const sv_parameter_table *table, uint32_t flags,
+                               svit_load_report *report, svit_error *err)
+{
+    for (size_t i = 0; i < sv_safetensors_count(load->file); i++) {
+        const sv_safetensors_entry *entry = sv_safetensors_at(load->file, i);
+        const bool buffer = sv_model_file_is_buffer(entry);
+        if (load->taken[i] || sv_name_map_ignores(&load->map, entry->name) ||
+            (!buffer && sv_model_file_skips(table, load->file, entry)))
+            continue;
+        if (report) {
+            report->extra++;
+            report->buffers += buffer;
+        }
+        sv_report_add(report, buffer ? "buffer" : "extra", entry->name);
+        if (!buffer && !(flags & SVIT_LOAD_IGNORE_EXTRA))
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: tensor '%.96s' belongs to no parameter of the model", load->path,
+                           entry->name);
+    }
+    return SVIT_OK;
+}
+
+static svit_status load_all(const sv_load *load, const svit_model *model, real *flat,
+                            uint32_t flags, svit_load_report *report, svit_error *err)
+{
+    const sv_parameter_table *table = &model->parameters;
+    for (size_t i = 0; i < table->count; i++)
+        SVIT_TRY(load_one(load, flat, &table->list[i], flags, report, err));
+    return check_extra(load, table, flags, report, err);
+}
+
+/* Opens the file and the map, and reads the parameters into `flat`. */
+static svit_status load_file(const svit_model *model, real *flat, const char *path, const char *map,
+                             uint32_t flags, svit_load_report *report, svit_error *err)
+{
+    sv_load load = {
+        .allocator = &model->context->allocator, .path = path, .grid = model->stored_grid};
+    sv_safetensors *file = NULL;
+    size_t count = 0;
+    SVIT_TRY(sv_name_map_open(&load.map, load.allocator, map, err));
+    svit_status status = sv_safetensors_open(&file, load.allocator, path, err);
+    if (status == SVIT_OK) {
+        load.file = file;
+        count = sv_safetensors_count(file);
+        status = sv_allocate_array(load.allocator, (void **)&load.taken, count ? count : 1,
+                                   sizeof *load.taken, "the tensors of a file", err);
+    }
+    if (status == SVIT_OK) {
+        status = load_all(&load, model, flat, flags, report, err);
+        sv_release(load.allocator, load.taken, (count ? count : 1) * sizeof *load.taken);
+    }
+    sv_safetensors_close(file);
+    sv_name_map_free(load.allocator, &load.map);
+    return status;
+}
+
+SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *context,
+                                            const svit_model_config *config, const char *path,
+                                            const char *map, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(config);
+    SV_REQUIRE(path);
+    svit_model_config local;
+    svit_model *model;
+    SVIT_TRY(sv_model_config_import(&local, config, err));
+    SVIT_TRY(sv_model_open(&model, context, &local, err));
+    svit_status status = sv_model_allocate_weights(model, err);
+    if (status == SVIT_OK)
+        status = load_file(model, model->weights, path, map, 0, NULL, err);
+    if (status == SVIT_OK)
+        *out = model;
+    else
+        svit_model_free(model);
+    return status;
+}
+
+SVIT_API svit_status svit_model_load_into(svit_model *model, const char *path, const char *map,
+                                          uint32_t flags, svit_load_report *report, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(path);
+    if (flags & ~(uint32_t)ALL_FLAGS)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "flags is %u; sums of SVIT_LOAD_* up to %d are accepted", flags, ALL_FLAGS);
+    SVIT_TRY(sv_report_begin(report, err));
+    const sv_allocator *allocator = &model->context->allocator;
+    const size_t elements = model->parameters.elements;
+    real *flat;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&flat, elements, sizeof *flat,
+                               "the weights of a file", err));
+    memcpy(flat, model->weights, elements * sizeof *flat);
+    svit_status status = load_file(model, flat, path, map, flags, report, err);
+    if (status == SVIT_OK) {
+        memcpy(model->weights, flat, elements * sizeof *flat);
+        sv_model_touch(model);
+    }
+    sv_release(allocator, flat, elements * sizeof *flat);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* What the files of this folder share. */
+#ifndef SV_LOAD_INTERNAL_H
+#define SV_LOAD_INTERNAL_H
+
+#include "models/load/name_map.h"
+#include "models/model.h"
+
+#include <shiftvit/load.h>
+
+/* position_resize.c: out[out_height, out_width, c] = in[height, width, c], interpolated bicubically
+ * (Keys, a = -0.5) with antialiasing along each axis, as timm resamples position embeddings.
+ * `temporary` has out_width * height * c elements. */
+void sv_position_resize(float *out, size_t out_height, size_t out_width, const float *in,
+                        size_t height, size_t width, size_t c, float *temporary);
+
+/* One file that is read. */
+typedef struct sv_load {
+    const sv_allocator *allocator;
+    const sv_safetensors *file;
+    const char *path;
+    sv_name_map map;
+    sv_stored_grid grid;
+    bool *taken; /* [tensors of the file]: a parameter takes it */
+} sv_load;
+
+/* load_tensor.c: reads the tensors of a parameter into the flat array. If their shape is not the
+ * parameter's, *fits is false and nothing is read; SVIT_E_FORMAT names both shapes then, unless
+ * `may_differ`. */
+svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_parameter *parameter,
+                              const sv_name_match *match, bool may_differ, bool *fits,
+                              svit_error *err);
+
+/* report.c: clears the counts of a report, which may be NULL, and its text. SVIT_E_ARGUMENT: its
+ * struct_size is not this library's. */
+svit_status sv_report_begin(svit_load_report *report, svit_error *err);
+
+/* Appends the line "word name". */
+void sv_report_add(svit_load_report *report, const char *word, const char *name);
+
+#endif

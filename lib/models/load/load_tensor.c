@@ -1,0 +1,239 @@
+/* From the tensors of a file to one parameter: joined, transposed, permuted or interpolated. */
+#include "autograd/parameter_file.h"
+#include "base/size.h"
+#include "models/load/load_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How the elements of a parameter follow from those of its tensors, in this order. */
+typedef enum change {
+    CHANGE_NONE,
+    CHANGE_TRANSPOSE,  /* [in, out] to [out, in] */
+    CHANGE_PATCH,      /* a convolution [out, in, size, size] to [out, size * size * in] */
+    CHANGE_INTERPOLATE /* a position embedding of another grid */
+} change;
+
+/* The shape of the tensors, joined on the first axis. */
+static bool joined_shape(sv_tensor_desc *out, const sv_name_match *match)
+{
+    *out = match->entries[0]->desc;
+    for (size_t i = 1; i < match->count; i++) {
+        const sv_tensor_desc *next = &match->entries[i]->desc;
+        if (next->rank != out->rank || out->rank == 0 ||
+            memcmp(next->shape + 1, out->shape + 1, (out->rank - 1) * sizeof *out->shape) != 0)
+            return false;
+        out->shape[0] += next->shape[0];
+        out->elements += next->elements;
+    }
+    return true;
+}
+
+/* The dimensions without those of length 1 at both ends. */
+typedef struct core {
+    const int64_t *shape;
+    size_t rank;
+} core;
+
+static core core_of(const sv_tensor_desc *desc)
+{
+    core c = {desc->shape, desc->rank};
+    while (c.rank > 0 && c.shape[0] == 1) {
+        c.shape++;
+        c.rank--;
+    }
+    while (c.rank > 0 && c.shape[c.rank - 1] == 1)
+        c.rank--;
+    return c;
+}
+
+static bool same_core(const sv_tensor_desc *a, const sv_tensor_desc *b)
+{
+    core x = core_of(a), y = core_of(b);
+    return x.rank == y.rank && memcmp(x.shape, y.shape, x.rank * sizeof *x.shape) == 0;
+}
+
+static bool is_patch(const sv_tensor_desc *file, const sv_tensor_desc *parameter)
+{
+    return file->rank == 4 && parameter->rank == 2 && file->shape[0] == parameter->shape[0] &&
+           file->elements == parameter->elements;
+}
+
+static bool is_transposed(const sv_tensor_desc *file, const sv_tensor_desc *parameter)
+{
+    return file->rank == 2 && parameter->rank == 2 && file->shape[0] == parameter->shape[1] &&
+           file->shape[1] == parameter->shape[0];
+}
+
+/* The grid of a file's position embedding of `rows` rows; {0, 0}: there is none. */
+static sv_stored_grid grid_of(const sv_load *load, const sv_parameter *parameter, size_t rows)
+{
+    const size_t patches = rows - parameter->grid_prefix, side = (size_t)lround(sqrt((double)patches));
+    if (load->grid.height > 0 && load->grid.height * load->grid.width == patches)
+        return load->grid;
+    if (load->grid.height == 0 && patches == parameter->grid_height * parameter->grid_width)
+        return (sv_stored_grid){parameter->grid_height, parameter->grid_width};
+    if (load->grid.height == 0 && side * side == patches)
+        return (sv_stored_grid){side, side};
+    return (sv_stored_grid){0, 0};
+}
+
+/* Whether a position embedding can be interpolated; *grid becomes that of the file. */
+static bool is_position(sv_stored_grid *grid, const sv_load *load, const sv_parameter *parameter,
+                        const sv_tensor_desc *file)
+{
+    core stored = core_of(file), own = core_of(&parameter->desc);
+    if (parameter->grid_height == 0 || stored.rank != 2 || own.rank != 2 ||
+        stored.shape[1] != own.shape[1] || (size_t)stored.shape[0] <= parameter->grid_prefix)
+        return false;
+    *grid = grid_of(load, parameter, (size_t)stored.shape[0]);
+    return grid->height > 0;
+}
+
+/* Finds out how the tensors become the parameter; false: they do not fit. */
+static bool find_change(change *out, sv_stored_grid *grid, const sv_load *load,
+                        const sv_parameter *parameter, const sv_name_match *match,
+                        const sv_tensor_desc *file)
+{
+    const sv_tensor_desc *desc = &parameter->desc;
+    *out = CHANGE_NONE;
+    if (match->kind == SV_RULE_TRANSPOSED) {
+        *out = CHANGE_TRANSPOSE;
+        return is_transposed(file, desc);
+    }
+    if (is_position(grid, load, parameter, file)) {
+        if (grid->height != parameter->grid_height || grid->width != parameter->grid_width)
+            *out = CHANGE_INTERPOLATE;
+        return true;
+    }
+    if (same_core(file, desc))
+        return true;
+    *out = CHANGE_PATCH;
+    return is_patch(file, desc);
+}
+
+/* out[o, i] = in[i, o] */
+static void transpose(float *out, const float *in, const sv_tensor_desc *to)
+{
+    const size_t rows = (size_t)to->shape[0], columns = (size_t)to->shape[1];
+    for (size_t o = 0; o < rows; o++)
+        for (size_t i = 0; i < columns; i++)
+            out[o * columns + i] = in[i * rows + o];
+}
+
+/* out[o, a, i] = in[o, i, a], a being a pixel of the patch */
+static void permute_patch(float *out, const float *in, const sv_tensor_desc *from)
+{
+    const size_t rows = (size_t)from->shape[0], channels = (size_t)from->shape[1];
+    const size_t area = (size_t)from->shape[2] * (size_t)from->shape[3];
+    for (size_t o = 0; o < rows; o++)
+        for (size_t a = 0; a < area; a++)
+            for (size_t i = 0; i < channels; i++)
+                *out++ = in[(o * channels + i) * area + a];
+}
+
+/* The rows of other tokens are kept, those of the patches interpolated. `out` has room for the
+ * embedding and for sv_position_resize's temporary after it. */
+static void interpolate(float *out, const float *in, const sv_parameter *parameter,
+                        sv_stored_grid grid)
+{
+    const size_t c = (size_t)parameter->desc.shape[parameter->desc.rank - 1];
+    const size_t prefix = parameter->grid_prefix * c;
+    memcpy(out, in, prefix * sizeof *out);
+    sv_position_resize(out + prefix, parameter->grid_height, parameter->grid_width, in + prefix,
+                       grid.height, grid.width, c, out + parameter->desc.elements);
+}
+
+/* Elements that `apply` writes or uses. */
+static bool changed_elements(size_t *out, change how, const sv_parameter *parameter,
+                             sv_stored_grid grid)
+{
+    size_t temporary = 0;
+    *out = parameter->desc.elements;
+    if (how != CHANGE_INTERPOLATE)
+        return true;
+    const size_t factors[] = {grid.height, parameter->grid_width,
+                              (size_t)parameter->desc.shape[parameter->desc.rank - 1]};
+    return sv_size_product(&temporary, factors, 3) && sv_size_add(out, *out, temporary);
+}
+
+static void apply(float *out, const float *in, change how, const sv_parameter *parameter,
+                  const sv_tensor_desc *file, sv_stored_grid grid)
+{
+    if (how == CHANGE_TRANSPOSE)
+        transpose(out, in, &parameter->desc);
+    else if (how == CHANGE_PATCH)
+        permute_patch(out, in, file);
+    else
+        interpolate(out, in, parameter, grid);
+}
+
+/* Reads the tensors one after the other. */
+static svit_status read_all(const sv_load *load, float *out, const sv_name_match *match,
+                            svit_error *err)
+{
+    for (size_t i = 0; i < match->count; i++) {
+        SVIT_TRY(sv_parameter_read_tensor(out, match->entries[i], load->file, load->path, err));
+        out += match->entries[i]->desc.elements;
+    }
+    return SVIT_OK;
+}
+
+static svit_status read_changed(const sv_load *load, real *flat, const sv_parameter *parameter,
+                                const sv_name_match *match, const sv_tensor_desc *file, change how,
+                                sv_stored_grid grid, svit_error *err)
+{
+    size_t changed = 0, elements = file->elements;
+    if (!changed_elements(&changed, how, parameter, grid))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: '%s' does not fit memory", load->path,
+                       parameter->name);
+    float *stored = NULL, *own = NULL;
+    SVIT_TRY(sv_allocate_array(load->allocator, (void **)&stored, elements, sizeof *stored,
+                               "a tensor of a file", err));
+    svit_status status = read_all(load, stored, match, err);
+    if (status == SVIT_OK && how == CHANGE_NONE) {
+        sv_parameter_import(parameter, flat, stored);
+    } else if (status == SVIT_OK) {
+        status = sv_allocate_array(load->allocator, (void **)&own, changed, sizeof *own,
+                                   "a changed tensor of a file", err);
+        if (status == SVIT_OK) {
+            apply(own, stored, how, parameter, file, grid);
+            sv_parameter_import(parameter, flat, own);
+            sv_release(load->allocator, own, changed * sizeof *own);
+        }
+    }
+    sv_release(load->allocator, stored, elements * sizeof *stored);
+    return status;
+}
+
+static svit_status fail_shape(const sv_load *load, const sv_parameter *parameter,
+                              const sv_name_match *match, const sv_tensor_desc *file,
+                              svit_error *err)
+{
+    char has[SV_SHAPE_TEXT], wants[SV_SHAPE_TEXT];
+    return sv_fail(
+        err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s; '%s' is %s%s", load->path,
+        match->entries[0]->name, sv_tensor_desc_text(has, file), parameter->name,
+        sv_tensor_desc_text(wants, &parameter->desc),
+        parameter->grid_height > 0 ? " (position_height and position_width name its grid)" : "");
+}
+
+svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_parameter *parameter,
+                              const sv_name_match *match, bool may_differ, bool *fits,
+                              svit_error *err)
+{
+    sv_tensor_desc file;
+    sv_stored_grid grid = {0, 0};
+    change how;
+    *fits = true;
+    if (match->count == 0) {
+        memset(flat + parameter->offset, 0, parameter->desc.elements * sizeof *flat);
+        return SVIT_OK;
+    }
+    *fits = joined_shape(&file, match) && find_change(&how, &grid, load, parameter, match, &file);
+    if (!*fits)
+        return may_differ ? SVIT_OK : fail_shape(load, parameter, match, &file, err);
+    for (size_t i = 0; i < match->count; i++)
+        SVIT_TRY(sv_safetensors_check_f32(load->file, match->entries[i], err));
+    return read_changed(load, flat, parameter, match, &file, how, grid, err);
+}

@@ -1,0 +1,66 @@
+/* Name maps: which tensors of a file hold a parameter, where the file's names are not the model's.
+ */
+#ifndef SV_NAME_MAP_H
+#define SV_NAME_MAP_H
+
+#include "autograd/parameter.h"
+#include "io/safetensors.h"
+
+/* The most tensors that one parameter is put together from: queries, keys and values. */
+enum { SV_RULE_TENSORS = 3 };
+
+/* How a rule makes the parameter of the tensors. */
+typedef enum sv_rule_kind {
+    SV_RULE_PLAIN,      /* the tensors one after the other on the first axis */
+    SV_RULE_TRANSPOSED, /* one tensor [in, out] of a weight [out, in] */
+    SV_RULE_ZERO        /* the parameter is 0; if `tensors` has a name, only where that tensor is */
+} sv_rule_kind;
+
+/* A rule for the parameter `name`, or for all parameters whose names begin with `name` and a dot:
+ * the rest of such a name is appended to the names of the tensors. One '*' in `name` stands for a
+ * number, which takes the place of the '*' in the names of the tensors. */
+typedef struct sv_name_rule {
+    const char *name;
+    const char *tensors[SV_RULE_TENSORS]; /* NULL past the last */
+    sv_rule_kind kind;
+} sv_name_rule;
+
+/* The rules are tried in their order, each with every prefix before the tensors' names; the first
+ * whose first tensor the file has is taken. A parameter without a rule has its own name. */
+typedef struct sv_name_map {
+    const char *name; /* of a built-in map; NULL: made of the caller's JSON */
+    const sv_name_rule *rules;
+    size_t rule_count;
+    const char *const *prefixes; /* NULL-terminated */
+    const char *const *ignored;  /* NULL-terminated globs of tensors that no model uses */
+    void *memory;                /* of a map made of JSON */
+    size_t bytes;
+    sv_json *json;
+} sv_name_map;
+
+/* The tensors of one parameter. */
+typedef struct sv_name_match {
+    const sv_safetensors_entry *entries[SV_RULE_TENSORS]; /* in order */
+    size_t count;                                         /* 0: the parameter is 0 */
+    sv_rule_kind kind;
+    char wanted[160]; /* the name of the first tensor that is looked for and missing */
+} sv_name_match;
+
+/* Finds the built-in map "timm", "huggingface" or "openclip", or parses `text` as a JSON object of
+ * rules. NULL: the model's own names. SVIT_E_ARGUMENT names what is not accepted. Release it with
+ * sv_name_map_free. */
+svit_status sv_name_map_open(sv_name_map *out, const sv_allocator *allocator, const char *text,
+                             svit_error *err);
+void sv_name_map_free(const sv_allocator *allocator, sv_name_map *map);
+
+/* Finds the tensors of a parameter. Returns false if the file lacks one: match->wanted names it. */
+bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_safetensors *file,
+                      const char *parameter);
+
+/* Whether no model uses the tensor of this name. */
+bool sv_name_map_ignores(const sv_name_map *map, const char *tensor);
+
+/* The built-in maps (builtin_maps.c); NULL past the end. */
+const sv_name_map *sv_builtin_name_map(size_t index);
+
+#endif

@@ -1,0 +1,34 @@
+/* The report of a loaded file. */
+#include "models/load/load_internal.h"
+
+#include <string.h>
+
+svit_status sv_report_begin(svit_load_report *report, svit_error *err)
+{
+    if (!report)
+        return SVIT_OK;
+    if (report->struct_size != sizeof *report)
+        return sv_fail(err, SVIT_E_VERSION, "struct_size of svit_load_report is %u; it is %zu",
+                       report->struct_size, sizeof *report);
+    report->loaded = report->missing = report->mismatched = report->extra = report->buffers = 0;
+    report->needed = 1;
+    if (report->text && report->capacity > 0)
+        report->text[0] = '\0';
+    return SVIT_OK;
+}
+
+void sv_report_add(svit_load_report *report, const char *word, const char *name)
+{
+    if (!report)
+        return;
+    const size_t bytes = strlen(word) + strlen(name) + 2;
+    const uint64_t at = report->needed - 1;
+    report->needed += bytes;
+    if (!report->text || report->needed > report->capacity)
+        return;
+    char *line = report->text + at;
+    memcpy(line, word, strlen(word));
+    line[strlen(word)] = ' ';
+    memcpy(line + strlen(word) + 1, name, strlen(name));
+    memcpy(line + bytes - 1, "\n", 2);
+}
