@@ -98,8 +98,10 @@ LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
     F(T, attention_dropout, 240, 8) \
     F(T, head_dropout, 248, 8) \
     F(T, stem, 256, 4) \
-    F(T, mixer, 260, 4)
-LAYOUT(svit_model_config, 264, SVIT_MODEL_CONFIG)
+    F(T, mixer, 260, 4) \
+    F(T, token_mlp_dim, 264, 4) \
+    F(T, reserved_third, 268, 4)
+LAYOUT(svit_model_config, 272, SVIT_MODEL_CONFIG)
 
 #define SVIT_OPTIMIZER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

@@ -197,6 +197,10 @@ START_TEST(test_a_reserved_field_that_is_set_is_refused)
     model_config.reserved_too = 4;
     FAILS(SVIT_E_VERSION, "reserved of svit_model_config is 4",
           svit_model_create(&no_model, context, &model_config, 1, &err));
+    model_config.reserved_too = 0;
+    model_config.reserved_third = 8;
+    FAILS(SVIT_E_VERSION, "reserved of svit_model_config is 8",
+          svit_model_create(&no_model, context, &model_config, 1, &err));
     ck_assert_ptr_null(no_model);
     ck_assert_ptr_null(no_session);
     ck_assert_ptr_null(no_optimizer);
