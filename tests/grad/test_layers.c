@@ -41,6 +41,8 @@ START_TEST(test_mlp_blocks)
     ck_assert_int_eq(sv_mlp_create(&check.layer, check.context, &check.table, &options, NULL),
                      SVIT_OK);
     layer_check_run(&check, true);
+    if (options.dropout > 0)
+        layer_check_masks(&check);
     layer_check_close(&check);
 }
 END_TEST
@@ -70,6 +72,8 @@ START_TEST(test_token_mlp_blocks)
     ck_assert_int_eq(sv_token_mlp_create(&check.layer, check.context, &check.table, &options, NULL),
                      SVIT_OK);
     layer_check_run(&check, true);
+    if (options.dropout > 0)
+        layer_check_masks(&check);
     layer_check_close(&check);
 }
 END_TEST
@@ -106,6 +110,8 @@ START_TEST(test_attention_blocks)
     ck_assert_int_eq(sv_attention_create(&check.layer, check.context, &check.table, &options, NULL),
                      SVIT_OK);
     layer_check_run(&check, true);
+    if (options.dropout > 0)
+        layer_check_masks(&check);
     layer_check_close(&check);
 }
 END_TEST

@@ -2,7 +2,6 @@
  * have the names, shapes and order of timm's state dict. */
 #include "models/config.h"
 #include "models/config_fields.h"
-#include "models/mixer/mixer.h"
 #include "models/scope.h"
 
 #include <stdio.h>
@@ -18,7 +17,8 @@ static const sv_field FIELDS[] = {
 };
 const sv_field_table sv_mixer_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
-size_t sv_mixer_tokens(const svit_model_config *config)
+/* Tokens of an image, which are its patches. */
+static size_t tokens_of(const svit_model_config *config)
 {
     size_t size = config->patch_size;
     return config->input_height / size * (config->input_width / size);
@@ -109,8 +109,8 @@ static svit_status add_block(const sv_scope *top, const svit_model_config *confi
     char prefix[48];
     snprintf(prefix, sizeof prefix, "blocks.%u.", index);
     const sv_scope in = {top->table, prefix, top->err};
-    SVIT_TRY(add_mlp(&in, "norm1", config->dim, "mlp_tokens", config->token_mlp_dim,
-                     sv_mixer_tokens(config)));
+    SVIT_TRY(
+        add_mlp(&in, "norm1", config->dim, "mlp_tokens", config->token_mlp_dim, tokens_of(config)));
     return add_mlp(&in, "norm2", config->dim, "mlp_channels", config->mlp_dim, config->dim);
 }
 
@@ -129,7 +129,7 @@ svit_status sv_mixer_parameters(sv_parameter_table *table, const svit_model_conf
 
 sv_multiply_adds sv_mixer_multiply_adds(const svit_model_config *config)
 {
-    const uint64_t tokens = sv_mixer_tokens(config), dim = config->dim;
+    const uint64_t tokens = tokens_of(config), dim = config->dim;
     const uint64_t patch = (uint64_t)config->patch_size * config->patch_size * config->in_channels;
     const uint64_t stem = tokens * patch * dim;
     const uint64_t block = 2 * tokens * dim * ((uint64_t)config->token_mlp_dim + config->mlp_dim);

@@ -2,7 +2,6 @@
  * channel MLP, norm, mean over the tokens, classifier. */
 #include "models/architecture.h"
 #include "models/layer_list.h"
-#include "models/mixer/mixer.h"
 
 #include <stdio.h>
 
