@@ -2,7 +2,8 @@
 #include "kernels/transpose.h"
 #include "kernels/local.h"
 
-/* y[columns, rows] = x[rows, columns]^T, for at most LANES rows and columns of both. */
+/* The first LANES rows and columns of x[rows, columns], or all if there are fewer, become columns
+ * and rows of y. */
 SV_INLINE void transpose_block(real *y, size_t ldy, const real *x, size_t ldx, size_t rows,
                                size_t columns)
 {

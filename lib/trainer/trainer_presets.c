@@ -79,7 +79,7 @@ static const recipe VIT_003 = {VIT_COMMON, .weight_decay = 0};
     .decay_exclude = SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM | SVIT_EXCLUDE_POSITION, .source = 32,  \
     .resize = 32, .output = 32, .scale = 1.0 / 255
 
-/* The preset mixer-cifar10 is trained in the same way. */
+/* This recipe is that of mixer-cifar10 too. */
 static const recipe VIT_PAPER_CIFAR10 = {VIT_PAPER_COMMON, .mean = {0.4914, 0.4822, 0.4465},
                                          .deviation = {0.2470, 0.2435, 0.2616}};
 static const recipe VIT_PAPER_CIFAR100 = {VIT_PAPER_COMMON, .mean = {0.5070, 0.4865, 0.4409},
