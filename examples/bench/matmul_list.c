@@ -180,6 +180,22 @@ static void list_vit(matmul_list *list, const svit_model_config *config, size_t 
                  fit((uint64_t)config->dim * (config->pool == SVIT_POOL_FLATTEN ? patches : 1)));
 }
 
+/* The rows of the token MLPs' matmuls are the channels of each image. */
+static void list_mixer(matmul_list *list, const svit_model_config *config, size_t batch)
+{
+    uint32_t patch = config->patch_size;
+    uint32_t tokens = (config->input_height / patch) * (config->input_width / patch);
+    uint64_t all = (uint64_t)batch * tokens;
+    add_linear(
+        list,
+        (linear_layer){"patch embedding", all, patch * patch * config->in_channels, config->dim, 1},
+        0);
+    add_mlp(list, "token mlp", (uint64_t)batch * config->dim, tokens, config->token_mlp_dim,
+            config->depth);
+    add_mlp(list, "channel mlp", all, config->dim, config->mlp_dim, config->depth);
+    add_head(list, config, batch, config->dim);
+}
+
 void matmul_list_build(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     list->count = 0;
@@ -189,6 +205,9 @@ void matmul_list_build(matmul_list *list, const svit_model_config *config, size_
         break;
     case SVIT_ARCHITECTURE_VIT:
         list_vit(list, config, batch);
+        break;
+    case SVIT_ARCHITECTURE_MIXER:
+        list_mixer(list, config, batch);
         break;
     default:
         break;

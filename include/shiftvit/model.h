@@ -21,8 +21,9 @@ enum { SVIT_MAX_STAGES = 8, SVIT_MAX_HEAD_LAYERS = 8 };
 /* The family of the model. */
 enum {
     SVIT_ARCHITECTURE_SHIFTVIT = 0, /* ShiftViT (Wang et al. 2022) */
-    SVIT_ARCHITECTURE_VIT = 1 /* ViT (Dosovitskiy et al. 2021); with shifted patch tokenization
-                                 and locality self-attention, SL-ViT (Lee, Lee, Song 2021) */
+    SVIT_ARCHITECTURE_VIT = 1,  /* ViT (Dosovitskiy et al. 2021); with shifted patch tokenization
+                                   and locality self-attention, SL-ViT (Lee, Lee, Song 2021) */
+    SVIT_ARCHITECTURE_MIXER = 2 /* MLP-Mixer (Tolstikhin et al. 2021) */
 };
 
 /* What the shift layer of a ShiftViT does with four of its channel groups. */
@@ -55,7 +56,8 @@ enum {
 
 /* The initial weights. */
 enum {
-    SVIT_INIT_KERAS = 0,     /* Glorot uniform, biases 0 (Keras' examples). "seed" in JSON */
+    SVIT_INIT_KERAS = 0,     /* Glorot uniform, biases 0 (Keras' examples). "seed" in JSON; the only
+                                one of an MLP-Mixer */
     SVIT_INIT_PAPER = 1,     /* the papers' code: in a ShiftViT, truncated normal with a standard
                                 deviation of 0.02; in a ViT, Xavier normal. "paper" in JSON */
     SVIT_INIT_KERAS_3_14 = 2 /* as SVIT_INIT_KERAS, but the fans of the attention weights are
@@ -139,8 +141,8 @@ enum {
     SVIT_NAMES_PAPER = 1 /* names of the SL-ViT paper's code. "paper" in JSON */
 };
 
-/* The configuration of a model. The fields are those of the JSON object. Fields that belong to the
- * other architecture are ignored; presets and JSON leave them 0. */
+/* The configuration of a model. The fields are those of the JSON object. Fields that belong to
+ * other architectures are ignored; presets and JSON leave them 0. */
 typedef struct svit_model_config {
     uint32_t struct_size;  /* sizeof(svit_model_config) */
     int32_t architecture;  /* SVIT_ARCHITECTURE_* */
@@ -165,7 +167,7 @@ typedef struct svit_model_config {
     int32_t patch_padding; /* SVIT_PADDING_* of the patch embedding */
     int32_t merge_padding; /* SVIT_PADDING_* of the patch merging */
 
-    /* Both architectures, but for mlp_ratio. */
+    /* All architectures, but for mlp_ratio. */
     int32_t classifier;     /* 1: a classification head; 0: the pooled features are the logits, and
                                num_classes is their number */
     int32_t drop_path_rule; /* SVIT_DROP_PATH_* */
@@ -177,11 +179,12 @@ typedef struct svit_model_config {
     double dropout;         /* [0, 1): rate of dropout (Srivastava et al. 2014) */
     double drop_path;       /* [0, 1): rate of DropPath */
 
-    /* ViT only. */
-    uint32_t depth;         /* transformer blocks, 1..1000 */
+    /* ViT only, but for depth and mlp_dim, which an MLP-Mixer has too. */
+    uint32_t depth;         /* transformer or mixer blocks, 1..1000 */
     uint32_t heads;         /* attention heads, 1..65536 */
     uint32_t head_dim;      /* channels of a head, 1..65536; heads * head_dim is at most 65536 */
-    uint32_t mlp_dim;       /* hidden channels of a block's MLP, 1..1048576 */
+    uint32_t mlp_dim;       /* hidden channels of a block's MLP, 1..1048576; in an MLP-Mixer of the
+                               MLP that mixes channels */
     int32_t tokenizer;      /* SVIT_TOKENIZER_* */
     int32_t spt_order;      /* SVIT_SPT_* of image.h, for SVIT_TOKENIZER_SPT */
     int32_t attention;      /* SVIT_ATTENTION_* */
@@ -207,18 +210,20 @@ typedef struct svit_model_config {
                                  linear head on it, whose logits are averaged with the first one's
                                  (Touvron et al. 2020); needs SVIT_POOL_CLASS_TOKEN */
     int32_t position_tokens;  /* SVIT_POSITION_* */
-    uint32_t
-        position_height; /* rows and columns of patches, 0..8192, of the position embedding in */
-    uint32_t position_width; /* a file, from which it is interpolated while it is loaded; 0: those
-                                of the input, or a square. A model that is made has 0 here */
-    int32_t patch_bias;      /* 1: the patch embedding has a bias */
-    int32_t pre_norm;        /* 1: a layer norm before the first block (CLIP) */
-    int32_t layer_scale;     /* 1: a learnt factor for each channel of each residual branch
-                                (Touvron et al. 2021) */
-    int32_t activation;      /* SVIT_ACTIVATION_* */
-    int32_t mlp;             /* SVIT_MLP_* */
-    int32_t head_norm;       /* 1: a layer norm after the pooling */
-    uint32_t reserved_end;   /* 0; another value is SVIT_E_VERSION */
+    uint32_t position_height; /* the grid of patches, 0..8192, of the position embedding in a file,
+                                 which is interpolated while it is loaded; 0: that of the input, or
+                                 a square. A model has 0 here */
+    uint32_t position_width;  /* likewise */
+    int32_t patch_bias;       /* 1: the patch embedding has a bias */
+    int32_t pre_norm;         /* 1: a layer norm before the first block (CLIP) */
+    int32_t layer_scale;      /* 1: a learnt factor for each channel of each residual branch
+                                 (Touvron et al. 2021) */
+    int32_t activation;       /* SVIT_ACTIVATION_* */
+    int32_t mlp;              /* SVIT_MLP_* */
+    int32_t head_norm;        /* 1: a layer norm after the pooling */
+
+    /* MLP-Mixer only. */
+    uint32_t token_mlp_dim; /* hidden width of the MLP that mixes tokens, 1..1048576 */
 } svit_model_config;
 
 /* Fills `config` with the default ShiftViT, the preset shiftvit-cifar10. `size` is
@@ -240,7 +245,7 @@ SVIT_API const char *svit_model_architecture_name(size_t index);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes the
  * default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
- * that is unknown or belongs to the other architecture, or a value that is not accepted;
+ * that is unknown or belongs to another architecture, or a value that is not accepted;
  * SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
 SVIT_API svit_status svit_model_config_from_json(svit_model_config *config, size_t size,
                                                  const char *json, svit_error *err);

@@ -33,7 +33,7 @@ static bool describe_architecture(const char *name, sv_json_writer *writer)
     return false;
 }
 
-/* Writes the accepted values of `of`: "'training', 'shiftvit', 'vit'". */
+/* Writes the accepted values of `of`: "'training', 'shiftvit', 'vit', 'mixer'". */
 static void list_names(char *text, size_t capacity)
 {
     size_t used = (size_t)snprintf(text, capacity, "'training'");

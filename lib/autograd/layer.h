@@ -110,8 +110,7 @@ struct sv_layer {
     sv_shape in, out;
     size_t bytes;    /* of the layer's whole struct */
     uint32_t number; /* its index in the model, which gives it random numbers of its own */
-    size_t rows;     /* rows per image of its matmuls if they are more than the tokens of `out`,
-                        otherwise 0 */
+    size_t rows;     /* rows per image of its matmuls; 0: the tokens of `out` */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */
 };
 

@@ -73,6 +73,8 @@
        const sv_depthwise_geometry *map))                                                          \
     X(void, depthwise_weight_gradient,                                                             \
       (real * dweight, const real *dy, const real *x, const sv_depthwise_geometry *map))           \
+    /* transpose.c: y[columns, rows] = x[rows, columns]^T */                                       \
+    X(void, transpose, (real * y, const real *x, size_t rows, size_t columns))                     \
     /* im2col.c: patches as rows of a matrix, tokens first_token.. of a batch. */                  \
     X(void, patch_gather,                                                                          \
       (real * y, const real *x, const sv_patch_geometry *patches, size_t first_token,              \

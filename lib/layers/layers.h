@@ -53,6 +53,20 @@ typedef struct sv_mlp_options {
 svit_status sv_mlp_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
                           const sv_mlp_options *options, svit_error *err);
 
+/* The token MLP of an MLP-Mixer (Tolstikhin et al. 2021), which acts on the T tokens of each
+ * channel: y = x + drop_path(mlp(norm(x)^T)^T),  mlp(x) = fc2(gelu(fc1(x))) with a layer norm of
+ * each token, and dropout after the GELU and after fc2. The weights are fc1 [hidden, T] and fc2 [T,
+ * hidden]. */
+typedef struct sv_token_mlp_options {
+    sv_shape shape;
+    size_t hidden;
+    double eps, dropout, drop_path;
+    sv_mlp_names names;
+} sv_token_mlp_options;
+svit_status sv_token_mlp_create(sv_layer **out, svit_context *context,
+                                const sv_parameter_table *table,
+                                const sv_token_mlp_options *options, svit_error *err);
+
 /* A convolution whose kernel size equals its stride: y = patches W^T + b. Parameters `name`.weight
  * and, if the table has it, `name`.bias. */
 typedef struct sv_patch_options {

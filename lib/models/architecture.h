@@ -13,7 +13,8 @@
  * and part of the names of all operations. */
 #define SV_ARCHITECTURES(X)                                                                        \
     X(SHIFTVIT, shiftvit)                                                                          \
-    X(VIT, vit)
+    X(VIT, vit)                                                                                    \
+    X(MIXER, mixer)
 
 struct sv_builder;
 

@@ -22,14 +22,31 @@ svit_status sv_model_config_check(const svit_model_config *config, svit_error *e
     return SVIT_OK;
 }
 
+/* The patches must cover a side of `input` pixels exactly. */
+static svit_status check_side(const svit_model_config *config, const char *field, uint32_t input,
+                              svit_error *err)
+{
+    uint32_t size = config->patch_size;
+    if (input % size != 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s is %u; it is a multiple of patch_size %u, such as %u", field, input,
+                       size, input < size ? size : input / size * size);
+    return SVIT_OK;
+}
+
+svit_status sv_model_config_check_patches(const svit_model_config *config, svit_error *err)
+{
+    SVIT_TRY(check_side(config, "input_height", config->input_height, err));
+    return check_side(config, "input_width", config->input_width, err);
+}
+
 svit_status sv_model_config_import(svit_model_config *out, const svit_model_config *config,
                                    svit_error *err)
 {
     const char *type = sv_architecture_field.type;
     SVIT_TRY(svit_model_config_init(out, sizeof *out));
     SVIT_TRY(sv_config_import(out, sizeof *out, config, CONFIG_MIN_SIZE, type, err));
-    SVIT_TRY(
-        sv_config_check_reserved(out->reserved | out->reserved_too | out->reserved_end, type, err));
+    SVIT_TRY(sv_config_check_reserved(out->reserved | out->reserved_too, type, err));
     return sv_model_config_check(out, err);
 }
 

@@ -11,6 +11,10 @@
  * names the field, its value and what is accepted. */
 svit_status sv_model_config_check(const svit_model_config *config, svit_error *err);
 
+/* SVIT_E_ARGUMENT if patches of patch_size do not cover the input exactly. For architectures that
+ * need that. */
+svit_status sv_model_config_check_patches(const svit_model_config *config, svit_error *err);
+
 /* Copies a caller's struct, by its struct_size, to *out and checks it. */
 svit_status sv_model_config_import(svit_model_config *out, const svit_model_config *config,
                                    svit_error *err);

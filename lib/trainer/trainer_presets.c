@@ -79,10 +79,33 @@ static const recipe VIT_003 = {VIT_COMMON, .weight_decay = 0};
     .decay_exclude = SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM | SVIT_EXCLUDE_POSITION, .source = 32,  \
     .resize = 32, .output = 32, .scale = 1.0 / 255
 
+/* This recipe is that of mixer-cifar10 too. */
 static const recipe VIT_PAPER_CIFAR10 = {VIT_PAPER_COMMON, .mean = {0.4914, 0.4822, 0.4465},
                                          .deviation = {0.2470, 0.2435, 0.2616}};
 static const recipe VIT_PAPER_CIFAR100 = {VIT_PAPER_COMMON, .mean = {0.5070, 0.4865, 0.4409},
                                           .deviation = {0.2673, 0.2564, 0.2762}};
+
+/* MLP-Mixer on ImageNet. AdamW, batch, epochs, warm-up of 10,000 steps, linear decay and clipping
+ * are those of the paper (Tolstikhin et al. 2021). Mean and deviation are those of timm's weights.
+ * The paper's RandAugment, Mixup and stochastic depth are not included. */
+static const recipe MIXER = {.epochs = 300,
+                             .batch = 4096,
+                             .patience = 0,
+                             .warmup_fraction = 10000.0 * 4096 / (300 * 1281167.0),
+                             .schedule = SVIT_SCHEDULE_LINEAR,
+                             .learning_rate = 1e-3,
+                             .lr_start = 0,
+                             .epsilon = 1e-8,
+                             .weight_decay = 0.1,
+                             .clip_norm = 1,
+                             .source = 256,
+                             .source_filter = SVIT_SOURCE_BICUBIC,
+                             .evaluation = SVIT_EVALUATE_CROP,
+                             .resize = 256,
+                             .output = 224,
+                             .scale = 1.0 / 255,
+                             .mean = {0.5, 0.5, 0.5},
+                             .deviation = {0.5, 0.5, 0.5}};
 
 /* A strong recipe for CIFAR-10 in few epochs: Muon on the matrices of the hidden layers and AdamW
  * elsewhere, a rate that rises over 40 % of the steps, falls to a twentieth at 80 % and to 0 at the
@@ -125,6 +148,9 @@ static const struct {
     {"slvit-paper-cifar10", &VIT_PAPER_CIFAR10},
     {"slvit-paper-cifar100", &VIT_PAPER_CIFAR100},
     {"vit-paper-cifar100", &VIT_PAPER_CIFAR100},
+    {"mixer-cifar10", &VIT_PAPER_CIFAR10},
+    {"mixer-s32-224", &MIXER},
+    {"mixer-b16-224", &MIXER},
 };
 
 static const recipe *find(const char *preset)

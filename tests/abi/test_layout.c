@@ -32,6 +32,18 @@
     F(T, gemm, 48, 8)
 LAYOUT(svit_context_config, 56, SVIT_CONTEXT_CONFIG)
 
+#define SVIT_LOAD_REPORT(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, loaded, 4, 4) \
+    F(T, missing, 8, 4) \
+    F(T, mismatched, 12, 4) \
+    F(T, extra, 16, 4) \
+    F(T, buffers, 20, 4) \
+    F(T, text, 24, 8) \
+    F(T, capacity, 32, 8) \
+    F(T, needed, 40, 8)
+LAYOUT(svit_load_report, 48, SVIT_LOAD_REPORT)
+
 #define SVIT_LOADER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, batch, 4, 4) \
@@ -110,7 +122,7 @@ LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
     F(T, activation, 296, 4) \
     F(T, mlp, 300, 4) \
     F(T, head_norm, 304, 4) \
-    F(T, reserved_end, 308, 4)
+    F(T, token_mlp_dim, 308, 4)
 LAYOUT(svit_model_config, 312, SVIT_MODEL_CONFIG)
 
 #define SVIT_OPTIMIZER_CONFIG(F, T) \

@@ -19,6 +19,9 @@ static const char *const MODELS[] = {
     "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":48,"
     "\"depth\":2,\"heads\":2,\"head_dim\":48,\"mlp_dim\":64,\"head_units\":[32],"
     "\"num_classes\":10,\"dropout\":0.1,\"attention_dropout\":0.1,\"head_dropout\":0.1}",
+    "{\"architecture\":\"mixer\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,"
+    "\"dim\":48,\"depth\":2,\"token_mlp_dim\":33,\"mlp_dim\":96,\"num_classes\":10,"
+    "\"dropout\":0.1,\"drop_path\":0.1}",
 };
 enum {
     MODEL_COUNT = sizeof MODELS / sizeof *MODELS,

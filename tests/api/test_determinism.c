@@ -42,6 +42,11 @@ static const subject SUBJECTS[] = {
      "\"num_classes\":10,\"attention\":\"lsa\",\"dropout\":0.1,"
      "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.1}",
      20, 20},
+    /* Masks of an image end within a word: 35 tokens, 43 channels. */
+    {"{\"architecture\":\"mixer\",\"input_height\":21,\"input_width\":15,\"patch_size\":3,"
+     "\"dim\":43,\"depth\":2,\"token_mlp_dim\":19,\"mlp_dim\":40,\"num_classes\":10,"
+     "\"dropout\":0.1,\"drop_path\":0.1}",
+     21, 15},
 };
 static const uint32_t THREADS[] = {1, 2, 3, 8};
 
@@ -203,6 +208,8 @@ static const char *const WIDE[] = {
     "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":48,"
     "\"depth\":2,\"heads\":3,\"head_dim\":48,\"mlp_dim\":64,\"head_units\":[],"
     "\"num_classes\":10}",
+    "{\"architecture\":\"mixer\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,"
+    "\"dim\":440,\"depth\":2,\"token_mlp_dim\":72,\"mlp_dim\":400,\"num_classes\":10}",
 };
 enum { WIDE_COUNT = sizeof WIDE / sizeof *WIDE };
 

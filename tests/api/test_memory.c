@@ -19,6 +19,9 @@ static const char *const SUBJECTS[] = {
     "\"depth\":4,\"heads\":2,\"head_dim\":12,\"mlp_dim\":48,\"head_units\":[],\"num_classes\":10,"
     "\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"pool\":\"class_token\",\"dropout\":0.1,"
     "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.2}",
+    "{\"architecture\":\"mixer\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,"
+    "\"dim\":24,\"depth\":5,\"token_mlp_dim\":20,\"mlp_dim\":48,\"num_classes\":10,"
+    "\"dropout\":0.1,\"drop_path\":0.2}",
     /* a model with few saved activations */
     "{\"input_height\":8,\"input_width\":8,\"dim\":12,\"blocks\":[1,1],\"drop_path\":0.2}",
 };
@@ -26,7 +29,7 @@ static const uint32_t THREADS[] = {1, 3};
 
 enum {
     SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS,
-    DEEP = 4, /* models deep enough that checkpointing saves memory */
+    DEEP = 5, /* models deep enough that checkpointing saves memory */
     MEMORIES = 3,
     BATCH = 40,
     CLASSES = 10,

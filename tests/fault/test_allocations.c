@@ -47,6 +47,8 @@ static const char *const MODELS[] = {
     "{\"architecture\":\"vit\",\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"input_height\":12,"
     "\"input_width\":12,\"patch_size\":4,\"dim\":12,\"depth\":1,\"heads\":2,\"head_dim\":6,"
     "\"mlp_dim\":16,\"head_units\":[16],\"num_classes\":10,\"drop_path\":0.1}",
+    "{\"architecture\":\"mixer\",\"input_height\":12,\"input_width\":12,\"patch_size\":4,"
+    "\"dim\":12,\"depth\":1,\"token_mlp_dim\":5,\"mlp_dim\":16,\"num_classes\":10}",
 };
 enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS };
 

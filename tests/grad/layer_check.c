@@ -170,3 +170,16 @@ void layer_check_run(layer_check *check, bool has_input_gradient)
     free(gradients);
     arrays_close(&a);
 }
+
+void layer_check_masks(layer_check *check)
+{
+    arrays a = arrays_open(check);
+    const size_t in = a.in / BATCH, out = a.out / BATCH;
+    for (size_t image = 1; image < BATCH; image++)
+        memcpy(a.x + image * in, a.x, in * sizeof(real));
+    projected(check, &a);
+    for (size_t image = 1; image < BATCH; image++)
+        ck_assert_msg(memcmp(a.y, a.y + image * out, out * sizeof(real)) != 0,
+                      "%s: image %zu has the mask of image 0", check->layer->ops->name, image);
+    arrays_close(&a);
+}

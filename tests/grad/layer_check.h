@@ -22,6 +22,10 @@ void layer_check_add(layer_check *check, const char *name, const int64_t shape[5
  * (has_input_gradient false) is checked for its parameters alone. */
 void layer_check_run(layer_check *check, bool has_input_gradient);
 
+/* Fails the test if a layer with dropout computes the same for two equal images of a batch: each
+ * image has its own mask. */
+void layer_check_masks(layer_check *check);
+
 /* Frees everything. */
 void layer_check_close(layer_check *check);
 

@@ -63,6 +63,16 @@ static const char *const CONFIGS[] = {
                    "\"drop_path\":0.1,\"drop_path_rule\":\"constant\"}",
     VIT WIDE_HEADS ",\"head_units\":[9],\"pool\":\"mean\",\"dropout\":0,"
                    "\"attention_dropout\":0,\"head_dropout\":0}",
+    /* Token counts and widths around those of vectors. */
+    "{\"architecture\":\"mixer\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,"
+    "\"dim\":12,\"depth\":2,\"token_mlp_dim\":9,\"mlp_dim\":14,\"num_classes\":4,"
+    "\"dropout\":0.2,\"drop_path\":0.2}",
+    "{\"architecture\":\"mixer\",\"input_height\":21,\"input_width\":33,\"patch_size\":3,"
+    "\"dim\":35,\"depth\":2,\"token_mlp_dim\":17,\"mlp_dim\":7,\"num_classes\":4,"
+    "\"dropout\":0.1,\"drop_path_rule\":\"constant\"}",
+    "{\"architecture\":\"mixer\",\"input_height\":5,\"input_width\":5,\"patch_size\":5,"
+    "\"dim\":3,\"depth\":1,\"token_mlp_dim\":1,\"mlp_dim\":2,\"classifier\":false,"
+    "\"in_channels\":2,\"dropout\":0.1}",
     /* Patches of odd size with shifted copies, which move by half a patch, rounded down. */
     "{\"architecture\":\"vit\",\"input_height\":9,\"input_width\":15,\"patch_size\":3,"
     "\"dim\":12,\"depth\":1,\"mlp_dim\":14,\"num_classes\":4" TWO_HEADS ",\"head_units\":[10],"

@@ -57,6 +57,39 @@ START_TEST(test_mlp_blocks)
     ck_assert_int_eq(sv_mlp_create(&check.layer, check.context, &check.table, &options, NULL),
                      SVIT_OK);
     layer_check_run(&check, true);
+    if (options.dropout > 0)
+        layer_check_masks(&check);
+    layer_check_close(&check);
+}
+END_TEST
+
+static const sv_token_mlp_options TOKEN_MLPS[] = {
+    {.shape = {3, 4, 12}, .hidden = 20, .dropout = 0.25, .drop_path = 0.25},
+    {.shape = {7, 5, 37}, .hidden = 9},
+    {.shape = {1, 1, 5}, .hidden = 3, .dropout = 0.5},
+    {.shape = {5, 5, 2}, .hidden = 1, .drop_path = 0.5},
+    {.shape = {3, 11, 33}, .hidden = 65, .dropout = 0.25},
+};
+
+START_TEST(test_token_mlp_blocks)
+{
+    layer_check check = layer_check_open();
+    sv_token_mlp_options options = TOKEN_MLPS[_i];
+    const int64_t tokens = (int64_t)sv_shape_tokens(options.shape);
+    const int64_t c = (int64_t)options.shape.channels, hidden = (int64_t)options.hidden;
+    options.eps = 1e-5;
+    options.names = MLP_NAMES;
+    layer_check_add(&check, "norm.weight", (const int64_t[5]){c});
+    layer_check_add(&check, "norm.bias", (const int64_t[5]){c});
+    layer_check_add(&check, "fc1.weight", (const int64_t[5]){hidden, tokens});
+    layer_check_add(&check, "fc1.bias", (const int64_t[5]){hidden});
+    layer_check_add(&check, "fc2.weight", (const int64_t[5]){tokens, hidden});
+    layer_check_add(&check, "fc2.bias", (const int64_t[5]){tokens});
+    ck_assert_int_eq(sv_token_mlp_create(&check.layer, check.context, &check.table, &options, NULL),
+                     SVIT_OK);
+    layer_check_run(&check, true);
+    if (options.dropout > 0)
+        layer_check_masks(&check);
     layer_check_close(&check);
 }
 END_TEST
@@ -97,6 +130,8 @@ START_TEST(test_attention_blocks)
     ck_assert_int_eq(sv_attention_create(&check.layer, check.context, &check.table, &options, NULL),
                      SVIT_OK);
     layer_check_run(&check, true);
+    if (options.dropout > 0)
+        layer_check_masks(&check);
     layer_check_close(&check);
 }
 END_TEST
@@ -238,6 +273,7 @@ static Suite *layers_suite(void)
     TCase *all = tcase_create("layers");
     tcase_set_timeout(all, 100);
     tcase_add_loop_test(all, test_mlp_blocks, 0, 2 * MLP_COUNT);
+    tcase_add_loop_test(all, test_token_mlp_blocks, 0, sizeof TOKEN_MLPS / sizeof *TOKEN_MLPS);
     tcase_add_loop_test(all, test_attention_blocks, 0, sizeof ATTENTIONS / sizeof *ATTENTIONS);
     tcase_add_loop_test(all, test_norms, 0, 2);
     tcase_add_loop_test(all, test_patches, 0, 2);

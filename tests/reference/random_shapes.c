@@ -143,3 +143,26 @@ svit_model_config random_vit(random_state *state, size_t *images)
     } while (!library_accepts(&config));
     return config;
 }
+
+svit_model_config random_mixer(random_state *state, size_t *images)
+{
+    svit_model_config config;
+    do {
+        *images = draw_images(state);
+        const int many = *images == MANY_IMAGES;
+        svit_model_config_preset(&config, sizeof config, "mixer-cifar10", NULL);
+        config = no_rates(config);
+        config.patch_size = (uint32_t)random_between(state, 1, many ? 2 : 4);
+        config.input_height = config.patch_size * (uint32_t)random_between(state, 1, many ? 4 : 9);
+        config.input_width = config.patch_size * (uint32_t)random_between(state, 1, many ? 6 : 8);
+        config.in_channels = (uint32_t)random_between(state, 1, 4);
+        config.dim = draw_width(state, many ? 24 : 112);
+        config.depth = (uint32_t)random_between(state, 1, 2);
+        config.token_mlp_dim = draw_width(state, many ? 24 : 112);
+        config.mlp_dim = draw_width(state, many ? 24 : 112);
+        config.classifier = random_between(state, 0, 4) > 0;
+        config.num_classes =
+            config.classifier ? (uint32_t)random_between(state, 1, 20) : config.dim;
+    } while (!library_accepts(&config));
+    return config;
+}

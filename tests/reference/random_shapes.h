@@ -38,5 +38,6 @@ static inline double random_centred(random_state *state)
 /* Configurations that the library accepts, with all rates 0, and the images of a batch. */
 svit_model_config random_shiftvit(random_state *state, size_t *images);
 svit_model_config random_vit(random_state *state, size_t *images);
+svit_model_config random_mixer(random_state *state, size_t *images);
 
 #endif

@@ -88,6 +88,29 @@ void reference_block_backward(double *dx, const reference_block_parameters *grad
                               const reference_block_parameters *parameters,
                               const reference_block_shape *shape);
 
+/* The token MLP of an MLP-Mixer. Its parameters are those of a block, with fc1_weight [hidden,
+ * tokens] and fc2_weight [tokens, hidden]. */
+typedef struct reference_token_mlp_shape {
+    size_t images, tokens, channels, hidden;
+    double eps;
+} reference_token_mlp_shape;
+
+/* The saved activations of a token MLP, or their gradients. */
+typedef struct reference_token_mlp_activations {
+    double *normalized;              /* [images, tokens, channels] */
+    double *normalized_t, *branch_t; /* [images, channels, tokens] */
+    double *pre_gelu, *hidden;       /* [images, channels, hidden] */
+} reference_token_mlp_activations;
+
+void reference_token_mlp(double *y, const reference_token_mlp_activations *saved, const double *x,
+                         const reference_block_parameters *parameters,
+                         const reference_token_mlp_shape *shape);
+void reference_token_mlp_backward(double *dx, const reference_block_parameters *gradients,
+                                  const reference_token_mlp_activations *dsaved, const double *dy,
+                                  const double *x, const reference_token_mlp_activations *saved,
+                                  const reference_block_parameters *parameters,
+                                  const reference_token_mlp_shape *shape);
+
 enum {
     REFERENCE_NO_TEMPERATURE,        /* scores are divided by sqrt(head_dim) */
     REFERENCE_DIVIDE_BY_ONE,         /* LSA: one temperature divides the scores of all heads */

@@ -27,6 +27,10 @@ void reference_layer_forward(const reference_layer *l)
     case REFERENCE_BLOCK:
         reference_block(l->y, &l->block.saved, l->x, &l->block.parameters, &l->block.shape);
         break;
+    case REFERENCE_TOKEN_MLP:
+        reference_token_mlp(l->y, &l->token_mlp.saved, l->x, &l->token_mlp.parameters,
+                            &l->token_mlp.shape);
+        break;
     case REFERENCE_ATTENTION:
         reference_attention(l->y, &l->attention.saved, l->x, &l->attention.parameters,
                             &l->attention.shape);
@@ -65,6 +69,11 @@ void reference_layer_backward(const reference_layer *l)
     case REFERENCE_BLOCK:
         reference_block_backward(l->dx, &l->block.gradients, &l->block.dsaved, l->dy,
                                  &l->block.saved, &l->block.parameters, &l->block.shape);
+        break;
+    case REFERENCE_TOKEN_MLP:
+        reference_token_mlp_backward(l->dx, &l->token_mlp.gradients, &l->token_mlp.dsaved, l->dy,
+                                     l->x, &l->token_mlp.saved, &l->token_mlp.parameters,
+                                     &l->token_mlp.shape);
         break;
     case REFERENCE_ATTENTION:
         reference_attention_backward(l->dx, &l->attention.gradients, &l->attention.dsaved, l->dy,

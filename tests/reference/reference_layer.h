@@ -13,6 +13,7 @@ typedef enum reference_layer_kind {
     REFERENCE_NORM,
     REFERENCE_POSITION,
     REFERENCE_BLOCK,
+    REFERENCE_TOKEN_MLP,
     REFERENCE_ATTENTION,
     REFERENCE_MEAN
 } reference_layer_kind;
@@ -36,6 +37,11 @@ struct reference_layer {
         reference_block_parameters parameters, gradients;
         reference_block_activations saved, dsaved;
     } block;
+    struct {
+        reference_token_mlp_shape shape;
+        reference_block_parameters parameters, gradients;
+        reference_token_mlp_activations saved, dsaved;
+    } token_mlp;
     struct {
         reference_attention_shape shape;
         reference_attention_parameters parameters, gradients;
@@ -78,6 +84,10 @@ typedef struct reference_block_names {
 void reference_add_block(reference_model *model, reference_block_shape shape,
                          const reference_block_names *names);
 
+/* Images, tokens and channels of `shape` are filled in. */
+void reference_add_token_mlp(reference_model *model, reference_token_mlp_shape shape,
+                             const reference_block_names *names);
+
 typedef struct reference_attention_names {
     char norm[64], qkv[64], proj[64], temperature[64];
 } reference_attention_names;
@@ -90,6 +100,7 @@ void reference_add_attention(reference_model *model, reference_attention_shape s
 /* All layers of an architecture. */
 void reference_add_shiftvit(reference_model *model);
 void reference_add_vit(reference_model *model);
+void reference_add_mixer(reference_model *model);
 
 /* Memory of zeros that lives as long as the model. */
 double *reference_new_array(reference_model *model, size_t elements, int is_gradient);

@@ -37,6 +37,8 @@ reference_model *reference_model_create(const svit_model_config *config, size_t 
         reference_new_array(model, images * model->height * model->width * model->channels, 0);
     if (config->architecture == SVIT_ARCHITECTURE_VIT)
         reference_add_vit(model);
+    else if (config->architecture == SVIT_ARCHITECTURE_MIXER)
+        reference_add_mixer(model);
     else
         reference_add_shiftvit(model);
     model->classes = model->height * model->width * model->channels;

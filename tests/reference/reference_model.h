@@ -1,7 +1,7 @@
-/* A whole model of reference layers: a ShiftViT, ViT or SL-ViT, forward and backward, built from a
- * configuration, with named parameters. It has neither dropout nor DropPath. Compared with it:
- * whole sessions (test_reference_models), in training and inference, with each way to save memory,
- * on each instruction set, in float32, bfloat16 and int8. */
+/* A whole model of reference layers: a ShiftViT, ViT, SL-ViT or MLP-Mixer, forward and backward,
+ * built from a configuration, with named parameters. It has neither dropout nor DropPath. Compared
+ * with it: whole sessions (test_reference_models), in training and inference, with each way to save
+ * memory, on each instruction set, in float32, bfloat16 and int8. */
 #ifndef REFERENCE_MODEL_H
 #define REFERENCE_MODEL_H
 

@@ -16,7 +16,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { SHIFTVIT_COUNT = 40, VIT_COUNT = 30, CONFIG_COUNT = SHIFTVIT_COUNT + VIT_COUNT };
+enum {
+    SHIFTVIT_COUNT = 40,
+    VIT_COUNT = 30,
+    MIXER_COUNT = 20,
+    CONFIG_COUNT = SHIFTVIT_COUNT + VIT_COUNT + MIXER_COUNT
+};
 
 /* Runs of a disturbed reference; their errors are averaged. */
 enum { DISTURBED_RUNS = 3 };
@@ -196,12 +201,19 @@ static void measure_rounding(comparison *c, rounding which)
     free(disturbed);
 }
 
+static svit_model_config random_config(int number, random_state *state, size_t *images)
+{
+    if (number < SHIFTVIT_COUNT)
+        return random_shiftvit(state, images);
+    return number < SHIFTVIT_COUNT + VIT_COUNT ? random_vit(state, images)
+                                               : random_mixer(state, images);
+}
+
 static comparison open_comparison(int number)
 {
     comparison c = {.state = 0x9E3779B97F4A7C15u * (uint64_t)(number + 1)};
     size_t images;
-    const svit_model_config config = number < SHIFTVIT_COUNT ? random_shiftvit(&c.state, &images)
-                                                             : random_vit(&c.state, &images);
+    const svit_model_config config = random_config(number, &c.state, &images);
     c.model = reference_model_create(&config, images);
     c.tokens =
         images * config.input_height * config.input_width / config.patch_size / config.patch_size;

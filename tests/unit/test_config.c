@@ -8,16 +8,29 @@ static const struct {
     const char *name;
     uint64_t parameters;
 } presets[] = {
-    {"shiftvit-cifar10", 11690602},         {"shiftvit-cifar10-keras", 11690602},
-    {"shiftvit-cifar10-seed001", 11682912}, {"shiftvit-cifar10-seed004", 11690602},
-    {"shiftvit-t-light", 19608328},         {"shiftvit-t", 28566664},
-    {"shiftvit-s-light", 33796360},         {"shiftvit-s", 50304136},
-    {"shiftvit-b-light", 59708776},         {"shiftvit-b", 89026408},
-    {"shiftvit-cifar10-fast", 3152074},     {"vit-cifar100", 21759012},
-    {"slvit-cifar100", 21787748},           {"vit-cifar100-seed002", 21759012},
-    {"slvit-cifar100-seed002", 21787748},   {"vit-cifar100-seed003", 21759012},
-    {"slvit-cifar100-seed003", 21787748},   {"slvit-paper-cifar10", 2729878},
-    {"slvit-paper-cifar100", 2747248},      {"vit-paper-cifar100", 2709796},
+    {"shiftvit-cifar10", 11690602},
+    {"shiftvit-cifar10-keras", 11690602},
+    {"shiftvit-cifar10-seed001", 11682912},
+    {"shiftvit-cifar10-seed004", 11690602},
+    {"shiftvit-t-light", 19608328},
+    {"shiftvit-t", 28566664},
+    {"shiftvit-s-light", 33796360},
+    {"shiftvit-s", 50304136},
+    {"shiftvit-b-light", 59708776},
+    {"shiftvit-b", 89026408},
+    {"shiftvit-cifar10-fast", 3152074},
+    {"vit-cifar100", 21759012},
+    {"slvit-cifar100", 21787748},
+    {"vit-cifar100-seed002", 21759012},
+    {"slvit-cifar100-seed002", 21787748},
+    {"vit-cifar100-seed003", 21759012},
+    {"slvit-cifar100-seed003", 21787748},
+    {"slvit-paper-cifar10", 2729878},
+    {"slvit-paper-cifar100", 2747248},
+    {"vit-paper-cifar100", 2709796},
+    {"mixer-cifar10", 2193674},
+    {"mixer-s32-224", 19104624},
+    {"mixer-b16-224", 59880472},
 };
 enum { PRESETS = sizeof presets / sizeof *presets };
 
@@ -87,6 +100,7 @@ static const struct {
      1},
     {"vit-paper-cifar100", 100, 128, 0, SVIT_SCHEDULE_WARMUP_COSINE, 0.05, 0.1, 0.1, 7, 32, 0, 0,
      1},
+    {"mixer-cifar10", 100, 128, 0, SVIT_SCHEDULE_WARMUP_COSINE, 0.05, 0.1, 0.1, 7, 32, 0, 0, 1},
 };
 
 START_TEST(test_training_settings_are_those_of_the_examples)
@@ -142,6 +156,7 @@ static const struct {
     {"{\"architecture\":\"shiftvit\"}", "shiftvit-cifar10"},
     {"{\"architecture\":\"vit\"}", "vit-cifar100"},
     {"{\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"architecture\":\"vit\"}", "slvit-cifar100"},
+    {"{\"architecture\":\"mixer\"}", "mixer-cifar10"},
 };
 
 START_TEST(test_a_field_left_out_is_the_architectures_default)
@@ -180,6 +195,30 @@ START_TEST(test_the_default_vit_is_the_one_of_keras)
     ck_assert_ptr_null(strstr(json, "blocks"));
     ck_assert_ptr_null(strstr(json, "num_div"));
     free(json);
+}
+END_TEST
+
+/* Every field of an MLP-Mixer with its default value. */
+static const char default_mixer[] =
+    "{\"architecture\":\"mixer\",\"input_height\":32,\"input_width\":32,"
+    "\"in_channels\":3,\"num_classes\":10,\"patch_size\":4,\"dim\":256,"
+    "\"depth\":8,\"token_mlp_dim\":64,\"mlp_dim\":512,\"classifier\":true,"
+    "\"norm_eps\":1e-6,\"dropout\":0.0,\"drop_path\":0.1,"
+    "\"drop_path_rule\":\"network\",\"init\":\"seed\"}";
+
+START_TEST(test_a_mixer_has_its_own_fields)
+{
+    svit_model_config config, changed;
+    WORKS(svit_model_config_preset(&config, sizeof config, "mixer-cifar10", err));
+    char *json = json_of(&config);
+    ck_assert_str_eq(json, default_mixer);
+    free(json);
+    changed = config;
+    changed.heads = 65537;
+    changed.stages = 77;
+    ck_assert_ptr_null(sv_model_config_difference(&changed, &config));
+    changed.token_mlp_dim = 65;
+    ck_assert_str_eq(sv_model_config_difference(&changed, &config), "token_mlp_dim");
 }
 END_TEST
 
@@ -326,6 +365,22 @@ static const struct {
      SVIT_E_ARGUMENT, "num_classes is 100"},
     {"{\"architecture\":\"vit\",\"classifier\":false,\"head_units\":[],\"dim\":65536}",
      SVIT_E_ARGUMENT, "num_classes is 9437184"},
+    {"{\"architecture\":\"mixer\",\"heads\":4}", SVIT_E_ARGUMENT,
+     "'heads' is a field of architecture 'vit'; here it is 'mixer'"},
+    {"{\"token_mlp_dim\":4}", SVIT_E_ARGUMENT,
+     "'token_mlp_dim' is a field of architecture 'mixer'"},
+    {"{\"architecture\":\"mixer\",\"token_mlp_dim\":0}", SVIT_E_ARGUMENT, "token_mlp_dim is 0"},
+    {"{\"architecture\":\"mixer\",\"token_mlp_dim\":1048577}", SVIT_E_ARGUMENT,
+     "token_mlp_dim is 1048577"},
+    {"{\"architecture\":\"mixer\",\"mlp_dim\":0}", SVIT_E_ARGUMENT, "mlp_dim is 0"},
+    {"{\"architecture\":\"mixer\",\"depth\":1001}", SVIT_E_ARGUMENT, "depth is 1001"},
+    {"{\"architecture\":\"mixer\",\"init\":\"paper\"}", SVIT_E_ARGUMENT, "init is 'paper'"},
+    {"{\"architecture\":\"mixer\",\"input_height\":30}", SVIT_E_ARGUMENT,
+     "input_height is 30; it is a multiple of patch_size 4, such as 28"},
+    {"{\"architecture\":\"mixer\",\"input_width\":3}", SVIT_E_ARGUMENT,
+     "input_width is 3; it is a multiple of patch_size 4, such as 4"},
+    {"{\"architecture\":\"mixer\",\"classifier\":false,\"num_classes\":10}", SVIT_E_ARGUMENT,
+     "num_classes is 10; without a classifier the 256 pooled features"},
 };
 
 START_TEST(test_each_wrong_field_is_named)
@@ -360,9 +415,9 @@ START_TEST(test_wrong_structs_are_refused)
     config.head_units[1] = 0;
     FAILS(svit_model_create(&model, context, &config, 0, err), SVIT_E_ARGUMENT,
           "head_units[1] is 0");
-    config.architecture = 2;
+    config.architecture = 3;
     FAILS(svit_model_create(&model, context, &config, 0, err), SVIT_E_ARGUMENT,
-          "architecture is 2");
+          "architecture is 3");
     config = fit_model_config(3);
     config.struct_size = 8;
     FAILS(svit_model_create(&model, context, &config, 0, err), SVIT_E_ARGUMENT, "struct_size");
@@ -406,6 +461,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_field_left_out_is_the_architectures_default, 0,
                         sizeof defaults / sizeof *defaults);
     tcase_add_test(c, test_the_default_vit_is_the_one_of_keras);
+    tcase_add_test(c, test_a_mixer_has_its_own_fields);
     tcase_add_test(c, test_fields_of_the_other_architecture_are_ignored);
     tcase_add_test(c, test_without_classifier_the_features_are_the_classes);
     tcase_add_loop_test(c, test_without_classifier_a_vits_features_are_the_classes, 0,

@@ -357,7 +357,7 @@ START_TEST(test_fields_are_described)
         ck_assert_ptr_nonnull(strstr(text, "\"name\":\"num_classes\",\"type\":\"integer\""));
     }
     FAILS(svit_config_fields("resnet", text, sizeof text, NULL, err), SVIT_E_ARGUMENT,
-          "of is 'resnet'; known are 'training', 'shiftvit', 'vit'");
+          "of is 'resnet'; known are 'training', 'shiftvit', 'vit', 'mixer'");
 }
 END_TEST
 

@@ -16,7 +16,9 @@ typedef struct shape {
 
 /* The layers of a ShiftViT are patches, blocks, norm with patches, ...; a patch layer belongs to
  * the stage that it begins. The layers of a ViT are patches, position, then attention and MLP in
- * turn, and a norm. */
+ * turn, and a norm. Those of an MLP-Mixer are patches, token MLP and channel MLP in turn, and a
+ * norm.
+ */
 static const shape SHAPES[] = {
     {"{\"input_height\":48,\"input_width\":48,\"dim\":96,\"blocks\":[2,4,8,2]}",
      256,
@@ -33,6 +35,7 @@ static const shape SHAPES[] = {
      "\"dim\":64,\"depth\":3,\"heads\":4,\"head_dim\":64,\"mlp_dim\":128,\"head_units\":[64]}",
      64,
      {{0, 9, 1, 0, 0}}},
+    {"{\"architecture\":\"mixer\",\"depth\":3}", 64, {{0, 8, 2, 0, 0}}},
 };
 
 START_TEST(test_fused_chains_take_images_that_fit_the_cache)

@@ -59,6 +59,9 @@ static const subject SUBJECTS[] = {
      "\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[9],\"pool\":\"mean\","
      "\"attention_dropout\":0,\"head_dropout\":0" PLAIN "}",
      0, 40},
+    {"{\"architecture\":\"mixer\",\"input_height\":15,\"input_width\":20,\"patch_size\":5,"
+     "\"dim\":13,\"depth\":2,\"token_mlp_dim\":7,\"mlp_dim\":16" PLAIN "}",
+     0, 40},
     /* Patches of odd size with shifted copies. */
     {"{\"architecture\":\"vit\",\"input_height\":15,\"input_width\":20,\"patch_size\":5,\"dim\":12,"
      "\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[9],\"pool\":\"mean\","

@@ -425,6 +425,26 @@ START_TEST(test_a_row_of_layer_norm_has_the_same_bits_alone)
 }
 END_TEST
 
+/* Sides around vectors; exactly as many elements as the matrices have. */
+START_TEST(test_transpose_exchanges_rows_and_columns)
+{
+    KERNELS(k);
+    static const size_t sides[] = {1, 2, 3, 7, 8, 15, 16, 17, 33, 64};
+    enum { SIDES = sizeof sides / sizeof *sides };
+    for (size_t i = 0; i < SIDES * SIDES; i++) {
+        const size_t rows = sides[i / SIDES], columns = sides[i % SIDES];
+        float *x = malloc(rows * columns * sizeof *x), *y = malloc(rows * columns * sizeof *y);
+        fill(x, rows * columns, i);
+        k->transpose(y, x, rows, columns);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < columns; c++)
+                ck_assert_float_eq(y[c * rows + r], x[r * columns + c]);
+        free(x);
+        free(y);
+    }
+}
+END_TEST
+
 static Suite *kernels_suite(void)
 {
     Suite *suite = suite_create("kernels");
@@ -433,6 +453,7 @@ static Suite *kernels_suite(void)
     tcase_add_loop_test(all, test_shift_equals_the_reference, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_shifted_patches_are_those_of_the_image, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_transpose_exchanges_rows_and_columns, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_dropout_bits_are_philox_bits_by_position, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_dropout_keeps_its_rate, 0, ISA_COUNT);

@@ -176,6 +176,10 @@ START_TEST(test_a_small_file_that_claims_a_large_model_costs_nothing)
          "3 tensors are too few for a model of 8000 blocks"},
         {"{\"architecture\":\"vit\",\"depth\":1000}",
          "3 tensors are too few for a model of 1000 blocks"},
+        {"{\"architecture\":\"mixer\",\"token_mlp_dim\":1048576,\"mlp_dim\":1048576,\"depth\":1}",
+         "is missing"},
+        {"{\"architecture\":\"mixer\",\"depth\":1000}",
+         "3 tensors are too few for a model of 1000 blocks"},
     };
     static const sv_tensor_desc one = {.rank = 1, .shape = {1}, .elements = 1};
     static const sv_safetensors_tensor others[] = {

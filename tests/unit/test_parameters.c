@@ -66,6 +66,9 @@ static const struct {
     {"vit_cifar100_full", 21759012},
     {"slvit_cifar100_full", 21787748},
     {"slvit_paper_full", 2747248},
+    {"mixer_small", 5310},
+    {"mixer_odd", 13814},
+    {"mixer_s32_full", 19104624},
 };
 
 static void check_shape(const svit_model *model, const sv_safetensors *file, const char *name)
@@ -84,7 +87,7 @@ static void check_shape(const svit_model *model, const sv_safetensors *file, con
         ck_assert_int_eq(shape[i], entry->desc.shape[i]);
 }
 
-START_TEST(test_a_vits_parameters_are_those_of_the_reference)
+START_TEST(test_parameters_are_those_of_the_reference)
 {
     sv_safetensors *file = golden_open(references[_i].file);
     svit_model_config config;
@@ -98,7 +101,7 @@ START_TEST(test_a_vits_parameters_are_those_of_the_reference)
     WORKS(sv_json_parse(&names, &allocator, text, strlen(text), "param_names", err));
     const sv_json_value *list = sv_json_root(names), *element = list + 1;
     size_t count = list->count;
-    ck_assert_uint_gt(count, 30);
+    ck_assert_uint_ge(count, 30);
     ck_assert_uint_eq(svit_model_parameter_count(model), count);
     ck_assert_uint_eq(svit_model_parameter_elements(model), references[_i].parameters);
     for (size_t i = 0; i < count; i++, element = element->after) {
@@ -182,7 +185,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("parameters");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_names_and_shapes_are_those_of_the_papers_files);
-    tcase_add_loop_test(c, test_a_vits_parameters_are_those_of_the_reference, 0,
+    tcase_add_loop_test(c, test_parameters_are_those_of_the_reference, 0,
                         sizeof references / sizeof *references);
     tcase_add_loop_test(c, test_each_field_of_a_vit_shapes_its_parameters, 0, VARIANTS);
     tcase_add_test(c, test_what_is_set_is_what_is_got);

@@ -1,6 +1,7 @@
 /* The configuration of a ViT: its fields, the sizes that follow from it, and its checks. */
 #include "base/size.h"
 #include "base/status.h"
+#include "models/config.h"
 #include "models/config_fields.h"
 #include "models/vit/vit.h"
 
@@ -95,24 +96,6 @@ size_t sv_vit_features(const svit_model_config *config)
     return (size_t)config->dim * (config->pool == SVIT_POOL_CLASS_MEAN ? 2 : 1);
 }
 
-/* The patches must cover a side of `input` pixels exactly. */
-static svit_status check_side(const svit_model_config *config, const char *field, uint32_t input,
-                              svit_error *err)
-{
-    uint32_t size = config->patch_size;
-    if (input % size != 0)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s is %u; it is a multiple of patch_size %u, such as %u", field, input,
-                       size, input < size ? size : input / size * size);
-    return SVIT_OK;
-}
-
-static svit_status check_patches(const svit_model_config *config, svit_error *err)
-{
-    SVIT_TRY(check_side(config, "input_height", config->input_height, err));
-    return check_side(config, "input_width", config->input_width, err);
-}
-
 static svit_status check_heads(const svit_model_config *config, svit_error *err)
 {
     if (config->head_dim > HEADS_CHANNELS_MAX / config->heads)
@@ -202,7 +185,7 @@ static svit_status check_paper(const svit_model_config *config, svit_error *err)
 
 svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
 {
-    SVIT_TRY(check_patches(config, err));
+    SVIT_TRY(sv_model_config_check_patches(config, err));
     SVIT_TRY(check_heads(config, err));
     SVIT_TRY(check_tokens(config, err));
     SVIT_TRY(check_mlp(config, err));
