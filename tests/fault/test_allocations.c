@@ -160,8 +160,8 @@ static svit_status make_data(scene *s)
     loader.shuffle = loader.augment = 1;
     loader.sampling = SVIT_SAMPLING_BALANCED;
     loader.prefetch = 0; /* the counts are not for several threads */
-    svit_status status =
-        svit_dataset_memory(&s->dataset, s->context, rgb, labels, COUNT, SIDE, SIDE, CLASSES, NULL);
+    svit_status status = svit_dataset_memory(&s->dataset, s->context, rgb, labels, COUNT, SIDE,
+                                             SIDE, 3, CLASSES, NULL);
     if (status == SVIT_OK)
         status = svit_loader_create(&s->loader, s->dataset, &config, &loader, NULL);
     if (status == SVIT_OK)
@@ -170,7 +170,7 @@ static svit_status make_data(scene *s)
         status = svit_dataset_list(&s->list, s->context, in_folder("list.csv"), &config, NULL);
     if (status == SVIT_OK)
         status = svit_dataset_memory_targets(&s->targets, s->context, rgb, images, COUNT / 2, SIDE,
-                                             SIDE, 2, NULL);
+                                             SIDE, 3, 2, NULL);
     if (status == SVIT_OK)
         status = svit_dataset_fingerprint(s->targets, &fingerprint, NULL);
     double precision[CLASSES];

@@ -190,14 +190,14 @@ START_TEST(test_a_decoder_without_memory_says_so)
     svit_context *context = context_open();
     svit_image *whole = NULL;
     make(&in, _i);
-    WORKS(svit_image_decode(&whole, context, in.data, in.bytes, "image", err));
+    WORKS(svit_image_decode(&whole, context, in.data, in.bytes, "image", 3, err));
     svit_status status = SVIT_E_MEMORY;
     long long n = 0;
     for (; status != SVIT_OK && n < MOST; n++) {
         svit_error error = ERROR_RECORD;
         svit_image *image = NULL;
         left = n;
-        status = svit_image_decode(&image, context, in.data, in.bytes, "image", &error);
+        status = svit_image_decode(&image, context, in.data, in.bytes, "image", 3, &error);
         int was_asked = left < 0;
         left = -1;
         if (status == SVIT_OK) {
@@ -238,7 +238,7 @@ START_TEST(test_an_encoder_without_memory_says_so)
     }
     ck_assert_int_eq(status, SVIT_OK);
     svit_image *image = NULL;
-    WORKS(svit_image_read(&image, context, path, err));
+    WORKS(svit_image_read(&image, context, path, 3, err));
     ck_assert_mem_eq(svit_image_pixels(image), rgb, sizeof rgb);
     svit_image_free(image);
     folder_remove(&folder);
@@ -259,7 +259,7 @@ START_TEST(test_interlacing_changes_no_pixel)
                 for (int interlace = 0; interlace < 2; interlace++) {
                     png_make(&in, TYPES[i], depth, interlace, chunks);
                     WORKS(svit_image_decode(&images[interlace], context, in.data, in.bytes, "png",
-                                            err));
+                                            3, err));
                 }
                 ck_assert_mem_eq(svit_image_pixels(images[0]), svit_image_pixels(images[1]),
                                  HEIGHT * WIDTH * 3);

@@ -42,7 +42,7 @@ START_TEST(test_names_that_are_the_same_or_missing_are_evaluated)
     static uint8_t rgb[2 * 32 * 32 * 3];
     static const int32_t labels[2] = {0, 1};
     svit_dataset *nameless = NULL;
-    WORKS(svit_dataset_memory(&nameless, context, rgb, labels, 2, 32, 32, 5, err));
+    WORKS(svit_dataset_memory(&nameless, context, rgb, labels, 2, 32, 32, 3, 5, err));
     WORKS(EVALUATE(model, nameless));
     svit_dataset_free(nameless);
 }

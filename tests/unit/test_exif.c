@@ -122,7 +122,7 @@ START_TEST(test_all_orientations_of_a_png)
             tiff_make(tiff, orientation, little);
             uint8_t *file = png_with(plain, &size, tiff, sizeof tiff);
             svit_image *image = NULL;
-            WORKS(svit_image_decode(&image, context, file, size, "png", err));
+            WORKS(svit_image_decode(&image, context, file, size, "png", 3, err));
             check_image(image, orientation);
             svit_image_free(image);
             free(file);
@@ -190,14 +190,14 @@ START_TEST(test_all_orientations_of_a_jpeg)
     size_t plain_size = 0;
     uint8_t *plain = jpeg_make(&plain_size);
     svit_image *stored = NULL;
-    WORKS(svit_image_decode(&stored, context, plain, plain_size, "jpeg", err));
+    WORKS(svit_image_decode(&stored, context, plain, plain_size, "jpeg", 3, err));
     for (unsigned orientation = 1; orientation <= 8; orientation++) {
         uint8_t tiff[TIFF_BYTES];
         size_t size = plain_size;
         svit_image *image = NULL;
         tiff_make(tiff, orientation, orientation % 2);
         uint8_t *file = jpeg_with(plain, &size, tiff, sizeof tiff);
-        WORKS(svit_image_decode(&image, context, file, size, "jpeg", err));
+        WORKS(svit_image_decode(&image, context, file, size, "jpeg", 3, err));
         size_t height = orientation > 4 ? WIDE : HIGH;
         size_t width = orientation > 4 ? HIGH : WIDE;
         ck_assert_uint_eq(svit_image_height(image), height);
@@ -240,7 +240,7 @@ START_TEST(test_exif_data_cut_anywhere_is_upright)
             size_t size = plain_size;
             uint8_t *file = jpeg_with(plain, &size, tiff, bytes);
             svit_image *image = NULL;
-            WORKS(svit_image_decode(&image, context, file, size, "jpeg", err));
+            WORKS(svit_image_decode(&image, context, file, size, "jpeg", 3, err));
             ck_assert_uint_eq(svit_image_height(image), wanted == 6 ? WIDE : HIGH);
             svit_image_free(image);
             for (size_t cut = 0; cut < size; cut++) { /* whole data, cut */

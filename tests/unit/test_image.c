@@ -14,7 +14,7 @@ START_TEST(test_png_is_read_as_it_was_written)
     bytes_fill(rgb, sizeof rgb, 5);
     WORKS(svit_image_write_png(context, path_in(&folder, "a.png"), rgb, 13, 9, err));
     svit_image *image = NULL;
-    WORKS(svit_image_read(&image, context, path_in(&folder, "a.png"), err));
+    WORKS(svit_image_read(&image, context, path_in(&folder, "a.png"), 3, err));
     ck_assert_uint_eq(svit_image_height(image), 13);
     ck_assert_uint_eq(svit_image_width(image), 9);
     ck_assert_mem_eq(svit_image_pixels(image), rgb, sizeof rgb);
@@ -45,11 +45,11 @@ START_TEST(test_png_alpha_is_laid_on_black_and_grey_becomes_rgb)
 {
     svit_context *context = context_open();
     svit_image *image = NULL;
-    WORKS(svit_image_decode(&image, context, PNG_ALPHA, sizeof PNG_ALPHA, NULL, err));
+    WORKS(svit_image_decode(&image, context, PNG_ALPHA, sizeof PNG_ALPHA, NULL, 3, err));
     const uint8_t laid[6] = {102, 51, 25, 0, 0, 0};
     ck_assert_mem_eq(svit_image_pixels(image), laid, sizeof laid);
     svit_image_free(image);
-    WORKS(svit_image_decode(&image, context, PNG_GREY, sizeof PNG_GREY, NULL, err));
+    WORKS(svit_image_decode(&image, context, PNG_GREY, sizeof PNG_GREY, NULL, 3, err));
     const uint8_t grey[6] = {7, 7, 7, 250, 250, 250};
     ck_assert_mem_eq(svit_image_pixels(image), grey, sizeof grey);
     svit_image_free(image);
@@ -85,7 +85,7 @@ START_TEST(test_jpeg_is_read)
     svit_context *context = context_open();
     svit_image *image = NULL;
     jpeg colour = jpeg_make(TJPF_RGB, TJSAMP_444);
-    WORKS(svit_image_decode(&image, context, colour.data, colour.bytes, "colour", err));
+    WORKS(svit_image_decode(&image, context, colour.data, colour.bytes, "colour", 3, err));
     ck_assert_uint_eq(svit_image_height(image), 16);
     ck_assert_uint_eq(svit_image_width(image), 24);
     for (int y = 0; y < 16; y++)
@@ -98,7 +98,7 @@ START_TEST(test_jpeg_is_read)
     svit_image_free(image);
     tjFree(colour.data);
     jpeg grey = jpeg_make(TJPF_GRAY, TJSAMP_GRAY);
-    WORKS(svit_image_decode(&image, context, grey.data, grey.bytes, "grey", err));
+    WORKS(svit_image_decode(&image, context, grey.data, grey.bytes, "grey", 3, err));
     const uint8_t *p = svit_image_pixels(image);
     for (int i = 0; i < 24 * 16; i++)
         ck_assert(p[3 * i] == p[3 * i + 1] && p[3 * i] == p[3 * i + 2]);
@@ -115,8 +115,8 @@ START_TEST(test_a_jpeg_cut_anywhere_is_refused)
     svit_image *image = NULL;
     jpeg whole = jpeg_make(TJPF_RGB, TJSAMP_420);
     for (size_t bytes = 0; bytes < whole.bytes; bytes++)
-        FAILS(svit_image_decode(&image, context, whole.data, bytes, "cut.jpg", err), SVIT_E_FORMAT,
-              "cut.jpg");
+        FAILS(svit_image_decode(&image, context, whole.data, bytes, "cut.jpg", 3, err),
+              SVIT_E_FORMAT, "cut.jpg");
     ck_assert_ptr_null(image);
     tjFree(whole.data);
     svit_context_free(context);
@@ -128,7 +128,7 @@ START_TEST(test_a_cmyk_jpeg_is_refused)
     svit_context *context = context_open();
     svit_image *image = NULL;
     jpeg inks = jpeg_make(TJPF_CMYK, TJSAMP_444);
-    FAILS(svit_image_decode(&image, context, inks.data, inks.bytes, "inks", err), SVIT_E_FORMAT,
+    FAILS(svit_image_decode(&image, context, inks.data, inks.bytes, "inks", 3, err), SVIT_E_FORMAT,
           "CMYK");
     tjFree(inks.data);
     svit_context_free(context);
@@ -155,11 +155,11 @@ START_TEST(test_a_png_cut_anywhere_is_refused)
     uint8_t *data = file_bytes(path_in(&folder, "a.png"), &whole);
     svit_image *image = NULL;
     for (size_t bytes = 0; bytes < whole; bytes++)
-        FAILS(svit_image_decode(&image, context, data, bytes, "cut.png", err), SVIT_E_FORMAT,
+        FAILS(svit_image_decode(&image, context, data, bytes, "cut.png", 3, err), SVIT_E_FORMAT,
               "cut.png");
     /* One bit flipped in the middle of the pixels. */
     data[whole / 2] ^= 4;
-    FAILS(svit_image_decode(&image, context, data, whole, "cut.png", err), SVIT_E_FORMAT,
+    FAILS(svit_image_decode(&image, context, data, whole, "cut.png", 3, err), SVIT_E_FORMAT,
           "damaged");
     sv_allocator allocator = sv_allocator_default();
     sv_release(&allocator, data, whole + 1);
@@ -209,8 +209,8 @@ START_TEST(test_sizes_are_checked_before_memory_is_taken)
         at[1] = (uint8_t)sizes[i].height;
         at[2] = (uint8_t)(sizes[i].width >> 8);
         at[3] = (uint8_t)sizes[i].width;
-        FAILS(svit_image_decode(&image, context, bomb.data, bomb.bytes, "bomb", err), SVIT_E_FORMAT,
-              "16384");
+        FAILS(svit_image_decode(&image, context, bomb.data, bomb.bytes, "bomb", 3, err),
+              SVIT_E_FORMAT, "16384");
     }
     tjFree(bomb.data);
     svit_context_free(context);
@@ -224,13 +224,13 @@ START_TEST(test_what_is_no_image_is_refused)
     svit_image *image = NULL;
     file_write(&folder, "empty.jpg", "", 0);
     file_write(&folder, "text.png", "hello, world", 12);
-    FAILS(svit_image_read(&image, context, path_in(&folder, "empty.jpg"), err), SVIT_E_FORMAT,
+    FAILS(svit_image_read(&image, context, path_in(&folder, "empty.jpg"), 3, err), SVIT_E_FORMAT,
           "empty.jpg");
-    FAILS(svit_image_read(&image, context, path_in(&folder, "text.png"), err), SVIT_E_FORMAT,
+    FAILS(svit_image_read(&image, context, path_in(&folder, "text.png"), 3, err), SVIT_E_FORMAT,
           "neither JPEG nor PNG");
-    FAILS(svit_image_read(&image, context, path_in(&folder, "none.png"), err), SVIT_E_IO,
+    FAILS(svit_image_read(&image, context, path_in(&folder, "none.png"), 3, err), SVIT_E_IO,
           "none.png");
-    FAILS(svit_image_read(&image, context, folder.path, err), SVIT_E_IO, folder.path);
+    FAILS(svit_image_read(&image, context, folder.path, 3, err), SVIT_E_IO, folder.path);
     ck_assert_ptr_null(image);
     folder_remove(&folder);
     svit_context_free(context);
@@ -242,13 +242,13 @@ START_TEST(test_wrong_arguments_of_images_are_named)
     svit_context *context = context_open();
     svit_image *image = NULL;
     uint8_t rgb[12] = {0};
-    FAILS(svit_image_read(NULL, context, "a", err), SVIT_E_ARGUMENT, "out");
-    FAILS(svit_image_read(&image, NULL, "a", err), SVIT_E_ARGUMENT, "context");
-    FAILS(svit_image_read(&image, context, NULL, err), SVIT_E_ARGUMENT, "path");
-    FAILS(svit_image_decode(NULL, context, rgb, 1, NULL, err), SVIT_E_ARGUMENT, "out");
-    FAILS(svit_image_decode(&image, NULL, rgb, 1, NULL, err), SVIT_E_ARGUMENT, "context");
-    FAILS(svit_image_decode(&image, context, NULL, 1, NULL, err), SVIT_E_ARGUMENT, "data");
-    FAILS(svit_image_decode(&image, context, rgb, 0, NULL, err), SVIT_E_FORMAT, "image");
+    FAILS(svit_image_read(NULL, context, "a", 3, err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_image_read(&image, NULL, "a", 3, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_image_read(&image, context, NULL, 3, err), SVIT_E_ARGUMENT, "path");
+    FAILS(svit_image_decode(NULL, context, rgb, 1, NULL, 3, err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_image_decode(&image, NULL, rgb, 1, NULL, 3, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_image_decode(&image, context, NULL, 1, NULL, 3, err), SVIT_E_ARGUMENT, "data");
+    FAILS(svit_image_decode(&image, context, rgb, 0, NULL, 3, err), SVIT_E_FORMAT, "image");
     FAILS(svit_image_write_png(NULL, "a", rgb, 1, 1, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_image_write_png(context, NULL, rgb, 1, 1, err), SVIT_E_ARGUMENT, "path");
     FAILS(svit_image_write_png(context, "a", NULL, 1, 1, err), SVIT_E_ARGUMENT, "rgb");

@@ -188,7 +188,7 @@ START_TEST(test_wrong_calls_are_refused)
     float out[CLASSES];
     FAILS(svit_predict_u8(predictor, images, 0, SIDE, SIDE, out, err), SVIT_E_ARGUMENT, "0, 11");
     FAILS(svit_predict_u8(predictor, NULL, 1, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
-          "rgb is NULL");
+          "pixels is NULL");
     FAILS(svit_predict_u8(predictor, images, SIZE_MAX, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
           "fit memory");
     FAILS(svit_predict_file(predictor, "/nowhere/at/all", out, err), SVIT_E_IO, "/nowhere/at/all");
