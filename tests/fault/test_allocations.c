@@ -76,7 +76,7 @@ typedef struct scene {
     svit_session *session;
     svit_optimizer *optimizer;
     svit_checkpoint *checkpoint;
-    svit_dataset *dataset, *list, *targets;
+    svit_dataset *dataset, *list, *targets, *floats;
     svit_loader *loader;
     svit_predictor *predictor;
     svit_trainer *trainer;
@@ -142,7 +142,10 @@ static svit_status make_files(scene *s)
         status = svit_model_load(&s->quantised, s->context, in_folder("b.safetensors"), NULL);
     if (status == SVIT_OK)
         status = svit_predictor_create(&s->predictor, s->context, path, NULL, NULL);
+    static const float image[SIDE * SIDE * 3];
     float probabilities[CLASSES];
+    if (status == SVIT_OK)
+        status = svit_predict_f32(s->predictor, image, 1, SIDE, SIDE, probabilities, NULL);
     return status == SVIT_OK
                ? svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, probabilities, NULL)
                : status;
@@ -151,6 +154,7 @@ static svit_status make_files(scene *s)
 static svit_status make_data(scene *s)
 {
     static float images[BATCH * 12 * 12 * 3], targets[BATCH * CLASSES];
+    double precision[CLASSES], variance[1];
     uint64_t fingerprint;
     size_t n;
     svit_pipeline_config config = pipeline();
@@ -173,7 +177,13 @@ static svit_status make_data(scene *s)
                                              SIDE, 3, 2, NULL);
     if (status == SVIT_OK)
         status = svit_dataset_fingerprint(s->targets, &fingerprint, NULL);
-    double precision[CLASSES];
+    if (status == SVIT_OK)
+        status = svit_dataset_memory_f32(&s->floats, s->context, images, NULL, targets, BATCH, 12,
+                                         12, 1, CLASSES, NULL);
+    if (status == SVIT_OK)
+        status = svit_dataset_statistics(s->floats, 1, precision, variance, NULL);
+    if (status == SVIT_OK)
+        status = svit_dataset_fingerprint(s->floats, &fingerprint, NULL);
     return status == SVIT_OK ? svit_average_precision(s->context, images, targets, BATCH, CLASSES,
                                                       precision, NULL)
                              : status;
@@ -216,6 +226,7 @@ static void free_all(scene *s)
 {
     svit_trainer_free(s->trainer);
     svit_loader_free(s->loader);
+    svit_dataset_free(s->floats);
     svit_dataset_free(s->targets);
     svit_dataset_free(s->list);
     svit_dataset_free(s->dataset);

@@ -270,6 +270,44 @@ START_TEST(test_interlacing_changes_no_pixel)
 }
 END_TEST
 
+/* The luma of a pixel as Pillow's convert("L") computes it. */
+static uint8_t luma(const uint8_t *rgb)
+{
+    return (uint8_t)((19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16);
+}
+
+START_TEST(test_grey_and_rgb_follow_from_rgba)
+{
+    static const int TYPES[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
+    static const size_t CHANNELS[] = {1, 3, 4};
+    static file in;
+    svit_context *context = context_open();
+    for (int depth = 8; depth <= 16; depth += 8) {
+        const uint8_t *pixels[3];
+        svit_image *images[3] = {NULL, NULL, NULL};
+        png_make(&in, TYPES[_i], depth, 0, 0);
+        for (size_t k = 0; k < 3; k++) {
+            WORKS(
+                svit_image_decode(&images[k], context, in.data, in.bytes, "png", CHANNELS[k], err));
+            ck_assert_uint_eq(svit_image_channels(images[k]), CHANNELS[k]);
+            pixels[k] = svit_image_pixels(images[k]);
+        }
+        int transparent = 0;
+        for (size_t i = 0; i < (size_t)HEIGHT * WIDTH; i++) {
+            const uint8_t *rgba = pixels[2] + 4 * i;
+            transparent |= rgba[3] != 255;
+            ck_assert_uint_eq(pixels[0][i], luma(rgba));
+            for (size_t c = 0; c < 3; c++)
+                ck_assert_uint_eq(pixels[1][3 * i + c], (rgba[c] * rgba[3] + 127) / 255);
+        }
+        ck_assert_int_eq(transparent, TYPES[_i] == PNG_COLOR_TYPE_RGB_ALPHA);
+        for (size_t k = 0; k < 3; k++)
+            svit_image_free(images[k]);
+    }
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *codec_suite(void)
 {
     Suite *suite = suite_create("codec");
@@ -278,6 +316,7 @@ static Suite *codec_suite(void)
     tcase_add_loop_test(cases, test_a_decoder_without_memory_says_so, 0, FILES);
     tcase_add_test(cases, test_an_encoder_without_memory_says_so);
     tcase_add_test(cases, test_interlacing_changes_no_pixel);
+    tcase_add_loop_test(cases, test_grey_and_rgb_follow_from_rgba, 0, 3);
     suite_add_tcase(suite, cases);
     return suite;
 }

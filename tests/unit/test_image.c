@@ -57,6 +57,31 @@ START_TEST(test_png_alpha_is_laid_on_black_and_grey_becomes_rgb)
 }
 END_TEST
 
+START_TEST(test_png_becomes_grey_or_rgba)
+{
+    static const struct {
+        const uint8_t *file;
+        size_t bytes, channels;
+        uint8_t pixels[8];
+    } CASES[] = {
+        {PNG_ALPHA, sizeof PNG_ALPHA, 1, {124, 255}}, /* 8172318 >> 16; the alpha does not count */
+        {PNG_ALPHA, sizeof PNG_ALPHA, 4, {200, 100, 50, 130, 255, 255, 255, 0}},
+        {PNG_GREY, sizeof PNG_GREY, 1, {7, 250}},
+        {PNG_GREY, sizeof PNG_GREY, 4, {7, 7, 7, 255, 250, 250, 250, 255}},
+    };
+    svit_context *context = context_open();
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        svit_image *image = NULL;
+        WORKS(svit_image_decode(&image, context, CASES[i].file, CASES[i].bytes, NULL,
+                                CASES[i].channels, err));
+        ck_assert_uint_eq(svit_image_channels(image), CASES[i].channels);
+        ck_assert_mem_eq(svit_image_pixels(image), CASES[i].pixels, 2 * CASES[i].channels);
+        svit_image_free(image);
+    }
+    svit_context_free(context);
+}
+END_TEST
+
 typedef struct jpeg {
     unsigned char *data;
     unsigned long bytes;
@@ -105,6 +130,28 @@ START_TEST(test_jpeg_is_read)
     ck_assert_int_le(abs(p[0] - 40), 3);
     svit_image_free(image);
     tjFree(grey.data);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_jpeg_becomes_grey_or_rgba)
+{
+    svit_context *context = context_open();
+    jpeg file = _i ? jpeg_make(TJPF_GRAY, TJSAMP_GRAY) : jpeg_make(TJPF_RGB, TJSAMP_420);
+    svit_image *images[5] = {NULL};
+    for (size_t channels = 1; channels <= 4; channels += channels == 1 ? 2 : 1)
+        WORKS(svit_image_decode(&images[channels], context, file.data, file.bytes, "jpeg", channels,
+                                err));
+    const uint8_t *grey = svit_image_pixels(images[1]), *rgb = svit_image_pixels(images[3]),
+                  *rgba = svit_image_pixels(images[4]);
+    for (size_t i = 0; i < 24 * 16; i++, rgb += 3, rgba += 4) {
+        ck_assert_uint_eq(grey[i], (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16);
+        ck_assert_mem_eq(rgba, rgb, 3);
+        ck_assert_uint_eq(rgba[3], 255);
+    }
+    for (size_t i = 0; i < 5; i++)
+        svit_image_free(images[i]);
+    tjFree(file.data);
     svit_context_free(context);
 }
 END_TEST
@@ -245,6 +292,10 @@ START_TEST(test_wrong_arguments_of_images_are_named)
     FAILS(svit_image_read(NULL, context, "a", 3, err), SVIT_E_ARGUMENT, "out");
     FAILS(svit_image_read(&image, NULL, "a", 3, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_image_read(&image, context, NULL, 3, err), SVIT_E_ARGUMENT, "path");
+    FAILS(svit_image_read(&image, context, "a", 2, err), SVIT_E_ARGUMENT,
+          "channels is 2; 1 (grey), 3 (RGB) and 4 (RGBA) are accepted");
+    FAILS(svit_image_decode(&image, context, rgb, 1, NULL, 0, err), SVIT_E_ARGUMENT,
+          "channels is 0");
     FAILS(svit_image_decode(NULL, context, rgb, 1, NULL, 3, err), SVIT_E_ARGUMENT, "out");
     FAILS(svit_image_decode(&image, NULL, rgb, 1, NULL, 3, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_image_decode(&image, context, NULL, 1, NULL, 3, err), SVIT_E_ARGUMENT, "data");
@@ -260,6 +311,7 @@ START_TEST(test_wrong_arguments_of_images_are_named)
           "/no/such/folder");
     ck_assert_uint_eq(svit_image_height(NULL), 0);
     ck_assert_uint_eq(svit_image_width(NULL), 0);
+    ck_assert_uint_eq(svit_image_channels(NULL), 0);
     ck_assert_ptr_null(svit_image_pixels(NULL));
     svit_image_free(NULL);
     svit_context_free(context);
@@ -274,6 +326,8 @@ static Suite *image_suite(void)
     tcase_add_test(files, test_png_is_read_as_it_was_written);
     tcase_add_test(files, test_png_alpha_is_laid_on_black_and_grey_becomes_rgb);
     tcase_add_test(files, test_jpeg_is_read);
+    tcase_add_test(files, test_png_becomes_grey_or_rgba);
+    tcase_add_loop_test(files, test_jpeg_becomes_grey_or_rgba, 0, 2);
     tcase_add_test(files, test_a_jpeg_cut_anywhere_is_refused);
     tcase_add_test(files, test_a_cmyk_jpeg_is_refused);
     tcase_add_test(files, test_a_png_cut_anywhere_is_refused);
