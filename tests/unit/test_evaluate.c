@@ -92,6 +92,23 @@ END_TEST
 enum { N = 20, CLASSES = 10, SIDE = 8, PIXELS = SIDE * SIDE };
 static const size_t CHANNELS[] = {3, 1, 4};
 
+/* Sets random weights; with the initial ones all logits are almost equal. */
+static void draw_weights(void)
+{
+    uint32_t random = 1;
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
+        size_t elements = fit_elements(model, name);
+        float *values = malloc(elements * sizeof *values);
+        for (size_t e = 0; e < elements; e++) {
+            random = random * 1664525u + 1013904223u;
+            values[e] = (float)(random >> 8) / (1 << 24) - 0.5f;
+        }
+        WORKS(svit_model_set_parameter(model, name, values, elements, err));
+        free(values);
+    }
+}
+
 /* Replaces model, data and pipeline by others with that many channels. The grey values and the
  * alpha are those of random bytes. */
 static void use_channels(size_t channels)
@@ -120,6 +137,7 @@ START_TEST(test_logits_of_a_dataset)
     const int32_t tta = _i % 3;
     if (channels != 3)
         use_channels(channels);
+    draw_weights();
     enum { IMAGE = PIXELS * 4 };
     static float images[N * IMAGE], other[N * IMAGE], wanted[N * CLASSES], part[N * CLASSES],
         got[N * CLASSES];
