@@ -109,8 +109,8 @@ static void draw_weights(void)
     }
 }
 
-/* Replaces model, data and pipeline by others with that many channels. The grey values and the
- * alpha are those of random bytes. */
+/* Replaces model, data and pipeline by others with that many channels. Half of the channels of the
+ * model do not shift, so the logits of a last feature map of 1x1 depend on the image. */
 static void use_channels(size_t channels)
 {
     static uint8_t pixels[N * 32 * 32 * 4];
@@ -120,11 +120,13 @@ static void use_channels(size_t channels)
     for (size_t i = 0; i < N; i++)
         labels[i] = (int32_t)(i * 7 % CLASSES);
     svit_model_config config = fit_model_config(CLASSES);
+    config.num_div = 8;
     config.in_channels = (uint32_t)channels;
     pipeline.channels = (uint32_t)channels;
     svit_model_free(model);
     svit_dataset_free(synthetic);
     WORKS(svit_model_create(&model, context, &config, 1, err));
+    draw_weights();
     WORKS(svit_dataset_memory(&synthetic, context, pixels, labels, N, 32, 32, channels, CLASSES,
                               err));
 }
@@ -135,9 +137,7 @@ START_TEST(test_logits_of_a_dataset)
 {
     const size_t channels = CHANNELS[_i / 3];
     const int32_t tta = _i % 3;
-    if (channels != 3)
-        use_channels(channels);
-    draw_weights();
+    use_channels(channels);
     enum { IMAGE = PIXELS * 4 };
     static float images[N * IMAGE], other[N * IMAGE], wanted[N * CLASSES], part[N * CLASSES],
         got[N * CLASSES];
