@@ -26,9 +26,9 @@ SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, s
 
 /* Creates a predictor from a model file, which it maps into memory: svit_model_map says what must
  * not be done to the file meanwhile. `config` may be NULL for the defaults. The caller owns *out
- * and frees it with svit_predictor_free. SVIT_E_ARGUMENT: the file carries no preprocessing, or
- * names the field that is not accepted. Other errors are those of svit_model_load. Any thread may
- * call it. */
+ * and frees it with svit_predictor_free. SVIT_E_ARGUMENT: the file carries no preprocessing, its
+ * channels are not the in_channels of the model, or a field of `config` is not accepted. Other
+ * errors are those of svit_model_load. Any thread may call it. */
 SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *context,
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err);
