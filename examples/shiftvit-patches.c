@@ -164,7 +164,7 @@ static svit_status show(patches_options *self, svit_image **image)
 {
     struct program *program = &self->program;
     TRY(program_open(program));
-    TRY(svit_image_read(image, program->context, self->images[0], &program->err));
+    TRY(svit_image_read(image, program->context, self->images[0], 3, &program->err));
     size_t pixels = self->size * self->size;
     float *whole = calloc(svit_image_height(*image) * svit_image_width(*image), 3 * sizeof *whole);
     float *resized = calloc(pixels, 3 * sizeof *resized);

@@ -103,6 +103,18 @@ static svit_status load_model(train_run *self)
     return svit_model_load(&self->model, program->context, path, &program->err);
 }
 
+/* CIFAR and the synthetic images are RGB; image files are decoded to the model's channels. */
+static svit_status check_channels(train_run *self, const svit_model_config *config)
+{
+    size_t channels = svit_dataset_channels(self->data.split[SVIT_SPLIT_TRAIN]);
+    if (channels == config->in_channels)
+        return SVIT_OK;
+    return program_fail(&self->options.program, SVIT_E_ARGUMENT,
+                        "--data: '%s' has images of %zu channels, and in_channels is %" PRIu32
+                        "; folder:DIR and list:FILE.csv give images of 1, 3 or 4 channels",
+                        self->options.data.spec, channels, config->in_channels);
+}
+
 /* Opens the data and fits the pipeline. Images of a folder are resized for the model's input, and a
  * new model gets its number of classes from the data, so the input size is determined first, then
  * the data is opened, and the model is created last. */
@@ -118,6 +130,7 @@ static svit_status open_data(train_run *self)
     if (!data_has_own_size(data))
         config_fit_pipeline(&self->pipeline, &config, NULL);
     TRY(data_open(&self->data, program, data, &self->pipeline, WANT_ALL));
+    TRY(check_channels(self, &config));
     if (data_has_own_size(data))
         config_fit_pipeline(&self->pipeline, &config, self->data.split[SVIT_SPLIT_TRAIN]);
     return bad_check(&self->data, program, data, self->options.on_bad);

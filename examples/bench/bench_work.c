@@ -57,7 +57,7 @@ static svit_status create_data(bench_work *self, struct program *program)
         self->pixels[i] = (uint8_t)(random >> 24);
     }
     return svit_dataset_memory(&self->data, program->context, self->pixels, self->image_labels,
-                               count, SIDE, SIDE, DATA_CLASSES, &program->err);
+                               count, SIDE, SIDE, 3, DATA_CLASSES, &program->err);
 }
 
 static svit_status create_loader(bench_work *self, struct program *program,

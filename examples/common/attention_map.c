@@ -43,7 +43,7 @@ static svit_status read_size(attention_map *self, struct program *program,
 static svit_status create_arrays(attention_map *self, struct program *program, size_t pixels,
                                  size_t classes)
 {
-    self->input = calloc(pixels, 3 * sizeof *self->input);
+    self->input = calloc(pixels, self->pipeline.channels * sizeof *self->input);
     self->logits = calloc(classes, sizeof *self->logits);
     self->attention = calloc(self->heads * self->tokens, self->tokens * sizeof *self->attention);
     self->values = calloc(self->rows * self->columns, sizeof *self->values);
@@ -112,11 +112,21 @@ static void rescale(float *values, size_t count)
         values[i] = max > min ? (values[i] - min) / (max - min) : 0;
 }
 
-svit_status attention_map_run(attention_map *self, struct program *program, const svit_image *image)
+/* Reads an image with the channels of the model and preprocesses it. */
+static svit_status read_input(attention_map *self, struct program *program, const char *path)
 {
-    TRY(svit_pipeline_apply_evaluation(program->context, &self->pipeline, svit_image_pixels(image),
-                                       1, svit_image_height(image), svit_image_width(image),
-                                       self->input, &program->err));
+    svit_image *image = NULL;
+    TRY(svit_image_read(&image, program->context, path, self->pipeline.channels, &program->err));
+    svit_status status = svit_pipeline_apply_evaluation(
+        program->context, &self->pipeline, svit_image_pixels(image), 1, svit_image_height(image),
+        svit_image_width(image), self->input, &program->err);
+    svit_image_free(image);
+    return status;
+}
+
+svit_status attention_map_run(attention_map *self, struct program *program, const char *path)
+{
+    TRY(read_input(self, program, path));
     TRY(svit_forward_attention(self->session, self->input, 1, self->logits, self->attention,
                                self->heads * self->tokens * self->tokens, &program->err));
     sum_attention(self);

@@ -23,9 +23,8 @@ svit_status attention_map_open(attention_map *self, struct program *program, con
 /* Frees what was opened, also after a failure. */
 void attention_map_close(attention_map *self);
 
-/* Computes `values` of an image: the attention to each patch, averaged over heads and over query
- * tokens. With a class token, that token is the only query. */
-svit_status attention_map_run(attention_map *self, struct program *program,
-                              const svit_image *image);
+/* Computes `values` of an image file: the attention to each patch, averaged over heads and over
+ * query tokens. With a class token, that token is the only query. */
+svit_status attention_map_run(attention_map *self, struct program *program, const char *path);
 
 #endif

@@ -100,7 +100,7 @@ static svit_status read_images(grid *self, struct program *program, const char *
 {
     for (size_t i = 0; i < self->count; i++) {
         svit_image *image = NULL;
-        TRY(svit_image_read(&image, program->context, paths[i], &program->err));
+        TRY(svit_image_read(&image, program->context, paths[i], 3, &program->err));
         svit_status status = svit_pipeline_apply_source(
             program->context, pipeline, svit_image_pixels(image), svit_image_height(image),
             svit_image_width(image), self->originals + i * self->size * self->size * 3,
@@ -135,7 +135,7 @@ static svit_status draw_versions(grid *self, struct program *program,
     config.prefetch = 0;
     config.seed = program->seed;
     TRY(svit_dataset_memory(&data, program->context, self->originals, self->labels, self->count,
-                            self->size, self->size, self->count, &program->err));
+                            self->size, self->size, 3, self->count, &program->err));
     svit_status status = svit_loader_create(&loader, data, pipeline, &config, &program->err);
     if (status == SVIT_OK)
         status = draw_epochs(self, program, loader);

@@ -222,12 +222,17 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
                                     const config_option *option, const char *resumed)
 {
     settings given;
+    svit_model_config model;
     TRY(svit_training_preset(option->preset, trainer, sizeof *trainer, optimizer, sizeof *optimizer,
                              pipeline, sizeof *pipeline, &self->err));
     trainer->checkpoint_seconds = CHECKPOINT_SECONDS;
     if (resumed)
         TRY(svit_training_from_json(trainer, optimizer, pipeline, resumed, &self->err));
+    if (!resumed)
+        TRY(config_resolve(&model, self, option, 0));
     TRY(settings_read(&given, self, option));
+    if (!resumed && !json_object_get(given.training, "channels"))
+        json_object_set_new(given.training, "channels", json_integer(model.in_channels));
     char *text = json_dumps(given.training, JSON_COMPACT | JSON_REAL_PRECISION(17));
     svit_status status =
         text ? svit_training_from_json(trainer, optimizer, pipeline, text, &self->err)
@@ -272,6 +277,7 @@ void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config
 {
     uint32_t margin_height = pipeline->resize_height - pipeline->output_height;
     uint32_t margin_width = pipeline->resize_width - pipeline->output_width;
+    pipeline->channels = model->in_channels;
     pipeline->output_height = model->input_height;
     pipeline->output_width = model->input_width;
     pipeline->resize_height = model->input_height + margin_height;
@@ -290,7 +296,7 @@ void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config
 int config_wants_statistics(const svit_pipeline_config *preset)
 {
     int is_normalised = preset->scale != 1;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < preset->channels; i++)
         is_normalised |= preset->mean[i] != 0 || preset->variance[i] != 1;
     return !is_normalised;
 }

@@ -29,7 +29,8 @@ svit_status config_resolve(svit_model_config *out, struct program *self,
                            const config_option *option, size_t classes);
 
 /* Builds the settings of a training: those of the preset, then `resumed`, the stored settings of a
- * run as JSON (NULL: none), then those of --config and --set. */
+ * run as JSON (NULL: none), then those of --config and --set. The pipeline of a new run has as many
+ * channels as the model, unless it is set otherwise. */
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
                                     const config_option *option, const char *resumed);
@@ -42,10 +43,10 @@ svit_status training_text(char **text, struct program *self, const svit_trainer_
                           const svit_optimizer_config *optimizer,
                           const svit_pipeline_config *pipeline);
 
-/* Fits a preset's pipeline to the model and the data: its output becomes the model's input, the
- * margin of the crop stays, and its source becomes the size of the images. `data` is NULL for
- * images of various sizes: the source step then scales their shorter side to the size of the resize
- * step, which changes nothing any more. */
+/* Fits a preset's pipeline to the model and the data: its channels and its output become those of
+ * the model's input, the margin of the crop stays, and its source becomes the size of the images.
+ * `data` is NULL for images of various sizes: the source step then scales their shorter side to the
+ * size of the resize step, which changes nothing any more. */
 void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config *model,
                          const svit_dataset *data);
 

@@ -127,10 +127,11 @@ static void draw_image(cairo_t *canvas, const svit_image *image, const image_fra
 
 /* Draws the image under its attention map. */
 static svit_status draw_attention(struct program *self, cairo_t *canvas, attention_map *map,
-                                  const svit_image *image, double left, double top)
+                                  const svit_image *image, const char *path, double left,
+                                  double top)
 {
     image_frame frame = frame_of(image, left, top);
-    TRY(attention_map_run(map, self, image));
+    TRY(attention_map_run(map, self, path));
     draw_image(canvas, image, &frame);
     frame = seen_frame(&frame, image, &map->pipeline);
     draw_surface(canvas, heat_surface(map), &frame, CAIRO_FILTER_BILINEAR);
@@ -148,12 +149,13 @@ static svit_status draw_cell(struct program *self, cairo_t *canvas, const grid_c
     svit_image *image = NULL;
     svit_status status = SVIT_OK;
     double width = cell_width(map);
-    TRY(svit_image_read(&image, self->context, cell->path, &self->err));
+    TRY(svit_image_read(&image, self->context, cell->path, 3, &self->err));
     image_frame frame = frame_of(image, left, top + TITLE);
     canvas_text_within(canvas, cell->title, left + width / 2, top + TITLE - 12, 18, width);
     draw_image(canvas, image, &frame);
     if (map)
-        status = draw_attention(self, canvas, map, image, left + SIDE + PAIR_GAP, top + TITLE);
+        status = draw_attention(self, canvas, map, image, cell->path, left + SIDE + PAIR_GAP,
+                                top + TITLE);
     svit_image_free(image);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Datasets: numbered 8-bit RGB images with labels, from files, memory or callbacks. */
+/* Datasets: numbered images with labels, from files, memory or callbacks. */
 #ifndef SHIFTVIT_DATASET_H
 #define SHIFTVIT_DATASET_H
 
@@ -8,11 +8,13 @@
 extern "C" {
 #endif
 
-/* A dataset has samples 0..count-1; each is an image [height, width, 3] of bytes and a label in
- * 0..classes-1. A dataset of multi-label or regression targets has `classes` numbers for each
- * sample instead, and the label -1. Any number of threads may read it, but only one at a time if
- * the samples come from a callback. Loaders and derived datasets keep it alive. In all functions
- * that create one, the caller owns *out and frees it with svit_dataset_free. */
+/* A dataset has samples 0..count-1; each is an image [height, width, channels] and a label in
+ * 0..classes-1. Images have 1 channel (grey), 3 (RGB) or 4 (RGBA) of bytes, or of floats if they
+ * come from svit_dataset_memory_f32. Those of CIFAR and the synthetic ones are RGB. A dataset of
+ * multi-label or regression targets has `classes` numbers for each sample instead, and the label
+ * -1. Any number of threads may read it, but only one at a time if the samples come from a
+ * callback. Loaders and derived datasets keep it alive. In all functions that create one, the
+ * caller owns *out and frees it with svit_dataset_free. */
 typedef struct svit_dataset svit_dataset;
 
 /* A part of a dataset: for updates of the parameters, for the final result, for early stopping. */
@@ -36,28 +38,29 @@ SVIT_API svit_status svit_dataset_cifar100(svit_dataset **out, svit_context *con
 
 /* Opens a folder of images. Each subfolder with at least one *.jpg, *.jpeg or *.png file is a
  * class. Classes, and the images of a class, are in byte order of their names; names that begin
- * with a dot are skipped. Images are decoded each time they are read, and brought to height x width
- * pixels (1..16384) by the source step `filter`, one of SVIT_SOURCE_* in pipeline.h.
+ * with a dot are skipped. Images are decoded to `channels`, as svit_image_read does, each time they
+ * are read, and brought to height x width pixels (1..16384) by the source step `filter`, one of
+ * SVIT_SOURCE_* in pipeline.h.
  * svit_dataset_verify finds the images that cannot be read.
  *
  * SVIT_E_IO names a folder that cannot be listed. SVIT_E_FORMAT: there is no class, or a class or
  * image name is not UTF-8; the message shows its bytes as \xHH. */
 SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *context,
                                          const char *folder, size_t height, size_t width,
-                                         int32_t filter, svit_error *err);
+                                         size_t channels, int32_t filter, svit_error *err);
 
-/* Wraps the caller's arrays rgb[count, height, width, 3] and labels[count] without a copy. They
- * must stay unchanged until the dataset and everything created from it are freed. SVIT_E_ARGUMENT
- * names a label that is out of range. */
+/* Wraps the caller's arrays pixels[count, height, width, channels] and labels[count] without a
+ * copy. `channels` is 1, 3 or 4. The arrays must stay unchanged until the dataset and everything
+ * created from it are freed. SVIT_E_ARGUMENT names a label that is out of range. */
 SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *context,
-                                         const uint8_t *rgb, const int32_t *labels, size_t count,
-                                         size_t height, size_t width, size_t classes,
-                                         svit_error *err);
+                                         const uint8_t *pixels, const int32_t *labels, size_t count,
+                                         size_t height, size_t width, size_t channels,
+                                         size_t classes, svit_error *err);
 
-/* Opens a folder as svit_dataset_folder does, and brings images to the source size of the pipeline
- * by its source step. Where the pipeline's evaluation is SVIT_EVALUATE_CROP, the image is placed so
- * that both crops together are one. SVIT_E_ARGUMENT names a field of the pipeline that is out of
- * range. */
+/* Opens a folder as svit_dataset_folder does, decodes images to the channels of the pipeline, and
+ * brings them to its source size by its source step. Where the pipeline's evaluation is
+ * SVIT_EVALUATE_CROP, the image is placed so that both crops together are one. SVIT_E_ARGUMENT
+ * names a field of the pipeline that is out of range. */
 SVIT_API svit_status svit_dataset_folder_pipeline(svit_dataset **out, svit_context *context,
                                                   const char *folder,
                                                   const svit_pipeline_config *pipeline,
@@ -74,24 +77,37 @@ SVIT_API svit_status svit_dataset_folder_pipeline(svit_dataset **out, svit_conte
 SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context, const char *file,
                                        const svit_pipeline_config *pipeline, svit_error *err);
 
-/* Wraps the caller's arrays rgb[count, height, width, 3] and targets[count, columns], finite
- * numbers, as svit_dataset_memory does. SVIT_E_ARGUMENT names a target that is not finite. */
+/* Wraps the caller's arrays pixels[count, height, width, channels] and targets[count, columns],
+ * finite numbers, as svit_dataset_memory does. SVIT_E_ARGUMENT names a target that is not
+ * finite. */
 SVIT_API svit_status svit_dataset_memory_targets(svit_dataset **out, svit_context *context,
-                                                 const uint8_t *rgb, const float *targets,
+                                                 const uint8_t *pixels, const float *targets,
                                                  size_t count, size_t height, size_t width,
-                                                 size_t columns, svit_error *err);
+                                                 size_t channels, size_t columns, svit_error *err);
 
-/* Writes sample `index` to rgb[height, width, 3] and *label. Returns 0, or another value to stop
- * the library's call with SVIT_E_STOPPED. The library calls it only on the thread that called into
- * the library. */
-typedef int32_t (*svit_sample_callback)(size_t index, uint8_t *rgb, int32_t *label, void *user);
+/* Wraps the caller's arrays images[count, height, width, channels] of floats and either
+ * labels[count] or targets[count, classes], the other of which is NULL, as svit_dataset_memory
+ * does. The floats take the place of bytes in the pipeline: with scale 1/255, 255 is white. Steps
+ * of augmentation that work on bytes, and an antialiased source step, are refused by loaders with
+ * SVIT_E_UNSUPPORTED. SVIT_E_ARGUMENT names an image with a value that is not finite, or a label or
+ * target that is not accepted. */
+SVIT_API svit_status svit_dataset_memory_f32(svit_dataset **out, svit_context *context,
+                                             const float *images, const int32_t *labels,
+                                             const float *targets, size_t count, size_t height,
+                                             size_t width, size_t channels, size_t classes,
+                                             svit_error *err);
 
-/* Creates a dataset whose samples come from a callback, which gets `user`. Loaders do not prefetch
- * from it, because the callback runs on the caller's thread only. */
+/* Writes sample `index` to pixels[height, width, channels] and *label. Returns 0, or another value
+ * to stop the library's call with SVIT_E_STOPPED. The library calls it only on the thread that
+ * called into the library. */
+typedef int32_t (*svit_sample_callback)(size_t index, uint8_t *pixels, int32_t *label, void *user);
+
+/* Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
+ * Loaders do not prefetch from it, because the callback runs on the caller's thread only. */
 SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *context,
                                            svit_sample_callback sample, size_t count, size_t height,
-                                           size_t width, size_t classes, void *user,
-                                           svit_error *err);
+                                           size_t width, size_t channels, size_t classes,
+                                           void *user, svit_error *err);
 
 /* Creates `count` synthetic images of shapes and textures, 32 x 32 pixels in 10 classes. A sample
  * depends on (seed, split, index) alone, and its label is index mod 10. `split` is one of
@@ -122,6 +138,12 @@ SVIT_API size_t svit_dataset_height(const svit_dataset *dataset);
 /* Returns the width of an image in pixels; 0 for NULL. */
 SVIT_API size_t svit_dataset_width(const svit_dataset *dataset);
 
+/* Returns the number of channels of an image; 0 for NULL. */
+SVIT_API size_t svit_dataset_channels(const svit_dataset *dataset);
+
+/* Returns 1 if images are float, otherwise 0; 0 for NULL. */
+SVIT_API int32_t svit_dataset_is_f32(const svit_dataset *dataset);
+
 /* Returns 1 if samples have targets instead of labels, otherwise 0; 0 for NULL. */
 SVIT_API int32_t svit_dataset_has_targets(const svit_dataset *dataset);
 
@@ -132,11 +154,17 @@ SVIT_API size_t svit_dataset_classes(const svit_dataset *dataset);
  * The text is borrowed until the dataset is freed. */
 SVIT_API const char *svit_dataset_class_name(const svit_dataset *dataset, size_t label);
 
-/* Reads sample `index` into rgb[height, width, 3] and *label, -1 if the dataset has targets.
- * SVIT_E_FORMAT or SVIT_E_IO names an image file that cannot be read; SVIT_E_ARGUMENT names an
- * index, or a label from a callback, that is out of range; SVIT_E_STOPPED: the callback stopped. */
-SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+/* Reads sample `index` into pixels[height, width, channels] and *label, -1 if the dataset has
+ * targets. SVIT_E_UNSUPPORTED: the images are float. SVIT_E_FORMAT or SVIT_E_IO names an image file
+ * that cannot be read; SVIT_E_ARGUMENT names an index, or a label from a callback, that is out of
+ * range; SVIT_E_STOPPED: the callback stopped. */
+SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *pixels,
                                          int32_t *label, svit_error *err);
+
+/* Reads sample `index` of any dataset into image[height, width, channels], bytes as floats of
+ * 0..255, as svit_dataset_sample does. */
+SVIT_API svit_status svit_dataset_sample_f32(const svit_dataset *dataset, size_t index,
+                                             float *image, int32_t *label, svit_error *err);
 
 /* Writes the label of sample `index` to *label, -1 if the dataset has targets. Only a dataset of a
  * callback reads the image for it. Errors are those of svit_dataset_sample. */
@@ -172,10 +200,11 @@ SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_s
 SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint64_t *fingerprint,
                                               svit_error *err);
 
-/* Writes the mean and the variance of byte * scale over all samples to mean[3] and variance[3], for
- * red, green and blue. Sums are accumulated in double. Errors are those of svit_dataset_sample. */
+/* Writes the mean and the variance of byte * scale over all samples to mean[channels] and
+ * variance[channels]; floats take the place of bytes. Sums are accumulated in double. Errors are
+ * those of svit_dataset_sample. */
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
-                                             double mean[3], double variance[3], svit_error *err);
+                                             double *mean, double *variance, svit_error *err);
 
 #ifdef __cplusplus
 }

@@ -8,23 +8,28 @@
 extern "C" {
 #endif
 
-/* A decoded image of 8-bit RGB pixels [height, width, 3]. */
+/* A decoded image of 8-bit pixels [height, width, channels]. */
 typedef struct svit_image svit_image;
 
-/* Reads a JPEG or PNG file; the first bytes tell which it is. Grey images become RGB, transparent
- * pixels are blended with black, and the image is turned upright by the orientation in its EXIF
- * data. Malformed EXIF data is ignored. The caller owns *out and frees it with svit_image_free.
+/* Reads a JPEG or PNG file; the first bytes tell which it is. `channels` says what it becomes:
+ *  1: grey, the luma (19595 R + 38470 G + 7471 B + 32768) >> 16 as Pillow's convert("L"), without
+ *     regard to transparency;
+ *  3: RGB, transparent pixels blended with black;
+ *  4: RGBA, the alpha 255 where the file has none.
+ * The image is turned upright by the orientation in its EXIF data. Malformed EXIF data is ignored.
+ * The caller owns *out and frees it with svit_image_free.
  *
- * SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the file and the problem: it is damaged,
- * a CMYK JPEG, wider or higher than 16384 pixels, or larger than 64 million pixels. SVIT_E_MEMORY:
- * the decoder has not enough memory. */
+ * SVIT_E_ARGUMENT: `channels` is another number. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT
+ * names the file and the problem: it is damaged, a CMYK JPEG, wider or higher than 16384 pixels, or
+ * larger than 64 million pixels. SVIT_E_MEMORY: the decoder has not enough memory. */
 SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
-                                     svit_error *err);
+                                     size_t channels, svit_error *err);
 
 /* Decodes a JPEG or PNG file from memory, data[bytes], as svit_image_read does. Messages call the
  * image `name`; NULL stands for "image". The caller owns *out and frees it with svit_image_free. */
 SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, const void *data,
-                                       size_t bytes, const char *name, svit_error *err);
+                                       size_t bytes, const char *name, size_t channels,
+                                       svit_error *err);
 
 /* Frees an image. NULL is allowed. */
 SVIT_API void svit_image_free(svit_image *image);
@@ -35,7 +40,10 @@ SVIT_API size_t svit_image_height(const svit_image *image);
 /* Returns the width in pixels; 0 for NULL. */
 SVIT_API size_t svit_image_width(const svit_image *image);
 
-/* Returns the pixels [height, width, 3], borrowed until svit_image_free; NULL for NULL. */
+/* Returns the number of channels, 1, 3 or 4; 0 for NULL. */
+SVIT_API size_t svit_image_channels(const svit_image *image);
+
+/* Returns the pixels [height, width, channels], borrowed until svit_image_free; NULL for NULL. */
 SVIT_API const uint8_t *svit_image_pixels(const svit_image *image);
 
 /* Writes rgb[height, width, 3] as a PNG file and replaces an existing file atomically, as

@@ -56,8 +56,10 @@ SVIT_API svit_status svit_loader_config_to_json(const svit_loader_config *config
 
 /* Creates a loader that stands before batch 0 of epoch 0. It keeps the dataset alive and copies the
  * configurations. `config` may be NULL for the defaults. The caller owns *out and frees it with
- * svit_loader_free. SVIT_E_ARGUMENT names the field that is out of range. SVIT_E_UNSUPPORTED: a
- * dataset with targets or of a callback has no balanced sampling. */
+ * svit_loader_free. SVIT_E_ARGUMENT names the field that is out of range, or the channels of
+ * dataset and pipeline that differ. SVIT_E_UNSUPPORTED: a dataset with targets or of a callback has
+ * no balanced sampling; float images have no antialiased source step and no augmentation that works
+ * on bytes. */
 SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset,
                                         const svit_pipeline_config *pipeline,
                                         const svit_loader_config *config, svit_error *err);
@@ -74,10 +76,10 @@ SVIT_API size_t svit_loader_width(const svit_loader *loader);
 /* Returns the number of batches in an epoch; 0 for NULL. */
 SVIT_API uint64_t svit_loader_batches(const svit_loader *loader);
 
-/* Copies the next batch into images[batch, height, width, 3] and labels[batch], and its number of
- * samples into *n. At the end of an epoch *n is 0, and the next call starts the following epoch. If
- * a call fails, because an image cannot be read or a callback stops (SVIT_E_STOPPED), the loader
- * stays at this batch. SVIT_E_STATE: there are no labels (svit_loader_has_targets). */
+/* Copies the next batch into images[batch, height, width, channels] and labels[batch], and its
+ * number of samples into *n. At the end of an epoch *n is 0, and the next call starts the following
+ * epoch. If a call fails, because an image cannot be read or a callback stops (SVIT_E_STOPPED), the
+ * loader stays at this batch. SVIT_E_STATE: there are no labels (svit_loader_has_targets). */
 SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
                                       size_t *n, svit_error *err);
 

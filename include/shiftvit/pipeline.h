@@ -1,4 +1,4 @@
-/* Pipelines: preprocessing and augmentation, from an 8-bit image to the input of a model. */
+/* Pipelines: preprocessing and augmentation, from an image to the input of a model. */
 #ifndef SHIFTVIT_PIPELINE_H
 #define SHIFTVIT_PIPELINE_H
 
@@ -32,7 +32,8 @@ enum {
  * bytes of the image before all others, the two after it on its values after step 4 below. Mixup
  * and CutMix mix the images of a batch in pairs, the first with the last and so on, and their
  * targets alike (svit_loader_next_targets). If a pipeline has both, one of them is drawn for each
- * batch. */
+ * batch. The steps from SVIT_AUGMENT_COLOR_JITTER to SVIT_AUGMENT_AUTOAUGMENT work on colours, so
+ * they need 3 channels. These and SVIT_AUGMENT_RESIZED_CROP do not work on float images. */
 enum {
     SVIT_AUGMENT_CROP = 0,         /* pads all sides by `padding` pixels and takes a random crop of
                                       the image's own size */
@@ -98,7 +99,10 @@ typedef struct svit_augment_step {
     double hue;        /* jitter, [0, 0.5]: the hue turns by up to this part of the circle */
 } svit_augment_step;
 
-enum { SVIT_MAX_AUGMENT_STEPS = 16 };
+enum {
+    SVIT_MAX_AUGMENT_STEPS = 16,
+    SVIT_MAX_CHANNELS = 4 /* of an image */
+};
 
 /* The configuration of a pipeline. The steps are, after those of `augment` that work on bytes:
  *  1. The source step brings the image to source_height x source_width.
@@ -107,6 +111,8 @@ enum { SVIT_MAX_AUGMENT_STEPS = 16 };
  *     flip_probability, rotates and zooms it at random and fills the border by reflection.
  *     Evaluation does what `evaluation` says.
  *  4. value = (byte * scale - mean[channel]) / sqrt(variance[channel]).
+ * The values of a float image take the place of the bytes; its source step can only be
+ * SVIT_SOURCE_NEAREST, unless the image already has the source size.
  * Keras' ShiftViT example: 32 -> 52 -> crop of 48, flip 0.5, scale 1/255, mean 0, variance 1.
  * Keras' ViT example: 32 -> 72, no crop, flip 0.5, rotation 0.02, zoom 0.2, mean and variance of
  * the training set. */
@@ -122,15 +128,16 @@ typedef struct svit_pipeline_config {
     int32_t per_batch;       /* 1: one random crop offset for a batch, as in Keras; 0: one for
                                 each image. Each image is mirrored by itself in both cases */
     int32_t source_filter;   /* SVIT_SOURCE_* */
+    uint32_t channels;       /* of images: 1 grey, 3 RGB, 4 RGBA; the in_channels of the model */
+    uint32_t augment_count;  /* of `augment` */
     double flip_probability; /* [0, 1]: probability of a left-right mirror */
     double scale;            /* above 0: factor of the bytes */
-    double mean[3];          /* of red, green, blue, in units of byte * scale */
-    double variance[3];      /* above 0, of red, green, blue, in units of (byte * scale)^2 */
-    double rotation;         /* [0, 1]: largest random rotation either way, in full circles */
-    double zoom;             /* [0, 1): training zooms height and width by random factors of their
-                                own in 1 - zoom..1 + zoom; factors above 1 zoom out */
-    uint32_t augment_count;  /* of `augment` */
-    uint32_t reserved;       /* 0; another value is SVIT_E_VERSION */
+    double mean[SVIT_MAX_CHANNELS];     /* of each channel, in units of byte * scale */
+    double variance[SVIT_MAX_CHANNELS]; /* above 0, of each channel, in units of
+                                           (byte * scale)^2 */
+    double rotation; /* [0, 1]: largest random rotation either way, in full circles */
+    double zoom;     /* [0, 1): training zooms height and width by random factors of their
+                        own in 1 - zoom..1 + zoom; factors above 1 zoom out */
     svit_augment_step augment[SVIT_MAX_AUGMENT_STEPS]; /* training alone: steps on bytes, then those
                                                           on values, then those on batches */
 } svit_pipeline_config;
@@ -140,7 +147,8 @@ typedef struct svit_pipeline_config {
 SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, size_t size);
 
 /* Fills `config` from a JSON object, which model files carry as "preprocessing". Its keys are the
- * names of the fields; a missing one takes its default. "augment" is a list of objects with "name"
+ * names of the fields; a missing one takes its default. "mean" and "variance" are lists of
+ * `channels` numbers. "augment" is a list of objects with "name"
  * and the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
  * "flip" (mode "random", "alternating"), "color-jitter", "randaugment" (n and m for count and
  * magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "resized-crop" (mode
@@ -162,23 +170,32 @@ SVIT_API svit_status svit_pipeline_config_to_json(const svit_pipeline_config *co
 SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *config,
                                                    size_t *height, size_t *width, svit_error *err);
 
-/* Applies the source step alone to rgb[height, width, 3], with sides of 1..16384 pixels, and writes
- * out[source_height, source_width, 3], another array. This is the image that training and
+/* Applies the source step alone to pixels[height, width, channels], with sides of 1..16384 pixels,
+ * and writes out[source_height, source_width, channels], another array; `channels` is the
+ * pipeline's. This is the image that training and
  * evaluation resize. SVIT_E_ARGUMENT names what is out of range; SVIT_E_MEMORY as
  * svit_resize_antialias_u8. Any thread may call it. */
 SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,
                                                 const svit_pipeline_config *config,
-                                                const uint8_t *rgb, size_t height, size_t width,
+                                                const uint8_t *pixels, size_t height, size_t width,
                                                 uint8_t *out, svit_error *err);
 
-/* Applies the evaluation pipeline, source step included, to n images rgb[n, height, width, 3] and
- * writes out[n, evaluation height, evaluation width, 3] in the size of
- * svit_pipeline_evaluation_size. Errors are those of svit_pipeline_apply_source. Any thread may
- * call it. */
+/* Applies the evaluation pipeline, source step included, to n images
+ * pixels[n, height, width, channels] and writes out[n, evaluation height, evaluation width,
+ * channels] in the size of svit_pipeline_evaluation_size; `channels` is the pipeline's. Errors are
+ * those of svit_pipeline_apply_source. Any thread may call it. */
 SVIT_API svit_status svit_pipeline_apply_evaluation(svit_context *context,
                                                     const svit_pipeline_config *config,
-                                                    const uint8_t *rgb, size_t n, size_t height,
+                                                    const uint8_t *pixels, size_t n, size_t height,
                                                     size_t width, float *out, svit_error *err);
+
+/* Does the same for float images[n, height, width, channels]. SVIT_E_ARGUMENT names the first image
+ * with a value that is not finite. SVIT_E_UNSUPPORTED: the source step would be antialiased. */
+SVIT_API svit_status svit_pipeline_apply_evaluation_f32(svit_context *context,
+                                                        const svit_pipeline_config *config,
+                                                        const float *images, size_t n,
+                                                        size_t height, size_t width, float *out,
+                                                        svit_error *err);
 
 #ifdef __cplusplus
 }

@@ -26,9 +26,9 @@ SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, s
 
 /* Creates a predictor from a model file, which it maps into memory: svit_model_map says what must
  * not be done to the file meanwhile. `config` may be NULL for the defaults. The caller owns *out
- * and frees it with svit_predictor_free. SVIT_E_ARGUMENT: the file carries no preprocessing, or
- * names the field that is not accepted. Other errors are those of svit_model_load. Any thread may
- * call it. */
+ * and frees it with svit_predictor_free. SVIT_E_ARGUMENT: the file carries no preprocessing, its
+ * channels are not the in_channels of the model, or a field of `config` is not accepted. Other
+ * errors are those of svit_model_load. Any thread may call it. */
 SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *context,
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err);
@@ -50,14 +50,23 @@ SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor);
  * borrowed until svit_predictor_free. */
 SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, size_t label);
 
-/* Computes probabilities[n, classes] of n images rgb[n, height, width, 3], n at least 1, of any one
- * size: the evaluation pipeline with its source step, the model, and the softmax. SVIT_E_NUMERIC
- * names the first image, from 0, and the class of a logit that is not finite. */
-SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *rgb, size_t n,
+/* Computes probabilities[n, classes] of n images pixels[n, height, width, channels], n at least 1,
+ * of any one size, with the channels of the model's pipeline: the evaluation pipeline with its
+ * source step, the model, and the softmax. SVIT_E_NUMERIC names the first image, from 0, and the
+ * class of a logit that is not finite. */
+SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *pixels, size_t n,
                                      size_t height, size_t width, float *probabilities,
                                      svit_error *err);
 
-/* Computes probabilities[classes] of one JPEG or PNG file. Errors are those of svit_image_read and
+/* Does the same for float images[n, height, width, channels], whose values take the place of bytes
+ * in the pipeline. SVIT_E_ARGUMENT names the first image with a value that is not finite.
+ * SVIT_E_UNSUPPORTED: the images would need an antialiased source step. */
+SVIT_API svit_status svit_predict_f32(svit_predictor *predictor, const float *images, size_t n,
+                                      size_t height, size_t width, float *probabilities,
+                                      svit_error *err);
+
+/* Computes probabilities[classes] of one JPEG or PNG file, decoded to the channels of the model's
+ * pipeline. Errors are those of svit_image_read and
  * svit_predict_u8. */
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
                                        float *probabilities, svit_error *err);

@@ -145,6 +145,15 @@ static svit_status check_element(const sv_field *field, size_t i, double value, 
     return sv_field_check_number(field, label, value, err);
 }
 
+static svit_status check_reals(const sv_field *field, const void *config, uint32_t count,
+                               svit_error *err)
+{
+    for (uint32_t i = 0; i < count; i++)
+        SVIT_TRY(
+            check_element(field, i, read_real(config, field->offset + i * sizeof(double)), err));
+    return SVIT_OK;
+}
+
 static svit_status check_list(const sv_field *field, const void *config, svit_error *err)
 {
     uint32_t count = read_u32(config, field->count_offset);
@@ -192,11 +201,9 @@ static svit_status check_field(const sv_field *field, const void *config, svit_e
     case SV_FIELD_REAL:
         return sv_field_check_number(field, field->name, read_real(config, field->offset), err);
     case SV_FIELD_PAIR:
-    case SV_FIELD_TRIPLE:
-        for (size_t i = 0; i < (field->kind == SV_FIELD_PAIR ? 2u : 3u); i++)
-            SVIT_TRY(check_element(field, i, read_real(config, field->offset + i * sizeof(double)),
-                                   err));
-        return SVIT_OK;
+        return check_reals(field, config, 2, err);
+    case SV_FIELD_REALS:
+        return check_reals(field, config, read_u32(config, field->count_offset), err);
     case SV_FIELD_WORD:
     case SV_FIELD_FLAG:
     case SV_FIELD_SET:
@@ -234,8 +241,8 @@ static size_t field_bytes(const sv_field *field, const void *config)
         return sizeof(double);
     case SV_FIELD_PAIR:
         return 2 * sizeof(double);
-    case SV_FIELD_TRIPLE:
-        return 3 * sizeof(double);
+    case SV_FIELD_REALS:
+        return read_u32(config, field->count_offset) * sizeof(double);
     case SV_FIELD_LIST:
         return read_u32(config, field->count_offset) * sizeof(uint32_t);
     case SV_FIELD_CHARS:

@@ -14,7 +14,7 @@ typedef enum sv_field_kind {
     SV_FIELD_FLAG,     /* int32_t: true or false */
     SV_FIELD_REAL,     /* double */
     SV_FIELD_PAIR,     /* double[2]: an array of two numbers */
-    SV_FIELD_TRIPLE,   /* double[3]: an array of three numbers */
+    SV_FIELD_REALS,    /* double[]: an array of as many numbers as another uint32_t field says */
     SV_FIELD_LIST,     /* uint32_t[]: an array of integers, counted by another uint32_t field */
     SV_FIELD_SET,      /* uint32_t: an array of words, stored as the sum of 1 << index */
     SV_FIELD_CONSTANT, /* not in the struct: always words[0], for other readers of the JSON */
@@ -41,11 +41,11 @@ typedef struct sv_field {
     size_t offset;
     sv_field_kind kind;
     const char *words[SV_FIELD_WORDS]; /* by index, NULL after the last */
-    double min;             /* of an integer, a real, or an element of a list or triple */
-    double max;             /* DBL_MAX: any finite number */
-    int min_is_open;        /* 1: above `min`; 0: at least `min` */
-    int max_is_open;        /* 1: below `max`; 0: at most `max` */
-    const char *count_name; /* lists and elements: the field that holds the count, and its range */
+    double min;                        /* of an integer, a real, or an element of a list or array */
+    double max;                        /* DBL_MAX: any finite number */
+    int min_is_open;                   /* 1: above `min`; 0: at least `min` */
+    int max_is_open;                   /* 1: below `max`; 0: at most `max` */
+    const char *count_name; /* arrays of any size: the field that holds the count, and its range */
     size_t count_offset;
     uint32_t min_count, max_count;
     const sv_field_elements *elements; /* SV_FIELD_ELEMENTS */
@@ -90,11 +90,12 @@ void sv_field_bounds(const sv_field *field, double *min, double *max);
 const char *sv_fields_difference(const sv_field_table *table, const void *a, const void *b);
 
 /* Sets one field from a JSON value. SVIT_E_ARGUMENT if the value is out of range or of the wrong
- * kind. */
+ * kind. The count of SV_FIELD_REALS is already in `config`. */
 svit_status sv_field_from_json(const sv_field *field, void *config, const sv_json_value *value,
                                svit_error *err);
 
-/* Sets the fields that the JSON object has. The other fields keep their values in `config`.
+/* Sets the fields that the JSON object has, SV_FIELD_REALS after those that hold their counts. The
+ * other fields keep their values in `config`.
  * SVIT_E_ARGUMENT if a member is unknown, with a suggestion of the most similar key. */
 svit_status sv_fields_from_json(const sv_field_table *table, void *config,
                                 const sv_json_value *object, svit_error *err);

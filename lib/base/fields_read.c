@@ -41,14 +41,16 @@ static svit_status read_real(const sv_field *field, double *out, const sv_json_v
     return SVIT_OK;
 }
 
-static svit_status read_reals(const sv_field *field, double *out, size_t count,
+static svit_status read_reals(const sv_field *field, double *out, uint32_t count,
                               const sv_json_value *value, svit_error *err)
 {
     if (value->kind != SV_JSON_ARRAY || value->count != count)
-        return fail_kind(field,
-                         count == 2 ? "an array of two numbers" : "an array of three numbers", err);
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s is not an array of %" PRIu32 " number%s%s%s",
+                       sv_field_key(field), count, count == 1 ? "" : "s",
+                       field->count_name ? ", as many as " : "",
+                       field->count_name ? field->count_name : "");
     const sv_json_value *element = value + 1;
-    for (size_t i = 0; i < count; i++, element = element->after)
+    for (uint32_t i = 0; i < count; i++, element = element->after)
         SVIT_TRY(read_real(field, &out[i], element, err));
     return SVIT_OK;
 }
@@ -155,6 +157,7 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
 {
     void *out = (char *)config + field->offset;
     int32_t word;
+    uint32_t count;
     switch (field->kind) {
     case SV_FIELD_U32:
         return read_u32(field, out, value, err);
@@ -168,8 +171,9 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
         return read_real(field, out, value, err);
     case SV_FIELD_PAIR:
         return read_reals(field, out, 2, value, err);
-    case SV_FIELD_TRIPLE:
-        return read_reals(field, out, 3, value, err);
+    case SV_FIELD_REALS:
+        memcpy(&count, (char *)config + field->count_offset, sizeof count);
+        return read_reals(field, out, count, value, err);
     case SV_FIELD_LIST:
         return read_list(field, config, value, err);
     case SV_FIELD_SET:
@@ -236,11 +240,14 @@ static const char *most_similar_key(const sv_field_struct *structs, size_t count
     return found;
 }
 
+/* Reads a member if its field is one of SV_FIELD_REALS, or if it is not, as `reals` says. */
 static svit_status read_member(const sv_field_struct *structs, size_t count, const char *noun,
-                               const sv_json_value *member, svit_error *err)
+                               const sv_json_value *member, bool reals, svit_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         const sv_field *field = sv_fields_find_key(structs[i].table, member->key);
+        if (field && (field->kind == SV_FIELD_REALS) != reals)
+            return SVIT_OK;
         if (field)
             return sv_field_from_json(field, structs[i].config, member, err);
     }
@@ -251,9 +258,11 @@ static svit_status read_member(const sv_field_struct *structs, size_t count, con
 static svit_status read_members(const sv_field_struct *structs, size_t count, const char *noun,
                                 const sv_json_value *object, svit_error *err)
 {
-    const sv_json_value *member = object + 1;
-    for (size_t i = 0; i < object->count; i++, member = member->after)
-        SVIT_TRY(read_member(structs, count, noun, member, err));
+    for (int reals = 0; reals < 2; reals++) {
+        const sv_json_value *member = object + 1;
+        for (size_t i = 0; i < object->count; i++, member = member->after)
+            SVIT_TRY(read_member(structs, count, noun, member, reals, err));
+    }
     return SVIT_OK;
 }
 

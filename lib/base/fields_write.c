@@ -48,6 +48,7 @@ static void put_elements(const sv_field *field, const void *config, sv_json_writ
 static void put_field(const sv_field *field, const void *config, sv_json_writer *writer)
 {
     const void *from = (const char *)config + field->offset;
+    uint32_t count;
     switch (field->kind) {
     case SV_FIELD_U32:
         sv_json_put_u64(writer, *(const uint32_t *)from);
@@ -67,8 +68,9 @@ static void put_field(const sv_field *field, const void *config, sv_json_writer 
     case SV_FIELD_PAIR:
         put_reals(from, 2, writer);
         break;
-    case SV_FIELD_TRIPLE:
-        put_reals(from, 3, writer);
+    case SV_FIELD_REALS:
+        memcpy(&count, (const char *)config + field->count_offset, sizeof count);
+        put_reals(from, count, writer);
         break;
     case SV_FIELD_LIST:
         put_list(field, config, writer);
@@ -138,10 +140,10 @@ svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_
 static const char *type_name(sv_field_kind kind)
 {
     static const char *const NAMES[] = {
-        [SV_FIELD_U32] = "integer",      [SV_FIELD_U64] = "integer", [SV_FIELD_WORD] = "word",
-        [SV_FIELD_FLAG] = "flag",        [SV_FIELD_REAL] = "number", [SV_FIELD_PAIR] = "2 numbers",
-        [SV_FIELD_TRIPLE] = "3 numbers", [SV_FIELD_LIST] = "list",   [SV_FIELD_SET] = "words",
-        [SV_FIELD_CONSTANT] = "word",    [SV_FIELD_TEXT] = "text",   [SV_FIELD_CHARS] = "text",
+        [SV_FIELD_U32] = "integer",   [SV_FIELD_U64] = "integer", [SV_FIELD_WORD] = "word",
+        [SV_FIELD_FLAG] = "flag",     [SV_FIELD_REAL] = "number", [SV_FIELD_PAIR] = "2 numbers",
+        [SV_FIELD_REALS] = "numbers", [SV_FIELD_LIST] = "list",   [SV_FIELD_SET] = "words",
+        [SV_FIELD_CONSTANT] = "word", [SV_FIELD_TEXT] = "text",   [SV_FIELD_CHARS] = "text",
         [SV_FIELD_ELEMENTS] = "list",
     };
     return NAMES[kind];

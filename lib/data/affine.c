@@ -1,5 +1,5 @@
 /* Affine resampling with reflection at the borders, and the transforms of rotation and zoom.
- * Pipelines use the faster resampling of affine_rgb.c. */
+ * Pipelines use the faster resampling of affine_pixels.c. */
 #include "data/affine.h"
 
 #include <shiftvit/image.h>

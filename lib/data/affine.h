@@ -10,9 +10,9 @@ void sv_affine_rotation(double transform[6], double turns, size_t height, size_t
 void sv_affine_zoom(double transform[6], double height_factor, double width_factor, size_t height,
                     size_t width);
 
-/* Does what svit_affine_f32 does, up to rounding, for an image [height, width, 3]. `in` and `out`
- * are different arrays. */
-void sv_affine_rgb(float *out, const float *in, size_t height, size_t width,
-                   const double transform[6]);
+/* Does what svit_affine_f32 does, up to rounding, for an image [height, width, channels] of 1, 3 or
+ * 4 channels. `in` and `out` are different arrays. */
+void sv_affine_pixels(float *out, const float *in, size_t height, size_t width, size_t channels,
+                      const double transform[6]);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "context/context.h"
+#include "data/by_channels.h"
 #include "data/checks.h"
 
 #include <shiftvit/image.h>
@@ -28,6 +29,7 @@ typedef struct axis {
 struct sv_antialias {
     axis across;
     axis down;
+    size_t channels;
     size_t stride; /* pixels from one input row to the next */
 };
 
@@ -148,6 +150,7 @@ svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocato
     if (!plan)
         return sv_fail_memory(err, sizeof *plan, "a resize plan");
     memset(plan, 0, sizeof *plan);
+    plan->channels = o->channels;
     plan->stride = o->width;
     svit_status status = axis_create(&plan->across, allocator, &across, o->filter, err);
     if (status == SVIT_OK)
@@ -177,7 +180,7 @@ static size_t ring_rows(const sv_antialias *plan)
 
 size_t sv_antialias_scratch(const sv_antialias *plan)
 {
-    return plan->across.out * SV_RGB * (sizeof(int32_t) + ring_rows(plan));
+    return plan->across.out * plan->channels * (sizeof(int32_t) + ring_rows(plan));
 }
 
 static uint8_t to_byte(int32_t sum)
@@ -187,16 +190,17 @@ static uint8_t to_byte(int32_t sum)
 }
 
 /* out[o,c] = sum over i of weight[o,i] * in[first[o] + i, c] */
-static void resize_row(uint8_t *restrict out, const uint8_t *restrict in, const axis *across)
+SV_OF_CHANNELS resize_row(const size_t channels, uint8_t *restrict out, const uint8_t *restrict in,
+                          const axis *across)
 {
     const int32_t *weight = across->weight;
-    for (size_t o = 0; o < across->out; o++, out += SV_RGB, weight += across->taps) {
-        const uint8_t *pixel = in + across->first[o] * (size_t)SV_RGB;
-        int32_t sum[SV_RGB] = {HALF, HALF, HALF};
-        for (size_t i = 0; i < across->count[o]; i++, pixel += SV_RGB)
-            for (size_t c = 0; c < SV_RGB; c++)
+    for (size_t o = 0; o < across->out; o++, out += channels, weight += across->taps) {
+        const uint8_t *pixel = in + across->first[o] * channels;
+        int32_t sum[4] = {HALF, HALF, HALF, HALF};
+        for (size_t i = 0; i < across->count[o]; i++, pixel += channels)
+            for (size_t c = 0; c < channels; c++)
                 sum[c] += weight[i] * pixel[c];
-        for (size_t c = 0; c < SV_RGB; c++)
+        for (size_t c = 0; c < channels; c++)
             out[c] = to_byte(sum[c]);
     }
 }
@@ -209,10 +213,10 @@ static void add_row(int32_t *restrict sum, const uint8_t *restrict row, int32_t 
         sum[i] += weight * row[i];
 }
 
-void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb, void *scratch)
+void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *pixels, void *scratch)
 {
     const axis *down = &plan->down;
-    const size_t row = plan->across.out * SV_RGB;
+    const size_t channels = plan->channels, row = plan->across.out * channels;
     const size_t rows = ring_rows(plan);
     int32_t *sum = scratch;
     uint8_t *ring = (uint8_t *)(sum + row);
@@ -221,8 +225,8 @@ void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb
         const size_t first = down->first[o];
         next_in = next_in < first ? first : next_in;
         for (; next_in < first + down->count[o]; next_in++)
-            resize_row(ring + next_in % rows * row, rgb + next_in * plan->stride * SV_RGB,
-                       &plan->across);
+            SV_BY_CHANNELS(channels, resize_row, ring + next_in % rows * row,
+                           pixels + next_in * plan->stride * channels, &plan->across);
         for (size_t i = 0; i < row; i++)
             sum[i] = HALF;
         for (size_t i = 0; i < down->count[o]; i++)
@@ -241,10 +245,10 @@ static size_t enlarge_bytes(size_t lines)
     return lines * (sizeof(uint32_t) * 2 + sizeof(int32_t) * ENLARGE_TAPS);
 }
 
-size_t sv_antialias_enlarge_scratch(size_t out_height, size_t out_width)
+size_t sv_antialias_enlarge_scratch(size_t out_height, size_t out_width, size_t channels)
 {
     return enlarge_bytes(out_height) + enlarge_bytes(out_width) +
-           out_width * SV_RGB * (sizeof(int32_t) + ENLARGE_TAPS);
+           out_width * channels * (sizeof(int32_t) + ENLARGE_TAPS);
 }
 
 /* Fills an axis whose tables are in `memory`. */
@@ -262,21 +266,22 @@ static axis enlarge_axis(size_t in, size_t out, sv_antialias_filter filter, void
     return self;
 }
 
-void sv_antialias_enlarge(uint8_t *out, size_t out_height, size_t out_width, const uint8_t *rgb,
-                          size_t height, size_t width, size_t stride, sv_antialias_filter filter,
-                          void *scratch)
+void sv_antialias_enlarge(uint8_t *out, size_t out_height, size_t out_width, const uint8_t *pixels,
+                          size_t height, size_t width, size_t channels, size_t stride,
+                          sv_antialias_filter filter, void *scratch)
 {
     char *memory = scratch;
     const sv_antialias plan = {
         .down = enlarge_axis(height, out_height, filter, memory),
         .across = enlarge_axis(width, out_width, filter, memory + enlarge_bytes(out_height)),
+        .channels = channels,
         .stride = stride};
-    sv_antialias_run(&plan, out, rgb,
+    sv_antialias_run(&plan, out, pixels,
                      memory + enlarge_bytes(out_height) + enlarge_bytes(out_width));
 }
 
 svit_status sv_antialias_resize(const sv_allocator *allocator, const sv_antialias_options *options,
-                                const uint8_t *rgb, uint8_t *out, svit_error *err)
+                                const uint8_t *pixels, uint8_t *out, svit_error *err)
 {
     sv_antialias *plan = NULL;
     SVIT_TRY(sv_antialias_create(&plan, allocator, options, err));
@@ -284,7 +289,7 @@ svit_status sv_antialias_resize(const sv_allocator *allocator, const sv_antialia
     size_t bytes = sv_antialias_scratch(plan);
     void *scratch = sv_allocate(allocator, bytes);
     if (scratch)
-        sv_antialias_run(plan, out, rgb, scratch);
+        sv_antialias_run(plan, out, pixels, scratch);
     else
         status = sv_fail_memory(err, bytes, "a resized image");
     sv_release(allocator, scratch, bytes);
@@ -304,6 +309,7 @@ SVIT_API svit_status svit_resize_antialias_u8(svit_context *context, const uint8
     SVIT_TRY(sv_check_distinct(__func__, in, out, err));
     const sv_antialias_options options = {.height = height,
                                           .width = width,
+                                          .channels = SV_RGB,
                                           .out_height = out_height,
                                           .out_width = out_width,
                                           .seen_height = out_height,

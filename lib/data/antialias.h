@@ -19,7 +19,8 @@ typedef enum sv_antialias_filter {
 
 /* What a plan does. Sides are 1..SV_SIDE_LIMIT. */
 typedef struct sv_antialias_options {
-    size_t height, width;         /* of the input [height, width, 3] */
+    size_t height, width;         /* of the input [height, width, channels] */
+    size_t channels;              /* 1, 3 or 4 */
     size_t out_height, out_width; /* of the output */
     bool cover; /* false: each axis has its own scale. true: both axes have one scale, at
                    which the image just covers the output, and the centre is cropped.
@@ -38,22 +39,22 @@ void sv_antialias_free(const sv_allocator *allocator, sv_antialias *plan);
 /* Bytes of scratch for one thread. The scratch is aligned for int32_t. */
 size_t sv_antialias_scratch(const sv_antialias *plan);
 
-/* Resizes one image. `out` and `rgb` are different arrays. */
-void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *rgb, void *scratch);
+/* Resizes one image. `out` and `pixels` are different arrays. */
+void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *pixels, void *scratch);
 
 /* Resizes a single image: makes a plan and scratch, runs, and frees both. */
 svit_status sv_antialias_resize(const sv_allocator *allocator, const sv_antialias_options *options,
-                                const uint8_t *rgb, uint8_t *out, svit_error *err);
+                                const uint8_t *pixels, uint8_t *out, svit_error *err);
 
 /* Bytes of scratch for sv_antialias_enlarge, aligned for int32_t. */
-size_t sv_antialias_enlarge_scratch(size_t out_height, size_t out_width);
+size_t sv_antialias_enlarge_scratch(size_t out_height, size_t out_width, size_t channels);
 
-/* Resizes the window rgb[height, width, 3], whose rows are `stride` pixels apart, to
- * out[out_height, out_width, 3], each axis by its own scale. The output is at least as large as the
- * window, so that few input lines count and nothing needs to be allocated. */
-void sv_antialias_enlarge(uint8_t *out, size_t out_height, size_t out_width, const uint8_t *rgb,
-                          size_t height, size_t width, size_t stride, sv_antialias_filter filter,
-                          void *scratch);
+/* Resizes the window pixels[height, width, channels], whose rows are `stride` pixels apart, to
+ * out[out_height, out_width, channels], each axis by its own scale. The output is at least as large
+ * as the window, so that few input lines count and nothing needs to be allocated. */
+void sv_antialias_enlarge(uint8_t *out, size_t out_height, size_t out_width, const uint8_t *pixels,
+                          size_t height, size_t width, size_t channels, size_t stride,
+                          sv_antialias_filter filter, void *scratch);
 
 /* The first line of a central crop of `size` out of `lines`, with half offsets rounded to even. */
 size_t sv_centre_offset(size_t lines, size_t size);

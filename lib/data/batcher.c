@@ -5,7 +5,6 @@
 #include "data/augment/step_fields.h"
 #include "data/augment/steps.h"
 #include "data/balance.h"
-#include "data/checks.h"
 #include "data/order.h"
 
 #include <stdio.h>
@@ -21,7 +20,7 @@ struct sv_batcher {
     uint32_t *order;     /* of epoch order_epoch, if has_order */
     uint64_t order_epoch;
     bool has_order;
-    uint8_t *rgb;   /* one sample */
+    void *pixels;   /* one sample */
     float *scratch; /* of the plan */
 };
 
@@ -40,17 +39,22 @@ static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
     const svit_dataset *dataset = batcher->dataset;
     const svit_pipeline_config *pipeline = &batcher->pipeline;
     const sv_allocator *allocator = allocator_of(batcher);
+    const sv_image_shape shape = sv_dataset_shape(dataset);
+    if (shape.channels != pipeline->channels)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the dataset's images have %zu channels; channels of the pipeline is %u, "
+                       "and both are the same",
+                       shape.channels, pipeline->channels);
     if (batcher->config.augment)
-        SVIT_TRY(sv_augment_check_size(pipeline, dataset->height, dataset->width, err));
-    SVIT_TRY(sv_pipeline_create(&batcher->plan, allocator, pipeline, dataset->height,
-                                dataset->width, err));
+        SVIT_TRY(sv_augment_check_images(pipeline, &shape, err));
+    SVIT_TRY(sv_pipeline_create(&batcher->plan, allocator, pipeline, shape.height, shape.width,
+                                shape.is_f32, err));
     void *memory = NULL;
     SVIT_TRY(sv_allocate_array(allocator, &memory, dataset->count, sizeof *batcher->order,
                                "the order of an epoch", err));
     batcher->order = memory;
-    SVIT_TRY(
-        sv_allocate_array(allocator, &memory, sv_dataset_image_bytes(dataset), 1, "an image", err));
-    batcher->rgb = memory;
+    SVIT_TRY(sv_allocate_array(allocator, &batcher->pixels, sv_dataset_image_bytes(dataset), 1,
+                               "an image", err));
     SVIT_TRY(sv_allocate_array(allocator, &memory, sv_pipeline_scratch(batcher->plan),
                                sizeof *batcher->scratch, "a pipeline's scratch", err));
     batcher->scratch = memory;
@@ -92,7 +96,7 @@ void sv_batcher_free(sv_batcher *batcher)
         sv_release(allocator, batcher->scratch,
                    sv_pipeline_scratch(batcher->plan) * sizeof *batcher->scratch);
     sv_balance_free(allocator, batcher->balance);
-    sv_release(allocator, batcher->rgb, sv_dataset_image_bytes(dataset));
+    sv_release(allocator, batcher->pixels, sv_dataset_image_bytes(dataset));
     sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
     sv_pipeline_free(allocator, batcher->plan);
     sv_release(allocator, batcher, sizeof *batcher);
@@ -117,7 +121,7 @@ size_t sv_batcher_width(const sv_batcher *batcher)
 
 size_t sv_batcher_elements(const sv_batcher *batcher)
 {
-    return sv_batcher_height(batcher) * sv_batcher_width(batcher) * SV_RGB;
+    return sv_batcher_height(batcher) * sv_batcher_width(batcher) * batcher->pipeline.channels;
 }
 
 size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch)
@@ -139,19 +143,20 @@ size_t sv_batcher_classes(const sv_batcher *batcher)
 static svit_status sample_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, uint32_t sample,
                                float *image, int32_t *label, svit_error *err)
 {
-    svit_status status = svit_dataset_sample(batcher->dataset, sample, batcher->rgb, label, err);
+    const svit_dataset *dataset = batcher->dataset;
+    svit_status status = dataset->ops->sample(dataset, sample, batcher->pixels, label, err);
     if (status != SVIT_OK) {
         char where[32];
         snprintf(where, sizeof where, "sample %u", (unsigned)sample);
         return sv_fail_in(err, status, where);
     }
     if (!batcher->config.augment) {
-        sv_pipeline_evaluate(batcher->plan, image, batcher->rgb, batcher->scratch);
+        sv_pipeline_evaluate(batcher->plan, image, batcher->pixels, batcher->scratch);
         return SVIT_OK;
     }
     sv_augmentation drawn =
         sv_pipeline_draw(batcher->plan, batcher->config.seed, epoch, sample, (uint32_t)batch);
-    sv_pipeline_train(batcher->plan, image, batcher->rgb, &drawn, batcher->scratch);
+    sv_pipeline_train(batcher->plan, image, batcher->pixels, &drawn, batcher->scratch);
     return SVIT_OK;
 }
 
@@ -189,7 +194,8 @@ static void mix_batch(const sv_batcher *batcher, uint64_t epoch, uint64_t batch,
     size_t height = sv_batcher_height(batcher), width = sv_batcher_width(batcher);
     sv_mix mix = sv_mix_draw(&batcher->pipeline, batcher->config.seed, epoch, (uint32_t)batch,
                              height, width);
-    sv_mix_apply(&mix, images, n, height, width, targets, batcher->dataset->classes);
+    sv_mix_apply(&mix, images, n, height, width, batcher->pipeline.channels, targets,
+                 batcher->dataset->classes);
 }
 
 svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,

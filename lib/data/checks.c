@@ -1,6 +1,7 @@
 /* Checks prefix sizes for public functions, all with the same wording. */
 #include "data/checks.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 svit_status sv_check_range(const char *where, const char *what, size_t value, size_t min,
@@ -20,6 +21,27 @@ svit_status sv_check_sides(const char *where, const char *prefix, size_t height,
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s%s is %zu; 1..%d are accepted", where, prefix,
                    fits ? "width" : "height", fits ? width : height, SV_SIDE_LIMIT);
+}
+
+svit_status sv_check_channels(const char *where, size_t channels, svit_error *err)
+{
+    if (channels == 1 || channels == 3 || channels == 4)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s: channels is %zu; 1 (grey), 3 (RGB) and 4 (RGBA) are accepted", where,
+                   channels);
+}
+
+svit_status sv_check_finite(const char *where, const float *images, size_t n, size_t elements,
+                            svit_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < elements; k++)
+            if (!isfinite(images[i * elements + k]))
+                return sv_fail(err, SVIT_E_ARGUMENT,
+                               "%s: image %zu has the value %g; all values must be finite", where,
+                               i, (double)images[i * elements + k]);
+    return SVIT_OK;
 }
 
 svit_status sv_check_distinct(const char *where, const void *in, const void *out, svit_error *err)

@@ -9,7 +9,7 @@ enum {
     SV_SIDE_LIMIT = 16384,     /* pixels along one side of an image */
     SV_PIXEL_LIMIT = 64000000, /* pixels of an image that is decoded or encoded */
     SV_CHANNEL_LIMIT = 1024,   /* channels of a float image */
-    SV_RGB = 3                 /* channels of a uint8_t image */
+    SV_RGB = 3                 /* channels of an RGB image */
 };
 
 /* SVIT_E_ARGUMENT unless `value` is in min..max. `what` is the argument's name. */
@@ -20,6 +20,13 @@ svit_status sv_check_range(const char *where, const char *what, size_t value, si
  * before the words height and width. */
 svit_status sv_check_sides(const char *where, const char *prefix, size_t height, size_t width,
                            svit_error *err);
+
+/* SVIT_E_ARGUMENT unless an image can have that many channels: 1, 3 or 4. */
+svit_status sv_check_channels(const char *where, size_t channels, svit_error *err);
+
+/* SVIT_E_ARGUMENT, naming the image, if a value of images[n, elements] is not finite. */
+svit_status sv_check_finite(const char *where, const float *images, size_t n, size_t elements,
+                            svit_error *err);
 
 /* SVIT_E_ARGUMENT if `in` and `out` are the same array. */
 svit_status sv_check_distinct(const char *where, const void *in, const void *out, svit_error *err);

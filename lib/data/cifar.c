@@ -56,7 +56,7 @@ static svit_status cifar_label(const svit_dataset *dataset, size_t index, int32_
     return SVIT_OK;
 }
 
-static svit_status cifar_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+static svit_status cifar_sample(const svit_dataset *dataset, size_t index, void *pixels,
                                 int32_t *label, svit_error *err)
 {
     (void)err;
@@ -64,6 +64,7 @@ static svit_status cifar_sample(const svit_dataset *dataset, size_t index, uint8
     const uint8_t *record = record_of(self, index);
     *label = record[self->label];
     const uint8_t *planes = record + self->layout->labels;
+    uint8_t *rgb = pixels;
     for (size_t p = 0; p < PLANE; p++, rgb += SV_RGB) {
         rgb[0] = planes[p];
         rgb[1] = planes[PLANE + p];

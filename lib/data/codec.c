@@ -14,7 +14,7 @@
 #include <string.h>
 #include <turbojpeg.h>
 
-enum { RGBA = 4 };
+enum { GREY = 1, RGBA = 4, OPAQUE = 255 };
 
 static svit_status check_size(size_t height, size_t width, const char *name, svit_error *err)
 {
@@ -34,11 +34,22 @@ static svit_status pixels_allocate(sv_pixels *out, const sv_allocator *allocator
     size_t bytes = 0;
     if (!sv_size_product(&bytes, factors, 3))
         return sv_fail_memory(err, SIZE_MAX, "an image");
-    uint8_t *rgb = sv_allocate(allocator, bytes);
-    if (!rgb)
+    uint8_t *data = sv_allocate(allocator, bytes);
+    if (!data)
         return sv_fail_memory(err, bytes, "an image");
-    *out = (sv_pixels){.rgb = rgb, .height = height, .width = width, .bytes = bytes};
+    *out = (sv_pixels){data, height, width, channels, bytes};
     return SVIT_OK;
+}
+
+/* Replaces each pixel of RGB or RGBA by its luma (ITU-R 601), in place, in the 16-bit fixed point
+ * of Pillow's convert("L"). The alpha does not count. */
+static void reduce_to_luma(sv_pixels *pixels)
+{
+    const uint8_t *in = pixels->data;
+    uint8_t *out = pixels->data;
+    for (size_t i = pixels->height * pixels->width; i > 0; i--, in += pixels->channels)
+        *out++ = (uint8_t)((19595 * in[0] + 38470 * in[1] + 7471 * in[2] + 0x8000) >> 16);
+    pixels->channels = GREY;
 }
 
 /* Distinguishes lack of memory from a damaged file by the message, because TurboJPEG returns
@@ -56,7 +67,7 @@ static svit_status fail_jpeg(svit_error *err, const char *name, tjhandle jpeg)
  * the rest of the image. */
 static svit_status jpeg_decompress(tjhandle jpeg, sv_pixels *out, const sv_allocator *allocator,
                                    const uint8_t *data, size_t bytes, const char *name,
-                                   svit_error *err)
+                                   size_t channels, svit_error *err)
 {
     int width = 0;
     int height = 0;
@@ -69,23 +80,27 @@ static svit_status jpeg_decompress(tjhandle jpeg, sv_pixels *out, const sv_alloc
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: a JPEG of four inks (CMYK); RGB, YCbCr and grey are accepted", name);
     sv_pixels pixels;
-    SVIT_TRY(pixels_allocate(&pixels, allocator, (size_t)height, (size_t)width, SV_RGB, err));
-    if (tjDecompress2(jpeg, data, bytes, pixels.rgb, width, 0, height, TJPF_RGB,
+    size_t decoded = channels == RGBA ? RGBA : SV_RGB;
+    SVIT_TRY(pixels_allocate(&pixels, allocator, (size_t)height, (size_t)width, decoded, err));
+    if (tjDecompress2(jpeg, data, bytes, pixels.data, width, 0, height,
+                      decoded == RGBA ? TJPF_RGBA : TJPF_RGB,
                       TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0) {
-        sv_release(allocator, pixels.rgb, pixels.bytes);
+        sv_release(allocator, pixels.data, pixels.bytes);
         return fail_jpeg(err, name, jpeg);
     }
+    if (channels == GREY)
+        reduce_to_luma(&pixels);
     *out = pixels;
     return SVIT_OK;
 }
 
 static svit_status jpeg_decode(sv_pixels *out, const sv_allocator *allocator, const uint8_t *data,
-                               size_t bytes, const char *name, svit_error *err)
+                               size_t bytes, const char *name, size_t channels, svit_error *err)
 {
     tjhandle jpeg = tjInitDecompress();
     if (!jpeg)
         return sv_fail(err, SVIT_E_MEMORY, "%s: no memory for a JPEG decoder", name);
-    svit_status status = jpeg_decompress(jpeg, out, allocator, data, bytes, name, err);
+    svit_status status = jpeg_decompress(jpeg, out, allocator, data, bytes, name, channels, err);
     tjDestroy(jpeg);
     return status;
 }
@@ -113,15 +128,16 @@ static bool png_is_whole(const uint8_t *data, size_t bytes)
 }
 
 /* Composes RGBA over black, in place: colour * alpha / 255, in sRGB values. */
-static void compose_over_black(uint8_t *pixels, size_t count)
+static void compose_over_black(sv_pixels *pixels)
 {
-    const uint8_t *in = pixels;
-    uint8_t *out = pixels;
-    for (size_t i = 0; i < count; i++, in += RGBA, out += SV_RGB) {
+    const uint8_t *in = pixels->data;
+    uint8_t *out = pixels->data;
+    for (size_t i = pixels->height * pixels->width; i > 0; i--, in += RGBA, out += SV_RGB) {
         unsigned alpha = in[3];
         for (size_t c = 0; c < SV_RGB; c++)
             out[c] = (uint8_t)((in[c] * alpha + 127) / 255);
     }
+    pixels->channels = SV_RGB;
 }
 
 /* The state of one PNG decoding. libpng's error, memory and input callbacks all get it. */
@@ -129,7 +145,8 @@ typedef struct png_source {
     const sv_allocator *allocator;
     const uint8_t *data; /* the rest of the file */
     size_t bytes;
-    bool no_memory; /* an allocation has failed, even if libpng ignored it */
+    size_t channels; /* that are asked for */
+    bool no_memory;  /* an allocation has failed, even if libpng ignored it */
     char message[128];
 } png_source;
 
@@ -185,10 +202,11 @@ static void png_ignore(png_structp png, png_const_charp message)
     (void)message;
 }
 
-/* Reads the header, and sets the output to 8-bit RGB, or RGBA if there is transparency, in sRGB.
- * libpng converts another gamma of the file. */
+/* Reads the header, and sets the output to 8-bit RGB, or to RGBA if there is transparency or if it
+ * is asked for, in sRGB. libpng converts another gamma of the file. */
 static void png_prepare(png_structp png, png_infop info, bool *alpha)
 {
+    const png_source *source = png_get_io_ptr(png);
     png_set_benign_errors(png, 1);
     png_read_info(png, info);
     *alpha = (png_get_color_type(png, info) & PNG_COLOR_MASK_ALPHA) != 0 ||
@@ -197,6 +215,10 @@ static void png_prepare(png_structp png, png_infop info, bool *alpha)
     png_set_gray_to_rgb(png);
     png_set_scale_16(png);
     png_set_alpha_mode(png, PNG_ALPHA_PNG, PNG_DEFAULT_sRGB);
+    if (source->channels == RGBA && !*alpha) {
+        png_set_add_alpha(png, OPAQUE, PNG_FILLER_AFTER);
+        *alpha = true;
+    }
 }
 
 static void png_read_pixels(png_structp png, png_infop info, const sv_pixels *pixels)
@@ -208,7 +230,7 @@ static void png_read_pixels(png_structp png, png_infop info, const sv_pixels *pi
         png_error(png, "rows of an unexpected size");
     for (; passes > 0; passes--)
         for (size_t y = 0; y < pixels->height; y++)
-            png_read_row(png, pixels->rgb + y * row, NULL);
+            png_read_row(png, pixels->data + y * row, NULL);
 }
 
 /* Reads the header. Returns false after an error, for which libpng jumps here. No local variable
@@ -255,21 +277,24 @@ static svit_status png_read(png_structp png, png_infop info, const png_source *s
         pixels_allocate(&pixels, source->allocator, height, width, alpha ? RGBA : SV_RGB, err));
     svit_status status = png_status(source, png_body(png, info, &pixels), name, err);
     if (status != SVIT_OK) {
-        sv_release(source->allocator, pixels.rgb, pixels.bytes);
+        sv_release(source->allocator, pixels.data, pixels.bytes);
         return status;
     }
-    if (alpha)
-        compose_over_black(pixels.rgb, pixels.height * pixels.width);
+    if (source->channels == GREY)
+        reduce_to_luma(&pixels);
+    else if (alpha && source->channels == SV_RGB)
+        compose_over_black(&pixels);
     *out = pixels;
     return SVIT_OK;
 }
 
 static svit_status png_decode(sv_pixels *out, const sv_allocator *allocator, const uint8_t *data,
-                              size_t bytes, const char *name, svit_error *err)
+                              size_t bytes, const char *name, size_t channels, svit_error *err)
 {
     if (!png_is_whole(data, bytes))
         return sv_fail(err, SVIT_E_FORMAT, "%s: damaged PNG: its end is missing", name);
-    png_source source = {.allocator = allocator, .data = data, .bytes = bytes};
+    png_source source = {
+        .allocator = allocator, .data = data, .bytes = bytes, .channels = channels};
     png_infop info = NULL;
     png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &source, png_stop, png_ignore,
                                                &source, png_allocate, png_release);
@@ -289,17 +314,17 @@ static svit_status png_decode(sv_pixels *out, const sv_allocator *allocator, con
 /* Decodes the pixels as stored, and the EXIF orientation. */
 static svit_status decode_stored(sv_pixels *out, unsigned *orientation,
                                  const sv_allocator *allocator, const uint8_t *data, size_t bytes,
-                                 const char *name, svit_error *err)
+                                 const char *name, size_t channels, svit_error *err)
 {
     static const uint8_t jpeg[] = {0xff, 0xd8, 0xff};
     static const uint8_t png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0) {
         *orientation = sv_exif_of_jpeg(data, bytes);
-        return jpeg_decode(out, allocator, data, bytes, name, err);
+        return jpeg_decode(out, allocator, data, bytes, name, channels, err);
     }
     if (bytes >= sizeof png && memcmp(data, png, sizeof png) == 0) {
         *orientation = sv_exif_of_png(data, bytes);
-        return png_decode(out, allocator, data, bytes, name, err);
+        return png_decode(out, allocator, data, bytes, name, channels, err);
     }
     return sv_fail(err, SVIT_E_FORMAT,
                    "%s: %zu bytes that begin as neither JPEG nor PNG; these two are accepted", name,
@@ -307,16 +332,16 @@ static svit_status decode_stored(sv_pixels *out, unsigned *orientation,
 }
 
 svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
-                      const char *name, svit_error *err)
+                      const char *name, size_t channels, svit_error *err)
 {
     unsigned orientation = SV_UPRIGHT;
     sv_pixels pixels;
-    SVIT_TRY(decode_stored(&pixels, &orientation, allocator, data, bytes, name, err));
+    SVIT_TRY(decode_stored(&pixels, &orientation, allocator, data, bytes, name, channels, err));
     svit_status status = sv_orient(&pixels, allocator, orientation, err);
     if (status == SVIT_OK)
         *out = pixels;
     else
-        sv_release(allocator, pixels.rgb, pixels.bytes);
+        sv_release(allocator, pixels.data, pixels.bytes);
     return status;
 }
 

@@ -6,20 +6,22 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-/* An image rgb[height, width, 3], for which `bytes` bytes were allocated. */
+/* An image data[height, width, channels], for which `bytes` bytes were allocated. */
 typedef struct sv_pixels {
-    uint8_t *rgb;
+    uint8_t *data;
     size_t height;
     size_t width;
+    size_t channels;
     size_t bytes;
 } sv_pixels;
 
 /* Decodes the bytes of a whole file, whose format is recognised by its first bytes. `name` stands
- * for it in messages. The limits of svit_image_read are checked before pixels are allocated. The
- * image is turned upright by the file's EXIF orientation. The caller releases out->rgb with
- * out->bytes. SVIT_E_MEMORY, or SVIT_E_FORMAT if the file is damaged. */
+ * for it in messages. `channels`, 1, 3 or 4, are those that svit_image_read describes, and its
+ * limits are checked before pixels are allocated. The image is turned upright by the file's EXIF
+ * orientation. The caller releases out->data with out->bytes. SVIT_E_MEMORY, or SVIT_E_FORMAT if
+ * the file is damaged. */
 svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
-                      const char *name, svit_error *err);
+                      const char *name, size_t channels, svit_error *err);
 
 /* Encodes rgb[height, width, 3] as a PNG file of *used bytes in *out, which the caller releases
  * with *capacity. Sides are 1..SV_SIDE_LIMIT, with at most SV_PIXEL_LIMIT pixels in all. */

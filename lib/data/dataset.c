@@ -15,6 +15,7 @@ svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const s
     atomic_init(&dataset->references, 1);
     dataset->context = sv_context_retain(context);
     dataset->ops = ops;
+    dataset->channels = SV_RGB;
     *out = dataset;
     return SVIT_OK;
 }
@@ -36,9 +37,15 @@ SVIT_API void svit_dataset_free(svit_dataset *dataset)
     svit_context_free(context);
 }
 
+sv_image_shape sv_dataset_shape(const svit_dataset *dataset)
+{
+    return (sv_image_shape){dataset->height, dataset->width, dataset->channels, dataset->is_f32};
+}
+
 size_t sv_dataset_image_bytes(const svit_dataset *dataset)
 {
-    return dataset->height * dataset->width * SV_RGB;
+    const sv_image_shape shape = sv_dataset_shape(dataset);
+    return sv_image_bytes(&shape);
 }
 
 SVIT_API size_t svit_dataset_count(const svit_dataset *dataset)
@@ -56,6 +63,16 @@ SVIT_API size_t svit_dataset_width(const svit_dataset *dataset)
     return dataset ? dataset->width : 0;
 }
 
+SVIT_API size_t svit_dataset_channels(const svit_dataset *dataset)
+{
+    return dataset ? dataset->channels : 0;
+}
+
+SVIT_API int32_t svit_dataset_is_f32(const svit_dataset *dataset)
+{
+    return dataset ? dataset->is_f32 : 0;
+}
+
 SVIT_API size_t svit_dataset_classes(const svit_dataset *dataset)
 {
     return dataset ? dataset->classes : 0;
@@ -68,14 +85,38 @@ SVIT_API const char *svit_dataset_class_name(const svit_dataset *dataset, size_t
     return dataset->names[label];
 }
 
-SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *pixels,
                                          int32_t *label, svit_error *err)
 {
     SV_REQUIRE(dataset);
-    SV_REQUIRE(rgb);
+    SV_REQUIRE(pixels);
     SV_REQUIRE(label);
     SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
-    return dataset->ops->sample(dataset, index, rgb, label, err);
+    if (dataset->is_f32)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: the images are float; svit_dataset_sample_f32 reads them", __func__);
+    return dataset->ops->sample(dataset, index, pixels, label, err);
+}
+
+SVIT_API svit_status svit_dataset_sample_f32(const svit_dataset *dataset, size_t index,
+                                             float *image, int32_t *label, svit_error *err)
+{
+    SV_REQUIRE(dataset);
+    SV_REQUIRE(image);
+    SV_REQUIRE(label);
+    SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
+    size_t elements = dataset->height * dataset->width * dataset->channels;
+    if (dataset->is_f32)
+        return dataset->ops->sample(dataset, index, image, label, err);
+    /* Bytes are read into the end of the array, where each is still unchanged when its turn comes
+     * to become a float. */
+    uint8_t *bytes = (uint8_t *)(image + elements) - elements;
+    SVIT_TRY(dataset->ops->sample(dataset, index, bytes, label, err));
+    for (size_t i = 0; i < elements; i++) {
+        uint8_t byte = bytes[i];
+        image[i] = byte;
+    }
+    return SVIT_OK;
 }
 
 SVIT_API int32_t svit_dataset_has_targets(const svit_dataset *dataset)
@@ -88,11 +129,11 @@ static svit_status label_of_sample(const svit_dataset *dataset, size_t index, in
                                    svit_error *err)
 {
     const sv_allocator *allocator = &dataset->context->allocator;
-    void *rgb = NULL;
+    void *pixels = NULL;
     SVIT_TRY(
-        sv_allocate_array(allocator, &rgb, sv_dataset_image_bytes(dataset), 1, "an image", err));
-    svit_status status = dataset->ops->sample(dataset, index, rgb, label, err);
-    sv_release(allocator, rgb, sv_dataset_image_bytes(dataset));
+        sv_allocate_array(allocator, &pixels, sv_dataset_image_bytes(dataset), 1, "an image", err));
+    svit_status status = dataset->ops->sample(dataset, index, pixels, label, err);
+    sv_release(allocator, pixels, sv_dataset_image_bytes(dataset));
     return status;
 }
 

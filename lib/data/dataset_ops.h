@@ -6,18 +6,17 @@
 
 #include "base/status.h"
 #include "context/context.h"
+#include "data/image_shape.h"
 
 #include <shiftvit/dataset.h>
-
-#include <stdbool.h>
 
 typedef struct sv_dataset_ops {
     size_t bytes; /* size of the kind's struct */
 
-    /* Writes the image rgb[height, width, 3] of sample `index`, which is below `count`, and its
-     * label, which is below `classes`, or -1 if the dataset has targets. Several threads may call
-     * it at once unless caller_thread_only. */
-    svit_status (*sample)(const svit_dataset *dataset, size_t index, uint8_t *rgb, int32_t *label,
+    /* Writes the image pixels[height, width, channels] of sample `index`, which is below `count`:
+     * bytes, or floats if is_f32. Writes its label, which is below `classes`, or -1 if the dataset
+     * has targets. Several threads may call it at once unless caller_thread_only. */
+    svit_status (*sample)(const svit_dataset *dataset, size_t index, void *pixels, int32_t *label,
                           svit_error *err);
 
     /* Writes the label of sample `index` without its image. NULL: the image must be read. */
@@ -40,19 +39,24 @@ struct svit_dataset {
     size_t count;
     size_t height;
     size_t width;
+    size_t channels;
     size_t classes;
     const char *const *names; /* [classes] owned by the kind, or NULL */
+    bool is_f32;              /* images are float instead of bytes */
     bool has_targets; /* numbers instead of labels; `classes` is their count, and a label is -1 */
     bool caller_thread_only; /* samples are read only on the thread that calls the library */
 };
 
-/* Allocates a dataset of ops->bytes bytes with one reference. All members after its base are zero.
- * SVIT_E_MEMORY. */
+/* Allocates a dataset of ops->bytes bytes with one reference and 3 channels. All members after its
+ * base are zero. SVIT_E_MEMORY. */
 svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const sv_dataset_ops *ops,
                               svit_error *err);
 
 /* Adds a reference, which svit_dataset_free removes. Returns `dataset`. */
 svit_dataset *sv_dataset_retain(svit_dataset *dataset);
+
+/* The shape of an image. */
+sv_image_shape sv_dataset_shape(const svit_dataset *dataset);
 
 /* Bytes of one image. */
 size_t sv_dataset_image_bytes(const svit_dataset *dataset);

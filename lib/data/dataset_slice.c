@@ -19,11 +19,12 @@ static size_t parent_index(const view *self, size_t index)
     return self->indices ? self->indices[index] : self->first + index;
 }
 
-static svit_status view_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+static svit_status view_sample(const svit_dataset *dataset, size_t index, void *pixels,
                                int32_t *label, svit_error *err)
 {
     const view *self = (const view *)dataset;
-    return svit_dataset_sample(self->parent, parent_index(self, index), rgb, label, err);
+    const svit_dataset *parent = self->parent;
+    return parent->ops->sample(parent, parent_index(self, index), pixels, label, err);
 }
 
 static svit_status view_label(const svit_dataset *dataset, size_t index, int32_t *label,
@@ -60,6 +61,8 @@ static svit_status view_create(view **out, svit_dataset *parent, size_t count, s
     dataset->count = count;
     dataset->height = parent->height;
     dataset->width = parent->width;
+    dataset->channels = parent->channels;
+    dataset->is_f32 = parent->is_f32;
     dataset->classes = parent->classes;
     dataset->names = parent->names;
     dataset->has_targets = parent->has_targets;

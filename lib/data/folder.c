@@ -41,15 +41,15 @@ static size_t class_of(const folder_set *self, size_t index)
     return low;
 }
 
-static svit_status image_load(const folder_set *self, const char *path, uint8_t *rgb,
+static svit_status image_load(const folder_set *self, const char *path, uint8_t *out,
                               svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
     sv_pixels pixels;
-    SVIT_TRY(sv_image_file_read(&pixels, allocator, path, err));
-    svit_status status =
-        sv_source_step(allocator, &self->source, pixels.rgb, pixels.height, pixels.width, rgb, err);
-    sv_release(allocator, pixels.rgb, pixels.bytes);
+    SVIT_TRY(sv_image_file_read(&pixels, allocator, path, self->base.channels, err));
+    svit_status status = sv_source_step(allocator, &self->source, pixels.data, pixels.height,
+                                        pixels.width, out, err);
+    sv_release(allocator, pixels.data, pixels.bytes);
     return status;
 }
 
@@ -61,7 +61,7 @@ static svit_status folder_label(const svit_dataset *dataset, size_t index, int32
     return SVIT_OK;
 }
 
-static svit_status folder_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+static svit_status folder_sample(const svit_dataset *dataset, size_t index, void *pixels,
                                  int32_t *label, svit_error *err)
 {
     const folder_set *self = (const folder_set *)dataset;
@@ -71,7 +71,7 @@ static svit_status folder_sample(const svit_dataset *dataset, size_t index, uint
     char *path = NULL;
     SVIT_TRY(sv_path_join(&path, allocator, files->folder,
                           files->listing.names[index - self->first[class]], err));
-    svit_status status = image_load(self, path, rgb, err);
+    svit_status status = image_load(self, path, pixels, err);
     sv_release_text(allocator, path);
     SVIT_TRY(status);
     *label = (int32_t) class;
@@ -202,6 +202,7 @@ static svit_status create(svit_dataset **out, svit_context *context, const char 
     SVIT_TRY(sv_dataset_create(&dataset, context, &FOLDER, err));
     dataset->height = source->height;
     dataset->width = source->width;
+    dataset->channels = source->channels;
     folder_set *self = (folder_set *)dataset;
     self->source = *source;
     svit_status status = classes_list(self, folder, err);
@@ -215,14 +216,15 @@ static svit_status create(svit_dataset **out, svit_context *context, const char 
 
 SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *context,
                                          const char *folder, size_t height, size_t width,
-                                         int32_t filter, svit_error *err)
+                                         size_t channels, int32_t filter, svit_error *err)
 {
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(folder);
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
+    SVIT_TRY(sv_check_channels(__func__, channels, err));
     SVIT_TRY(sv_source_filter_check(filter, __func__, "filter", err));
-    const sv_source source = sv_source_make(filter, height, width);
+    const sv_source source = sv_source_make(filter, height, width, channels);
     return create(out, context, folder, &source, err);
 }
 

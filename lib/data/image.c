@@ -18,7 +18,7 @@ static svit_status image_create(svit_image **out, svit_context *context, const s
 {
     svit_image *image = sv_allocate(&context->allocator, sizeof *image);
     if (!image) {
-        sv_release(&context->allocator, pixels->rgb, pixels->bytes);
+        sv_release(&context->allocator, pixels->data, pixels->bytes);
         return sv_fail_memory(err, sizeof *image, "an image");
     }
     *image = (svit_image){.context = sv_context_retain(context), .pixels = *pixels};
@@ -27,35 +27,39 @@ static svit_status image_create(svit_image **out, svit_context *context, const s
 }
 
 svit_status sv_image_file_read(sv_pixels *out, const sv_allocator *allocator, const char *path,
-                               svit_error *err)
+                               size_t channels, svit_error *err)
 {
     void *data = NULL;
     size_t bytes = 0;
     SVIT_TRY(sv_file_read(&data, &bytes, allocator, path, SV_IMAGE_FILE_LIMIT, err));
-    svit_status status = sv_decode(out, allocator, data, bytes, path, err);
+    svit_status status = sv_decode(out, allocator, data, bytes, path, channels, err);
     sv_release(allocator, data, bytes + 1);
     return status;
 }
 
 SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
-                                     svit_error *err)
+                                     size_t channels, svit_error *err)
 {
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);
+    SVIT_TRY(sv_check_channels(__func__, channels, err));
     sv_pixels pixels;
-    SVIT_TRY(sv_image_file_read(&pixels, &context->allocator, path, err));
+    SVIT_TRY(sv_image_file_read(&pixels, &context->allocator, path, channels, err));
     return image_create(out, context, &pixels, err);
 }
 
 SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, const void *data,
-                                       size_t bytes, const char *name, svit_error *err)
+                                       size_t bytes, const char *name, size_t channels,
+                                       svit_error *err)
 {
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(data);
+    SVIT_TRY(sv_check_channels(__func__, channels, err));
     sv_pixels pixels;
-    SVIT_TRY(sv_decode(&pixels, &context->allocator, data, bytes, name ? name : "image", err));
+    SVIT_TRY(
+        sv_decode(&pixels, &context->allocator, data, bytes, name ? name : "image", channels, err));
     return image_create(out, context, &pixels, err);
 }
 
@@ -64,7 +68,7 @@ SVIT_API void svit_image_free(svit_image *image)
     if (!image)
         return;
     svit_context *context = image->context;
-    sv_release(&context->allocator, image->pixels.rgb, image->pixels.bytes);
+    sv_release(&context->allocator, image->pixels.data, image->pixels.bytes);
     sv_release(&context->allocator, image, sizeof *image);
     svit_context_free(context);
 }
@@ -79,9 +83,14 @@ SVIT_API size_t svit_image_width(const svit_image *image)
     return image ? image->pixels.width : 0;
 }
 
+SVIT_API size_t svit_image_channels(const svit_image *image)
+{
+    return image ? image->pixels.channels : 0;
+}
+
 SVIT_API const uint8_t *svit_image_pixels(const svit_image *image)
 {
-    return image ? image->pixels.rgb : NULL;
+    return image ? image->pixels.data : NULL;
 }
 
 SVIT_API svit_status svit_image_write_png(svit_context *context, const char *path,

@@ -56,20 +56,20 @@ static svit_status image_path(char **out, const list_set *self, size_t index, sv
     return *out ? SVIT_OK : sv_fail_memory(err, strlen(name) + 1, "a file's name");
 }
 
-static svit_status list_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
-                               int32_t *label, svit_error *err)
+static svit_status list_sample(const svit_dataset *dataset, size_t index, void *out, int32_t *label,
+                               svit_error *err)
 {
     const list_set *self = list_of(dataset);
     const sv_allocator *allocator = &dataset->context->allocator;
     char *path = NULL;
     sv_pixels pixels;
     SVIT_TRY(image_path(&path, self, index, err));
-    svit_status status = sv_image_file_read(&pixels, allocator, path, err);
+    svit_status status = sv_image_file_read(&pixels, allocator, path, dataset->channels, err);
     sv_release_text(allocator, path);
     SVIT_TRY(status);
-    status =
-        sv_source_step(allocator, &self->source, pixels.rgb, pixels.height, pixels.width, rgb, err);
-    sv_release(allocator, pixels.rgb, pixels.bytes);
+    status = sv_source_step(allocator, &self->source, pixels.data, pixels.height, pixels.width, out,
+                            err);
+    sv_release(allocator, pixels.data, pixels.bytes);
     SVIT_TRY(status);
     return list_label(dataset, index, label, err);
 }
@@ -272,6 +272,7 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
     SVIT_TRY(status);
     dataset->height = local.source_height;
     dataset->width = local.source_width;
+    dataset->channels = local.channels;
     ((list_set *)dataset)->source = sv_source_of(&local);
     *out = dataset;
     return SVIT_OK;

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "data/augment/step_fields.h"
+#include "data/checks.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -24,8 +25,9 @@ svit_pipeline_config sv_pipeline_config_default(void)
         .per_batch = 0,
         .flip_probability = 0.5,
         .scale = 1.0 / 255,
-        .mean = {0, 0, 0},
-        .variance = {1, 1, 1},
+        .channels = SV_RGB,
+        .mean = {0, 0, 0, 0},
+        .variance = {1, 1, 1, 1},
         .rotation = 0,
         .zoom = 0,
         .source_filter = SVIT_SOURCE_NEAREST,
@@ -40,6 +42,10 @@ svit_pipeline_config sv_pipeline_config_default(void)
     {                                                                                              \
         SV_FIELD(svit_pipeline_config, field, REAL), __VA_ARGS__                                   \
     }
+
+#define BY_CHANNEL(field)                                                                          \
+    SV_FIELD(svit_pipeline_config, field, REALS),                                                  \
+        .count_name = "channels", .count_offset = offsetof(svit_pipeline_config, channels)
 
 /* The constant `filter` names the only filter of the resize for other readers of model files. */
 static const sv_field FIELDS[] = {
@@ -60,8 +66,9 @@ static const sv_field FIELDS[] = {
     {SV_FIELD(svit_pipeline_config, per_batch, FLAG)},
     REAL(flip_probability, .max = 1),
     REAL(scale, .min_is_open = 1, .max = DBL_MAX),
-    {SV_FIELD(svit_pipeline_config, mean, TRIPLE), .min = -DBL_MAX, .max = DBL_MAX},
-    {SV_FIELD(svit_pipeline_config, variance, TRIPLE), .min_is_open = 1, .max = DBL_MAX},
+    {SV_FIELD(svit_pipeline_config, channels, U32), .min = 1, .max = SVIT_MAX_CHANNELS},
+    {BY_CHANNEL(mean), .min = -DBL_MAX, .max = DBL_MAX},
+    {BY_CHANNEL(variance), .min_is_open = 1, .max = DBL_MAX},
     REAL(rotation, .max = 1),
     REAL(zoom, .max = 1, .max_is_open = 1),
     {SV_FIELD(svit_pipeline_config, augment, ELEMENTS), .count_name = "augment_count",
@@ -87,8 +94,9 @@ static svit_status check_crop(const char *side, uint32_t resize, uint32_t output
 svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err)
 {
     SVIT_TRY(sv_fields_check(&sv_pipeline_fields, config, err));
-    SVIT_TRY(sv_config_check_reserved(config->reserved, sv_pipeline_fields.type, err));
+    SVIT_TRY(sv_check_channels(sv_pipeline_fields.type, config->channels, err));
     SVIT_TRY(sv_augment_check_order(config, err));
+    SVIT_TRY(sv_augment_check_channels(config, err));
     SVIT_TRY(check_crop("height", config->resize_height, config->output_height, err));
     return check_crop("width", config->resize_width, config->output_width, err);
 }

@@ -8,25 +8,20 @@
 #include "base/random.h"
 #include "data/affine.h"
 #include "data/antialias.h"
-#include "data/axis.h"
-#include "data/checks.h"
+#include "data/pipeline_rows.h"
 #include "data/source.h"
-
-#include <math.h>
-
-enum { BYTES = 256 };
 
 struct sv_pipeline {
     svit_pipeline_config config;
-    size_t in_height, in_width; /* of the images that the plan gets */
+    sv_image_shape in;    /* of the images that the plan gets */
     sv_antialias *source; /* the antialiased source step; NULL: nearest neighbour, in the tables */
     size_t width;         /* of the images that the tables below read */
     uint32_t *row;        /* [source_height] the image's row for each row of the source size */
     sv_tap *down;         /* [resize_height] in rows of the source size */
-    sv_tap *across;       /* [resize_width] in bytes of an image's row */
+    sv_tap *across;       /* [resize_width] in elements of an image's row */
     sv_tap *down_again;   /* the second resize or the crop of evaluation: [output_height] in rows */
     sv_tap *across_again; /* likewise, [output_width] in elements of a resized row */
-    float value[SV_RGB][BYTES]; /* the normalised value of each byte */
+    sv_normalization normalization;
 };
 
 /* A cache of two lines of an image, line y in row[y & 1]. Bilinear interpolation needs y and y
@@ -39,13 +34,11 @@ typedef struct line_pair {
 /* The state of one image while a plan runs on it. */
 typedef struct image_job {
     const sv_pipeline *plan;
-    const uint8_t *rgb;
-    size_t first; /* the first of the `columns` columns of the resized image that are computed */
-    size_t columns;
-    bool mirror;
-    line_pair source;  /* source lines, interpolated along the line */
-    line_pair resized; /* resized lines, interpolated along the line again */
-    float *line;       /* a line of the resized image */
+    const void *pixels; /* bytes or floats, as plan->in says */
+    sv_columns columns; /* those of the resized image that are computed */
+    line_pair source;   /* source lines, interpolated along the line */
+    line_pair resized;  /* resized lines, interpolated along the line again */
+    float *line;        /* a line of the resized image */
 } image_job;
 
 static svit_status taps_create(sv_tap **out, const sv_allocator *allocator, size_t in, size_t size,
@@ -77,17 +70,6 @@ static svit_status taps_crop(sv_tap **out, const sv_allocator *allocator, size_t
     return SVIT_OK;
 }
 
-static void value_table(sv_pipeline *plan)
-{
-    const svit_pipeline_config *config = &plan->config;
-    for (size_t c = 0; c < SV_RGB; c++) {
-        double deviation = sqrt(config->variance[c]);
-        for (size_t byte = 0; byte < BYTES; byte++)
-            plan->value[c][byte] =
-                (float)(((double)byte * config->scale - config->mean[c]) / deviation);
-    }
-}
-
 static svit_status tables_create(sv_pipeline *plan, const sv_allocator *allocator, size_t height,
                                  svit_error *err)
 {
@@ -104,38 +86,52 @@ static svit_status tables_create(sv_pipeline *plan, const sv_allocator *allocato
         taps_create(&plan->across, allocator, config->source_width, config->resize_width, 1, err));
     for (size_t x = 0; x < config->resize_width; x++) {
         sv_tap *tap = &plan->across[x];
-        tap->low = SV_RGB * (uint32_t)sv_axis_nearest(tap->low, plan->width, config->source_width);
-        tap->high =
-            SV_RGB * (uint32_t)sv_axis_nearest(tap->high, plan->width, config->source_width);
+        tap->low = config->channels *
+                   (uint32_t)sv_axis_nearest(tap->low, plan->width, config->source_width);
+        tap->high = config->channels *
+                    (uint32_t)sv_axis_nearest(tap->high, plan->width, config->source_width);
     }
     svit_status (*again)(sv_tap **, const sv_allocator *, size_t, size_t, size_t, svit_error *) =
         config->evaluation == SVIT_EVALUATE_CROP ? taps_crop : taps_create;
     SVIT_TRY(
         again(&plan->down_again, allocator, config->resize_height, config->output_height, 1, err));
-    return again(&plan->across_again, allocator, config->resize_width, config->output_width, SV_RGB,
-                 err);
+    return again(&plan->across_again, allocator, config->resize_width, config->output_width,
+                 config->channels, err);
+}
+
+/* The antialiased source step of a plan, if it has one. Float images have none. */
+static svit_status source_create(sv_pipeline *plan, const sv_allocator *allocator, svit_error *err)
+{
+    const svit_pipeline_config *config = &plan->config;
+    const sv_source source = sv_source_of(config);
+    if (!sv_source_is_antialias(&source, plan->in.height, plan->in.width))
+        return SVIT_OK;
+    if (plan->in.is_f32)
+        return sv_fail(
+            err, SVIT_E_UNSUPPORTED,
+            "source_filter is antialiased, which float images cannot be; they are %zu x "
+            "%zu pixels, the source size %u x %u: the same size, or SVIT_SOURCE_NEAREST, "
+            "is accepted",
+            plan->in.height, plan->in.width, config->source_height, config->source_width);
+    const sv_antialias_options options =
+        sv_source_options(&source, plan->in.height, plan->in.width);
+    plan->width = config->source_width;
+    return sv_antialias_create(&plan->source, allocator, &options, err);
 }
 
 svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
                                const svit_pipeline_config *config, size_t height, size_t width,
-                               svit_error *err)
+                               bool is_f32, svit_error *err)
 {
     sv_pipeline *plan = sv_allocate(allocator, sizeof *plan);
     if (!plan)
         return sv_fail_memory(err, sizeof *plan, "a pipeline");
-    *plan =
-        (sv_pipeline){.config = *config, .in_height = height, .in_width = width, .width = width};
-    value_table(plan);
-    svit_status status = SVIT_OK;
-    const sv_source source = sv_source_of(config);
-    if (sv_source_is_antialias(&source, height, width)) {
-        const sv_antialias_options options = sv_source_options(&source, height, width);
-        status = sv_antialias_create(&plan->source, allocator, &options, err);
-        height = config->source_height;
-        plan->width = config->source_width;
-    }
+    *plan = (sv_pipeline){
+        .config = *config, .in = {height, width, config->channels, is_f32}, .width = width};
+    sv_normalization_set(&plan->normalization, config);
+    svit_status status = source_create(plan, allocator, err);
     if (status == SVIT_OK)
-        status = tables_create(plan, allocator, height, err);
+        status = tables_create(plan, allocator, plan->source ? config->source_height : height, err);
     if (status != SVIT_OK) {
         sv_pipeline_free(allocator, plan);
         return status;
@@ -179,20 +175,20 @@ static bool is_affine(const svit_pipeline_config *config)
  * longer. */
 static size_t line_elements(const svit_pipeline_config *config)
 {
-    return 5 * SV_RGB * (size_t)config->resize_width;
+    return 5 * config->channels * (size_t)config->resize_width;
 }
 
 /* Elements of the lines, followed by a whole image if images are rotated or zoomed. */
 static size_t resize_elements(const svit_pipeline_config *config)
 {
-    size_t image = SV_RGB * (size_t)config->output_height * config->output_width;
+    size_t image = config->channels * (size_t)config->output_height * config->output_width;
     return line_elements(config) + (is_affine(config) ? image : 0);
 }
 
 /* Bytes of an image of the source size, rounded up to a multiple of a float. */
 static size_t source_bytes(const svit_pipeline_config *config)
 {
-    size_t bytes = SV_RGB * (size_t)config->source_height * config->source_width;
+    size_t bytes = config->channels * (size_t)config->source_height * config->source_width;
     return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }
 
@@ -216,19 +212,17 @@ static size_t scratch_before_steps(const sv_pipeline *plan)
 /* The scratch of the augmentation steps on bytes follows. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan)
 {
-    size_t steps = sv_augment_has_bytes(&plan->config)
-                       ? sv_augment_scratch(plan->in_height, plan->in_width)
-                       : 0;
+    size_t steps = sv_augment_has_bytes(&plan->config) ? sv_augment_scratch(&plan->in) : 0;
     return scratch_before_steps(plan) + floats_of(steps);
 }
 
-/* The image that the tables read: `rgb` itself, or the output of the antialiased source step. */
-static const uint8_t *source_image(const sv_pipeline *plan, const uint8_t *rgb, float *scratch)
+/* The image that the tables read: the given one, or the output of the antialiased source step. */
+static const void *source_image(const sv_pipeline *plan, const void *pixels, float *scratch)
 {
     if (!plan->source)
-        return rgb;
+        return pixels;
     uint8_t *image = (uint8_t *)(scratch + resize_elements(&plan->config));
-    sv_antialias_run(plan->source, image, rgb, image + source_bytes(&plan->config));
+    sv_antialias_run(plan->source, image, pixels, image + source_bytes(&plan->config));
     return image;
 }
 
@@ -237,50 +231,20 @@ static line_pair line_pair_start(float *first, float *second)
     return (line_pair){.row = {first, second}, .held = {SIZE_MAX, SIZE_MAX}};
 }
 
-static image_job job_start(const sv_pipeline *plan, const uint8_t *rgb, size_t first,
+/* Prepares the columns first..first + columns - 1 of the resized image, in reverse order if
+ * mirrored. */
+static image_job job_start(const sv_pipeline *plan, const void *pixels, size_t first,
                            size_t columns, bool mirror, float *scratch)
 {
-    size_t line = SV_RGB * (size_t)plan->config.resize_width;
+    size_t line = plan->in.channels * plan->config.resize_width;
     return (image_job){
         .plan = plan,
-        .rgb = rgb,
-        .first = first,
-        .columns = columns,
-        .mirror = mirror,
+        .pixels = pixels,
+        .columns = {plan->across + first + (mirror ? columns - 1 : 0), mirror ? -1 : 1, columns},
         .source = line_pair_start(scratch, scratch + line),
         .resized = line_pair_start(scratch + 2 * line, scratch + 3 * line),
         .line = scratch + 4 * line,
     };
-}
-
-/* out[x,c] = the columns of the job from a row of bytes, normalised and interpolated, in reverse
- * order if mirrored. */
-static void resize_bytes(float *restrict out, const uint8_t *restrict row, const image_job *job)
-{
-    const sv_pipeline *plan = job->plan;
-    const sv_tap *tap = plan->across + job->first + (job->mirror ? job->columns - 1 : 0);
-    ptrdiff_t step = job->mirror ? -1 : 1;
-    for (size_t x = 0; x < job->columns; x++, tap += step, out += SV_RGB) {
-        const uint8_t *low = row + tap->low;
-        const uint8_t *high = row + tap->high;
-        for (size_t c = 0; c < SV_RGB; c++) {
-            float a = plan->value[c][low[c]];
-            float b = plan->value[c][high[c]];
-            out[c] = a + (b - a) * tap->fraction;
-        }
-    }
-}
-
-/* out[x,c] = all columns of a row of floats, interpolated. */
-static void resize_floats(float *restrict out, const float *restrict row, const sv_tap *taps,
-                          size_t columns)
-{
-    for (size_t x = 0; x < columns; x++, out += SV_RGB) {
-        const float *low = row + taps[x].low;
-        const float *high = row + taps[x].high;
-        for (size_t c = 0; c < SV_RGB; c++)
-            out[c] = low[c] + (high[c] - low[c]) * taps[x].fraction;
-    }
 }
 
 /* out[i] = a[i] + (b[i] - a[i]) * fraction. */
@@ -304,10 +268,16 @@ static bool line_missing(line_pair *pair, size_t y)
 static const float *source_line(image_job *job, size_t y)
 {
     float *line = job->source.row[y & 1];
-    if (line_missing(&job->source, y)) {
-        const sv_pipeline *plan = job->plan;
-        resize_bytes(line, job->rgb + plan->row[y] * plan->width * SV_RGB, job);
-    }
+    if (!line_missing(&job->source, y))
+        return line;
+    const sv_pipeline *plan = job->plan;
+    size_t at = plan->row[y] * plan->width * plan->in.channels;
+    if (plan->in.is_f32)
+        sv_row_of_floats(line, (const float *)job->pixels + at, &plan->normalization,
+                         &job->columns);
+    else
+        sv_row_of_bytes(line, (const uint8_t *)job->pixels + at, &plan->normalization,
+                        &job->columns);
     return line;
 }
 
@@ -316,7 +286,8 @@ static void resized_line(image_job *job, float *out, size_t y)
     const sv_tap *tap = &job->plan->down[y];
     const float *above = source_line(job, tap->low);
     const float *below = source_line(job, tap->high);
-    interpolate_lines(out, above, below, tap->fraction, job->columns * SV_RGB);
+    interpolate_lines(out, above, below, tap->fraction,
+                      job->columns.count * job->plan->in.channels);
 }
 
 static const float *resized_again_line(image_job *job, size_t y)
@@ -325,17 +296,18 @@ static const float *resized_again_line(image_job *job, size_t y)
     if (line_missing(&job->resized, y)) {
         const sv_pipeline *plan = job->plan;
         resized_line(job, job->line, y);
-        resize_floats(line, job->line, plan->across_again, plan->config.output_width);
+        sv_row_resize(line, job->line, plan->in.channels, plan->across_again,
+                      plan->config.output_width);
     }
     return line;
 }
 
-void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rgb, float *scratch)
+void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const void *pixels, float *scratch)
 {
     const svit_pipeline_config *config = &plan->config;
-    rgb = source_image(plan, rgb, scratch);
-    image_job job = job_start(plan, rgb, 0, config->resize_width, false, scratch);
-    size_t row = sv_pipeline_width(plan, false) * SV_RGB;
+    pixels = source_image(plan, pixels, scratch);
+    image_job job = job_start(plan, pixels, 0, config->resize_width, false, scratch);
+    size_t row = sv_pipeline_width(plan, false) * plan->in.channels;
     if (config->evaluation == SVIT_EVALUATE_KEEP) {
         for (size_t y = 0; y < config->resize_height; y++, out += row)
             resized_line(&job, out, y);
@@ -384,13 +356,14 @@ sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_
     return drawn;
 }
 
-static void crop_and_mirror(const sv_pipeline *plan, float *out, const uint8_t *rgb,
+static void crop_and_mirror(const sv_pipeline *plan, float *out, const void *pixels,
                             const sv_augmentation *drawn, float *scratch)
 {
     const svit_pipeline_config *config = &plan->config;
-    rgb = source_image(plan, rgb, scratch);
-    image_job job = job_start(plan, rgb, drawn->left, config->output_width, drawn->mirror, scratch);
-    size_t row = config->output_width * (size_t)SV_RGB;
+    pixels = source_image(plan, pixels, scratch);
+    image_job job =
+        job_start(plan, pixels, drawn->left, config->output_width, drawn->mirror, scratch);
+    size_t row = config->output_width * plan->in.channels;
     for (size_t y = 0; y < config->output_height; y++, out += row)
         resized_line(&job, out, drawn->top + y);
 }
@@ -400,7 +373,8 @@ static void rotate(const svit_pipeline_config *config, float *out, const float *
 {
     double transform[6];
     sv_affine_rotation(transform, drawn->turns, config->output_height, config->output_width);
-    sv_affine_rgb(out, in, config->output_height, config->output_width, transform);
+    sv_affine_pixels(out, in, config->output_height, config->output_width, config->channels,
+                     transform);
 }
 
 static void zoom(const svit_pipeline_config *config, float *out, const float *in,
@@ -409,13 +383,14 @@ static void zoom(const svit_pipeline_config *config, float *out, const float *in
     double transform[6];
     sv_affine_zoom(transform, drawn->height_factor, drawn->width_factor, config->output_height,
                    config->output_width);
-    sv_affine_rgb(out, in, config->output_height, config->output_width, transform);
+    sv_affine_pixels(out, in, config->output_height, config->output_width, config->channels,
+                     transform);
 }
 
 /* Rotation and zoom are two passes, as in Keras. One combined pass would give another image,
  * because each pass interpolates and reflects at the borders. The passes alternate between `out`
  * and the scratch so that the last one ends in `out`. */
-void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
+void sv_pipeline_train(const sv_pipeline *plan, float *out, const void *pixels,
                        const sv_augmentation *drawn, float *scratch)
 {
     const svit_pipeline_config *config = &plan->config;
@@ -423,9 +398,9 @@ void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
     bool rotates = config->rotation > 0;
     bool zooms = config->zoom > 0;
     if (sv_augment_has_bytes(config))
-        rgb = sv_augment_bytes(config, &drawn->key, rgb, plan->in_height, plan->in_width,
-                               (uint8_t *)(scratch + scratch_before_steps(plan)));
-    crop_and_mirror(plan, rotates != zooms ? between : out, rgb, drawn, scratch);
+        pixels = sv_augment_bytes(config, &drawn->key, pixels, &plan->in,
+                                  scratch + scratch_before_steps(plan));
+    crop_and_mirror(plan, rotates != zooms ? between : out, pixels, drawn, scratch);
     if (rotates && zooms) {
         rotate(config, between, out, drawn);
         zoom(config, out, between, drawn);

@@ -14,11 +14,12 @@
 
 typedef struct sv_pipeline sv_pipeline;
 
-/* Makes a plan for images rgb[height, width, 3]. `config` has been checked.
- * SVIT_E_MEMORY if its tables cannot be allocated. */
+/* Makes a plan for images [height, width, config->channels] of bytes, or of floats with `is_f32`.
+ * `config` has been checked. SVIT_E_MEMORY if its tables cannot be allocated. SVIT_E_UNSUPPORTED if
+ * floats need an antialiased source step. */
 svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
                                const svit_pipeline_config *config, size_t height, size_t width,
-                               svit_error *err);
+                               bool is_f32, svit_error *err);
 
 /* Frees a plan. NULL is allowed. */
 void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan);
@@ -30,8 +31,8 @@ size_t sv_pipeline_scratch(const sv_pipeline *plan);
 size_t sv_pipeline_height(const sv_pipeline *plan, bool training);
 size_t sv_pipeline_width(const sv_pipeline *plan, bool training);
 
-/* Runs the evaluation pipeline on one image rgb[height, width, 3]. */
-void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const uint8_t *rgb, float *scratch);
+/* Runs the evaluation pipeline on one image. */
+void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const void *pixels, float *scratch);
 
 /* The random augmentation of one image. It is a function of (seed, epoch, sample), except that with
  * per_batch the crop is a function of (seed, epoch, batch). Epochs are below 2^52. */
@@ -50,7 +51,7 @@ sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_
                                  uint32_t sample, uint32_t batch);
 
 /* Runs the training pipeline on one image: crop, mirror, rotation and zoom as `drawn` says. */
-void sv_pipeline_train(const sv_pipeline *plan, float *out, const uint8_t *rgb,
+void sv_pipeline_train(const sv_pipeline *plan, float *out, const void *pixels,
                        const sv_augmentation *drawn, float *scratch);
 
 #endif

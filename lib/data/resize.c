@@ -2,10 +2,29 @@
  * be wrong. Pipelines use the faster pipeline_plan.c. */
 #include <shiftvit/image.h>
 
+#include "data/resize.h"
+
 #include "data/axis.h"
+#include "data/by_channels.h"
 #include "data/checks.h"
 
 #include <string.h>
+
+SV_OF_CHANNELS nearest_of(const size_t channels, uint8_t *out, size_t out_height, size_t out_width,
+                          const uint8_t *in, size_t height, size_t width)
+{
+    for (size_t y = 0; y < out_height; y++) {
+        const uint8_t *row = in + sv_axis_nearest(y, height, out_height) * width * channels;
+        for (size_t x = 0; x < out_width; x++, out += channels)
+            memcpy(out, row + sv_axis_nearest(x, width, out_width) * channels, channels);
+    }
+}
+
+void sv_resize_nearest(uint8_t *out, size_t out_height, size_t out_width, const uint8_t *in,
+                       size_t height, size_t width, size_t channels)
+{
+    SV_BY_CHANNELS(channels, nearest_of, out, out_height, out_width, in, height, width);
+}
 
 SVIT_API svit_status svit_resize_nearest_u8(const uint8_t *in, size_t height, size_t width,
                                             uint8_t *out, size_t out_height, size_t out_width,
@@ -16,11 +35,7 @@ SVIT_API svit_status svit_resize_nearest_u8(const uint8_t *in, size_t height, si
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SVIT_TRY(sv_check_sides(__func__, "out_", out_height, out_width, err));
     SVIT_TRY(sv_check_distinct(__func__, in, out, err));
-    for (size_t y = 0; y < out_height; y++) {
-        const uint8_t *row = in + sv_axis_nearest(y, height, out_height) * width * SV_RGB;
-        for (size_t x = 0; x < out_width; x++, out += SV_RGB)
-            memcpy(out, row + sv_axis_nearest(x, width, out_width) * SV_RGB, SV_RGB);
-    }
+    sv_resize_nearest(out, out_height, out_width, in, height, width, SV_RGB);
     return SVIT_OK;
 }
 

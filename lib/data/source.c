@@ -4,8 +4,7 @@
 #include "context/context.h"
 #include "data/checks.h"
 #include "data/pipeline_config.h"
-
-#include <shiftvit/image.h>
+#include "data/resize.h"
 
 svit_status sv_source_filter_check(int32_t filter, const char *where, const char *what,
                                    svit_error *err)
@@ -18,15 +17,15 @@ svit_status sv_source_filter_check(int32_t filter, const char *where, const char
                    where, what, (int)filter);
 }
 
-sv_source sv_source_make(int32_t filter, size_t height, size_t width)
+sv_source sv_source_make(int32_t filter, size_t height, size_t width, size_t channels)
 {
-    return (sv_source){filter, height, width, height, width};
+    return (sv_source){filter, height, width, channels, height, width};
 }
 
 sv_source sv_source_of(const svit_pipeline_config *config)
 {
-    sv_source step =
-        sv_source_make(config->source_filter, config->source_height, config->source_width);
+    sv_source step = sv_source_make(config->source_filter, config->source_height,
+                                    config->source_width, config->channels);
     /* The crop follows the source step directly if the resize between them changes nothing. */
     if (config->evaluation == SVIT_EVALUATE_CROP &&
         config->resize_height == config->source_height &&
@@ -46,6 +45,7 @@ sv_antialias_options sv_source_options(const sv_source *step, size_t height, siz
 {
     return (sv_antialias_options){.height = height,
                                   .width = width,
+                                  .channels = step->channels,
                                   .out_height = step->height,
                                   .out_width = step->width,
                                   .cover = true,
@@ -56,28 +56,31 @@ sv_antialias_options sv_source_options(const sv_source *step, size_t height, siz
                                                 : SV_ANTIALIAS_BILINEAR};
 }
 
-svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step, const uint8_t *rgb,
-                           size_t height, size_t width, uint8_t *out, svit_error *err)
+svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step,
+                           const uint8_t *pixels, size_t height, size_t width, uint8_t *out,
+                           svit_error *err)
 {
-    if (!sv_source_is_antialias(step, height, width))
-        return svit_resize_nearest_u8(rgb, height, width, out, step->height, step->width, err);
+    if (!sv_source_is_antialias(step, height, width)) {
+        sv_resize_nearest(out, step->height, step->width, pixels, height, width, step->channels);
+        return SVIT_OK;
+    }
     const sv_antialias_options options = sv_source_options(step, height, width);
-    return sv_antialias_resize(allocator, &options, rgb, out, err);
+    return sv_antialias_resize(allocator, &options, pixels, out, err);
 }
 
 SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,
                                                 const svit_pipeline_config *config,
-                                                const uint8_t *rgb, size_t height, size_t width,
+                                                const uint8_t *pixels, size_t height, size_t width,
                                                 uint8_t *out, svit_error *err)
 {
     SV_REQUIRE(context);
     SV_REQUIRE(config);
-    SV_REQUIRE(rgb);
+    SV_REQUIRE(pixels);
     SV_REQUIRE(out);
     svit_pipeline_config local;
     SVIT_TRY(sv_pipeline_config_read(&local, config, err));
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
-    SVIT_TRY(sv_check_distinct(__func__, rgb, out, err));
+    SVIT_TRY(sv_check_distinct(__func__, pixels, out, err));
     const sv_source step = sv_source_of(&local);
-    return sv_source_step(&context->allocator, &step, rgb, height, width, out, err);
+    return sv_source_step(&context->allocator, &step, pixels, height, width, out, err);
 }

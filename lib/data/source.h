@@ -19,6 +19,7 @@ svit_status sv_source_filter_check(int32_t filter, const char *where, const char
 typedef struct sv_source {
     int32_t filter;                 /* SVIT_SOURCE_* */
     size_t height, width;           /* of its output */
+    size_t channels;                /* of its input and output */
     size_t seen_height, seen_width; /* the part that the crop of evaluation keeps (antialias.h) */
 } sv_source;
 
@@ -26,7 +27,7 @@ typedef struct sv_source {
 sv_source sv_source_of(const svit_pipeline_config *config);
 
 /* A source step without a crop after it. */
-sv_source sv_source_make(int32_t filter, size_t height, size_t width);
+sv_source sv_source_make(int32_t filter, size_t height, size_t width, size_t channels);
 
 /* Whether the step is a resize with antialiasing. Otherwise it is nearest neighbour or a copy. */
 bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width);
@@ -34,9 +35,10 @@ bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width);
 /* What such a resize does to an image of height x width pixels. */
 sv_antialias_options sv_source_options(const sv_source *step, size_t height, size_t width);
 
-/* Resizes rgb[height, width, 3] to out[step->height, step->width, 3], a different array.
- * SVIT_E_MEMORY. */
-svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step, const uint8_t *rgb,
-                           size_t height, size_t width, uint8_t *out, svit_error *err);
+/* Resizes pixels[height, width, channels] to out[step->height, step->width, channels], a different
+ * array. SVIT_E_MEMORY. */
+svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step,
+                           const uint8_t *pixels, size_t height, size_t width, uint8_t *out,
+                           svit_error *err);
 
 #endif

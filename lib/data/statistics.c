@@ -1,5 +1,5 @@
-/* Mean and variance of a dataset's bytes. They are computed from a histogram, so they are as exact
- * for many samples as for few. */
+/* Mean and variance of a dataset's images. Those of bytes are computed from a histogram, those of
+ * floats in two passes, so they are as exact for many samples as for few. */
 #include "data/checks.h"
 #include "data/dataset_ops.h"
 
@@ -8,19 +8,19 @@
 enum { VALUES = 256 };
 
 typedef struct histogram {
-    uint64_t count[SV_RGB][VALUES]; /* pixels with each value, by channel */
+    uint64_t count[SVIT_MAX_CHANNELS][VALUES]; /* pixels with each value, by channel */
 } histogram;
 
-static svit_status histogram_fill(histogram *pixels, const svit_dataset *dataset, uint8_t *rgb,
+static svit_status histogram_fill(histogram *pixels, const svit_dataset *dataset, uint8_t *image,
                                   svit_error *err)
 {
-    size_t bytes = sv_dataset_image_bytes(dataset);
+    size_t bytes = sv_dataset_image_bytes(dataset), channels = dataset->channels;
     for (size_t i = 0; i < dataset->count; i++) {
         int32_t label = 0;
-        SVIT_TRY(svit_dataset_sample(dataset, i, rgb, &label, err));
-        for (size_t p = 0; p < bytes; p += SV_RGB)
-            for (size_t c = 0; c < SV_RGB; c++)
-                pixels->count[c][rgb[p + c]]++;
+        SVIT_TRY(dataset->ops->sample(dataset, i, image, &label, err));
+        for (size_t p = 0; p < bytes; p += channels)
+            for (size_t c = 0; c < channels; c++)
+                pixels->count[c][image[p + c]]++;
     }
     return SVIT_OK;
 }
@@ -41,8 +41,52 @@ static void moments(double *mean, double *variance, const uint64_t counts[VALUES
     *variance = squares / n * scale * scale;
 }
 
+static svit_status of_bytes(const svit_dataset *dataset, void *image, double scale, double *mean,
+                            double *variance, svit_error *err)
+{
+    histogram pixels = {0};
+    SVIT_TRY(histogram_fill(&pixels, dataset, image, err));
+    for (size_t c = 0; c < dataset->channels; c++)
+        moments(&mean[c], &variance[c], pixels.count[c], scale);
+    return SVIT_OK;
+}
+
+/* sum[c] += (value - centre[c])^power over all samples, for the powers 1 and 2. */
+static svit_status add_powers(double sum[SVIT_MAX_CHANNELS], const svit_dataset *dataset,
+                              float *image, const double centre[SVIT_MAX_CHANNELS], int power,
+                              svit_error *err)
+{
+    size_t elements = dataset->height * dataset->width * dataset->channels;
+    for (size_t i = 0; i < dataset->count; i++) {
+        int32_t label = 0;
+        SVIT_TRY(dataset->ops->sample(dataset, i, image, &label, err));
+        for (size_t p = 0; p < elements; p++) {
+            double value = (double)image[p] - centre[p % dataset->channels];
+            sum[p % dataset->channels] += power == 1 ? value : value * value;
+        }
+    }
+    return SVIT_OK;
+}
+
+static svit_status of_floats(const svit_dataset *dataset, void *image, double scale, double *mean,
+                             double *variance, svit_error *err)
+{
+    const double zero[SVIT_MAX_CHANNELS] = {0};
+    double centre[SVIT_MAX_CHANNELS] = {0}, squares[SVIT_MAX_CHANNELS] = {0};
+    double n = (double)dataset->count * (double)(dataset->height * dataset->width);
+    SVIT_TRY(add_powers(centre, dataset, image, zero, 1, err));
+    for (size_t c = 0; c < dataset->channels; c++)
+        centre[c] /= n;
+    SVIT_TRY(add_powers(squares, dataset, image, centre, 2, err));
+    for (size_t c = 0; c < dataset->channels; c++) {
+        mean[c] = centre[c] * scale;
+        variance[c] = squares[c] / n * scale * scale;
+    }
+    return SVIT_OK;
+}
+
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
-                                             double mean[3], double variance[3], svit_error *err)
+                                             double *mean, double *variance, svit_error *err)
 {
     SV_REQUIRE(dataset);
     if (!(scale > 0) || !isfinite(scale))
@@ -52,14 +96,11 @@ SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double
     SV_REQUIRE(variance);
     const sv_allocator *allocator = &dataset->context->allocator;
     size_t bytes = sv_dataset_image_bytes(dataset);
-    uint8_t *rgb = sv_allocate(allocator, bytes);
-    if (!rgb)
+    void *image = sv_allocate(allocator, bytes);
+    if (!image)
         return sv_fail_memory(err, bytes, "an image");
-    histogram pixels = {0};
-    svit_status status = histogram_fill(&pixels, dataset, rgb, err);
-    sv_release(allocator, rgb, bytes);
-    SVIT_TRY(status);
-    for (size_t c = 0; c < SV_RGB; c++)
-        moments(&mean[c], &variance[c], pixels.count[c], scale);
-    return SVIT_OK;
+    svit_status status =
+        (dataset->is_f32 ? of_floats : of_bytes)(dataset, image, scale, mean, variance, err);
+    sv_release(allocator, image, bytes);
+    return status;
 }

@@ -242,7 +242,7 @@ static svit_status synthetic_label(const svit_dataset *dataset, size_t index, in
     return SVIT_OK;
 }
 
-static svit_status synthetic_sample(const svit_dataset *dataset, size_t index, uint8_t *rgb,
+static svit_status synthetic_sample(const svit_dataset *dataset, size_t index, void *pixels,
                                     int32_t *label, svit_error *err)
 {
     (void)err;
@@ -251,6 +251,7 @@ static svit_status synthetic_sample(const svit_dataset *dataset, size_t index, u
     sv_random_start(&random, self->seed, SV_STREAM_SYNTHETIC, index, self->split);
     drawing d = draw_parameters(&random);
     size_t class = index % CLASSES;
+    uint8_t *rgb = pixels;
     for (int y = 0; y < SIDE; y++)
         for (int x = 0; x < SIDE; x++, rgb += SV_RGB)
             draw_pixel(rgb, &d, COVERAGES[class], (float)x + 0.5f, (float)y + 0.5f,

@@ -8,8 +8,8 @@ enum { ROUND = 128 };
 
 typedef struct verification {
     const svit_dataset *dataset;
-    uint8_t *rgb; /* one image for each worker */
-    size_t first; /* the first sample of the round */
+    uint8_t *pixels; /* one image for each worker */
+    size_t first;    /* the first sample of the round */
     svit_error errors[ROUND];
 } verification;
 
@@ -19,8 +19,9 @@ static void verify_task(void *argument, size_t task, uint32_t worker)
     int32_t label;
     svit_error *err = &self->errors[task];
     *err = (svit_error){.struct_size = sizeof *err};
-    uint8_t *rgb = self->rgb + worker * sv_dataset_image_bytes(self->dataset);
-    err->code = svit_dataset_sample(self->dataset, self->first + task, rgb, &label, err);
+    const svit_dataset *dataset = self->dataset;
+    uint8_t *pixels = self->pixels + worker * sv_dataset_image_bytes(dataset);
+    err->code = dataset->ops->sample(dataset, self->first + task, pixels, &label, err);
 }
 
 /* Reports the bad samples of a round in order. SVIT_E_IO and SVIT_E_FORMAT mean a bad sample. Any
@@ -72,17 +73,17 @@ SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_s
     const size_t bytes = workers * sv_dataset_image_bytes(dataset);
     size_t count = 0;
     verification *self = sv_allocate(allocator, sizeof *self);
-    uint8_t *rgb = sv_allocate(allocator, bytes);
+    uint8_t *pixels = sv_allocate(allocator, bytes);
     svit_status status = SVIT_OK;
-    if (self && rgb) {
+    if (self && pixels) {
         self->dataset = dataset;
-        self->rgb = rgb;
+        self->pixels = pixels;
         self->first = 0;
         status = verify(self, bad, user, &count, err);
     } else {
         status = sv_fail_memory(err, bytes + sizeof *self, "the images of a verification");
     }
-    sv_release(allocator, rgb, bytes);
+    sv_release(allocator, pixels, bytes);
     sv_release(allocator, self, sizeof *self);
     if (status == SVIT_OK && bad_count)
         *bad_count = count;

@@ -1,7 +1,9 @@
-/* Predictors: from the bytes of images to class probabilities, with a model and its
+/* Predictors: from images to class probabilities, with a model and its
  * preprocessing. */
 #include "base/config.h"
 #include "base/size.h"
+#include "data/checks.h"
+#include "data/image_shape.h"
 #include "gemm/gemm.h"
 #include "session/session.h"
 
@@ -62,13 +64,15 @@ static svit_status create_steps(svit_predictor *predictor, int32_t compute, svit
 {
     const svit_model *model = predictor->model;
     SVIT_TRY(svit_model_get_pipeline(model, &predictor->pipeline, sizeof predictor->pipeline, err));
-    if (model->config.in_channels != 3)
-        return sv_fail(err, SVIT_E_ARGUMENT, "the model has in_channels %u; images have 3",
-                       model->config.in_channels);
+    if (model->config.in_channels != predictor->pipeline.channels)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the model has in_channels %u; channels of its pipeline is %u, and both are "
+                       "the same",
+                       model->config.in_channels, predictor->pipeline.channels);
     size_t height, width;
     SVIT_TRY(svit_pipeline_evaluation_size(&predictor->pipeline, &height, &width, err));
     SVIT_TRY(create_session(predictor, height, width, compute, err));
-    size_t factors[] = {predictor->max_batch, height, width, 3};
+    size_t factors[] = {predictor->max_batch, height, width, model->config.in_channels};
     if (!sv_size_product(&predictor->input_elements, factors, 4))
         return sv_fail(err, SVIT_E_MEMORY, "max_batch of %zu images does not fit memory",
                        predictor->max_batch);
@@ -156,39 +160,81 @@ SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, 
     return predictor ? svit_model_class_name(predictor->model, label) : NULL;
 }
 
+/* Preprocesses n images, bytes or floats, to predictor->inputs. */
+static svit_status prepare(svit_predictor *predictor, const void *images, size_t n,
+                           const sv_image_shape *shape, svit_error *err)
+{
+    svit_context *context = predictor->context;
+    const svit_pipeline_config *pipeline = &predictor->pipeline;
+    float *out = predictor->inputs;
+    if (shape->is_f32)
+        return svit_pipeline_apply_evaluation_f32(context, pipeline, images, n, shape->height,
+                                                  shape->width, out, err);
+    return svit_pipeline_apply_evaluation(context, pipeline, images, n, shape->height, shape->width,
+                                          out, err);
+}
+
 /* Predicts one batch of n images. `first` is the index of its first image in the call, for
  * messages. */
-static svit_status predict_batch(svit_predictor *predictor, const uint8_t *rgb, size_t first,
-                                 size_t n, size_t height, size_t width, float *probabilities,
+static svit_status predict_batch(svit_predictor *predictor, const void *images, size_t first,
+                                 size_t n, const sv_image_shape *shape, float *probabilities,
                                  svit_error *err)
 {
-    SVIT_TRY(svit_pipeline_apply_evaluation(predictor->context, &predictor->pipeline, rgb, n,
-                                            height, width, predictor->inputs, err));
+    SVIT_TRY(prepare(predictor, images, n, shape, err));
     SVIT_TRY(sv_session_forward_from(predictor->session, predictor->inputs, n, first, probabilities,
                                      err));
     return svit_softmax(probabilities, n, svit_predictor_classes(predictor), probabilities, err);
 }
 
-SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *rgb, size_t n,
+static svit_status check_images(const char *where, const void *images, size_t n,
+                                const sv_image_shape *shape, svit_error *err)
+{
+    size_t factors[] = {n, shape->height, shape->width, sv_image_pixel_bytes(shape)}, bytes;
+    if (n < 1 || shape->height < 1 || shape->width < 1 || !sv_size_product(&bytes, factors, 4))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "n, height, width are %zu, %zu, %zu; each is at least 1, and the images "
+                       "fit memory",
+                       n, shape->height, shape->width);
+    if (!shape->is_f32)
+        return SVIT_OK;
+    return sv_check_finite(where, images, n, bytes / n / sizeof(float), err);
+}
+
+/* Predicts n images, bytes or floats, batch by batch. */
+static svit_status predict(const char *where, svit_predictor *predictor, const void *images,
+                           size_t n, const sv_image_shape *shape, float *probabilities,
+                           svit_error *err)
+{
+    SVIT_TRY(check_images(where, images, n, shape, err));
+    for (size_t done = 0, batch; done < n; done += batch) {
+        batch = n - done < predictor->max_batch ? n - done : predictor->max_batch;
+        SVIT_TRY(predict_batch(predictor, (const char *)images + done * sv_image_bytes(shape), done,
+                               batch, shape,
+                               probabilities + done * svit_predictor_classes(predictor), err));
+    }
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *pixels, size_t n,
                                      size_t height, size_t width, float *probabilities,
                                      svit_error *err)
 {
     SV_REQUIRE(predictor);
-    SV_REQUIRE(rgb);
+    SV_REQUIRE(pixels);
     SV_REQUIRE(probabilities);
-    size_t factors[] = {n, height, width, 3}, elements;
-    if (n < 1 || height < 1 || width < 1 || !sv_size_product(&elements, factors, 4))
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "n, height, width are %zu, %zu, %zu; each is at least 1, and the images "
-                       "fit memory",
-                       n, height, width);
-    size_t image_bytes = elements / n;
-    for (size_t done = 0, batch; done < n; done += batch) {
-        batch = n - done < predictor->max_batch ? n - done : predictor->max_batch;
-        SVIT_TRY(predict_batch(predictor, rgb + done * image_bytes, done, batch, height, width,
-                               probabilities + done * svit_predictor_classes(predictor), err));
-    }
-    return SVIT_OK;
+    const sv_image_shape shape = {height, width, predictor->pipeline.channels, false};
+    return predict(__func__, predictor, pixels, n, &shape, probabilities, err);
+}
+
+SVIT_API svit_status svit_predict_f32(svit_predictor *predictor, const float *images, size_t n,
+                                      size_t height, size_t width, float *probabilities,
+                                      svit_error *err)
+{
+    SV_REQUIRE(predictor);
+    SV_REQUIRE(images);
+    SV_REQUIRE(probabilities);
+    const sv_image_shape shape = {height, width, predictor->pipeline.channels, true};
+    return predict(__func__, predictor, images, n, &shape, probabilities, err);
 }
 
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
@@ -198,7 +244,7 @@ SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *pa
     SV_REQUIRE(path);
     SV_REQUIRE(probabilities);
     svit_image *image;
-    SVIT_TRY(svit_image_read(&image, predictor->context, path, err));
+    SVIT_TRY(svit_image_read(&image, predictor->context, path, predictor->pipeline.channels, err));
     svit_status status =
         svit_predict_u8(predictor, svit_image_pixels(image), 1, svit_image_height(image),
                         svit_image_width(image), probabilities, err);

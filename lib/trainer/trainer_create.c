@@ -79,9 +79,13 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
         return sv_trainer_fail(
             err, SVIT_E_ARGUMENT, "the pipeline's output is %u x %u; the model's input is %u x %u",
             local->output_height, local->output_width, model.input_height, model.input_width);
+    if (local->channels != model.in_channels)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "the pipeline's channels is %u; the model's in_channels is %u",
+                               local->channels, model.in_channels);
     TRAINER_TRY(svit_model_multiply_adds(&model, &trainer->multiply_adds, NULL, err));
     trainer->classes = model.num_classes;
-    trainer->image_floats = (size_t)model.input_height * model.input_width * 3;
+    trainer->image_floats = (size_t)model.input_height * model.input_width * model.in_channels;
     return SVIT_OK;
 }
 

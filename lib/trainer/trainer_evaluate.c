@@ -9,13 +9,13 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
 {
     svit_model_config config;
     TRAINER_TRY(svit_model_get_config(model, &config, sizeof config, err));
-    if (config.in_channels != 3)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "the model has in_channels %u; images of a dataset have 3",
-                               config.in_channels);
     if (svit_dataset_count(dataset) < 1)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s has no samples; at least 1 is needed",
                                what);
+    if (svit_dataset_channels(dataset) != config.in_channels)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "%s has images of %zu channels; the model's in_channels is %u", what,
+                               svit_dataset_channels(dataset), config.in_channels);
     if (svit_dataset_classes(dataset) > config.num_classes)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %u", what,
                                svit_dataset_classes(dataset), config.num_classes);
@@ -90,7 +90,8 @@ static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int3
     config.compute = compute;
     config.input_height = (uint32_t)height;
     config.input_width = (uint32_t)width;
-    evaluator->image_floats = height * width * 3;
+    evaluator->channels = pipeline->channels;
+    evaluator->image_floats = height * width * evaluator->channels;
     evaluator->height = height;
     evaluator->width = width;
     return svit_session_create(&evaluator->session, model, &config, err);

@@ -18,8 +18,8 @@ typedef struct sv_evaluator {
     float *mean_logits;     /* [batch, classes] with test-time augmentation; otherwise NULL */
     float *moved;           /* [batch, image_floats] with SVIT_TTA_FLIP_SHIFT; otherwise NULL */
     size_t batch, image_floats;
-    size_t height, width; /* of an image */
-    int32_t tta;          /* SVIT_TTA_* */
+    size_t height, width, channels; /* of an image */
+    int32_t tta;                    /* SVIT_TTA_* */
 } sv_evaluator;
 
 /* The progress of the run: all that a checkpoint restores besides model, optimiser and session. The

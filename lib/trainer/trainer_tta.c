@@ -3,16 +3,14 @@
 
 #include <string.h>
 
-enum { CHANNELS = 3 };
-
-/* Mirrors images[n, height, width, 3] left-right in place. */
-static void mirror(float *images, size_t n, size_t height, size_t width)
+/* Mirrors images[n, height, width, channels] left-right in place. */
+static void mirror(float *images, size_t n, size_t height, size_t width, size_t channels)
 {
-    for (size_t row = 0; row < n * height; row++, images += width * CHANNELS)
+    for (size_t row = 0; row < n * height; row++, images += width * channels)
         for (size_t x = 0; x < width / 2; x++)
-            for (size_t c = 0; c < CHANNELS; c++) {
-                float *a = images + x * CHANNELS + c;
-                float *b = images + (width - 1 - x) * CHANNELS + c;
+            for (size_t c = 0; c < channels; c++) {
+                float *a = images + x * channels + c;
+                float *b = images + (width - 1 - x) * channels + c;
                 float value = *a;
                 *a = *b;
                 *b = value;
@@ -31,13 +29,14 @@ static size_t source_line(size_t to, int by, size_t lines)
 }
 
 /* out = images moved by `by` pixels down and to the right, -1 or 1. */
-static void move(float *out, const float *images, size_t n, size_t height, size_t width, int by)
+static void move(float *out, const float *images, size_t n, size_t height, size_t width,
+                 size_t channels, int by)
 {
-    for (size_t i = 0; i < n; i++, images += height * width * CHANNELS)
+    for (size_t i = 0; i < n; i++, images += height * width * channels)
         for (size_t y = 0; y < height; y++) {
-            const float *row = images + source_line(y, by, height) * width * CHANNELS;
-            for (size_t x = 0; x < width; x++, out += CHANNELS)
-                memcpy(out, row + source_line(x, by, width) * CHANNELS, CHANNELS * sizeof *out);
+            const float *row = images + source_line(y, by, height) * width * channels;
+            for (size_t x = 0; x < width; x++, out += channels)
+                memcpy(out, row + source_line(x, by, width) * channels, channels * sizeof *out);
         }
 }
 
@@ -48,7 +47,7 @@ static svit_status add_flipped(sv_evaluator *evaluator, float *images, size_t n,
     size_t elements = n * evaluator->objective.classes;
     for (int mirrored = 0; mirrored < 2; mirrored++) {
         if (mirrored)
-            mirror(images, n, evaluator->height, evaluator->width);
+            mirror(images, n, evaluator->height, evaluator->width, evaluator->channels);
         TRAINER_TRY(svit_forward(evaluator->session, images, n, evaluator->logits, err));
         for (size_t i = 0; i < elements; i++)
             sum[i] += factor * evaluator->logits[i];
@@ -66,7 +65,8 @@ svit_status sv_evaluator_forward(sv_evaluator *evaluator, const float **logits, 
     int32_t shifts = evaluator->tta == SVIT_TTA_FLIP_SHIFT;
     memset(sum, 0, n * evaluator->objective.classes * sizeof *sum);
     for (int by = -1; shifts && by <= 1; by += 2) {
-        move(evaluator->moved, images, n, evaluator->height, evaluator->width, by);
+        move(evaluator->moved, images, n, evaluator->height, evaluator->width, evaluator->channels,
+             by);
         TRAINER_TRY(add_flipped(evaluator, evaluator->moved, n, 0.125f, sum, err));
     }
     return add_flipped(evaluator, images, n, shifts ? 0.25f : 0.5f, sum, err);

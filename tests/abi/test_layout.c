@@ -205,16 +205,16 @@ LAYOUT(svit_augment_step, 112, SVIT_AUGMENT_STEP)
     F(T, evaluation, 28, 4) \
     F(T, per_batch, 32, 4) \
     F(T, source_filter, 36, 4) \
-    F(T, flip_probability, 40, 8) \
-    F(T, scale, 48, 8) \
-    F(T, mean, 56, 24) \
-    F(T, variance, 80, 24) \
-    F(T, rotation, 104, 8) \
-    F(T, zoom, 112, 8) \
-    F(T, augment_count, 120, 4) \
-    F(T, reserved, 124, 4) \
-    F(T, augment, 128, 1792)
-LAYOUT(svit_pipeline_config, 1920, SVIT_PIPELINE_CONFIG)
+    F(T, channels, 40, 4) \
+    F(T, augment_count, 44, 4) \
+    F(T, flip_probability, 48, 8) \
+    F(T, scale, 56, 8) \
+    F(T, mean, 64, 32) \
+    F(T, variance, 96, 32) \
+    F(T, rotation, 128, 8) \
+    F(T, zoom, 136, 8) \
+    F(T, augment, 144, 1792)
+LAYOUT(svit_pipeline_config, 1936, SVIT_PIPELINE_CONFIG)
 
 #define SVIT_PREDICTOR_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

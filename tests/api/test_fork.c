@@ -69,7 +69,8 @@ static scene scene_make(void)
     make_session(&s);
     make_pipeline(&s);
     WORKS(svit_optimizer_create(&s.optimizer, s.model, NULL, err));
-    WORKS(svit_dataset_memory(&s.dataset, s.context, rgb, labels, COUNT, SIDE, SIDE, CLASSES, err));
+    WORKS(svit_dataset_memory(&s.dataset, s.context, rgb, labels, COUNT, SIDE, SIDE, 3, CLASSES,
+                              err));
     svit_loader_config config;
     WORKS(svit_loader_config_init(&config, sizeof config));
     config.batch = BATCH;

@@ -57,7 +57,7 @@ static svit_pipeline_config pipeline_make(void)
 static svit_dataset *dataset_make(svit_context *context)
 {
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_memory(&dataset, context, rgb, labels, COUNT, SIDE, SIDE, CLASSES, err));
+    WORKS(svit_dataset_memory(&dataset, context, rgb, labels, COUNT, SIDE, SIDE, 3, CLASSES, err));
     return dataset;
 }
 
@@ -178,7 +178,7 @@ static void with_image(svit_context *context)
     const char *path = fit_path(&folder, "image.png");
     svit_image *image = NULL;
     WORKS(svit_image_write_png(context, path, rgb, SIDE, SIDE, err));
-    WORKS(svit_image_read(&image, context, path, err));
+    WORKS(svit_image_read(&image, context, path, 3, err));
     svit_context_free(context);
     ck_assert_uint_eq(svit_image_width(image), SIDE);
     ck_assert_mem_eq(svit_image_pixels(image), rgb, PIXELS);

@@ -78,7 +78,7 @@ typedef struct scene {
     svit_session *session;
     svit_optimizer *optimizer;
     svit_checkpoint *checkpoint;
-    svit_dataset *dataset, *list, *targets;
+    svit_dataset *dataset, *list, *targets, *floats;
     svit_loader *loader;
     svit_predictor *predictor;
     svit_trainer *trainer;
@@ -144,7 +144,10 @@ static svit_status make_files(scene *s)
         status = svit_model_load(&s->quantised, s->context, in_folder("b.safetensors"), NULL);
     if (status == SVIT_OK)
         status = svit_predictor_create(&s->predictor, s->context, path, NULL, NULL);
+    static const float image[SIDE * SIDE * 3];
     float probabilities[CLASSES];
+    if (status == SVIT_OK)
+        status = svit_predict_f32(s->predictor, image, 1, SIDE, SIDE, probabilities, NULL);
     return status == SVIT_OK
                ? svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, probabilities, NULL)
                : status;
@@ -153,6 +156,7 @@ static svit_status make_files(scene *s)
 static svit_status make_data(scene *s)
 {
     static float images[BATCH * 12 * 12 * 3], targets[BATCH * CLASSES];
+    double precision[CLASSES], variance[1];
     uint64_t fingerprint;
     size_t n;
     svit_pipeline_config config = pipeline();
@@ -162,8 +166,8 @@ static svit_status make_data(scene *s)
     loader.shuffle = loader.augment = 1;
     loader.sampling = SVIT_SAMPLING_BALANCED;
     loader.prefetch = 0; /* the counts are not for several threads */
-    svit_status status =
-        svit_dataset_memory(&s->dataset, s->context, rgb, labels, COUNT, SIDE, SIDE, CLASSES, NULL);
+    svit_status status = svit_dataset_memory(&s->dataset, s->context, rgb, labels, COUNT, SIDE,
+                                             SIDE, 3, CLASSES, NULL);
     if (status == SVIT_OK)
         status = svit_loader_create(&s->loader, s->dataset, &config, &loader, NULL);
     if (status == SVIT_OK)
@@ -172,10 +176,16 @@ static svit_status make_data(scene *s)
         status = svit_dataset_list(&s->list, s->context, in_folder("list.csv"), &config, NULL);
     if (status == SVIT_OK)
         status = svit_dataset_memory_targets(&s->targets, s->context, rgb, images, COUNT / 2, SIDE,
-                                             SIDE, 2, NULL);
+                                             SIDE, 3, 2, NULL);
     if (status == SVIT_OK)
         status = svit_dataset_fingerprint(s->targets, &fingerprint, NULL);
-    double precision[CLASSES];
+    if (status == SVIT_OK)
+        status = svit_dataset_memory_f32(&s->floats, s->context, images, NULL, targets, BATCH, 12,
+                                         12, 1, CLASSES, NULL);
+    if (status == SVIT_OK)
+        status = svit_dataset_statistics(s->floats, 1, precision, variance, NULL);
+    if (status == SVIT_OK)
+        status = svit_dataset_fingerprint(s->floats, &fingerprint, NULL);
     return status == SVIT_OK ? svit_average_precision(s->context, images, targets, BATCH, CLASSES,
                                                       precision, NULL)
                              : status;
@@ -218,6 +228,7 @@ static void free_all(scene *s)
 {
     svit_trainer_free(s->trainer);
     svit_loader_free(s->loader);
+    svit_dataset_free(s->floats);
     svit_dataset_free(s->targets);
     svit_dataset_free(s->list);
     svit_dataset_free(s->dataset);

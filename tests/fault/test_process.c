@@ -148,12 +148,12 @@ static void check_pipeline_json(void)
 
 static svit_status decode_png(svit_error *err)
 {
-    return svit_image_decode(&image, context, png, png_bytes, "a.png", err);
+    return svit_image_decode(&image, context, png, png_bytes, "a.png", 3, err);
 }
 
 static svit_status decode_jpeg(svit_error *err)
 {
-    return svit_image_decode(&image, context, jpeg, jpeg_bytes, "a.jpg", err);
+    return svit_image_decode(&image, context, jpeg, jpeg_bytes, "a.jpg", 3, err);
 }
 
 static void check_image(void)

@@ -280,7 +280,7 @@ START_TEST(test_padded_crops)
         snprintf(name, sizeof name, "crop.%s.img%d", mode, image);
         picture wanted = read_images(name, &rows);
         for (size_t row = 0; row < rows; row++) {
-            sv_augment_crop(out, in.rgb, in.height, in.width, 4, (size_t)offsets[2 * row],
+            sv_augment_crop(out, in.rgb, in.height, in.width, 3, 4, (size_t)offsets[2 * row],
                             (size_t)offsets[2 * row + 1], _i == 1);
             check_bytes(name, row, out, &wanted);
         }
@@ -293,7 +293,7 @@ START_TEST(test_mirror)
 {
     size_t rows;
     picture in = input(1), wanted = read_images("flip.img1", &rows);
-    sv_augment_mirror(out, in.rgb, in.height, in.width);
+    sv_augment_mirror(out, in.rgb, in.height, in.width, 3);
     check_bytes("flip.img1", 0, out, &wanted);
 }
 END_TEST
@@ -304,7 +304,7 @@ START_TEST(test_erased_boxes)
     size_t elements;
     float *image = golden_floats(file, "erase.x", &elements);
     float *wanted = golden_floats(file, "erase.zero", NULL);
-    sv_augment_erase(image, 18, (size_t)box[0], (size_t)box[1], (size_t)box[2], (size_t)box[3]);
+    sv_augment_erase(image, 18, 3, (size_t)box[0], (size_t)box[1], (size_t)box[2], (size_t)box[3]);
     ck_assert_double_eq(golden_difference(image, wanted, elements), 0);
     golden_free(wanted);
     golden_free(image);
@@ -390,10 +390,10 @@ START_TEST(test_resized_crops)
                 static int32_t scratch[8192];
                 if ((size_t)box[2] > side || (size_t)box[3] > side)
                     continue;
-                ck_assert_uint_le(sv_antialias_enlarge_scratch(side, side), sizeof scratch);
+                ck_assert_uint_le(sv_antialias_enlarge_scratch(side, side, 3), sizeof scratch);
                 sv_antialias_enlarge(
                     resized, side, side, in.rgb + ((size_t)box[0] * in.width + (size_t)box[1]) * 3,
-                    (size_t)box[2], (size_t)box[3], in.width,
+                    (size_t)box[2], (size_t)box[3], 3, in.width,
                     bicubic ? SV_ANTIALIAS_BICUBIC : SV_ANTIALIAS_BILINEAR, scratch);
                 check_bytes(name, row, resized, &wanted);
                 compared++;

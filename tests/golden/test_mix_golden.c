@@ -38,7 +38,7 @@ static void check(const sv_mix *mix, const char *name, double tolerance)
     float targets[N * CLASSES];
     float *images = golden_floats(file, "mix.x", NULL);
     smooth_targets(targets);
-    sv_mix_apply(mix, images, N, HEIGHT, WIDTH, targets, CLASSES);
+    sv_mix_apply(mix, images, N, HEIGHT, WIDTH, 3, targets, CLASSES);
     snprintf(text, sizeof text, "%s.x", name);
     float *wanted = golden_floats(file, text, NULL);
     ck_assert_double_le(golden_difference(images, wanted, ELEMENTS), tolerance);

@@ -190,14 +190,14 @@ START_TEST(test_a_decoder_without_memory_says_so)
     svit_context *context = context_open();
     svit_image *whole = NULL;
     make(&in, _i);
-    WORKS(svit_image_decode(&whole, context, in.data, in.bytes, "image", err));
+    WORKS(svit_image_decode(&whole, context, in.data, in.bytes, "image", 3, err));
     svit_status status = SVIT_E_MEMORY;
     long long n = 0;
     for (; status != SVIT_OK && n < MOST; n++) {
         svit_error error = ERROR_RECORD;
         svit_image *image = NULL;
         left = n;
-        status = svit_image_decode(&image, context, in.data, in.bytes, "image", &error);
+        status = svit_image_decode(&image, context, in.data, in.bytes, "image", 3, &error);
         int was_asked = left < 0;
         left = -1;
         if (status == SVIT_OK) {
@@ -238,7 +238,7 @@ START_TEST(test_an_encoder_without_memory_says_so)
     }
     ck_assert_int_eq(status, SVIT_OK);
     svit_image *image = NULL;
-    WORKS(svit_image_read(&image, context, path, err));
+    WORKS(svit_image_read(&image, context, path, 3, err));
     ck_assert_mem_eq(svit_image_pixels(image), rgb, sizeof rgb);
     svit_image_free(image);
     folder_remove(&folder);
@@ -259,13 +259,51 @@ START_TEST(test_interlacing_changes_no_pixel)
                 for (int interlace = 0; interlace < 2; interlace++) {
                     png_make(&in, TYPES[i], depth, interlace, chunks);
                     WORKS(svit_image_decode(&images[interlace], context, in.data, in.bytes, "png",
-                                            err));
+                                            3, err));
                 }
                 ck_assert_mem_eq(svit_image_pixels(images[0]), svit_image_pixels(images[1]),
                                  HEIGHT * WIDTH * 3);
                 svit_image_free(images[0]);
                 svit_image_free(images[1]);
             }
+    svit_context_free(context);
+}
+END_TEST
+
+/* The luma of a pixel as Pillow's convert("L") computes it. */
+static uint8_t luma(const uint8_t *rgb)
+{
+    return (uint8_t)((19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16);
+}
+
+START_TEST(test_grey_and_rgb_follow_from_rgba)
+{
+    static const int TYPES[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
+    static const size_t CHANNELS[] = {1, 3, 4};
+    static file in;
+    svit_context *context = context_open();
+    for (int depth = 8; depth <= 16; depth += 8) {
+        const uint8_t *pixels[3];
+        svit_image *images[3] = {NULL, NULL, NULL};
+        png_make(&in, TYPES[_i], depth, 0, 0);
+        for (size_t k = 0; k < 3; k++) {
+            WORKS(
+                svit_image_decode(&images[k], context, in.data, in.bytes, "png", CHANNELS[k], err));
+            ck_assert_uint_eq(svit_image_channels(images[k]), CHANNELS[k]);
+            pixels[k] = svit_image_pixels(images[k]);
+        }
+        int transparent = 0;
+        for (size_t i = 0; i < (size_t)HEIGHT * WIDTH; i++) {
+            const uint8_t *rgba = pixels[2] + 4 * i;
+            transparent |= rgba[3] != 255;
+            ck_assert_uint_eq(pixels[0][i], luma(rgba));
+            for (size_t c = 0; c < 3; c++)
+                ck_assert_uint_eq(pixels[1][3 * i + c], (rgba[c] * rgba[3] + 127) / 255);
+        }
+        ck_assert_int_eq(transparent, TYPES[_i] == PNG_COLOR_TYPE_RGB_ALPHA);
+        for (size_t k = 0; k < 3; k++)
+            svit_image_free(images[k]);
+    }
     svit_context_free(context);
 }
 END_TEST
@@ -278,6 +316,7 @@ static Suite *codec_suite(void)
     tcase_add_loop_test(cases, test_a_decoder_without_memory_says_so, 0, FILES);
     tcase_add_test(cases, test_an_encoder_without_memory_says_so);
     tcase_add_test(cases, test_interlacing_changes_no_pixel);
+    tcase_add_loop_test(cases, test_grey_and_rgb_follow_from_rgba, 0, 3);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -38,7 +38,7 @@ START_TEST(test_classes_and_images_are_in_byte_order)
     file_write(&folder, "a/notes.txt", "no image", 8);
     plain_write(context, &folder, "stray.png", 40, 4, 4);
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 6, SVIT_SOURCE_NEAREST, err));
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 6, 3, SVIT_SOURCE_NEAREST, err));
     ck_assert_uint_eq(svit_dataset_count(dataset), 4);
     ck_assert_uint_eq(svit_dataset_height(dataset), 4);
     ck_assert_uint_eq(svit_dataset_width(dataset), 6);
@@ -78,7 +78,7 @@ START_TEST(test_images_are_brought_to_size_by_nearest_neighbour)
     WORKS(svit_image_write_png(context, path_in(&folder, "only/p.png"), rgb, 50, 37, err));
     WORKS(svit_resize_nearest_u8(rgb, 50, 37, wanted, 32, 32, err));
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_folder(&dataset, context, folder.path, 32, 32, SVIT_SOURCE_NEAREST, err));
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 32, 32, 3, SVIT_SOURCE_NEAREST, err));
     int32_t label = -1;
     WORKS(svit_dataset_sample(dataset, 0, got, &label, err));
     ck_assert_mem_eq(got, wanted, sizeof got);
@@ -94,23 +94,23 @@ START_TEST(test_folders_that_are_no_dataset_are_refused)
     svit_context *context = context_counting(&held);
     test_folder folder = folder_make();
     svit_dataset *dataset = NULL;
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST, err),
           SVIT_E_FORMAT, "no subfolder of");
     file_write(&folder, "file.png", "x", 1);
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST, err),
           SVIT_E_FORMAT, "no subfolder of");
-    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "file.png"), 4, 4,
+    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "file.png"), 4, 4, 3,
                               SVIT_SOURCE_NEAREST, err),
           SVIT_E_IO, "file.png");
-    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "none"), 4, 4,
+    FAILS(svit_dataset_folder(&dataset, context, path_in(&folder, "none"), 4, 4, 3,
                               SVIT_SOURCE_NEAREST, err),
           SVIT_E_IO, "none");
     subfolder_make(&folder, "a");
     file_write(&folder, "a/readme", "x", 1);
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST, err),
           SVIT_E_FORMAT, "no subfolder");
     file_write(&folder, "a/empty.jpg", "", 0);
-    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err));
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST, err));
     uint8_t rgb[48];
     int32_t label = -1;
     FAILS(svit_dataset_sample(dataset, 0, rgb, &label, err), SVIT_E_FORMAT, "a/empty.jpg");
@@ -118,16 +118,17 @@ START_TEST(test_folders_that_are_no_dataset_are_refused)
     ck_assert_int_eq(unlink(path_in(&folder, "a/empty.jpg")), 0);
     FAILS(svit_dataset_sample(dataset, 0, rgb, &label, err), SVIT_E_IO, "a/empty.jpg");
     svit_dataset_free(dataset);
-    FAILS(svit_dataset_folder(NULL, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+    FAILS(svit_dataset_folder(NULL, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST, err),
           SVIT_E_ARGUMENT, "out");
-    FAILS(svit_dataset_folder(&dataset, NULL, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
+    FAILS(svit_dataset_folder(&dataset, NULL, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST, err),
           SVIT_E_ARGUMENT, "context");
-    FAILS(svit_dataset_folder(&dataset, context, NULL, 4, 4, SVIT_SOURCE_NEAREST, err),
+    FAILS(svit_dataset_folder(&dataset, context, NULL, 4, 4, 3, SVIT_SOURCE_NEAREST, err),
           SVIT_E_ARGUMENT, "folder");
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 0, 4, SVIT_SOURCE_NEAREST, err),
+    FAILS(svit_dataset_folder(&dataset, context, folder.path, 0, 4, 3, SVIT_SOURCE_NEAREST, err),
           SVIT_E_ARGUMENT, "height is 0");
-    FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 16385, SVIT_SOURCE_NEAREST, err),
-          SVIT_E_ARGUMENT, "width is 16385");
+    FAILS(
+        svit_dataset_folder(&dataset, context, folder.path, 4, 16385, 3, SVIT_SOURCE_NEAREST, err),
+        SVIT_E_ARGUMENT, "width is 16385");
     svit_context_free(context);
     ck_assert_int_eq(held, 0);
     folder_remove(&folder);
@@ -164,11 +165,11 @@ START_TEST(test_names_that_are_not_utf8_are_refused)
         snprintf(name, sizeof name, "%s/%s", NAMES[i].folder, NAMES[i].file);
         plain_write(context, &folder, name, 1, 2, 2);
         if (NAMES[i].part)
-            FAILS(
-                svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST, err),
-                SVIT_E_FORMAT, NAMES[i].part);
+            FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST,
+                                      err),
+                  SVIT_E_FORMAT, NAMES[i].part);
         else
-            WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, SVIT_SOURCE_NEAREST,
+            WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST,
                                       err));
         svit_dataset_free(dataset);
         svit_context_free(context);

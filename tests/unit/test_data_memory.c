@@ -30,7 +30,7 @@ typedef svit_status (*scenario)(svit_context *context, const test_folder *folder
 static svit_status read_image(svit_context *context, const test_folder *folder, svit_error *err)
 {
     svit_image *image = NULL;
-    svit_status status = svit_image_read(&image, context, path_in(folder, "a/p.png"), err);
+    svit_status status = svit_image_read(&image, context, path_in(folder, "a/p.png"), 3, err);
     svit_image_free(image);
     return status;
 }
@@ -48,8 +48,8 @@ static svit_status read_folder(svit_context *context, const test_folder *folder,
     uint8_t rgb[8 * 8 * 3];
     int32_t label;
     size_t bad = 0;
-    svit_status status =
-        svit_dataset_folder(&dataset, context, folder->path, 8, 8, SVIT_SOURCE_SHORTER_SIDE, err);
+    svit_status status = svit_dataset_folder(&dataset, context, folder->path, 8, 8, 3,
+                                             SVIT_SOURCE_SHORTER_SIDE, err);
     if (status == SVIT_OK)
         status = svit_dataset_verify(dataset, NULL, NULL, &bad, err);
     if (status == SVIT_OK && bad > 0)
@@ -91,8 +91,8 @@ static svit_status load_batches(svit_context *context, const test_folder *folder
     static float images[48 * 48 * 3];
     int32_t labels[1];
     size_t n = 0;
-    svit_status status =
-        svit_dataset_folder(&dataset, context, folder->path, 8, 8, SVIT_SOURCE_SHORTER_SIDE, err);
+    svit_status status = svit_dataset_folder(&dataset, context, folder->path, 8, 8, 3,
+                                             SVIT_SOURCE_SHORTER_SIDE, err);
     if (status == SVIT_OK)
         status = svit_loader_create(&loader, dataset, &pipeline, &config, err);
     for (int i = 0; status == SVIT_OK && i < 2; i++)

@@ -129,7 +129,7 @@ START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_image)
     resize_reference(resized, rgb, size);
     sv_allocator allocator = sv_allocator_default();
     sv_pipeline *plan = NULL;
-    WORKS(sv_pipeline_create(&plan, &allocator, &config, size->in[0], size->in[1], err));
+    WORKS(sv_pipeline_create(&plan, &allocator, &config, size->in[0], size->in[1], false, err));
     float *scratch = malloc(sv_pipeline_scratch(plan) * sizeof *scratch);
     size_t mirrored = 0;
     for (uint32_t sample = 0; sample < 20; sample++) {
@@ -205,7 +205,7 @@ START_TEST(test_training_rotates_then_zooms_the_cropped_image)
     resize_reference(resized, rgb, size);
     sv_allocator allocator = sv_allocator_default();
     sv_pipeline *plan = NULL;
-    WORKS(sv_pipeline_create(&plan, &allocator, &config, size->in[0], size->in[1], err));
+    WORKS(sv_pipeline_create(&plan, &allocator, &config, size->in[0], size->in[1], false, err));
     float *scratch = malloc(sv_pipeline_scratch(plan) * sizeof *scratch);
     for (uint32_t sample = 0; sample < 10; sample++) {
         sv_augmentation augmentation = sv_pipeline_draw(plan, 6, 1, sample, 0);
@@ -225,7 +225,7 @@ static sv_augmentation draw_of(const svit_pipeline_config *config, uint64_t seed
 {
     sv_allocator allocator = sv_allocator_default();
     sv_pipeline *plan = NULL;
-    WORKS(sv_pipeline_create(&plan, &allocator, config, 32, 32, err));
+    WORKS(sv_pipeline_create(&plan, &allocator, config, 32, 32, false, err));
     sv_augmentation augmentation = sv_pipeline_draw(plan, seed, epoch, sample, batch);
     sv_pipeline_free(&allocator, plan);
     return augmentation;
@@ -260,7 +260,7 @@ START_TEST(test_rotation_and_zoom_are_uniform_in_their_range)
     config.zoom = 0.2;
     sv_allocator allocator = sv_allocator_default();
     sv_pipeline *plan = NULL;
-    WORKS(sv_pipeline_create(&plan, &allocator, &config, 32, 32, err));
+    WORKS(sv_pipeline_create(&plan, &allocator, &config, 32, 32, false, err));
     enum { DRAWS = 20000, PARTS = 5 };
     size_t parts[3][PARTS] = {{0}};
     double product = 0;
@@ -288,7 +288,7 @@ START_TEST(test_draws_are_uniform_and_a_function_of_their_numbers)
     config.flip_probability = 0.25;
     sv_allocator allocator = sv_allocator_default();
     sv_pipeline *plan = NULL;
-    WORKS(sv_pipeline_create(&plan, &allocator, &config, 32, 32, err));
+    WORKS(sv_pipeline_create(&plan, &allocator, &config, 32, 32, false, err));
     enum { DRAWS = 20000, PLACES = 5 };
     size_t top[PLACES] = {0};
     size_t left[PLACES] = {0};
@@ -381,7 +381,7 @@ START_TEST(test_json_that_is_no_pipeline_is_refused)
         {"{\"filter\":\"nearest\"}", SVIT_E_ARGUMENT, "'bilinear'"},
         {"{\"per_batch\":1}", SVIT_E_ARGUMENT, "true or false"},
         {"{\"scale\":\"1\"}", SVIT_E_ARGUMENT, "scale is not a number"},
-        {"{\"mean\":[0,0]}", SVIT_E_ARGUMENT, "three numbers"},
+        {"{\"mean\":[0,0]}", SVIT_E_ARGUMENT, "3 numbers"},
         {"{\"variance\":[1,1,null]}", SVIT_E_ARGUMENT, "variance is not a number"},
         {"{\"rotation\":[0.1]}", SVIT_E_ARGUMENT, "rotation is not a number"},
         {"{\"zoom\":1}", SVIT_E_ARGUMENT, "zoom is 1"},
@@ -458,7 +458,7 @@ START_TEST(test_wrong_arguments_of_pipelines_are_named)
     FAILS(svit_pipeline_apply_evaluation(context, NULL, rgb, 1, 32, 32, out, err), SVIT_E_ARGUMENT,
           "config");
     FAILS(svit_pipeline_apply_evaluation(context, &config, NULL, 1, 32, 32, out, err),
-          SVIT_E_ARGUMENT, "rgb");
+          SVIT_E_ARGUMENT, "pixels");
     FAILS(svit_pipeline_apply_evaluation(context, &config, rgb, 0, 32, 32, out, err),
           SVIT_E_ARGUMENT, "n is 0");
     FAILS(svit_pipeline_apply_evaluation(context, &config, rgb, most, 32, 32, out, err),

@@ -194,7 +194,7 @@ START_TEST(test_memory_and_its_parts_give_the_callers_bytes)
     svit_dataset *whole = NULL;
     svit_dataset *slice = NULL;
     svit_dataset *chosen = NULL;
-    WORKS(svit_dataset_memory(&whole, context, rgb, labels, 7, 2, 3, 4, err));
+    WORKS(svit_dataset_memory(&whole, context, rgb, labels, 7, 2, 3, 3, 4, err));
     WORKS(svit_dataset_slice(&slice, whole, 2, 5, err));
     const size_t indices[] = {4, 0, 0, 2};
     WORKS(svit_dataset_select(&chosen, slice, indices, 4, err));
@@ -224,7 +224,7 @@ START_TEST(test_statistics_are_those_of_the_bytes)
     const int32_t labels[3] = {0, 0, 0};
     bytes_fill(rgb, sizeof rgb, 11);
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_memory(&dataset, context, rgb, labels, 3, 2, 2, 1, err));
+    WORKS(svit_dataset_memory(&dataset, context, rgb, labels, 3, 2, 2, 3, 1, err));
     double mean[3];
     double variance[3];
     WORKS(svit_dataset_statistics(dataset, 1.0 / 255, mean, variance, err));
@@ -266,7 +266,7 @@ START_TEST(test_callbacks_are_asked_and_checked)
     svit_context *context = context_open();
     size_t wrong[2] = {5, 6};
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_callback(&dataset, context, give_sample, 8, 2, 2, 3, wrong, err));
+    WORKS(svit_dataset_callback(&dataset, context, give_sample, 8, 2, 2, 3, 3, wrong, err));
     uint8_t rgb[12];
     int32_t label = -1;
     WORKS(svit_dataset_sample(dataset, 4, rgb, &label, err));
@@ -373,41 +373,42 @@ START_TEST(test_wrong_arguments_of_datasets_are_named)
     FAILS(svit_dataset_cifar100(&set, context, NULL, 0, 0, err), SVIT_E_ARGUMENT, "folder");
     FAILS(svit_dataset_cifar100(&set, context, "a", -1, 0, err), SVIT_E_ARGUMENT, "split is -1");
     FAILS(svit_dataset_cifar100(&set, context, "a", 0, 2, err), SVIT_E_ARGUMENT, "labels is 2");
-    FAILS(svit_dataset_memory(NULL, context, rgb, labels, 2, 1, 1, 2, err), SVIT_E_ARGUMENT, "out");
-    FAILS(svit_dataset_memory(&set, NULL, rgb, labels, 2, 1, 1, 2, err), SVIT_E_ARGUMENT,
-          "context");
-    FAILS(svit_dataset_memory(&set, context, NULL, labels, 2, 1, 1, 2, err), SVIT_E_ARGUMENT,
-          "rgb");
-    FAILS(svit_dataset_memory(&set, context, rgb, NULL, 2, 1, 1, 2, err), SVIT_E_ARGUMENT,
-          "labels");
-    FAILS(svit_dataset_memory(&set, context, rgb, labels, 0, 1, 1, 2, err), SVIT_E_ARGUMENT,
-          "count is 0");
-    FAILS(svit_dataset_memory(&set, context, rgb, labels, most, 1, 1, 2, err), SVIT_E_ARGUMENT,
-          "count is");
-    FAILS(svit_dataset_memory(&set, context, rgb, labels, 2, 0, 1, 2, err), SVIT_E_ARGUMENT,
-          "height is 0");
-    FAILS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, most, 2, err), SVIT_E_ARGUMENT,
-          "width is");
-    FAILS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, 1, 0, err), SVIT_E_ARGUMENT,
-          "classes is 0");
-    FAILS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, 1, 1, err), SVIT_E_ARGUMENT,
-          "labels[1] is 1; 0..0 are accepted");
-    FAILS(svit_dataset_memory(&set, context, rgb, bad_labels, 2, 1, 1, 2, err), SVIT_E_ARGUMENT,
-          "labels[1] is -1");
-    FAILS(svit_dataset_callback(NULL, context, give_sample, 1, 1, 1, 1, NULL, err), SVIT_E_ARGUMENT,
+    FAILS(svit_dataset_memory(NULL, context, rgb, labels, 2, 1, 1, 3, 2, err), SVIT_E_ARGUMENT,
           "out");
-    FAILS(svit_dataset_callback(&set, NULL, give_sample, 1, 1, 1, 1, NULL, err), SVIT_E_ARGUMENT,
+    FAILS(svit_dataset_memory(&set, NULL, rgb, labels, 2, 1, 1, 3, 2, err), SVIT_E_ARGUMENT,
           "context");
-    FAILS(svit_dataset_callback(&set, context, NULL, 1, 1, 1, 1, NULL, err), SVIT_E_ARGUMENT,
-          "sample");
-    FAILS(svit_dataset_callback(&set, context, give_sample, 0, 1, 1, 1, NULL, err), SVIT_E_ARGUMENT,
+    FAILS(svit_dataset_memory(&set, context, NULL, labels, 2, 1, 1, 3, 2, err), SVIT_E_ARGUMENT,
+          "pixels");
+    FAILS(svit_dataset_memory(&set, context, rgb, NULL, 2, 1, 1, 3, 2, err), SVIT_E_ARGUMENT,
+          "labels");
+    FAILS(svit_dataset_memory(&set, context, rgb, labels, 0, 1, 1, 3, 2, err), SVIT_E_ARGUMENT,
           "count is 0");
+    FAILS(svit_dataset_memory(&set, context, rgb, labels, most, 1, 1, 3, 2, err), SVIT_E_ARGUMENT,
+          "count is");
+    FAILS(svit_dataset_memory(&set, context, rgb, labels, 2, 0, 1, 3, 2, err), SVIT_E_ARGUMENT,
+          "height is 0");
+    FAILS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, most, 3, 2, err), SVIT_E_ARGUMENT,
+          "width is");
+    FAILS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, 1, 3, 0, err), SVIT_E_ARGUMENT,
+          "classes is 0");
+    FAILS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, 1, 3, 1, err), SVIT_E_ARGUMENT,
+          "labels[1] is 1; 0..0 are accepted");
+    FAILS(svit_dataset_memory(&set, context, rgb, bad_labels, 2, 1, 1, 3, 2, err), SVIT_E_ARGUMENT,
+          "labels[1] is -1");
+    FAILS(svit_dataset_callback(NULL, context, give_sample, 1, 1, 1, 3, 1, NULL, err),
+          SVIT_E_ARGUMENT, "out");
+    FAILS(svit_dataset_callback(&set, NULL, give_sample, 1, 1, 1, 3, 1, NULL, err), SVIT_E_ARGUMENT,
+          "context");
+    FAILS(svit_dataset_callback(&set, context, NULL, 1, 1, 1, 3, 1, NULL, err), SVIT_E_ARGUMENT,
+          "sample");
+    FAILS(svit_dataset_callback(&set, context, give_sample, 0, 1, 1, 3, 1, NULL, err),
+          SVIT_E_ARGUMENT, "count is 0");
     FAILS(svit_dataset_synthetic(NULL, context, 0, 0, 1, err), SVIT_E_ARGUMENT, "out");
     FAILS(svit_dataset_synthetic(&set, NULL, 0, 0, 1, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_dataset_synthetic(&set, context, 0, 3, 1, err), SVIT_E_ARGUMENT, "split is 3");
     FAILS(svit_dataset_synthetic(&set, context, 0, 0, 0, err), SVIT_E_ARGUMENT, "count is 0");
     ck_assert_ptr_null(set);
-    WORKS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, 1, 2, err));
+    WORKS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, 1, 3, 2, err));
     const size_t indices[] = {0, 2};
     FAILS(svit_dataset_slice(NULL, set, 0, 1, err), SVIT_E_ARGUMENT, "out");
     FAILS(svit_dataset_slice(&part, NULL, 0, 1, err), SVIT_E_ARGUMENT, "parent");
@@ -425,7 +426,7 @@ START_TEST(test_wrong_arguments_of_datasets_are_named)
     ck_assert_ptr_null(part);
     FAILS(svit_dataset_sample(NULL, 0, rgb, labels, err), SVIT_E_ARGUMENT, "dataset");
     FAILS(svit_dataset_sample(set, 2, rgb, labels, err), SVIT_E_ARGUMENT, "index is 2");
-    FAILS(svit_dataset_sample(set, 0, NULL, labels, err), SVIT_E_ARGUMENT, "rgb");
+    FAILS(svit_dataset_sample(set, 0, NULL, labels, err), SVIT_E_ARGUMENT, "pixels");
     FAILS(svit_dataset_sample(set, 0, rgb, NULL, err), SVIT_E_ARGUMENT, "label");
     WORKS(svit_dataset_sample(set, 1, (uint8_t[3]){0}, &(int32_t){0}, err));
     ck_assert_ptr_null(svit_dataset_class_name(set, 0));

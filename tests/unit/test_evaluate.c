@@ -42,7 +42,7 @@ START_TEST(test_names_that_are_the_same_or_missing_are_evaluated)
     static uint8_t rgb[2 * 32 * 32 * 3];
     static const int32_t labels[2] = {0, 1};
     svit_dataset *nameless = NULL;
-    WORKS(svit_dataset_memory(&nameless, context, rgb, labels, 2, 32, 32, 5, err));
+    WORKS(svit_dataset_memory(&nameless, context, rgb, labels, 2, 32, 32, 3, 5, err));
     WORKS(EVALUATE(model, nameless));
     svit_dataset_free(nameless);
 }
@@ -89,11 +89,56 @@ START_TEST(test_another_number_of_names_is_refused)
 }
 END_TEST
 
+enum { N = 20, CLASSES = 10, SIDE = 8, PIXELS = SIDE * SIDE };
+static const size_t CHANNELS[] = {3, 1, 4};
+
+/* Sets random weights; with the initial ones all logits are almost equal. */
+static void draw_weights(void)
+{
+    uint32_t random = 1;
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
+        size_t elements = fit_elements(model, name);
+        float *values = malloc(elements * sizeof *values);
+        for (size_t e = 0; e < elements; e++) {
+            random = random * 1664525u + 1013904223u;
+            values[e] = (float)(random >> 8) / (1 << 24) - 0.5f;
+        }
+        WORKS(svit_model_set_parameter(model, name, values, elements, err));
+        free(values);
+    }
+}
+
+/* Replaces model, data and pipeline by others with that many channels. Half of the channels of the
+ * model do not shift, so the logits of a last feature map of 1x1 depend on the image. */
+static void use_channels(size_t channels)
+{
+    static uint8_t pixels[N * 32 * 32 * 4];
+    static int32_t labels[N];
+    for (size_t i = 0; i < sizeof pixels; i++)
+        pixels[i] = (uint8_t)(i * i % 251);
+    for (size_t i = 0; i < N; i++)
+        labels[i] = (int32_t)(i * 7 % CLASSES);
+    svit_model_config config = fit_model_config(CLASSES);
+    config.num_div = 8;
+    config.in_channels = (uint32_t)channels;
+    pipeline.channels = (uint32_t)channels;
+    svit_model_free(model);
+    svit_dataset_free(synthetic);
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    draw_weights();
+    WORKS(svit_dataset_memory(&synthetic, context, pixels, labels, N, 32, 32, channels, CLASSES,
+                              err));
+}
+
 /* Computes the logits with the session itself, and compares. With a flip they are the mean over the
  * image and its mirror; with flips and shifts the sum of six parts. */
 START_TEST(test_logits_of_a_dataset)
 {
-    enum { N = 20, CLASSES = 10, SIDE = 8, PIXELS = SIDE * SIDE, IMAGE = PIXELS * 3 };
+    const size_t channels = CHANNELS[_i / 3];
+    const int32_t tta = _i % 3;
+    use_channels(channels);
+    enum { IMAGE = PIXELS * 4 };
     static float images[N * IMAGE], other[N * IMAGE], wanted[N * CLASSES], part[N * CLASSES],
         got[N * CLASSES];
     int32_t labels[N], got_labels[N];
@@ -114,8 +159,11 @@ START_TEST(test_logits_of_a_dataset)
     WORKS(svit_session_create(&session, model, &session_config, err));
     for (int by = -1; by <= 1; by++)
         for (int mirrored = 0; mirrored < 2; mirrored++) {
-            int is_used = _i == SVIT_TTA_FLIP_SHIFT || (by == 0 && mirrored <= (_i > 0));
-            double factor = _i == SVIT_TTA_NONE ? 1 : _i == SVIT_TTA_FLIP ? 0.5 : by ? 0.125 : 0.25;
+            int is_used = tta == SVIT_TTA_FLIP_SHIFT || (by == 0 && mirrored <= (tta > 0));
+            double factor = tta == SVIT_TTA_NONE   ? 1
+                            : tta == SVIT_TTA_FLIP ? 0.5
+                            : by                   ? 0.125
+                                                   : 0.25;
             if (!is_used)
                 continue;
             for (int i = 0; i < N * PIXELS; i++) {
@@ -123,14 +171,15 @@ START_TEST(test_logits_of_a_dataset)
                 x = (mirrored ? SIDE - 1 - x : x) - by;
                 y = y < 0 ? 1 : y == SIDE ? SIDE - 2 : y;
                 x = x < 0 ? 1 : x == SIDE ? SIDE - 2 : x;
-                memcpy(other + 3 * i, images + 3 * (i / PIXELS * PIXELS + y * SIDE + x),
-                       3 * sizeof *other);
+                int from = i / PIXELS * PIXELS + y * SIDE + x;
+                memcpy(other + channels * (size_t)i, images + channels * (size_t)from,
+                       channels * sizeof *other);
             }
             WORKS(svit_forward(session, other, N, part, err));
             for (int i = 0; i < N * CLASSES; i++)
                 wanted[i] += (float)factor * part[i];
         }
-    WORKS(svit_evaluate_logits(context, model, synthetic, &pipeline, 7, SVIT_COMPUTE_F32, _i, got,
+    WORKS(svit_evaluate_logits(context, model, synthetic, &pipeline, 7, SVIT_COMPUTE_F32, tta, got,
                                got_labels, err));
     ck_assert_mem_eq(labels, got_labels, sizeof labels);
     for (int i = 0; i < N * CLASSES; i++)
@@ -147,7 +196,7 @@ static Suite *suite(void)
     Suite *all = suite_create("evaluate");
     TCase *c = tcase_create("names");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, test_logits_of_a_dataset, 0, 3);
+    tcase_add_loop_test(c, test_logits_of_a_dataset, 0, 9);
     tcase_add_test(c, test_names_that_are_the_same_or_missing_are_evaluated);
     tcase_add_test(c, test_a_name_that_differs_is_shown_with_what_follows_it);
     tcase_add_test(c, test_another_number_of_names_is_refused);

@@ -100,7 +100,7 @@ START_TEST(test_what_is_no_regular_file_is_refused_at_once)
     for (size_t i = 0; i < 3; i++) {
         ck_assert_int_eq(svit_model_load(&model, context, paths[i], &err), SVIT_E_IO);
         ck_assert_msg(strstr(err.message, kinds[i]) != NULL, "%s", err.message);
-        ck_assert_int_eq(svit_image_read(&image, context, paths[i], &err), SVIT_E_IO);
+        ck_assert_int_eq(svit_image_read(&image, context, paths[i], 3, &err), SVIT_E_IO);
         ck_assert_msg(strstr(err.message, kinds[i]) != NULL, "%s", err.message);
     }
     ck_assert_int_eq(svit_file_replace(target, "x", 1, &err), SVIT_E_IO);

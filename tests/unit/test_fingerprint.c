@@ -15,7 +15,7 @@ static svit_dataset *memory_of(const uint8_t *rgb, const int32_t *of, size_t cou
                                size_t width, size_t classes)
 {
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_memory(&dataset, context, rgb, of, count, height, width, classes, err));
+    WORKS(svit_dataset_memory(&dataset, context, rgb, of, count, height, width, 3, classes, err));
     return dataset;
 }
 
@@ -103,8 +103,9 @@ static int32_t never(size_t index, uint8_t *rgb, int32_t *label, void *user)
 START_TEST(test_a_callback_is_not_called)
 {
     svit_dataset *a = NULL, *b = NULL;
-    WORKS(svit_dataset_callback(&a, context, never, SAMPLES, SIDE, SIDE, CLASSES, NULL, err));
-    WORKS(svit_dataset_callback(&b, context, never, SAMPLES + 1, SIDE, SIDE, CLASSES, NULL, err));
+    WORKS(svit_dataset_callback(&a, context, never, SAMPLES, SIDE, SIDE, 3, CLASSES, NULL, err));
+    WORKS(
+        svit_dataset_callback(&b, context, never, SAMPLES + 1, SIDE, SIDE, 3, CLASSES, NULL, err));
     ck_assert_uint_ne(fingerprint_of(a), fingerprint_of(b));
     ck_assert_uint_ne(fingerprint_of(a), fingerprint_of(training));
     svit_dataset_free(a);

@@ -60,7 +60,7 @@ static svit_status scenario(handles *h, heap *memory)
     TRY(svit_model_create(&h->model, h->context, &model, 1, NULL));
     static const char *const names[] = {"a", "b", "c"};
     TRY(svit_model_set_classes(h->model, names, 3, NULL));
-    TRY(svit_dataset_memory(&h->data, h->context, images, labels, 6, 8, 8, 3, NULL));
+    TRY(svit_dataset_memory(&h->data, h->context, images, labels, 6, 8, 8, 3, 3, NULL));
 
     svit_trainer_config trainer;
     svit_trainer_config_init(&trainer, sizeof trainer);

@@ -14,7 +14,7 @@ START_TEST(test_png_is_read_as_it_was_written)
     bytes_fill(rgb, sizeof rgb, 5);
     WORKS(svit_image_write_png(context, path_in(&folder, "a.png"), rgb, 13, 9, err));
     svit_image *image = NULL;
-    WORKS(svit_image_read(&image, context, path_in(&folder, "a.png"), err));
+    WORKS(svit_image_read(&image, context, path_in(&folder, "a.png"), 3, err));
     ck_assert_uint_eq(svit_image_height(image), 13);
     ck_assert_uint_eq(svit_image_width(image), 9);
     ck_assert_mem_eq(svit_image_pixels(image), rgb, sizeof rgb);
@@ -45,14 +45,39 @@ START_TEST(test_png_alpha_is_laid_on_black_and_grey_becomes_rgb)
 {
     svit_context *context = context_open();
     svit_image *image = NULL;
-    WORKS(svit_image_decode(&image, context, PNG_ALPHA, sizeof PNG_ALPHA, NULL, err));
+    WORKS(svit_image_decode(&image, context, PNG_ALPHA, sizeof PNG_ALPHA, NULL, 3, err));
     const uint8_t laid[6] = {102, 51, 25, 0, 0, 0};
     ck_assert_mem_eq(svit_image_pixels(image), laid, sizeof laid);
     svit_image_free(image);
-    WORKS(svit_image_decode(&image, context, PNG_GREY, sizeof PNG_GREY, NULL, err));
+    WORKS(svit_image_decode(&image, context, PNG_GREY, sizeof PNG_GREY, NULL, 3, err));
     const uint8_t grey[6] = {7, 7, 7, 250, 250, 250};
     ck_assert_mem_eq(svit_image_pixels(image), grey, sizeof grey);
     svit_image_free(image);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_png_becomes_grey_or_rgba)
+{
+    static const struct {
+        const uint8_t *file;
+        size_t bytes, channels;
+        uint8_t pixels[8];
+    } CASES[] = {
+        {PNG_ALPHA, sizeof PNG_ALPHA, 1, {124, 255}}, /* 8172318 >> 16; the alpha does not count */
+        {PNG_ALPHA, sizeof PNG_ALPHA, 4, {200, 100, 50, 130, 255, 255, 255, 0}},
+        {PNG_GREY, sizeof PNG_GREY, 1, {7, 250}},
+        {PNG_GREY, sizeof PNG_GREY, 4, {7, 7, 7, 255, 250, 250, 250, 255}},
+    };
+    svit_context *context = context_open();
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        svit_image *image = NULL;
+        WORKS(svit_image_decode(&image, context, CASES[i].file, CASES[i].bytes, NULL,
+                                CASES[i].channels, err));
+        ck_assert_uint_eq(svit_image_channels(image), CASES[i].channels);
+        ck_assert_mem_eq(svit_image_pixels(image), CASES[i].pixels, 2 * CASES[i].channels);
+        svit_image_free(image);
+    }
     svit_context_free(context);
 }
 END_TEST
@@ -85,7 +110,7 @@ START_TEST(test_jpeg_is_read)
     svit_context *context = context_open();
     svit_image *image = NULL;
     jpeg colour = jpeg_make(TJPF_RGB, TJSAMP_444);
-    WORKS(svit_image_decode(&image, context, colour.data, colour.bytes, "colour", err));
+    WORKS(svit_image_decode(&image, context, colour.data, colour.bytes, "colour", 3, err));
     ck_assert_uint_eq(svit_image_height(image), 16);
     ck_assert_uint_eq(svit_image_width(image), 24);
     for (int y = 0; y < 16; y++)
@@ -98,7 +123,7 @@ START_TEST(test_jpeg_is_read)
     svit_image_free(image);
     tjFree(colour.data);
     jpeg grey = jpeg_make(TJPF_GRAY, TJSAMP_GRAY);
-    WORKS(svit_image_decode(&image, context, grey.data, grey.bytes, "grey", err));
+    WORKS(svit_image_decode(&image, context, grey.data, grey.bytes, "grey", 3, err));
     const uint8_t *p = svit_image_pixels(image);
     for (int i = 0; i < 24 * 16; i++)
         ck_assert(p[3 * i] == p[3 * i + 1] && p[3 * i] == p[3 * i + 2]);
@@ -109,14 +134,36 @@ START_TEST(test_jpeg_is_read)
 }
 END_TEST
 
+START_TEST(test_jpeg_becomes_grey_or_rgba)
+{
+    svit_context *context = context_open();
+    jpeg file = _i ? jpeg_make(TJPF_GRAY, TJSAMP_GRAY) : jpeg_make(TJPF_RGB, TJSAMP_420);
+    svit_image *images[5] = {NULL};
+    for (size_t channels = 1; channels <= 4; channels += channels == 1 ? 2 : 1)
+        WORKS(svit_image_decode(&images[channels], context, file.data, file.bytes, "jpeg", channels,
+                                err));
+    const uint8_t *grey = svit_image_pixels(images[1]), *rgb = svit_image_pixels(images[3]),
+                  *rgba = svit_image_pixels(images[4]);
+    for (size_t i = 0; i < 24 * 16; i++, rgb += 3, rgba += 4) {
+        ck_assert_uint_eq(grey[i], (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16);
+        ck_assert_mem_eq(rgba, rgb, 3);
+        ck_assert_uint_eq(rgba[3], 255);
+    }
+    for (size_t i = 0; i < 5; i++)
+        svit_image_free(images[i]);
+    tjFree(file.data);
+    svit_context_free(context);
+}
+END_TEST
+
 START_TEST(test_a_jpeg_cut_anywhere_is_refused)
 {
     svit_context *context = context_open();
     svit_image *image = NULL;
     jpeg whole = jpeg_make(TJPF_RGB, TJSAMP_420);
     for (size_t bytes = 0; bytes < whole.bytes; bytes++)
-        FAILS(svit_image_decode(&image, context, whole.data, bytes, "cut.jpg", err), SVIT_E_FORMAT,
-              "cut.jpg");
+        FAILS(svit_image_decode(&image, context, whole.data, bytes, "cut.jpg", 3, err),
+              SVIT_E_FORMAT, "cut.jpg");
     ck_assert_ptr_null(image);
     tjFree(whole.data);
     svit_context_free(context);
@@ -128,7 +175,7 @@ START_TEST(test_a_cmyk_jpeg_is_refused)
     svit_context *context = context_open();
     svit_image *image = NULL;
     jpeg inks = jpeg_make(TJPF_CMYK, TJSAMP_444);
-    FAILS(svit_image_decode(&image, context, inks.data, inks.bytes, "inks", err), SVIT_E_FORMAT,
+    FAILS(svit_image_decode(&image, context, inks.data, inks.bytes, "inks", 3, err), SVIT_E_FORMAT,
           "CMYK");
     tjFree(inks.data);
     svit_context_free(context);
@@ -155,11 +202,11 @@ START_TEST(test_a_png_cut_anywhere_is_refused)
     uint8_t *data = file_bytes(path_in(&folder, "a.png"), &whole);
     svit_image *image = NULL;
     for (size_t bytes = 0; bytes < whole; bytes++)
-        FAILS(svit_image_decode(&image, context, data, bytes, "cut.png", err), SVIT_E_FORMAT,
+        FAILS(svit_image_decode(&image, context, data, bytes, "cut.png", 3, err), SVIT_E_FORMAT,
               "cut.png");
     /* One bit flipped in the middle of the pixels. */
     data[whole / 2] ^= 4;
-    FAILS(svit_image_decode(&image, context, data, whole, "cut.png", err), SVIT_E_FORMAT,
+    FAILS(svit_image_decode(&image, context, data, whole, "cut.png", 3, err), SVIT_E_FORMAT,
           "damaged");
     sv_allocator allocator = sv_allocator_default();
     sv_release(&allocator, data, whole + 1);
@@ -209,8 +256,8 @@ START_TEST(test_sizes_are_checked_before_memory_is_taken)
         at[1] = (uint8_t)sizes[i].height;
         at[2] = (uint8_t)(sizes[i].width >> 8);
         at[3] = (uint8_t)sizes[i].width;
-        FAILS(svit_image_decode(&image, context, bomb.data, bomb.bytes, "bomb", err), SVIT_E_FORMAT,
-              "16384");
+        FAILS(svit_image_decode(&image, context, bomb.data, bomb.bytes, "bomb", 3, err),
+              SVIT_E_FORMAT, "16384");
     }
     tjFree(bomb.data);
     svit_context_free(context);
@@ -224,13 +271,13 @@ START_TEST(test_what_is_no_image_is_refused)
     svit_image *image = NULL;
     file_write(&folder, "empty.jpg", "", 0);
     file_write(&folder, "text.png", "hello, world", 12);
-    FAILS(svit_image_read(&image, context, path_in(&folder, "empty.jpg"), err), SVIT_E_FORMAT,
+    FAILS(svit_image_read(&image, context, path_in(&folder, "empty.jpg"), 3, err), SVIT_E_FORMAT,
           "empty.jpg");
-    FAILS(svit_image_read(&image, context, path_in(&folder, "text.png"), err), SVIT_E_FORMAT,
+    FAILS(svit_image_read(&image, context, path_in(&folder, "text.png"), 3, err), SVIT_E_FORMAT,
           "neither JPEG nor PNG");
-    FAILS(svit_image_read(&image, context, path_in(&folder, "none.png"), err), SVIT_E_IO,
+    FAILS(svit_image_read(&image, context, path_in(&folder, "none.png"), 3, err), SVIT_E_IO,
           "none.png");
-    FAILS(svit_image_read(&image, context, folder.path, err), SVIT_E_IO, folder.path);
+    FAILS(svit_image_read(&image, context, folder.path, 3, err), SVIT_E_IO, folder.path);
     ck_assert_ptr_null(image);
     folder_remove(&folder);
     svit_context_free(context);
@@ -242,13 +289,17 @@ START_TEST(test_wrong_arguments_of_images_are_named)
     svit_context *context = context_open();
     svit_image *image = NULL;
     uint8_t rgb[12] = {0};
-    FAILS(svit_image_read(NULL, context, "a", err), SVIT_E_ARGUMENT, "out");
-    FAILS(svit_image_read(&image, NULL, "a", err), SVIT_E_ARGUMENT, "context");
-    FAILS(svit_image_read(&image, context, NULL, err), SVIT_E_ARGUMENT, "path");
-    FAILS(svit_image_decode(NULL, context, rgb, 1, NULL, err), SVIT_E_ARGUMENT, "out");
-    FAILS(svit_image_decode(&image, NULL, rgb, 1, NULL, err), SVIT_E_ARGUMENT, "context");
-    FAILS(svit_image_decode(&image, context, NULL, 1, NULL, err), SVIT_E_ARGUMENT, "data");
-    FAILS(svit_image_decode(&image, context, rgb, 0, NULL, err), SVIT_E_FORMAT, "image");
+    FAILS(svit_image_read(NULL, context, "a", 3, err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_image_read(&image, NULL, "a", 3, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_image_read(&image, context, NULL, 3, err), SVIT_E_ARGUMENT, "path");
+    FAILS(svit_image_read(&image, context, "a", 2, err), SVIT_E_ARGUMENT,
+          "channels is 2; 1 (grey), 3 (RGB) and 4 (RGBA) are accepted");
+    FAILS(svit_image_decode(&image, context, rgb, 1, NULL, 0, err), SVIT_E_ARGUMENT,
+          "channels is 0");
+    FAILS(svit_image_decode(NULL, context, rgb, 1, NULL, 3, err), SVIT_E_ARGUMENT, "out");
+    FAILS(svit_image_decode(&image, NULL, rgb, 1, NULL, 3, err), SVIT_E_ARGUMENT, "context");
+    FAILS(svit_image_decode(&image, context, NULL, 1, NULL, 3, err), SVIT_E_ARGUMENT, "data");
+    FAILS(svit_image_decode(&image, context, rgb, 0, NULL, 3, err), SVIT_E_FORMAT, "image");
     FAILS(svit_image_write_png(NULL, "a", rgb, 1, 1, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_image_write_png(context, NULL, rgb, 1, 1, err), SVIT_E_ARGUMENT, "path");
     FAILS(svit_image_write_png(context, "a", NULL, 1, 1, err), SVIT_E_ARGUMENT, "rgb");
@@ -260,6 +311,7 @@ START_TEST(test_wrong_arguments_of_images_are_named)
           "/no/such/folder");
     ck_assert_uint_eq(svit_image_height(NULL), 0);
     ck_assert_uint_eq(svit_image_width(NULL), 0);
+    ck_assert_uint_eq(svit_image_channels(NULL), 0);
     ck_assert_ptr_null(svit_image_pixels(NULL));
     svit_image_free(NULL);
     svit_context_free(context);
@@ -274,6 +326,8 @@ static Suite *image_suite(void)
     tcase_add_test(files, test_png_is_read_as_it_was_written);
     tcase_add_test(files, test_png_alpha_is_laid_on_black_and_grey_becomes_rgb);
     tcase_add_test(files, test_jpeg_is_read);
+    tcase_add_test(files, test_png_becomes_grey_or_rgba);
+    tcase_add_loop_test(files, test_jpeg_becomes_grey_or_rgba, 0, 2);
     tcase_add_test(files, test_a_jpeg_cut_anywhere_is_refused);
     tcase_add_test(files, test_a_cmyk_jpeg_is_refused);
     tcase_add_test(files, test_a_png_cut_anywhere_is_refused);

@@ -147,8 +147,8 @@ START_TEST(test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch)
     }
     file_write(&folder, "a/07.png", "not an image", 12);
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_folder(&dataset, self->context, folder.path, SIDE, SIDE, SVIT_SOURCE_NEAREST,
-                              err));
+    WORKS(svit_dataset_folder(&dataset, self->context, folder.path, SIDE, SIDE, 3,
+                              SVIT_SOURCE_NEAREST, err));
     svit_loader_config config = config_make(0, 0, (uint32_t)_i);
     svit_loader *loader = NULL;
     WORKS(svit_loader_create(&loader, dataset, &self->pipeline, &config, err));
@@ -201,8 +201,8 @@ START_TEST(test_callbacks_are_called_on_the_callers_thread_only)
     asked user = {.thread = pthread_self(), .stop_at = 6};
     svit_dataset *dataset = NULL;
     svit_dataset *slice = NULL;
-    WORKS(svit_dataset_callback(&dataset, self->context, give_sample, SAMPLES, SIDE, SIDE, SAMPLES,
-                                &user, err));
+    WORKS(svit_dataset_callback(&dataset, self->context, give_sample, SAMPLES, SIDE, SIDE, 3,
+                                SAMPLES, &user, err));
     WORKS(svit_dataset_slice(&slice, dataset, 0, 10, err));
     svit_loader_config config = config_make(0, 0, 3);
     svit_loader *loader = NULL;

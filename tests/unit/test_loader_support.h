@@ -33,7 +33,7 @@ static inline numbered *numbered_make(void)
             }
     }
     WORKS(svit_dataset_memory(&self->dataset, self->context, self->rgb, self->labels, SAMPLES, SIDE,
-                              SIDE, SAMPLES, err));
+                              SIDE, 3, SAMPLES, err));
     svit_pipeline_config *pipeline = &self->pipeline;
     ck_assert_int_eq(svit_pipeline_config_init(pipeline, sizeof *pipeline), SVIT_OK);
     pipeline->source_height = pipeline->source_width = SIDE;

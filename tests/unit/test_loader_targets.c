@@ -25,7 +25,7 @@ static void set_targets(numbered *self, float targets[SAMPLES * 2])
         targets[2 * i + 1] = (float)-i / 2;
     }
     WORKS(svit_dataset_memory_targets(&self->dataset, self->context, self->rgb, targets, SAMPLES,
-                                      SIDE, SIDE, 2, err));
+                                      SIDE, SIDE, 3, 2, err));
 }
 
 START_TEST(test_labels_become_rows)
@@ -89,7 +89,7 @@ START_TEST(test_targets_of_a_dataset)
     of_samples[5] = NAN;
     svit_dataset *none = NULL;
     FAILS(svit_dataset_memory_targets(&none, self->context, self->rgb, of_samples, SAMPLES, SIDE,
-                                      SIDE, 2, err),
+                                      SIDE, 3, 2, err),
           SVIT_E_ARGUMENT, "target 1 of sample 2 is nan");
     svit_dataset_free(view);
     numbered_free(self);
@@ -170,7 +170,7 @@ START_TEST(test_balanced_sampling)
     for (int i = 0; i < SAMPLES; i++)
         self->labels[i] = i < 18 ? 0 : i < 22 ? 1 : 2;
     WORKS(svit_dataset_memory(&self->dataset, self->context, self->rgb, self->labels, SAMPLES, SIDE,
-                              SIDE, 4, err));
+                              SIDE, 3, 4, err));
     svit_loader_config config = config_make(1, 0, 2);
     config.sampling = SVIT_SAMPLING_BALANCED;
     svit_loader *loader = loader_make(self, config), *same = loader_make(self, config);

@@ -8,7 +8,7 @@ enum { CLASSES = 4, SIDE = 11, COUNT = 5 };
 static svit_context *context;
 static fit_folder folder;
 static svit_model *model;
-static uint8_t images[COUNT * SIDE * SIDE * 3];
+static uint8_t images[COUNT * SIDE * SIDE * 4];
 
 static void setup(void)
 {
@@ -39,7 +39,7 @@ static svit_pipeline_config pipeline_make(void)
 static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipeline,
                    int32_t compute)
 {
-    float inputs[COUNT * 10 * 10 * 3];
+    float inputs[COUNT * 10 * 10 * 4];
     size_t height, width;
     WORKS(svit_pipeline_evaluation_size(pipeline, &height, &width, err));
     WORKS(
@@ -162,6 +162,81 @@ START_TEST(test_an_image_that_overflows_is_named_whatever_its_turn)
 }
 END_TEST
 
+/* Replaces the model by one of images of that many channels. */
+static void use_channels(uint32_t channels)
+{
+    svit_model_config config = fit_model_config(CLASSES);
+    config.in_channels = channels;
+    svit_model_free(model);
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    draw_weights();
+}
+
+START_TEST(test_predictors_of_any_channels_from_bytes_floats_and_files)
+{
+    static const uint32_t CHANNELS[] = {1, 3, 4};
+    const uint32_t channels = CHANNELS[_i];
+    static float floats[sizeof images];
+    float wanted[COUNT * CLASSES], got[COUNT * CLASSES];
+    svit_pipeline_config pipeline = pipeline_make();
+    svit_predictor_config config;
+    svit_predictor *predictor = NULL;
+    svit_image *image = NULL;
+    const char *path = fit_path(&folder, "image.png");
+    use_channels(channels);
+    pipeline.channels = channels;
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    config.max_batch = 2;
+    WORKS(svit_predictor_create_from_model(&predictor, model, &config, err));
+    expect(wanted, &pipeline, SVIT_COMPUTE_F32);
+    WORKS(svit_predict_u8(predictor, images, COUNT, SIDE, SIDE, got, err));
+    for (size_t i = 0; i < COUNT * CLASSES; i++)
+        ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
+    for (size_t i = 0; i < sizeof images; i++)
+        floats[i] = images[i];
+    WORKS(svit_predict_f32(predictor, floats, COUNT, SIDE, SIDE, wanted, err));
+    ck_assert_mem_eq(got, wanted, sizeof got);
+    floats[3 * SIDE * SIDE * channels + 5] = NAN;
+    FAILS(svit_predict_f32(predictor, floats, COUNT, SIDE, SIDE, got, err), SVIT_E_ARGUMENT,
+          "svit_predict_f32: image 3 has the value nan");
+    WORKS(svit_predict_f32(predictor, floats, 3, SIDE, SIDE, got, err));
+
+    WORKS(svit_image_write_png(context, path, images, SIDE, SIDE, err));
+    WORKS(svit_image_read(&image, context, path, channels, err));
+    WORKS(svit_predict_u8(predictor, svit_image_pixels(image), 1, SIDE, SIDE, wanted, err));
+    WORKS(svit_predict_file(predictor, path, got, err));
+    ck_assert_mem_eq(got, wanted, CLASSES * sizeof *got);
+    svit_image_free(image);
+    svit_predictor_free(predictor);
+}
+END_TEST
+
+START_TEST(test_wrong_calls_on_channels_and_floats_are_refused)
+{
+    static const float floats[SIDE * SIDE * 3];
+    float out[CLASSES];
+    svit_predictor *predictor = NULL;
+    svit_pipeline_config pipeline = pipeline_make();
+    pipeline.channels = 1;
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    FAILS(svit_predictor_create_from_model(&predictor, model, NULL, err), SVIT_E_ARGUMENT,
+          "the model has in_channels 3; channels of its pipeline is 1");
+    pipeline.channels = 3;
+    pipeline.source_filter = SVIT_SOURCE_SHORTER_SIDE;
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    WORKS(svit_predictor_create_from_model(&predictor, model, NULL, err));
+    FAILS(svit_predict_f32(predictor, floats, 1, SIDE, SIDE, out, err), SVIT_E_UNSUPPORTED,
+          "source_filter is antialiased");
+    WORKS(svit_predict_f32(predictor, floats, 1, 8, 8, out, err));
+    FAILS(svit_predict_f32(predictor, floats, 0, 8, 8, out, err), SVIT_E_ARGUMENT, "0, 8");
+    FAILS(svit_predict_f32(predictor, floats, SIZE_MAX / 2, 8, 8, out, err), SVIT_E_ARGUMENT,
+          "fit memory");
+    FAILS(svit_predict_f32(predictor, NULL, 1, 8, 8, out, err), SVIT_E_ARGUMENT, "images is NULL");
+    svit_predictor_free(predictor);
+}
+END_TEST
+
 START_TEST(test_wrong_calls_are_refused)
 {
     svit_predictor *predictor = NULL;
@@ -188,7 +263,7 @@ START_TEST(test_wrong_calls_are_refused)
     float out[CLASSES];
     FAILS(svit_predict_u8(predictor, images, 0, SIDE, SIDE, out, err), SVIT_E_ARGUMENT, "0, 11");
     FAILS(svit_predict_u8(predictor, NULL, 1, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
-          "rgb is NULL");
+          "pixels is NULL");
     FAILS(svit_predict_u8(predictor, images, SIZE_MAX, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
           "fit memory");
     FAILS(svit_predict_file(predictor, "/nowhere/at/all", out, err), SVIT_E_IO, "/nowhere/at/all");
@@ -206,6 +281,8 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_narrow_types_are_near_float32, SVIT_COMPUTE_BF16,
                         SVIT_COMPUTE_INT8 + 1);
     tcase_add_test(c, test_an_image_that_overflows_is_named_whatever_its_turn);
+    tcase_add_loop_test(c, test_predictors_of_any_channels_from_bytes_floats_and_files, 0, 3);
+    tcase_add_test(c, test_wrong_calls_on_channels_and_floats_are_refused);
     tcase_add_test(c, test_wrong_calls_are_refused);
     suite_add_tcase(all, c);
     return all;

@@ -169,7 +169,7 @@ START_TEST(test_a_folder_keeps_the_detail_that_the_size_allows)
         static uint8_t got[LARGE * LARGE * 3];
         int32_t label = -1;
         svit_dataset *dataset = NULL;
-        WORKS(svit_dataset_folder(&dataset, context, folder.path, side, side,
+        WORKS(svit_dataset_folder(&dataset, context, folder.path, side, side, 3,
                                   SVIT_SOURCE_SHORTER_SIDE, err));
         WORKS(svit_dataset_sample(dataset, 0, got, &label, err));
         size_t changes = 0; /* changes from dark to light and back, along the middle row */
@@ -210,7 +210,7 @@ START_TEST(test_training_and_prediction_see_the_same_bits)
             static float predicted[ELEMENTS];
             int32_t label;
             size_t elements = (SIDE - 5) * (SIDE - 5) * 3;
-            WORKS(svit_dataset_folder(&dataset, context, folder.path, SIDE, SIDE, filter, err));
+            WORKS(svit_dataset_folder(&dataset, context, folder.path, SIDE, SIDE, 3, filter, err));
             WORKS(svit_dataset_sample(dataset, 0, sample, &label, err));
             WORKS(svit_pipeline_apply_evaluation(context, &config, sample, 1, SIDE, SIDE, trained,
                                                  err));
@@ -254,7 +254,7 @@ START_TEST(test_a_loader_does_the_source_step)
         int32_t got[COUNT];
         size_t n = 0;
         WORKS(svit_dataset_memory(&dataset, context, s ? small : large, labels, COUNT,
-                                  s ? SIDE : HIGH, s ? SIDE : WIDE, 3, err));
+                                  s ? SIDE : HIGH, s ? SIDE : WIDE, 3, 3, err));
         WORKS(svit_loader_create(&loader, dataset, &config, &loading, err));
         WORKS(svit_loader_next(loader, out[s], got, &n, err));
         ck_assert_uint_eq(n, COUNT);
@@ -307,7 +307,8 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
           "out_width is 16385");
     FAILS(svit_pipeline_apply_source(NULL, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_pipeline_apply_source(context, NULL, a, 2, 2, b, err), SVIT_E_ARGUMENT, "config");
-    FAILS(svit_pipeline_apply_source(context, &config, NULL, 2, 2, b, err), SVIT_E_ARGUMENT, "rgb");
+    FAILS(svit_pipeline_apply_source(context, &config, NULL, 2, 2, b, err), SVIT_E_ARGUMENT,
+          "pixels");
     FAILS(svit_pipeline_apply_source(context, &config, a, 2, 2, NULL, err), SVIT_E_ARGUMENT, "out");
     FAILS(svit_pipeline_apply_source(context, &config, a, 2, 2, a, err), SVIT_E_ARGUMENT,
           "same array");
@@ -317,7 +318,7 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
     FAILS(svit_pipeline_apply_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
           "source_filter is 3");
     svit_dataset *dataset = NULL;
-    FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, -1, err), SVIT_E_ARGUMENT,
+    FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, 3, -1, err), SVIT_E_ARGUMENT,
           "filter is -1");
     svit_context_free(context);
 }

@@ -278,7 +278,7 @@ int __wrap_unlink(const char *path)
 static svit_dataset *dataset_of(svit_context *of)
 {
     svit_dataset *dataset = NULL;
-    WORKS(svit_dataset_memory(&dataset, of, images, labels, SAMPLES, SIDE, SIDE, CLASSES, err));
+    WORKS(svit_dataset_memory(&dataset, of, images, labels, SAMPLES, SIDE, SIDE, 3, CLASSES, err));
     return dataset;
 }
 

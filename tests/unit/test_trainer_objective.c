@@ -18,7 +18,7 @@ static void set_targets(int32_t loss)
     }
     svit_dataset_free(validation);
     svit_dataset_free(training);
-    WORKS(svit_dataset_memory_targets(&training, context, images, targets, SAMPLES, SIDE, SIDE,
+    WORKS(svit_dataset_memory_targets(&training, context, images, targets, SAMPLES, SIDE, SIDE, 3,
                                       CLASSES, err));
     WORKS(svit_dataset_slice(&validation, training, 0, VALIDATION, err));
 }
@@ -245,7 +245,7 @@ START_TEST(test_what_is_refused)
     REFUSED((p.trainer.loss = SVIT_LOSS_MSE, p.trainer.label_smoothing = 0.1),
             "loss is 'mse', which has neither label_smoothing nor class_weights");
     svit_dataset *two = NULL;
-    WORKS(svit_dataset_memory_targets(&two, context, images, targets, 8, SIDE, SIDE, 2, err));
+    WORKS(svit_dataset_memory_targets(&two, context, images, targets, 8, SIDE, SIDE, 3, 2, err));
     plan p = plan_make(1);
     p.trainer.loss = SVIT_LOSS_MSE;
     FAILS(svit_trainer_create(&trainer, context, model, two, NULL, &p.trainer, &p.optimizer,

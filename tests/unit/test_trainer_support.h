@@ -26,8 +26,8 @@ static inline void setup(void)
             images[i * SIDE * SIDE * 3 + k] = (uint8_t)((state >> 24) % 120 + bright);
         }
     }
-    WORKS(
-        svit_dataset_memory(&training, context, images, labels, SAMPLES, SIDE, SIDE, CLASSES, err));
+    WORKS(svit_dataset_memory(&training, context, images, labels, SAMPLES, SIDE, SIDE, 3, CLASSES,
+                              err));
     WORKS(svit_dataset_slice(&validation, training, 0, VALIDATION, err));
 }
 

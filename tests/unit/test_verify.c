@@ -101,7 +101,8 @@ START_TEST(test_every_bad_image_is_named_in_order)
     svit_dataset *dataset = NULL;
     report told = {.thread = pthread_self()};
     size_t bad_count = 0;
-    WORKS(svit_dataset_folder(&dataset, context, folder.path, 8, 8, SVIT_SOURCE_SHORTER_SIDE, err));
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 8, 8, 3, SVIT_SOURCE_SHORTER_SIDE,
+                              err));
     ck_assert_uint_eq(svit_dataset_count(dataset), COUNT);
     WORKS(svit_dataset_verify(dataset, bad_sample, &told, &bad_count, err));
     ck_assert_uint_eq(bad_count, BAD_COUNT);
@@ -130,7 +131,7 @@ START_TEST(test_a_selection_without_the_bad_is_good)
     size_t indices[COUNT];
     size_t count = 0;
     size_t next = 0;
-    WORKS(svit_dataset_folder(&dataset, context, folder.path, 8, 8, SVIT_SOURCE_NEAREST, err));
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 8, 8, 3, SVIT_SOURCE_NEAREST, err));
     WORKS(svit_dataset_verify(dataset, bad_sample, &told, NULL, err));
     for (size_t i = 0; i < COUNT; i++)
         if (next < told.calls && told.indices[next] == i)
@@ -172,7 +173,7 @@ START_TEST(test_a_fifo_is_named_at_once)
     image_write(context, &folder, "a/a.png");
     ck_assert_int_eq(mkfifo(path_in(&folder, "a/b.jpg"), 0600), 0);
     image_write(context, &folder, "a/c.png");
-    WORKS(svit_dataset_folder(&dataset, context, folder.path, 8, 8, SVIT_SOURCE_NEAREST, err));
+    WORKS(svit_dataset_folder(&dataset, context, folder.path, 8, 8, 3, SVIT_SOURCE_NEAREST, err));
     ck_assert_uint_eq(svit_dataset_count(dataset), 3);
     WORKS(svit_dataset_verify(dataset, name_fifo, &calls, NULL, err));
     ck_assert_uint_eq(calls, 1);
@@ -205,7 +206,7 @@ START_TEST(test_callbacks_are_called_in_order_and_may_stop)
     svit_dataset *dataset = NULL;
     caller self = {pthread_self(), SIZE_MAX, SIZE_MAX, 0};
     size_t bad_count = 99;
-    WORKS(svit_dataset_callback(&dataset, context, give, 200, 2, 2, 5, &self, err));
+    WORKS(svit_dataset_callback(&dataset, context, give, 200, 2, 2, 3, 5, &self, err));
     WORKS(svit_dataset_verify(dataset, NULL, NULL, &bad_count, err));
     ck_assert_uint_eq(bad_count, 0);
     ck_assert_uint_eq(self.calls, 200);

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-enum { CHANNELS = 3 };
-
 static bool is_mix(const svit_augment_step *step)
 {
     return step->kind == SVIT_AUGMENT_MIXUP || step->kind == SVIT_AUGMENT_CUTMIX;
@@ -107,11 +105,11 @@ static void blend(float *a, float *b, size_t count, float lambda)
 }
 
 /* Exchanges the box of two images of `width` pixels in a row. */
-static void swap_box(const sv_mix *mix, float *a, float *b, size_t width)
+static void swap_box(const sv_mix *mix, float *a, float *b, size_t width, size_t channels)
 {
     for (size_t row = mix->rows[0]; row < mix->rows[1]; row++)
-        for (size_t i = (row * width + mix->columns[0]) * CHANNELS;
-             i < (row * width + mix->columns[1]) * CHANNELS; i++) {
+        for (size_t i = (row * width + mix->columns[0]) * channels;
+             i < (row * width + mix->columns[1]) * channels; i++) {
             float kept = a[i];
             a[i] = b[i];
             b[i] = kept;
@@ -119,17 +117,17 @@ static void swap_box(const sv_mix *mix, float *a, float *b, size_t width)
 }
 
 void sv_mix_apply(const sv_mix *mix, float *images, size_t n, size_t height, size_t width,
-                  float *targets, size_t classes)
+                  size_t channels, float *targets, size_t classes)
 {
     if (mix->kind < 0)
         return;
-    const size_t elements = height * width * CHANNELS;
+    const size_t elements = height * width * channels;
     for (size_t i = 0; i < n / 2; i++) {
         float *a = images + i * elements, *b = images + (n - 1 - i) * elements;
         if (mix->kind == SVIT_AUGMENT_MIXUP)
             blend(a, b, elements, (float)mix->lambda);
         else
-            swap_box(mix, a, b, width);
+            swap_box(mix, a, b, width, channels);
         blend(targets + i * classes, targets + (n - 1 - i) * classes, classes, (float)mix->lambda);
     }
 }

@@ -29,8 +29,8 @@ sv_mix sv_mix_draw(const svit_pipeline_config *config, uint64_t seed, uint64_t e
  * outside the box. */
 void sv_mix_box(sv_mix *mix, size_t height, size_t width, size_t row, size_t column);
 
-/* Mixes images[n, height, width, 3] and targets[n, classes] in place. */
+/* Mixes images[n, height, width, channels] and targets[n, classes] in place. */
 void sv_mix_apply(const sv_mix *mix, float *images, size_t n, size_t height, size_t width,
-                  float *targets, size_t classes);
+                  size_t channels, float *targets, size_t classes);
 
 #endif

@@ -2,6 +2,7 @@
 #include "data/augment/step_fields.h"
 
 #include "data/augment/policy.h"
+#include "data/checks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -152,16 +153,39 @@ const sv_field_elements sv_augment_elements = {.noun = "augmentation steps",
                                                .write = step_write,
                                                .check = step_check};
 
-svit_status sv_augment_check_size(const svit_pipeline_config *config, size_t height, size_t width,
-                                  svit_error *err)
+static bool changes_colors(int32_t kind)
 {
-    size_t side = height < width ? height : width;
+    return kind >= SVIT_AUGMENT_COLOR_JITTER && kind <= SVIT_AUGMENT_AUTOAUGMENT;
+}
+
+svit_status sv_augment_check_channels(const svit_pipeline_config *config, svit_error *err)
+{
     for (uint32_t i = 0; i < config->augment_count; i++)
-        if (config->augment[i].kind == SVIT_AUGMENT_CROP && config->augment[i].padding >= side)
+        if (config->channels != SV_RGB && changes_colors(config->augment[i].kind))
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "augment[%u] is '%s', which changes colours and needs channels 3; "
+                           "channels is %u",
+                           i, KINDS[config->augment[i].kind].name, config->channels);
+    return SVIT_OK;
+}
+
+svit_status sv_augment_check_images(const svit_pipeline_config *config, const sv_image_shape *shape,
+                                    svit_error *err)
+{
+    size_t side = shape->height < shape->width ? shape->height : shape->width;
+    for (uint32_t i = 0; i < config->augment_count; i++) {
+        const svit_augment_step *step = &config->augment[i];
+        if (step->kind == SVIT_AUGMENT_CROP && step->padding >= side)
             return sv_fail(err, SVIT_E_ARGUMENT,
                            "augment[%u]: padding is %u; it is below the sides of the images, %zu x "
                            "%zu pixels",
-                           i, config->augment[i].padding, height, width);
+                           i, step->padding, shape->height, shape->width);
+        if (shape->is_f32 &&
+            (changes_colors(step->kind) || step->kind == SVIT_AUGMENT_RESIZED_CROP))
+            return sv_fail(err, SVIT_E_UNSUPPORTED,
+                           "augment[%u] is '%s', which works on bytes; the images are float", i,
+                           KINDS[step->kind].name);
+    }
     return SVIT_OK;
 }
 

@@ -11,14 +11,15 @@ static const sv_geometry GEOMETRY = {SV_SAMPLE_NEAREST, {0, 0, 0}}; /* torchvisi
 
 /* The image between two operations, which read one buffer and write the other. */
 typedef struct image_chain {
-    const uint8_t *image;
-    uint8_t *buffers[2];
+    const void *image;
+    void *buffers[2];
     void *tables; /* scratch of resized crops */
-    size_t height, width;
+    size_t height, width, channels;
+    size_t pixel_bytes;
 } image_chain;
 
 /* The buffer that does not hold the image. */
-static uint8_t *next_buffer(const image_chain *chain)
+static void *next_buffer(const image_chain *chain)
 {
     return chain->buffers[chain->image == chain->buffers[0]];
 }
@@ -46,11 +47,11 @@ static double draw_between(sv_random *random, double low, double high)
 
 static void crop(image_chain *chain, const svit_augment_step *step, sv_random *random)
 {
-    uint8_t *out = next_buffer(chain);
+    void *out = next_buffer(chain);
     size_t top = sv_random_below(random, 2 * step->padding + 1);
     size_t left = sv_random_below(random, 2 * step->padding + 1);
-    sv_augment_crop(out, chain->image, chain->height, chain->width, step->padding, top, left,
-                    step->mode == SVIT_CROP_REFLECT);
+    sv_augment_crop(out, chain->image, chain->height, chain->width, chain->pixel_bytes,
+                    step->padding, top, left, step->mode == SVIT_CROP_REFLECT);
     chain->image = out;
 }
 
@@ -67,8 +68,8 @@ static void flip(image_chain *chain, const svit_augment_step *step, const sv_aug
     }
     if (!mirrors)
         return;
-    uint8_t *out = next_buffer(chain);
-    sv_augment_mirror(out, chain->image, chain->height, chain->width);
+    void *out = next_buffer(chain);
+    sv_augment_mirror(out, chain->image, chain->height, chain->width, chain->pixel_bytes);
     chain->image = out;
 }
 
@@ -169,14 +170,21 @@ static void resized_crop(image_chain *chain, const svit_augment_step *step, sv_r
 {
     uint8_t *out = next_buffer(chain);
     sv_crop_box box = draw_box(step, random, chain->height, chain->width);
-    sv_augment_resized_crop(out, chain->image, chain->height, chain->width, &box,
+    sv_augment_resized_crop(out, chain->image, chain->height, chain->width, chain->channels, &box,
                             step->mode == SVIT_RESIZE_BICUBIC, chain->tables);
     chain->image = out;
 }
 
-size_t sv_augment_scratch(size_t height, size_t width)
+/* Bytes of the tables of resized crops, rounded up to whole floats. */
+static size_t table_bytes(const sv_image_shape *shape)
 {
-    return sv_antialias_enlarge_scratch(height, width) + 2 * height * width * 3;
+    size_t bytes = sv_antialias_enlarge_scratch(shape->height, shape->width, shape->channels);
+    return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+}
+
+size_t sv_augment_scratch(const sv_image_shape *shape)
+{
+    return table_bytes(shape) + 2 * sv_image_bytes(shape);
 }
 
 static bool works_on_values(const svit_augment_step *step)
@@ -184,11 +192,17 @@ static bool works_on_values(const svit_augment_step *step)
     return step->kind == SVIT_AUGMENT_ERASING || step->kind == SVIT_AUGMENT_CUTOUT;
 }
 
-const uint8_t *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
-                                const uint8_t *rgb, size_t height, size_t width, uint8_t *scratch)
+const void *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
+                             const void *pixels, const sv_image_shape *shape, void *scratch)
 {
-    uint8_t *images = scratch + sv_antialias_enlarge_scratch(height, width);
-    image_chain chain = {rgb, {images, images + height * width * 3}, scratch, height, width};
+    uint8_t *images = (uint8_t *)scratch + table_bytes(shape);
+    image_chain chain = {.image = pixels,
+                         .buffers = {images, images + sv_image_bytes(shape)},
+                         .tables = scratch,
+                         .height = shape->height,
+                         .width = shape->width,
+                         .channels = shape->channels,
+                         .pixel_bytes = sv_image_pixel_bytes(shape)};
     for (uint32_t i = 0; i < config->augment_count; i++) {
         const svit_augment_step *step = &config->augment[i];
         sv_random random = start_random(key, key->epoch, i);
@@ -213,7 +227,7 @@ const uint8_t *sv_augment_bytes(const svit_pipeline_config *config, const sv_aug
 /* A box of a random area and a random ratio of its sides, which is uniform on a logarithmic scale.
  * After ten boxes that do not fit, nothing is erased, as in torchvision. */
 static void erase(const svit_augment_step *step, sv_random *random, float *image, size_t height,
-                  size_t width)
+                  size_t width, size_t channels)
 {
     if (!(sv_random_unit(random) < step->probability))
         return;
@@ -226,19 +240,19 @@ static void erase(const svit_augment_step *step, sv_random *random, float *image
             continue;
         size_t top = sv_random_below(random, (uint32_t)(height - (size_t)box_height + 1));
         size_t left = sv_random_below(random, (uint32_t)(width - (size_t)box_width + 1));
-        sv_augment_erase(image, width, top, left, (size_t)box_height, (size_t)box_width);
+        sv_augment_erase(image, width, channels, top, left, (size_t)box_height, (size_t)box_width);
         return;
     }
 }
 
 static void cutout(const svit_augment_step *step, sv_random *random, float *image, size_t height,
-                   size_t width)
+                   size_t width, size_t channels)
 {
     size_t top, left, box_height, box_width;
     sv_cutout_range(&top, &box_height, height, step->size,
                     sv_random_below(random, (uint32_t)height));
     sv_cutout_range(&left, &box_width, width, step->size, sv_random_below(random, (uint32_t)width));
-    sv_augment_erase(image, width, top, left, box_height, box_width);
+    sv_augment_erase(image, width, channels, top, left, box_height, box_width);
 }
 
 void sv_augment_values(const svit_pipeline_config *config, const sv_augment_key *key, float *image,
@@ -248,9 +262,9 @@ void sv_augment_values(const svit_pipeline_config *config, const sv_augment_key 
         const svit_augment_step *step = &config->augment[i];
         sv_random random = start_random(key, key->epoch, i);
         if (step->kind == SVIT_AUGMENT_ERASING)
-            erase(step, &random, image, height, width);
+            erase(step, &random, image, height, width, config->channels);
         else if (step->kind == SVIT_AUGMENT_CUTOUT)
-            cutout(step, &random, image, height, width);
+            cutout(step, &random, image, height, width, config->channels);
     }
 }
 

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Models of grey and RGBA images through the programs: image files are decoded to the channels of the
+# model, in training, evaluation and prediction. Usage: channels.sh FOLDER_OF_THE_PROGRAMS
+set -eu
+programs=$1
+. "$(dirname "$0")/support.sh"
+cd "$work"
+small='--set dim=24 --set blocks=[1,1] --batch 16 --epochs 2 --threads 2 --seed 3'
+
+run 0 shiftvit-export --data procedural:100 --split train --count 100 --by-class --out images
+{
+    echo path,label
+    for file in images/*/*; do
+        printf '"%s",%s\n' "$file" "$(basename "$(dirname "$file")")"
+    done
+} >labels.csv
+
+for channels in 1 4; do
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train $small --set in_channels=$channels --set tta=flip-shift --data folder:images --out folder$channels
+    lasts "^test: $result\$"
+    cp out test
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train $small --set in_channels=$channels --set tta=flip-shift --data list:labels.csv --out list$channels
+    cut -d, -f1-8 folder$channels/history.csv >a
+    cut -d, -f1-8 list$channels/history.csv >b
+    cmp a b || fail "the list and the folder trained differently: $(cat a b)"
+    run 0 shiftvit-info --model folder$channels
+    prints "^ +in_channels +$channels\$"
+    prints "^ +channels +$channels\$"
+    run 0 shiftvit-eval --model folder$channels/model.safetensors --data folder:images --tta flip-shift --seed 3
+    tail -n 1 out | cmp - test || fail "the test after training and shiftvit-eval differ: $(cat out test)"
+    run 0 shiftvit-predict --model folder$channels images/ring --top 1 --grid grid.png
+    prints '^images/ring/.*\.png$'
+    is_png grid.png
+    # A run goes on with the channels that it began with.
+    run 0 shiftvit-train --resume folder$channels --epochs 3
+    [ "$(wc -l <folder$channels/history.csv)" = 4 ] || fail "the history is $(cat folder$channels/history.csv)"
+done
+cmp -s folder1/history.csv folder4/history.csv && fail "1 and 4 channels trained alike"
+
+# A mean and a variance for each channel; the statistics of the training set where a preset wants them.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --set in_channels=1 --set mean=[0.5] --set variance=[0.1] --data folder:images --out normalised
+run 0 shiftvit-info --model normalised
+prints '^ +mean +\[0\.5\]$'
+run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=1 --set dim=16 --set depth=1 --set heads=2 \
+    --set head_units=[32] --batch 16 --epochs 1 --threads 2 --data folder:images --out statistics
+run 0 shiftvit-info --model statistics
+prints '^ +variance +\[[0-9.]+\]$'
+run 0 shiftvit-predict --model statistics images/ring --attention attention.png
+is_png attention.png
+
+# What does not fit is named.
+# shellcheck disable=SC2086
+run 2 shiftvit-train $small --set in_channels=1 --data procedural:100 --out none
+says "'procedural:100' has images of 3 channels, and in_channels is 1; folder:DIR and list:FILE.csv give"
+# shellcheck disable=SC2086
+run 2 shiftvit-train $small --set in_channels=2 --data folder:images --out none
+says 'channels is 2; 1 \(grey\), 3 \(RGB\) and 4 \(RGBA\) are accepted'
+# shellcheck disable=SC2086
+run 2 shiftvit-train $small --set in_channels=1 --set mean=[0,0,0] --data folder:images --out none
+says 'mean is not an array of 1 number, as many as channels'
+# shellcheck disable=SC2086
+run 2 shiftvit-train $small --set in_channels=1 --set 'augment=[{"name":"randaugment"}]' --data folder:images --out none
+says "augment\[0\] is 'randaugment', which changes colours and needs channels 3; channels is 1"
+run 2 shiftvit-eval --model folder1 --data procedural:100
+says 'dataset has images of 3 channels; the model.s in_channels is 1'
+echo "channels: passed"
