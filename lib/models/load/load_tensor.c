@@ -68,7 +68,8 @@ static bool is_transposed(const sv_tensor_desc *file, const sv_tensor_desc *para
 /* The grid of a file's position embedding of `rows` rows; {0, 0}: there is none. */
 static sv_stored_grid grid_of(const sv_load *load, const sv_parameter *parameter, size_t rows)
 {
-    const size_t patches = rows - parameter->grid_prefix, side = (size_t)lround(sqrt((double)patches));
+    const size_t patches = rows - parameter->grid_prefix,
+                 side = (size_t)lround(sqrt((double)patches));
     if (load->grid.height > 0 && load->grid.height * load->grid.width == patches)
         return load->grid;
     if (load->grid.height == 0 && patches == parameter->grid_height * parameter->grid_width)

@@ -144,8 +144,7 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
         c = out;
     }
     if (config->distilled)
-        return sv_scope_linear(in, names->distilled_head, config->num_classes, config->dim,
-                               true);
+        return sv_scope_linear(in, names->distilled_head, config->num_classes, config->dim, true);
     return SVIT_OK;
 }
 
