@@ -356,6 +356,23 @@ SVIT_API svit_status svit_model_get_parameter(const svit_model *model, const cha
 SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *name, const float *in,
                                               size_t elements, svit_error *err);
 
+/* Makes the parameters whose names match `pattern` trainable (1) or frozen (0). In a pattern *
+ * stands for any characters and ? for one. All parameters of a new or loaded model are trainable.
+ *
+ * A frozen parameter is never changed by svit_step: it has no gradient, no weight decay and no
+ * momentum. Sessions that are created afterwards compute no gradients of layers whose parameters
+ * are all frozen. The backward ends at the lowest trainable layer; layers below it are run as in
+ * inference, without dropout and DropPath, and save nothing. Sessions that train and optimisers
+ * which were created before are refused with SVIT_E_STATE. Files and checkpoints do not carry the
+ * setting. The call needs the model alone. SVIT_E_ARGUMENT: no parameter matches. */
+SVIT_API svit_status svit_model_set_trainable(svit_model *model, const char *pattern,
+                                              int32_t trainable, svit_error *err);
+
+/* Writes 1 to *trainable if the parameter `name` is trainable, otherwise 0. SVIT_E_ARGUMENT: there
+ * is no such parameter. */
+SVIT_API svit_status svit_model_get_trainable(const svit_model *model, const char *name,
+                                              int32_t *trainable, svit_error *err);
+
 /* Gives the stem of a model with SVIT_STEM_WHITENED the whitening filters of the patches of n
  * images nhwc[n, input_height, input_width, in_channels], which are normalised as the model's input
  * is. With patch_size p, the patches of p x p pixels lie side by side; pixels that fill no patch

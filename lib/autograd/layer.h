@@ -42,9 +42,17 @@ typedef struct sv_pass {
 typedef struct sv_run {
     sv_exec exec;
     sv_pass pass;
-    const real *weights; /* flat arrays of the model's parameter table */
-    real *gradients;
+    const real *weights;    /* flat array of the model's parameter table */
+    real *gradients;        /* the part of such an array that has gradients */
+    size_t gradients_first; /* index in the flat array of its first element */
 } sv_run;
+
+/* Where the gradient of the parameter at `offset` of the flat arrays is added up. Its layer must be
+ * trained. */
+static inline real *sv_gradient(const sv_run *run, size_t offset)
+{
+    return run->gradients + (offset - run->gradients_first);
+}
 
 /* Runs tasks 0 to count - 1 on the context's workers, or on this thread if exec->serial, and
  * returns when all have ended. */
@@ -89,8 +97,8 @@ typedef struct sv_layer_ops {
     /* y[n, out] of x[n, in]. `saved` is NULL in inference. */
     void (*forward)(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);
 
-    /* dx[n, in] of dy[n, out]; adds to the parameters' gradients. dx is NULL if it is not wanted.
-     * x is the forward's input if the layer keeps it, otherwise NULL. */
+    /* dx[n, in] of dy[n, out]; adds to the parameters' gradients if layer->trained. dx is NULL if
+     * it is not wanted. x is the forward's input if the layer keeps it, otherwise NULL. */
     void (*backward)(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x);
 } sv_layer_ops;
@@ -110,8 +118,11 @@ struct sv_layer {
     sv_shape in, out;
     size_t bytes;    /* of the layer's whole struct */
     uint32_t number; /* its index in the model, which gives it random numbers of its own */
-    size_t rows;     /* rows per image of its matmuls; 0: the tokens of `out` */
+    size_t end;  /* the layer of the training graph that follows it, or follows those it fuses */
+    size_t rows; /* rows per image of its matmuls; 0: the tokens of `out` */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */
+    bool trained;                                /* one of its parameters at least is not frozen */
+    size_t parameters_first, parameters_end; /* its range of the flat arrays; 0, 0: no parameter */
 };
 
 #endif

@@ -147,11 +147,20 @@ size_t sv_parameter_transpose_elements(const sv_parameter *parameter)
     return l.in > 1 && l.area > 1 ? l.in * l.area : 0;
 }
 
-/* out[o,i,a] = flat[o,a,i] */
 void sv_parameter_export(const sv_parameter *parameter, float *out, const real *flat)
 {
+    sv_parameter_export_from(parameter, out, flat + parameter->offset);
+}
+
+void sv_parameter_import(const sv_parameter *parameter, real *flat, const float *in)
+{
+    sv_parameter_import_to(parameter, flat + parameter->offset, in);
+}
+
+/* out[o,i,a] = in[o,a,i] */
+void sv_parameter_export_from(const sv_parameter *parameter, float *out, const real *in)
+{
     layout l = layout_of(parameter);
-    const real *in = flat + parameter->offset;
     if (!sv_parameter_transpose_elements(parameter)) {
         for (size_t i = 0; i < parameter->desc.elements; i++)
             out[i] = (float)in[i];
@@ -163,11 +172,10 @@ void sv_parameter_export(const sv_parameter *parameter, float *out, const real *
                 *out++ = (float)in[a * l.in + i];
 }
 
-/* flat[o,a,i] = in[o,i,a] */
-void sv_parameter_import(const sv_parameter *parameter, real *flat, const float *in)
+/* out[o,a,i] = in[o,i,a] */
+void sv_parameter_import_to(const sv_parameter *parameter, real *out, const float *in)
 {
     layout l = layout_of(parameter);
-    real *out = flat + parameter->offset;
     if (!sv_parameter_transpose_elements(parameter)) {
         for (size_t i = 0; i < parameter->desc.elements; i++)
             out[i] = in[i];

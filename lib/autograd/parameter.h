@@ -27,12 +27,26 @@ typedef struct sv_parameter {
     sv_tensor_desc desc; /* as in a file */
     size_t offset;       /* index of its first element in the flat arrays */
     sv_parameter_role role;
+    bool frozen; /* has no gradient and is never updated */
     /* Of a position embedding of patches: its rows are grid_prefix rows of other tokens, then
      * grid_height x grid_width. 0 in other parameters. */
     size_t grid_prefix, grid_height, grid_width;
     double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule; the caller of
                                sv_parameter_add may change them */
 } sv_parameter;
+
+/* The part of a flat array of gradients that a session has. */
+typedef struct sv_gradient_span {
+    real *values; /* [elements] */
+    size_t first; /* index in the flat arrays of the first */
+    size_t elements;
+} sv_gradient_span;
+
+/* The gradient of the element with this index in the flat arrays, which the span has. */
+static inline real *sv_span_at(const sv_gradient_span *span, size_t index)
+{
+    return span->values + (index - span->first);
+}
 
 typedef struct sv_parameter_table {
     sv_allocator allocator;
@@ -67,6 +81,10 @@ const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offs
  * it. All other parameters are the same in both. */
 void sv_parameter_export(const sv_parameter *parameter, float *out, const real *flat);
 void sv_parameter_import(const sv_parameter *parameter, real *flat, const float *in);
+
+/* The same with the parameter's first element in place of the flat array. */
+void sv_parameter_export_from(const sv_parameter *parameter, float *out, const real *in);
+void sv_parameter_import_to(const sv_parameter *parameter, real *out, const float *in);
 
 /* Elements of each of the matrices [in, kh * kw] that are transposed between the two layouts; 0 if
  * the parameter is the same in both. */

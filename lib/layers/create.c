@@ -20,18 +20,32 @@ void sv_layer_free(svit_context *context, sv_layer *layer)
         sv_release(&context->allocator, layer, layer->bytes);
 }
 
-size_t sv_layer_parameter_if(const sv_parameter_table *table, const char *prefix,
+/* Extends the range of the layer's parameters in the flat arrays. */
+static void note_parameter(sv_layer *layer, const sv_parameter *parameter)
+{
+    const size_t end = parameter->offset + parameter->desc.elements;
+    if (layer->parameters_end == 0 || parameter->offset < layer->parameters_first)
+        layer->parameters_first = parameter->offset;
+    layer->parameters_end = end > layer->parameters_end ? end : layer->parameters_end;
+    layer->trained = layer->trained || !parameter->frozen;
+}
+
+size_t sv_layer_parameter_if(sv_layer *layer, const sv_parameter_table *table, const char *prefix,
                              const char *suffix)
 {
     char name[128];
     snprintf(name, sizeof name, "%s%s", prefix, suffix);
     const sv_parameter *parameter = sv_parameter_find(table, name);
-    return parameter ? parameter->offset : SV_NO_PARAMETER;
+    if (!parameter)
+        return SV_NO_PARAMETER;
+    note_parameter(layer, parameter);
+    return parameter->offset;
 }
 
-size_t sv_layer_parameter(const sv_parameter_table *table, const char *prefix, const char *suffix)
+size_t sv_layer_parameter(sv_layer *layer, const sv_parameter_table *table, const char *prefix,
+                          const char *suffix)
 {
-    size_t offset = sv_layer_parameter_if(table, prefix, suffix);
+    size_t offset = sv_layer_parameter_if(layer, table, prefix, suffix);
     assert(offset != SV_NO_PARAMETER);
     return offset;
 }

@@ -8,11 +8,13 @@
 svit_status sv_layer_allocate(void **out, svit_context *context, size_t bytes,
                               const sv_layer_ops *ops, svit_error *err);
 
-/* The offset of the parameter named prefix followed by suffix, which exists. */
-size_t sv_layer_parameter(const sv_parameter_table *table, const char *prefix, const char *suffix);
+/* The offset of the parameter named prefix followed by suffix, which exists. The layer notes which
+ * parameters it has, and whether one of them is trainable. */
+size_t sv_layer_parameter(sv_layer *layer, const sv_parameter_table *table, const char *prefix,
+                          const char *suffix);
 
 /* The same; SV_NO_PARAMETER if the table has no such parameter. */
-size_t sv_layer_parameter_if(const sv_parameter_table *table, const char *prefix,
+size_t sv_layer_parameter_if(sv_layer *layer, const sv_parameter_table *table, const char *prefix,
                              const char *suffix);
 
 /* The geometry of a shift over a feature map of `shape`. */

@@ -30,10 +30,13 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     (void)saved;
     const sv_linear *linear = &((const dense_layer *)layer)->linear;
     size_t tokens = run->pass.n * sv_shape_tokens(layer->in);
-    sv_weight_gradient_job job = {
-        run->gradients + linear->weight, dy, x, linear->out, linear->in, tokens};
-    sv_weight_gradients(run, &job, 1);
-    run->exec.context->kernels->add_rows(run->gradients + linear->bias, dy, tokens, linear->out);
+    if (layer->trained) {
+        sv_weight_gradient_job job = {
+            sv_gradient(run, linear->weight), dy, x, linear->out, linear->in, tokens};
+        sv_weight_gradients(run, &job, 1);
+        run->exec.context->kernels->add_rows(sv_gradient(run, linear->bias), dy, tokens,
+                                             linear->out);
+    }
     if (dx)
         sv_linear_backward_parallel(linear, run, dx, dy, tokens, run->exec.workspace);
 }
@@ -53,8 +56,8 @@ svit_status sv_dense_create(sv_layer **out, svit_context *context, const sv_para
     dense->base.in = in;
     dense->base.out = (sv_shape){in.height, in.width, channels_out};
     sv_linear_init(&dense->linear, &dense->base, channels_out, in.channels,
-                   sv_layer_parameter(table, name, ".weight"),
-                   sv_layer_parameter(table, name, ".bias"));
+                   sv_layer_parameter(&dense->base, table, name, ".weight"),
+                   sv_layer_parameter(&dense->base, table, name, ".bias"));
     *out = &dense->base;
     return SVIT_OK;
 }

@@ -115,10 +115,12 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     sv_partial_gradients_clear(call->partials, PARTIALS, task);
     for (size_t i = first_image(call, task); i < end_image(call, task); i++) {
         const real *dy = call->in + i * elements;
-        kernels->depthwise_weight_gradient(sv_partial_gradient_of(&call->partials[0], task), dy,
-                                           call->x + i * elements, &map);
-        kernels->add_rows(sv_partial_gradient_of(&call->partials[1], task), dy,
-                          sv_shape_tokens(shape), shape.channels);
+        if (call->layer->base.trained) {
+            kernels->depthwise_weight_gradient(sv_partial_gradient_of(&call->partials[0], task), dy,
+                                               call->x + i * elements, &map);
+            kernels->add_rows(sv_partial_gradient_of(&call->partials[1], task), dy,
+                              sv_shape_tokens(shape), shape.channels);
+        }
         if (call->out)
             kernels->depthwise(call->out + i * elements, dy, packed, NULL, &map);
     }
@@ -128,7 +130,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
 static void reduce_weight(const depthwise_call *call, size_t chunks)
 {
     const size_t c = call->layer->base.in.channels;
-    real *dw = call->run->gradients + call->layer->weight;
+    real *dw = sv_gradient(call->run, call->layer->weight);
     for (size_t chunk = 0; chunk < chunks; chunk++) {
         const real *sums = sv_partial_gradient_of(&call->partials[0], chunk);
         for (size_t tap = 0; tap < TAPS; tap++)
@@ -148,6 +150,8 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     sv_arena workspace = {.base = run->exec.workspace};
     layout_partials(&workspace, call.partials, call.layer, chunks);
     run_tasks(backward_task, &call);
+    if (!layer->trained)
+        return;
     reduce_weight(&call, chunks);
     sv_partial_gradients_reduce(run, &call.partials[1], 1, chunks);
 }
@@ -166,8 +170,8 @@ svit_status sv_depthwise_create(sv_layer **out, svit_context *context,
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(depthwise_layer), &DEPTHWISE_OPS, err));
     depthwise_layer *layer = memory;
     layer->base.in = layer->base.out = shape;
-    layer->weight = sv_layer_parameter(table, name, ".weight");
-    layer->bias = sv_layer_parameter(table, name, ".bias");
+    layer->weight = sv_layer_parameter(&layer->base, table, name, ".weight");
+    layer->bias = sv_layer_parameter(&layer->base, table, name, ".bias");
     *out = &layer->base;
     return SVIT_OK;
 }

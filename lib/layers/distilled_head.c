@@ -64,10 +64,10 @@ static void add_gradients(const distilled_head *head, const sv_run *run, const r
     const size_t c = head->base.in.channels;
     for (size_t k = 0; k < head->linear.out; k++)
         for (size_t h = 0; h < HEADS; h++) {
-            real *dweight = run->gradients + head->weights[h] + k * c;
+            real *dweight = sv_gradient(run, head->weights[h]) + k * c;
             for (size_t i = 0; i < c; i++)
                 dweight[i] += dw[(k * HEADS + h) * c + i] / 2;
-            run->gradients[head->biases[h] + k] += db[k] / 2;
+            sv_gradient(run, head->biases[h])[k] += db[k] / 2;
         }
 }
 
@@ -84,10 +84,12 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     real *db = dw + linear->out * linear->in;
     void *packed = sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, width), 1, 1);
     memset(dw, 0, linear->out * (linear->in + 1) * sizeof(real));
-    sv_weight_gradient_job job = {dw, dy, x, linear->out, linear->in, run->pass.n};
-    sv_weight_gradients(run, &job, 1);
-    run->exec.context->kernels->add_rows(db, dy, run->pass.n, linear->out);
-    add_gradients(head, run, dw, db);
+    if (layer->trained) {
+        sv_weight_gradient_job job = {dw, dy, x, linear->out, linear->in, run->pass.n};
+        sv_weight_gradients(run, &job, 1);
+        run->exec.context->kernels->add_rows(db, dy, run->pass.n, linear->out);
+        add_gradients(head, run, dw, db);
+    }
     if (dx)
         sv_linear_backward_parallel(linear, run, dx, dy, run->pass.n, packed);
 }
@@ -111,8 +113,8 @@ svit_status sv_distilled_head_create(sv_layer **out, svit_context *context,
     layer->base.in = in;
     layer->base.out = (sv_shape){1, 1, classes};
     for (size_t h = 0; h < HEADS; h++) {
-        layer->weights[h] = sv_layer_parameter(table, names[h], ".weight");
-        layer->biases[h] = sv_layer_parameter(table, names[h], ".bias");
+        layer->weights[h] = sv_layer_parameter(&layer->base, table, names[h], ".weight");
+        layer->biases[h] = sv_layer_parameter(&layer->base, table, names[h], ".bias");
     }
     sv_linear_init_derived(&layer->linear, &layer->base, classes, HEADS * in.channels);
     *out = &layer->base;

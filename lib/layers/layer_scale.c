@@ -7,9 +7,9 @@ void sv_layer_scale_init(sv_layer_scale *scale, sv_linear *linear, sv_layer *lay
                          const sv_parameter_table *table, const char *name, const char *gamma,
                          size_t out, size_t in)
 {
-    scale->gamma = sv_layer_parameter_if(table, gamma, "");
-    scale->weight = sv_layer_parameter_if(table, name, ".weight");
-    scale->bias = sv_layer_parameter_if(table, name, ".bias");
+    scale->gamma = sv_layer_parameter_if(layer, table, gamma, "");
+    scale->weight = sv_layer_parameter_if(layer, table, name, ".weight");
+    scale->bias = sv_layer_parameter_if(layer, table, name, ".bias");
     if (sv_layer_scale_exists(scale))
         sv_linear_init_derived(linear, layer, out, in);
     else
@@ -46,8 +46,8 @@ void sv_layer_scale_add_gradients(const sv_layer_scale *scale, const sv_linear *
 {
     const real *gamma = run->weights + scale->gamma, *w = run->weights + scale->weight;
     const real *b = run->weights + scale->bias;
-    real *dgamma = run->gradients + scale->gamma, *dweight = run->gradients + scale->weight;
-    real *dbias = run->gradients + scale->bias;
+    real *dgamma = sv_gradient(run, scale->gamma), *dweight = sv_gradient(run, scale->weight);
+    real *dbias = sv_gradient(run, scale->bias);
     for (size_t o = 0; o < linear->out;
          o++, w += linear->in, dw += linear->in, dweight += linear->in) {
         real sum = 0;

@@ -110,6 +110,8 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     for (size_t i = 0; i < 2 * c; i++)
         dweight[i] = 0;
     kernels->norm_backward_parameters(dweight, dweight + c, dy, x, mean, rstd, tokens, c);
+    if (!call->out)
+        return;
     (norm->per_image ? kernels->group_norm_backward : kernels->layer_norm_backward)(
         call->out + first * c, dy, x, mean, rstd, call->run->weights + norm->weight, tokens, c);
 }
@@ -127,9 +129,9 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     call.x = x;
     size_t tasks = sv_block_count(call.tokens, call.token_block), c = norm->base.in.channels;
     sv_run_tasks(&run->exec, backward_task, &call, tasks);
-    for (size_t task = 0; task < tasks; task++) {
-        kernels->add(run->gradients + norm->weight, call.partials + 2 * task * c, c);
-        kernels->add(run->gradients + norm->bias, call.partials + (2 * task + 1) * c, c);
+    for (size_t task = 0; layer->trained && task < tasks; task++) {
+        kernels->add(sv_gradient(run, norm->weight), call.partials + 2 * task * c, c);
+        kernels->add(sv_gradient(run, norm->bias), call.partials + (2 * task + 1) * c, c);
     }
 }
 
@@ -146,8 +148,8 @@ svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_param
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(norm_layer), &NORM_OPS, err));
     norm_layer *norm = memory;
     norm->base.in = norm->base.out = options->shape;
-    norm->weight = sv_layer_parameter(table, options->name, ".weight");
-    norm->bias = sv_layer_parameter(table, options->name, ".bias");
+    norm->weight = sv_layer_parameter(&norm->base, table, options->name, ".weight");
+    norm->bias = sv_layer_parameter(&norm->base, table, options->name, ".bias");
     norm->per_image = options->per_image;
     norm->eps = (real)options->eps;
     *out = &norm->base;

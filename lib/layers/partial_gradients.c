@@ -50,7 +50,7 @@ static void reduce_task(void *argument, size_t task, uint32_t worker)
     const reduce_call *call = argument;
     const sv_partial_gradient *partial = &call->list[task];
     if (partial->parameter != SV_NO_PARAMETER)
-        call->run->exec.context->kernels->add_rows(call->run->gradients + partial->parameter,
+        call->run->exec.context->kernels->add_rows(sv_gradient(call->run, partial->parameter),
                                                    partial->sums, call->chunks, partial->elements);
 }
 

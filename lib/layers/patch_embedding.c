@@ -209,6 +209,23 @@ static void backward_image_task(void *argument, size_t image, uint32_t worker)
     }
 }
 
+/* dW += dy^T patches;  db += dy */
+static void add_gradients(const patch_call *call)
+{
+    const sv_linear *linear = &call->layer->linear;
+    const sv_run *run = call->run;
+    sv_weight_gradient_job job = {sv_gradient(run, linear->weight),
+                                  call->in,
+                                  call->patches,
+                                  linear->out,
+                                  linear->in,
+                                  call->tokens};
+    sv_weight_gradients(run, &job, 1);
+    if (linear->bias != SV_NO_PARAMETER)
+        run->exec.context->kernels->add_rows(sv_gradient(run, linear->bias), call->in, call->tokens,
+                                             linear->out);
+}
+
 /* Of y = patches W^T + b:  dW += dy^T patches;  db += dy;  dx = scatter(dy W). Pixels that no patch
  * covers (VALID padding) get no gradient, so dx is cleared first. */
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -216,14 +233,9 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
 {
     (void)x;
     const patch_layer *patch = (const patch_layer *)layer;
-    const sv_linear *linear = &patch->linear;
     patch_call call = start_call(layer, run, saved, dx, dy);
-    sv_weight_gradient_job job = {
-        run->gradients + linear->weight, dy, call.patches, linear->out, linear->in, call.tokens};
-    sv_weight_gradients(run, &job, 1);
-    if (linear->bias != SV_NO_PARAMETER)
-        run->exec.context->kernels->add_rows(run->gradients + linear->bias, dy, call.tokens,
-                                             linear->out);
+    if (layer->trained)
+        add_gradients(&call);
     if (!dx)
         return;
     if (overlaps(patch)) {
@@ -278,8 +290,8 @@ static void set_norm(patch_layer *patch, const sv_parameter_table *table,
 {
     assert(patch->geometry.size * patch->geometry.size == PIXELS && !norm->per_image);
     patch->norm = true;
-    patch->norm_weight = sv_layer_parameter(table, norm->name, ".weight");
-    patch->norm_bias = sv_layer_parameter(table, norm->name, ".bias");
+    patch->norm_weight = sv_layer_parameter(&patch->base, table, norm->name, ".weight");
+    patch->norm_bias = sv_layer_parameter(&patch->base, table, norm->name, ".bias");
     patch->eps = (real)norm->eps;
 }
 
@@ -314,8 +326,8 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
         set_norm(patch, table, options->norm);
     sv_linear_init(&patch->linear, &patch->base, options->channels_out,
                    options->size * options->size * in.channels,
-                   sv_layer_parameter(table, options->name, ".weight"),
-                   sv_layer_parameter_if(table, options->name, ".bias"));
+                   sv_layer_parameter(&patch->base, table, options->name, ".weight"),
+                   sv_layer_parameter_if(&patch->base, table, options->name, ".bias"));
     *out = &patch->base;
     return SVIT_OK;
 }

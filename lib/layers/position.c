@@ -89,7 +89,7 @@ static void position_sum_task(void *argument, size_t task, uint32_t worker)
     const token_call *call = sum->call;
     const size_t all = sv_shape_elements(call->layer->base.out), first = task * SUM_ELEMENTS;
     const size_t count = sv_block_length(sum->range.elements, first, SUM_ELEMENTS);
-    real *total = call->run->gradients + call->layer->position + sum->range.from + first;
+    real *total = sv_gradient(call->run, call->layer->position) + sum->range.from + first;
     for (size_t image = 0; image < call->run->pass.n; image++)
         call->run->exec.context->kernels->add(total, call->in + image * all + sum->range.to + first,
                                               count);
@@ -101,8 +101,8 @@ static void image_backward(const token_layer *layer, const sv_run *run, real *dx
     const size_t c = layer->base.in.channels;
     for (size_t i = 0; i < PREFIX_KINDS; i++) {
         const prefix_tokens *kind = &layer->kinds[i];
-        if (kind->count > 0)
-            run->exec.context->kernels->add(run->gradients + kind->parameter, dy, kind->count * c);
+        if (kind->count > 0 && layer->base.trained)
+            run->exec.context->kernels->add(sv_gradient(run, kind->parameter), dy, kind->count * c);
         dy += kind->count * c;
     }
     if (dx)
@@ -117,7 +117,7 @@ static void position_backward(const sv_layer *layer, const sv_run *run, void *sa
     const token_layer *position = (const token_layer *)layer;
     const size_t in = sv_shape_elements(layer->in), out = sv_shape_elements(layer->out);
     token_call call = {position, run, NULL, dy};
-    for (size_t i = 0; i < POSITION_RANGES; i++) {
+    for (size_t i = 0; layer->trained && i < POSITION_RANGES; i++) {
         sum_call sum = {&call, range_of(position, i)};
         sv_run_tasks(&run->exec, position_sum_task, &sum,
                      sv_block_count(sum.range.elements, SUM_ELEMENTS));
@@ -134,7 +134,7 @@ static void add_prefix(token_layer *layer, size_t index, const sv_parameter_tabl
 {
     if (!name || count == 0)
         return;
-    layer->kinds[index] = (prefix_tokens){sv_layer_parameter(table, name, ""), count};
+    layer->kinds[index] = (prefix_tokens){sv_layer_parameter(&layer->base, table, name, ""), count};
     layer->prefix += count;
 }
 
@@ -146,7 +146,7 @@ svit_status sv_position_create(sv_layer **out, svit_context *context,
     SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(token_layer), &POSITION_OPS, err));
     token_layer *layer = memory;
     const sv_shape in = options->in;
-    layer->position = sv_layer_parameter(table, options->position, "");
+    layer->position = sv_layer_parameter(&layer->base, table, options->position, "");
     add_prefix(layer, 0, table, options->class_token, 1);
     add_prefix(layer, 1, table, options->distillation_token, 1);
     add_prefix(layer, 2, table, options->register_tokens, options->register_count);

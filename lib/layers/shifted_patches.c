@@ -199,6 +199,8 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     take_partial_gradients(call.partial, &arena, call.layer, chunks);
     call.in = dy;
     call.images = x;
+    if (!layer->trained)
+        return;
     sv_run_tasks(&run->exec, chunk_task, &call, chunks);
     sv_partial_gradients_reduce(run, call.partial, PARAMETERS, chunks);
 }
@@ -227,15 +229,15 @@ svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
                                          .stride = size};
     layer->paper_order = options->paper_order;
     layer->eps = (real)options->eps;
-    layer->norm_weight = sv_layer_parameter(table, options->norm, ".weight");
-    layer->norm_bias = sv_layer_parameter(table, options->norm, ".bias");
+    layer->norm_weight = sv_layer_parameter(&layer->base, table, options->norm, ".weight");
+    layer->norm_bias = sv_layer_parameter(&layer->base, table, options->norm, ".bias");
     layer->base.in = in;
     layer->base.out =
         (sv_shape){layer->patches.rows, layer->patches.columns, options->channels_out};
     sv_linear_init(&layer->linear, &layer->base, options->channels_out,
                    size * size * in.channels * 5,
-                   sv_layer_parameter(table, options->projection, ".weight"),
-                   sv_layer_parameter(table, options->projection, ".bias"));
+                   sv_layer_parameter(&layer->base, table, options->projection, ".weight"),
+                   sv_layer_parameter(&layer->base, table, options->projection, ".bias"));
     *out = &layer->base;
     return SVIT_OK;
 }

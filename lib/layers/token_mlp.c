@@ -313,10 +313,12 @@ static void image_backward(const token_mlp_call *call, const token_mlp_work *wor
                         call->saved.rstd + first, weights + block->norm_weight,
                         weights + block->norm_bias, tokens, call->c);
     kernels->transpose(work->channels, work->tokens, tokens, call->c);
-    add_linear(call, work, &block->fc1, partial[FC1_WEIGHT], partial[FC1_BIAS], work->dhidden,
-               work->channels);
-    add_linear(call, work, &block->fc2, partial[FC2_WEIGHT], partial[FC2_BIAS], work->dbranch_t,
-               work->hidden);
+    if (block->base.trained) {
+        add_linear(call, work, &block->fc1, partial[FC1_WEIGHT], partial[FC1_BIAS], work->dhidden,
+                   work->channels);
+        add_linear(call, work, &block->fc2, partial[FC2_WEIGHT], partial[FC2_BIAS], work->dbranch_t,
+                   work->hidden);
+    }
     norm_backward(call, work, partial, image);
 }
 
@@ -344,7 +346,8 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     call.in = dy;
     call.x = x;
     sv_run_tasks(&run->exec, chunk_task, &call, chunks);
-    sv_partial_gradients_reduce(run, call.partial, PARAMETERS, chunks);
+    if (layer->trained)
+        sv_partial_gradients_reduce(run, call.partial, PARAMETERS, chunks);
 }
 
 static const sv_layer_ops TOKEN_MLP_OPS = {.name = "token mlp block",
@@ -356,8 +359,8 @@ static const sv_layer_ops TOKEN_MLP_OPS = {.name = "token mlp block",
 static void init_linear(sv_linear *linear, sv_layer *layer, const sv_parameter_table *table,
                         const char *name, size_t out, size_t in)
 {
-    sv_linear_init(linear, layer, out, in, sv_layer_parameter(table, name, ".weight"),
-                   sv_layer_parameter(table, name, ".bias"));
+    sv_linear_init(linear, layer, out, in, sv_layer_parameter(layer, table, name, ".weight"),
+                   sv_layer_parameter(layer, table, name, ".bias"));
 }
 
 svit_status sv_token_mlp_create(sv_layer **out, svit_context *context,
@@ -377,8 +380,8 @@ svit_status sv_token_mlp_create(sv_layer **out, svit_context *context,
     sv_dropout_rate(&block->dropout_threshold, &block->dropout_scale, options->dropout);
     init_linear(&block->fc1, &block->base, table, names->fc1, block->hidden, tokens);
     init_linear(&block->fc2, &block->base, table, names->fc2, tokens, block->hidden);
-    block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
-    block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
+    block->norm_weight = sv_layer_parameter(&block->base, table, names->norm, ".weight");
+    block->norm_bias = sv_layer_parameter(&block->base, table, names->norm, ".bias");
     *out = &block->base;
     return SVIT_OK;
 }

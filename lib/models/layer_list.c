@@ -16,6 +16,7 @@ void sv_builder_append(sv_builder *build, sv_layer *layer)
     layer->number = (uint32_t)list->training_count;
     build->shape = layer->out;
     list->layers[list->training_count++] = layer;
+    layer->end = list->training_count;
     if (!layer->ops->training_only)
         list->inference[list->inference_count++] = layer;
 }
@@ -26,6 +27,7 @@ void sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer)
     list->inference_count -= count;
     assert(sv_shape_elements(layer->in) ==
            sv_shape_elements(list->inference[list->inference_count]->in));
+    layer->end = list->training_count;
     list->inference[list->inference_count++] = layer;
     list->layers[list->capacity + build->fused_count++] = layer;
 }

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/finite.h"
+#include "base/pattern.h"
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/initial.h"
@@ -187,6 +188,43 @@ SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *nam
                        (double)in[bad]);
     sv_parameter_import(parameter, model->weights, in);
     sv_model_touch(model);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_model_set_trainable(svit_model *model, const char *pattern,
+                                              int32_t trainable, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(pattern);
+    size_t found = 0;
+    if (trainable != 0 && trainable != 1)
+        return sv_fail(err, SVIT_E_ARGUMENT, "trainable is %d; 0 and 1 are accepted",
+                       (int)trainable);
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        sv_parameter *parameter = &model->parameters.list[i];
+        if (!sv_pattern_matches(pattern, parameter->name))
+            continue;
+        parameter->frozen = !trainable;
+        found++;
+    }
+    if (found == 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "pattern '%.95s' matches no parameter of the model; "
+                       "svit_model_parameter_name lists them",
+                       pattern);
+    model->trainable_version++;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_model_get_trainable(const svit_model *model, const char *name,
+                                              int32_t *trainable, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(name);
+    SV_REQUIRE(trainable);
+    const sv_parameter *parameter;
+    SVIT_TRY(find_parameter(&parameter, model, name, err));
+    *trainable = !parameter->frozen;
     return SVIT_OK;
 }
 

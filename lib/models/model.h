@@ -23,9 +23,10 @@ struct svit_model {
     real *weights;         /* [parameters.elements]: allocated, or within `mapping` */
     sv_mapping mapping;    /* the file of a mapped model; zero: none */
     atomic_ullong version; /* counts changes of the weights; sessions pack them again after one */
-    bool packed_once;      /* one session alone uses the model and packs the weights only once, so
-                              that the originals may be discarded after packing */
-    char **classes;        /* config.num_classes names; NULL: none */
+    uint64_t trainable_version; /* counts calls of svit_model_set_trainable */
+    bool packed_once; /* one session alone uses the model and packs the weights only once, so
+                         that the originals may be discarded after packing */
+    char **classes;   /* config.num_classes names; NULL: none */
     sv_stored_grid stored_grid; /* the configuration's position_height and position_width, which
                                    say how files are read; `config` has 0 there */
     svit_pipeline_config pipeline;

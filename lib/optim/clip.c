@@ -24,7 +24,7 @@ static double sum_of_squares(const real *g, size_t elements)
 
 typedef struct norm_job {
     sv_chunk *chunks;
-    const real *gradients;
+    const sv_gradient_span *gradients;
 } norm_job;
 
 static void sum_chunk(void *argument, size_t task, uint32_t worker)
@@ -32,12 +32,13 @@ static void sum_chunk(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const norm_job *job = argument;
     sv_chunk *chunk = &job->chunks[task];
-    chunk->squares = !chunk->settings->trainable
-                         ? 0
-                         : sum_of_squares(job->gradients + chunk->begin, chunk->elements);
+    chunk->squares =
+        !chunk->settings->trainable
+            ? 0
+            : sum_of_squares(sv_span_at(job->gradients, chunk->begin), chunk->elements);
 }
 
-double sv_gradient_norm(sv_optim *optim, const real *gradients)
+double sv_gradient_norm(sv_optim *optim, const sv_gradient_span *gradients)
 {
     norm_job job = {optim->chunks, gradients};
     sv_pool_run(optim->context->pool, sum_chunk, &job, optim->chunk_count);

@@ -92,6 +92,7 @@ svit_status sv_parameter_settings_make(sv_parameter_settings *list, const sv_par
                 apply_group(&list[i], &config->groups[g]);
                 rule = config->groups[g].rule;
             }
+        list[i].trainable = list[i].trainable && !parameter->frozen;
         list[i].is_matrix = ops->update_matrix && is_matrix(table, i, rule);
     }
     return SVIT_OK;

@@ -105,7 +105,7 @@ real *sv_optim_average(const sv_optim *optim)
 typedef struct update_job {
     const sv_optim *optim;
     real *weights;
-    real *gradients;
+    const sv_gradient_span *gradients;
     real scale;                /* of the gradients, by clipping */
     double rate, element_rate; /* learning rates of matrices and of elements, for weight decay */
     alignas(max_align_t) unsigned char scalars[SV_UPDATE_SCALARS_BYTES];
@@ -123,7 +123,7 @@ static sv_update_chunk update_chunk_of(const update_job *job, size_t begin, size
         rate *= settings->lr_scale;
     sv_update_chunk part = {.elements = elements,
                             .weights = job->weights + begin,
-                            .gradients = job->gradients + begin,
+                            .gradients = sv_span_at(job->gradients, begin),
                             .scale = job->scale,
                             .decay = (real)(rate * settings->weight_decay),
                             .weight_decay = (real)settings->weight_decay,
@@ -149,13 +149,23 @@ static void update_matrix(const update_job *job, size_t index, uint32_t worker)
     sv_optim_average_elements(optim, job->weights, parameter->offset, parameter->desc.elements);
 }
 
+/* Clears the gradients that a session has of a chunk's parameters. */
+static void clear_gradients(const sv_gradient_span *gradients, const sv_chunk *chunk)
+{
+    const size_t begin = sv_size_max(chunk->begin, gradients->first);
+    const size_t end =
+        sv_size_min(chunk->begin + chunk->elements, gradients->first + gradients->elements);
+    if (begin < end)
+        memset(sv_span_at(gradients, begin), 0, (end - begin) * sizeof *gradients->values);
+}
+
 /* Frozen parameters lose their gradients and are left alone otherwise, also by the averages, which
  * began as these weights. */
 static void update_chunk(const update_job *job, const sv_chunk *chunk)
 {
     const sv_optim *optim = job->optim;
     if (!chunk->settings->trainable) {
-        memset(job->gradients + chunk->begin, 0, chunk->elements * sizeof *job->gradients);
+        clear_gradients(job->gradients, chunk);
         return;
     }
     sv_update_chunk part = update_chunk_of(job, chunk->begin, chunk->elements, chunk->settings);
@@ -178,20 +188,25 @@ static void update_task(void *argument, size_t task, uint32_t worker)
         update_chunk(job, chunk);
 }
 
-static svit_status fail_not_finite(const sv_optim *optim, const real *gradients, svit_error *err)
+static svit_status fail_not_finite(const sv_optim *optim, const sv_gradient_span *gradients,
+                                   svit_error *err)
 {
     for (size_t i = 0; i < optim->table->count; i++) {
         const sv_parameter *parameter = &optim->table->list[i];
+        if (!optim->settings[i].trainable)
+            continue;
+        const real *gradient = sv_span_at(gradients, parameter->offset);
         for (size_t k = 0; k < parameter->desc.elements; k++)
-            if (!isfinite(gradients[parameter->offset + k]))
+            if (!isfinite(gradient[k]))
                 return sv_fail(err, SVIT_E_NUMERIC,
                                "a gradient of parameter '%s' is %g; gradients are finite",
-                               parameter->name, (double)gradients[parameter->offset + k]);
+                               parameter->name, (double)gradient[k]);
     }
     return sv_fail(err, SVIT_E_NUMERIC, "the global norm of the gradients is not finite");
 }
 
-svit_status sv_optim_update(sv_optim *optim, real *weights, real *gradients, svit_error *err)
+svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_span *gradients,
+                            svit_error *err)
 {
     if (optim->swapped)
         return sv_fail(
@@ -224,6 +239,7 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
 {
     bool is_scale = strcmp(key, "lr_scale") == 0, is_decay = strcmp(key, "weight_decay") == 0;
     bool is_trainable = strcmp(key, "trainable") == 0, found = false;
+    const char *frozen = NULL;
     if (!is_scale && !is_decay && !is_trainable)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "key '%.40s' is unknown; known are lr_scale, weight_decay, trainable", key);
@@ -239,15 +255,23 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
         if (!sv_pattern_matches(pattern, optim->table->list[i].name))
             continue;
         found = true;
+        if (is_trainable && value != 0 && optim->table->list[i].frozen)
+            frozen = optim->table->list[i].name;
         settings[i].lr_scale = is_scale ? value : settings[i].lr_scale;
         settings[i].weight_decay = is_decay ? value : settings[i].weight_decay;
         settings[i].trainable = is_trainable ? value != 0 : settings[i].trainable;
     }
     optim->settings = settings;
-    svit_status status =
-        found ? sv_optim_split(optim, err)
-              : sv_fail(err, SVIT_E_ARGUMENT, "pattern '%.95s' matches no parameter of the model",
-                        pattern);
+    svit_status status = SVIT_OK;
+    if (!found)
+        status = sv_fail(err, SVIT_E_ARGUMENT, "pattern '%.95s' matches no parameter of the model",
+                         pattern);
+    else if (frozen)
+        status =
+            sv_fail(err, SVIT_E_STATE,
+                    "parameter '%s' is frozen in the model (svit_model_set_trainable)", frozen);
+    else
+        status = sv_optim_split(optim, err);
     if (status != SVIT_OK)
         optim->settings = before;
     sv_release(&optim->context->allocator, status == SVIT_OK ? before : settings, bytes);

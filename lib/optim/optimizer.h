@@ -83,10 +83,12 @@ void sv_optim_free(sv_optim *optim);
 /* Returns the moving average [table->elements], or NULL if the optimiser keeps none. */
 real *sv_optim_average(const sv_optim *optim);
 
-/* Updates `weights` once from `gradients` and sets these to zero. SVIT_E_NUMERIC names a parameter
+/* Updates `weights` once from `gradients`, which have those of every trainable parameter, and sets
+ * these to zero. SVIT_E_NUMERIC names a parameter
  * whose gradient is not finite; nothing is changed then. The result does not depend on the thread
  * count. */
-svit_status sv_optim_update(sv_optim *optim, real *weights, real *gradients, svit_error *err);
+svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_span *gradients,
+                            svit_error *err);
 
 /* Changes a setting of the parameters whose names match `pattern`; svit_optimizer_set_parameter_f64
  * says which. SVIT_E_ARGUMENT, SVIT_E_MEMORY. */

@@ -27,12 +27,12 @@ static size_t task_images(const sv_layer *layer, size_t n)
 }
 
 /* The longest chain from layer `first` on whose layers all take the same number of images. */
-static sv_fused_chain uniform_chain(const svit_session *session, size_t first, size_t n)
+static sv_fused_chain uniform_chain(const svit_session *session, size_t first, size_t limit,
+                                    size_t n)
 {
     sv_layer *const *layers = session->layers.inference;
     sv_fused_chain chain = {first, first + 1, task_images(layers[first], n), first, 0};
-    while (chain.images && chain.end < session->layers.inference_count &&
-           task_images(layers[chain.end], n) == chain.images)
+    while (chain.images && chain.end < limit && task_images(layers[chain.end], n) == chain.images)
         chain.end++;
     return chain;
 }
@@ -40,12 +40,12 @@ static sv_fused_chain uniform_chain(const svit_session *session, size_t first, s
 /* Joins a chain with the one behind it, if that one takes a multiple of its images and the
  * activations between the two are small enough. */
 static bool join(sv_fused_chain *joined, const svit_session *session, const sv_fused_chain *inner,
-                 size_t n)
+                 size_t limit, size_t n)
 {
     const size_t end = inner->end;
-    if (end == session->layers.inference_count)
+    if (end == limit)
         return false;
-    const sv_fused_chain outer = uniform_chain(session, end, n);
+    const sv_fused_chain outer = uniform_chain(session, end, limit, n);
     if (outer.images <= inner->images || outer.images % inner->images != 0 ||
         output_bytes(session->layers.inference[end - 1], outer.images) > ACTIVATION_BYTES)
         return false;
@@ -53,10 +53,11 @@ static bool join(sv_fused_chain *joined, const svit_session *session, const sv_f
     return true;
 }
 
-sv_fused_chain sv_fused_chain_from(const svit_session *session, size_t first, size_t n)
+sv_fused_chain sv_fused_chain_from(const svit_session *session, size_t first, size_t limit,
+                                   size_t n)
 {
-    sv_fused_chain chain = uniform_chain(session, first, n), joined;
-    if (chain.images && join(&joined, session, &chain, n))
+    sv_fused_chain chain = uniform_chain(session, first, limit, n), joined;
+    if (chain.images && join(&joined, session, &chain, limit, n))
         return joined;
     if (chain.end == first + 1)
         chain.images = 0;

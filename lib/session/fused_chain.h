@@ -14,9 +14,10 @@ typedef struct sv_fused_chain {
     size_t inner_end, inner_images; /* inner_end == first and inner_images 0: there are no such */
 } sv_fused_chain;
 
-/* The chain that begins with layer `first` in a batch of n images. It depends on the shapes and on
- * n alone. */
-sv_fused_chain sv_fused_chain_from(const svit_session *session, size_t first, size_t n);
+/* The chain that begins with layer `first` in a batch of n images, and ends at layer `limit` at the
+ * latest. It depends on the shapes, on `limit` and on n alone. */
+sv_fused_chain sv_fused_chain_from(const svit_session *session, size_t first, size_t limit,
+                                   size_t n);
 
 /* The memory that a chain needs. Only worker_bytes, the scratch of a worker, is not zero. */
 sv_layer_memory sv_fused_chain_plan_workspace(const svit_session *session,

@@ -24,6 +24,7 @@ SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *mod
         return status;
     }
     optimizer->model = sv_model_retain(model);
+    optimizer->trainable_version = model->trainable_version;
     *out = optimizer;
     return SVIT_OK;
 }
@@ -46,14 +47,19 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
     if (sv_session_model(session) != optimizer->model)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "session is of another model than optimizer; both must be of one");
-    real *gradients = sv_session_gradients(session);
-    if (!gradients)
+    sv_gradient_span gradients;
+    if (!sv_session_gradients(session, &gradients))
         return sv_fail(err, SVIT_E_STATE,
                        "session was created with mode SVIT_MODE_INFER and has no gradients; "
                        "SVIT_MODE_TRAIN is needed");
+    SVIT_TRY(sv_session_check_trainable(session, err));
+    if (optimizer->trainable_version != optimizer->model->trainable_version)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the trainable parameters of the model have changed since the optimizer was "
+                       "created; create another one");
     sv_fp_env before = sv_fp_env_begin();
     svit_status status =
-        sv_optim_update(optimizer->core, optimizer->model->weights, gradients, err);
+        sv_optim_update(optimizer->core, optimizer->model->weights, &gradients, err);
     sv_fp_env_end(before);
     if (status == SVIT_OK)
         sv_model_touch(optimizer->model);

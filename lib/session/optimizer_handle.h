@@ -8,6 +8,7 @@
 struct svit_optimizer {
     svit_model *model; /* a reference */
     sv_optim *core;
+    uint64_t trainable_version; /* of the model, when the optimiser was created */
 };
 
 #endif

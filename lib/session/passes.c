@@ -32,6 +32,12 @@ static void pack_task(void *argument, size_t task, uint32_t worker)
     sv_prepack(layer, &run, call->session->packed[layer->number], backward, worker);
 }
 
+static void pack_layers(svit_session *session, sv_layer *const *layers, size_t count, size_t copies)
+{
+    pack_call call = {session, layers, count, copies};
+    sv_pool_run(session->model->context->pool, pack_task, &call, count * copies);
+}
+
 /* Packs the weights of the mode's graph if they have changed since they were packed for it. */
 static void pack_weights(svit_session *session, int32_t mode)
 {
@@ -40,10 +46,14 @@ static void pack_weights(svit_session *session, int32_t mode)
     if (session->packed_version[mode] == version)
         return;
     assert(!session->model->packed_once || session->packed_version[mode] == 0);
-    pack_call call = {session, list->inference, list->inference_count, 1};
-    if (mode == SVIT_MODE_TRAIN)
-        call = (pack_call){session, list->layers, list->training_count, 2};
-    sv_pool_run(session->model->context->pool, pack_task, &call, call.count * call.copies);
+    if (mode == SVIT_MODE_TRAIN) {
+        const size_t first = session->first_trained;
+        pack_layers(session, list->inference, session->frozen_inference, 1);
+        pack_layers(session, list->layers + session->frozen_end, first - session->frozen_end, 1);
+        pack_layers(session, list->layers + first, list->training_count - first, 2);
+    } else {
+        pack_layers(session, list->inference, list->inference_count, 1);
+    }
     session->packed_version[mode] = version;
 }
 
@@ -60,14 +70,71 @@ static real *other_buffer(const svit_session *session, const real *x)
     return x == session->buffers[0] ? session->buffers[1] : session->buffers[0];
 }
 
-/* Runs the training graph and records it on the tape. */
+/* The chain that begins with layer `first` and ends at `limit` at the latest. A pass that returns
+ * attention weights runs layer by layer, since the attention block writes those of the whole batch.
+ */
+static sv_fused_chain chain_from(const svit_session *session, const sv_run *run, size_t first,
+                                 size_t limit)
+{
+    if (run->pass.attention)
+        return (sv_fused_chain){.first = first, .end = first + 1, .inner_end = first};
+    return sv_fused_chain_from(session, first, limit, run->pass.n);
+}
+
+/* Runs the first `limit` layers of the inference graph, chain by chain. The output of the last one
+ * goes to `out`, or to one of the session's buffers if that is NULL. Returns where it is. */
+static const real *forward_inference(svit_session *session, const sv_run *run, const real *input,
+                                     size_t limit, real *out)
+{
+    const real *x = input;
+    for (size_t i = 0, end; i < limit; i = end) {
+        const sv_layer *layer = session->layers.inference[i];
+        sv_fused_chain chain = chain_from(session, run, i, limit);
+        end = chain.end;
+        real *y = end == limit && out ? out : other_buffer(session, x);
+        sv_run layer_run = sv_session_layer_run(session, run, layer);
+        if (chain.images)
+            sv_fused_chain_forward(session, run, &chain, y, x);
+        else
+            layer->ops->forward(layer, &layer_run, NULL, y, x);
+        x = y;
+    }
+    return x;
+}
+
+/* Runs the layers below the first trained one as in inference, since nothing of them is saved for a
+ * backward. Returns the input of the first trained layer. */
+static const real *forward_frozen(svit_session *session, const real *input, size_t n)
+{
+    const sv_run run = sv_session_run(session, n, false);
+    const real *x = forward_inference(session, &run, input, session->frozen_inference, NULL);
+    for (size_t i = session->frozen_end; i < session->first_trained; i++) {
+        const sv_layer *layer = session->layers.layers[i];
+        if (layer->ops->training_only)
+            continue;
+        sv_run layer_run = sv_session_layer_run(session, &run, layer);
+        real *y = other_buffer(session, x);
+        layer->ops->forward(layer, &layer_run, NULL, y, x);
+        x = y;
+    }
+    real *kept = session->outputs[session->first_trained - 1];
+    if (!kept)
+        return x;
+    size_t elements = n * sv_shape_elements(session->layers.layers[session->first_trained]->in);
+    return memcpy(kept, x, elements * sizeof(real));
+}
+
+/* Runs the training graph and records its trained part on the tape. */
 static void forward_training(svit_session *session, const sv_run *run, const real *input,
                              real *logits)
 {
     const size_t count = session->layers.training_count;
-    const real *x = session->saved_input ? save_input(session, input, run->pass.n) : input;
-    sv_tape_clear(&session->tape);
-    for (size_t i = 0; i < count; i++) {
+    const real *x = input;
+    if (session->first_trained > 0)
+        x = forward_frozen(session, input, run->pass.n);
+    else if (session->saved_input)
+        x = save_input(session, input, run->pass.n);
+    for (size_t i = session->first_trained; i < count; i++) {
         const sv_layer *layer = session->layers.layers[i];
         sv_run layer_run = sv_session_layer_run(session, run, layer);
         real *y = i + 1 == count        ? logits
@@ -78,45 +145,16 @@ static void forward_training(svit_session *session, const sv_run *run, const rea
     }
 }
 
-/* The chain that begins with layer `first`. A pass that returns attention weights runs layer by
- * layer, since the attention block writes those of the whole batch. */
-static sv_fused_chain chain_from(const svit_session *session, const sv_run *run, size_t first)
-{
-    if (run->pass.attention)
-        return (sv_fused_chain){.first = first, .end = first + 1, .inner_end = first};
-    return sv_fused_chain_from(session, first, run->pass.n);
-}
-
-/* Runs the inference graph, chain by chain. */
-static void forward_inference(svit_session *session, const sv_run *run, const real *input,
-                              real *logits)
-{
-    const size_t count = session->layers.inference_count;
-    const real *x = input;
-    sv_tape_clear(&session->tape);
-    for (size_t i = 0, end; i < count; i = end) {
-        const sv_layer *layer = session->layers.inference[i];
-        sv_fused_chain chain = chain_from(session, run, i);
-        end = chain.end;
-        real *y = end == count ? logits : other_buffer(session, x);
-        sv_run layer_run = sv_session_layer_run(session, run, layer);
-        if (chain.images)
-            sv_fused_chain_forward(session, run, &chain, y, x);
-        else
-            layer->ops->forward(layer, &layer_run, NULL, y, x);
-        x = y;
-    }
-}
-
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits)
 {
     bool training = session->mode == SVIT_MODE_TRAIN;
     sv_run run = sv_session_run(session, n, training);
     pack_weights(session, session->mode);
+    sv_tape_clear(&session->tape);
     if (training)
         forward_training(session, &run, input, logits);
     else
-        forward_inference(session, &run, input, logits);
+        forward_inference(session, &run, input, session->layers.inference_count, logits);
     session->counter += training;
 }
 
@@ -143,7 +181,8 @@ void sv_session_forward_attention(svit_session *session, const real *input, size
     run.pass.attention = attention;
     run.pass.attention_layer = sv_session_last_attention(session, &heads, &tokens)->number;
     pack_weights(session, SVIT_MODE_INFER);
-    forward_inference(session, &run, input, logits);
+    sv_tape_clear(&session->tape);
+    forward_inference(session, &run, input, session->layers.inference_count, logits);
 }
 
 /* Repeats the forward of a segment, because another segment has since overwritten its saved
@@ -177,6 +216,6 @@ void sv_session_backward(svit_session *session, const real *dlogits, size_t n)
         const sv_segment *segment = &session->segments.list[i];
         if (segment->recomputed)
             recompute(session, &run, segment, buffers[1]);
-        sv_tape_backward(&session->tape, &run, buffers, segment->first);
+        sv_tape_backward(&session->tape, &run, buffers, segment->first - session->first_trained);
     }
 }

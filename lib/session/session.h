@@ -22,12 +22,19 @@ struct svit_session {
     const sv_gemm *gemm;         /* backend of the matmuls */
     const sv_gemm *small_m_gemm; /* backend of those with few rows */
     sv_layer_list layers;
+    /* A session that trains runs the frozen layers below the lowest trained one as in inference:
+     * frozen_inference layers of the inference graph, which cover the first frozen_end layers of
+     * the training graph, then one by one those up to first_trained. */
+    size_t first_trained, frozen_inference, frozen_end;
+    uint64_t trainable_version; /* of the model, when the session was created */
     sv_segments segments;
     sv_tape tape;
 
     char *memory; /* one allocation; the members below lie in it */
     size_t memory_bytes;
-    real *gradients;      /* flat array of the parameter table; NULL unless it trains */
+    real *gradients; /* [gradients_elements] of the flat arrays from gradients_first on: the
+                        trained layers' parameters; NULL unless it trains */
+    size_t gradients_first, gradients_elements;
     char **saved;         /* by layer of the training graph: its saved activations */
     real **outputs;       /* by layer of the training graph: its output if the backward reads it;
                              otherwise NULL */
@@ -107,9 +114,11 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
 
 /* session.c */
 
-/* The gradients, a flat array of the model's parameter table; NULL if the session does not train.
- */
-real *sv_session_gradients(svit_session *session);
+/* Returns whether the session trains; if so, *span is its gradients. */
+bool sv_session_gradients(svit_session *session, sv_gradient_span *span);
+
+/* SVIT_E_STATE if svit_model_set_trainable was called since a session that trains was created. */
+svit_status sv_session_check_trainable(const svit_session *session, svit_error *err);
 
 svit_model *sv_session_model(const svit_session *session);
 uint64_t sv_session_seed(const svit_session *session);

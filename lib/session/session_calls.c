@@ -47,6 +47,8 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
 {
     bool training = session->mode == SVIT_MODE_TRAIN;
     SVIT_TRY(check_forward(session, nhwc, n, err));
+    if (training)
+        SVIT_TRY(sv_session_check_trainable(session, err));
     sv_fp_env before = sv_fp_env_begin();
     sv_session_forward(session, nhwc, n, logits);
     sv_fp_env_end(before);
@@ -131,6 +133,11 @@ static svit_status find_gradient(const sv_parameter **out, const svit_session *s
     if (elements != parameter->desc.elements)
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %s has %zu", elements,
                        parameter->name, parameter->desc.elements);
+    if (parameter->frozen)
+        return sv_fail(err, SVIT_E_STATE,
+                       "parameter '%s' is frozen (svit_model_set_trainable) and has no gradient",
+                       parameter->name);
+    SVIT_TRY(sv_session_check_trainable(session, err));
     *out = parameter;
     return SVIT_OK;
 }
@@ -143,7 +150,8 @@ SVIT_API svit_status svit_session_get_gradient(const svit_session *session, cons
     SV_REQUIRE(out);
     const sv_parameter *parameter = NULL;
     SVIT_TRY(find_gradient(&parameter, session, name, elements, err));
-    sv_parameter_export(parameter, out, session->gradients);
+    sv_parameter_export_from(parameter, out,
+                             session->gradients + (parameter->offset - session->gradients_first));
     return SVIT_OK;
 }
 
@@ -155,7 +163,8 @@ SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char
     SV_REQUIRE(in);
     const sv_parameter *parameter = NULL;
     SVIT_TRY(find_gradient(&parameter, session, name, elements, err));
-    sv_parameter_import(parameter, session->gradients, in);
+    sv_parameter_import_to(parameter,
+                           session->gradients + (parameter->offset - session->gradients_first), in);
     return SVIT_OK;
 }
 
@@ -164,6 +173,6 @@ SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_err
     SV_REQUIRE(session);
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE, "the session was created to infer: it has no gradients");
-    memset(session->gradients, 0, session->model->parameters.elements * sizeof(real));
+    memset(session->gradients, 0, session->gradients_elements * sizeof(real));
     return SVIT_OK;
 }

@@ -37,13 +37,14 @@ static size_t activation_bytes(const svit_session *session, sv_shape shape)
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 {
     const svit_context *context = session->model->context;
-    size_t count = session->layers.training_count;
+    const size_t first = session->trains ? session->first_trained : 0;
+    const size_t count = session->layers.training_count - first;
     void *memory;
     SVIT_TRY(sv_allocate_array(&context->allocator, &memory, count, sizeof(sv_layer_cost),
                                "the choice of segments", err));
     sv_layer_cost *costs = memory;
     for (size_t i = 0; i < count && session->trains; i++) {
-        const sv_layer *layer = session->layers.layers[i];
+        const sv_layer *layer = session->layers.layers[first + i];
         costs[i] = (sv_layer_cost){.saved = layer_memory(session, layer, true).saved,
                                    .input = activation_bytes(session, layer->in),
                                    .keeps_input = layer->ops->keeps_input};
@@ -51,8 +52,25 @@ svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
     svit_status status =
         sv_segments_choose(&session->segments, context, costs, count,
                            session->trains ? session->config.memory : SVIT_MEMORY_STORE, err);
+    for (size_t i = 0; status == SVIT_OK && i < session->segments.count; i++) {
+        session->segments.list[i].first += first;
+        session->segments.list[i].end += first;
+    }
     sv_release(&context->allocator, costs, count * sizeof *costs);
     return status;
+}
+
+/* Raises *max to what the chains of the first `limit` layers of the inference graph need. */
+static void add_chains(sv_layer_memory *max, const svit_session *session, size_t limit)
+{
+    for (size_t i = 0; i < limit;) {
+        sv_fused_chain chain = sv_fused_chain_from(session, i, limit, session->config.max_batch);
+        if (chain.images) {
+            sv_layer_memory memory = sv_fused_chain_plan_workspace(session, &chain);
+            sv_layer_memory_max(max, &memory);
+        }
+        i = chain.end;
+    }
 }
 
 /* The largest workspace and worker scratch of any layer or fused chain. A session that trains can
@@ -61,22 +79,17 @@ static sv_layer_memory max_layer_memory(const svit_session *session)
 {
     sv_layer_memory max = {0};
     const sv_layer_list *list = &session->layers;
-    for (size_t i = 0; session->trains && i < list->training_count; i++) {
-        sv_layer_memory memory = layer_memory(session, list->layers[i], true);
+    for (size_t i = session->frozen_end; session->trains && i < list->training_count; i++) {
+        sv_layer_memory memory =
+            layer_memory(session, list->layers[i], i >= session->first_trained);
         sv_layer_memory_max(&max, &memory);
     }
     for (size_t i = 0; i < list->inference_count; i++) {
         sv_layer_memory memory = layer_memory(session, list->inference[i], false);
         sv_layer_memory_max(&max, &memory);
     }
-    for (size_t i = 0; i < list->inference_count;) {
-        sv_fused_chain chain = sv_fused_chain_from(session, i, session->config.max_batch);
-        if (chain.images) {
-            sv_layer_memory memory = sv_fused_chain_plan_workspace(session, &chain);
-            sv_layer_memory_max(&max, &memory);
-        }
-        i = chain.end;
-    }
+    add_chains(&max, session, list->inference_count);
+    add_chains(&max, session, session->frozen_inference);
     return max;
 }
 
@@ -197,8 +210,7 @@ static void layout_all(svit_session *session, sv_arena *arena)
     session->gradients = NULL;
     layout_packed(session, arena);
     if (session->trains) {
-        session->gradients =
-            sv_arena_take(arena, session->model->parameters.elements, 1, sizeof(real));
+        session->gradients = sv_arena_take(arena, session->gradients_elements, 1, sizeof(real));
         layout_segments(session, arena);
     }
     layout_buffers(session, arena);

@@ -53,7 +53,8 @@ START_TEST(test_fused_chains_take_images_that_fit_the_cache)
     WORKS(svit_session_create(&session, model, &session_config, err));
     size_t wanted = 0;
     for (size_t i = 0; i < session->layers.inference_count;) {
-        sv_fused_chain got = sv_fused_chain_from(session, i, of->n);
+        sv_fused_chain got =
+            sv_fused_chain_from(session, i, session->layers.inference_count, of->n);
         const sv_fused_chain *want = &of->chains[wanted];
         if (want->end > 0 && want->first == i) {
             ck_assert_uint_eq(got.end, want->end);

@@ -324,13 +324,15 @@ static void image_backward(const attention_call *call, attention_work *work, siz
         sv_linear_backward(&block->proj, run, work->doutput, work->dbranch, tokens, NULL);
     for (size_t head = 0; head < block->heads; head++)
         partial_of(call, SCORE_SCALE, image)[head] += head_backward(call, work, image, head);
-    add_weights(call, work, image);
+    if (block->base.trained)
+        add_weights(call, work, image);
     sv_linear_backward(&block->qkv, run, work->dx_norm, work->dqkv, tokens, NULL);
     if (block->folded)
         kernels->add(work->dx_norm, work->dkeys, tokens * c);
-    kernels->norm_backward_parameters(partial_of(call, NORM_WEIGHT, image),
-                                      partial_of(call, NORM_BIAS, image), work->dx_norm, x, mean,
-                                      rstd, tokens, c);
+    if (block->base.trained)
+        kernels->norm_backward_parameters(partial_of(call, NORM_WEIGHT, image),
+                                          partial_of(call, NORM_BIAS, image), work->dx_norm, x,
+                                          mean, rstd, tokens, c);
     if (!call->out)
         return;
     real *dx = call->out + token * c;
@@ -357,7 +359,7 @@ static void reduce_score_scale(const attention_call *call, size_t chunks)
     const attention_block *block = call->block;
     if (block->temperature == SV_NO_PARAMETER)
         return;
-    real *gradient = call->run->gradients + block->temperature;
+    real *gradient = sv_gradient(call->run, block->temperature);
     real tau = call->run->weights[block->temperature];
     const real *dscale = call->partial[SCORE_SCALE].sums;
     for (size_t i = 0; i < chunks * block->heads; i++)
@@ -395,6 +397,8 @@ void sv_attention_backward(const sv_layer *layer, const sv_run *run, void *saved
     call.in = dy;
     call.x = x;
     sv_run_tasks(&run->exec, chunk_task, &call, chunks);
+    if (!layer->trained)
+        return;
     sv_partial_gradients_reduce(run, call.partial, ATTENTION_GRADIENTS, chunks);
     reduce_score_scale(&call, chunks);
     reduce_derived_gradients(&call, chunks);

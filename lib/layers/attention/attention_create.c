@@ -41,15 +41,15 @@ bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)
 static void find_parameters(attention_block *block, const sv_parameter_table *table,
                             const sv_attention_names *names)
 {
-    block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
-    block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
-    block->weight = sv_layer_parameter(table, names->qkv, ".weight");
-    block->bias = sv_layer_parameter_if(table, names->qkv, ".bias");
-    block->proj.weight = sv_layer_parameter_if(table, names->proj, ".weight");
-    block->proj.bias = sv_layer_parameter_if(table, names->proj, ".bias");
+    block->norm_weight = sv_layer_parameter(&block->base, table, names->norm, ".weight");
+    block->norm_bias = sv_layer_parameter(&block->base, table, names->norm, ".bias");
+    block->weight = sv_layer_parameter(&block->base, table, names->qkv, ".weight");
+    block->bias = sv_layer_parameter_if(&block->base, table, names->qkv, ".bias");
+    block->proj.weight = sv_layer_parameter_if(&block->base, table, names->proj, ".weight");
+    block->proj.bias = sv_layer_parameter_if(&block->base, table, names->proj, ".bias");
     block->identity = block->proj.weight == SV_NO_PARAMETER;
-    block->temperature = sv_layer_parameter_if(table, names->temperature, "");
-    block->scale.gamma = sv_layer_parameter_if(table, names->layer_scale, "");
+    block->temperature = sv_layer_parameter_if(&block->base, table, names->temperature, "");
+    block->scale.gamma = sv_layer_parameter_if(&block->base, table, names->layer_scale, "");
 }
 
 static void init_linears(attention_block *block, const sv_parameter_table *table,

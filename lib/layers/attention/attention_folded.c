@@ -112,9 +112,9 @@ static void add_weights(const gradient_call *call, size_t head, void *scratch)
     size_t c = block->base.in.channels, d = block->head_dim;
     head_weights of = weights_of(block, run, head);
     const real *dqueries = call->dw + head * c * c, *dvalues = dqueries + block->heads_width * c;
-    real *dq = run->gradients + block->weight + head * d * c;
+    real *dq = sv_gradient(run, block->weight) + head * d * c;
     real *dk = dq + of.inner * c, *dv = dk + of.inner * c;
-    real *dp = run->gradients + block->proj.weight + head * d;
+    real *dp = sv_gradient(run, block->proj.weight) + head * d;
     sv_matrix q = {of.q, c, 1}, k = {of.k, c, 1}, v_t = {of.v, 1, c}, p_t = {of.p, 1, of.inner};
     sv_matrix dw_q = {dqueries, c, 1}, dw_q_t = {dqueries, 1, c}, dw_v = {dvalues, c, 1};
     sv_add_matmul(&run->exec, &(sv_small_matmul){dq, c, k, dw_q, d, c, c}, scratch);
@@ -133,9 +133,9 @@ static void add_biases(const gradient_call *call, size_t head, void *scratch)
     head_weights of = weights_of(block, run, head);
     const real *dquery_bias = call->dbias + head * c,
                *dvalue_bias = dquery_bias + block->heads_width;
-    real *da = run->gradients + block->bias + head * d, *dv = da + 2 * of.inner;
-    real *dk = run->gradients + block->weight + (of.inner + head * d) * c;
-    real *dp = run->gradients + block->proj.weight + head * d;
+    real *da = sv_gradient(run, block->bias) + head * d, *dv = da + 2 * of.inner;
+    real *dk = sv_gradient(run, block->weight) + (of.inner + head * d) * c;
+    real *dp = sv_gradient(run, block->proj.weight) + head * d;
     sv_matrix k_t = {of.k, 1, c}, p = {of.p, of.inner, 1};
     sv_matrix a = {of.q_bias, 1, 1}, v = {of.v_bias, d, 1};
     sv_matrix da_row = {dquery_bias, c, 1}, dv_row = {dvalue_bias, c, 1},

@@ -268,9 +268,12 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     sv_mlp_branch_backward(call, work->dbranch + first * c, dhidden,
                            work->hidden + first * hidden_channels, token, tokens);
     sv_linear_backward(&block->fc1, run, dx_norm, dhidden, tokens, NULL);
-    kernels->norm_apply(work->x_norm + first * c, x_shifted, saved->mean + token,
-                        saved->rstd + token, weight, run->weights + block->norm_bias, tokens, c);
-    sum_over_tokens(call, task, first, tokens, dx_norm);
+    if (block->base.trained) {
+        kernels->norm_apply(work->x_norm + first * c, x_shifted, saved->mean + token,
+                            saved->rstd + token, weight, run->weights + block->norm_bias, tokens,
+                            c);
+        sum_over_tokens(call, task, first, tokens, dx_norm);
+    }
     if (block->norm_per_image)
         return;
     kernels->layer_norm_backward(dx_shifted, dx_norm, x_shifted, saved->mean + token,
@@ -318,10 +321,13 @@ static void set_gradient_jobs(mlp_call *call)
 {
     const mlp_block *block = call->block;
     const mlp_image_block *work = &call->work;
-    real *gradients = call->run->gradients;
     size_t c = block->base.in.channels, hidden_channels = block->hidden_channels;
-    call->gradients[0] = (sv_weight_gradient_job){
-        gradients + block->fc1.weight, work->dhidden, work->x_norm, block->fc1.out, c, call->count};
+    call->gradients[0] = (sv_weight_gradient_job){sv_gradient(call->run, block->fc1.weight),
+                                                  work->dhidden,
+                                                  work->x_norm,
+                                                  block->fc1.out,
+                                                  c,
+                                                  call->count};
     call->gradients[1] = (sv_weight_gradient_job){call->dfc2_weight, work->dbranch, work->hidden, c,
                                                   hidden_channels,   call->count};
     call->gradient_tasks = sv_weight_gradient_tasks(&call->gradients[0]) +
@@ -334,12 +340,13 @@ static void reduce_sums(const mlp_call *call, size_t token_blocks)
     const mlp_block *block = call->block;
     const mlp_image_block *work = &call->work;
     const sv_kernels *kernels = call->run->exec.context->kernels;
-    real *gradients = call->run->gradients;
     size_t c = block->base.in.channels;
-    kernels->add_rows(gradients + block->fc1.bias, work->dfc1_bias, token_blocks, block->fc1.out);
+    kernels->add_rows(sv_gradient(call->run, block->fc1.bias), work->dfc1_bias, token_blocks,
+                      block->fc1.out);
     kernels->add_rows(call->dfc2_bias, work->dfc2_bias, token_blocks, c);
-    kernels->add_rows(gradients + block->norm_weight, work->dnorm_weight, token_blocks, c);
-    kernels->add_rows(gradients + block->norm_bias, work->dnorm_bias, token_blocks, c);
+    kernels->add_rows(sv_gradient(call->run, block->norm_weight), work->dnorm_weight, token_blocks,
+                      c);
+    kernels->add_rows(sv_gradient(call->run, block->norm_bias), work->dnorm_bias, token_blocks, c);
 }
 
 static void image_block_backward(mlp_call *call)
@@ -349,9 +356,11 @@ static void image_block_backward(mlp_call *call)
     sv_run_tasks(exec, backward_task, call, token_blocks);
     if (call->block->norm_per_image)
         sv_run_tasks(exec, norm_task, call, call->count / call->image_tokens);
-    set_gradient_jobs(call);
+    if (call->block->base.trained)
+        set_gradient_jobs(call);
     sv_run_tasks(exec, gradient_task, call, call->gradient_tasks + (call->out ? token_blocks : 0));
-    reduce_sums(call, token_blocks);
+    if (call->block->base.trained)
+        reduce_sums(call, token_blocks);
 }
 
 /* Chooses where the gradients of fc2 are added up: in the model's gradients, or, with LayerScale,
@@ -365,8 +374,8 @@ static void locate_fc2_gradients(mlp_call *call)
         call->dfc2_weight = call->work.derived;
         call->dfc2_bias = call->work.derived + block->fc2.out * block->fc2.in;
     } else {
-        call->dfc2_weight = call->run->gradients + block->fc2.weight;
-        call->dfc2_bias = call->run->gradients + block->fc2.bias;
+        call->dfc2_weight = sv_gradient(call->run, block->fc2.weight);
+        call->dfc2_bias = sv_gradient(call->run, block->fc2.bias);
     }
 }
 
@@ -384,12 +393,13 @@ void sv_mlp_backward(const sv_layer *layer, const sv_run *run, void *saved, real
     sv_arena arena = {.base = run->exec.workspace};
     size_t image_block = sv_mlp_image_block_tokens(call.block, run->pass.n);
     call.work = sv_mlp_image_block(&arena, call.block, run);
-    locate_fc2_gradients(&call);
+    if (layer->trained)
+        locate_fc2_gradients(&call);
     for (; call.first < call.tokens; call.first += image_block) {
         call.count = sv_block_length(call.tokens, call.first, image_block);
         image_block_backward(&call);
     }
-    if (sv_layer_scale_exists(&call.block->scale))
+    if (layer->trained && sv_layer_scale_exists(&call.block->scale))
         sv_layer_scale_add_gradients(&call.block->scale, &call.block->fc2, run, call.dfc2_weight,
                                      call.dfc2_bias);
 }

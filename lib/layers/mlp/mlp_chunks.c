@@ -135,10 +135,12 @@ static void images_backward(const chunks_call *all, size_t chunk, const chunk_sc
     sv_mlp_branch_backward(call, scratch->dbranch, scratch->dhidden, scratch->hidden, first,
                            tokens);
     sv_linear_backward(&block->fc1, run, scratch->dx_norm, scratch->dhidden, tokens, NULL);
-    kernels->norm_apply(scratch->x_norm, saved->x_shifted + first * c, saved->mean + first,
-                        saved->rstd + first, run->weights + block->norm_weight,
-                        run->weights + block->norm_bias, tokens, c);
-    add_gradients(all, chunk, scratch, first, tokens);
+    if (block->base.trained) {
+        kernels->norm_apply(scratch->x_norm, saved->x_shifted + first * c, saved->mean + first,
+                            saved->rstd + first, run->weights + block->norm_weight,
+                            run->weights + block->norm_bias, tokens, c);
+        add_gradients(all, chunk, scratch, first, tokens);
+    }
     if (!call->out)
         return;
     /* dx = shift'(dy + norm'(dx_norm)) */
@@ -171,6 +173,8 @@ void sv_mlp_chunks_backward(const mlp_call *call)
     sv_arena arena = {.base = run->exec.workspace};
     take_partial_gradients(all.partial, &arena, call->block, chunks);
     sv_run_tasks(&run->exec, chunk_task, &all, chunks);
+    if (!call->block->base.trained)
+        return;
     sv_partial_gradients_reduce(run, all.partial, PARAMETERS, chunks);
     if (sv_layer_scale_exists(&call->block->scale))
         sv_layer_scale_add_gradients(

@@ -42,12 +42,12 @@ void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp
     block->activation = options->activation;
     block->gated = options->gated;
     sv_linear_init(&block->fc1, &block->base, (block->gated ? 2 : 1) * block->hidden_channels,
-                   shape.channels, sv_layer_parameter(table, names->fc1, ".weight"),
-                   sv_layer_parameter(table, names->fc1, ".bias"));
+                   shape.channels, sv_layer_parameter(&block->base, table, names->fc1, ".weight"),
+                   sv_layer_parameter(&block->base, table, names->fc1, ".bias"));
     sv_layer_scale_init(&block->scale, &block->fc2, &block->base, table, names->fc2,
                         names->layer_scale, shape.channels, block->hidden_channels);
-    block->norm_weight = sv_layer_parameter(table, names->norm, ".weight");
-    block->norm_bias = sv_layer_parameter(table, names->norm, ".bias");
+    block->norm_weight = sv_layer_parameter(&block->base, table, names->norm, ".weight");
+    block->norm_bias = sv_layer_parameter(&block->base, table, names->norm, ".bias");
     block->chunked = sv_mlp_is_chunked(block);
     block->zeros = sv_shift_zero_groups(&block->shift);
 }

@@ -172,8 +172,8 @@ svit_status sv_mlp_head_create(sv_layer **out, svit_context *context,
     base->linears[1] = NULL; /* fc2 is folded into the classifier, so it is not packed */
     sv_linear_init_derived(&head->classifier, base, classes,
                            head->block.hidden_channels + base->in.channels);
-    head->head_weight = sv_layer_parameter(table, name, ".weight");
-    head->head_bias = sv_layer_parameter(table, name, ".bias");
+    head->head_weight = sv_layer_parameter(base, table, name, ".weight");
+    head->head_bias = sv_layer_parameter(base, table, name, ".bias");
     base->out = (sv_shape){1, 1, classes};
     base->rows = sv_shape_tokens(base->in);
     *out = base;
