@@ -73,6 +73,25 @@ static void apply_options(train_run *self)
         optimizer->weight_decay = options->weight_decay;
 }
 
+/* Adds a group of frozen parameters for each --freeze. */
+static svit_status apply_freeze(train_run *self)
+{
+    const train_options *options = &self->options;
+    svit_optimizer_config *optimizer = &self->optimizer_config;
+    for (size_t i = 0; i < options->freeze_count; i++) {
+        const char *pattern = options->freeze[i];
+        svit_parameter_group *group = &optimizer->groups[optimizer->group_count];
+        if (optimizer->group_count == SVIT_MAX_GROUPS || strlen(pattern) >= sizeof group->pattern)
+            return program_fail(&self->options.program, SVIT_E_ARGUMENT,
+                                "--freeze: '%s' is too long, or there are more than %d groups",
+                                pattern, SVIT_MAX_GROUPS);
+        *group = (svit_parameter_group){.lr_scale = 1, .weight_decay = -1};
+        snprintf(group->pattern, sizeof group->pattern, "%s", pattern);
+        optimizer->group_count++;
+    }
+    return SVIT_OK;
+}
+
 /* Takes the settings of the preset, overrides them by those of a resumed run, of --config and of
  * --set, and then by the options. */
 static svit_status resolve_settings(train_run *self)
@@ -82,6 +101,7 @@ static svit_status resolve_settings(train_run *self)
     TRY(config_resolve_training(trainer, &self->optimizer_config, &self->pipeline,
                                 &options->program, &options->config, options->resumed_training));
     apply_options(self);
+    TRY(apply_freeze(self));
     if (options->program.seed_given)
         trainer->seed = options->program.seed;
     options->program.seed = trainer->seed;

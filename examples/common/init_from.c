@@ -7,95 +7,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANK = 8 };
+/* The parameters of the classifier, whatever the model: they start anew if the file's differ. */
+static const char *const HEADS[] = {"head", "mlp_head.1"};
 
-/* The shape of a parameter; rank 0: the model has no parameter of that name. */
-typedef struct shape {
-    int64_t sides[MAX_RANK];
-    size_t rank, elements;
-} shape;
-
-static shape shape_of(const svit_model *model, const char *name)
+static int is_head(const char *name)
 {
-    shape found = {.elements = 1};
-    if (svit_model_parameter_shape(model, name, found.sides, &found.rank, NULL) != SVIT_OK)
-        return (shape){0};
-    for (size_t i = 0; i < found.rank; i++)
-        found.elements *= (size_t)found.sides[i];
-    return found;
+    for (size_t i = 0; i < sizeof HEADS / sizeof *HEADS; i++)
+        if (strncmp(name, HEADS[i], strlen(HEADS[i])) == 0)
+            return 1;
+    return 0;
 }
 
-static int same_shape(const shape *a, const shape *b)
+/* Says what of the classifier is not taken. Anything else that differs is an error. `lines` are
+ * those of a report: "missing NAME", "mismatched NAME" and so on. */
+static svit_status check_report(struct program *self, const char *given, char *lines)
 {
-    return a->rank == b->rank && memcmp(a->sides, b->sides, a->rank * sizeof *a->sides) == 0;
-}
-
-/* Copies a parameter of that many elements. */
-static svit_status copy(struct program *self, svit_model *model, const svit_model *from,
-                        const char *name, size_t elements)
-{
-    float *values = calloc(elements, sizeof *values);
-    if (!values)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for '%s'", name);
-    svit_status status = svit_model_get_parameter(from, name, values, elements, &self->err);
-    if (status == SVIT_OK)
-        status = svit_model_set_parameter(model, name, values, elements, &self->err);
-    free(values);
-    return status;
-}
-
-static svit_status refuse(struct program *self, const char *given, const char *name,
-                          const shape *wanted, const shape *found)
-{
-    if (found->rank == 0)
-        return program_fail(self, SVIT_E_ARGUMENT,
-                            "--init-from: '%s' has no parameter '%s'; the models must be alike but "
-                            "for the number of classes",
-                            given, name);
-    return program_fail(self, SVIT_E_ARGUMENT,
-                        "--init-from: '%s' of '%s' has %zu elements in another shape; the model's "
-                        "has %zu",
-                        name, given, found->elements, wanted->elements);
-}
-
-/* Copies all parameters. The classifier is the last layer of a model, so where the classes differ,
- * its weight and bias are the parameters whose first side is the number of classes. */
-static svit_status copy_all(struct program *self, svit_model *model, const svit_model *from,
-                            const char *given)
-{
-    svit_model_config mine, other;
-    TRY(svit_model_get_config(model, &mine, sizeof mine, &self->err));
-    TRY(svit_model_get_config(from, &other, sizeof other, &self->err));
-    size_t count = svit_model_parameter_count(model);
-    for (size_t i = 0; i < count; i++) {
-        const char *name = svit_model_parameter_name(model, i);
-        shape wanted = shape_of(model, name);
-        shape found = shape_of(from, name);
-        if (same_shape(&wanted, &found))
-            TRY(copy(self, model, from, name, wanted.elements));
-        else if (i + 2 >= count && mine.num_classes != other.num_classes &&
-                 wanted.sides[0] == (int64_t)mine.num_classes)
-            fprintf(stderr, "'%s' is not taken: %u classes there, %u here\n", name,
-                    other.num_classes, mine.num_classes);
-        else
-            return refuse(self, given, name, &wanted, &found);
+    for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
+        const char *name = strchr(line, ' ') + 1;
+        if (strncmp(line, "buffer ", 7) == 0)
+            continue;
+        if (!is_head(name))
+            return program_fail(self, SVIT_E_ARGUMENT,
+                                "--init-from: '%s': %s; the models must be alike but for the "
+                                "classifier",
+                                given, line);
+        fprintf(stderr, "--init-from: %s: the classifier starts anew there\n", line);
     }
     return SVIT_OK;
 }
 
 svit_status init_from(struct program *self, svit_model *model, const char *given)
 {
+    enum { CAPACITY = 1 << 20 };
     char path[PATH_CAPACITY];
-    svit_model *from = NULL;
-    svit_model_config config;
+    svit_load_report report = {.struct_size = sizeof report, .capacity = CAPACITY};
     TRY(model_path(self, path, given));
-    svit_status status = svit_model_load(&from, self->context, path, &self->err);
-    if (status == SVIT_E_ARGUMENT) { /* the file has no configuration */
-        TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
-        status = svit_model_load_with_config(&from, self->context, &config, path, &self->err);
-    }
+    report.text = malloc(CAPACITY);
+    if (!report.text)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for a report of %d bytes", CAPACITY);
+    svit_status status = svit_model_load_into(model, path, NULL,
+                                              SVIT_LOAD_SKIP_SHAPE_MISMATCH |
+                                                  SVIT_LOAD_IGNORE_EXTRA | SVIT_LOAD_ALLOW_MISSING,
+                                              &report, &self->err);
     if (status == SVIT_OK)
-        status = copy_all(self, model, from, given);
-    svit_model_free(from);
+        status = check_report(self, given, report.text);
+    free(report.text);
     return status;
 }

@@ -35,7 +35,8 @@ enum {
     KEY_MEMORY,
     KEY_CHECKPOINT_SECONDS,
     KEY_OVERWRITE,
-    KEY_INIT_FROM
+    KEY_INIT_FROM,
+    KEY_FREEZE
 };
 
 static const struct argp_option option_list[] = {
@@ -71,6 +72,10 @@ static const struct argp_option option_list[] = {
      "Start from the weights of this model file or run folder; a classifier of another number of "
      "classes starts anew",
      0},
+    {"freeze", KEY_FREEZE, "PATTERN", 0,
+     "Keep the parameters whose names match PATTERN (* stands for any characters) as they are; may "
+     "be repeated. The backward pass ends at the lowest layer that is trained",
+     0},
     {"checkpoint-seconds", KEY_CHECKPOINT_SECONDS, "S", 0,
      "Write a checkpoint every S seconds within an epoch (default 60; 0: only after epochs)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -102,6 +107,11 @@ static error_t parse_text(int key, char *text, const struct argp_state *state, t
         return 0;
     case KEY_INIT_FROM:
         self->init_from = text;
+        return 0;
+    case KEY_FREEZE:
+        if (self->freeze_count == SVIT_MAX_GROUPS)
+            argp_error(state, "--freeze: at most %d patterns are accepted", SVIT_MAX_GROUPS);
+        self->freeze[self->freeze_count++] = text;
         return 0;
     case ARGP_KEY_END:
         if (self->resume && self->overwrite)

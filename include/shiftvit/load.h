@@ -60,6 +60,19 @@ SVIT_API svit_status svit_model_load_into(svit_model *model, const char *path, c
                                           uint32_t flags, svit_load_report *report,
                                           svit_error *err);
 
+/* Gives a model a new classifier of num_classes classes with random initial weights, which depend
+ * on `seed`; hidden layers of the head stay. A model without a classifier, whose logits are its
+ * features, gets one. Class names are dropped. The model needs to be alone: SVIT_E_STATE while
+ * sessions, optimisers or predictors of it exist. SVIT_E_ARGUMENT: num_classes is not accepted. */
+SVIT_API svit_status svit_model_replace_head(svit_model *model, uint32_t num_classes, uint64_t seed,
+                                             svit_error *err);
+
+/* Adds `count` classes behind those of the classifier: the old classes keep their weights, the new
+ * ones get random initial weights. Class names are dropped; svit_model_set_classes sets them
+ * again. SVIT_E_STATE: the model has no classifier, or is not alone, as above. */
+SVIT_API svit_status svit_model_add_classes(svit_model *model, uint32_t count, uint64_t seed,
+                                            svit_error *err);
+
 #ifdef __cplusplus
 }
 #endif

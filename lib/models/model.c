@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static void release_classes(svit_model *model)
+void sv_model_release_classes(svit_model *model)
 {
     if (!model->classes)
         return;
@@ -24,7 +24,7 @@ static void release_classes(svit_model *model)
 static void destroy(svit_model *model)
 {
     svit_context *context = model->context;
-    release_classes(model);
+    sv_model_release_classes(model);
     if (model->weights && !model->mapping.base)
         sv_release(&context->allocator, model->weights,
                    model->parameters.elements * sizeof *model->weights);
@@ -246,7 +246,7 @@ SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const
 {
     SV_REQUIRE(model);
     if (count == 0) {
-        release_classes(model);
+        sv_model_release_classes(model);
         return SVIT_OK;
     }
     SV_REQUIRE(names);
@@ -259,7 +259,7 @@ SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const
         sv_allocate_array(allocator, (void **)&copies, count, sizeof *copies, "class names", err));
     svit_status status = copy_classes(copies, allocator, names, count, err);
     if (status == SVIT_OK) {
-        release_classes(model);
+        sv_model_release_classes(model);
         model->classes = copies;
         return SVIT_OK;
     }

@@ -40,6 +40,9 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
 /* Allocates the weights of such a model, all zero. SVIT_E_MEMORY. */
 svit_status sv_model_allocate_weights(svit_model *model, svit_error *err);
 
+/* Frees the class names; the model has none afterwards. */
+void sv_model_release_classes(svit_model *model);
+
 /* Adds a reference to the model, which svit_model_free releases, and returns the model. Any
  * thread. */
 svit_model *sv_model_retain(svit_model *model);

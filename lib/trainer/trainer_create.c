@@ -206,6 +206,20 @@ static svit_status set_class_names(const svit_trainer *trainer, const svit_datas
     return status;
 }
 
+/* Freezes in the model what the groups of the optimiser freeze, so that the session computes no
+ * gradients of it. Without such a group, what the caller has frozen stays as it is. Patterns that
+ * match nothing are reported by svit_optimizer_create. */
+static void freeze_groups(svit_trainer *trainer)
+{
+    const svit_optimizer_config *config = &trainer->optimizer_config;
+    uint32_t frozen = 0;
+    for (uint32_t g = 0; g < config->group_count; g++)
+        frozen += !config->groups[g].trainable;
+    for (uint32_t g = 0; frozen > 0 && g < config->group_count; g++)
+        svit_model_set_trainable(trainer->model, config->groups[g].pattern,
+                                 config->groups[g].trainable, NULL);
+}
+
 /* Does the work of svit_trainer_create that may fail; the caller frees a partly created trainer. */
 static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config *config,
                                 svit_dataset *training, svit_dataset *validation,
@@ -218,6 +232,7 @@ static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config
     TRAINER_TRY(read_optimizer(trainer, optimizer, err));
     TRAINER_TRY(read_pipeline(trainer, pipeline, err));
     TRAINER_TRY(read_objective(trainer, training, err));
+    freeze_groups(trainer);
     TRAINER_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model,
                                       &trainer->optimizer_config, err));
     TRAINER_TRY(open_session(trainer, err));

@@ -42,10 +42,10 @@ cmp first/model.safetensors same/model.safetensors || fail "--init-from gave oth
 # shellcheck disable=SC2086
 run 0 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set num_classes=12 \
     --epochs 1 --out head
-says "'head.weight' is not taken: 10 classes there, 12 here"
+says "mismatched head.weight: the classifier starts anew there"
 # shellcheck disable=SC2086
 run 2 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set dim=48 --out wider
-says "'patch_embed.proj.weight' of .first/model.safetensors. has "
+says "mismatched patch_embed.proj.weight; the models must be alike but for the classifier"
 run 1 shiftvit-train --init-from nothing --out nothing-to-start-from
 
 # All images train; there is no validation.
@@ -58,9 +58,13 @@ says "no images for 'val'"
 
 # Frozen parameters and a word of the model, both in fields named "groups".
 # shellcheck disable=SC2086
-run 0 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set groups=channels \
+run 1 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set groups=channels \
     --set 'groups=[{"pattern":"*","trainable":false}]' --epochs 1 --out frozen
-cmp first/model.safetensors frozen/model.safetensors || fail "a frozen model changed"
+says "every parameter of the model is frozen"
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --freeze 'patch_embed*' \
+    --freeze 'layers.*' --set learning_rate=0 --set lr_start=0 --set weight_decay=0 --epochs 1 --out head-alone
+cmp first/model.safetensors head-alone/model.safetensors || fail "a frozen model changed"
 # shellcheck disable=SC2086
 run 2 shiftvit-train $data --config settings.json --set 'groups=[{"pattern":"x*"}]' --out refused
 says "groups\[0\]: pattern 'x\*' matches no parameter"

@@ -1,0 +1,146 @@
+/* A model with a head of another number of classes. */
+#include "base/size.h"
+#include "models/architecture.h"
+#include "models/config.h"
+#include "models/initial.h"
+#include "models/model.h"
+
+#include <string.h>
+
+/* What a model consists of that depends on the number of classes. */
+typedef struct parts {
+    svit_model_config config;
+    sv_parameter_table parameters;
+    real *weights;
+} parts;
+
+static void release(const sv_allocator *allocator, parts *part)
+{
+    if (part->weights)
+        sv_release(allocator, part->weights, part->parameters.elements * sizeof *part->weights);
+    sv_parameter_table_free(&part->parameters);
+}
+
+static svit_status make_table(sv_parameter_table *out, const sv_allocator *allocator,
+                              const svit_model_config *config, svit_error *err)
+{
+    sv_parameter_table_init(out, allocator);
+    svit_status status = sv_architecture_of(config)->parameters(out, config, err);
+    if (status != SVIT_OK)
+        sv_parameter_table_free(out);
+    return status;
+}
+
+/* Creates the parts with initial weights. */
+static svit_status make_parts(parts *out, const svit_model *model, uint32_t num_classes,
+                              uint64_t seed, svit_error *err)
+{
+    const sv_allocator *allocator = &model->context->allocator;
+    *out = (parts){.config = model->config};
+    out->config.num_classes = num_classes;
+    out->config.classifier = 1;
+    SVIT_TRY(sv_model_config_check(&out->config, err));
+    SVIT_TRY(make_table(&out->parameters, allocator, &out->config, err));
+    svit_status status =
+        sv_allocate_array(allocator, (void **)&out->weights, out->parameters.elements,
+                          sizeof *out->weights, "the weights of a model", err);
+    if (status == SVIT_OK)
+        sv_initial_weights(out->weights, &out->parameters, &out->config, seed,
+                           model->context->pool);
+    else
+        release(allocator, out);
+    return status;
+}
+
+/* Whether the first axis of a parameter is the classes: in a table for one more class it has one
+ * more row. */
+static bool is_classifier(const sv_parameter *parameter, const sv_parameter_table *one_more)
+{
+    const sv_parameter *other = sv_parameter_find(one_more, parameter->name);
+    return other && other->desc.shape[0] == parameter->desc.shape[0] + 1;
+}
+
+/* Copies what the model has: all but the classifier, and of that the rows of the classes that
+ * exist, if `keep_rows`. */
+static void copy_weights(parts *to, const svit_model *from, const sv_parameter_table *one_more,
+                         bool keep_rows)
+{
+    for (size_t i = 0; i < to->parameters.count; i++) {
+        sv_parameter *parameter = &to->parameters.list[i];
+        const sv_parameter *old = sv_parameter_find(&from->parameters, parameter->name);
+        if (!old)
+            continue;
+        parameter->frozen = old->frozen;
+        if (is_classifier(parameter, one_more) && !keep_rows)
+            continue;
+        memcpy(to->weights + parameter->offset, from->weights + old->offset,
+               sv_size_min(old->desc.elements, parameter->desc.elements) * sizeof *to->weights);
+    }
+}
+
+/* Puts the parts into the model, and what it had into *with. */
+static void exchange(svit_model *model, parts *with)
+{
+    parts old = {model->config, model->parameters, model->weights};
+    if (model->mapping.base) {
+        sv_mapping_free(&model->mapping);
+        old.weights = NULL;
+    }
+    model->config = with->config;
+    model->parameters = with->parameters;
+    model->weights = with->weights;
+    model->trainable_version++;
+    sv_model_touch(model);
+    *with = old;
+}
+
+static svit_status check_alone(const svit_model *model, svit_error *err)
+{
+    if (atomic_load(&model->references) == 1)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_STATE,
+                   "sessions, optimisers or predictors of the model exist; free them before its "
+                   "head changes");
+}
+
+static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t seed,
+                               bool keep_rows, svit_error *err)
+{
+    const sv_allocator *allocator = &model->context->allocator;
+    parts changed;
+    sv_parameter_table one_more;
+    SVIT_TRY(check_alone(model, err));
+    SVIT_TRY(make_parts(&changed, model, num_classes, seed, err));
+    svit_model_config more = changed.config;
+    more.num_classes++;
+    svit_status status = make_table(&one_more, allocator, &more, err);
+    if (status == SVIT_OK) {
+        copy_weights(&changed, model, &one_more, keep_rows);
+        sv_parameter_table_free(&one_more);
+        sv_model_release_classes(model);
+        exchange(model, &changed);
+    }
+    release(allocator, &changed);
+    return status;
+}
+
+SVIT_API svit_status svit_model_replace_head(svit_model *model, uint32_t num_classes, uint64_t seed,
+                                             svit_error *err)
+{
+    SV_REQUIRE(model);
+    return change_head(model, num_classes, seed, false, err);
+}
+
+SVIT_API svit_status svit_model_add_classes(svit_model *model, uint32_t count, uint64_t seed,
+                                            svit_error *err)
+{
+    SV_REQUIRE(model);
+    if (!model->config.classifier)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the model has no classifier; svit_model_replace_head gives it one");
+    if (count < 1 || count > UINT32_MAX - model->config.num_classes)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "count is %u; it is at least 1, and the model has %u classes already", count,
+                       model->config.num_classes);
+    return change_head(model, model->config.num_classes + count, seed, true, err);
+}
