@@ -48,7 +48,8 @@ typedef struct svit_session_config {
                               accepts every size that leaves its feature maps at least 1 x 1 */
     uint32_t input_width;  /* pixels; 0: as in the model */
     int32_t memory;        /* SVIT_MEMORY_*; no effect in a session created with SVIT_MODE_INFER */
-    uint32_t reserved;     /* 0; another value is SVIT_E_VERSION */
+    int32_t features;      /* 1: inference fuses no layers, so that svit_forward_features reaches
+                              the output of every one */
 } svit_session_config;
 
 /* Fills `config` with the defaults: max_batch 256, SVIT_MODE_INFER, SVIT_COMPUTE_F32, seed 0, the
@@ -149,6 +150,27 @@ SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char
 
 /* Sets all gradients to zero. SVIT_E_STATE: the session was created with SVIT_MODE_INFER. */
 SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_error *err);
+
+/* Returns the name of a layer whose output svit_forward_features computes, by its index in the
+ * order of the model, or NULL past the end: "patch_embed"; in a ViT "tokens", the tokens with their
+ * positions; "blocks.0" and so on, in a ShiftViT "layers.0.blocks.0" and so on; "features", the
+ * pooled input of the classifier. The text is borrowed until svit_session_free. */
+SVIT_API const char *svit_session_layer_name(const svit_session *session, size_t index);
+
+/* Writes the tokens and the channels of a layer's output for one image; pooled features are one
+ * token. SVIT_E_ARGUMENT: the session has no layer of this name. */
+SVIT_API svit_status svit_session_layer_shape(const svit_session *session, const char *layer,
+                                              size_t *tokens, size_t *channels, svit_error *err);
+
+/* Computes the output of the layer `layer`, out[n, tokens, channels], of n images as svit_forward
+ * takes them, in inference whatever the session's mode. The tokens of a ViT begin with class,
+ * distillation and register tokens. `elements` is exactly that size. A backward needs a new forward
+ * afterwards. SVIT_E_ARGUMENT: there is no such layer, or an argument is not accepted.
+ * SVIT_E_STATE: inference fuses the layer with others; a session with features 1 does not.
+ * SVIT_E_NUMERIC as svit_forward. */
+SVIT_API svit_status svit_forward_features(svit_session *session, const float *nhwc, size_t n,
+                                           const char *layer, float *out, size_t elements,
+                                           svit_error *err);
 
 #ifdef __cplusplus
 }

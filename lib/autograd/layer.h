@@ -121,7 +121,8 @@ struct sv_layer {
     size_t end;  /* the layer of the training graph that follows it, or follows those it fuses */
     size_t rows; /* rows per image of its matmuls; 0: the tokens of `out` */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */
-    bool trained;                                /* one of its parameters at least is not frozen */
+    char name[32]; /* of its output as features (svit_forward_features); "": none */
+    bool trained;  /* one of its parameters at least is not frozen */
     size_t parameters_first, parameters_end; /* its range of the flat arrays; 0, 0: no parameter */
 };
 

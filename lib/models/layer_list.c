@@ -4,6 +4,8 @@
 #include "models/architecture.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 /* One allocation holds three arrays of `capacity` layers: the training graph, the fused layers, of
  * which there are at most as many, and the inference graph. */
@@ -30,6 +32,23 @@ void sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer)
     layer->end = list->training_count;
     list->inference[list->inference_count++] = layer;
     list->layers[list->capacity + build->fused_count++] = layer;
+}
+
+void sv_builder_name(sv_builder *build, const char *format, ...)
+{
+    sv_layer *layer = build->list->layers[build->list->training_count - 1];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(layer->name, sizeof layer->name, format, arguments);
+    va_end(arguments);
+}
+
+void sv_layer_list_unfuse(sv_layer_list *list)
+{
+    list->inference_count = 0;
+    for (size_t i = 0; i < list->training_count; i++)
+        if (!list->layers[i]->ops->training_only)
+            list->inference[list->inference_count++] = list->layers[i];
 }
 
 /* Moves the fused layers to directly behind the training graph and numbers them. */

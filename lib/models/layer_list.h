@@ -2,6 +2,7 @@
 #ifndef SV_LAYER_LIST_H
 #define SV_LAYER_LIST_H
 
+#include "base/status.h"
 #include "layers/layers.h"
 #include "models/model.h"
 
@@ -36,6 +37,12 @@ typedef struct sv_builder {
 
 /* Appends a layer to both graphs; to the training graph alone if it acts in training only. */
 void sv_builder_append(sv_builder *build, sv_layer *layer);
+
+/* Names the output of the layer that was appended last, as by printf: "blocks.%zu". */
+void sv_builder_name(sv_builder *build, const char *format, ...) SV_PRINTF(2, 3);
+
+/* Lets the inference graph have no fused layers: every layer by itself. */
+void sv_layer_list_unfuse(sv_layer_list *list);
 
 /* Creates a layer and appends it: SV_APPEND(build, sv_mean_create(&layer, ...)) */
 #define SV_APPEND(build, create)                                                                   \

@@ -164,6 +164,18 @@ void sv_session_undo_forward(svit_session *session, bool training)
     session->counter -= training;
 }
 
+void sv_session_forward_features(svit_session *session, const real *input, size_t n, size_t end,
+                                 real *out)
+{
+    const sv_run run = sv_session_run(session, n, false);
+    size_t limit = 0;
+    while (limit < session->layers.inference_count && session->layers.inference[limit]->end <= end)
+        limit++;
+    pack_weights(session, SVIT_MODE_INFER);
+    sv_tape_clear(&session->tape);
+    forward_inference(session, &run, input, limit, out);
+}
+
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens)
 {

@@ -78,6 +78,8 @@ static svit_status create_layers(svit_session *session, svit_error *err)
         config->in_channels};
     SVIT_TRY(sv_model_layers(&session->layers, session->model, session->input.height,
                              session->input.width, err));
+    if (session->config.features)
+        sv_layer_list_unfuse(&session->layers);
     sv_shape out = session->layers.layers[session->layers.training_count - 1]->out;
     session->classes = sv_shape_elements(out);
     return SVIT_OK;

@@ -105,7 +105,20 @@ const sv_layer *sv_session_last_attention(const svit_session *session, size_t *h
  * of that forward, which was a training forward. */
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n);
 
+/* Computes the output of the inference graph's layer that ends where layer `end` of the training
+ * graph begins. */
+void sv_session_forward_features(svit_session *session, const real *input, size_t n, size_t end,
+                                 real *out);
+
 /* session_calls.c */
+
+/* Checks what svit_forward checks of its arguments. */
+svit_status sv_session_check_forward(const svit_session *session, const float *nhwc, size_t n,
+                                     svit_error *err);
+
+/* SVIT_E_NUMERIC, naming `what`, its element and its value, unless every value is finite. */
+svit_status sv_session_check_finite(const float *values, size_t count, const char *what,
+                                    svit_error *err);
 
 /* svit_forward for images of which the first has the index `first` in the caller's array; messages
  * count from it. Pointers have been checked. */

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-static svit_status check_finite(const float *values, size_t count, const char *what,
-                                svit_error *err)
+svit_status sv_session_check_finite(const float *values, size_t count, const char *what,
+                                    svit_error *err)
 {
     size_t at = sv_first_not_finite(values, count);
     if (at == count)
@@ -18,15 +18,15 @@ static svit_status check_finite(const float *values, size_t count, const char *w
                    (double)values[at]);
 }
 
-static svit_status check_forward(const svit_session *session, const float *nhwc, size_t n,
-                                 svit_error *err)
+svit_status sv_session_check_forward(const svit_session *session, const float *nhwc, size_t n,
+                                     svit_error *err)
 {
     SVIT_TRY(svit_context_check(session->model->context, err));
     if (n < 1 || n > session->config.max_batch)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "n is %zu; 1 to %u images, the session's max_batch, are accepted", n,
                        session->config.max_batch);
-    return check_finite(nhwc, n * sv_shape_elements(session->input), "nhwc", err);
+    return sv_session_check_finite(nhwc, n * sv_shape_elements(session->input), "nhwc", err);
 }
 
 /* Activations can overflow even if all weights and images are finite. */
@@ -46,7 +46,7 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
                                     size_t first, float *logits, svit_error *err)
 {
     bool training = session->mode == SVIT_MODE_TRAIN;
-    SVIT_TRY(check_forward(session, nhwc, n, err));
+    SVIT_TRY(sv_session_check_forward(session, nhwc, n, err));
     if (training)
         SVIT_TRY(sv_session_check_trainable(session, err));
     sv_fp_env before = sv_fp_env_begin();
@@ -88,7 +88,7 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
     SV_REQUIRE(logits);
     SV_REQUIRE(attention);
     SVIT_TRY(svit_session_attention_size(session, &heads, &tokens, err));
-    SVIT_TRY(check_forward(session, nhwc, n, err));
+    SVIT_TRY(sv_session_check_forward(session, nhwc, n, err));
     if (!sv_size_product(&needed, (size_t[]){n, heads, tokens, tokens}, 4) || elements != needed)
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %zu x %zu x %zu x %zu are needed",
                        elements, n, heads, tokens, tokens);
@@ -113,7 +113,7 @@ SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, 
     if (n != session->tape.n)
         return sv_fail(err, SVIT_E_ARGUMENT, "n is %zu; the last forward had %zu images", n,
                        session->tape.n);
-    SVIT_TRY(check_finite(dlogits, n * session->classes, "dlogits", err));
+    SVIT_TRY(sv_session_check_finite(dlogits, n * session->classes, "dlogits", err));
     sv_fp_env before = sv_fp_env_begin();
     sv_session_backward(session, dlogits, n);
     sv_fp_env_end(before);

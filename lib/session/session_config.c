@@ -15,6 +15,7 @@ static const sv_field FIELDS[] = {
     {FIELD(input_height, U32), .max = SIDE_MAX},
     {FIELD(input_width, U32), .max = SIDE_MAX},
     {FIELD(memory, WORD), .words = {SV_MEMORY_WORDS}},
+    {FIELD(features, FLAG)},
 };
 static const sv_field_table TABLE = {.type = "svit_session_config",
                                      .noun = "the session configuration",
@@ -39,7 +40,7 @@ static svit_status check(const svit_session_config *config, svit_error *err)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "compute is SVIT_COMPUTE_INT8, which only infers; SVIT_COMPUTE_F32 and "
                        "SVIT_COMPUTE_BF16 are accepted in SVIT_MODE_TRAIN");
-    return sv_config_check_reserved(config->reserved, TABLE.type, err);
+    return SVIT_OK;
 }
 
 svit_status sv_session_config_read(svit_session_config *out, const svit_session_config *in,

@@ -231,7 +231,7 @@ LAYOUT(svit_predictor_config, 12, SVIT_PREDICTOR_CONFIG)
     F(T, input_height, 24, 4) \
     F(T, input_width, 28, 4) \
     F(T, memory, 32, 4) \
-    F(T, reserved, 36, 4)
+    F(T, features, 36, 4)
 LAYOUT(svit_session_config, 40, SVIT_SESSION_CONFIG)
 
 #define SVIT_ERROR(F, T) \

@@ -181,11 +181,10 @@ START_TEST(test_a_reserved_field_that_is_set_is_refused)
     double rate = 7;
     OK(svit_session_config_init(&session_config, sizeof session_config));
     OK(svit_optimizer_config_init(&optimizer_config, sizeof optimizer_config));
-    ck_assert_uint_eq(session_config.reserved, 0);
     ck_assert_uint_eq(optimizer_config.reserved, 0);
-    session_config.reserved = 1;
+    session_config.features = 2;
     optimizer_config.reserved = 2;
-    FAILS(SVIT_E_VERSION, "reserved of svit_session_config is 1",
+    FAILS(SVIT_E_ARGUMENT, "features is 2",
           svit_session_create(&no_session, model, &session_config, &err));
     FAILS(SVIT_E_VERSION, "reserved of svit_optimizer_config is 2",
           svit_optimizer_create(&no_optimizer, model, &optimizer_config, &err));

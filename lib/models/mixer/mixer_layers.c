@@ -79,6 +79,7 @@ static svit_status add_head(sv_builder *build)
     const sv_norm_options norm = {build->shape, "norm", false, config->norm_eps};
     SV_APPEND(build, sv_norm_create(&layer, model->context, &model->parameters, &norm, build->err));
     SV_APPEND(build, sv_mean_create(&layer, model->context, build->shape, build->err));
+    sv_builder_name(build, "features");
     if (config->classifier)
         SV_APPEND(build, sv_dense_create(&layer, model->context, &model->parameters, build->shape,
                                          config->num_classes, "head", build->err));
@@ -94,9 +95,11 @@ svit_status sv_mixer_layers(sv_builder *build)
                        build->shape.height, build->shape.width, config->input_height,
                        config->input_width);
     SVIT_TRY(add_stem(build));
+    sv_builder_name(build, "patch_embed");
     for (size_t i = 0; i < config->depth; i++) {
         SVIT_TRY(add_token_mlp(build, i));
         SVIT_TRY(add_channel_mlp(build, i));
+        sv_builder_name(build, "blocks.%zu", i);
     }
     return add_head(build);
 }

@@ -158,6 +158,7 @@ static svit_status add_block(sv_builder *build, size_t stage, size_t block)
     sv_mlp_options options = block_options(&build->model->config, build->shape, stage, block);
     SV_APPEND(build, sv_mlp_create(&layer, build->model->context, &build->model->parameters,
                                    &options, build->err));
+    sv_builder_name(build, "layers.%zu.blocks.%zu", stage, block);
     return SVIT_OK;
 }
 
@@ -217,6 +218,7 @@ static svit_status add_head(sv_builder *build)
     const svit_model *model = build->model;
     const sv_shape shape = build->shape;
     SV_APPEND(build, sv_mean_create(&layer, model->context, shape, build->err));
+    sv_builder_name(build, "features");
     if (!model->config.classifier)
         return SVIT_OK;
     SV_APPEND(build, sv_dense_create(&layer, model->context, &model->parameters, build->shape,
@@ -228,6 +230,7 @@ svit_status sv_shiftvit_layers(sv_builder *build)
 {
     const svit_model_config *config = &build->model->config;
     SVIT_TRY(add_embedding(build));
+    sv_builder_name(build, "patch_embed");
     for (size_t stage = 0; stage < config->stages; stage++)
         SVIT_TRY(add_stage(build, stage));
     if (config->final_norm)

@@ -5,6 +5,7 @@
 #include "models/vit/vit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* A block is two layers. Patch embedding, position embedding, the norms before and after the blocks
  * and of the head, pooling, head dropout and classifier (or the mean of two tokens) are one layer
@@ -215,6 +216,15 @@ static svit_status add_head(sv_builder *build)
     return add_dense(build, config->num_classes, name);
 }
 
+/* The pooled features are the output of the last layer before the head, unless that is a block:
+ * then the head reads the tokens of the block one after the other. */
+static void name_features(sv_builder *build)
+{
+    const sv_layer_list *list = build->list;
+    if (strncmp(list->layers[list->training_count - 1]->name, "blocks.", 7) != 0)
+        sv_builder_name(build, "features");
+}
+
 svit_status sv_vit_layers(sv_builder *build)
 {
     const svit_model_config *config = &build->model->config;
@@ -224,13 +234,17 @@ svit_status sv_vit_layers(sv_builder *build)
                        build->shape.height, build->shape.width, config->input_height,
                        config->input_width);
     SVIT_TRY(add_tokens(build));
+    sv_builder_name(build, "patch_embed");
     SVIT_TRY(add_position(build));
+    sv_builder_name(build, "tokens");
     for (size_t i = 0; i < config->depth; i++) {
         SVIT_TRY(add_attention(build, i));
         SVIT_TRY(add_mlp(build, i));
+        sv_builder_name(build, "blocks.%zu", i);
     }
     SVIT_TRY(add_pooling(build));
     if (config->head_norm)
         SVIT_TRY(add_norm(build, sv_vit_names_of(config)->head_norm));
+    name_features(build);
     return add_head(build);
 }

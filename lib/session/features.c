@@ -1,0 +1,84 @@
+/* Features: the outputs of single layers. */
+#include "base/fp_env.h"
+#include "base/size.h"
+#include "session/session.h"
+
+#include <string.h>
+
+/* The named layer with this index among those that have a name; NULL past the last. */
+static const sv_layer *named_layer(const svit_session *session, size_t index)
+{
+    for (size_t i = 0; i < session->layers.training_count; i++)
+        if (session->layers.layers[i]->name[0] != '\0' && index-- == 0)
+            return session->layers.layers[i];
+    return NULL;
+}
+
+SVIT_API const char *svit_session_layer_name(const svit_session *session, size_t index)
+{
+    const sv_layer *layer = session ? named_layer(session, index) : NULL;
+    return layer ? layer->name : NULL;
+}
+
+static svit_status find_layer(const sv_layer **out, const svit_session *session, const char *name,
+                              svit_error *err)
+{
+    for (size_t i = 0; (*out = named_layer(session, i)); i++)
+        if (strcmp((*out)->name, name) == 0)
+            return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "layer is '%.40s'; the session has no such layer, svit_session_layer_name lists "
+                   "them",
+                   name);
+}
+
+SVIT_API svit_status svit_session_layer_shape(const svit_session *session, const char *layer,
+                                              size_t *tokens, size_t *channels, svit_error *err)
+{
+    const sv_layer *found;
+    SV_REQUIRE(session);
+    SV_REQUIRE(layer);
+    SV_REQUIRE(tokens);
+    SV_REQUIRE(channels);
+    SVIT_TRY(find_layer(&found, session, layer, err));
+    *tokens = sv_shape_tokens(found->out);
+    *channels = found->out.channels;
+    return SVIT_OK;
+}
+
+/* Whether some layer of the inference graph ends where this one does. */
+static bool is_reachable(const svit_session *session, const sv_layer *layer)
+{
+    for (size_t i = 0; i < session->layers.inference_count; i++)
+        if (session->layers.inference[i]->end == layer->end)
+            return true;
+    return false;
+}
+
+SVIT_API svit_status svit_forward_features(svit_session *session, const float *nhwc, size_t n,
+                                           const char *layer, float *out, size_t elements,
+                                           svit_error *err)
+{
+    const sv_layer *found;
+    size_t needed = 0;
+    SV_REQUIRE(session);
+    SV_REQUIRE(nhwc);
+    SV_REQUIRE(layer);
+    SV_REQUIRE(out);
+    SVIT_TRY(sv_session_check_forward(session, nhwc, n, err));
+    SVIT_TRY(find_layer(&found, session, layer, err));
+    if (!is_reachable(session, found))
+        return sv_fail(err, SVIT_E_STATE,
+                       "layer '%s' is fused with its neighbours in this session; create one with "
+                       "features 1",
+                       layer);
+    if (!sv_size_multiply(&needed, n, sv_shape_elements(found->out)) || elements != needed)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "elements is %zu; %zu images x %zu tokens x %zu "
+                       "channels are needed",
+                       elements, n, sv_shape_tokens(found->out), found->out.channels);
+    sv_fp_env before = sv_fp_env_begin();
+    sv_session_forward_features(session, nhwc, n, found->end, out);
+    sv_fp_env_end(before);
+    return sv_session_check_finite(out, elements, "the output of the layer", err);
+}
