@@ -1,20 +1,22 @@
 #!/bin/sh
-# The two smallest programs work end to end, are short, and stand verbatim in the tutorial.
+# The three smallest programs work end to end, are short, and stand verbatim in the tutorial.
 # minimal.sh FOLDER_OF_THE_PROGRAMS SOURCE_ROOT PYTHON
 set -eu
 programs=$1 root=$2 python=$3
 . "$root/tests/programs/support.sh"
 
-# quoted NAME: the text between the markers of that name in the tutorial, without its fence.
+# quoted NAME PAGE: the text between the markers of that name in the page, without its fence.
 quoted() {
-    sed -n "/<!-- $1: begin -->/,/<!-- $1: end -->/p" "$root/docs/tutorial-shiftvit.md" |
+    sed -n "/<!-- $1: begin -->/,/<!-- $1: end -->/p" "$root/docs/$2.md" |
         sed '/^<!-- /d; /^```/d'
 }
 
-for name in train_minimal predict_minimal; do
+for name in train_minimal predict_minimal finetune_minimal; do
+    page=tutorial-shiftvit
+    [ "$name" != finetune_minimal ] || page=fine-tuning
     [ "$(wc -l <"$root/examples/$name.c")" -lt 80 ] || fail "$name.c has 80 lines or more"
-    quoted "$name" >"$work/quoted"
-    cmp "$root/examples/$name.c" "$work/quoted" || fail "the tutorial does not quote $name.c as it is"
+    quoted "$name" "$page" >"$work/quoted"
+    cmp "$root/examples/$name.c" "$work/quoted" || fail "$page.md does not quote $name.c as it is"
 done
 
 # Training on synthetic images: five epochs, and the last loss is below three quarters of the first.
@@ -39,6 +41,20 @@ awk 'NR > 1 && $1 + 0 > last { exit 1 } { last = $1 + 0 }' "$work/out" ||
 run 0 train_minimal "$work/cifar.safetensors" "$work/data/cifar-10-batches-bin"
 run 0 predict_minimal "$work/cifar.safetensors" "$work/images/00000-disc.png"
 prints "^ *$percent  class [0-9]  [a-z]+\$"
+
+# Two classes of their own for the model in the box: a new head and the last block.
+run 0 shiftvit-export --split train --count 200 --out "$work/training"
+mkdir -p "$work/two/disc" "$work/two/stripes"
+cp "$work"/training/*-disc.png "$work/two/disc"
+cp "$work/training"/*"horizontal stripes.png" "$work/two/stripes"
+run 0 finetune_minimal "$root/examples/models/cifar10.safetensors" "$work/two" "$work/two.safetensors" 'layers.2.blocks.2.*'
+awk '/^epoch [0-9]+: loss [0-9.]+$/ { loss[++n] = $4 }
+     END { exit !(n == 10 && NR == 10 && loss[10] < 0.5 * loss[1]) }' "$work/out" ||
+    fail "finetune_minimal: the loss does not fall: $(cat "$work/out")"
+run 0 predict_minimal "$work/two.safetensors" "$work/images/00000-disc.png"
+head -n 1 "$work/out" | grep -q 'class 0  disc$' || fail "the new classes: $(cat "$work/out")"
+run 1 finetune_minimal "$work/none.safetensors" "$work/two" "$work/none.safetensors" '*'
+says '^finetune_minimal: '
 
 # A failure is reported with the name of the file.
 run 1 train_minimal "$work/none.safetensors" "$work/nowhere"
