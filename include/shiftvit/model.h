@@ -315,6 +315,19 @@ SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *pat
  * names the path. */
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err);
 
+/* Reads a model from data[bytes], the bytes of a model file. The bytes are copied, so the caller
+ * may free them when the call returns. All checks and errors are those of svit_model_load, but for
+ * SVIT_E_IO; messages say "the model in memory" instead of a path. The caller owns *out and frees
+ * it with svit_model_free. Any thread may call it. */
+SVIT_API svit_status svit_model_load_memory(svit_model **out, svit_context *context,
+                                            const void *data, size_t bytes, svit_error *err);
+
+/* Writes to buffer[capacity] the bytes of the file that svit_model_save writes. `buffer` may be
+ * NULL if `capacity` is 0. Writes the number of these bytes into *needed, which may be NULL.
+ * SVIT_E_ARGUMENT means that they do not fit; `buffer` is then unchanged. */
+SVIT_API svit_status svit_model_save_memory(const svit_model *model, void *buffer, size_t capacity,
+                                            size_t *needed, svit_error *err);
+
 /* Copies the configuration of the model to *config. `size` is sizeof(svit_model_config) as the
  * caller was compiled. */
 SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_config *config,

@@ -33,7 +33,16 @@ SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *c
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err);
 
-/* Creates a predictor from a model in memory, which it keeps alive. The model needs a pipeline
+/* Creates a predictor from data[bytes], the bytes of a model file. They are copied, so the caller
+ * may free them when the call returns. Errors are those of svit_predictor_create, but for
+ * SVIT_E_IO; messages say "the model in memory" instead of a path. The caller owns *out and frees
+ * it with svit_predictor_free. Any thread may call it. */
+SVIT_API svit_status svit_predictor_create_from_memory(svit_predictor **out, svit_context *context,
+                                                       const void *data, size_t bytes,
+                                                       const svit_predictor_config *config,
+                                                       svit_error *err);
+
+/* Creates a predictor from a model, which it keeps alive. The model needs a pipeline
  * (svit_model_set_pipeline). `config` may be NULL for the defaults. The caller owns *out and frees
  * it with svit_predictor_free. */
 SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit_model *model,

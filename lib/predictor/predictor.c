@@ -112,6 +112,25 @@ static void discard_after_packing(const svit_predictor *predictor)
         predictor->session->gemm->packed_b_bytes != sv_gemm_b_in_place_bytes;
 }
 
+/* Creates a predictor from a model that no other handle uses, and drops the caller's reference to
+ * it. `name` is the name of the model in messages. */
+static svit_status create_alone(svit_predictor **out, svit_model *model, const char *name,
+                                const svit_predictor_config *config, svit_error *err)
+{
+    svit_status status = SVIT_OK;
+    if (!model->has_pipeline)
+        status = sv_fail(err, SVIT_E_ARGUMENT,
+                         "%s has no preprocessing; set a pipeline on the model and use "
+                         "svit_predictor_create_from_model",
+                         name);
+    if (status == SVIT_OK)
+        status = svit_predictor_create_from_model(out, model, config, err);
+    if (status == SVIT_OK)
+        discard_after_packing(*out);
+    svit_model_free(model);
+    return status;
+}
+
 SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *context,
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err)
@@ -123,18 +142,22 @@ SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *c
     SVIT_TRY(import(&local, config, err));
     svit_model *model;
     SVIT_TRY(svit_model_map(&model, context, path, err));
-    svit_status status = SVIT_OK;
-    if (!model->has_pipeline)
-        status = sv_fail(err, SVIT_E_ARGUMENT,
-                         "%s has no preprocessing; set a pipeline on the model and use "
-                         "svit_predictor_create_from_model",
-                         path);
-    if (status == SVIT_OK)
-        status = svit_predictor_create_from_model(out, model, &local, err);
-    if (status == SVIT_OK)
-        discard_after_packing(*out);
-    svit_model_free(model);
-    return status;
+    return create_alone(out, model, path, &local, err);
+}
+
+SVIT_API svit_status svit_predictor_create_from_memory(svit_predictor **out, svit_context *context,
+                                                       const void *data, size_t bytes,
+                                                       const svit_predictor_config *config,
+                                                       svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(data);
+    svit_predictor_config local;
+    SVIT_TRY(import(&local, config, err));
+    svit_model *model;
+    SVIT_TRY(svit_model_load_memory(&model, context, data, bytes, err));
+    return create_alone(out, model, "the model in memory", &local, err);
 }
 
 SVIT_API void svit_predictor_free(svit_predictor *predictor)

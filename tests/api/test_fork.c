@@ -26,6 +26,8 @@ typedef struct scene {
 static fit_folder folder;
 static uint8_t rgb[COUNT * PIXELS];
 static int32_t labels[COUNT];
+static char file[1 << 16]; /* a model file */
+static size_t file_bytes;
 static float images[BATCH * PIXELS], logits[BATCH * CLASSES];
 static int32_t batch_labels[BATCH];
 
@@ -66,6 +68,7 @@ static scene scene_make(void)
     for (size_t i = 0; i < COUNT; i++)
         labels[i] = (int32_t)(i % CLASSES);
     s.model = fit_model(s.context, CLASSES, 1);
+    WORKS(svit_model_save_memory(s.model, file, sizeof file, &file_bytes, err));
     make_session(&s);
     make_pipeline(&s);
     WORKS(svit_optimizer_create(&s.optimizer, s.model, NULL, err));
@@ -122,6 +125,7 @@ static int first_not_refused(scene *s)
         svit_model_create(&model, s->context, &config, 1, err),
         svit_model_load(&model, s->context, path, err),
         svit_model_map(&model, s->context, path, err),
+        svit_model_load_memory(&model, s->context, file, file_bytes, err),
         svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, out, err),
         svit_pipeline_apply_evaluation(s->context, &s->pipeline, rgb, 1, SIDE, SIDE, images, err),
         svit_dataset_verify(s->dataset, NULL, NULL, NULL, err),
