@@ -267,3 +267,21 @@ SVIT_API svit_status svit_model_get_pipeline(const svit_model *model, svit_pipel
     return sv_config_export(config, size, &model->pipeline, sizeof model->pipeline,
                             "svit_pipeline_config", err);
 }
+
+SVIT_API svit_status svit_model_set_output(svit_model *model, int32_t output, svit_error *err)
+{
+    SV_REQUIRE(model);
+    if (output < SVIT_OUTPUT_AUTO || output > SVIT_OUTPUT_LOGITS)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "output is %d; SVIT_OUTPUT_AUTO (0) to SVIT_OUTPUT_LOGITS (%d) are accepted",
+                       (int)output, SVIT_OUTPUT_LOGITS);
+    model->output = output;
+    return SVIT_OK;
+}
+
+SVIT_API int32_t svit_model_output(const svit_model *model)
+{
+    if (model && model->output == SVIT_OUTPUT_AUTO)
+        return SVIT_OUTPUT_SOFTMAX;
+    return model ? model->output : 0;
+}

@@ -30,6 +30,7 @@ struct svit_model {
                                    say how files are read; `config` has 0 there */
     svit_pipeline_config pipeline;
     int32_t has_pipeline;
+    int32_t output; /* SVIT_OUTPUT_*; SVIT_OUTPUT_AUTO: not stated */
 };
 
 /* Creates a model of a checked configuration whose `weights` are NULL. SVIT_E_MEMORY. */

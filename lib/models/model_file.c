@@ -10,9 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const METADATA_KEYS[] = {"format", "format_version", "config", "classes",
-                                            "preprocessing"};
+static const char *const METADATA_KEYS[] = {"format",  "format_version", "config",
+                                            "classes", "preprocessing",  "output"};
 enum { FORMAT_VERSION = 1 };
+
+/* The words of the key "output", indexed by SVIT_OUTPUT_*. */
+static const char *const OUTPUT_WORDS[] = {[SVIT_OUTPUT_SOFTMAX] = "softmax",
+                                           [SVIT_OUTPUT_SIGMOID] = "sigmoid",
+                                           [SVIT_OUTPUT_LOGITS] = "logits"};
 
 svit_status sv_model_metadata_key_check(const char *key, svit_error *err)
 {
@@ -82,6 +87,8 @@ svit_status sv_model_metadata(sv_json_writer *metadata, const svit_model *model,
         SVIT_TRY(put_classes(metadata, model, err));
     if (model->has_pipeline)
         SVIT_TRY(put_pipeline(metadata, model, err));
+    if (model->output != SVIT_OUTPUT_AUTO)
+        put_pair(metadata, "output", OUTPUT_WORDS[model->output]);
     return sv_json_writer_status(metadata, "a model's metadata", err);
 }
 
@@ -276,6 +283,20 @@ static svit_status read_pipeline(svit_model *model, const sv_safetensors *file, 
     return svit_model_set_pipeline(model, &pipeline, err);
 }
 
+static svit_status read_output(svit_model *model, const sv_safetensors *file, const char *path,
+                               svit_error *err)
+{
+    const char *text = sv_safetensors_metadata(file, "output");
+    if (!text)
+        return SVIT_OK;
+    for (int32_t i = SVIT_OUTPUT_SOFTMAX; i <= SVIT_OUTPUT_LOGITS; i++)
+        if (strcmp(text, OUTPUT_WORDS[i]) == 0)
+            return svit_model_set_output(model, i, err);
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "%s: output is '%.32s'; 'softmax', 'sigmoid' and 'logits' are known", path,
+                   text);
+}
+
 /* Maps or reads the weights. The tensors' shapes are checked before memory is allocated, so a small
  * file with the configuration of a large model costs nothing. A file that cannot be mapped is read,
  * which accepts more formats and reports what is wrong. */
@@ -297,6 +318,7 @@ static svit_status fill_model(svit_model *model, const sv_safetensors *file, mod
     SVIT_TRY(check_unknown(model, file, path, err));
     SVIT_TRY(fill_weights(model, file, loading, path, err));
     SVIT_TRY(read_classes(model, file, path, err));
+    SVIT_TRY(read_output(model, file, path, err));
     return read_pipeline(model, file, path, err);
 }
 

@@ -219,8 +219,9 @@ LAYOUT(svit_pipeline_config, 1936, SVIT_PIPELINE_CONFIG)
 #define SVIT_PREDICTOR_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, max_batch, 4, 4) \
-    F(T, compute, 8, 4)
-LAYOUT(svit_predictor_config, 12, SVIT_PREDICTOR_CONFIG)
+    F(T, compute, 8, 4) \
+    F(T, output, 12, 4)
+LAYOUT(svit_predictor_config, 16, SVIT_PREDICTOR_CONFIG)
 
 #define SVIT_SESSION_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
