@@ -20,6 +20,16 @@ static void release_classes(svit_model *model)
     model->classes = NULL;
 }
 
+/* In a child by fork the lock may be held by a thread that does not exist. */
+static void free_lock(svit_model *model)
+{
+    const svit_context *context = model->context;
+    if (sv_pool_process(context->pool) == sv_process_id())
+        sv_mutex_free(&context->allocator, model->packed_lock);
+    else
+        sv_mutex_abandon(&context->allocator, model->packed_lock);
+}
+
 static void destroy(svit_model *model)
 {
     svit_context *context = model->context;
@@ -28,6 +38,7 @@ static void destroy(svit_model *model)
         sv_release(&context->allocator, model->weights,
                    model->parameters.elements * sizeof *model->weights);
     sv_mapping_free(&model->mapping);
+    free_lock(model);
     sv_parameter_table_free(&model->parameters);
     sv_release(&context->allocator, model, sizeof *model);
     svit_context_free(context);
@@ -47,7 +58,10 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
     model->stored_grid = (sv_stored_grid){config->position_height, config->position_width};
     model->config.position_height = model->config.position_width = 0;
     sv_parameter_table_init(&model->parameters, &context->allocator);
-    svit_status status = sv_architecture_of(config)->parameters(&model->parameters, config, err);
+    model->packed_lock = sv_mutex_create(&context->allocator);
+    svit_status status =
+        model->packed_lock ? sv_architecture_of(config)->parameters(&model->parameters, config, err)
+                           : sv_fail(err, SVIT_E_MEMORY, "no memory for the lock of a model");
     if (status == SVIT_OK)
         *out = model;
     else

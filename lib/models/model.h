@@ -4,6 +4,7 @@
 
 #include "autograd/parameter.h"
 #include "base/mapping.h"
+#include "base/thread.h"
 
 #include <shiftvit/model.h>
 
@@ -25,7 +26,10 @@ struct svit_model {
     atomic_ullong version; /* counts changes of the weights; sessions pack them again after one */
     bool packed_once;      /* one session alone uses the model and packs the weights only once, so
                               that the originals may be discarded after packing */
-    char **classes;        /* config.num_classes names; NULL: none */
+    sv_mutex *packed_lock; /* guards packed_weights and what it lists */
+    struct sv_packed_weights *packed_weights; /* copies that sessions share, a list:
+                                                 session/packed_weights.h */
+    char **classes;                           /* config.num_classes names; NULL: none */
     sv_stored_grid stored_grid; /* the configuration's position_height and position_width, which
                                    say how files are read; `config` has 0 there */
     svit_pipeline_config pipeline;

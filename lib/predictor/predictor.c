@@ -62,6 +62,7 @@ static svit_status create_session(svit_predictor *predictor, size_t height, size
     session.compute = compute;
     session.input_height = (uint32_t)height;
     session.input_width = (uint32_t)width;
+    session.context = predictor->context;
     return svit_session_create(&predictor->session, predictor->model, &session, err);
 }
 
@@ -95,9 +96,10 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     svit_predictor_config local;
     SVIT_TRY(import(&local, config, err));
     svit_predictor *predictor;
-    SVIT_TRY(sv_allocate_array(&model->context->allocator, (void **)&predictor, 1,
-                               sizeof *predictor, "a predictor", err));
-    predictor->context = sv_context_retain(model->context);
+    svit_context *context = local.context ? local.context : model->context;
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&predictor, 1, sizeof *predictor,
+                               "a predictor", err));
+    predictor->context = sv_context_retain(context);
     predictor->model = sv_model_retain(model);
     predictor->max_batch = local.max_batch;
     predictor->output = local.output == SVIT_OUTPUT_AUTO ? svit_model_output(model) : local.output;
