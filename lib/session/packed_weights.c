@@ -8,10 +8,8 @@
 
 /* The copy of one layer of the inference graph. */
 typedef struct packed_layer {
-    const sv_gemm *gemm;                 /* backend of its matmuls */
-    char *memory;                        /* sv_prepack_bytes */
-    sv_linear linears[SV_LAYER_LINEARS]; /* those of the layer that was packed, which say where its
-                                            derived and packed weights are */
+    const sv_gemm *gemm; /* backend of its matmuls */
+    char *memory;        /* sv_prepack_bytes */
 } packed_layer;
 
 struct sv_packed_weights {
@@ -199,27 +197,14 @@ static void pack(svit_session *session, int32_t mode)
     sv_pool_run(session->context->pool, pack_task, &call, call.count * call.copies);
 }
 
-/* Packs the shared copy, and records where the layers of this session have found their weights. */
-static void pack_shared(svit_session *session, sv_packed_weights *packed)
-{
-    pack(session, SVIT_MODE_INFER);
-    for (size_t i = 0; i < packed->count; i++)
-        for (size_t k = 0; k < SV_LAYER_LINEARS && session->layers.inference[i]->linears[k]; k++)
-            packed->layers[i].linears[k] = *session->layers.inference[i]->linears[k];
-}
-
 /* Lets the layers of this session read the shared copy. */
-static void attach(svit_session *session, const sv_packed_weights *packed)
+static void attach(svit_session *session)
 {
-    for (size_t i = 0; i < packed->count; i++)
-        for (size_t k = 0; k < SV_LAYER_LINEARS && session->layers.inference[i]->linears[k]; k++) {
-            sv_linear *linear = session->layers.inference[i]->linears[k];
-            const sv_linear *from = &packed->layers[i].linears[k];
-            linear->derived = from->derived;
-            linear->derived_bias = from->derived_bias;
-            linear->forward.b = from->forward.b;
-            linear->forward.packed = from->forward.packed;
-        }
+    for (size_t i = 0; i < session->layers.inference_count; i++) {
+        sv_layer *layer = session->layers.inference[i];
+        sv_run run = sv_session_pack_run(session, layer);
+        sv_prepack_place(layer, &run, session->packed[layer->number]);
+    }
 }
 
 static void update_shared(svit_session *session, uint64_t version)
@@ -228,11 +213,11 @@ static void update_shared(svit_session *session, uint64_t version)
     sv_mutex_lock(session->model->packed_lock);
     if (packed->version != version) {
         assert(!session->model->packed_once || packed->version == 0);
-        pack_shared(session, packed);
+        pack(session, SVIT_MODE_INFER);
         packed->version = version;
     }
-    attach(session, packed);
     sv_mutex_unlock(session->model->packed_lock);
+    attach(session);
 }
 
 void sv_packed_weights_update(svit_session *session, int32_t mode)
