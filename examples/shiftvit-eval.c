@@ -13,8 +13,8 @@ typedef struct eval_options {
     data_option data;
     config_option config;
     const char *model;
-    int32_t split; /* SVIT_SPLIT_* */
-    evaluation_how how;
+    int32_t split;                       /* SVIT_SPLIT_* */
+    evaluation_how how;                  /* loss -1: that of the model */
     int per_class;                       /* 1: a line for each class */
     const char *confusion, *predictions; /* files to write, or NULL */
     int32_t on_bad;                      /* ON_BAD_* */
@@ -44,8 +44,9 @@ static const struct argp_option option_list[] = {
      "flip-shift, which moves the image by one pixel as well",
      0},
     {"loss", KEY_LOSS, "NAME", 0,
-     "What is measured: cross-entropy (default) and accuracy; binary: several labels for each "
-     "image; mse: numbers. Data of list:FILE.csv with columns of numbers needs one of the last two",
+     "What is measured: cross-entropy and accuracy; binary: several labels for each image; mse: "
+     "numbers. Default: what the model was trained for, as its file says. Data of list:FILE.csv "
+     "with columns of numbers needs one of the last two",
      0},
     {"per-class", KEY_PER_CLASS, NULL, 0, "Print accuracy and precision of each class", 0},
     {"confusion", KEY_CONFUSION, "FILE", 0,
@@ -145,6 +146,19 @@ static svit_status find_pipeline(eval_options *options, svit_model *model,
     return svit_model_set_pipeline(model, pipeline, &program->err);
 }
 
+/* The loss that belongs to what the model's file says of its outputs. */
+static int32_t loss_of(const svit_model *model)
+{
+    switch (svit_model_output(model)) {
+    case SVIT_OUTPUT_SIGMOID:
+        return SVIT_LOSS_BINARY;
+    case SVIT_OUTPUT_LOGITS:
+        return SVIT_LOSS_MSE;
+    default:
+        return SVIT_LOSS_CROSS_ENTROPY;
+    }
+}
+
 /* Prints and writes what the options ask for. */
 static svit_status report_evaluation(eval_options *options, const evaluation *of,
                                      const svit_model *model)
@@ -176,6 +190,8 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     svit_pipeline_config pipeline;
     TRY(program_open(program));
     TRY(model_open(model, program, &options->config, options->model));
+    if (options->how.loss < 0)
+        options->how.loss = loss_of(*model);
     TRY(find_pipeline(options, *model, &pipeline));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
     if (!data->split[options->split])
@@ -191,7 +207,7 @@ int main(int argc, char **argv)
     eval_options options = {.program = PROGRAM_INIT,
                             .data = DATA_OPTION_INIT,
                             .split = SVIT_SPLIT_TEST,
-                            .how = {.batch = 256}};
+                            .how = {.batch = 256, .loss = -1}};
     svit_model *model = NULL;
     data_splits data = {{NULL, NULL, NULL}};
     options.data.spec = NULL; /* --data has no default here */

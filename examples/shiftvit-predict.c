@@ -1,5 +1,5 @@
-/* Prints the classes of images by confidence. Draws a grid of the images with their classes, and
- * their attention maps. */
+/* Prints the classes of images by confidence, or the numbers that a model predicts. Draws a grid of
+ * the images with their classes, and their attention maps. */
 #include "common/model_path.h"
 #include "common/picture_grid.h"
 #include "common/results.h"
@@ -18,21 +18,37 @@ typedef struct predict_options {
     const char *model, *grid, *attention;
     size_t top;
     int32_t compute; /* SVIT_COMPUTE_* */
+    int32_t output;  /* SVIT_OUTPUT_* */
     char **paths;    /* images and folders as given; borrowed from the command line */
     size_t path_count;
 } predict_options;
 
-enum { KEY_MODEL = 'm', KEY_TOP = 'k', KEY_GRID = 'g', KEY_ATTENTION = 'a', KEY_COMPUTE = 0x300 };
+enum {
+    KEY_MODEL = 'm',
+    KEY_TOP = 'k',
+    KEY_GRID = 'g',
+    KEY_ATTENTION = 'a',
+    KEY_COMPUTE = 0x300,
+    KEY_OUTPUT
+};
+
+/* The words of SVIT_OUTPUT_*. */
+static const char *const output_names[] = {"auto", "softmax", "sigmoid", "logits", NULL};
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
-    {"top", KEY_TOP, "K", 0, "Print the K most probable classes (default 5)", 0},
+    {"top", KEY_TOP, "K", 0,
+     "Print the K most probable classes (default 5); a model of numbers prints all of them", 0},
     {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine images with their classes", 0},
     {"attention", KEY_ATTENTION, "OUT.png", 0,
      "Draw the first nine images, each beside the attention map of the last layer (ViT models "
      "only)",
      0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
+    {"output", KEY_OUTPUT, "NAME", 0,
+     "auto (default): what the model's file says; softmax: classes; sigmoid: several labels for "
+     "each image; logits: numbers",
+     0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -57,6 +73,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_COMPUTE:
         self->compute = option_choice(state, "--compute", text, compute_names);
+        return 0;
+    case KEY_OUTPUT:
+        self->output = option_choice(state, "--output", text, output_names);
         return 0;
     case ARGP_KEY_ARGS:
         self->paths = state->argv + state->next;
@@ -172,18 +191,20 @@ static svit_status list_images(path_list *list, predict_options *options)
     return SVIT_OK;
 }
 
-/* One prediction: the classes, the most probable first. */
+/* One prediction: the classes, the most probable first; or numbers, in the order of the model. */
 struct ranking {
-    float *probabilities; /* by label */
+    float *probabilities; /* by label; or the numbers */
     size_t *labels;       /* by rank */
     size_t classes;
+    int is_numbers; /* the model predicts numbers */
 };
 
 static void rank(struct ranking *self)
 {
     for (size_t i = 0; i < self->classes; i++) {
         size_t place = i;
-        while (place > 0 && self->probabilities[self->labels[place - 1]] < self->probabilities[i]) {
+        while (!self->is_numbers && place > 0 &&
+               self->probabilities[self->labels[place - 1]] < self->probabilities[i]) {
             self->labels[place] = self->labels[place - 1];
             place--;
         }
@@ -194,7 +215,8 @@ static void rank(struct ranking *self)
 static const char *class_name(const svit_predictor *predictor, size_t label, char number[32])
 {
     const char *name = svit_predictor_class_name(predictor, label);
-    snprintf(number, 32, "class %zu", label);
+    int is_number = svit_predictor_output(predictor) == SVIT_OUTPUT_LOGITS;
+    snprintf(number, 32, is_number ? "output %zu" : "class %zu", label);
     return name ? name : number;
 }
 
@@ -204,9 +226,14 @@ static void print_text(const svit_predictor *predictor, const struct ranking *ra
     char number[32];
     char shown[SHOWN_CAPACITY];
     printf("%s\n", shown_text(shown, path));
-    for (size_t i = 0; i < top; i++)
-        printf("  %6.2f %%  %s\n", 100 * (double)ranking->probabilities[ranking->labels[i]],
-               shown_text(shown, class_name(predictor, ranking->labels[i], number)));
+    for (size_t i = 0; i < top; i++) {
+        double value = (double)ranking->probabilities[ranking->labels[i]];
+        const char *name = shown_text(shown, class_name(predictor, ranking->labels[i], number));
+        if (ranking->is_numbers)
+            printf("  %12.6g  %s\n", value, name);
+        else
+            printf("  %6.2f %%  %s\n", 100 * value, name);
+    }
 }
 
 static void print_json(const svit_predictor *predictor, const struct ranking *ranking, size_t top,
@@ -214,14 +241,17 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
 {
     char number[32];
     json_t *classes = json_array();
+    const int numbers = ranking->is_numbers;
     for (size_t i = 0; i < top; i++)
-        json_array_append_new(classes,
-                              json_pack("{s:s, s:I, s:f}", "class",
-                                        class_name(predictor, ranking->labels[i], number), "label",
-                                        (json_int_t)ranking->labels[i], "confidence",
-                                        100 * (double)ranking->probabilities[ranking->labels[i]]));
-    json_t *object = json_pack("{s:o, s:o}", "image", results_text(path), "classes", classes);
-    json_dumpf(object, stdout, JSON_REAL_PRECISION(6));
+        json_array_append_new(
+            classes,
+            json_pack("{s:s, s:I, s:f}", numbers ? "name" : "class",
+                      class_name(predictor, ranking->labels[i], number), "label",
+                      (json_int_t)ranking->labels[i], numbers ? "value" : "confidence",
+                      (numbers ? 1 : 100) * (double)ranking->probabilities[ranking->labels[i]]));
+    json_t *object = json_pack("{s:o, s:o}", "image", results_text(path),
+                               numbers ? "outputs" : "classes", classes);
+    json_dumpf(object, stdout, JSON_REAL_PRECISION(numbers ? 9 : 6));
     putchar('\n');
     json_decref(object);
 }
@@ -232,10 +262,13 @@ static void fill_cell(grid_cell *cell, const svit_predictor *predictor,
     char number[32];
     char shown[SHOWN_CAPACITY];
     size_t label = ranking->labels[0];
+    double value = (double)ranking->probabilities[label];
+    const char *name = shown_text(shown, class_name(predictor, label, number));
     snprintf(cell->path, sizeof cell->path, "%s", path);
-    snprintf(cell->title, sizeof cell->title, "%.100s %.1f %%",
-             shown_text(shown, class_name(predictor, label, number)),
-             100 * (double)ranking->probabilities[label]);
+    if (ranking->is_numbers)
+        snprintf(cell->title, sizeof cell->title, "%.100s %.4g", name, value);
+    else
+        snprintf(cell->title, sizeof cell->title, "%.100s %.1f %%", name, 100 * value);
 }
 
 static svit_status draw_cells(predict_options *options, const grid_cell *cells, size_t count,
@@ -257,7 +290,8 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
     static grid_cell cells[GRID_PICTURES];
     size_t cell_count = 0;
     svit_status result = SVIT_OK;
-    size_t top = options->top < ranking->classes ? options->top : ranking->classes;
+    size_t top =
+        options->top < ranking->classes && !ranking->is_numbers ? options->top : ranking->classes;
     for (size_t i = 0; i < list->count; i++) {
         svit_status status = svit_predict_file(predictor, list->paths[i], ranking->probabilities,
                                                &options->program.err);
@@ -286,6 +320,7 @@ static svit_status open_predictor(svit_predictor **predictor, predict_options *o
     TRY(svit_predictor_config_init(&config, sizeof config));
     config.max_batch = 1;
     config.compute = options->compute;
+    config.output = options->output;
     return svit_predictor_create(predictor, program->context, path, &config, &program->err);
 }
 
@@ -300,7 +335,9 @@ static svit_status predict(predict_options *options, svit_predictor **predictor,
     if (options->attention)
         TRY(attention_map_open(map, program, path));
     TRY(list_images(list, options));
-    struct ranking ranking = {.classes = svit_predictor_classes(*predictor)};
+    struct ranking ranking = {.classes = svit_predictor_classes(*predictor),
+                              .is_numbers =
+                                  svit_predictor_output(*predictor) == SVIT_OUTPUT_LOGITS};
     ranking.probabilities = calloc(ranking.classes, sizeof *ranking.probabilities);
     ranking.labels = calloc(ranking.classes, sizeof *ranking.labels);
     svit_status status =

@@ -175,7 +175,7 @@ full() {
     fi
     if step 'build for ThreadSanitizer' build thread gcc \
         -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Dtests=true; then
-        threaded=$(names thread 'pool|loader')
+        threaded=$(names thread 'pool|loader|shared_weights')
         # Names are meant to be split. Fixed addresses: ThreadSanitizer dislikes some random ones.
         # shellcheck disable=SC2086
         if setarch "$(uname -m)" -R true 2>/dev/null; then

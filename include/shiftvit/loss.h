@@ -60,6 +60,12 @@ SVIT_API svit_status svit_mean_squared_error(const float *predictions, const flo
 SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
                                   float *probabilities, svit_error *err);
 
+/* Writes 1 / (1 + exp(-z)) for each element z of logits[n, classes] to probabilities[n, classes].
+ * Both may be the same array. A logit of any size gives a value in [0, 1]. SVIT_E_NUMERIC names a
+ * logit that is not a number; the outputs are then unchanged. */
+SVIT_API svit_status svit_sigmoid(const float *logits, size_t n, size_t classes,
+                                  float *probabilities, svit_error *err);
+
 /* Counts the rows of logits[n, classes] whose largest logit is that of the label. Among equal
  * logits the first counts, as in Keras' SparseCategoricalAccuracy. labels[n] are in 0..classes-1.
  * Writes the number, 0..n, to *correct. */

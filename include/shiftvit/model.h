@@ -141,6 +141,14 @@ enum {
     SVIT_NAMES_PAPER = 1 /* names of the SL-ViT paper's code. "paper" in JSON */
 };
 
+/* What a predictor makes of the logits. */
+enum {
+    SVIT_OUTPUT_AUTO = 0,    /* not stated: what the model's file says, otherwise softmax */
+    SVIT_OUTPUT_SOFTMAX = 1, /* probabilities of classes, which sum to 1 */
+    SVIT_OUTPUT_SIGMOID = 2, /* the probability of each label by itself, for several labels */
+    SVIT_OUTPUT_LOGITS = 3   /* the logits as they are, also for models that predict numbers */
+};
+
 /* The configuration of a model. The fields are those of the JSON object. Fields that belong to
  * other architectures are ignored; presets and JSON leave them 0. */
 typedef struct svit_model_config {
@@ -315,6 +323,19 @@ SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *pat
  * names the path. */
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err);
 
+/* Reads a model from data[bytes], the bytes of a model file. The bytes are copied, so the caller
+ * may free them when the call returns. All checks and errors are those of svit_model_load, but for
+ * SVIT_E_IO; messages say "the model in memory" instead of a path. The caller owns *out and frees
+ * it with svit_model_free. Any thread may call it. */
+SVIT_API svit_status svit_model_load_memory(svit_model **out, svit_context *context,
+                                            const void *data, size_t bytes, svit_error *err);
+
+/* Writes to buffer[capacity] the bytes of the file that svit_model_save writes. `buffer` may be
+ * NULL if `capacity` is 0. Writes the number of these bytes into *needed, which may be NULL.
+ * SVIT_E_ARGUMENT means that they do not fit; `buffer` is then unchanged. */
+SVIT_API svit_status svit_model_save_memory(const svit_model *model, void *buffer, size_t capacity,
+                                            size_t *needed, svit_error *err);
+
 /* Copies the configuration of the model to *config. `size` is sizeof(svit_model_config) as the
  * caller was compiled. */
 SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_config *config,
@@ -394,6 +415,15 @@ SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const
 /* Returns the name of class `label`, or NULL past the end or if the model has no names. The text is
  * borrowed until svit_model_set_classes or svit_model_free. */
 SVIT_API const char *svit_model_class_name(const svit_model *model, size_t label);
+
+/* States what predictors make of the model's logits: SVIT_OUTPUT_*. It is saved with the model;
+ * svit_trainer_create states it by the loss. SVIT_OUTPUT_AUTO removes the statement. Predictors
+ * read it when they are created. SVIT_E_ARGUMENT: `output` is none of them. */
+SVIT_API svit_status svit_model_set_output(svit_model *model, int32_t output, svit_error *err);
+
+/* Returns what predictors make of the model's logits: SVIT_OUTPUT_SOFTMAX if nothing was stated,
+ * never SVIT_OUTPUT_AUTO. 0 for NULL. */
+SVIT_API int32_t svit_model_output(const svit_model *model);
 
 /* Sets the pipeline that turns an image into the model's input. It is copied and saved with the
  * model, and predictors use it. NULL removes it. SVIT_E_ARGUMENT names the field that is not

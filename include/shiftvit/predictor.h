@@ -1,4 +1,4 @@
-/* Predictors: from one model file and images to class probabilities. */
+/* Predictors: from one model file and images to class probabilities, or to numbers. */
 #ifndef SHIFTVIT_PREDICTOR_H
 #define SHIFTVIT_PREDICTOR_H
 
@@ -15,13 +15,16 @@ typedef struct svit_predictor svit_predictor;
 
 /* The configuration of a predictor. */
 typedef struct svit_predictor_config {
-    uint32_t struct_size; /* sizeof(svit_predictor_config) */
-    uint32_t max_batch;   /* images in one forward pass, 1..65536; a call with more runs several */
-    int32_t compute;      /* SVIT_COMPUTE_* of session.h */
+    uint32_t struct_size;  /* sizeof(svit_predictor_config) */
+    uint32_t max_batch;    /* images in one forward pass, 1..65536; a call with more runs several */
+    int32_t compute;       /* SVIT_COMPUTE_* of session.h */
+    int32_t output;        /* SVIT_OUTPUT_* of model.h: what it makes of the logits */
+    svit_context *context; /* whose workers run it, as in svit_session_config; NULL: the model's */
 } svit_predictor_config;
 
-/* Fills `config` with the defaults: max_batch 32, SVIT_COMPUTE_F32. `size` is
- * sizeof(svit_predictor_config) as the caller was compiled. Any thread may call it. */
+/* Fills `config` with the defaults: max_batch 32, SVIT_COMPUTE_F32, SVIT_OUTPUT_AUTO, the model's
+ * context. `size` is sizeof(svit_predictor_config) as the caller was compiled. Any thread may call
+ * it. */
 SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, size_t size);
 
 /* Creates a predictor from a model file, which it maps into memory: svit_model_map says what must
@@ -33,7 +36,16 @@ SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *c
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err);
 
-/* Creates a predictor from a model in memory, which it keeps alive. The model needs a pipeline
+/* Creates a predictor from data[bytes], the bytes of a model file. They are copied, so the caller
+ * may free them when the call returns. Errors are those of svit_predictor_create, but for
+ * SVIT_E_IO; messages say "the model in memory" instead of a path. The caller owns *out and frees
+ * it with svit_predictor_free. Any thread may call it. */
+SVIT_API svit_status svit_predictor_create_from_memory(svit_predictor **out, svit_context *context,
+                                                       const void *data, size_t bytes,
+                                                       const svit_predictor_config *config,
+                                                       svit_error *err);
+
+/* Creates a predictor from a model, which it keeps alive. The model needs a pipeline
  * (svit_model_set_pipeline). `config` may be NULL for the defaults. The caller owns *out and frees
  * it with svit_predictor_free. */
 SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit_model *model,
@@ -50,10 +62,15 @@ SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor);
  * borrowed until svit_predictor_free. */
 SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, size_t label);
 
+/* Returns what the predictor makes of the logits, SVIT_OUTPUT_SOFTMAX, _SIGMOID or _LOGITS; 0 for
+ * NULL. */
+SVIT_API int32_t svit_predictor_output(const svit_predictor *predictor);
+
 /* Computes probabilities[n, classes] of n images pixels[n, height, width, channels], n at least 1,
  * of any one size, with the channels of the model's pipeline: the evaluation pipeline with its
- * source step, the model, and the softmax. SVIT_E_NUMERIC names the first image, from 0, and the
- * class of a logit that is not finite. */
+ * source step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and
+ * with SVIT_OUTPUT_LOGITS `probabilities` gets the logits. SVIT_E_NUMERIC names the first image,
+ * from 0, and the class of a logit that is not finite. */
 SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *pixels, size_t n,
                                      size_t height, size_t width, float *probabilities,
                                      svit_error *err);
@@ -70,6 +87,11 @@ SVIT_API svit_status svit_predict_f32(svit_predictor *predictor, const float *im
  * svit_predict_u8. */
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
                                        float *probabilities, svit_error *err);
+
+/* Does the same for the data[bytes] of such a file, as they came over the wire. Errors are those of
+ * svit_image_decode and svit_predict_u8. */
+SVIT_API svit_status svit_predict_encoded(svit_predictor *predictor, const void *data, size_t bytes,
+                                          float *probabilities, svit_error *err);
 
 #ifdef __cplusplus
 }

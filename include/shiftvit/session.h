@@ -10,7 +10,8 @@ extern "C" {
 
 /* A session is the execution plan of one model: activations, gradients, packed weights and
  * workspaces, all allocated at its creation. It keeps the model alive. One thread at a time may use
- * a session; many sessions may share a model. */
+ * a session; many sessions may share a model, and those created with SVIT_MODE_INFER share one
+ * packed copy of its weights for each compute type. */
 typedef struct svit_session svit_session;
 
 /* Inference, or training with dropout and a backward pass. */
@@ -50,11 +51,14 @@ typedef struct svit_session_config {
     int32_t memory;        /* SVIT_MEMORY_*; no effect in a session created with SVIT_MODE_INFER */
     int32_t features;      /* 1: inference fuses no layers, so that svit_forward_features reaches
                               the output of every one */
+    svit_context *context; /* whose workers run the passes and whose allocator the session uses;
+                              NULL: the model's. It has the same instruction set and GEMM backend as
+                              the model's context. No field of the JSON object */
 } svit_session_config;
 
 /* Fills `config` with the defaults: max_batch 256, SVIT_MODE_INFER, SVIT_COMPUTE_F32, seed 0, the
- * model's input size, SVIT_MEMORY_STORE. `size` is sizeof(svit_session_config) as the caller was
- * compiled. Any thread may call it. */
+ * model's input size, SVIT_MEMORY_STORE, the model's context. `size` is sizeof(svit_session_config)
+ * as the caller was compiled. Any thread may call it. */
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
@@ -71,15 +75,16 @@ SVIT_API svit_status svit_session_config_from_json(svit_session_config *config, 
 SVIT_API svit_status svit_session_config_to_json(const svit_session_config *config, char *buffer,
                                                  size_t capacity, size_t *needed, svit_error *err);
 
-/* Creates a session for `model` and packs its weights. `config` may be NULL for the defaults. The
- * caller owns *out and frees it with svit_session_free. SVIT_E_ARGUMENT names the field that is not
- * accepted; SVIT_E_MEMORY says how many bytes the plan needs. Any thread may call it. */
+/* Creates a session for `model`, whose weights the first forward packs. `config` may be NULL for
+ * the defaults. The session keeps config->context alive. The caller owns *out and frees it with
+ * svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_MEMORY says how
+ * many bytes the plan needs. Any thread may call it. */
 SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
                                          const svit_session_config *config, svit_error *err);
 
 /* Writes to *bytes the memory that a session would allocate, without creating it: the value of
- * svit_session_memory for the same arguments. Errors are those of svit_session_create; *bytes is
- * written only on success. Any thread may call it. */
+ * svit_session_memory for the same arguments, shared weights included. Errors are those of
+ * svit_session_create; *bytes is written only on success. Any thread may call it. */
 SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *model,
                                                 const svit_session_config *config, svit_error *err);
 
@@ -87,7 +92,8 @@ SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *mod
 SVIT_API void svit_session_free(svit_session *session);
 
 /* Returns the bytes that the session holds: activations, gradients, packed weights and workspaces.
- * 0 for NULL. */
+ * Each session that shares packed weights with others counts them in full, as if it were alone. 0
+ * for NULL. */
 SVIT_API uint64_t svit_session_memory(const svit_session *session);
 
 /* Sets the mode to SVIT_MODE_INFER or SVIT_MODE_TRAIN and discards the saved activations, so that

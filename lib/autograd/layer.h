@@ -85,11 +85,13 @@ typedef struct sv_layer_ops {
     bool keeps_input;   /* the backward reads x, so it must stay unchanged until then */
     bool training_only; /* y = x in inference */
 
-    /* Elements of the weights that the layer derives from parameters before they are packed, and
-     * their derivation: on this thread, into `memory`, which stays, with one worker's scratch. It
+    /* Elements of the weights that the layer derives from parameters before they are packed; where
+     * the layer finds them; and their derivation: on this thread, into `memory`, which stays, with
+     * one worker's scratch. It depends on the layer, the parameters and the GEMM backend alone, and
      * reports to exec->packed the parameters that nothing else reads. NULL: none are derived. */
     size_t (*derived_elements)(const sv_layer *layer);
-    void (*derive_weights)(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
+    void (*place_derived)(sv_layer *layer, const real *memory);
+    void (*derive_weights)(const sv_layer *layer, const sv_run *run, real *memory, char *scratch);
 
     /* Sets *memory, which is cleared, for up to run->pass.n images; NULL: the layer needs none. */
     void (*plan_workspace)(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);

@@ -150,7 +150,7 @@ static svit_status check_limit(const sv_parameter_table *table, const sv_paramet
 }
 
 /* Writes the tensors; `items` and `tensors` have room for twice the parameters of all arrays. */
-static svit_status write_items(const sv_parameter_table *table, const char *path,
+static svit_status write_items(const sv_parameter_table *table, const sv_byte_target *target,
                                const char *metadata, const sv_parameter_array *arrays, size_t count,
                                sv_dtype dtype, item *items, sv_safetensors_tensor *tensors,
                                svit_error *err)
@@ -162,14 +162,14 @@ static svit_status write_items(const sv_parameter_table *table, const char *path
         status = check_limit(table, arrays, dtype, buffer, err);
     if (status == SVIT_OK) {
         size_t used = list_items(items, tensors, table, arrays, count, dtype);
-        status = sv_safetensors_write(&table->allocator, path, metadata, tensors, used, fill_item,
-                                      buffer, err);
+        status = sv_safetensors_write_to(&table->allocator, target, metadata, tensors, used,
+                                         fill_item, buffer, err);
     }
     sv_release(&table->allocator, buffer, largest_elements(table) * sizeof *buffer);
     return status;
 }
 
-svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const char *path,
+svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const sv_byte_target *target,
                                       const char *metadata, const sv_parameter_array *arrays,
                                       size_t count, sv_dtype dtype, svit_error *err)
 {
@@ -182,7 +182,7 @@ svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const cha
     svit_status status = sv_allocate_array(allocator, (void **)&tensors, total, sizeof *tensors,
                                            "a list of tensors", err);
     if (status == SVIT_OK) {
-        status = write_items(table, path, metadata, arrays, count, dtype, items, tensors, err);
+        status = write_items(table, target, metadata, arrays, count, dtype, items, tensors, err);
         sv_release(allocator, tensors, total * sizeof *tensors);
     }
     sv_release(allocator, items, total * sizeof *items);

@@ -16,11 +16,11 @@ typedef struct sv_parameter_array {
  * divided by the elements of "a.weight.scale", F32 [rows]. */
 #define SV_PARAMETER_SCALE ".scale"
 
-/* Replaces `path` atomically by a file of the arrays one after another, each in the table's order,
- * and of `metadata`, the JSON of an object of strings. Values are stored as `dtype`: F32, F16,
+/* Writes to `target` a file of the arrays one after another, each in the table's order, and of
+ * `metadata`, the JSON of an object of strings. Values are stored as `dtype`: F32, F16,
  * BF16, or I8 for tensors of rank 2 or more, with scales after each, and F32 for the others.
  * SVIT_E_ARGUMENT names an element that is too large for the type. */
-svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const char *path,
+svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const sv_byte_target *target,
                                       const char *metadata, const sv_parameter_array *arrays,
                                       size_t count, sv_dtype dtype, svit_error *err);
 

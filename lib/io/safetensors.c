@@ -1,4 +1,5 @@
-/* Reads safetensors files: the header when the file is opened, then single tensors. */
+/* Reads safetensors files, or memory that holds one: the header when the file is opened, then
+ * single tensors. */
 #include "io/safetensors.h"
 
 #include "io/file_kind.h"
@@ -10,8 +11,8 @@
 
 struct sv_safetensors {
     sv_allocator allocator;
-    sv_file *file;
-    char *path;
+    sv_byte_source source;
+    char *path;      /* or the name of the memory, in messages */
     sv_json *header; /* owns the names and the metadata */
     sv_safetensors_entry *entries;
     const sv_safetensors_entry **by_name;
@@ -31,9 +32,9 @@ static uint64_t load_u64(const uint8_t b[8])
 static svit_status check_kind(const sv_safetensors *file, svit_error *err)
 {
     uint8_t start[SV_FILE_START];
-    uint64_t bytes = sv_file_size(file->file);
+    uint64_t bytes = file->source.bytes;
     size_t read = bytes < sizeof start ? (size_t)bytes : sizeof start;
-    SVIT_TRY(sv_file_read_at(file->file, 0, start, read, err));
+    SVIT_TRY(sv_byte_source_read(&file->source, 0, start, read, err));
     const char *kind = sv_file_kind(start, read);
     if (!kind)
         return SVIT_OK;
@@ -43,7 +44,7 @@ static svit_status check_kind(const sv_safetensors *file, svit_error *err)
 /* Reads the length of the header from the first 8 bytes. */
 static svit_status read_header_length(uint64_t *length, sv_safetensors *file, svit_error *err)
 {
-    uint64_t file_bytes = sv_file_size(file->file);
+    uint64_t file_bytes = file->source.bytes;
     uint8_t bytes[8];
     if (file_bytes < sizeof bytes)
         SVIT_TRY(check_kind(file, err));
@@ -52,7 +53,7 @@ static svit_status read_header_length(uint64_t *length, sv_safetensors *file, sv
             err, SVIT_E_FORMAT,
             "%s: %llu bytes are no safetensors file, which starts with 8 bytes of header length",
             file->path, (unsigned long long)file_bytes);
-    SVIT_TRY(sv_file_read_at(file->file, 0, bytes, sizeof bytes, err));
+    SVIT_TRY(sv_byte_source_read(&file->source, 0, bytes, sizeof bytes, err));
     *length = load_u64(bytes);
     if (*length > SV_SAFETENSORS_HEADER_LIMIT)
         SVIT_TRY(check_kind(file, err));
@@ -73,7 +74,7 @@ static svit_status read_header(sv_safetensors *file, uint64_t length, svit_error
     char *text = sv_allocate(&file->allocator, bytes);
     if (!text)
         return sv_fail_memory(err, bytes, "a safetensors header");
-    svit_status status = sv_file_read_at(file->file, 8, text, bytes, err);
+    svit_status status = sv_byte_source_read(&file->source, 8, text, bytes, err);
     if (status == SVIT_OK)
         status =
             sv_json_parse_object(&file->header, &file->allocator, text, bytes, file->path, err);
@@ -103,8 +104,8 @@ static svit_status read_entries(sv_safetensors *file, uint64_t data_start, svit_
     file->count = count;
     SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->by_name, count,
                                sizeof *file->by_name, "safetensors names", err));
-    SVIT_TRY(sv_safetensors_check(file->entries, count, header, data_start,
-                                  sv_file_size(file->file), file->path, err));
+    SVIT_TRY(sv_safetensors_check(file->entries, count, header, data_start, file->source.bytes,
+                                  file->path, err));
     for (size_t i = 0; i < count; i++)
         file->by_name[i] = &file->entries[i];
     if (count)
@@ -117,26 +118,42 @@ static svit_status open_steps(sv_safetensors *file, const char *path, svit_error
     file->path = sv_copy_text(&file->allocator, path);
     if (!file->path)
         return sv_fail_memory(err, strlen(path) + 1, "a path");
-    SVIT_TRY(sv_file_open(&file->file, &file->allocator, path, err));
+    if (!file->source.memory)
+        SVIT_TRY(sv_byte_source_open(&file->source, &file->allocator, path, err));
     uint64_t length = 0;
     SVIT_TRY(read_header_length(&length, file, err));
     SVIT_TRY(read_header(file, length, err));
     return read_entries(file, 8 + length, err);
 }
 
-svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *allocator,
-                                const char *path, svit_error *err)
+/* Opens `source` under a name, or the file at the path `name` if it has no memory. */
+static svit_status open_source(sv_safetensors **out, const sv_allocator *allocator,
+                               const char *name, sv_byte_source source, svit_error *err)
 {
     sv_safetensors *file;
     SVIT_TRY(
         sv_allocate_array(allocator, (void **)&file, 1, sizeof *file, "a safetensors file", err));
     file->allocator = *allocator;
-    svit_status status = open_steps(file, path, err);
+    file->source = source;
+    svit_status status = open_steps(file, name, err);
     if (status != SVIT_OK)
         sv_safetensors_close(file);
     else
         *out = file;
     return status;
+}
+
+svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *allocator,
+                                const char *path, svit_error *err)
+{
+    return open_source(out, allocator, path, (sv_byte_source){0}, err);
+}
+
+svit_status sv_safetensors_open_memory(sv_safetensors **out, const sv_allocator *allocator,
+                                       const char *name, const void *data, size_t bytes,
+                                       svit_error *err)
+{
+    return open_source(out, allocator, name, sv_byte_source_memory(data, bytes), err);
 }
 
 void sv_safetensors_close(sv_safetensors *file)
@@ -149,8 +166,7 @@ void sv_safetensors_close(sv_safetensors *file)
     if (file->entries)
         sv_release(&allocator, file->entries, file->count * sizeof *file->entries);
     sv_json_free(file->header);
-    if (file->file)
-        sv_file_close(&allocator, file->file);
+    sv_byte_source_close(&allocator, &file->source);
     if (file->path)
         sv_release_text(&allocator, file->path);
     sv_release(&allocator, file, sizeof *file);
@@ -196,7 +212,7 @@ svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safeten
     SVIT_TRY(sv_safetensors_check_f32(file, entry, err));
     size_t elements = entry->desc.elements;
     uint8_t *stored = (uint8_t *)out + (elements * sizeof *out - (size_t)entry->bytes);
-    SVIT_TRY(sv_file_read_at(file->file, entry->offset, stored, (size_t)entry->bytes, err));
+    SVIT_TRY(sv_byte_source_read(&file->source, entry->offset, stored, (size_t)entry->bytes, err));
     sv_convert_to_f32(out, stored, entry->desc.dtype, elements);
     return SVIT_OK;
 }
@@ -204,10 +220,12 @@ svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safeten
 svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                       void *out, svit_error *err)
 {
-    return sv_file_read_at(file->file, entry->offset, out, (size_t)entry->bytes, err);
+    return sv_byte_source_read(&file->source, entry->offset, out, (size_t)entry->bytes, err);
 }
 
 svit_status sv_safetensors_map(const sv_safetensors *file, sv_mapping *out, svit_error *err)
 {
-    return sv_mapping_create(out, file->file, err);
+    if (!file->source.file)
+        return sv_fail(err, SVIT_E_UNSUPPORTED, "%s cannot be mapped", file->path);
+    return sv_mapping_create(out, file->source.file, err);
 }

@@ -1,10 +1,11 @@
-/* safetensors files. Reading checks every size and offset; writing replaces the file atomically. */
+/* safetensors files, on disk and in memory. Reading checks every size and offset; writing replaces
+ * the file atomically. */
 #ifndef SV_SAFETENSORS_H
 #define SV_SAFETENSORS_H
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mapping.h"
+#include "io/byte_source.h"
 #include "tensor/tensor_desc.h"
 
 typedef struct sv_safetensors sv_safetensors;
@@ -22,6 +23,12 @@ typedef struct sv_safetensors_entry {
  * The message of SVIT_E_FORMAT names the file, the tensor and the defect. */
 svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *allocator,
                                 const char *path, svit_error *err);
+
+/* Opens the bytes of such a file, data[bytes], which are borrowed until the file is closed. `data`
+ * is not NULL. Messages call them `name`. */
+svit_status sv_safetensors_open_memory(sv_safetensors **out, const sv_allocator *allocator,
+                                       const char *name, const void *data, size_t bytes,
+                                       svit_error *err);
 
 /* Closes the file and frees its entries. NULL is allowed. */
 void sv_safetensors_close(sv_safetensors *file);
@@ -51,7 +58,8 @@ svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safeten
 svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                       void *out, svit_error *err);
 
-/* Maps the whole file, which may be closed afterwards. A tensor's data is at its entry's offset. */
+/* Maps the whole file, which may be closed afterwards. A tensor's data is at its entry's offset.
+ * SVIT_E_UNSUPPORTED for memory. */
 svit_status sv_safetensors_map(const sv_safetensors *file, sv_mapping *out, svit_error *err);
 
 /* A tensor to be written. */
@@ -71,5 +79,11 @@ svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path
                                  const char *metadata, const sv_safetensors_tensor *tensors,
                                  size_t count, sv_safetensors_fill fill, void *user,
                                  svit_error *err);
+
+/* The same to a file or to memory. */
+svit_status sv_safetensors_write_to(const sv_allocator *allocator, const sv_byte_target *target,
+                                    const char *metadata, const sv_safetensors_tensor *tensors,
+                                    size_t count, sv_safetensors_fill fill, void *user,
+                                    svit_error *err);
 
 #endif

@@ -106,22 +106,38 @@ static svit_status make_header(sv_json_writer *header, const char *metadata,
     return read_back(header, data_bytes, tensors, count, path, err);
 }
 
-/* Writes the length and the header, padded with spaces to a multiple of SV_ALIGNMENT, so that
- * mapped tensors are aligned like allocated ones. */
-static svit_status write_header(sv_replacement *file, const sv_json_writer *header, svit_error *err)
+enum { LENGTH_BYTES = 8 };
+
+/* Spaces behind the header, so that mapped tensors are aligned like allocated ones. */
+static size_t padding_of(const sv_json_writer *header)
 {
-    uint8_t length[8];
-    char spaces[SV_ALIGNMENT];
-    size_t bytes = header->length;
-    size_t padding = (SV_ALIGNMENT - (sizeof length + bytes) % SV_ALIGNMENT) % SV_ALIGNMENT;
-    memset(spaces, ' ', sizeof spaces);
-    store_u64(length, bytes + padding);
-    SVIT_TRY(sv_replacement_write(file, length, sizeof length, err));
-    SVIT_TRY(sv_replacement_write(file, header->text, bytes, err));
-    return sv_replacement_write(file, spaces, padding, err);
+    return (SV_ALIGNMENT - (LENGTH_BYTES + header->length) % SV_ALIGNMENT) % SV_ALIGNMENT;
 }
 
-static svit_status write_tensors(sv_replacement *file, float *buffer,
+/* Bytes of the whole file. */
+static uint64_t file_bytes(const sv_json_writer *header, const sv_safetensors_tensor *tensors,
+                           size_t count)
+{
+    uint64_t bytes = LENGTH_BYTES + header->length + padding_of(header);
+    for (size_t i = 0; i < count; i++)
+        bytes += sv_tensor_desc_bytes(tensors[i].desc);
+    return bytes;
+}
+
+/* Writes the length and the header with its padding. */
+static svit_status write_header(sv_byte_sink *file, const sv_json_writer *header, svit_error *err)
+{
+    uint8_t length[LENGTH_BYTES];
+    char spaces[SV_ALIGNMENT];
+    size_t bytes = header->length, padding = padding_of(header);
+    memset(spaces, ' ', sizeof spaces);
+    store_u64(length, bytes + padding);
+    SVIT_TRY(sv_byte_sink_write(file, length, sizeof length, err));
+    SVIT_TRY(sv_byte_sink_write(file, header->text, bytes, err));
+    return sv_byte_sink_write(file, spaces, padding, err);
+}
+
+static svit_status write_tensors(sv_byte_sink *file, float *buffer,
                                  const sv_safetensors_tensor *tensors, size_t count,
                                  sv_safetensors_fill fill, void *user, svit_error *err)
 {
@@ -129,31 +145,28 @@ static svit_status write_tensors(sv_replacement *file, float *buffer,
         fill(buffer, &tensors[i], user);
         const sv_tensor_desc *desc = tensors[i].desc;
         sv_convert_from_f32(buffer, buffer, desc->dtype, desc->elements);
-        SVIT_TRY(sv_replacement_write(file, buffer, sv_tensor_desc_bytes(desc), err));
+        SVIT_TRY(sv_byte_sink_write(file, buffer, sv_tensor_desc_bytes(desc), err));
     }
     return SVIT_OK;
 }
 
-static svit_status write_file(const sv_allocator *allocator, const char *path,
+static svit_status write_file(const sv_allocator *allocator, const sv_byte_target *target,
                               const sv_json_writer *header, float *buffer,
                               const sv_safetensors_tensor *tensors, size_t count,
                               sv_safetensors_fill fill, void *user, svit_error *err)
 {
-    sv_replacement *file = NULL;
-    SVIT_TRY(sv_replacement_begin(&file, allocator, path, err));
-    svit_status status = write_header(file, header, err);
+    sv_byte_sink file = {0};
+    SVIT_TRY(sv_byte_sink_begin(&file, allocator, target, file_bytes(header, tensors, count), err));
+    svit_status status = write_header(&file, header, err);
     if (status == SVIT_OK)
-        status = write_tensors(file, buffer, tensors, count, fill, user, err);
-    if (status == SVIT_OK)
-        return sv_replacement_commit(allocator, file, err);
-    sv_replacement_abandon(allocator, file);
-    return status;
+        status = write_tensors(&file, buffer, tensors, count, fill, user, err);
+    return sv_byte_sink_end(&file, allocator, status, err);
 }
 
-svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path,
-                                 const char *metadata, const sv_safetensors_tensor *tensors,
-                                 size_t count, sv_safetensors_fill fill, void *user,
-                                 svit_error *err)
+svit_status sv_safetensors_write_to(const sv_allocator *allocator, const sv_byte_target *target,
+                                    const char *metadata, const sv_safetensors_tensor *tensors,
+                                    size_t count, sv_safetensors_fill fill, void *user,
+                                    svit_error *err)
 {
     size_t largest = 0;
     for (size_t i = 0; i < count; i++)
@@ -163,10 +176,19 @@ svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path
     SVIT_TRY(sv_allocate_array(allocator, (void **)&buffer, largest, sizeof *buffer,
                                "a tensor to be written", err));
     sv_json_writer header = sv_json_writer_make(allocator);
-    svit_status status = make_header(&header, metadata, tensors, count, path, err);
+    svit_status status = make_header(&header, metadata, tensors, count, target->name, err);
     if (status == SVIT_OK)
-        status = write_file(allocator, path, &header, buffer, tensors, count, fill, user, err);
+        status = write_file(allocator, target, &header, buffer, tensors, count, fill, user, err);
     sv_json_writer_free(&header);
     sv_release(allocator, buffer, largest * sizeof *buffer);
     return status;
+}
+
+svit_status sv_safetensors_write(const sv_allocator *allocator, const char *path,
+                                 const char *metadata, const sv_safetensors_tensor *tensors,
+                                 size_t count, sv_safetensors_fill fill, void *user,
+                                 svit_error *err)
+{
+    const sv_byte_target target = {.name = path};
+    return sv_safetensors_write_to(allocator, &target, metadata, tensors, count, fill, user, err);
 }

@@ -20,11 +20,16 @@ static size_t derived_elements(const sv_layer *layer)
     return linear->out * (linear->in + 1);
 }
 
-static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+static void place_derived(sv_layer *layer, const real *memory)
+{
+    sv_linear_place_derived(&((distilled_head *)layer)->linear, memory);
+}
+
+static void derive_weights(const sv_layer *layer, const sv_run *run, real *memory, char *scratch)
 {
     (void)scratch;
-    distilled_head *head = (distilled_head *)layer;
-    sv_linear *linear = &head->linear;
+    const distilled_head *head = (const distilled_head *)layer;
+    const sv_linear *linear = &head->linear;
     const size_t c = layer->in.channels;
     real *bias = memory + linear->out * linear->in;
     for (size_t k = 0; k < linear->out; k++) {
@@ -33,8 +38,6 @@ static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, cha
                 memory[(k * HEADS + h) * c + i] = run->weights[head->weights[h] + k * c + i] / 2;
         bias[k] = (run->weights[head->biases[0] + k] + run->weights[head->biases[1] + k]) / 2;
     }
-    linear->derived = memory;
-    linear->derived_bias = bias;
 }
 
 static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
@@ -97,6 +100,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
 static const sv_layer_ops DISTILLED_HEAD_OPS = {.name = "distilled head",
                                                 .keeps_input = 1,
                                                 .derived_elements = derived_elements,
+                                                .place_derived = place_derived,
                                                 .derive_weights = derive_weights,
                                                 .plan_workspace = plan_workspace,
                                                 .forward = forward,

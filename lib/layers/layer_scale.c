@@ -22,7 +22,7 @@ size_t sv_layer_scale_elements(const sv_layer_scale *scale, const sv_linear *lin
 }
 
 /* W'[o, i] = gamma[o] W[o, i];  b'[o] = gamma[o] b[o] */
-void sv_layer_scale_derive(const sv_layer_scale *scale, sv_linear *linear, const sv_run *run,
+void sv_layer_scale_derive(const sv_layer_scale *scale, const sv_linear *linear, const sv_run *run,
                            real *memory)
 {
     const real *gamma = run->weights + scale->gamma, *w = run->weights + scale->weight;
@@ -33,8 +33,6 @@ void sv_layer_scale_derive(const sv_layer_scale *scale, sv_linear *linear, const
             memory[o * linear->in + i] = gamma[o] * w[o * linear->in + i];
         bias[o] = gamma[o] * b[o];
     }
-    linear->derived = memory;
-    linear->derived_bias = bias;
     if (run->exec.packed)
         run->exec.packed(run->exec.packed_argument, scale->weight);
 }

@@ -26,8 +26,8 @@ static inline bool sv_layer_scale_exists(const sv_layer_scale *scale)
 /* Elements of W' and b' in one array; 0 without LayerScale. */
 size_t sv_layer_scale_elements(const sv_layer_scale *scale, const sv_linear *linear);
 
-/* Derives W' and b' into `memory`, which `linear` then refers to. */
-void sv_layer_scale_derive(const sv_layer_scale *scale, sv_linear *linear, const sv_run *run,
+/* Derives W' and b' into `memory`. */
+void sv_layer_scale_derive(const sv_layer_scale *scale, const sv_linear *linear, const sv_run *run,
                            real *memory);
 
 /* Adds to the model's gradients what follows from those of W' and b', dw[out, in] and db[out]. */

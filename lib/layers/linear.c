@@ -28,6 +28,12 @@ void sv_linear_init_derived(sv_linear *linear, sv_layer *layer, size_t out, size
     register_linear(layer, linear);
 }
 
+void sv_linear_place_derived(sv_linear *linear, const real *memory)
+{
+    linear->derived = memory;
+    linear->derived_bias = memory + linear->out * linear->in;
+}
+
 const real *sv_linear_bias(const sv_linear *linear, const sv_run *run)
 {
     return linear->bias == SV_NO_PARAMETER ? linear->derived_bias : run->weights + linear->bias;

@@ -27,6 +27,9 @@ void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, s
 /* The same for a weight and bias that the layer derives (sv_layer_ops.derive_weights). */
 void sv_linear_init_derived(sv_linear *linear, sv_layer *layer, size_t out, size_t in);
 
+/* Lets such a map find its derived weight [out, in] and, behind it, its bias [out] in `memory`. */
+void sv_linear_place_derived(sv_linear *linear, const real *memory);
+
 /* The bias [out]; NULL: none. */
 const real *sv_linear_bias(const sv_linear *linear, const sv_run *run);
 

@@ -21,17 +21,28 @@ static size_t derived_bytes(const sv_layer *layer)
     return arena.bytes;
 }
 
-static void pack_weight(sv_gemm_b *b, const sv_run *run, const real *weight, char *memory)
+/* The weight of a linear map, from which its packed copies are made. */
+static const real *weight_of(const sv_linear *linear, const sv_run *run)
+{
+    return linear->derived ? linear->derived : run->weights + linear->weight;
+}
+
+static void place_b(sv_gemm_b *b, const real *weight, char *memory)
 {
     b->b = weight;
     b->packed = memory;
+}
+
+static void pack_weight(sv_gemm_b *b, const sv_run *run, const real *weight, char *memory)
+{
+    place_b(b, weight, memory);
     run->exec.gemm->pack_b(run->exec.context->kernels, b);
 }
 
 /* A weight is reported as packed when its last copy is. */
 static void pack_linear(sv_linear *linear, const sv_run *run, char *memory, bool backward)
 {
-    const real *weight = linear->derived ? linear->derived : run->weights + linear->weight;
+    const real *weight = weight_of(linear, run);
     if (backward)
         pack_weight(&linear->backward, run, weight, memory + packed_b_bytes(&linear->forward, run));
     else
@@ -60,6 +71,7 @@ static void pack_linears(const sv_layer *layer, const sv_run *run, char *memory,
 static void derive_and_pack(sv_layer *layer, const sv_run *run, char *memory, uint32_t worker)
 {
     char *packed = memory + derived_bytes(layer);
+    layer->ops->place_derived(layer, (const real *)(const void *)memory);
     layer->ops->derive_weights(layer, run, (real *)(void *)memory,
                                sv_worker_scratch(&run->exec, worker));
     pack_linears(layer, run, packed, false);
@@ -73,4 +85,15 @@ void sv_prepack(sv_layer *layer, const sv_run *run, char *memory, bool backward,
         pack_linears(layer, run, memory, backward);
     else if (!backward)
         derive_and_pack(layer, run, memory, worker);
+}
+
+void sv_prepack_place(sv_layer *layer, const sv_run *run, char *memory)
+{
+    char *packed = memory + derived_bytes(layer);
+    if (packed > memory)
+        layer->ops->place_derived(layer, (const real *)(const void *)memory);
+    for (size_t i = 0; i < SV_LAYER_LINEARS && layer->linears[i]; i++) {
+        place_b(&layer->linears[i]->forward, weight_of(layer->linears[i], run), packed);
+        packed += linear_bytes(layer->linears[i], run);
+    }
 }

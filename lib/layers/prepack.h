@@ -13,4 +13,8 @@ size_t sv_prepack_bytes(const sv_layer *layer, const sv_run *run);
  * the two. A layer with derived weights packs both in the call for the forward. */
 void sv_prepack(sv_layer *layer, const sv_run *run, char *memory, bool backward, uint32_t worker);
 
+/* Lets a layer read the weights that another one of the same model and shape has packed into
+ * `memory` for the forward. `run` is one that packs to the same bytes. */
+void sv_prepack_place(sv_layer *layer, const sv_run *run, char *memory);
+
 #endif

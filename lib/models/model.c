@@ -21,6 +21,16 @@ void sv_model_release_classes(svit_model *model)
     model->classes = NULL;
 }
 
+/* In a child by fork the lock may be held by a thread that does not exist. */
+static void free_lock(svit_model *model)
+{
+    const svit_context *context = model->context;
+    if (sv_pool_process(context->pool) == sv_process_id())
+        sv_mutex_free(&context->allocator, model->packed_lock);
+    else
+        sv_mutex_abandon(&context->allocator, model->packed_lock);
+}
+
 static void destroy(svit_model *model)
 {
     svit_context *context = model->context;
@@ -29,6 +39,7 @@ static void destroy(svit_model *model)
         sv_release(&context->allocator, model->weights,
                    model->parameters.elements * sizeof *model->weights);
     sv_mapping_free(&model->mapping);
+    free_lock(model);
     sv_parameter_table_free(&model->parameters);
     sv_release(&context->allocator, model, sizeof *model);
     svit_context_free(context);
@@ -48,7 +59,10 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
     model->stored_grid = (sv_stored_grid){config->position_height, config->position_width};
     model->config.position_height = model->config.position_width = 0;
     sv_parameter_table_init(&model->parameters, &context->allocator);
-    svit_status status = sv_architecture_of(config)->parameters(&model->parameters, config, err);
+    model->packed_lock = sv_mutex_create(&context->allocator);
+    svit_status status =
+        model->packed_lock ? sv_architecture_of(config)->parameters(&model->parameters, config, err)
+                           : sv_fail(err, SVIT_E_MEMORY, "no memory for the lock of a model");
     if (status == SVIT_OK)
         *out = model;
     else
@@ -304,4 +318,22 @@ SVIT_API svit_status svit_model_get_pipeline(const svit_model *model, svit_pipel
                        "the model has no pipeline; svit_model_set_pipeline gives it one");
     return sv_config_export(config, size, &model->pipeline, sizeof model->pipeline,
                             "svit_pipeline_config", err);
+}
+
+SVIT_API svit_status svit_model_set_output(svit_model *model, int32_t output, svit_error *err)
+{
+    SV_REQUIRE(model);
+    if (output < SVIT_OUTPUT_AUTO || output > SVIT_OUTPUT_LOGITS)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "output is %d; SVIT_OUTPUT_AUTO (0) to SVIT_OUTPUT_LOGITS (%d) are accepted",
+                       (int)output, SVIT_OUTPUT_LOGITS);
+    model->output = output;
+    return SVIT_OK;
+}
+
+SVIT_API int32_t svit_model_output(const svit_model *model)
+{
+    if (model && model->output == SVIT_OUTPUT_AUTO)
+        return SVIT_OUTPUT_SOFTMAX;
+    return model ? model->output : 0;
 }

@@ -4,6 +4,7 @@
 
 #include "autograd/parameter.h"
 #include "base/mapping.h"
+#include "base/thread.h"
 
 #include <shiftvit/model.h>
 
@@ -24,13 +25,17 @@ struct svit_model {
     sv_mapping mapping;    /* the file of a mapped model; zero: none */
     atomic_ullong version; /* counts changes of the weights; sessions pack them again after one */
     uint64_t trainable_version; /* counts calls of svit_model_set_trainable */
-    bool packed_once; /* one session alone uses the model and packs the weights only once, so
-                         that the originals may be discarded after packing */
-    char **classes;   /* config.num_classes names; NULL: none */
+    bool packed_once;      /* one session alone uses the model and packs the weights only once, so
+                              that the originals may be discarded after packing */
+    sv_mutex *packed_lock; /* guards packed_weights and what it lists */
+    struct sv_packed_weights *packed_weights; /* copies that sessions share, a list:
+                                                 session/packed_weights.h */
+    char **classes;                           /* config.num_classes names; NULL: none */
     sv_stored_grid stored_grid; /* the configuration's position_height and position_width, which
                                    say how files are read; `config` has 0 there */
     svit_pipeline_config pipeline;
     int32_t has_pipeline;
+    int32_t output; /* SVIT_OUTPUT_*; SVIT_OUTPUT_AUTO: not stated */
 };
 
 /* Creates a model of a checked configuration whose `weights` are NULL. SVIT_E_MEMORY. */

@@ -10,9 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const METADATA_KEYS[] = {"format", "format_version", "config", "classes",
-                                            "preprocessing"};
+static const char *const METADATA_KEYS[] = {"format",  "format_version", "config",
+                                            "classes", "preprocessing",  "output"};
 enum { FORMAT_VERSION = 1 };
+
+/* The words of the key "output", indexed by SVIT_OUTPUT_*. */
+static const char *const OUTPUT_WORDS[] = {[SVIT_OUTPUT_SOFTMAX] = "softmax",
+                                           [SVIT_OUTPUT_SIGMOID] = "sigmoid",
+                                           [SVIT_OUTPUT_LOGITS] = "logits"};
 
 svit_status sv_model_metadata_key_check(const char *key, svit_error *err)
 {
@@ -82,19 +87,30 @@ svit_status sv_model_metadata(sv_json_writer *metadata, const svit_model *model,
         SVIT_TRY(put_classes(metadata, model, err));
     if (model->has_pipeline)
         SVIT_TRY(put_pipeline(metadata, model, err));
+    if (model->output != SVIT_OUTPUT_AUTO)
+        put_pair(metadata, "output", OUTPUT_WORDS[model->output]);
     return sv_json_writer_status(metadata, "a model's metadata", err);
 }
 
-static svit_status save(sv_json_writer *metadata, const svit_model *model, const char *path,
-                        sv_dtype dtype, svit_error *err)
+static svit_status write_file(sv_json_writer *metadata, const svit_model *model,
+                              const sv_byte_target *target, sv_dtype dtype, svit_error *err)
 {
     sv_json_begin(metadata, '{');
     SVIT_TRY(sv_model_metadata(metadata, model, err));
     sv_json_end(metadata, '}');
     SVIT_TRY(sv_json_writer_status(metadata, "a model's metadata", err));
     sv_parameter_array weights = {"", model->weights};
-    return sv_parameter_arrays_write(&model->parameters, path, metadata->text, &weights, 1, dtype,
+    return sv_parameter_arrays_write(&model->parameters, target, metadata->text, &weights, 1, dtype,
                                      err);
+}
+
+static svit_status save(const svit_model *model, const sv_byte_target *target, sv_dtype dtype,
+                        svit_error *err)
+{
+    sv_json_writer metadata = sv_json_writer_make(&model->context->allocator);
+    svit_status status = write_file(&metadata, model, target, dtype, err);
+    sv_json_writer_free(&metadata);
+    return status;
 }
 
 SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *path, int32_t dtype,
@@ -111,15 +127,29 @@ SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *pat
                        "%s: dtype is %d; SVIT_DTYPE_F32 (0) to "
                        "SVIT_DTYPE_I8 (%d) are accepted",
                        __func__, dtype, SVIT_DTYPE_I8);
-    sv_json_writer metadata = sv_json_writer_make(&model->context->allocator);
-    svit_status status = save(&metadata, model, path, TYPES[dtype], err);
-    sv_json_writer_free(&metadata);
-    return status;
+    return save(model, &(sv_byte_target){.name = path}, TYPES[dtype], err);
 }
 
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err)
 {
     return svit_model_save_as(model, path, SVIT_DTYPE_F32, err);
+}
+
+/* The name in messages, where files have their path. */
+static const char MEMORY_NAME[] = "the model in memory";
+
+SVIT_API svit_status svit_model_save_memory(const svit_model *model, void *buffer, size_t capacity,
+                                            size_t *needed, svit_error *err)
+{
+    SV_REQUIRE(model);
+    if (capacity)
+        SV_REQUIRE(buffer);
+    const sv_byte_target target = {.name = MEMORY_NAME,
+                                   .in_memory = true,
+                                   .buffer = buffer,
+                                   .capacity = capacity,
+                                   .needed = needed};
+    return save(model, &target, SV_DTYPE_F32, err);
 }
 
 svit_status sv_model_file_check_version(const sv_safetensors *file, const char *path,
@@ -253,6 +283,20 @@ static svit_status read_pipeline(svit_model *model, const sv_safetensors *file, 
     return svit_model_set_pipeline(model, &pipeline, err);
 }
 
+static svit_status read_output(svit_model *model, const sv_safetensors *file, const char *path,
+                               svit_error *err)
+{
+    const char *text = sv_safetensors_metadata(file, "output");
+    if (!text)
+        return SVIT_OK;
+    for (int32_t i = SVIT_OUTPUT_SOFTMAX; i <= SVIT_OUTPUT_LOGITS; i++)
+        if (strcmp(text, OUTPUT_WORDS[i]) == 0)
+            return svit_model_set_output(model, i, err);
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "%s: output is '%.32s'; 'softmax', 'sigmoid' and 'logits' are known", path,
+                   text);
+}
+
 /* Maps or reads the weights. The tensors' shapes are checked before memory is allocated, so a small
  * file with the configuration of a large model costs nothing. A file that cannot be mapped is read,
  * which accepts more formats and reports what is wrong. */
@@ -274,6 +318,7 @@ static svit_status fill_model(svit_model *model, const sv_safetensors *file, mod
     SVIT_TRY(check_unknown(model, file, path, err));
     SVIT_TRY(fill_weights(model, file, loading, path, err));
     SVIT_TRY(read_classes(model, file, path, err));
+    SVIT_TRY(read_output(model, file, path, err));
     return read_pipeline(model, file, path, err);
 }
 
@@ -308,6 +353,19 @@ static svit_status load_from(svit_model **out, svit_context *context, const sv_s
         *out = model;
     else
         svit_model_free(model);
+    return status;
+}
+
+SVIT_API svit_status svit_model_load_memory(svit_model **out, svit_context *context,
+                                            const void *data, size_t bytes, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(data);
+    sv_safetensors *file;
+    SVIT_TRY(sv_safetensors_open_memory(&file, &context->allocator, MEMORY_NAME, data, bytes, err));
+    svit_status status = load_from(out, context, file, NULL, LOADING_READ, MEMORY_NAME, err);
+    sv_safetensors_close(file);
     return status;
 }
 

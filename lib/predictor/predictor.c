@@ -19,6 +19,7 @@ struct svit_predictor {
     float *inputs;         /* [max_batch] preprocessed images */
     size_t input_elements; /* of `inputs` */
     size_t max_batch;
+    int32_t output; /* SVIT_OUTPUT_*, not SVIT_OUTPUT_AUTO */
 };
 
 enum { MAX_BATCH_LIMIT = 65536 };
@@ -44,6 +45,10 @@ static svit_status import(svit_predictor_config *local, const svit_predictor_con
     if (local->max_batch < 1 || local->max_batch > MAX_BATCH_LIMIT)
         return sv_fail(err, SVIT_E_ARGUMENT, "max_batch is %u; it is 1..%d", local->max_batch,
                        MAX_BATCH_LIMIT);
+    if (local->output < SVIT_OUTPUT_AUTO || local->output > SVIT_OUTPUT_LOGITS)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "output is %d; SVIT_OUTPUT_AUTO (0) to SVIT_OUTPUT_LOGITS (%d) are accepted",
+                       (int)local->output, SVIT_OUTPUT_LOGITS);
     return SVIT_OK;
 }
 
@@ -57,6 +62,7 @@ static svit_status create_session(svit_predictor *predictor, size_t height, size
     session.compute = compute;
     session.input_height = (uint32_t)height;
     session.input_width = (uint32_t)width;
+    session.context = predictor->context;
     return svit_session_create(&predictor->session, predictor->model, &session, err);
 }
 
@@ -90,11 +96,13 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     svit_predictor_config local;
     SVIT_TRY(import(&local, config, err));
     svit_predictor *predictor;
-    SVIT_TRY(sv_allocate_array(&model->context->allocator, (void **)&predictor, 1,
-                               sizeof *predictor, "a predictor", err));
-    predictor->context = sv_context_retain(model->context);
+    svit_context *context = local.context ? local.context : model->context;
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&predictor, 1, sizeof *predictor,
+                               "a predictor", err));
+    predictor->context = sv_context_retain(context);
     predictor->model = sv_model_retain(model);
     predictor->max_batch = local.max_batch;
+    predictor->output = local.output == SVIT_OUTPUT_AUTO ? svit_model_output(model) : local.output;
     svit_status status = create_steps(predictor, local.compute, err);
     if (status == SVIT_OK)
         *out = predictor;
@@ -112,6 +120,25 @@ static void discard_after_packing(const svit_predictor *predictor)
         predictor->session->gemm->packed_b_bytes != sv_gemm_b_in_place_bytes;
 }
 
+/* Creates a predictor from a model that no other handle uses, and drops the caller's reference to
+ * it. `name` is the name of the model in messages. */
+static svit_status create_alone(svit_predictor **out, svit_model *model, const char *name,
+                                const svit_predictor_config *config, svit_error *err)
+{
+    svit_status status = SVIT_OK;
+    if (!model->has_pipeline)
+        status = sv_fail(err, SVIT_E_ARGUMENT,
+                         "%s has no preprocessing; set a pipeline on the model and use "
+                         "svit_predictor_create_from_model",
+                         name);
+    if (status == SVIT_OK)
+        status = svit_predictor_create_from_model(out, model, config, err);
+    if (status == SVIT_OK)
+        discard_after_packing(*out);
+    svit_model_free(model);
+    return status;
+}
+
 SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *context,
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err)
@@ -123,18 +150,22 @@ SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *c
     SVIT_TRY(import(&local, config, err));
     svit_model *model;
     SVIT_TRY(svit_model_map(&model, context, path, err));
-    svit_status status = SVIT_OK;
-    if (!model->has_pipeline)
-        status = sv_fail(err, SVIT_E_ARGUMENT,
-                         "%s has no preprocessing; set a pipeline on the model and use "
-                         "svit_predictor_create_from_model",
-                         path);
-    if (status == SVIT_OK)
-        status = svit_predictor_create_from_model(out, model, &local, err);
-    if (status == SVIT_OK)
-        discard_after_packing(*out);
-    svit_model_free(model);
-    return status;
+    return create_alone(out, model, path, &local, err);
+}
+
+SVIT_API svit_status svit_predictor_create_from_memory(svit_predictor **out, svit_context *context,
+                                                       const void *data, size_t bytes,
+                                                       const svit_predictor_config *config,
+                                                       svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(data);
+    svit_predictor_config local;
+    SVIT_TRY(import(&local, config, err));
+    svit_model *model;
+    SVIT_TRY(svit_model_load_memory(&model, context, data, bytes, err));
+    return create_alone(out, model, "the model in memory", &local, err);
 }
 
 SVIT_API void svit_predictor_free(svit_predictor *predictor)
@@ -160,6 +191,11 @@ SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, 
     return predictor ? svit_model_class_name(predictor->model, label) : NULL;
 }
 
+SVIT_API int32_t svit_predictor_output(const svit_predictor *predictor)
+{
+    return predictor ? predictor->output : 0;
+}
+
 /* Preprocesses n images, bytes or floats, to predictor->inputs. */
 static svit_status prepare(svit_predictor *predictor, const void *images, size_t n,
                            const sv_image_shape *shape, svit_error *err)
@@ -174,6 +210,21 @@ static svit_status prepare(svit_predictor *predictor, const void *images, size_t
                                           out, err);
 }
 
+/* Turns the logits of n images into the outputs, in place. */
+static svit_status apply_output(const svit_predictor *predictor, float *logits, size_t n,
+                                svit_error *err)
+{
+    size_t classes = svit_predictor_classes(predictor);
+    switch (predictor->output) {
+    case SVIT_OUTPUT_SIGMOID:
+        return svit_sigmoid(logits, n, classes, logits, err);
+    case SVIT_OUTPUT_LOGITS:
+        return SVIT_OK;
+    default:
+        return svit_softmax(logits, n, classes, logits, err);
+    }
+}
+
 /* Predicts one batch of n images. `first` is the index of its first image in the call, for
  * messages. */
 static svit_status predict_batch(svit_predictor *predictor, const void *images, size_t first,
@@ -183,7 +234,7 @@ static svit_status predict_batch(svit_predictor *predictor, const void *images, 
     SVIT_TRY(prepare(predictor, images, n, shape, err));
     SVIT_TRY(sv_session_forward_from(predictor->session, predictor->inputs, n, first, probabilities,
                                      err));
-    return svit_softmax(probabilities, n, svit_predictor_classes(predictor), probabilities, err);
+    return apply_output(predictor, probabilities, n, err);
 }
 
 static svit_status check_images(const char *where, const void *images, size_t n,
@@ -237,6 +288,17 @@ SVIT_API svit_status svit_predict_f32(svit_predictor *predictor, const float *im
     return predict(__func__, predictor, images, n, &shape, probabilities, err);
 }
 
+/* Predicts one image and frees it. */
+static svit_status predict_image(svit_predictor *predictor, svit_image *image, float *probabilities,
+                                 svit_error *err)
+{
+    svit_status status =
+        svit_predict_u8(predictor, svit_image_pixels(image), 1, svit_image_height(image),
+                        svit_image_width(image), probabilities, err);
+    svit_image_free(image);
+    return status;
+}
+
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
                                        float *probabilities, svit_error *err)
 {
@@ -245,9 +307,17 @@ SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *pa
     SV_REQUIRE(probabilities);
     svit_image *image;
     SVIT_TRY(svit_image_read(&image, predictor->context, path, predictor->pipeline.channels, err));
-    svit_status status =
-        svit_predict_u8(predictor, svit_image_pixels(image), 1, svit_image_height(image),
-                        svit_image_width(image), probabilities, err);
-    svit_image_free(image);
-    return status;
+    return predict_image(predictor, image, probabilities, err);
+}
+
+SVIT_API svit_status svit_predict_encoded(svit_predictor *predictor, const void *data, size_t bytes,
+                                          float *probabilities, svit_error *err)
+{
+    SV_REQUIRE(predictor);
+    SV_REQUIRE(data);
+    SV_REQUIRE(probabilities);
+    svit_image *image;
+    SVIT_TRY(svit_image_decode(&image, predictor->context, data, bytes, "the encoded image",
+                               predictor->pipeline.channels, err));
+    return predict_image(predictor, image, probabilities, err);
 }

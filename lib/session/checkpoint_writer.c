@@ -91,7 +91,8 @@ static svit_status write_file(const char *path, const svit_model *model,
         arrays[count++] =
             (sv_parameter_array){sv_checkpoint_prefix(prefixes[i], slot), slot->values};
     }
-    return sv_parameter_arrays_write(&model->parameters, path, metadata, arrays, count,
+    const sv_byte_target target = {.name = path};
+    return sv_parameter_arrays_write(&model->parameters, &target, metadata, arrays, count,
                                      SV_DTYPE_F32, err);
 }
 

@@ -148,6 +148,20 @@ static double sigmoid(double z)
     return z < 0 ? exp(z) / (1 + exp(z)) : 1 / (1 + exp(-z));
 }
 
+SVIT_API svit_status svit_sigmoid(const float *logits, size_t n, size_t classes,
+                                  float *probabilities, svit_error *err)
+{
+    SV_REQUIRE(logits);
+    SV_REQUIRE(probabilities);
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    for (size_t i = 0; i < n * classes; i++)
+        if (isnan(logits[i]))
+            return sv_fail(err, SVIT_E_NUMERIC, "logits[%zu] is not a number", i);
+    for (size_t i = 0; i < n * classes; i++)
+        probabilities[i] = (float)sigmoid(logits[i]);
+    return SVIT_OK;
+}
+
 SVIT_API svit_status svit_binary_cross_entropy(const float *logits, const float *targets,
                                                const float *pos_weight, size_t n, size_t classes,
                                                float label_smoothing, float *mean_loss,

@@ -1,61 +1,9 @@
-/* The forward and the backward over a session's layers, and the prepacking of their weights. */
-#include "layers/prepack.h"
-#include "models/model_map.h"
+/* The forward and the backward over a session's layers. */
 #include "session/fused_chain.h"
+#include "session/packed_weights.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* Prepacking of several layers. A task packs the weights of one layer for the forward, or with
- * copies 2 alternately for the forward and for the backward. */
-typedef struct pack_call {
-    svit_session *session;
-    sv_layer *const *layers;
-    size_t count, copies;
-} pack_call;
-
-static void discard_weight(const void *model, size_t weight)
-{
-    sv_model_discard_weight(model, weight);
-}
-
-/* The last layers are packed first. They are the largest, so a mapped model discards the most pages
- * before the packed copies take much memory. */
-static void pack_task(void *argument, size_t task, uint32_t worker)
-{
-    pack_call *call = argument;
-    sv_layer *layer = call->layers[call->count - 1 - task / call->copies];
-    sv_run run = sv_session_pack_run(call->session, layer);
-    bool backward = task % call->copies != 0;
-    run.exec.packed = discard_weight;
-    run.exec.packed_argument = call->session->model;
-    sv_prepack(layer, &run, call->session->packed[layer->number], backward, worker);
-}
-
-static void pack_layers(svit_session *session, sv_layer *const *layers, size_t count, size_t copies)
-{
-    pack_call call = {session, layers, count, copies};
-    sv_pool_run(session->model->context->pool, pack_task, &call, count * copies);
-}
-
-/* Packs the weights of the mode's graph if they have changed since they were packed for it. */
-static void pack_weights(svit_session *session, int32_t mode)
-{
-    const sv_layer_list *list = &session->layers;
-    uint64_t version = atomic_load(&session->model->version) + 1;
-    if (session->packed_version[mode] == version)
-        return;
-    assert(!session->model->packed_once || session->packed_version[mode] == 0);
-    if (mode == SVIT_MODE_TRAIN) {
-        const size_t first = session->first_trained;
-        pack_layers(session, list->inference, session->frozen_inference, 1);
-        pack_layers(session, list->layers + session->frozen_end, first - session->frozen_end, 1);
-        pack_layers(session, list->layers + first, list->training_count - first, 2);
-    } else {
-        pack_layers(session, list->inference, list->inference_count, 1);
-    }
-    session->packed_version[mode] = version;
-}
 
 /* Copies the images, since the caller's array may change before the backward reads them. */
 static const real *save_input(svit_session *session, const real *input, size_t n)
@@ -149,7 +97,7 @@ void sv_session_forward(svit_session *session, const real *input, size_t n, real
 {
     bool training = session->mode == SVIT_MODE_TRAIN;
     sv_run run = sv_session_run(session, n, training);
-    pack_weights(session, session->mode);
+    sv_packed_weights_update(session, session->mode);
     sv_tape_clear(&session->tape);
     if (training)
         forward_training(session, &run, input, logits);
@@ -171,7 +119,7 @@ void sv_session_forward_features(svit_session *session, const real *input, size_
     size_t limit = 0;
     while (limit < session->layers.inference_count && session->layers.inference[limit]->end <= end)
         limit++;
-    pack_weights(session, SVIT_MODE_INFER);
+    sv_packed_weights_update(session, SVIT_MODE_INFER);
     sv_tape_clear(&session->tape);
     forward_inference(session, &run, input, limit, out);
 }
@@ -192,7 +140,7 @@ void sv_session_forward_attention(svit_session *session, const real *input, size
     sv_run run = sv_session_run(session, n, false);
     run.pass.attention = attention;
     run.pass.attention_layer = sv_session_last_attention(session, &heads, &tokens)->number;
-    pack_weights(session, SVIT_MODE_INFER);
+    sv_packed_weights_update(session, SVIT_MODE_INFER);
     sv_tape_clear(&session->tape);
     forward_inference(session, &run, input, session->layers.inference_count, logits);
 }

@@ -4,7 +4,7 @@
 
 sv_run sv_session_run(const svit_session *session, size_t n, bool training)
 {
-    return (sv_run){.exec = {.context = session->model->context,
+    return (sv_run){.exec = {.context = session->context,
                              .gemm = session->gemm,
                              .workspace = session->workspace,
                              .worker_scratch = session->worker_scratch,

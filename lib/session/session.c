@@ -1,5 +1,5 @@
 /* Creates sessions, plans and allocates all their memory, and frees them. */
-#include "session/session.h"
+#include "session/packed_weights.h"
 
 #include <string.h>
 
@@ -19,8 +19,9 @@ const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, boo
 
 static svit_status allocate_memory(svit_session *session, svit_error *err)
 {
-    const sv_allocator *allocator = &session->model->context->allocator;
+    const sv_allocator *allocator = &session->context->allocator;
     size_t bytes = 0;
+    SVIT_TRY(sv_packed_weights_join(session, err));
     SVIT_TRY(sv_session_plan_memory(session, &bytes, err));
     session->memory = sv_allocate(allocator, bytes);
     if (!session->memory)
@@ -89,23 +90,41 @@ static svit_status create_layers(svit_session *session, svit_error *err)
  * logits have the same bits as those of a session that trains. */
 enum { SMALL_M_IMAGES = 8 };
 
+/* Weights are packed once for all sessions of a model, and results are the same in all of them, so
+ * the contexts compute alike. */
+static svit_status check_context(const svit_context *context, const svit_context *of_model,
+                                 svit_error *err)
+{
+    if (context->isa == of_model->isa && context->kernels == of_model->kernels &&
+        context->gemm == of_model->gemm && context->small_m_gemm == of_model->small_m_gemm)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "context has the GEMM backend '%s' and the kernels '%s'; the context of the "
+                   "model has '%s' and '%s', and both are the same",
+                   context->gemm->name, sv_isa_name(context->isa), of_model->gemm->name,
+                   sv_isa_name(of_model->isa));
+}
+
 /* Creates a session without its memory. */
 static svit_status create_unallocated(svit_session **out, svit_model *model,
                                       const svit_session_config *config, svit_error *err)
 {
     svit_session_config local;
     SVIT_TRY(sv_session_config_read(&local, config, err));
+    svit_context *context = local.context ? local.context : model->context;
+    SVIT_TRY(check_context(context, model->context, err));
     void *memory;
-    SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, 1, sizeof(svit_session),
-                               "a session", err));
+    SVIT_TRY(
+        sv_allocate_array(&context->allocator, &memory, 1, sizeof(svit_session), "a session", err));
     svit_session *session = memory;
     session->model = sv_model_retain(model);
+    session->context = sv_context_retain(context);
     session->config = local;
     session->trains = local.mode == SVIT_MODE_TRAIN;
     session->mode = local.mode;
     session->small_m = !session->trains && local.max_batch <= SMALL_M_IMAGES;
-    session->gemm = sv_session_gemm(model->context, local.compute, false);
-    session->small_m_gemm = sv_session_gemm(model->context, local.compute, session->small_m);
+    session->gemm = sv_session_gemm(context, local.compute, false);
+    session->small_m_gemm = sv_session_gemm(context, local.compute, session->small_m);
     svit_status status = create_layers(session, err);
     if (status == SVIT_OK)
         status = find_trained(session, err);
@@ -127,8 +146,11 @@ SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
     SV_REQUIRE(out);
     SV_REQUIRE(model);
     svit_session *session;
+    SVIT_TRY(svit_context_check(model->context, err));
     SVIT_TRY(create_unallocated(&session, model, config, err));
-    svit_status status = allocate_memory(session, err);
+    svit_status status = svit_context_check(session->context, err);
+    if (status == SVIT_OK)
+        status = allocate_memory(session, err);
     if (status != SVIT_OK) {
         svit_session_free(session);
         return status;
@@ -143,11 +165,13 @@ SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *mod
     SV_REQUIRE(bytes);
     SV_REQUIRE(model);
     svit_session *session;
-    size_t planned = 0;
+    size_t planned = 0, shared = 0;
     SVIT_TRY(create_unallocated(&session, model, config, err));
     svit_status status = sv_session_plan_memory(session, &planned, err);
     if (status == SVIT_OK)
-        *bytes = planned;
+        status = sv_packed_weights_plan(session, &shared, err);
+    if (status == SVIT_OK)
+        *bytes = (uint64_t)planned + shared;
     svit_session_free(session);
     return status;
 }
@@ -157,18 +181,21 @@ SVIT_API void svit_session_free(svit_session *session)
     if (!session)
         return;
     svit_model *model = session->model;
-    const sv_allocator *allocator = &model->context->allocator;
+    svit_context *context = session->context;
+    const sv_allocator *allocator = &context->allocator;
+    sv_packed_weights_leave(session);
     sv_release(allocator, session->memory, session->memory_bytes);
-    sv_segments_free(model->context, &session->segments);
+    sv_segments_free(context, &session->segments);
     if (session->layers.layers)
         sv_layer_list_free(model->context, &session->layers);
     sv_release(allocator, session, sizeof *session);
     svit_model_free(model);
+    svit_context_free(context);
 }
 
 SVIT_API uint64_t svit_session_memory(const svit_session *session)
 {
-    return session ? session->memory_bytes : 0;
+    return session ? (uint64_t)session->memory_bytes + sv_packed_weights_bytes(session) : 0;
 }
 
 SVIT_API svit_status svit_session_set_mode(svit_session *session, int32_t mode, svit_error *err)

@@ -10,8 +10,13 @@
 
 #include <shiftvit/session.h>
 
+/* packed_weights.h */
+typedef struct sv_packed_weights sv_packed_weights;
+
 struct svit_session {
     svit_model *model;
+    svit_context *context; /* runs the passes and owns the memory, but not that of the layers; the
+                              model's, or one with the same kernels */
     svit_session_config config;
     bool trains;      /* created with SVIT_MODE_TRAIN, so there is memory for the backward */
     bool small_m;     /* infers few images at most, so matmuls of late layers have few rows */
@@ -29,6 +34,7 @@ struct svit_session {
     uint64_t trainable_version; /* of the model, when the session was created */
     sv_segments segments;
     sv_tape tape;
+    sv_packed_weights *shared; /* of a session that only infers; NULL in one that trains */
 
     char *memory; /* one allocation; the members below lie in it */
     size_t memory_bytes;

@@ -21,7 +21,7 @@ svit_status sv_session_check_finite(const float *values, size_t count, const cha
 svit_status sv_session_check_forward(const svit_session *session, const float *nhwc, size_t n,
                                      svit_error *err)
 {
-    SVIT_TRY(svit_context_check(session->model->context, err));
+    SVIT_TRY(svit_context_check(session->context, err));
     if (n < 1 || n > session->config.max_batch)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "n is %zu; 1 to %u images, the session's max_batch, are accepted", n,
@@ -103,7 +103,7 @@ SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, 
 {
     SV_REQUIRE(session);
     SV_REQUIRE(dlogits);
-    SVIT_TRY(svit_context_check(session->model->context, err));
+    SVIT_TRY(svit_context_check(session->context, err));
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE,
                        "the session was created to infer; create one with SVIT_MODE_TRAIN");

@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "layers/prepack.h"
 #include "session/fused_chain.h"
+#include "session/packed_weights.h"
 
 /* The run of a layer for the largest batch. */
 static sv_run max_batch_run(const svit_session *session, const sv_layer *layer, bool training)
@@ -36,7 +37,7 @@ static size_t activation_bytes(const svit_session *session, sv_shape shape)
 
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 {
-    const svit_context *context = session->model->context;
+    const svit_context *context = session->context;
     const size_t first = session->trains ? session->first_trained : 0;
     const size_t count = session->layers.training_count - first;
     void *memory;
@@ -155,18 +156,18 @@ static void layout_segments(svit_session *session, sv_arena *arena)
     }
 }
 
-/* Lays out the prepacked weights: of all layers, or of the inference graph if the session only
- * infers. */
+/* Lays out the prepacked weights of all layers. Those of a session that only infers are shared. */
 static void layout_packed(svit_session *session, sv_arena *arena)
 {
     const sv_layer_list *list = &session->layers;
-    sv_layer *const *layers = session->trains ? list->layers : list->inference;
-    for (size_t i = 0; i < (session->trains ? list->count : list->inference_count); i++) {
-        sv_run run = sv_session_pack_run(session, layers[i]);
-        char *packed = sv_arena_take(arena, sv_prepack_bytes(layers[i], &run), 1, 1);
+    for (size_t i = 0; session->trains && i < list->count; i++) {
+        sv_run run = sv_session_pack_run(session, list->layers[i]);
+        char *packed = sv_arena_take(arena, sv_prepack_bytes(list->layers[i], &run), 1, 1);
         if (arena->base)
-            session->packed[layers[i]->number] = packed;
+            session->packed[list->layers[i]->number] = packed;
     }
+    if (session->shared && arena->base)
+        sv_packed_weights_place(session);
 }
 
 /* Lays out two buffers, each for the output of any layer. */
@@ -190,8 +191,8 @@ static void layout_scratch(svit_session *session, sv_arena *arena)
     arena->overflow = arena->overflow || max.overflow;
     session->workspace = sv_arena_take(arena, max.workspace, 1, 1);
     session->worker_bytes = (max.worker_scratch + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
-    session->worker_scratch = sv_arena_take(arena, svit_context_threads(session->model->context),
-                                            session->worker_bytes, 1);
+    session->worker_scratch =
+        sv_arena_take(arena, svit_context_threads(session->context), session->worker_bytes, 1);
 }
 
 /* Lays out all memory of the session. */

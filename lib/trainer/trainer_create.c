@@ -220,6 +220,15 @@ static void freeze_groups(svit_trainer *trainer)
                                  config->groups[g].trainable, NULL);
 }
 
+/* States what predictors make of the logits that this loss trains. */
+static svit_status set_output(const svit_trainer *trainer, svit_error *err)
+{
+    static const int32_t OUTPUTS[] = {[SVIT_LOSS_CROSS_ENTROPY] = SVIT_OUTPUT_SOFTMAX,
+                                      [SVIT_LOSS_BINARY] = SVIT_OUTPUT_SIGMOID,
+                                      [SVIT_LOSS_MSE] = SVIT_OUTPUT_LOGITS};
+    return svit_model_set_output(trainer->model, OUTPUTS[trainer->config.loss], err);
+}
+
 /* Does the work of svit_trainer_create that may fail; the caller frees a partly created trainer. */
 static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config *config,
                                 svit_dataset *training, svit_dataset *validation,
@@ -245,6 +254,7 @@ static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config
     /* The model is changed last, so that a failure leaves it as it was. The pipeline is legal here.
      */
     TRAINER_TRY(set_class_names(trainer, training, err));
+    TRAINER_TRY(set_output(trainer, err));
     return svit_model_set_pipeline(trainer->model, &trainer->pipeline, err);
 }
 

@@ -219,8 +219,10 @@ LAYOUT(svit_pipeline_config, 1936, SVIT_PIPELINE_CONFIG)
 #define SVIT_PREDICTOR_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, max_batch, 4, 4) \
-    F(T, compute, 8, 4)
-LAYOUT(svit_predictor_config, 12, SVIT_PREDICTOR_CONFIG)
+    F(T, compute, 8, 4) \
+    F(T, output, 12, 4) \
+    F(T, context, 16, 8)
+LAYOUT(svit_predictor_config, 24, SVIT_PREDICTOR_CONFIG)
 
 #define SVIT_SESSION_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
@@ -231,8 +233,9 @@ LAYOUT(svit_predictor_config, 12, SVIT_PREDICTOR_CONFIG)
     F(T, input_height, 24, 4) \
     F(T, input_width, 28, 4) \
     F(T, memory, 32, 4) \
-    F(T, features, 36, 4)
-LAYOUT(svit_session_config, 40, SVIT_SESSION_CONFIG)
+    F(T, features, 36, 4) \
+    F(T, context, 40, 8)
+LAYOUT(svit_session_config, 48, SVIT_SESSION_CONFIG)
 
 #define SVIT_ERROR(F, T) \
     F(T, struct_size, 0, 4) \

@@ -12,8 +12,8 @@ enum { COUNT = 12, SIDE = 8, CLASSES = 4, BATCH = 4, PIXELS = SIDE * SIDE * 3 };
 
 typedef struct scene {
     svit_context *context;
-    svit_model *model;
-    svit_session *session;
+    svit_model *model, *changing;
+    svit_session *session, *inferring, *sharing;
     svit_optimizer *optimizer;
     svit_dataset *dataset;
     svit_loader *loader;
@@ -26,6 +26,8 @@ typedef struct scene {
 static fit_folder folder;
 static uint8_t rgb[COUNT * PIXELS];
 static int32_t labels[COUNT];
+static char file[1 << 16]; /* a model file */
+static size_t file_bytes;
 static float images[BATCH * PIXELS], logits[BATCH * CLASSES];
 static int32_t batch_labels[BATCH];
 
@@ -36,6 +38,15 @@ static void make_session(scene *s)
     config.max_batch = BATCH;
     config.mode = SVIT_MODE_TRAIN;
     WORKS(svit_session_create(&s->session, s->model, &config, err));
+}
+
+/* Two sessions of a model of their own, which share packed weights. */
+static void make_inferring(scene *s)
+{
+    svit_model *model = fit_model(s->context, CLASSES, 1);
+    WORKS(svit_session_create(&s->inferring, model, NULL, err));
+    WORKS(svit_session_create(&s->sharing, model, NULL, err));
+    s->changing = model;
 }
 
 static void make_pipeline(scene *s)
@@ -66,7 +77,9 @@ static scene scene_make(void)
     for (size_t i = 0; i < COUNT; i++)
         labels[i] = (int32_t)(i % CLASSES);
     s.model = fit_model(s.context, CLASSES, 1);
+    WORKS(svit_model_save_memory(s.model, file, sizeof file, &file_bytes, err));
     make_session(&s);
+    make_inferring(&s);
     make_pipeline(&s);
     WORKS(svit_optimizer_create(&s.optimizer, s.model, NULL, err));
     WORKS(svit_dataset_memory(&s.dataset, s.context, rgb, labels, COUNT, SIDE, SIDE, 3, CLASSES,
@@ -92,6 +105,9 @@ static void scene_free(scene *s)
     svit_dataset_free(s->dataset);
     svit_optimizer_free(s->optimizer);
     svit_session_free(s->session);
+    svit_session_free(s->inferring);
+    svit_session_free(s->sharing);
+    svit_model_free(s->changing);
     svit_model_free(s->model);
 }
 
@@ -104,6 +120,8 @@ static int first_not_refused(scene *s)
     svit_model_config config;
     svit_model *model = NULL;
     svit_loader *loader = NULL;
+    svit_session *session = NULL;
+    svit_predictor *predictor = NULL;
     svit_matmul product;
     size_t n;
     double speed, loss;
@@ -115,6 +133,9 @@ static int first_not_refused(scene *s)
     const svit_status statuses[] = {
         svit_forward(s->session, images, BATCH, out, err),
         svit_backward(s->session, logits, BATCH, err),
+        svit_forward(s->sharing, images, BATCH, out, err),
+        svit_session_create(&session, s->model, NULL, err),
+        svit_predictor_create_from_model(&predictor, s->model, NULL, err),
         svit_step(s->optimizer, s->session, err),
         svit_loader_next(s->loader, images, batch_labels, &n, err),
         svit_loader_seek(s->loader, 0, 0, err),
@@ -122,6 +143,7 @@ static int first_not_refused(scene *s)
         svit_model_create(&model, s->context, &config, 1, err),
         svit_model_load(&model, s->context, path, err),
         svit_model_map(&model, s->context, path, err),
+        svit_model_load_memory(&model, s->context, file, file_bytes, err),
         svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, out, err),
         svit_pipeline_apply_evaluation(s->context, &s->pipeline, rgb, 1, SIDE, SIDE, images, err),
         svit_dataset_verify(s->dataset, NULL, NULL, NULL, err),
@@ -203,14 +225,20 @@ typedef struct busy_thread {
     atomic_int end;
 } busy_thread;
 
+/* Keeps the workers busy, and holds the lock of a model's packed weights most of the time. */
 static void *keep_busy(void *argument)
 {
     busy_thread *busy = argument;
+    const float bias[CLASSES] = {0};
+    float few[CLASSES];
     uint8_t one[PIXELS] = {0};
     float out[PIXELS];
-    while (!atomic_load(&busy->end))
+    while (!atomic_load(&busy->end)) {
         svit_pipeline_apply_evaluation(busy->scene->context, &busy->scene->pipeline, one, 1, SIDE,
                                        SIDE, out, NULL);
+        svit_model_set_parameter(busy->scene->changing, "head.bias", bias, CLASSES, NULL);
+        svit_forward(busy->scene->inferring, out, 1, few, NULL);
+    }
     return NULL;
 }
 

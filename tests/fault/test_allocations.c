@@ -74,13 +74,13 @@ static svit_pipeline_config pipeline(void)
 typedef struct scene {
     const char *json;
     svit_context *context;
-    svit_model *model, *loaded, *mapped, *quantised;
+    svit_model *model, *loaded, *mapped, *quantised, *remembered;
     svit_session *session;
     svit_optimizer *optimizer;
     svit_checkpoint *checkpoint;
     svit_dataset *dataset, *list, *targets, *floats;
     svit_loader *loader;
-    svit_predictor *predictor;
+    svit_predictor *predictor, *of_memory;
     svit_trainer *trainer;
 } scene;
 
@@ -118,6 +118,19 @@ static const char *in_folder(const char *name)
     static char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
+}
+
+/* Saves the model to memory and makes a model and a predictor of the bytes. */
+static svit_status make_memory(scene *s)
+{
+    static char bytes[1 << 16];
+    size_t needed = 0;
+    svit_status status = svit_model_save_memory(s->model, bytes, sizeof bytes, &needed, NULL);
+    if (status == SVIT_OK)
+        status = svit_model_load_memory(&s->remembered, s->context, bytes, needed, NULL);
+    return status == SVIT_OK ? svit_predictor_create_from_memory(&s->of_memory, s->context, bytes,
+                                                                 needed, NULL, NULL)
+                             : status;
 }
 
 static svit_status make_files(scene *s)
@@ -220,6 +233,8 @@ static svit_status make_all(scene *s, const svit_context_config *config)
     if (status == SVIT_OK)
         status = make_files(s);
     if (status == SVIT_OK)
+        status = make_memory(s);
+    if (status == SVIT_OK)
         status = make_data(s);
     return status == SVIT_OK ? make_trainer(s) : status;
 }
@@ -232,7 +247,9 @@ static void free_all(scene *s)
     svit_dataset_free(s->targets);
     svit_dataset_free(s->list);
     svit_dataset_free(s->dataset);
+    svit_predictor_free(s->of_memory);
     svit_predictor_free(s->predictor);
+    svit_model_free(s->remembered);
     svit_model_free(s->quantised);
     svit_model_free(s->mapped);
     svit_model_free(s->loaded);

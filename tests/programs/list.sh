@@ -9,6 +9,7 @@ cd "$work"
 small='--set dim=24 --set blocks=[1,1] --batch 16 --epochs 2 --threads 2 --seed 3'
 
 run 0 shiftvit-export --data procedural:60 --split train --count 60 --by-class --out images
+one_image=$(find images -name '*.png' | sort | head -n 1)
 # The list has the classes of the folders; numbers come from the class.
 {
     echo path,label
@@ -77,6 +78,10 @@ run 0 shiftvit-train --resume several --epochs 3
 run 0 shiftvit-eval --model several --data list:several.csv --loss binary --predictions outputs.csv --seed 3
 head -n 1 outputs.csv | grep -q '^image,round,output of round,striped,output of striped$' ||
     fail "the outputs are $(cat outputs.csv)"
+run 0 shiftvit-eval --model several --data list:several.csv --seed 3
+lasts "^test: loss [0-9.]+ labels $percent"
+run 0 shiftvit-predict --model several --json "$one_image"
+prints '"confidence": [0-9.]+'
 run 2 shiftvit-eval --model several --data list:several.csv --loss binary --per-class --seed 3
 says 'a table by class needs one label for each image'
 
@@ -86,6 +91,18 @@ run 0 shiftvit-train $small --data list:numbers.csv --set loss=mse --out numbers
 lasts '^test: loss [0-9.]+ MAE [0-9.]+ RMSE [0-9.]+$'
 run 0 shiftvit-eval --model numbers --data list:numbers.csv --loss mse --json --seed 3
 prints '"mean_absolute_error": [0-9.]+, "root_mean_square_error"'
+run 0 shiftvit-eval --model numbers --data list:numbers.csv --seed 3
+lasts '^test: loss [0-9.]+ MAE [0-9.]+ RMSE [0-9.]+$'
+run 0 shiftvit-predict --model numbers --top 1 "$one_image"
+lasts '^ +-?[0-9.e-]+  width$'
+! grep -q % out || fail "numbers are no percentages: $(cat out)"
+run 0 shiftvit-predict --model numbers --json "$one_image"
+prints '"outputs": \[\{"name": "[a-z]+", "label": 0, "value": -?[0-9.e-]+'
+run 0 shiftvit-predict --model numbers --output softmax "$one_image"
+prints '[0-9.]+ %  '
+run 0 shiftvit-convert numbers numbers16.safetensors --dtype f16
+run 0 shiftvit-predict --model numbers16.safetensors --top 1 "$one_image"
+! grep -q % out || fail "the converted model has forgotten its output: $(cat out)"
 
 # train.csv, val.csv and test.csv are the three splits.
 mkdir split

@@ -230,6 +230,19 @@ START_TEST(test_every_name_of_a_model_with_many_parameters_is_found)
 }
 END_TEST
 
+/* Loads the bytes of the file at `path` from memory, which is freed before the model is used. */
+static svit_status load_memory(svit_model **out, svit_error *err)
+{
+    size_t bytes;
+    char *file = fit_read(path, &bytes), *memory = malloc(bytes ? bytes : 1);
+    memcpy(memory, file, bytes);
+    svit_status status = svit_model_load_memory(out, context, memory, bytes, err);
+    memset(memory, 0, bytes);
+    free(memory);
+    free(file);
+    return status;
+}
+
 START_TEST(test_files_that_do_not_fit_are_refused_by_name)
 {
     const change *wanted = &changes[_i];
@@ -240,8 +253,14 @@ START_TEST(test_files_that_do_not_fit_are_refused_by_name)
         float bias[3];
         WORKS(svit_model_get_parameter(back, "head.bias", bias, 3, err));
         ck_assert_float_eq(bias[2], 2);
+        svit_model_free(back);
+        WORKS(load_memory(&back, err));
+        WORKS(svit_model_get_parameter(back, "head.bias", bias, 3, err));
+        ck_assert_float_eq(bias[2], 2);
     } else {
         FAILS(svit_model_load(&back, context, path, err), wanted->status, wanted->part);
+        FAILS(load_memory(&back, err), wanted->status,
+              strcmp(wanted->part, "model.safetensors") ? wanted->part : "the model in memory: ");
         ck_assert_ptr_null(back);
     }
     svit_model_free(model);

@@ -153,10 +153,14 @@ START_TEST(test_packed_weights_leave_memory)
     svit_model *mapped = load(1);
     ck_assert(is_mapped(mapped));
     ck_assert_int_lt(file_kilobytes() - before, 2048);
-    svit_session *session = session_of(mapped, SVIT_MODE_INFER);
+    svit_session *session = session_of(mapped, SVIT_MODE_INFER),
+                 *sharing = session_of(mapped, SVIT_MODE_INFER);
     assert_equal(ask(session), ask_model(large));
     ck_assert_int_lt(file_kilobytes() - before, 2048);
     svit_session_free(session);
+    assert_equal(ask(sharing), ask_model(large));
+    ck_assert_int_lt(file_kilobytes() - before, 2048);
+    svit_session_free(sharing);
     svit_model_free(mapped);
     svit_model_free(large);
 }

@@ -94,6 +94,7 @@ START_TEST(test_a_step_follows_the_gradient_of_the_loss)
     float *before = fit_weights(model, &elements), *gradients = malloc(elements * sizeof(float));
     find_gradients(model, &p, gradients);
     svit_trainer *trainer = open_trainer(model, &p, NULL);
+    ck_assert_int_eq(svit_model_output(model), _i ? SVIT_OUTPUT_LOGITS : SVIT_OUTPUT_SIGMOID);
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));
     float *after = fit_weights(model, NULL), largest = 0;
     for (size_t i = 0; i < elements; i++) {

@@ -10,9 +10,16 @@ static size_t derived_elements(const sv_layer *layer)
                : sv_attention_derived_elements(layer);
 }
 
-static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+static void place_derived(sv_layer *layer, const real *memory)
 {
     attention_block *block = (attention_block *)layer;
+    sv_linear_place_derived(sv_layer_scale_exists(&block->scale) ? &block->proj : &block->qkv,
+                            memory);
+}
+
+static void derive_weights(const sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+{
+    const attention_block *block = (const attention_block *)layer;
     if (sv_layer_scale_exists(&block->scale))
         sv_layer_scale_derive(&block->scale, &block->proj, run, memory);
     else
@@ -22,6 +29,7 @@ static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, cha
 static const sv_layer_ops ATTENTION_OPS = {.name = "attention block",
                                            .keeps_input = 1,
                                            .derived_elements = derived_elements,
+                                           .place_derived = place_derived,
                                            .derive_weights = derive_weights,
                                            .plan_workspace = sv_attention_plan_workspace,
                                            .forward = sv_attention_forward,

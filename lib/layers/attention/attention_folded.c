@@ -81,15 +81,14 @@ static void derive_head(const attention_block *block, const sv_run *run, size_t 
     sv_add_matmul(&run->exec, &(sv_small_matmul){value_bias, c, v_bias, p_t, 1, d, c}, scratch);
 }
 
-void sv_attention_derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+void sv_attention_derive_weights(const sv_layer *layer, const sv_run *run, real *memory,
+                                 char *scratch)
 {
-    attention_block *block = (attention_block *)layer;
+    const attention_block *block = (const attention_block *)layer;
     real *bias = memory + block->qkv_width * block->base.in.channels;
     memset(memory, 0, sv_attention_derived_elements(layer) * sizeof(real));
     for (size_t head = 0; head < block->heads; head++)
         derive_head(block, run, head, memory, bias, scratch);
-    block->qkv.derived = memory;
-    block->qkv.derived_bias = bias;
     if (run->exec.packed) {
         run->exec.packed(run->exec.packed_argument, block->weight);
         run->exec.packed(run->exec.packed_argument, block->proj.weight);

@@ -148,7 +148,8 @@ bool sv_attention_is_folded(const attention_block *block);
 
 /* sv_layer_ops.derived_elements and derive_weights; the scratch that derive_weights needs. */
 size_t sv_attention_derived_elements(const sv_layer *layer);
-void sv_attention_derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch);
+void sv_attention_derive_weights(const sv_layer *layer, const sv_run *run, real *memory,
+                                 char *scratch);
 size_t sv_attention_derive_bytes(const attention_block *block, const sv_run *run);
 
 /* Adds to the model's gradients what follows from those of the folded weight

@@ -11,9 +11,18 @@ static size_t derived_elements(const sv_layer *layer)
                : sv_mlp_correction_elements(block);
 }
 
-static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+static void place_derived(sv_layer *layer, const real *memory)
 {
     mlp_block *block = (mlp_block *)layer;
+    if (sv_layer_scale_exists(&block->scale))
+        sv_linear_place_derived(&block->fc2, memory);
+    else
+        block->correction = memory;
+}
+
+static void derive_weights(const sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+{
+    const mlp_block *block = (const mlp_block *)layer;
     if (sv_layer_scale_exists(&block->scale))
         sv_layer_scale_derive(&block->scale, &block->fc2, run, memory);
     else
@@ -22,6 +31,7 @@ static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, cha
 
 static const sv_layer_ops MLP_OPS = {.name = "mlp block",
                                      .derived_elements = derived_elements,
+                                     .place_derived = place_derived,
                                      .derive_weights = derive_weights,
                                      .plan_workspace = sv_mlp_plan_workspace,
                                      .forward = sv_mlp_forward,

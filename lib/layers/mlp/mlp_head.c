@@ -126,10 +126,18 @@ static size_t derived_elements(const sv_layer *layer)
     return classifier->out * (classifier->in + 1) + sv_mlp_correction_elements(&head->block);
 }
 
-/* weight[classes, (H W2, H)];  bias[classes] = H b2 + h */
-static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+static void place_derived(sv_layer *layer, const real *memory)
 {
     mlp_head *head = (mlp_head *)layer;
+    const sv_linear *classifier = &head->classifier;
+    sv_linear_place_derived(&head->classifier, memory);
+    head->block.correction = memory + classifier->out * (classifier->in + 1);
+}
+
+/* weight[classes, (H W2, H)];  bias[classes] = H b2 + h */
+static void derive_weights(const sv_layer *layer, const sv_run *run, real *memory, char *scratch)
+{
+    const mlp_head *head = (const mlp_head *)layer;
     const mlp_block *block = &head->block;
     size_t c = block->base.in.channels, hidden_channels = block->hidden_channels;
     size_t width = head->classifier.in, classes = head->classifier.out;
@@ -145,8 +153,6 @@ static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, cha
     for (size_t i = 0; i < classes; i++)
         memcpy(memory + i * width + hidden_channels, h + i * c, c * sizeof(real));
     sv_add_matmul(&run->exec, &(sv_small_matmul){bias, 1, h_rows, b2, classes, c, 1}, scratch);
-    head->classifier.derived = memory;
-    head->classifier.derived_bias = bias;
     sv_mlp_derive_correction(&head->block, run, bias + classes, scratch);
     if (run->exec.packed) {
         run->exec.packed(run->exec.packed_argument, block->fc2.weight);
@@ -156,6 +162,7 @@ static void derive_weights(sv_layer *layer, const sv_run *run, real *memory, cha
 
 static const sv_layer_ops MLP_HEAD_OPS = {.name = "mlp block, mean and classifier",
                                           .derived_elements = derived_elements,
+                                          .place_derived = place_derived,
                                           .derive_weights = derive_weights,
                                           .plan_workspace = plan_workspace,
                                           .forward = forward};

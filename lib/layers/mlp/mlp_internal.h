@@ -143,7 +143,8 @@ void sv_mlp_chunks_backward(const mlp_call *call);
 /* Elements of the derived correction term, bytes of scratch to derive it, and its derivation. */
 size_t sv_mlp_correction_elements(const mlp_block *block);
 size_t sv_mlp_correction_bytes(const mlp_block *block, const sv_run *run);
-void sv_mlp_derive_correction(mlp_block *block, const sv_run *run, real *memory, char *scratch);
+void sv_mlp_derive_correction(const mlp_block *block, const sv_run *run, real *memory,
+                              char *scratch);
 
 /* Clears the zero channel groups of x_norm and returns their description for the epilogue; its
  * `correction` is NULL if the pass skips nothing. */

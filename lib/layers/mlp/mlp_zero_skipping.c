@@ -38,11 +38,16 @@ sv_zero_groups sv_shift_zero_groups(const sv_shift_geometry *map)
     return zeros;
 }
 
+static bool has_correction(const mlp_block *block, const sv_run *run)
+{
+    return block->zeros.period && run->exec.gemm->adds_correction;
+}
+
 /* Whether the pass skips zero groups. With a small M it does not: reading W1 takes most of the time
  * there, and the correction term would be read in addition. */
 static bool skips_zeros(const mlp_block *block, const sv_run *run)
 {
-    return block->zeros.period && !run->exec.small_m && run->exec.gemm->adds_correction;
+    return has_correction(block, run) && !run->exec.small_m;
 }
 
 size_t sv_mlp_correction_elements(const mlp_block *block)
@@ -77,14 +82,15 @@ static void derive_group(const mlp_block *block, const sv_run *run, size_t g, re
                   packed);
 }
 
-void sv_mlp_derive_correction(mlp_block *block, const sv_run *run, real *memory, char *scratch)
+/* Sessions with a small M derive it too, for those with which they share derived weights. */
+void sv_mlp_derive_correction(const mlp_block *block, const sv_run *run, real *memory,
+                              char *scratch)
 {
-    if (!skips_zeros(block, run))
+    if (!has_correction(block, run))
         return;
     memset(memory, 0, sv_mlp_correction_elements(block) * sizeof(real));
     for (size_t g = 0; g < SV_ZERO_GROUPS_COUNT; g++)
         derive_group(block, run, g, memory + g * FACTORS * block->hidden_channels, scratch);
-    block->correction = memory;
 }
 
 static void clear_zero_groups(real *xn, const sv_zero_groups *zero_groups, unsigned groups)
