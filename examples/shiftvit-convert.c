@@ -1,4 +1,4 @@
-/* Writes a model to another file, with its weights in another type. */
+/* Writes a model to another file, with its weights in another type, or as an ONNX file. */
 #include "common/model_path.h"
 #include "common/shown.h"
 
@@ -11,16 +11,26 @@ typedef struct convert_options {
     config_option config;
     const char *in, *out;
     int32_t dtype; /* SVIT_DTYPE_* */
+    int32_t to;    /* TO_* */
+    svit_onnx_options onnx;
 } convert_options;
 
-enum { KEY_DTYPE = 0x300 };
+enum { KEY_DTYPE = 0x300, KEY_TO, KEY_PREPROCESSING };
 
 /* The names of SVIT_DTYPE_*. */
 static const char *const dtype_names[] = {"f32", "f16", "bf16", "int8", NULL};
 
+/* The kinds of files that are written, and their names. */
+enum { TO_SHIFTVIT, TO_ONNX };
+static const char *const to_names[] = {"shiftvit", "onnx", NULL};
+
 static const struct argp_option option_list[] = {
     {"dtype", KEY_DTYPE, "TYPE", 0,
      "How the weights are stored: f32 (default), f16, bf16, or int8 with a scale for each row", 0},
+    {"to", KEY_TO, "KIND", 0,
+     "What OUT becomes: shiftvit (default), a model file, or onnx, a file for other runtimes", 0},
+    {"preprocessing", KEY_PREPROCESSING, NULL, 0,
+     "With --to onnx: the graph takes bytes and preprocesses them as the model's file says", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -35,6 +45,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_DTYPE:
         self->dtype = option_choice(state, "--dtype", text, dtype_names);
         return 0;
+    case KEY_TO:
+        self->to = option_choice(state, "--to", text, to_names);
+        return 0;
+    case KEY_PREPROCESSING:
+        self->onnx.preprocessing = 1;
+        return 0;
     case ARGP_KEY_ARG:
         if (self->out)
             argp_error(state, "'%s' is a third file; IN and OUT are accepted", text);
@@ -43,6 +59,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END:
         if (!self->out)
             argp_error(state, "IN and OUT are needed");
+        if (self->to == TO_ONNX && self->dtype != SVIT_DTYPE_F32)
+            argp_error(state, "--dtype %s: an ONNX file has f32", dtype_names[self->dtype]);
+        if (self->to != TO_ONNX && self->onnx.preprocessing)
+            argp_error(state, "--preprocessing belongs to --to onnx");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -58,7 +78,8 @@ static const struct argp parser = {
     "IN OUT",
     "Writes the model file IN, or that of a training run's folder, to OUT."
     "\vThe new file has the configuration, the class names and the preprocessing too. Weights in "
-    "f16, bf16 and int8 are rounded to nearest; every program reads such a file.",
+    "f16, bf16 and int8 are rounded to nearest; every program reads such a file. An ONNX file "
+    "has the graph and the weights: docs/onnx.md.",
     children,
     NULL,
     NULL};
@@ -87,13 +108,17 @@ static svit_status convert(convert_options *self, svit_model **model)
     struct program *program = &self->program;
     TRY(program_open(program));
     TRY(model_open(model, program, &self->config, self->in));
-    TRY(svit_model_save_as(*model, self->out, self->dtype, &program->err));
+    if (self->to == TO_ONNX)
+        TRY(svit_model_export_onnx(*model, self->out, &self->onnx, &program->err));
+    else
+        TRY(svit_model_save_as(*model, self->out, self->dtype, &program->err));
     return report(self, *model);
 }
 
 int main(int argc, char **argv)
 {
-    convert_options options = {.program = PROGRAM_INIT};
+    convert_options options = {.program = PROGRAM_INIT,
+                               .onnx = {.struct_size = sizeof(svit_onnx_options)}};
     svit_model *model = NULL;
     program_parse(&parser, argc, argv, &options);
     svit_status status = convert(&options, &model);

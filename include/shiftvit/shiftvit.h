@@ -23,6 +23,7 @@
 #include <shiftvit/dataset.h>    /* labelled images from files, memory or callbacks */
 #include <shiftvit/loader.h>     /* shuffled, augmented batches of a dataset */
 #include <shiftvit/model.h>      /* model configuration, parameters and files */
+#include <shiftvit/onnx.h>       /* models as ONNX files, for other runtimes */
 #include <shiftvit/load.h>       /* weights of timm, Hugging Face and OpenCLIP; parts of files */
 #include <shiftvit/session.h>    /* forward and backward passes on preallocated memory */
 #include <shiftvit/loss.h>       /* cross-entropy, softmax and accuracy on plain arrays */

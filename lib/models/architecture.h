@@ -1,6 +1,7 @@
 /* The architectures of models and the operations that each of them implements. To add one, create a
  * folder that defines what SV_ARCHITECTURE_DECLARE declares, list its files in meson.build, add a
- * line to SV_ARCHITECTURES, and add its public constant. No other code names an architecture. */
+ * line to SV_ARCHITECTURES, add its public constant, and write its ONNX graph in lib/export. No
+ * other code names an architecture. */
 #ifndef SV_ARCHITECTURE_H
 #define SV_ARCHITECTURE_H
 

@@ -54,6 +54,12 @@ LAYOUT(svit_load_report, 48, SVIT_LOAD_REPORT)
     F(T, sampling, 28, 4)
 LAYOUT(svit_loader_config, 32, SVIT_LOADER_CONFIG)
 
+#define SVIT_ONNX_OPTIONS(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, output, 4, 4) \
+    F(T, preprocessing, 8, 4)
+LAYOUT(svit_onnx_options, 12, SVIT_ONNX_OPTIONS)
+
 #define SVIT_PRODUCT(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, form, 4, 4) \

@@ -155,6 +155,9 @@ static svit_status make_files(scene *s)
         status = svit_model_save_as(s->model, in_folder("b.safetensors"), SVIT_DTYPE_I8, NULL);
     if (status == SVIT_OK)
         status = svit_model_load(&s->quantised, s->context, in_folder("b.safetensors"), NULL);
+    const svit_onnx_options onnx = {sizeof onnx, SVIT_ONNX_LOGITS, 1};
+    if (status == SVIT_OK)
+        status = svit_model_export_onnx(s->model, in_folder("c.onnx"), &onnx, NULL);
     if (status == SVIT_OK)
         status = svit_predictor_create(&s->predictor, s->context, path, NULL, NULL);
     static const float image[SIDE * SIDE * 3];
@@ -262,10 +265,15 @@ static void free_all(scene *s)
 
 static void clear_folder(void)
 {
-    static const char *const NAMES[] = {"a.safetensors",    "checkpoint.safetensors",
-                                        "best.safetensors", "history.csv",
-                                        "run.json",         "b.safetensors",
-                                        "list.csv",         "events.out.tfevents.shiftvit"};
+    static const char *const NAMES[] = {"a.safetensors",
+                                        "checkpoint.safetensors",
+                                        "best.safetensors",
+                                        "history.csv",
+                                        "run.json",
+                                        "b.safetensors",
+                                        "c.onnx",
+                                        "list.csv",
+                                        "events.out.tfevents.shiftvit"};
     char path[128];
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, NAMES[i]);

@@ -42,9 +42,9 @@ CALLS(loader)
 static const noun nouns[] = {
     {NOUN(session),
      "{\"max_batch\":256,\"mode\":\"infer\",\"compute\":\"f32\",\"seed\":0,\"input_height\":0,"
-     "\"input_width\":0,\"memory\":\"store\"}",
+     "\"input_width\":0,\"memory\":\"store\",\"features\":false}",
      "{\"max_batch\":7,\"mode\":\"train\",\"compute\":\"bf16\",\"seed\":18446744073709551615,"
-     "\"input_height\":32,\"input_width\":8192,\"memory\":\"stages\"}"},
+     "\"input_height\":32,\"input_width\":8192,\"memory\":\"stages\",\"features\":true}"},
     {NOUN(optimizer),
      "{\"optimizer\":\"adamw\",\"learning_rate\":0.001,\"beta1\":0.9,\"beta2\":0.999,"
      "\"epsilon\":1e-7,\"weight_decay\":0.0001,\"momentum\":0.0,\"clip_norm\":0.0,"

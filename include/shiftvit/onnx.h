@@ -1,0 +1,47 @@
+/* ONNX files, which other runtimes read. */
+#ifndef SHIFTVIT_ONNX_H
+#define SHIFTVIT_ONNX_H
+
+#include <shiftvit/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The output of the graph. */
+enum {
+    SVIT_ONNX_LOGITS = 0,       /* "logits", what svit_forward writes */
+    SVIT_ONNX_PROBABILITIES = 1 /* "probabilities", their softmax */
+};
+
+typedef struct svit_onnx_options {
+    uint32_t struct_size;  /* sizeof(svit_onnx_options) */
+    int32_t output;        /* SVIT_ONNX_* */
+    int32_t preprocessing; /* 0: the input is "images", float32 [N, input_height, input_width,
+                              in_channels], which the caller has preprocessed. 1: it is "bytes",
+                              uint8 [N, source_height, source_width, channels] of the model's
+                              pipeline, and the graph does the evaluation's steps after the source
+                              step; its image has the evaluation size */
+} svit_onnx_options;
+
+/* Fills `options` with the defaults: 0 in each field. `size` is sizeof(svit_onnx_options) as the
+ * caller was compiled. Any thread may call it. */
+SVIT_API svit_status svit_onnx_options_init(svit_onnx_options *options, size_t size);
+
+/* Writes the model as an ONNX file (opset 17) and replaces an existing file atomically, as
+ * svit_file_replace. The graph has one input and one output, [N, num_classes] float32, and any
+ * batch N. The initialisers are the parameters with their names; weights of linear maps are
+ * transposed to [in, out]. `options` NULL means the defaults.
+ *
+ * SVIT_E_ARGUMENT names an option that is not accepted, or says that the pipeline does not fit the
+ * model. SVIT_E_STATE: preprocessing is wanted, and the model has no pipeline. SVIT_E_UNSUPPORTED:
+ * the file would have more than 2 GiB, the limit of the format. SVIT_E_IO names the path. Any
+ * thread may call it. */
+SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char *path,
+                                            const svit_onnx_options *options, svit_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+/* The export of models as ONNX files. */
+#include "export/onnx.h"
+
+#include "base/config.h"
+#include "base/fields.h"
+#include "export/onnx_ops.h"
+
+#define FIELD(field, kind) SV_FIELD(svit_onnx_options, field, kind)
+
+static const sv_field FIELDS[] = {
+    {FIELD(output, WORD),
+     .words = {[SVIT_ONNX_LOGITS] = "logits", [SVIT_ONNX_PROBABILITIES] = "probabilities"}},
+    {FIELD(preprocessing, FLAG)},
+};
+static const sv_field_table TABLE = {.type = "svit_onnx_options",
+                                     .noun = "the ONNX options",
+                                     .prefix = "svit_onnx_options",
+                                     .fields = FIELDS,
+                                     .count = sizeof FIELDS / sizeof *FIELDS};
+
+typedef sv_onnx_value (*graph_function)(sv_onnx_graph *graph, const sv_onnx_value *images);
+
+#define GRAPH_FUNCTION(constant, prefix) [SVIT_ARCHITECTURE_##constant] = sv_##prefix##_onnx,
+static const graph_function GRAPHS[] = {SV_ARCHITECTURES(GRAPH_FUNCTION)};
+
+SVIT_API svit_status svit_onnx_options_init(svit_onnx_options *options, size_t size)
+{
+    const svit_onnx_options defaults = {.struct_size = sizeof defaults};
+    return sv_config_export(options, size, &defaults, sizeof defaults, TABLE.type, NULL);
+}
+
+static svit_status read_options(svit_onnx_options *out, const svit_onnx_options *options,
+                                svit_error *err)
+{
+    *out = (svit_onnx_options){.struct_size = sizeof *out};
+    if (options)
+        SVIT_TRY(sv_config_import(out, sizeof *out, options, sizeof *out, TABLE.type, err));
+    return sv_fields_check(&TABLE, out, err);
+}
+
+const char *sv_onnx_output_name(const svit_onnx_options *options)
+{
+    return options->output == SVIT_ONNX_PROBABILITIES ? "probabilities" : "logits";
+}
+
+static svit_status make_graph(sv_onnx_graph *graph, const svit_onnx_options *options,
+                              svit_error *err)
+{
+    const svit_model_config *config = &graph->model->config;
+    sv_onnx_value x = {SV_ONNX_IMAGES};
+    graph->height = config->input_height;
+    graph->width = config->input_width;
+    if (options->preprocessing) {
+        const sv_onnx_value bytes = {SV_ONNX_BYTES};
+        SVIT_TRY(sv_onnx_pipeline_size(graph, err));
+        x = sv_onnx_pipeline(graph, &bytes);
+    }
+    x = GRAPHS[config->architecture](graph, &x);
+    sv_onnx_scope(graph, "%s", "");
+    if (options->output == SVIT_ONNX_PROBABILITIES) {
+        sv_onnx_softmax(graph, &x, sv_onnx_output_name(options));
+    } else {
+        sv_onnx_begin(graph, "Identity");
+        sv_onnx_input(graph, &x);
+        sv_onnx_end_as(graph, sv_onnx_output_name(options));
+    }
+    return sv_onnx_graph_status(graph, err);
+}
+
+SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char *path,
+                                            const svit_onnx_options *options, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(path);
+    svit_onnx_options local;
+    SVIT_TRY(read_options(&local, options, err));
+    sv_onnx_graph graph;
+    svit_status status = sv_onnx_graph_init(&graph, model, err);
+    if (status == SVIT_OK)
+        status = make_graph(&graph, &local, err);
+    if (status == SVIT_OK)
+        status = sv_onnx_file_write(&graph, &local, path, err);
+    sv_onnx_graph_free(&graph);
+    return status;
+}

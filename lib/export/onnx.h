@@ -1,0 +1,34 @@
+/* The graphs of the architectures, and the file around them. */
+#ifndef SV_ONNX_H
+#define SV_ONNX_H
+
+#include "export/onnx_graph.h"
+#include "models/architecture.h"
+
+#include <shiftvit/onnx.h>
+
+/* Names of the graph's inputs. */
+#define SV_ONNX_IMAGES "images"
+#define SV_ONNX_BYTES "bytes"
+
+/* The graph of an architecture: adds its nodes from images[N, graph->height, graph->width,
+ * in_channels] to the logits [N, num_classes], which it returns. Each folder of an architecture in
+ * lib/models has one such function here. */
+#define SV_ONNX_DECLARE(constant, prefix)                                                          \
+    sv_onnx_value sv_##prefix##_onnx(sv_onnx_graph *graph, const sv_onnx_value *images);
+SV_ARCHITECTURES(SV_ONNX_DECLARE)
+
+/* Sets the size of the model's input, and checks that the pipeline gives it. */
+svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err);
+
+/* Adds the evaluation's steps after the source step, from bytes to images. */
+sv_onnx_value sv_onnx_pipeline(sv_onnx_graph *graph, const sv_onnx_value *bytes);
+
+/* The name of the graph's output. */
+const char *sv_onnx_output_name(const svit_onnx_options *options);
+
+/* Writes the file. SVIT_E_UNSUPPORTED, SVIT_E_IO, SVIT_E_MEMORY. */
+svit_status sv_onnx_file_write(const sv_onnx_graph *graph, const svit_onnx_options *options,
+                               const char *path, svit_error *err);
+
+#endif

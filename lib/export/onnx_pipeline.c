@@ -1,0 +1,102 @@
+/* The evaluation's steps of a pipeline as ONNX nodes. */
+#include "data/antialias.h"
+#include "export/onnx.h"
+#include "export/onnx_format.h"
+#include "export/onnx_ops.h"
+#include "models/layer_list.h"
+
+#include <math.h>
+
+svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err)
+{
+    const svit_model *model = graph->model;
+    sv_layer_list layers;
+    if (!model->has_pipeline)
+        return sv_fail(err, SVIT_E_STATE,
+                       "preprocessing is 1, but the model has no pipeline; svit_model_set_pipeline "
+                       "gives it one");
+    if (model->pipeline.channels != model->config.in_channels)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "channels of the pipeline is %u; in_channels of the model is %u",
+                       model->pipeline.channels, model->config.in_channels);
+    SVIT_TRY(svit_pipeline_evaluation_size(&model->pipeline, &graph->height, &graph->width, err));
+    /* A session of this size could not be created if the layers could not. */
+    SVIT_TRY(sv_model_layers(&layers, model, graph->height, graph->width, err));
+    sv_layer_list_free(model->context, &layers);
+    return SVIT_OK;
+}
+
+/* A value for each channel. */
+static sv_onnx_value channel_values(sv_onnx_graph *graph, const double values[SVIT_MAX_CHANNELS])
+{
+    float rounded[SVIT_MAX_CHANNELS] = {0};
+    const int64_t channels = graph->model->pipeline.channels;
+    for (int64_t c = 0; c < channels; c++)
+        rounded[c] = (float)values[c];
+    return sv_onnx_tensor(graph, rounded, &channels, 1);
+}
+
+/* (byte * scale - mean) / sqrt(variance) */
+static sv_onnx_value normalize(sv_onnx_graph *graph, const sv_onnx_value *bytes)
+{
+    const svit_pipeline_config *config = &graph->model->pipeline;
+    double deviation[SVIT_MAX_CHANNELS] = {0};
+    for (size_t c = 0; c < config->channels; c++)
+        deviation[c] = sqrt(config->variance[c]);
+    sv_onnx_begin(graph, "Cast");
+    sv_onnx_input(graph, bytes);
+    sv_onnx_integer(graph, "to", DATA_FLOAT);
+    sv_onnx_value x = sv_onnx_end(graph);
+    x = sv_onnx_binary_scalar(graph, "Mul", &x, config->scale);
+    const sv_onnx_value mean = channel_values(graph, config->mean);
+    x = sv_onnx_binary(graph, "Sub", &x, &mean);
+    const sv_onnx_value divisor = channel_values(graph, deviation);
+    return sv_onnx_binary(graph, "Div", &x, &divisor);
+}
+
+/* Bilinear interpolation, of which the last dimensions are height and width in ONNX. */
+static sv_onnx_value resize(sv_onnx_graph *graph, const sv_onnx_value *x, size_t height,
+                            size_t width)
+{
+    static const int64_t to_channels_first[4] = {0, 3, 1, 2}, to_channels_last[4] = {0, 2, 3, 1};
+    const int64_t shape[3] = {graph->model->pipeline.channels, (int64_t)height, (int64_t)width};
+    const sv_onnx_value in = sv_onnx_transpose(graph, x, to_channels_first, 4);
+    const sv_onnx_value sizes = sv_onnx_batch_shape(graph, x, shape, 3);
+    sv_onnx_begin(graph, "Resize");
+    sv_onnx_input(graph, &in);
+    sv_onnx_no_input(graph); /* the region of interest */
+    sv_onnx_no_input(graph); /* the scales, which follow from the sizes */
+    sv_onnx_input(graph, &sizes);
+    sv_onnx_text(graph, "mode", "linear");
+    sv_onnx_text(graph, "coordinate_transformation_mode", "half_pixel");
+    const sv_onnx_value out = sv_onnx_end(graph);
+    return sv_onnx_transpose(graph, &out, to_channels_last, 4);
+}
+
+static sv_onnx_value crop(sv_onnx_graph *graph, const sv_onnx_value *x)
+{
+    const svit_pipeline_config *config = &graph->model->pipeline;
+    const int64_t top = (int64_t)sv_centre_offset(config->resize_height, config->output_height);
+    const int64_t left = (int64_t)sv_centre_offset(config->resize_width, config->output_width);
+    const int64_t begins[3] = {top, left, 0};
+    const int64_t ends[3] = {top + config->output_height, left + config->output_width,
+                             config->channels};
+    return sv_onnx_slice_box(graph, x, begins, ends);
+}
+
+sv_onnx_value sv_onnx_pipeline(sv_onnx_graph *graph, const sv_onnx_value *bytes)
+{
+    const svit_pipeline_config *config = &graph->model->pipeline;
+    const bool is_output = config->resize_height == config->output_height &&
+                           config->resize_width == config->output_width;
+    sv_onnx_scope(graph, "%s", "preprocessing");
+    sv_onnx_value x = normalize(graph, bytes);
+    if (config->resize_height != config->source_height ||
+        config->resize_width != config->source_width)
+        x = resize(graph, &x, config->resize_height, config->resize_width);
+    if (config->evaluation == SVIT_EVALUATE_KEEP || is_output)
+        return x;
+    return config->evaluation == SVIT_EVALUATE_CROP
+               ? crop(graph, &x)
+               : resize(graph, &x, config->output_height, config->output_width);
+}

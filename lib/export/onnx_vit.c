@@ -1,0 +1,343 @@
+/* The ONNX graph of a ViT or SL-ViT; models/vit/vit_layers.c has the same parts. */
+#include "export/onnx.h"
+#include "export/onnx_ops.h"
+#include "models/vit/vit.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+/* What all blocks read. */
+typedef struct vit_graph {
+    sv_onnx_graph *graph;
+    const svit_model_config *config;
+    const sv_vit_names *names;
+    sv_onnx_value diagonal; /* bool [tokens, tokens], with SVIT_ATTENTION_LSA */
+} vit_graph;
+
+/* The whole name of a parameter of a block. */
+typedef struct block_name {
+    char text[64];
+} block_name;
+
+static block_name name_in(const vit_graph *self, size_t index, const char *name)
+{
+    block_name whole;
+    snprintf(whole.text, sizeof whole.text, "%s%zu.%s", self->names->layer, index, name);
+    return whole;
+}
+
+/* The image and its four diagonally shifted copies as channels: copy k is
+ * y[h, w] = x[h + down half, w + right half], zero outside of x. */
+static sv_onnx_value shifted_copies(const vit_graph *self, const sv_onnx_value *images)
+{
+    static const int down[2][5] = {{0, 1, -1, 1, -1}, {0, -1, -1, 1, 1}};
+    static const int right[2][5] = {{0, 1, 1, -1, -1}, {0, -1, 1, -1, 1}};
+    const svit_model_config *config = self->config;
+    const int paper = config->spt_order == SVIT_SPT_PAPER;
+    const int64_t half = config->patch_size / 2, height = config->input_height;
+    const int64_t width = config->input_width, channels = config->in_channels;
+    const sv_onnx_value padded = sv_onnx_pad(self->graph, images, (size_t)half, (size_t)half);
+    sv_onnx_value copies[5] = {*images};
+    for (size_t k = 1; k < 5; k++) {
+        const int64_t top = half + down[paper][k] * half, left = half + right[paper][k] * half;
+        const int64_t begins[3] = {top, left, 0}, ends[3] = {top + height, left + width, channels};
+        copies[k] = sv_onnx_slice_box(self->graph, &padded, begins, ends);
+    }
+    return sv_onnx_concat(self->graph, copies, 5, 3);
+}
+
+/* images[N, height, width, c] -> [N, patches, patch_size * patch_size * c] */
+static sv_onnx_value patch_rows(const vit_graph *self, const sv_onnx_value *images)
+{
+    static const int64_t order[6] = {0, 1, 3, 2, 4, 5};
+    const int64_t size = self->config->patch_size;
+    const int64_t rows = self->config->input_height / size;
+    const int64_t columns = self->config->input_width / size;
+    const int64_t cut[6] = {0, rows, size, columns, size, -1};
+    const int64_t row[3] = {0, rows * columns, (int64_t)sv_vit_patch_elements(self->config)};
+    sv_onnx_value x = sv_onnx_reshape(self->graph, images, cut, 6);
+    x = sv_onnx_transpose(self->graph, &x, order, 6);
+    return sv_onnx_reshape(self->graph, &x, row, 3);
+}
+
+static sv_onnx_value add_tokens(const vit_graph *self, const sv_onnx_value *images)
+{
+    sv_onnx_value x = *images;
+    sv_onnx_scope(self->graph, "%s", "patch_embed");
+    if (self->config->tokenizer == SVIT_TOKENIZER_SPT) {
+        x = shifted_copies(self, &x);
+        x = patch_rows(self, &x);
+        x = sv_onnx_layer_norm(self->graph, &x, self->names->patch_norm);
+    } else {
+        x = patch_rows(self, &x);
+    }
+    return sv_onnx_linear(self->graph, &x, self->names->patch);
+}
+
+/* The prefix tokens [1, prefix, dim] for each image, and the patches after them. */
+static sv_onnx_value add_prefix(const vit_graph *self, const sv_onnx_value *patches)
+{
+    const svit_model_config *config = self->config;
+    const struct {
+        const char *name;
+        int64_t count;
+    } kinds[3] = {{self->names->class_token, sv_vit_has_class_token(config)},
+                  {self->names->distillation_token, config->distilled != 0},
+                  {self->names->register_tokens, config->register_tokens}};
+    const int64_t shape[2] = {(int64_t)sv_vit_prefix(config), config->dim};
+    sv_onnx_value tokens[3], both[2];
+    size_t count = 0;
+    for (size_t i = 0; i < 3; i++)
+        if (kinds[i].count > 0)
+            tokens[count++] = sv_onnx_parameter(self->graph, kinds[i].name, "");
+    both[0] = sv_onnx_concat(self->graph, tokens, count, 1);
+    const sv_onnx_value target = sv_onnx_batch_shape(self->graph, patches, shape, 2);
+    both[0] = sv_onnx_binary(self->graph, "Expand", &both[0], &target);
+    both[1] = *patches;
+    return sv_onnx_concat(self->graph, both, 2, 1);
+}
+
+/* The position embedding of all tokens, [tokens, dim]: tokens without one have zeros. */
+static sv_onnx_value positions(const vit_graph *self)
+{
+    const size_t prefix = sv_vit_prefix(self->config);
+    const size_t positioned = sv_vit_positioned_prefix(self->config);
+    const size_t rows = positioned + sv_vit_patches(self->config);
+    const int64_t stored[2] = {(int64_t)rows, self->config->dim};
+    const int64_t none[2] = {(int64_t)(prefix - positioned), self->config->dim};
+    const sv_onnx_value table =
+        sv_onnx_parameter_as(self->graph, self->names->position, "", stored, 2);
+    if (positioned == prefix)
+        return table;
+    sv_onnx_value parts[3];
+    size_t count = 0;
+    if (positioned > 0)
+        parts[count++] = sv_onnx_slice(self->graph, &table, 0, 0, positioned);
+    const sv_onnx_value shape = sv_onnx_vector(self->graph, none, 2);
+    parts[count++] = sv_onnx_unary(self->graph, "ConstantOfShape", &shape);
+    parts[count++] = sv_onnx_slice(self->graph, &table, 0, positioned, rows);
+    return sv_onnx_concat(self->graph, parts, count, 0);
+}
+
+static sv_onnx_value add_position(const vit_graph *self, const sv_onnx_value *patches)
+{
+    sv_onnx_value x = *patches;
+    sv_onnx_scope(self->graph, "%s", "position");
+    if (sv_vit_prefix(self->config) > 0)
+        x = add_prefix(self, &x);
+    const sv_onnx_value table = positions(self);
+    x = sv_onnx_binary(self->graph, "Add", &x, &table);
+    return self->config->pre_norm ? sv_onnx_layer_norm(self->graph, &x, self->names->pre_norm) : x;
+}
+
+/* The diagonal of the attention scores. */
+static sv_onnx_value make_diagonal(sv_onnx_graph *graph, int64_t tokens)
+{
+    const int64_t shape[2] = {tokens, tokens};
+    const sv_onnx_value vector = sv_onnx_vector(graph, shape, 2);
+    sv_onnx_value x = sv_onnx_unary(graph, "ConstantOfShape", &vector);
+    x = sv_onnx_unary(graph, "EyeLike", &x);
+    return sv_onnx_binary_scalar(graph, "Greater", &x, 0.5);
+}
+
+/* Queries, keys or values by heads: part `which` of qkv[N, tokens, 3 heads head_dim] with the
+ * dimensions [N, tokens, heads, head_dim] in another order. */
+static sv_onnx_value heads_of(const vit_graph *self, const sv_onnx_value *qkv, size_t which,
+                              const int64_t order[4])
+{
+    const int64_t shape[4] = {0, 0, self->config->heads, self->config->head_dim};
+    const size_t width = (size_t)self->config->heads * self->config->head_dim;
+    sv_onnx_value x = sv_onnx_slice(self->graph, qkv, 2, which * width, (which + 1) * width);
+    x = sv_onnx_reshape(self->graph, &x, shape, 4);
+    return sv_onnx_transpose(self->graph, &x, order, 4);
+}
+
+/* The scores times the inverse temperature. */
+static sv_onnx_value scale_scores(const vit_graph *self, const sv_onnx_value *scores, size_t index)
+{
+    const svit_model_config *config = self->config;
+    if (config->attention != SVIT_ATTENTION_LSA)
+        return sv_onnx_binary_scalar(self->graph, "Mul", scores,
+                                     1 / sqrt((double)config->head_dim));
+    const block_name name = name_in(self, index, self->names->temperature);
+    const bool per_head = config->temperature == SVIT_TEMPERATURE_MULTIPLY;
+    const int64_t shape[3] = {per_head ? config->heads : 1, 1, 1};
+    const sv_onnx_value temperature = sv_onnx_parameter_as(self->graph, name.text, "", shape, 3);
+    return sv_onnx_binary(self->graph, per_head ? "Mul" : "Div", scores, &temperature);
+}
+
+/* The weights of locality self-attention: the diagonal is 0. A token that is alone has no others,
+ * so all its weights are 0. */
+static sv_onnx_value masked_softmax(const vit_graph *self, const sv_onnx_value *scores)
+{
+    const sv_onnx_value least = sv_onnx_scalar(self->graph, -FLT_MAX);
+    sv_onnx_begin(self->graph, "Where");
+    sv_onnx_input(self->graph, &self->diagonal);
+    sv_onnx_input(self->graph, &least);
+    sv_onnx_input(self->graph, scores);
+    const sv_onnx_value masked = sv_onnx_end(self->graph);
+    const sv_onnx_value weights = sv_onnx_softmax(self->graph, &masked, NULL);
+    if (sv_vit_sequence(self->config) > 1)
+        return weights;
+    return sv_onnx_binary_scalar(self->graph, "Mul", &weights, 0);
+}
+
+/* y = x + layer_scale * branch */
+static sv_onnx_value add_residual(const vit_graph *self, const sv_onnx_value *x,
+                                  const sv_onnx_value *branch, size_t index, const char *scale)
+{
+    sv_onnx_value y = *branch;
+    if (self->config->layer_scale) {
+        const block_name name = name_in(self, index, scale);
+        const sv_onnx_value gamma = sv_onnx_parameter(self->graph, name.text, "");
+        y = sv_onnx_binary(self->graph, "Mul", &y, &gamma);
+    }
+    return sv_onnx_binary(self->graph, "Add", x, &y);
+}
+
+/* softmax(q k^T / temperature) v, [N, tokens, heads * head_dim] */
+static sv_onnx_value attend(const vit_graph *self, const sv_onnx_value *qkv, size_t index)
+{
+    static const int64_t by_head[4] = {0, 2, 1, 3}, transposed[4] = {0, 2, 3, 1};
+    const int64_t joined[3] = {0, 0, (int64_t)self->config->heads * self->config->head_dim};
+    const sv_onnx_value q = heads_of(self, qkv, 0, by_head);
+    const sv_onnx_value k = heads_of(self, qkv, 1, transposed);
+    const sv_onnx_value v = heads_of(self, qkv, 2, by_head);
+    sv_onnx_value x = sv_onnx_binary(self->graph, "MatMul", &q, &k);
+    x = scale_scores(self, &x, index);
+    x = self->config->attention == SVIT_ATTENTION_LSA ? masked_softmax(self, &x)
+                                                      : sv_onnx_softmax(self->graph, &x, NULL);
+    x = sv_onnx_binary(self->graph, "MatMul", &x, &v);
+    x = sv_onnx_transpose(self->graph, &x, by_head, 4);
+    return sv_onnx_reshape(self->graph, &x, joined, 3);
+}
+
+static sv_onnx_value add_attention(const vit_graph *self, const sv_onnx_value *x, size_t index)
+{
+    const block_name norm = name_in(self, index, self->names->norm1);
+    const block_name qkv = name_in(self, index, self->names->qkv);
+    const block_name projection = name_in(self, index, self->names->projection);
+    sv_onnx_scope(self->graph, "blocks.%zu.attention", index);
+    sv_onnx_value y = sv_onnx_layer_norm(self->graph, x, norm.text);
+    y = sv_onnx_linear(self->graph, &y, qkv.text);
+    y = attend(self, &y, index);
+    if (sv_vit_has_projection(self->config))
+        y = sv_onnx_linear(self->graph, &y, projection.text);
+    return add_residual(self, x, &y, index, self->names->scale1);
+}
+
+/* The activation of u, or with SwiGLU silu(u) * v of the halves u and v. */
+static sv_onnx_value activate(const vit_graph *self, const sv_onnx_value *x)
+{
+    const double root = 2 * sqrt(2 / acos(-1));
+    const size_t hidden = self->config->mlp_dim;
+    if (self->config->mlp == SVIT_MLP_SWIGLU) {
+        const sv_onnx_value u = sv_onnx_slice(self->graph, x, 2, 0, hidden);
+        const sv_onnx_value v = sv_onnx_slice(self->graph, x, 2, hidden, 2 * hidden);
+        const sv_onnx_value silu = sv_onnx_sigmoid_gate(self->graph, &u, 1, 0);
+        return sv_onnx_binary(self->graph, "Mul", &silu, &v);
+    }
+    switch (self->config->activation) {
+    case SVIT_ACTIVATION_GELU_TANH: /* (1 + tanh(u)) / 2 is sigmoid(2 u) */
+        return sv_onnx_sigmoid_gate(self->graph, x, root, 0.044715 * root);
+    case SVIT_ACTIVATION_QUICK_GELU:
+        return sv_onnx_sigmoid_gate(self->graph, x, 1.702, 0);
+    default:
+        return sv_onnx_gelu(self->graph, x);
+    }
+}
+
+static sv_onnx_value add_mlp(const vit_graph *self, const sv_onnx_value *x, size_t index)
+{
+    const block_name norm = name_in(self, index, self->names->norm2);
+    const block_name fc1 = name_in(self, index, self->names->fc1);
+    const block_name fc2 = name_in(self, index, self->names->fc2);
+    sv_onnx_scope(self->graph, "blocks.%zu.mlp", index);
+    sv_onnx_value y = sv_onnx_layer_norm(self->graph, x, norm.text);
+    y = sv_onnx_linear(self->graph, &y, fc1.text);
+    y = activate(self, &y);
+    y = sv_onnx_linear(self->graph, &y, fc2.text);
+    if (self->config->mlp_last_gelu)
+        y = sv_onnx_gelu(self->graph, &y);
+    return add_residual(self, x, &y, index, self->names->scale2);
+}
+
+/* x[N, tokens, dim] -> [N, features]; in a distilled model [N, 2, dim]. */
+static sv_onnx_value add_pooling(const vit_graph *self, const sv_onnx_value *tokens)
+{
+    const svit_model_config *config = self->config;
+    const int64_t row[2] = {0, (int64_t)sv_vit_features(config)};
+    const size_t prefix = sv_vit_prefix(config), all = sv_vit_sequence(config);
+    sv_onnx_value x = *tokens, parts[2];
+    sv_onnx_scope(self->graph, "%s", "pool");
+    if (config->pool == SVIT_POOL_CLASS_TOKEN)
+        x = sv_onnx_slice(self->graph, &x, 1, 0, config->distilled ? 2 : 1);
+    if (config->final_norm)
+        x = sv_onnx_layer_norm(self->graph, &x, self->names->norm);
+    switch (config->pool) {
+    case SVIT_POOL_MEAN:
+        return sv_onnx_mean_tokens(self->graph, &x);
+    case SVIT_POOL_MEAN_PATCHES:
+        x = sv_onnx_slice(self->graph, &x, 1, prefix, all);
+        return sv_onnx_mean_tokens(self->graph, &x);
+    case SVIT_POOL_CLASS_MEAN:
+        parts[0] = sv_onnx_slice(self->graph, &x, 1, 0, 1);
+        parts[0] = sv_onnx_mean_tokens(self->graph, &parts[0]);
+        parts[1] = sv_onnx_slice(self->graph, &x, 1, prefix, all);
+        parts[1] = sv_onnx_mean_tokens(self->graph, &parts[1]);
+        return sv_onnx_concat(self->graph, parts, 2, 1);
+    default:
+        return config->distilled ? x : sv_onnx_reshape(self->graph, &x, row, 2);
+    }
+}
+
+/* The mean of the logits of two heads, of the class token and of the distillation token. */
+static sv_onnx_value distilled_head(const vit_graph *self, const sv_onnx_value *x, const char *head)
+{
+    sv_onnx_value logits[2];
+    for (size_t i = 0; i < 2; i++) {
+        const sv_onnx_value one = sv_onnx_slice(self->graph, x, 1, i, i + 1);
+        const sv_onnx_value token = sv_onnx_mean_tokens(self->graph, &one);
+        logits[i] =
+            sv_onnx_linear(self->graph, &token, i == 0 ? head : self->names->distilled_head);
+    }
+    const sv_onnx_value sum = sv_onnx_binary(self->graph, "Add", &logits[0], &logits[1]);
+    return sv_onnx_binary_scalar(self->graph, "Mul", &sum, 0.5);
+}
+
+static sv_onnx_value add_head(const vit_graph *self, const sv_onnx_value *features)
+{
+    const svit_model_config *config = self->config;
+    sv_onnx_value x = *features;
+    char name[64];
+    sv_onnx_scope(self->graph, "%s", "head");
+    if (config->head_norm)
+        x = sv_onnx_layer_norm(self->graph, &x, self->names->head_norm);
+    if (!config->classifier)
+        return config->distilled ? sv_onnx_mean_tokens(self->graph, &x) : x;
+    for (size_t i = 0; i < config->head_layers; i++) {
+        snprintf(name, sizeof name, "%s%zu", self->names->head, i + 1);
+        x = sv_onnx_linear(self->graph, &x, name);
+        x = sv_onnx_gelu(self->graph, &x);
+    }
+    snprintf(name, sizeof name, "%s%zu", self->names->head, (size_t)config->head_layers + 1);
+    return config->distilled ? distilled_head(self, &x, name)
+                             : sv_onnx_linear(self->graph, &x, name);
+}
+
+sv_onnx_value sv_vit_onnx(sv_onnx_graph *graph, const sv_onnx_value *images)
+{
+    const svit_model_config *config = &graph->model->config;
+    vit_graph self = {.graph = graph, .config = config, .names = sv_vit_names_of(config)};
+    if (config->attention == SVIT_ATTENTION_LSA)
+        self.diagonal = make_diagonal(graph, (int64_t)sv_vit_sequence(config));
+    sv_onnx_value x = add_tokens(&self, images);
+    x = add_position(&self, &x);
+    for (size_t i = 0; i < config->depth; i++) {
+        x = add_attention(&self, &x, i);
+        x = add_mlp(&self, &x, i);
+    }
+    x = add_pooling(&self, &x);
+    return add_head(&self, &x);
+}

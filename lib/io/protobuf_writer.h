@@ -1,0 +1,41 @@
+/* Writes the wire format of protocol buffers to a growing buffer. lib/trainer/events.c has its own
+ * small writer, since it may use the public headers alone. */
+#ifndef SV_PROTOBUF_WRITER_H
+#define SV_PROTOBUF_WRITER_H
+
+#include "base/memory.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* After the first failure, which stays in `status`, all further calls do nothing. */
+typedef struct sv_protobuf_writer {
+    const sv_allocator *allocator;
+    uint8_t *data; /* NULL while empty */
+    size_t length, capacity;
+    svit_status status; /* SVIT_OK or SVIT_E_MEMORY */
+} sv_protobuf_writer;
+
+/* Returns an empty writer. Release it with sv_protobuf_free, also after a failure. */
+sv_protobuf_writer sv_protobuf_make(const sv_allocator *allocator);
+void sv_protobuf_free(sv_protobuf_writer *writer);
+
+/* Append a field. A negative integer has ten bytes, as in the types int32 and int64. */
+void sv_protobuf_put_integer(sv_protobuf_writer *writer, unsigned field, int64_t value);
+void sv_protobuf_put_float(sv_protobuf_writer *writer, unsigned field, float value);
+void sv_protobuf_put_text(sv_protobuf_writer *writer, unsigned field, const char *text);
+void sv_protobuf_put_bytes(sv_protobuf_writer *writer, unsigned field, const void *data,
+                           size_t bytes);
+
+/* Begins a field of `bytes` bytes, which the caller writes elsewhere. */
+void sv_protobuf_put_length(sv_protobuf_writer *writer, unsigned field, uint64_t bytes);
+
+/* Appends bytes that are already encoded. */
+void sv_protobuf_append(sv_protobuf_writer *writer, const void *data, size_t bytes);
+
+/* Begin and end a field that is a message. sv_protobuf_end takes what sv_protobuf_begin has
+ * returned. */
+size_t sv_protobuf_begin(sv_protobuf_writer *writer, unsigned field);
+void sv_protobuf_end(sv_protobuf_writer *writer, size_t begin);
+
+#endif
