@@ -35,7 +35,7 @@ static double drop_path_rate(const svit_model_config *config, size_t index)
 /* The names of the parameters of half a block. */
 static sv_mlp_names names_of(size_t index, const char *norm, const char *mlp)
 {
-    sv_mlp_names names;
+    sv_mlp_names names = {.layer_scale = ""};
     snprintf(names.norm, sizeof names.norm, "blocks.%zu.%s", index, norm);
     snprintf(names.fc1, sizeof names.fc1, "blocks.%zu.%s.fc1", index, mlp);
     snprintf(names.fc2, sizeof names.fc2, "blocks.%zu.%s.fc2", index, mlp);
