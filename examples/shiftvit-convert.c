@@ -1,4 +1,6 @@
-/* Writes a model to another file, with its weights in another type, or as an ONNX file. */
+/* Writes a model to another file, with its weights in another type, or as an ONNX file; reads and
+ * writes the files of other libraries. */
+#include "common/convert_from.h"
 #include "common/model_path.h"
 #include "common/shown.h"
 
@@ -13,26 +15,61 @@ typedef struct convert_options {
     int32_t dtype; /* SVIT_DTYPE_* */
     int32_t to;    /* TO_* */
     svit_onnx_options onnx;
+    name_source from;
 } convert_options;
 
-enum { KEY_DTYPE = 0x300, KEY_TO, KEY_PREPROCESSING };
+enum { KEY_DTYPE = 0x300, KEY_FROM, KEY_MAP, KEY_SKIP_HEAD, KEY_TO, KEY_PREPROCESSING };
 
 /* The names of SVIT_DTYPE_*. */
 static const char *const dtype_names[] = {"f32", "f16", "bf16", "int8", NULL};
 
+static const char *const family_names[] = {"timm", "huggingface", "openclip", NULL};
+
 /* The kinds of files that are written, and their names. */
-enum { TO_SHIFTVIT, TO_ONNX };
-static const char *const to_names[] = {"shiftvit", "onnx", NULL};
+enum { TO_SHIFTVIT, TO_PYTORCH, TO_ONNX };
+static const char *const target_names[] = {"shiftvit", "pytorch", "onnx", NULL};
 
 static const struct argp_option option_list[] = {
+    {"from", KEY_FROM, "LIBRARY", 0,
+     "IN is a safetensors file of timm, huggingface or openclip; --preset says of which model", 0},
+    {"map", KEY_MAP, "FILE.json", 0,
+     "The names of IN's tensors, in place of --from: an object of rules from names of parameters "
+     "to "
+     "names of tensors",
+     0},
+    {"skip-head", KEY_SKIP_HEAD, NULL, 0,
+     "With --from or --map: the classifier keeps its initial weights, so the file's may be absent "
+     "or "
+     "of another size",
+     0},
     {"dtype", KEY_DTYPE, "TYPE", 0,
      "How the weights are stored: f32 (default), f16, bf16, or int8 with a scale for each row", 0},
     {"to", KEY_TO, "KIND", 0,
-     "What OUT becomes: shiftvit (default), a model file, or onnx, a file for other runtimes", 0},
+     "What OUT becomes: shiftvit (default), a model file; pytorch, safetensors in which a ViT has "
+     "the "
+     "names and shapes of timm; or onnx, a file for other runtimes",
+     0},
     {"preprocessing", KEY_PREPROCESSING, NULL, 0,
      "With --to onnx: the graph takes bytes and preprocesses them as the model's file says", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
+
+static int is_foreign(const convert_options *self)
+{
+    return self->from.family || self->from.map_path;
+}
+
+static void check_together(const convert_options *self, struct argp_state *state)
+{
+    if (self->from.family && self->from.map_path)
+        argp_error(state, "--from and --map both say which names IN has; give one of them");
+    if (is_foreign(self) && !self->config.preset && !self->config.file)
+        argp_error(state, "--from and --map need --preset NAME or --config FILE");
+    if (self->from.skip_head && !is_foreign(self))
+        argp_error(state, "--skip-head needs --from or --map");
+    if (self->to == TO_PYTORCH && self->dtype != SVIT_DTYPE_F32)
+        argp_error(state, "--dtype: a file for pytorch has f32");
+}
 
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
@@ -45,8 +82,17 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_DTYPE:
         self->dtype = option_choice(state, "--dtype", text, dtype_names);
         return 0;
+    case KEY_FROM:
+        self->from.family = family_names[option_choice(state, "--from", text, family_names)];
+        return 0;
+    case KEY_MAP:
+        self->from.map_path = text;
+        return 0;
+    case KEY_SKIP_HEAD:
+        self->from.skip_head = 1;
+        return 0;
     case KEY_TO:
-        self->to = option_choice(state, "--to", text, to_names);
+        self->to = option_choice(state, "--to", text, target_names);
         return 0;
     case KEY_PREPROCESSING:
         self->onnx.preprocessing = 1;
@@ -59,6 +105,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END:
         if (!self->out)
             argp_error(state, "IN and OUT are needed");
+        check_together(self, state);
         if (self->to == TO_ONNX && self->dtype != SVIT_DTYPE_F32)
             argp_error(state, "--dtype %s: an ONNX file has f32", dtype_names[self->dtype]);
         if (self->to != TO_ONNX && self->onnx.preprocessing)
@@ -69,9 +116,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&config_argp, 0, "A file without configuration:", 1},
-                                             {&program_argp, 0, "Common options:", 2},
-                                             {NULL, 0, NULL, 0}};
+static const struct argp_child children[] = {
+    {&config_argp, 0, "A file without configuration, or of another library:", 1},
+    {&program_argp, 0, "Common options:", 2},
+    {NULL, 0, NULL, 0}};
 static const struct argp parser = {
     option_list,
     parse_option,
@@ -79,7 +127,9 @@ static const struct argp parser = {
     "Writes the model file IN, or that of a training run's folder, to OUT."
     "\vThe new file has the configuration, the class names and the preprocessing too. Weights in "
     "f16, bf16 and int8 are rounded to nearest; every program reads such a file. An ONNX file "
-    "has the graph and the weights: docs/onnx.md.",
+    "has the graph and the weights: docs/onnx.md.\n\n"
+    "A pretrained ViT: shiftvit-convert --from timm --preset deit-tiny-patch16-224 IN OUT. The new "
+    "file has the preset's preprocessing.",
     children,
     NULL,
     NULL};
@@ -107,8 +157,13 @@ static svit_status convert(convert_options *self, svit_model **model)
 {
     struct program *program = &self->program;
     TRY(program_open(program));
-    TRY(model_open(model, program, &self->config, self->in));
-    if (self->to == TO_ONNX)
+    if (is_foreign(self))
+        TRY(convert_from(model, program, &self->config, &self->from, self->in));
+    else
+        TRY(model_open(model, program, &self->config, self->in));
+    if (self->to == TO_PYTORCH)
+        TRY(convert_to_pytorch(program, *model, self->out));
+    else if (self->to == TO_ONNX)
         TRY(svit_model_export_onnx(*model, self->out, &self->onnx, &program->err));
     else
         TRY(svit_model_save_as(*model, self->out, self->dtype, &program->err));

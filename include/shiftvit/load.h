@@ -1,5 +1,6 @@
-/* Loading weights of other libraries, and parts of a file into a model: name maps, heads of other
- * shapes, position embeddings of other grids. */
+/* Weights of other libraries: loading them, or parts of a file, into a model through name maps,
+ * with heads of other shapes and position embeddings of other grids; and saving a model for them.
+ */
 #ifndef SHIFTVIT_LOAD_H
 #define SHIFTVIT_LOAD_H
 
@@ -72,6 +73,20 @@ SVIT_API svit_status svit_model_replace_head(svit_model *model, uint32_t num_cla
  * again. SVIT_E_STATE: the model has no classifier, or is not alone, as above. */
 SVIT_API svit_status svit_model_add_classes(svit_model *model, uint32_t count, uint64_t seed,
                                             svit_error *err);
+
+/* Writes the parameters of a ViT to a safetensors file under the names and shapes of timm, which
+ * `map` must be: "timm". The position embedding is [1, rows, dim], the patch embedding [dim,
+ * channels, size, size], the classifier head.weight and head.bias. timm loads the file into a
+ * VisionTransformer (VisionTransformerDistilled if the model is distilled) of the same sizes, and
+ * svit_model_load_mapped loads it back. Values are float32, and the only metadata is the format
+ * "pt". An existing file is replaced atomically, as svit_file_replace.
+ *
+ * SVIT_E_ARGUMENT: `map` is another. SVIT_E_UNSUPPORTED: timm has no names for the model; the
+ * message names the field. The parameters of ShiftViT, MLP-Mixer and of names "paper" have the
+ * names and shapes of their PyTorch code already; svit_model_save writes these. SVIT_E_IO names the
+ * path; SVIT_E_MEMORY. Any thread may call it. */
+SVIT_API svit_status svit_model_save_mapped(const svit_model *model, const char *path,
+                                            const char *map, svit_error *err);
 
 #ifdef __cplusplus
 }

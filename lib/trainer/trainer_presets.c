@@ -107,6 +107,27 @@ static const recipe MIXER = {.epochs = 300,
                              .mean = {0.5, 0.5, 0.5},
                              .deviation = {0.5, 0.5, 0.5}};
 
+/* Fine-tuning of pretrained families: these settings are this library's. The pipelines are those of
+ * timm's weights: an input of 224 is the centre of an image of floor(224 / 0.9) pixels, one of 518
+ * the whole square. */
+#define FINE_TUNE_COMMON                                                                           \
+    .epochs = 10, .batch = 64, .patience = 0, .warmup_fraction = 0.1,                              \
+    .schedule = SVIT_SCHEDULE_WARMUP_COSINE, .learning_rate = 1e-4, .lr_start = 1e-6,              \
+    .epsilon = 1e-8, .weight_decay = 0.05, .clip_norm = 1,                                         \
+    .decay_exclude = SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM | SVIT_EXCLUDE_POSITION,                \
+    .source_filter = SVIT_SOURCE_BICUBIC, .evaluation = SVIT_EVALUATE_CROP, .scale = 1.0 / 255
+#define INPUT_224 .source = 248, .resize = 248, .output = 224
+#define INPUT_518 .source = 518, .resize = 518, .output = 518
+#define IMAGENET_COLOURS .mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}
+
+static const recipe DEIT = {FINE_TUNE_COMMON, INPUT_224, IMAGENET_COLOURS};
+static const recipe AUGREG = {FINE_TUNE_COMMON, INPUT_224, .mean = {0.5, 0.5, 0.5},
+                              .deviation = {0.5, 0.5, 0.5}};
+static const recipe DINOV2 = {FINE_TUNE_COMMON, INPUT_518, IMAGENET_COLOURS};
+static const recipe CLIP = {FINE_TUNE_COMMON, INPUT_224,
+                            .mean = {0.48145466, 0.4578275, 0.40821073},
+                            .deviation = {0.26862954, 0.26130258, 0.27577711}};
+
 /* A strong recipe for CIFAR-10 in few epochs: Muon on the matrices of the hidden layers and AdamW
  * elsewhere, a rate that rises over 40 % of the steps, falls to a twentieth at 80 % and to 0 at the
  * end, an average of the weights, and light augmentation. Mean and variance are those of the
@@ -148,6 +169,23 @@ static const struct {
     {"slvit-paper-cifar10", &VIT_PAPER_CIFAR10},
     {"slvit-paper-cifar100", &VIT_PAPER_CIFAR100},
     {"vit-paper-cifar100", &VIT_PAPER_CIFAR100},
+    {"deit-tiny-patch16-224", &DEIT},
+    {"deit-small-patch16-224", &DEIT},
+    {"deit-base-patch16-224", &DEIT},
+    {"deit-tiny-distilled-patch16-224", &DEIT},
+    {"deit-small-distilled-patch16-224", &DEIT},
+    {"deit-base-distilled-patch16-224", &DEIT},
+    {"vit-tiny-patch16-224", &AUGREG},
+    {"vit-small-patch16-224", &AUGREG},
+    {"vit-base-patch16-224", &AUGREG},
+    {"vit-small-patch32-224", &AUGREG},
+    {"vit-base-patch32-224", &AUGREG},
+    {"vit-small-patch14-dinov2", &DINOV2},
+    {"vit-base-patch14-dinov2", &DINOV2},
+    {"vit-small-patch14-reg4-dinov2", &DINOV2},
+    {"vit-base-patch14-reg4-dinov2", &DINOV2},
+    {"vit-base-patch32-clip-224", &CLIP},
+    {"vit-base-patch16-clip-224", &CLIP},
     {"mixer-cifar10", &VIT_PAPER_CIFAR10},
     {"mixer-s32-224", &MIXER},
     {"mixer-b16-224", &MIXER},

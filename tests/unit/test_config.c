@@ -28,6 +28,23 @@ static const struct {
     {"slvit-paper-cifar10", 2729878},
     {"slvit-paper-cifar100", 2747248},
     {"vit-paper-cifar100", 2709796},
+    {"deit-tiny-patch16-224", 5717416},
+    {"deit-small-patch16-224", 22050664},
+    {"deit-base-patch16-224", 86567656},
+    {"deit-tiny-distilled-patch16-224", 5910800},
+    {"deit-small-distilled-patch16-224", 22436432},
+    {"deit-base-distilled-patch16-224", 87338192},
+    {"vit-tiny-patch16-224", 5717416},
+    {"vit-small-patch16-224", 22050664},
+    {"vit-base-patch16-224", 86567656},
+    {"vit-small-patch32-224", 22878952},
+    {"vit-base-patch32-224", 88224232},
+    {"vit-small-patch14-dinov2", 22056192},
+    {"vit-base-patch14-dinov2", 86579712},
+    {"vit-small-patch14-reg4-dinov2", 22057344},
+    {"vit-base-patch14-reg4-dinov2", 86582016},
+    {"vit-base-patch32-clip-224", 87849728},
+    {"vit-base-patch16-clip-224", 86193152},
     {"mixer-cifar10", 2193674},
     {"mixer-s32-224", 19104624},
     {"mixer-b16-224", 59880472},
@@ -77,7 +94,7 @@ START_TEST(test_every_preset_has_training_settings)
                               ? SVIT_SOURCE_SHORTER_SIDE
                               : SVIT_SOURCE_NEAREST;
     ck_assert_int_eq(pipeline.source_filter,
-                     model.input_width == 224 ? SVIT_SOURCE_BICUBIC : of_examples);
+                     model.input_width >= 224 ? SVIT_SOURCE_BICUBIC : of_examples);
     FAILS(svit_training_preset("vit", NULL, 0, NULL, 0, NULL, 0, err), SVIT_E_ARGUMENT, "'vit'");
 }
 END_TEST

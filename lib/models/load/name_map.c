@@ -10,29 +10,70 @@
 static const char *const NO_PREFIX[] = {"", NULL};
 static const char *const NONE[] = {NULL};
 
+/* {"tensor": NAME, "transpose": true or false}, the second may be absent. */
+static bool read_object(sv_name_rule *rule, const sv_json_value *value)
+{
+    const sv_json_value *transpose = sv_json_get(value, "transpose");
+    rule->tensors[0] = sv_json_text(sv_json_get(value, "tensor"));
+    if (transpose && transpose->kind == SV_JSON_TRUE)
+        rule->kind = SV_RULE_TRANSPOSED;
+    else if (transpose && transpose->kind != SV_JSON_FALSE)
+        return false;
+    return rule->tensors[0] && value->count == (transpose ? 2 : 1);
+}
+
+static bool read_list(sv_name_rule *rule, const sv_json_value *value)
+{
+    const sv_json_value *name = value + 1;
+    if (value->count == 0 || value->count > SV_RULE_TENSORS)
+        return false;
+    for (size_t i = 0; i < value->count; i++, name = name->after)
+        if (!(rule->tensors[i] = sv_json_text(name)))
+            return false;
+    return true;
+}
+
+static size_t count_stars(const char *text)
+{
+    size_t count = 0;
+    while ((text = strchr(text, '*'))) {
+        count++;
+        text++;
+    }
+    return count;
+}
+
+/* A name has at most one '*', and a tensor has one only where the parameter's name has. */
+static svit_status check_stars(const sv_name_rule *rule, svit_error *err)
+{
+    const size_t most = count_stars(rule->name);
+    bool fits = most <= 1;
+    for (size_t i = 0; i < SV_RULE_TENSORS && rule->tensors[i]; i++)
+        fits = fits && count_stars(rule->tensors[i]) <= most;
+    if (fits)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "map: the rule of '%.80s' has too many '*'; a name has at most one, that of a "
+                   "tensor only where the parameter's has",
+                   rule->name);
+}
+
 /* One rule of a JSON object: a name, a list of names, null, or an object with "tensor" and
  * "transpose". */
 static svit_status read_rule(sv_name_rule *rule, const sv_json_value *value, svit_error *err)
 {
+    bool fits = true;
     *rule = (sv_name_rule){.name = value->key};
-    if (value->kind == SV_JSON_NULL) {
+    if (value->kind == SV_JSON_NULL)
         rule->kind = SV_RULE_ZERO;
-        return SVIT_OK;
-    }
-    if (value->kind == SV_JSON_OBJECT) {
-        const sv_json_value *transpose = sv_json_get(value, "transpose");
-        rule->tensors[0] = sv_json_text(sv_json_get(value, "tensor"));
-        if (transpose && transpose->kind == SV_JSON_TRUE)
-            rule->kind = SV_RULE_TRANSPOSED;
-    } else if (value->kind == SV_JSON_ARRAY && value->count <= SV_RULE_TENSORS) {
-        const sv_json_value *name = value + 1;
-        for (size_t i = 0; i < value->count; i++, name = name->after)
-            rule->tensors[i] = sv_json_text(name);
-    } else {
-        rule->tensors[0] = sv_json_text(value);
-    }
-    if (rule->tensors[0])
-        return SVIT_OK;
+    else if (value->kind == SV_JSON_OBJECT)
+        fits = read_object(rule, value);
+    else if (value->kind == SV_JSON_ARRAY)
+        fits = read_list(rule, value);
+    else
+        fits = (rule->tensors[0] = sv_json_text(value)) != NULL;
+    if (fits)
+        return check_stars(rule, err);
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "map: the rule of '%.80s' is none of a tensor's name, a list of up to %d names, "
                    "{\"tensor\": name, \"transpose\": true} and null",
@@ -171,6 +212,18 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
     if (wanted[0] != '\0')
         memcpy(match->wanted, wanted, sizeof wanted);
     return false;
+}
+
+void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *parameter)
+{
+    rule_match at;
+    snprintf(out, 160, "%s", parameter);
+    for (size_t r = 0; r < map->rule_count; r++)
+        if (map->rules[r].kind == SV_RULE_PLAIN && !map->rules[r].tensors[1] &&
+            match_rule(&at, map->rules[r].name, parameter)) {
+            tensor_name(out, "", map->rules[r].tensors[0], &at);
+            return;
+        }
 }
 
 bool sv_name_map_ignores(const sv_name_map *map, const char *tensor)

@@ -57,6 +57,9 @@ void sv_name_map_free(const sv_allocator *allocator, sv_name_map *map);
 bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_safetensors *file,
                       const char *parameter);
 
+/* Writes the name that the first rule of one tensor gives a parameter, or its own name. */
+void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *parameter);
+
 /* Whether no model uses the tensor of this name. */
 bool sv_name_map_ignores(const sv_name_map *map, const char *tensor);
 

@@ -1,6 +1,8 @@
-/* The presets of ViT and SL-ViT. A preset chooses tokenizer and attention, which is where SL-ViT
- * (Lee, Lee, Song 2021) differs from ViT, and takes its other fields from one of two columns. */
+/* The presets of ViT and SL-ViT on small images; those of pretrained families follow them. A preset
+ * chooses tokenizer and attention, which is where SL-ViT (Lee, Lee, Song 2021) differs from ViT,
+ * and takes its other fields from one of two columns. */
 #include "models/architecture.h"
+#include "models/vit/vit.h"
 
 /* The columns: what the Keras examples compute, with the initial weights of Keras 3.15 or of 3.14;
  * what the paper's code computes. */
@@ -70,7 +72,7 @@ static const svit_model_config COLUMNS[] = {
 bool sv_vit_preset(const char **name, svit_model_config *config, size_t index)
 {
     if (index >= PRESET_COUNT)
-        return false;
+        return sv_vit_pretrained_preset(name, config, index - PRESET_COUNT);
     const preset *row = &PRESETS[index];
     *name = row->name;
     *config = COLUMNS[row->column];

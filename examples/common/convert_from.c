@@ -1,0 +1,136 @@
+/* Models from the files of other libraries, and files for them. */
+#include "convert_from.h"
+
+#include "path_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* transformers computes ViT and DeiT with this epsilon, timm with 1e-6. */
+#define HUGGINGFACE_EPS 1e-12
+
+static int sets_field(const config_option *option, const char *field)
+{
+    const size_t length = strlen(field);
+    for (size_t i = 0; i < option->set_count; i++)
+        if (strncmp(option->sets[i], field, length) == 0 && option->sets[i][length] == '=')
+            return 1;
+    return 0;
+}
+
+/* Takes the epsilon of transformers for ViT and DeiT, unless it is given. */
+static void adapt_eps(svit_model_config *config, const config_option *option,
+                      const name_source *from)
+{
+    if (from->family && strcmp(from->family, "huggingface") == 0 && !option->file &&
+        !config->layer_scale && !config->pre_norm && !sets_field(option, "norm_eps"))
+        config->norm_eps = HUGGINGFACE_EPS;
+}
+
+static svit_status add_pipeline(struct program *self, svit_model *model,
+                                const config_option *option)
+{
+    svit_model_config config;
+    svit_pipeline_config pipeline;
+    if (!option->preset)
+        return SVIT_OK;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    if (config.in_channels != 3)
+        return SVIT_OK;
+    TRY(svit_training_preset(option->preset, NULL, 0, NULL, 0, &pipeline, sizeof pipeline,
+                             &self->err));
+    if (config.input_height != pipeline.output_height ||
+        config.input_width != pipeline.output_width)
+        config_fit_pipeline(&pipeline, &config, NULL);
+    return svit_model_set_pipeline(model, &pipeline, &self->err);
+}
+
+static int is_head(const char *name)
+{
+    return strncmp(name, "head.", 5) == 0 || strncmp(name, "head_dist.", 10) == 0 ||
+           strncmp(name, "mlp_head.", 9) == 0;
+}
+
+/* Fails for a parameter outside the classifier that was not read. Tensors that no parameter takes
+ * are those of the file's classifier or of a projection, and are named. */
+static svit_status check_skipped(struct program *self, char *text, const char *path)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        const char *name = strchr(line, ' ');
+        name = name ? name + 1 : line;
+        const int of_model =
+            strncmp(line, "missing ", 8) == 0 || strncmp(line, "mismatched ", 11) == 0;
+        if (of_model && !is_head(name))
+            return program_fail(self, SVIT_E_FORMAT,
+                                "%s: --skip-head leaves the classifier alone, but the file has no "
+                                "tensor of the right shape for '%.96s'",
+                                path, name);
+        if (!self->quiet)
+            fprintf(stderr, of_model ? "'%s' keeps its initial values\n" : "'%s' is not taken\n",
+                    name);
+    }
+    return SVIT_OK;
+}
+
+/* Reads everything but the classifier into a model with initial weights. */
+static svit_status load_without_head(svit_model **out, struct program *self,
+                                     const svit_model_config *config, const char *path,
+                                     const char *map)
+{
+    enum { CAPACITY = 1 << 20 };
+    const uint32_t flags =
+        SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_IGNORE_EXTRA | SVIT_LOAD_ALLOW_MISSING;
+    char *text = calloc(1, CAPACITY);
+    svit_load_report report = {.struct_size = sizeof report, .text = text, .capacity = CAPACITY};
+    if (!text)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for a report");
+    svit_status status = svit_model_create(out, self->context, config, self->seed, &self->err);
+    if (status == SVIT_OK)
+        status = svit_model_load_into(*out, path, map, flags, &report, &self->err);
+    if (status == SVIT_OK)
+        status = check_skipped(self, text, path);
+    free(text);
+    return status;
+}
+
+/* Explains a classifier that the file lacks, or has in another shape. */
+static svit_status explain(struct program *self, svit_status status)
+{
+    if (status == SVIT_E_FORMAT &&
+        (strstr(self->err.message, "'head.") || strstr(self->err.message, "'head_dist.") ||
+         strstr(self->err.message, "'classifier.") || strstr(self->err.message, "'proj'")))
+        return program_fail(self, status,
+                            "%s; --set num_classes=N says how many classes the file has, and "
+                            "--skip-head leaves the classifier as it is initialised",
+                            self->err.message);
+    return status;
+}
+
+svit_status convert_from(svit_model **out, struct program *self, const config_option *config,
+                         const name_source *from, const char *path)
+{
+    svit_model_config own;
+    char *rules = NULL;
+    TRY(config_resolve(&own, self, config, 0));
+    adapt_eps(&own, config, from);
+    if (from->map_path)
+        TRY(path_read_text(self, from->map_path, &rules));
+    const char *map = rules ? rules : from->family;
+    svit_status status = from->skip_head
+                             ? load_without_head(out, self, &own, path, map)
+                             : explain(self, svit_model_load_mapped(out, self->context, &own, path,
+                                                                    map, &self->err));
+    free(rules);
+    return status == SVIT_OK ? add_pipeline(self, *out, config) : status;
+}
+
+svit_status convert_to_pytorch(struct program *self, const svit_model *model, const char *path)
+{
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    if (config.architecture == SVIT_ARCHITECTURE_VIT && config.names == SVIT_NAMES_TIMM)
+        return svit_model_save_mapped(model, path, "timm", &self->err);
+    return svit_model_save(model, path, &self->err);
+}

@@ -1,0 +1,140 @@
+/* Saves a ViT under the names and shapes of timm. */
+#include "models/load/load_internal.h"
+
+#include <string.h>
+
+enum { NAME = 160 };
+
+/* One tensor that is written. */
+typedef struct item {
+    char name[NAME];
+    const sv_parameter *parameter;
+    sv_tensor_desc desc; /* in the file */
+} item;
+
+/* Returns the first field of a ViT with which timm has no names for the parameters, or other shapes
+ * of them; NULL: there is none. */
+static const char *field_without_names(const svit_model_config *config)
+{
+    return config->tokenizer != SVIT_TOKENIZER_PATCH         ? "tokenizer"
+           : config->attention != SVIT_ATTENTION_GLOBAL      ? "attention"
+           : config->mlp_last_gelu                           ? "mlp_last_gelu"
+           : config->pool == SVIT_POOL_FLATTEN               ? "pool"
+           : config->pool == SVIT_POOL_CLASS_MEAN            ? "pool"
+           : config->head_layers > 0                         ? "head_units"
+           : config->heads * config->head_dim != config->dim ? "head_dim"
+           : config->register_tokens > 0 && config->position_tokens == SVIT_POSITION_CLASS_PATCHES
+               ? "position_tokens"
+               : NULL;
+}
+
+static svit_status check_timm(const svit_model *model, svit_error *err)
+{
+    const svit_model_config *config = &model->config;
+    if (config->architecture != SVIT_ARCHITECTURE_VIT || config->names != SVIT_NAMES_TIMM)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "map is 'timm'; it names a ViT with names 'seed', and this model has the "
+                       "names of its own code, which svit_model_save writes");
+    const char *field = field_without_names(config);
+    if (field)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "timm has no names for a ViT with this '%s'; it has for tokenizer 'patch', "
+                       "attention 'global', mlp_last_gelu false, pool 'class_token', 'mean' or "
+                       "'mean-patches', head_units [], head_dim dim / heads, and positions of "
+                       "all tokens or the patches",
+                       field);
+    return SVIT_OK;
+}
+
+static bool is_patch_weight(const sv_parameter *parameter)
+{
+    return strcmp(parameter->name, "patch_embed.proj.weight") == 0;
+}
+
+/* The shape in timm's file: a position embedding is [1, rows, dim], the patch embedding a
+ * convolution [dim, channels, size, size]. */
+static bool timm_shape(sv_tensor_desc *out, const sv_parameter *parameter,
+                       const svit_model_config *config)
+{
+    const int64_t *own = parameter->desc.shape, size = config->patch_size;
+    if (parameter->grid_height > 0)
+        return sv_tensor_desc_init(out, SV_DTYPE_F32, (const int64_t[]){1, own[0], own[1]}, 3);
+    if (is_patch_weight(parameter))
+        return sv_tensor_desc_init(out, SV_DTYPE_F32,
+                                   (const int64_t[]){own[0], config->in_channels, size, size}, 4);
+    return sv_tensor_desc_init(out, SV_DTYPE_F32, own, parameter->desc.rank);
+}
+
+/* out[o, i, a] = in[o, a, i], a being a pixel of the patch: the inverse of loading. */
+static void permute_patch(float *out, const real *in, const sv_tensor_desc *to)
+{
+    const size_t rows = (size_t)to->shape[0], channels = (size_t)to->shape[1];
+    const size_t area = (size_t)to->shape[2] * (size_t)to->shape[3];
+    for (size_t o = 0; o < rows; o++, in += channels * area)
+        for (size_t i = 0; i < channels; i++)
+            for (size_t a = 0; a < area; a++)
+                *out++ = (float)in[a * channels + i];
+}
+
+static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
+{
+    const svit_model *model = user;
+    const item *source = tensor->source;
+    if (is_patch_weight(source->parameter))
+        permute_patch(out, model->weights + source->parameter->offset, tensor->desc);
+    else
+        sv_parameter_export(source->parameter, out, model->weights);
+}
+
+/* `items` and `tensors` have an element for each parameter. */
+static svit_status write_items(const svit_model *model, const char *path, item *items,
+                               sv_safetensors_tensor *tensors, const sv_name_map *map,
+                               svit_error *err)
+{
+    const sv_parameter_table *table = &model->parameters;
+    for (size_t i = 0; i < table->count; i++) {
+        item *one = &items[i];
+        one->parameter = &table->list[i];
+        sv_name_map_tensor(one->name, map, one->parameter->name);
+        if (!timm_shape(&one->desc, one->parameter, &model->config))
+            return sv_fail(err, SVIT_E_ARGUMENT, "'%s' is too large for a file", one->name);
+        tensors[i] = (sv_safetensors_tensor){one->name, &one->desc, one};
+    }
+    return sv_safetensors_write(&model->context->allocator, path, "{\"format\":\"pt\"}", tensors,
+                                table->count, fill, (void *)model, err);
+}
+
+static svit_status save_timm(const svit_model *model, const char *path, const sv_name_map *map,
+                             svit_error *err)
+{
+    const sv_allocator *allocator = &model->context->allocator;
+    const size_t count = model->parameters.count;
+    item *items = NULL;
+    sv_safetensors_tensor *tensors = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&items, count, sizeof *items, "names of tensors",
+                               err));
+    svit_status status = sv_allocate_array(allocator, (void **)&tensors, count, sizeof *tensors,
+                                           "a list of tensors", err);
+    if (status == SVIT_OK)
+        status = write_items(model, path, items, tensors, map, err);
+    if (tensors)
+        sv_release(allocator, tensors, count * sizeof *tensors);
+    sv_release(allocator, items, count * sizeof *items);
+    return status;
+}
+
+SVIT_API svit_status svit_model_save_mapped(const svit_model *model, const char *path,
+                                            const char *map, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(path);
+    SV_REQUIRE(map);
+    sv_name_map rules;
+    if (strcmp(map, "timm") != 0)
+        return sv_fail(err, SVIT_E_ARGUMENT, "map is '%.60s'; 'timm' is accepted", map);
+    SVIT_TRY(check_timm(model, err));
+    SVIT_TRY(sv_name_map_open(&rules, &model->context->allocator, map, err));
+    svit_status status = save_timm(model, path, &rules, err);
+    sv_name_map_free(&model->context->allocator, &rules);
+    return status;
+}
