@@ -59,21 +59,22 @@ static svit_status refuse(struct program *self, const char *given, const char *n
 }
 
 /* Copies all parameters. The classifier is the last layer of a model, so where the classes differ,
- * its weight and bias are the parameters whose first side is the number of classes. */
+ * its weight and bias are the last parameters whose first side is the number of classes. A
+ * distilled model has two classifiers. */
 static svit_status copy_all(struct program *self, svit_model *model, const svit_model *from,
                             const char *given)
 {
     svit_model_config mine, other;
     TRY(svit_model_get_config(model, &mine, sizeof mine, &self->err));
     TRY(svit_model_get_config(from, &other, sizeof other, &self->err));
-    size_t count = svit_model_parameter_count(model);
+    size_t count = svit_model_parameter_count(model), last = mine.distilled ? 4 : 2;
     for (size_t i = 0; i < count; i++) {
         const char *name = svit_model_parameter_name(model, i);
         shape wanted = shape_of(model, name);
         shape found = shape_of(from, name);
         if (same_shape(&wanted, &found))
             TRY(copy(self, model, from, name, wanted.elements));
-        else if (i + 2 >= count && mine.num_classes != other.num_classes &&
+        else if (i + last >= count && mine.num_classes != other.num_classes &&
                  wanted.sides[0] == (int64_t)mine.num_classes)
             fprintf(stderr, "'%s' is not taken: %u classes there, %u here\n", name,
                     other.num_classes, mine.num_classes);
