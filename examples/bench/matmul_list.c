@@ -149,19 +149,31 @@ static void add_vit_layers(matmul_list *list, const svit_model_config *config, s
         add_linear(list,
                    (linear_layer){"attention projection", all, inner, config->dim, config->depth},
                    1);
+    if (config->mlp == SVIT_MLP_SWIGLU) /* two halves before the gate, one after it */
+        add_linear(list,
+                   (linear_layer){"mlp gate", all, config->dim, config->mlp_dim, config->depth}, 1);
     add_mlp(list, "mlp", all, config->dim, config->mlp_dim, config->depth);
+}
+
+/* Tokens before those of the patches. */
+static uint32_t vit_prefix(const svit_model_config *config)
+{
+    uint32_t class_token = config->pool != SVIT_POOL_FLATTEN && config->pool != SVIT_POOL_MEAN;
+    return class_token + (config->distilled != 0) + config->register_tokens;
 }
 
 static void add_vit_head(matmul_list *list, const svit_model_config *config, size_t batch,
                          uint32_t channels)
 {
-    char name[48];
+    char name[24];
     for (uint32_t i = 0; config->classifier && i < config->head_layers; i++) {
         snprintf(name, sizeof name, "head %u", i + 1);
         add_linear(list, (linear_layer){name, batch, channels, config->head_units[i], 1}, 1);
         channels = config->head_units[i];
     }
     add_head(list, config, batch, channels);
+    if (config->distilled)
+        add_head(list, config, batch, channels);
 }
 
 static void list_vit(matmul_list *list, const svit_model_config *config, size_t batch)
@@ -175,9 +187,11 @@ static void list_vit(matmul_list *list, const svit_model_config *config, size_t 
     add_linear(list,
                (linear_layer){"patch embedding", (uint64_t)batch * patches, image, config->dim, 1},
                shifted);
-    add_vit_layers(list, config, batch, patches + (config->pool == SVIT_POOL_CLASS_TOKEN));
-    add_vit_head(list, config, batch,
-                 fit((uint64_t)config->dim * (config->pool == SVIT_POOL_FLATTEN ? patches : 1)));
+    uint32_t parts = config->pool == SVIT_POOL_FLATTEN      ? patches
+                     : config->pool == SVIT_POOL_CLASS_MEAN ? 2
+                                                            : 1;
+    add_vit_layers(list, config, batch, patches + vit_prefix(config));
+    add_vit_head(list, config, batch, fit((uint64_t)config->dim * parts));
 }
 
 /* The rows of the token MLPs' matmuls are the channels of each image. */

@@ -19,13 +19,17 @@ static int sets_field(const config_option *option, const char *field)
     return 0;
 }
 
-/* Takes the epsilon of transformers for ViT and DeiT, unless it is given. */
-static void adapt_eps(svit_model_config *config, const config_option *option,
-                      const name_source *from)
+/* Adapts a preset to what transformers computes, except for fields that are given: another epsilon
+ * in ViT and DeiT, and a position of the class token beside registers. */
+static void adapt_to_huggingface(svit_model_config *config, const config_option *option,
+                                 const name_source *from)
 {
-    if (from->family && strcmp(from->family, "huggingface") == 0 && !option->file &&
-        !config->layer_scale && !config->pre_norm && !sets_field(option, "norm_eps"))
+    if (!from->family || strcmp(from->family, "huggingface") != 0 || option->file)
+        return;
+    if (!config->layer_scale && !config->pre_norm && !sets_field(option, "norm_eps"))
         config->norm_eps = HUGGINGFACE_EPS;
+    if (config->register_tokens > 0 && !sets_field(option, "position_tokens"))
+        config->position_tokens = SVIT_POSITION_CLASS_PATCHES;
 }
 
 static svit_status add_pipeline(struct program *self, svit_model *model,
@@ -114,7 +118,7 @@ svit_status convert_from(svit_model **out, struct program *self, const config_op
     svit_model_config own;
     char *rules = NULL;
     TRY(config_resolve(&own, self, config, 0));
-    adapt_eps(&own, config, from);
+    adapt_to_huggingface(&own, config, from);
     if (from->map_path)
         TRY(path_read_text(self, from->map_path, &rules));
     const char *map = rules ? rules : from->family;

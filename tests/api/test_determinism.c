@@ -208,8 +208,8 @@ static const char *const WIDE[] = {
     "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":48,"
     "\"depth\":2,\"heads\":3,\"head_dim\":48,\"mlp_dim\":64,\"head_units\":[],"
     "\"num_classes\":10}",
-    "{\"architecture\":\"mixer\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,"
-    "\"dim\":440,\"depth\":2,\"token_mlp_dim\":72,\"mlp_dim\":400,\"num_classes\":10}",
+    ("{\"architecture\":\"mixer\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,"
+     "\"dim\":440,\"depth\":2,\"token_mlp_dim\":72,\"mlp_dim\":400,\"num_classes\":10}"),
 };
 enum { WIDE_COUNT = sizeof WIDE / sizeof *WIDE };
 

@@ -17,8 +17,8 @@ static const char *const SUBJECTS[] = {
     "\"depth\":2,\"heads\":2,\"head_dim\":12,\"mlp_dim\":32,\"head_units\":[],"
     "\"num_classes\":10,\"pool\":\"class_token\",\"distilled\":true,\"layer_scale\":true,"
     "\"mlp_last_gelu\":false}",
-    "{\"architecture\":\"mixer\",\"input_height\":16,\"input_width\":16,\"patch_size\":4,"
-    "\"dim\":24,\"depth\":2,\"token_mlp_dim\":20,\"mlp_dim\":48,\"num_classes\":10}",
+    ("{\"architecture\":\"mixer\",\"input_height\":16,\"input_width\":16,\"patch_size\":4,"
+     "\"dim\":24,\"depth\":2,\"token_mlp_dim\":20,\"mlp_dim\":48,\"num_classes\":10}"),
 };
 static const uint32_t BATCHES[] = {1, 5, 20};
 

@@ -49,8 +49,11 @@ static const char *const MODELS[] = {
     "\"mlp_dim\":16,\"head_units\":[16],\"num_classes\":10,\"drop_path\":0.1}",
     "{\"architecture\":\"mixer\",\"input_height\":12,\"input_width\":12,\"patch_size\":4,"
     "\"dim\":12,\"depth\":1,\"token_mlp_dim\":5,\"mlp_dim\":16,\"num_classes\":10}",
+    "{\"architecture\":\"vit\",\"pool\":\"class_token\",\"layer_scale\":true,\"input_height\":12,"
+    "\"input_width\":12,\"patch_size\":4,\"dim\":12,\"depth\":1,\"heads\":2,\"head_dim\":6,"
+    "\"mlp_dim\":16,\"mlp_last_gelu\":false,\"head_units\":[],\"num_classes\":10}",
 };
-enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS };
+enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS, PLAIN_VIT = MODEL_COUNT - 1 };
 
 static char folder[64];
 static uint8_t rgb[COUNT * SIDE * SIDE * 3];
@@ -74,7 +77,7 @@ static svit_pipeline_config pipeline(void)
 typedef struct scene {
     const char *json;
     svit_context *context;
-    svit_model *model, *loaded, *mapped, *quantised, *remembered;
+    svit_model *model, *loaded, *mapped, *quantised, *remembered, *renamed;
     svit_session *session;
     svit_optimizer *optimizer;
     svit_checkpoint *checkpoint;
@@ -169,6 +172,30 @@ static svit_status make_files(scene *s)
                : status;
 }
 
+/* Files of timm, which has names for the plain ViT alone: positions of another input are
+ * interpolated. */
+static svit_status make_renamed(scene *s)
+{
+    static const char map[] =
+        "{\"head.fc1\":\"head\",\"blocks.*.attn.qkv\":[\"blocks.*.attn.qkv\"],"
+        "\"norm.bias\":null}";
+    svit_model_config config;
+    char text[256];
+    svit_load_report report = {.struct_size = sizeof report, .text = text, .capacity = 256};
+    if (s->json != MODELS[PLAIN_VIT])
+        return SVIT_OK;
+    svit_status status = svit_model_save_mapped(s->model, in_folder("b.safetensors"), "timm", NULL);
+    if (status == SVIT_OK)
+        status = svit_model_get_config(s->model, &config, sizeof config, NULL);
+    config.input_width = 8;
+    if (status == SVIT_OK)
+        status = svit_model_load_mapped(&s->renamed, s->context, &config,
+                                        in_folder("b.safetensors"), "timm", NULL);
+    return status == SVIT_OK ? svit_model_load_into(s->loaded, in_folder("b.safetensors"), map,
+                                                    SVIT_LOAD_IGNORE_EXTRA, &report, NULL)
+                             : status;
+}
+
 static svit_status make_data(scene *s)
 {
     static float images[BATCH * 12 * 12 * 3], targets[BATCH * CLASSES];
@@ -238,6 +265,8 @@ static svit_status make_all(scene *s, const svit_context_config *config)
     if (status == SVIT_OK)
         status = make_memory(s);
     if (status == SVIT_OK)
+        status = make_renamed(s);
+    if (status == SVIT_OK)
         status = make_data(s);
     return status == SVIT_OK ? make_trainer(s) : status;
 }
@@ -253,6 +282,7 @@ static void free_all(scene *s)
     svit_predictor_free(s->of_memory);
     svit_predictor_free(s->predictor);
     svit_model_free(s->remembered);
+    svit_model_free(s->renamed);
     svit_model_free(s->quantised);
     svit_model_free(s->mapped);
     svit_model_free(s->loaded);
