@@ -40,7 +40,7 @@ static void list_presets(void)
         svit_trainer_config trainer;
         svit_optimizer_config optimizer;
         svit_model_config_preset(&model, sizeof model, name, NULL);
-        printf("%-26s %3" PRIu32 " x %-3" PRIu32 " pixels, %4" PRIu32 " classes", name,
+        printf("%-32s %3" PRIu32 " x %-3" PRIu32 " pixels, %4" PRIu32 " classes", name,
                model.input_height, model.input_width, model.num_classes);
         if (svit_training_preset(name, &trainer, sizeof trainer, &optimizer, sizeof optimizer, NULL,
                                  0, NULL) == SVIT_OK)

@@ -266,6 +266,21 @@ START_TEST(test_positions_of_another_grid)
 }
 END_TEST
 
+/* A distilled model has positions of two tokens before those of the patches. */
+START_TEST(test_positions_with_fewer_rows_than_the_prefix)
+{
+    svit_model *model = NULL;
+    svit_model_config config = small_config();
+    tensor_file file = timm_file();
+    config.distilled = 1;
+    tensor_of(&file, "pos_embed")->shape[1] = _i;
+    write_tensors(&file);
+    FAILS(svit_model_load_mapped(&model, context, &config, path, "timm", err), SVIT_E_FORMAT,
+          "'pos_embed' is [8, 6] (position_height and position_width");
+    ck_assert_ptr_null(model);
+}
+END_TEST
+
 /* A file that ends anywhere is refused, and changes nothing. */
 START_TEST(test_truncated_files_are_refused)
 {
@@ -407,6 +422,7 @@ static Suite *load_suite(void)
     tcase_add_loop_test(all, test_half_precision_files_are_read, 0, 2);
     tcase_add_test(all, test_convolutions_become_patch_embeddings);
     tcase_add_test(all, test_positions_of_another_grid);
+    tcase_add_loop_test(all, test_positions_with_fewer_rows_than_the_prefix, 0, 3);
     tcase_add_test(all, test_truncated_files_are_refused);
     tcase_add_test(all, test_damaged_headers_do_no_harm);
     tcase_add_loop_test(all, test_a_model_saved_for_timm_loads_again, 0, 4);
