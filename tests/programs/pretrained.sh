@@ -65,7 +65,7 @@ says "'head_dist.bias' keeps its initial values"
 # shellcheck disable=SC2086
 run 0 shiftvit-train --data procedural:64 $tiny --set distilled=true --epochs 1 --limit-val 20 --limit-test 20 \
     --threads 2 --init-from four2.safetensors --out tuned2
-says "'head_dist.weight' is not taken: 4 classes there, 10 here"
+says 'mismatched head_dist.weight: the classifier starts anew there'
 
 # A name map of one's own.
 echo '{"head.fc1": "head"}' >map.json
