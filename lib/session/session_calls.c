@@ -142,6 +142,13 @@ static svit_status find_gradient(const sv_parameter **out, const svit_session *s
     return SVIT_OK;
 }
 
+static real *gradient_of(const svit_session *session, const sv_parameter *parameter)
+{
+    const sv_gradient_span span = {session->gradients, session->gradients_first,
+                                   session->gradients_elements};
+    return sv_span_at(&span, parameter->offset);
+}
+
 SVIT_API svit_status svit_session_get_gradient(const svit_session *session, const char *name,
                                                float *out, size_t elements, svit_error *err)
 {
@@ -150,8 +157,7 @@ SVIT_API svit_status svit_session_get_gradient(const svit_session *session, cons
     SV_REQUIRE(out);
     const sv_parameter *parameter = NULL;
     SVIT_TRY(find_gradient(&parameter, session, name, elements, err));
-    sv_parameter_export_from(parameter, out,
-                             session->gradients + (parameter->offset - session->gradients_first));
+    sv_parameter_export_from(parameter, out, gradient_of(session, parameter));
     return SVIT_OK;
 }
 
@@ -163,8 +169,7 @@ SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char
     SV_REQUIRE(in);
     const sv_parameter *parameter = NULL;
     SVIT_TRY(find_gradient(&parameter, session, name, elements, err));
-    sv_parameter_import_to(parameter,
-                           session->gradients + (parameter->offset - session->gradients_first), in);
+    sv_parameter_import_to(parameter, gradient_of(session, parameter), in);
     return SVIT_OK;
 }
 
