@@ -1,5 +1,5 @@
 """Compares the presets of pretrained families with the code that they come from: timm's, and Hugging Face
-transformers' where it has the architecture.
+transformers' and OpenCLIP's where they have the architecture.
 
     python3 tests/bench/compare_pretrained.py --build build
     python3 tests/bench/compare_pretrained.py --build build --only deit-tiny-patch16-224 --out table.md
@@ -37,6 +37,10 @@ try:
     import transformers
 except ImportError:
     transformers = None
+try:
+    import open_clip
+except ImportError:
+    open_clip = None
 
 OUTPUT_LIMIT, GRADIENT_LIMIT = 1e-5, 5e-5
 PRESETS = ["deit-tiny-patch16-224", "deit-small-patch16-224", "deit-base-patch16-224",
@@ -117,6 +121,25 @@ def huggingface_peer(preset: str, config: dict[str, Any]) -> Peer | None:
     return Peer("transformers", model.eval(), run_distilled if config["distilled"] else run_vit)
 
 
+def openclip_peer(preset: str) -> Peer | None:
+    """The image tower of OpenCLIP's model of the same name, with the activation of OpenAI's weights."""
+    if open_clip is None or "clip" not in preset:
+        return None
+    size = "B-32" if "patch32" in preset else "B-16"
+    tower = open_clip.create_model(f"ViT-{size}-quickgelu", pretrained=None).visual
+    tower.output_tokens = False
+    return Peer("openclip", tower.eval(), run_openclip)
+
+
+def run_openclip(net: torch.nn.Module, image: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The logits; the features are what the projection reads."""
+    seen: list[torch.Tensor] = []
+    hook = net.ln_post.register_forward_hook(lambda module, arguments, output: seen.append(output))
+    logits = net(image)
+    hook.remove()
+    return logits, seen[0] if seen[0].ndim == 2 else seen[0][:, 0]
+
+
 def run_clip(net: torch.nn.Module, image: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     pooled = net.vision_model(pixel_values=image).pooler_output
     return net.visual_projection(pooled), pooled
@@ -147,7 +170,7 @@ class Ours:
 
     def convert(self, peer: Peer, preset: str, source: Path, sets: tuple[str, ...], *options: str) -> Path:
         out = self.folder / "ours.safetensors"
-        family = "timm" if peer.library == "timm" else "huggingface"
+        family = "huggingface" if peer.library == "transformers" else peer.library
         run_program([str(self.convert_program), "--quiet", "--from", family, "--preset", preset, *options,
                      *(word for text in sets for word in ("--set", text)), str(source), str(out)])
         return out
@@ -185,7 +208,7 @@ def relative(got: np.ndarray, wanted: np.ndarray) -> float:
 
 def save_peer(peer: Peer, folder: Path, name: str = "peer.safetensors") -> Path:
     path = folder / name
-    if peer.library == "timm":
+    if peer.library != "transformers":
         save_file({key: value.contiguous() for key, value in peer.model.state_dict().items()}, str(path))
     else:
         peer.model.save_pretrained(str(folder), safe_serialization=True)
@@ -280,7 +303,7 @@ def rows_of(ours: Ours, preset: str) -> list[tuple[str, str, float, float, float
     config = preset_config(ours, preset)
     small = 112 if config["input_height"] > 224 else 0
     rows = []
-    for peer in (timm_peer(preset), huggingface_peer(preset, config)):
+    for peer in (timm_peer(preset), huggingface_peer(preset, config), openclip_peer(preset)):
         if peer is None:
             continue
         only_native = small and peer.library != "timm"
