@@ -178,8 +178,9 @@ SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *
                                                    svit_error *err);
 
 /* Creates an optimiser for `model`. `config` may be NULL for the defaults. The caller owns *out and
- * frees it with svit_optimizer_free. SVIT_E_ARGUMENT names the field that is not accepted, or a
- * group whose pattern matches no parameter. */
+ * frees it with svit_optimizer_free. Its slots and averages take memory for the parameters from the
+ * first to the last that is trainable now (svit_model_set_trainable). SVIT_E_ARGUMENT names the
+ * field that is not accepted, or a group whose pattern matches no parameter. */
 SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,
                                            const svit_optimizer_config *config, svit_error *err);
 
@@ -191,7 +192,8 @@ SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
  * svit_forward does.
  *
  * SVIT_E_ARGUMENT: the session belongs to another model. SVIT_E_STATE: the session was created with
- * SVIT_MODE_INFER, or the model holds its average (svit_optimizer_swap_ema). SVIT_E_NUMERIC names a
+ * SVIT_MODE_INFER, the model holds its average (svit_optimizer_swap_ema), or its trainable
+ * parameters have changed since the session or the optimiser was created. SVIT_E_NUMERIC names a
  * parameter whose gradient is not finite; weights, slots and gradients are then unchanged. */
 SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session, svit_error *err);
 

@@ -57,6 +57,18 @@ typedef struct sv_parameter_table {
     size_t elements; /* of a flat array */
 } sv_parameter_table;
 
+/* Consecutive parameters of a table, and their range of the flat arrays. */
+typedef struct sv_parameter_span {
+    size_t first_parameter, parameters; /* index in the list of the first, and their count */
+    size_t first, elements;             /* index in the flat arrays of the first, and their count */
+} sv_parameter_span;
+
+/* All parameters. */
+sv_parameter_span sv_parameter_span_all(const sv_parameter_table *table);
+
+/* The parameters from the first to the last one that is not frozen; none if all are frozen. */
+sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table);
+
 /* Makes an empty table. */
 void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator);
 

@@ -139,20 +139,23 @@ typedef struct staging {
     const sv_parameter_table *table;
     real *read[1 + SV_MAX_SLOTS];
     real *target[1 + SV_MAX_SLOTS];
+    size_t elements[1 + SV_MAX_SLOTS]; /* of each array */
     size_t count;
 } staging;
 
 /* Reads the array with this prefix, which is to replace `target`. */
 static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
-                         const sv_parameter_table *table, const char *prefix, real *target,
-                         svit_error *err)
+                         const sv_parameter_table *table, const sv_parameter_span *span,
+                         const char *prefix, real *target, svit_error *err)
 {
     staged->table = table;
-    SVIT_TRY(sv_parameter_array_check(table, checkpoint->file, checkpoint->path, prefix, err));
+    SVIT_TRY(
+        sv_parameter_array_check(table, span, checkpoint->file, checkpoint->path, prefix, err));
     SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&staged->read[staged->count],
-                               table->elements, sizeof(real), "an array of a checkpoint", err));
+                               span->elements, sizeof(real), "an array of a checkpoint", err));
     staged->target[staged->count] = target;
-    return sv_parameter_array_read(table, staged->read[staged->count++], checkpoint->file,
+    staged->elements[staged->count] = span->elements;
+    return sv_parameter_array_read(table, span, staged->read[staged->count++], checkpoint->file,
                                    checkpoint->path, prefix, err);
 }
 
@@ -160,12 +163,14 @@ static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
 static svit_status stage_all(staging *staged, const svit_checkpoint *checkpoint, svit_model *model,
                              svit_optimizer *optimizer, svit_error *err)
 {
-    if (model)
-        SVIT_TRY(stage(staged, checkpoint, &model->parameters, "", model->weights, err));
+    if (model) {
+        const sv_parameter_span all = sv_parameter_span_all(&model->parameters);
+        SVIT_TRY(stage(staged, checkpoint, &model->parameters, &all, "", model->weights, err));
+    }
     for (size_t i = 0; optimizer && i < optimizer->core->slot_count; i++) {
         const sv_slot *slot = &optimizer->core->slots[i];
         char prefix[SV_ARRAY_PREFIX];
-        SVIT_TRY(stage(staged, checkpoint, &optimizer->model->parameters,
+        SVIT_TRY(stage(staged, checkpoint, &optimizer->model->parameters, &optimizer->core->span,
                        sv_checkpoint_prefix(prefix, slot), slot->values, err));
     }
     return SVIT_OK;
@@ -175,15 +180,14 @@ static svit_status stage_all(staging *staged, const svit_checkpoint *checkpoint,
 static void commit(const staging *staged)
 {
     for (size_t i = 0; i < staged->count; i++)
-        memcpy(staged->target[i], staged->read[i], staged->table->elements * sizeof(real));
+        memcpy(staged->target[i], staged->read[i], staged->elements[i] * sizeof(real));
 }
 
 /* Frees what has been read. */
 static void release(staging *staged)
 {
     for (size_t i = 0; i < staged->count; i++)
-        sv_release(&staged->table->allocator, staged->read[i],
-                   staged->table->elements * sizeof(real));
+        sv_release(&staged->table->allocator, staged->read[i], staged->elements[i] * sizeof(real));
 }
 
 static void restore_optimizer(const svit_checkpoint *checkpoint, svit_optimizer *optimizer)
