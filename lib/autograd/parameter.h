@@ -27,7 +27,8 @@ typedef struct sv_parameter {
     sv_tensor_desc desc; /* as in a file */
     size_t offset;       /* index of its first element in the flat arrays */
     sv_parameter_role role;
-    bool frozen; /* has no gradient and is never updated */
+    bool frozen;    /* has no gradient and is never updated */
+    uint32_t depth; /* 0: the embedding; i + 1: block i of the model; table.depths: what follows */
     /* Of a position embedding of patches: its rows are grid_prefix rows of other tokens, then
      * grid_height x grid_width. 0 in other parameters. */
     size_t grid_prefix, grid_height, grid_width;
@@ -55,6 +56,7 @@ typedef struct sv_parameter_table {
     size_t count;
     size_t capacity; /* 0 or a power of two */
     size_t elements; /* of a flat array */
+    uint32_t depths; /* blocks of the model + 1: the depth of its head; 0 in a table of no model */
 } sv_parameter_table;
 
 /* Consecutive parameters of a table, and their range of the flat arrays. */

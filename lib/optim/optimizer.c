@@ -258,7 +258,8 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
         found = true;
         if (is_trainable && value != 0 && optim->table->list[i].frozen)
             frozen = optim->table->list[i].name;
-        settings[i].lr_scale = is_scale ? value : settings[i].lr_scale;
+        if (is_scale)
+            settings[i].lr_scale = value * settings[i].depth_scale;
         settings[i].weight_decay = is_decay ? value : settings[i].weight_decay;
         settings[i].trainable = is_trainable ? value != 0 : settings[i].trainable;
     }
