@@ -11,14 +11,16 @@ extern "C" {
 /* A checkpoint file that was read and checked. Any number of threads may read it. */
 typedef struct svit_checkpoint svit_checkpoint;
 
-/* Writes a checkpoint: the model, the optimiser's slots, weight average and step count, and the
- * session's seed and counter of dropout masks. `optimizer` and `session` may be NULL. The caller
- * may add `count` text entries keys[i] = values[i] in UTF-8. Keys must be unique, must not begin
- * with "svit." and must not be "format", "format_version", "config", "classes" or "preprocessing".
+/* Writes a checkpoint: the model and which of its parameters are frozen, the optimiser's slots,
+ * weight average and step count, and the session's seed and counter of dropout masks. `optimizer`
+ * and `session` may be NULL. The caller may add `count` text entries keys[i] = values[i] in UTF-8.
+ * Keys must be unique, must not begin with "svit." and must not be "format", "format_version",
+ * "config", "classes" or "preprocessing".
  *
  * The file is a safetensors file, which svit_model_load reads too. It replaces the old one
  * atomically, as svit_file_replace. SVIT_E_ARGUMENT names a key that is not accepted; SVIT_E_IO
- * names the path. No other thread may change the handles during the call. */
+ * names the path; SVIT_E_STATE: the model's trainable parameters have changed since the optimiser
+ * was created. No other thread may change the handles during the call. */
 SVIT_API svit_status svit_checkpoint_save(const char *path, const svit_model *model,
                                           const svit_optimizer *optimizer,
                                           const svit_session *session, const char *const *keys,
@@ -46,11 +48,15 @@ SVIT_API svit_status svit_checkpoint_get_u64(const svit_checkpoint *checkpoint, 
                                              uint64_t *value, svit_error *err);
 
 /* Restores the state of a model, an optimiser and a session; each may be NULL and is then skipped.
- * No other thread may use them during the call. On failure nothing is changed.
+ * No other thread may use them during the call. On failure nothing is changed. The model's
+ * parameters become frozen or trainable as they were (svit_model_set_trainable); a checkpoint of a
+ * library before 0.2 does not say, and the model stays as it is in this.
  *
  * SVIT_E_ARGUMENT: the model has another configuration than the checkpoint, the optimiser another
  * kind or average, or the session another seed. SVIT_E_FORMAT names an entry that contradicts the
- * others, for example an average in the model's place before the first update. */
+ * others, for example an average in the model's place before the first update. SVIT_E_STATE: an
+ * optimiser or session is given, and other parameters are frozen in the checkpoint than in its
+ * model; restore the model alone, then create optimiser and session and restore them. */
 SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, svit_model *model,
                                              svit_optimizer *optimizer, svit_session *session,
                                              svit_error *err);

@@ -384,8 +384,8 @@ SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *nam
  * momentum. Sessions that are created afterwards compute no gradients of layers whose parameters
  * are all frozen. The backward ends at the lowest trainable layer; layers below it are run as in
  * inference, without dropout and DropPath, and save nothing. Sessions that train and optimisers
- * which were created before are refused with SVIT_E_STATE. Files and checkpoints do not carry the
- * setting. The call needs the model alone. SVIT_E_ARGUMENT: no parameter matches. */
+ * which were created before are refused with SVIT_E_STATE. Checkpoints carry the setting, model
+ * files do not. The call needs the model alone. SVIT_E_ARGUMENT: no parameter matches. */
 SVIT_API svit_status svit_model_set_trainable(svit_model *model, const char *pattern,
                                               int32_t trainable, svit_error *err);
 

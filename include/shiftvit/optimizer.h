@@ -79,7 +79,7 @@ enum {
  * one counts. */
 typedef struct svit_parameter_group {
     char pattern[96];    /* the whole name, in which * stands for any characters and ? for one */
-    double lr_scale;     /* at least 0: factor of the learning rate */
+    double lr_scale;     /* at least 0: factor of the learning rate, beside that of layer_decay */
     double weight_decay; /* negative: that of the optimiser, with its decay_exclude */
     int32_t trainable;   /* 0: the parameters keep their bits: no update, no decay, no part in the
                             gradient's norm */
@@ -136,6 +136,13 @@ typedef struct svit_optimizer_config {
                                    slow += lookahead_alpha (w - slow) and w = slow. Slot slow, which
                                    starts as the initial weights */
     double swa_start;           /* [0, 1] */
+    double layer_decay;         /* (0, 1]: layer-wise decay of the learning rate (BEiT, Bao et al.
+                                   2021): the rate of a parameter of depth d is multiplied by
+                                   layer_decay ^ (depths - d), and by the lr_scale of its group. The
+                                   embedding (patches, tokens, positions) has depth 0, block i of
+                                   the model, from 0, i + 1, the final norm and the head `depths`,
+                                   blocks + 1. In a ShiftViT the patch merging before a stage has
+                                   the depth of the stage's first block */
     uint64_t swa_every;         /* steps; 0: those of an epoch in a trainer, otherwise 1 */
     uint64_t step_size;         /* SVIT_SCHEDULE_STEP: steps between two falls, at least 1 */
     double step_factor;         /* SVIT_SCHEDULE_STEP, at least 0: factor of a fall */
@@ -151,8 +158,8 @@ typedef struct svit_optimizer_config {
 
 /* Fills `config` with the defaults: AdamW, constant learning rate 1e-3, betas 0.9 and 0.999,
  * epsilon 1e-7, weight decay 1e-4 scaled by the learning rate on every parameter, no clipping, no
- * average. `size` is sizeof(svit_optimizer_config) as the caller was compiled. Any thread may call
- * it. */
+ * average, layer decay 1. `size` is sizeof(svit_optimizer_config) as the caller was compiled. Any
+ * thread may call it. */
 SVIT_API svit_status svit_optimizer_config_init(svit_optimizer_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields, except that `kind` is
@@ -178,8 +185,9 @@ SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *
                                                    svit_error *err);
 
 /* Creates an optimiser for `model`. `config` may be NULL for the defaults. The caller owns *out and
- * frees it with svit_optimizer_free. SVIT_E_ARGUMENT names the field that is not accepted, or a
- * group whose pattern matches no parameter. */
+ * frees it with svit_optimizer_free. Its slots and averages take memory for the parameters from the
+ * first to the last that is trainable now (svit_model_set_trainable). SVIT_E_ARGUMENT names the
+ * field that is not accepted, or a group whose pattern matches no parameter. */
 SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,
                                            const svit_optimizer_config *config, svit_error *err);
 
@@ -193,7 +201,8 @@ SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
  * svit_forward does.
  *
  * SVIT_E_ARGUMENT: the session belongs to another model. SVIT_E_STATE: the session was created with
- * SVIT_MODE_INFER, or the model holds its average (svit_optimizer_swap_ema). SVIT_E_NUMERIC names a
+ * SVIT_MODE_INFER, the model holds its average (svit_optimizer_swap_ema), or its trainable
+ * parameters have changed since the session or the optimiser was created. SVIT_E_NUMERIC names a
  * parameter whose gradient is not finite; weights, slots and gradients are then unchanged. */
 SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session, svit_error *err);
 

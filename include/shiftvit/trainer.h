@@ -217,7 +217,10 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer);
 
 /* Restores the run of `folder`/checkpoint.safetensors. It must be called before the first step.
  * Training then continues with the same bits as a run that was never interrupted. On failure the
- * trainer is unchanged.
+ * trainer is unchanged. The parameters that the run does not train are frozen again
+ * (svit_model_set_trainable). If these are others than the model's, a failure of memory or of the
+ * file may come after that; further calls are then refused with SVIT_E_STATE, and another trainer
+ * is needed.
  *
  * A trainer with more epochs than the run extends it, whether the run was finished or not.
  * Patience, schedule and learning rate may then differ from those of the run. A schedule whose

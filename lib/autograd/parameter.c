@@ -105,6 +105,25 @@ svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const cha
     return SVIT_OK;
 }
 
+sv_parameter_span sv_parameter_span_all(const sv_parameter_table *table)
+{
+    return (sv_parameter_span){.parameters = table->count, .elements = table->elements};
+}
+
+sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table)
+{
+    size_t begin = 0, end = table->count;
+    while (begin < end && table->list[begin].frozen)
+        begin++;
+    while (end > begin && table->list[end - 1].frozen)
+        end--;
+    if (begin == end)
+        return (sv_parameter_span){0};
+    const sv_parameter *first = &table->list[begin], *last = &table->list[end - 1];
+    return (sv_parameter_span){begin, end - begin, first->offset,
+                               last->offset + last->desc.elements - first->offset};
+}
+
 const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const char *name)
 {
     if (table->count == 0)

@@ -27,7 +27,8 @@ typedef struct sv_parameter {
     sv_tensor_desc desc; /* as in a file */
     size_t offset;       /* index of its first element in the flat arrays */
     sv_parameter_role role;
-    bool frozen; /* has no gradient and is never updated */
+    bool frozen;    /* has no gradient and is never updated */
+    uint32_t depth; /* 0: the embedding; i + 1: block i of the model; table.depths: what follows */
     /* Of a position embedding of patches: its rows are grid_prefix rows of other tokens, then
      * grid_height x grid_width. 0 in other parameters. */
     size_t grid_prefix, grid_height, grid_width;
@@ -72,7 +73,20 @@ typedef struct sv_parameter_table {
     size_t count;
     size_t capacity; /* 0 or a power of two */
     size_t elements; /* of a flat array */
+    uint32_t depths; /* blocks of the model + 1: the depth of its head; 0 in a table of no model */
 } sv_parameter_table;
+
+/* Consecutive parameters of a table, and their range of the flat arrays. */
+typedef struct sv_parameter_span {
+    size_t first_parameter, parameters; /* index in the list of the first, and their count */
+    size_t first, elements;             /* index in the flat arrays of the first, and their count */
+} sv_parameter_span;
+
+/* All parameters. */
+sv_parameter_span sv_parameter_span_all(const sv_parameter_table *table);
+
+/* The parameters from the first to the last one that is not frozen; none if all are frozen. */
+sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table);
 
 /* Makes an empty table. */
 void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator);

@@ -22,7 +22,7 @@ typedef struct item {
     char name[FULL_NAME];
     item_kind kind;
     const sv_parameter *parameter;
-    const real *values;
+    const real *values;  /* of the parameter */
     sv_tensor_desc desc; /* in the file */
 } item;
 
@@ -64,7 +64,7 @@ static void fill_item(float *out, const sv_safetensors_tensor *tensor, void *use
     const item *source = tensor->source;
     const sv_parameter *parameter = source->parameter;
     float *values = source->kind == ITEM_SCALES ? buffer : out;
-    sv_parameter_export(parameter, values, source->values);
+    sv_parameter_export_from(parameter, values, source->values);
     if (source->kind == ITEM_VALUES)
         return;
     size_t rows = rows_of(parameter);
@@ -78,6 +78,12 @@ static bool is_quantised(const sv_parameter *parameter, sv_dtype dtype)
     return dtype == SV_DTYPE_I8 && parameter->desc.rank >= 2;
 }
 
+/* The values of a parameter that the array has. */
+static const real *values_of(const sv_parameter_array *array, const sv_parameter *parameter)
+{
+    return array->values + (parameter->offset - array->span.first);
+}
+
 /* The tensors of one parameter: its values, and scales if it is quantised. Returns their number. */
 static size_t list_parameter(item *items, const sv_parameter_array *array,
                              const sv_parameter *parameter, sv_dtype dtype)
@@ -86,7 +92,7 @@ static size_t list_parameter(item *items, const sv_parameter_array *array,
     item *values = &items[0];
     *values = (item){.kind = quantised ? ITEM_QUANTISED : ITEM_VALUES,
                      .parameter = parameter,
-                     .values = array->values,
+                     .values = values_of(array, parameter),
                      .desc = parameter->desc};
     values->desc.dtype = dtype == SV_DTYPE_I8 && !quantised ? SV_DTYPE_F32 : dtype;
     full_name(values->name, array->prefix, parameter);
@@ -106,8 +112,9 @@ static size_t list_items(item *items, sv_safetensors_tensor *tensors,
 {
     size_t used = 0;
     for (size_t a = 0; a < count; a++)
-        for (size_t i = 0; i < table->count; i++)
-            used += list_parameter(items + used, &arrays[a], &table->list[i], dtype);
+        for (size_t i = 0; i < arrays[a].span.parameters; i++)
+            used += list_parameter(items + used, &arrays[a],
+                                   &table->list[arrays[a].span.first_parameter + i], dtype);
     for (size_t i = 0; i < used; i++)
         tensors[i] = (sv_safetensors_tensor){
             .name = items[i].name, .desc = &items[i].desc, .source = &items[i]};
@@ -137,9 +144,9 @@ static svit_status check_limit(const sv_parameter_table *table, const sv_paramet
                                sv_dtype dtype, float *buffer, svit_error *err)
 {
     const float limit = sv_convert_limit(dtype);
-    for (size_t i = 0; i < table->count; i++) {
-        const sv_parameter *parameter = &table->list[i];
-        sv_parameter_export(parameter, buffer, array->values);
+    for (size_t i = 0; i < array->span.parameters; i++) {
+        const sv_parameter *parameter = &table->list[array->span.first_parameter + i];
+        sv_parameter_export_from(parameter, buffer, values_of(array, parameter));
         for (size_t k = 0; k < parameter->desc.elements; k++)
             if (fabsf(buffer[k]) > limit)
                 return sv_fail(
@@ -269,12 +276,14 @@ bool sv_parameter_is_scale(const sv_parameter_table *table, const sv_safetensors
     return entry && entry->desc.dtype == SV_DTYPE_I8 && sv_parameter_find(table, base);
 }
 
-svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_safetensors *file,
-                                     const char *path, const char *prefix, svit_error *err)
+svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_parameter_span *span,
+                                     const sv_safetensors *file, const char *path,
+                                     const char *prefix, svit_error *err)
 {
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = 0; i < span->parameters; i++) {
         const sv_safetensors_entry *entry = NULL, *scales;
-        SVIT_TRY(find_one(&entry, &table->list[i], file, path, prefix, err));
+        const sv_parameter *parameter = &table->list[span->first_parameter + i];
+        SVIT_TRY(find_one(&entry, parameter, file, path, prefix, err));
         if (entry->desc.dtype == SV_DTYPE_I8)
             SVIT_TRY(find_scales(&scales, entry, file, path, err));
     }
@@ -318,6 +327,7 @@ svit_status sv_parameter_read_tensor(float *out, const sv_safetensors_entry *ent
     return SVIT_OK;
 }
 
+/* Reads the tensor of a parameter, whose first element is values[0]. */
 static svit_status read_one(real *values, float *buffer, const sv_parameter *parameter,
                             const sv_safetensors *file, const char *path, const char *prefix,
                             svit_error *err)
@@ -325,20 +335,23 @@ static svit_status read_one(real *values, float *buffer, const sv_parameter *par
     const sv_safetensors_entry *entry = NULL;
     SVIT_TRY(find_one(&entry, parameter, file, path, prefix, err));
     SVIT_TRY(sv_parameter_read_tensor(buffer, entry, file, path, err));
-    sv_parameter_import(parameter, values, buffer);
+    sv_parameter_import_to(parameter, values, buffer);
     return SVIT_OK;
 }
 
-svit_status sv_parameter_array_read(const sv_parameter_table *table, real *values,
-                                    const sv_safetensors *file, const char *path,
+svit_status sv_parameter_array_read(const sv_parameter_table *table, const sv_parameter_span *span,
+                                    real *values, const sv_safetensors *file, const char *path,
                                     const char *prefix, svit_error *err)
 {
-    SVIT_TRY(sv_parameter_array_check(table, file, path, prefix, err));
+    SVIT_TRY(sv_parameter_array_check(table, span, file, path, prefix, err));
     float *buffer;
     SVIT_TRY(allocate_buffer(&buffer, table, err));
     svit_status status = SVIT_OK;
-    for (size_t i = 0; i < table->count && status == SVIT_OK; i++)
-        status = read_one(values, buffer, &table->list[i], file, path, prefix, err);
+    for (size_t i = 0; i < span->parameters && status == SVIT_OK; i++) {
+        const sv_parameter *parameter = &table->list[span->first_parameter + i];
+        status = read_one(values + (parameter->offset - span->first), buffer, parameter, file, path,
+                          prefix, err);
+    }
     sv_release(&table->allocator, buffer, largest_elements(table) * sizeof *buffer);
     return status;
 }

@@ -8,8 +8,9 @@
 #include "io/safetensors.h"
 
 typedef struct sv_parameter_array {
-    const char *prefix; /* at most 63 bytes; "" for the weights */
-    const real *values; /* [table->elements] */
+    const char *prefix;     /* at most 63 bytes; "" for the weights */
+    const real *values;     /* [span.elements] */
+    sv_parameter_span span; /* the parameters that the array has */
 } sv_parameter_array;
 
 /* The end of the name of a tensor of scales: an I8 tensor "a.weight" of rank 2 or more has its rows
@@ -40,15 +41,16 @@ svit_status sv_parameter_read_tensor(float *out, const sv_safetensors_entry *ent
                                      const sv_safetensors *file, const char *path, svit_error *err);
 
 /* Checks, before memory is allocated for the values, that the file has a tensor prefix + name for
- * every parameter, of its shape and of a type that converts to float32. SVIT_E_FORMAT names `path`
- * and the tensor. */
-svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_safetensors *file,
-                                     const char *path, const char *prefix, svit_error *err);
+ * every parameter of the span, of its shape and of a type that converts to float32. SVIT_E_FORMAT
+ * names `path` and the tensor. */
+svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_parameter_span *span,
+                                     const sv_safetensors *file, const char *path,
+                                     const char *prefix, svit_error *err);
 
-/* Checks the tensors as above and reads them into values[table->elements]. SVIT_E_FORMAT also if an
+/* Checks the tensors as above and reads them into values[span->elements]. SVIT_E_FORMAT also if an
  * element is not finite; `values` are then undefined. */
-svit_status sv_parameter_array_read(const sv_parameter_table *table, real *values,
-                                    const sv_safetensors *file, const char *path,
+svit_status sv_parameter_array_read(const sv_parameter_table *table, const sv_parameter_span *span,
+                                    real *values, const sv_safetensors *file, const char *path,
                                     const char *prefix, svit_error *err);
 
 #endif

@@ -99,7 +99,7 @@ static svit_status write_file(sv_json_writer *metadata, const svit_model *model,
     SVIT_TRY(sv_model_metadata(metadata, model, err));
     sv_json_end(metadata, '}');
     SVIT_TRY(sv_json_writer_status(metadata, "a model's metadata", err));
-    sv_parameter_array weights = {"", model->weights};
+    sv_parameter_array weights = {"", model->weights, sv_parameter_span_all(&model->parameters)};
     return sv_parameter_arrays_write(&model->parameters, target, metadata->text, &weights, 1, dtype,
                                      err);
 }
@@ -303,13 +303,14 @@ static svit_status read_output(svit_model *model, const sv_safetensors *file, co
 static svit_status fill_weights(svit_model *model, const sv_safetensors *file,
                                 model_loading loading, const char *path, svit_error *err)
 {
-    SVIT_TRY(sv_parameter_array_check(&model->parameters, file, path, "", err));
+    const sv_parameter_span all = sv_parameter_span_all(&model->parameters);
+    SVIT_TRY(sv_parameter_array_check(&model->parameters, &all, file, path, "", err));
     if (loading == LOADING_MAP)
         SVIT_TRY(sv_model_map_weights(model, file, err));
     if (model->weights)
         return SVIT_OK;
     SVIT_TRY(sv_model_allocate_weights(model, err));
-    return sv_parameter_array_read(&model->parameters, model->weights, file, path, "", err);
+    return sv_parameter_array_read(&model->parameters, &all, model->weights, file, path, "", err);
 }
 
 static svit_status fill_model(svit_model *model, const sv_safetensors *file, model_loading loading,

@@ -9,7 +9,9 @@ svit_status sv_scope_add(const sv_scope *in, const char *name, const char *suffi
     char full[sizeof((sv_parameter *)NULL)->name];
     snprintf(full, sizeof full, "%s%s%s", in->prefix, name, suffix);
     size_t index;
-    return sv_parameter_add(in->table, &index, full, role, shape, rank, in->err);
+    SVIT_TRY(sv_parameter_add(in->table, &index, full, role, shape, rank, in->err));
+    in->table->list[index].depth = in->depth;
+    return SVIT_OK;
 }
 
 svit_status sv_scope_vector(const sv_scope *in, const char *name, const char *suffix,

@@ -4,11 +4,12 @@
 
 #include "autograd/parameter.h"
 
-/* The table and the prefix of all names, such as "blocks.0.". */
+/* The table, the prefix of all names, such as "blocks.0.", and the depth. */
 typedef struct sv_scope {
     sv_parameter_table *table;
     const char *prefix;
     svit_error *err;
+    uint32_t depth; /* of its parameters, as sv_parameter.depth */
 } sv_scope;
 
 /* Adds the parameter prefix + name + suffix. */

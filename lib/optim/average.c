@@ -41,7 +41,7 @@ void sv_optim_average_elements(const sv_optim *optim, const real *weights, size_
     real *average = sv_optim_average(optim);
     if (!average)
         return;
-    real *e = average + begin;
+    real *e = average + (begin - optim->span.first);
     const real *w = weights + begin;
     if (config->ema == SVIT_EMA_SWA)
         update_swa(optim, e, w, count);
@@ -57,7 +57,7 @@ void sv_optim_look_ahead(const sv_optim *optim, real *weights, size_t begin, siz
     if (!optim->slow || (optim->steps + 1) % optim->config.lookahead != 0)
         return;
     real alpha = (real)optim->config.lookahead_alpha;
-    real *slow = optim->slow + begin;
+    real *slow = optim->slow + (begin - optim->span.first);
     real *w = weights + begin;
     for (size_t i = 0; i < count; i++) {
         slow[i] += alpha * (w[i] - slow[i]);

@@ -3,6 +3,8 @@
 
 #include "base/pattern.h"
 
+#include <math.h>
+
 size_t sv_matrix_rows(const sv_parameter *parameter)
 {
     return (size_t)parameter->desc.shape[0];
@@ -52,9 +54,16 @@ static bool is_matrix(const sv_parameter_table *table, size_t index, int32_t rul
     return rule == SVIT_RULE_MATRIX || is_hidden_weight(table, index);
 }
 
+/* layer_decay ^ (depths - depth) */
+static double depth_scale(const sv_parameter_table *table, const sv_parameter *parameter,
+                          double layer_decay)
+{
+    return pow(layer_decay, (double)(table->depths - parameter->depth));
+}
+
 static void apply_group(sv_parameter_settings *settings, const svit_parameter_group *group)
 {
-    settings->lr_scale = group->lr_scale;
+    settings->lr_scale = group->lr_scale * settings->depth_scale;
     settings->trainable = group->trainable != 0;
     if (group->weight_decay >= 0)
         settings->weight_decay = group->weight_decay;
@@ -84,8 +93,11 @@ svit_status sv_parameter_settings_make(sv_parameter_settings *list, const sv_par
         const sv_parameter *parameter = &table->list[i];
         int32_t rule = SVIT_RULE_AUTO;
         bool has_decay = decays(parameter, config->decay_exclude);
-        list[i] = (sv_parameter_settings){
-            .lr_scale = 1, .weight_decay = has_decay ? config->weight_decay : 0, .trainable = true};
+        const double scale = depth_scale(table, parameter, config->layer_decay);
+        list[i] = (sv_parameter_settings){.lr_scale = scale,
+                                          .depth_scale = scale,
+                                          .weight_decay = has_decay ? config->weight_decay : 0,
+                                          .trainable = true};
         for (uint32_t g = 0; g < config->group_count; g++)
             if (sv_pattern_matches(config->groups[g].pattern, parameter->name)) {
                 list[i].weight_decay = has_decay ? config->weight_decay : 0;

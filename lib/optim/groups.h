@@ -7,7 +7,8 @@
 #include "optim/optimizer_ops.h"
 
 typedef struct sv_parameter_settings {
-    double lr_scale;
+    double lr_scale;     /* the group's factor of the learning rate times depth_scale */
+    double depth_scale;  /* factor by layer_decay */
     double weight_decay; /* 0 where decay_exclude excludes the parameter */
     bool trainable;
     bool is_matrix; /* the optimiser's rule for matrices applies, while it is trainable */

@@ -30,7 +30,7 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
 {
     sv_slot *slot = &optim->slots[optim->slot_count];
     SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&slot->values,
-                               optim->table->elements, sizeof *slot->values, "an optimiser slot",
+                               optim->span.elements, sizeof *slot->values, "an optimiser slot",
                                err));
     slot->name = name;
     optim->slot_count++;
@@ -41,8 +41,8 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
 static svit_status add_copy(sv_optim *optim, const char *name, const real *weights, svit_error *err)
 {
     SVIT_TRY(add_slot(optim, name, err));
-    memcpy(optim->slots[optim->slot_count - 1].values, weights,
-           optim->table->elements * sizeof *weights);
+    memcpy(optim->slots[optim->slot_count - 1].values, weights + optim->span.first,
+           optim->span.elements * sizeof *weights);
     return SVIT_OK;
 }
 
@@ -72,6 +72,7 @@ svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_para
                                "an optimiser", err));
     optim->context = sv_context_retain(context);
     optim->table = table;
+    optim->span = sv_parameter_span_trainable(table);
     optim->config = *config;
     optim->ops = sv_optimizer_ops_of(config->kind);
     svit_status status = create_steps(optim, weights, err);
@@ -89,7 +90,7 @@ void sv_optim_free(sv_optim *optim)
     svit_context *context = optim->context;
     for (size_t i = 0; i < optim->slot_count; i++)
         sv_release(&context->allocator, optim->slots[i].values,
-                   optim->table->elements * sizeof *optim->slots[i].values);
+                   optim->span.elements * sizeof *optim->slots[i].values);
     sv_optim_split_free(optim);
     sv_release(&context->allocator, optim->settings, optim->table->count * sizeof *optim->settings);
     sv_release(&context->allocator, optim, sizeof *optim);
@@ -129,7 +130,7 @@ static sv_update_chunk update_chunk_of(const update_job *job, size_t begin, size
                             .weight_decay = (real)settings->weight_decay,
                             .lr_scale = (real)settings->lr_scale};
     for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
-        part.slots[i] = optim->slots[i].values + begin;
+        part.slots[i] = optim->slots[i].values + (begin - optim->span.first);
     return part;
 }
 
@@ -171,9 +172,9 @@ static void update_range(const update_job *job, const sv_range *range,
     sv_optim_average_elements(optim, job->weights, range->begin, range->elements);
 }
 
-/* Parameters without a gradient in the session are left alone as frozen ones are. Frozen parameters
- * lose their gradients and are left alone otherwise, also by the averages, which
- * began as these weights. */
+/* Parameters without a gradient in the session are left alone. Frozen ones lose their gradients and
+ * are left alone otherwise, also by the averages, which began as these weights, or do not have
+ * them. */
 static void update_chunk(const update_job *job, const sv_chunk *chunk)
 {
     if (!chunk->settings->trainable) {
@@ -270,7 +271,8 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
         found = true;
         if (is_trainable && value != 0 && optim->table->list[i].frozen)
             frozen = optim->table->list[i].name;
-        settings[i].lr_scale = is_scale ? value : settings[i].lr_scale;
+        if (is_scale)
+            settings[i].lr_scale = value * settings[i].depth_scale;
         settings[i].weight_decay = is_decay ? value : settings[i].weight_decay;
         settings[i].trainable = is_trainable ? value != 0 : settings[i].trainable;
     }
@@ -298,9 +300,10 @@ svit_status sv_optim_swap_ema(sv_optim *optim, real *weights, svit_error *err)
         return sv_fail(err, SVIT_E_STATE, "the optimiser keeps no average; ema is SVIT_EMA_NONE");
     if (optim->steps == 0)
         return sv_fail(err, SVIT_E_STATE, "there was no step yet, so there is no average");
-    for (size_t i = 0; i < optim->table->elements; i++) {
-        real weight = weights[i];
-        weights[i] = average[i];
+    real *averaged = weights + optim->span.first;
+    for (size_t i = 0; i < optim->span.elements; i++) {
+        real weight = averaged[i];
+        averaged[i] = average[i];
         average[i] = weight;
     }
     optim->swapped = !optim->swapped;

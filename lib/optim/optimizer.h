@@ -15,7 +15,7 @@ enum { SV_MAX_SLOTS = SV_OPTIMIZER_SLOTS + 2 };
 /* One state array of an optimiser. */
 typedef struct sv_slot {
     const char *name; /* as in checkpoints: that of the ops, "slow", or "ema" for the average */
-    real *values;     /* [table->elements] */
+    real *values;     /* [span.elements] */
 } sv_slot;
 
 /* A range of the flat arrays that one worker updates at a time. All of its elements have the same
@@ -30,6 +30,7 @@ typedef struct sv_chunk {
 typedef struct sv_optim {
     svit_context *context;
     const sv_parameter_table *table; /* borrowed */
+    sv_parameter_span span;          /* of the parameters that have slots */
     svit_optimizer_config config;
     const sv_optimizer_ops *ops; /* of config.kind */
     uint64_t steps;              /* updates so far */
@@ -72,7 +73,9 @@ svit_status sv_optim_config_import_unplanned(svit_optimizer_config *local,
 const sv_field_table *sv_optim_fields(void);
 
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
- * The average and the slow weights start as copies of `weights`. Free it with sv_optim_free. */
+ * Slots, average and slow weights are those of the range from the first to the last parameter that
+ * is not frozen now; no update may follow a change of what is frozen. The average and the slow
+ * weights start as copies of `weights`. Free it with sv_optim_free. */
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
                             const real *weights, const svit_optimizer_config *config,
                             svit_error *err);
@@ -80,7 +83,7 @@ svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_para
 /* Frees an optimiser, complete or partly created. NULL is allowed. */
 void sv_optim_free(sv_optim *optim);
 
-/* Returns the moving average [table->elements], or NULL if the optimiser keeps none. */
+/* Returns the moving average [span.elements], or NULL if the optimiser keeps none. */
 real *sv_optim_average(const sv_optim *optim);
 
 /* Updates the trainable parameters that have gradients in the span, and sets these gradients to

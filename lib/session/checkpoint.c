@@ -2,6 +2,7 @@
 #include "autograd/parameter_file.h"
 #include "models/config.h"
 #include "models/model_file.h"
+#include "session/checkpoint_frozen.h"
 #include "session/checkpoint_state.h"
 
 #include <shiftvit/checkpoint.h>
@@ -129,8 +130,9 @@ static svit_status check_session(const svit_checkpoint *checkpoint, const svit_s
     if (!checkpoint->state.has_session)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s holds no session; give NULL for it",
                        checkpoint->path);
-    return check_equal(checkpoint, "session seed", checkpoint->state.seed, sv_session_seed(session),
-                       err);
+    SVIT_TRY(check_equal(checkpoint, "session seed", checkpoint->state.seed,
+                         sv_session_seed(session), err));
+    return check_model(checkpoint, sv_session_model(session), err);
 }
 
 /* Arrays that have been read from the file. They are copied to their targets only when all of them
@@ -139,20 +141,23 @@ typedef struct staging {
     const sv_parameter_table *table;
     real *read[1 + SV_MAX_SLOTS];
     real *target[1 + SV_MAX_SLOTS];
+    size_t elements[1 + SV_MAX_SLOTS]; /* of each array */
     size_t count;
 } staging;
 
 /* Reads the array with this prefix, which is to replace `target`. */
 static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
-                         const sv_parameter_table *table, const char *prefix, real *target,
-                         svit_error *err)
+                         const sv_parameter_table *table, const sv_parameter_span *span,
+                         const char *prefix, real *target, svit_error *err)
 {
     staged->table = table;
-    SVIT_TRY(sv_parameter_array_check(table, checkpoint->file, checkpoint->path, prefix, err));
+    SVIT_TRY(
+        sv_parameter_array_check(table, span, checkpoint->file, checkpoint->path, prefix, err));
     SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&staged->read[staged->count],
-                               table->elements, sizeof(real), "an array of a checkpoint", err));
+                               span->elements, sizeof(real), "an array of a checkpoint", err));
     staged->target[staged->count] = target;
-    return sv_parameter_array_read(table, staged->read[staged->count++], checkpoint->file,
+    staged->elements[staged->count] = span->elements;
+    return sv_parameter_array_read(table, span, staged->read[staged->count++], checkpoint->file,
                                    checkpoint->path, prefix, err);
 }
 
@@ -160,12 +165,14 @@ static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
 static svit_status stage_all(staging *staged, const svit_checkpoint *checkpoint, svit_model *model,
                              svit_optimizer *optimizer, svit_error *err)
 {
-    if (model)
-        SVIT_TRY(stage(staged, checkpoint, &model->parameters, "", model->weights, err));
+    if (model) {
+        const sv_parameter_span all = sv_parameter_span_all(&model->parameters);
+        SVIT_TRY(stage(staged, checkpoint, &model->parameters, &all, "", model->weights, err));
+    }
     for (size_t i = 0; optimizer && i < optimizer->core->slot_count; i++) {
         const sv_slot *slot = &optimizer->core->slots[i];
         char prefix[SV_ARRAY_PREFIX];
-        SVIT_TRY(stage(staged, checkpoint, &optimizer->model->parameters,
+        SVIT_TRY(stage(staged, checkpoint, &optimizer->model->parameters, &optimizer->core->span,
                        sv_checkpoint_prefix(prefix, slot), slot->values, err));
     }
     return SVIT_OK;
@@ -175,21 +182,59 @@ static svit_status stage_all(staging *staged, const svit_checkpoint *checkpoint,
 static void commit(const staging *staged)
 {
     for (size_t i = 0; i < staged->count; i++)
-        memcpy(staged->target[i], staged->read[i], staged->table->elements * sizeof(real));
+        memcpy(staged->target[i], staged->read[i], staged->elements[i] * sizeof(real));
 }
 
 /* Frees what has been read. */
 static void release(staging *staged)
 {
     for (size_t i = 0; i < staged->count; i++)
-        sv_release(&staged->table->allocator, staged->read[i],
-                   staged->table->elements * sizeof(real));
+        sv_release(&staged->table->allocator, staged->read[i], staged->elements[i] * sizeof(real));
 }
 
 static void restore_optimizer(const svit_checkpoint *checkpoint, svit_optimizer *optimizer)
 {
     optimizer->core->steps = checkpoint->state.steps;
     optimizer->core->swapped = checkpoint->state.swapped != 0;
+}
+
+/* Optimiser and session belong to what is trained, so they must have been created when the model's
+ * frozen parameters were those of the checkpoint. */
+static svit_status check_frozen(const sv_frozen_set *frozen, const svit_checkpoint *checkpoint,
+                                const svit_optimizer *optimizer, const svit_session *session,
+                                svit_error *err)
+{
+    if (optimizer) {
+        SVIT_TRY(sv_frozen_set_check(frozen, optimizer->model, checkpoint->path, err));
+        SVIT_TRY(sv_optimizer_check_trainable(optimizer, err));
+    }
+    if (session) {
+        SVIT_TRY(sv_frozen_set_check(frozen, sv_session_model(session), checkpoint->path, err));
+        SVIT_TRY(sv_session_check_trainable(session, err));
+    }
+    return SVIT_OK;
+}
+
+/* Restores what svit_checkpoint_restore has checked. */
+static svit_status restore(const svit_checkpoint *checkpoint, svit_model *model,
+                           svit_optimizer *optimizer, svit_session *session,
+                           const sv_frozen_set *frozen, svit_error *err)
+{
+    staging staged = {0};
+    svit_status status = stage_all(&staged, checkpoint, model, optimizer, err);
+    if (status == SVIT_OK && session)
+        status = svit_session_set_counter(session, checkpoint->state.counter, err);
+    if (status == SVIT_OK) {
+        commit(&staged);
+        if (optimizer)
+            restore_optimizer(checkpoint, optimizer);
+        if (model) {
+            sv_frozen_set_apply(frozen, model);
+            sv_model_touch(model);
+        }
+    }
+    release(&staged);
+    return status;
 }
 
 SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, svit_model *model,
@@ -204,17 +249,18 @@ SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, 
         SVIT_TRY(check_optimizer(checkpoint, optimizer, err));
     if (session)
         SVIT_TRY(check_session(checkpoint, session, err));
-    staging staged = {0};
-    svit_status status = stage_all(&staged, checkpoint, model, optimizer, err);
-    if (status == SVIT_OK && session)
-        status = svit_session_set_counter(session, checkpoint->state.counter, err);
-    if (status == SVIT_OK) {
-        commit(&staged);
-        if (optimizer)
-            restore_optimizer(checkpoint, optimizer);
-        if (model)
-            sv_model_touch(model);
-    }
-    release(&staged);
+    const svit_model *of = model       ? model
+                           : optimizer ? optimizer->model
+                           : session   ? sv_session_model(session)
+                                       : NULL;
+    if (!of)
+        return SVIT_OK;
+    sv_frozen_set frozen;
+    svit_status status = sv_frozen_set_read(&frozen, of, checkpoint->file, checkpoint->path, err);
+    if (status == SVIT_OK)
+        status = check_frozen(&frozen, checkpoint, optimizer, session, err);
+    if (status == SVIT_OK)
+        status = restore(checkpoint, model, optimizer, session, &frozen, err);
+    sv_frozen_set_free(&frozen, of);
     return status;
 }

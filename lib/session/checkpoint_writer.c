@@ -2,6 +2,7 @@
 #include "autograd/parameter_file.h"
 #include "base/utf8.h"
 #include "models/model_file.h"
+#include "session/checkpoint_frozen.h"
 #include "session/checkpoint_state.h"
 
 #include <shiftvit/checkpoint.h>
@@ -71,6 +72,7 @@ static svit_status put_metadata(sv_json_writer *metadata, const svit_model *mode
     sv_json_begin(metadata, '{');
     SVIT_TRY(sv_model_metadata(metadata, model, err));
     sv_checkpoint_state_write(metadata, state);
+    SVIT_TRY(sv_frozen_set_write(metadata, model, err));
     for (size_t i = 0; i < count; i++) {
         sv_json_put_key(metadata, keys[i]);
         sv_json_put_text(metadata, values[i]);
@@ -83,13 +85,14 @@ static svit_status write_file(const char *path, const svit_model *model,
                               const svit_optimizer *optimizer, const char *metadata,
                               svit_error *err)
 {
-    sv_parameter_array arrays[1 + SV_MAX_SLOTS] = {{"", model->weights}};
+    sv_parameter_array arrays[1 + SV_MAX_SLOTS] = {
+        {"", model->weights, sv_parameter_span_all(&model->parameters)}};
     char prefixes[SV_MAX_SLOTS][SV_ARRAY_PREFIX];
     size_t count = 1;
     for (size_t i = 0; optimizer && i < optimizer->core->slot_count; i++) {
         const sv_slot *slot = &optimizer->core->slots[i];
-        arrays[count++] =
-            (sv_parameter_array){sv_checkpoint_prefix(prefixes[i], slot), slot->values};
+        arrays[count++] = (sv_parameter_array){sv_checkpoint_prefix(prefixes[i], slot),
+                                               slot->values, optimizer->core->span};
     }
     const sv_byte_target target = {.name = path};
     return sv_parameter_arrays_write(&model->parameters, &target, metadata, arrays, count,
@@ -111,6 +114,8 @@ SVIT_API svit_status svit_checkpoint_save(const char *path, const svit_model *mo
         return sv_fail(err, SVIT_E_ARGUMENT, "optimizer is of another model than the one given");
     if (session && sv_session_model(session) != model)
         return sv_fail(err, SVIT_E_ARGUMENT, "session is of another model than the one given");
+    if (optimizer)
+        SVIT_TRY(sv_optimizer_check_trainable(optimizer, err));
     const sv_allocator *allocator = &model->context->allocator;
     SVIT_TRY(check_entries(allocator, keys, values, count, err));
     sv_checkpoint_state state = sv_checkpoint_state_of(optimizer, session);

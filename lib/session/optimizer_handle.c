@@ -39,6 +39,15 @@ SVIT_API void svit_optimizer_free(svit_optimizer *optimizer)
     svit_model_free(model);
 }
 
+svit_status sv_optimizer_check_trainable(const svit_optimizer *optimizer, svit_error *err)
+{
+    if (optimizer->trainable_version == optimizer->model->trainable_version)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_STATE,
+                   "the trainable parameters of the model have changed since the optimizer was "
+                   "created; create another one");
+}
+
 SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session, svit_error *err)
 {
     SV_REQUIRE(optimizer);
@@ -53,10 +62,7 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
                        "session was created with mode SVIT_MODE_INFER and has no gradients; "
                        "SVIT_MODE_TRAIN is needed");
     SVIT_TRY(sv_session_check_trainable(session, err));
-    if (optimizer->trainable_version != optimizer->model->trainable_version)
-        return sv_fail(err, SVIT_E_STATE,
-                       "the trainable parameters of the model have changed since the optimizer was "
-                       "created; create another one");
+    SVIT_TRY(sv_optimizer_check_trainable(optimizer, err));
     sv_fp_env before = sv_fp_env_begin();
     svit_status status =
         sv_optim_update(optimizer->core, optimizer->model->weights, &gradients, err);

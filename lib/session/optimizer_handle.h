@@ -11,4 +11,7 @@ struct svit_optimizer {
     uint64_t trainable_version; /* of the model, when the optimiser was created */
 };
 
+/* SVIT_E_STATE if svit_model_set_trainable was called since the optimiser was created. */
+svit_status sv_optimizer_check_trainable(const svit_optimizer *optimizer, svit_error *err);
+
 #endif

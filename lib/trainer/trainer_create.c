@@ -130,7 +130,7 @@ static svit_status check_mixing(const svit_trainer *trainer, const svit_dataset 
     return SVIT_OK;
 }
 
-static svit_status open_session(svit_trainer *trainer, svit_error *err)
+svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, svit_error *err)
 {
     uint32_t batch = trainer->config.batch;
     trainer->micro_batch = (batch + trainer->config.accumulate - 1) / trainer->config.accumulate;
@@ -141,7 +141,7 @@ static svit_status open_session(svit_trainer *trainer, svit_error *err)
     config.compute = trainer->config.compute;
     config.seed = trainer->config.seed;
     config.memory = trainer->config.memory;
-    return svit_session_create(&trainer->session, trainer->model, &config, err);
+    return svit_session_create(out, trainer->model, &config, err);
 }
 
 static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, svit_error *err)
@@ -244,7 +244,7 @@ static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config
     freeze_groups(trainer);
     TRAINER_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model,
                                       &trainer->optimizer_config, err));
-    TRAINER_TRY(open_session(trainer, err));
+    TRAINER_TRY(sv_trainer_open_session(trainer, &trainer->session, err));
     TRAINER_TRY(open_loader(trainer, training, err));
     TRAINER_TRY(check_mixing(trainer, training, err));
     TRAINER_TRY(open_validation(trainer, validation, err));

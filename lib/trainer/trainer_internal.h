@@ -84,6 +84,9 @@ struct svit_trainer {
 svit_status sv_trainer_config_import(svit_trainer_config *local, const svit_trainer_config *config,
                                      svit_error *err);
 
+/* trainer_create.c: creates a session that trains as the trainer's configuration says. */
+svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, svit_error *err);
+
 /* trainer_evaluate.c */
 
 /* Fails unless the model accepts the images and the labels of the dataset. `what` names the dataset

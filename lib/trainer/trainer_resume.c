@@ -202,13 +202,14 @@ static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *ch
     return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
 }
 
-/* Restores model, `optimizer`, session and loader; sets the progress last. */
+/* Restores model, `optimizer`, `session` and the loader; sets the progress last. */
 static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpoint,
-                           const sv_progress *at, svit_optimizer *optimizer, svit_error *err)
+                           const sv_progress *at, svit_optimizer *optimizer, svit_session *session,
+                           svit_error *err)
 {
     TRAINER_TRY(svit_loader_seek(trainer->loader, at->epoch, at->position, err));
     svit_status status =
-        svit_checkpoint_restore(checkpoint, trainer->model, optimizer, trainer->session, err);
+        svit_checkpoint_restore(checkpoint, trainer->model, optimizer, session, err);
     if (status == SVIT_OK)
         trainer->progress = *at;
     else
@@ -216,25 +217,65 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
     return status;
 }
 
-/* Restores the run as `copy` describes it: with its progress, and with an optimiser of its schedule
- * if that is another one than the trainer's. */
-static svit_status restore_run(svit_trainer *trainer, const svit_checkpoint *checkpoint,
-                               const svit_trainer *copy, svit_error *err)
+/* Exchanges the trainer's optimiser for another one. */
+static void take_optimizer(svit_trainer *trainer, const svit_trainer *copy,
+                           svit_optimizer *optimizer)
 {
-    if (copy->schedule_epochs == trainer->schedule_epochs)
-        return restore(trainer, checkpoint, &copy->progress, trainer->optimizer, err);
-    svit_optimizer *optimizer = NULL;
-    TRAINER_TRY(svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err));
-    svit_status status = restore(trainer, checkpoint, &copy->progress, optimizer, err);
-    if (status != SVIT_OK) {
-        svit_optimizer_free(optimizer);
-        return status;
-    }
     svit_optimizer_free(trainer->optimizer);
     trainer->optimizer = optimizer;
     trainer->optimizer_config = copy->optimizer_config;
     trainer->schedule_epochs = copy->schedule_epochs;
+}
+
+/* Restores the run with an optimiser and a session for the parameters that it trains. */
+static svit_status restore_trainable(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                                     const svit_trainer *copy, svit_error *err)
+{
+    svit_optimizer *optimizer = NULL;
+    svit_session *session = NULL;
+    TRAINER_TRY(svit_checkpoint_restore(checkpoint, trainer->model, NULL, NULL, err));
+    svit_status status =
+        svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err);
+    if (status == SVIT_OK)
+        status = sv_trainer_open_session(trainer, &session, err);
+    if (status == SVIT_OK)
+        status = restore(trainer, checkpoint, &copy->progress, optimizer, session, err);
+    if (status != SVIT_OK) {
+        svit_session_free(session);
+        svit_optimizer_free(optimizer);
+        return status;
+    }
+    svit_session_free(trainer->session);
+    trainer->session = session;
+    take_optimizer(trainer, copy, optimizer);
     return SVIT_OK;
+}
+
+/* Restores the run with an optimiser of its schedule. */
+static svit_status restore_schedule(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                                    const svit_trainer *copy, svit_error *err)
+{
+    svit_optimizer *optimizer = NULL;
+    TRAINER_TRY(svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err));
+    svit_status status =
+        restore(trainer, checkpoint, &copy->progress, optimizer, trainer->session, err);
+    if (status == SVIT_OK)
+        take_optimizer(trainer, copy, optimizer);
+    else
+        svit_optimizer_free(optimizer);
+    return status;
+}
+
+/* Restores the run as `copy` describes it, with its progress. SVIT_E_STATE of a checkpoint means
+ * that other parameters are frozen there than in the model. */
+static svit_status restore_run(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                               const svit_trainer *copy, svit_error *err)
+{
+    svit_status status = copy->schedule_epochs == trainer->schedule_epochs
+                             ? restore(trainer, checkpoint, &copy->progress, trainer->optimizer,
+                                       trainer->session, err)
+                             : restore_schedule(trainer, checkpoint, copy, err);
+    return status == SVIT_E_STATE ? restore_trainable(trainer, checkpoint, copy, err) : status;
 }
 
 /* Checks the checkpoint against the trainer and restores it. Settings and progress are read into a

@@ -156,17 +156,18 @@ LAYOUT(svit_model_config, 312, SVIT_MODEL_CONFIG)
     F(T, adamw_learning_rate, 128, 8) \
     F(T, lookahead_alpha, 136, 8) \
     F(T, swa_start, 144, 8) \
-    F(T, swa_every, 152, 8) \
-    F(T, step_size, 160, 8) \
-    F(T, step_factor, 168, 8) \
-    F(T, restart_steps, 176, 8) \
-    F(T, restart_factor, 184, 4) \
-    F(T, lookahead, 188, 4) \
-    F(T, group_count, 192, 4) \
-    F(T, point_count, 196, 4) \
-    F(T, groups, 200, 1920) \
-    F(T, points, 2120, 256)
-LAYOUT(svit_optimizer_config, 2376, SVIT_OPTIMIZER_CONFIG)
+    F(T, layer_decay, 152, 8) \
+    F(T, swa_every, 160, 8) \
+    F(T, step_size, 168, 8) \
+    F(T, step_factor, 176, 8) \
+    F(T, restart_steps, 184, 8) \
+    F(T, restart_factor, 192, 4) \
+    F(T, lookahead, 196, 4) \
+    F(T, group_count, 200, 4) \
+    F(T, point_count, 204, 4) \
+    F(T, groups, 208, 1920) \
+    F(T, points, 2128, 256)
+LAYOUT(svit_optimizer_config, 2384, SVIT_OPTIMIZER_CONFIG)
 
 #define SVIT_PARAMETER_GROUP(F, T) \
     F(T, pattern, 0, 96) \

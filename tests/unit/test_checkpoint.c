@@ -291,6 +291,122 @@ START_TEST(test_numbers_of_the_state_are_read_by_name)
 }
 END_TEST
 
+/* What the frozen models train, by pattern: a part in the middle of the file, or the classifier. */
+static const char *const trained[] = {"layers.1.*", "head*"};
+
+static void freeze_but(svit_model *model, const char *pattern)
+{
+    WORKS(svit_model_set_trainable(model, "*", 0, err));
+    WORKS(svit_model_set_trainable(model, pattern, 1, err));
+}
+
+static void open_handles(run *r, const svit_optimizer_config *config)
+{
+    svit_session_config session;
+    WORKS(svit_session_config_init(&session, sizeof session));
+    session.mode = SVIT_MODE_TRAIN;
+    session.max_batch = 2;
+    session.seed = 5;
+    WORKS(svit_session_create(&r->session, r->model, &session, err));
+    WORKS(svit_optimizer_create(&r->optimizer, r->model, config, err));
+}
+
+/* The model is restored first, so that session and optimiser are those of what is trained. */
+START_TEST(test_a_restored_run_freezes_what_was_frozen)
+{
+    svit_optimizer_config config = optimizer_config(kinds[_i % 3].kind, kinds[_i % 3].ema);
+    run unbroken = {.model = fit_model(context, 4, 1)},
+        resumed = {.model = fit_model(context, 4, 2)};
+    freeze_but(unbroken.model, trained[_i / 3]);
+    open_handles(&unbroken, &config);
+    run_steps(&unbroken, 3);
+    WORKS(svit_checkpoint_save(path, unbroken.model, unbroken.optimizer, unbroken.session, NULL,
+                               NULL, 0, err));
+    run_steps(&unbroken, 3);
+
+    svit_checkpoint *checkpoint = NULL;
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    svit_model *fresh = fit_model(context, 4, 2);
+    run stale = {.model = resumed.model};
+    open_handles(&stale, &config);
+    FAILS(svit_checkpoint_restore(checkpoint, stale.model, stale.optimizer, NULL, err),
+          SVIT_E_STATE, "is frozen in");
+    FAILS(svit_checkpoint_restore(checkpoint, stale.model, NULL, stale.session, err), SVIT_E_STATE,
+          "restore the model alone");
+    ck_assert(fit_same(stale.model, fresh));
+    svit_model_free(fresh);
+    WORKS(svit_checkpoint_restore(checkpoint, resumed.model, NULL, NULL, err));
+    FAILS(svit_checkpoint_restore(checkpoint, NULL, stale.optimizer, NULL, err), SVIT_E_STATE,
+          "optimizer was created");
+    FAILS(svit_checkpoint_restore(checkpoint, NULL, NULL, stale.session, err), SVIT_E_STATE,
+          "session was created");
+    FAILS(svit_checkpoint_save(path, stale.model, stale.optimizer, NULL, NULL, NULL, 0, err),
+          SVIT_E_STATE, "optimizer was created");
+    svit_optimizer_free(stale.optimizer);
+    svit_session_free(stale.session);
+
+    open_handles(&resumed, &config);
+    WORKS(svit_checkpoint_restore(checkpoint, resumed.model, resumed.optimizer, resumed.session,
+                                  err));
+    svit_checkpoint_free(checkpoint);
+    for (size_t i = 0; i < svit_model_parameter_count(resumed.model); i++) {
+        const char *name = svit_model_parameter_name(resumed.model, i);
+        int32_t wanted, got;
+        WORKS(svit_model_get_trainable(unbroken.model, name, &wanted, err));
+        WORKS(svit_model_get_trainable(resumed.model, name, &got, err));
+        ck_assert_msg(wanted == got, "%s", name);
+    }
+    run_steps(&resumed, 3);
+    ck_assert(fit_same(unbroken.model, resumed.model));
+    run_close(&unbroken);
+    run_close(&resumed);
+}
+END_TEST
+
+static const struct {
+    const char *value, *part;
+} bad_lists[] = {{"[5]", "no text"},
+                 {"{}", "no list"},
+                 {"[\\\"none\\\"]", "'none'"},
+                 {"[", "svit.frozen"},
+                 {"[\\\"head.bias\\\",null]", "element 1"}};
+
+START_TEST(test_a_wrong_list_of_frozen_parameters_is_refused)
+{
+    svit_model *model = fit_model(context, 4, 1), *other = fit_model(context, 4, 2);
+    svit_checkpoint *checkpoint = NULL;
+    WORKS(svit_checkpoint_save(path, other, NULL, NULL, NULL, NULL, 0, err));
+    checkpoint_edit(path, "svit.frozen", 0, bad_lists[_i].value);
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    FAILS(svit_checkpoint_restore(checkpoint, model, NULL, NULL, err), SVIT_E_FORMAT,
+          bad_lists[_i].part);
+    ck_assert(!fit_same(model, other));
+    svit_checkpoint_free(checkpoint);
+    svit_model_free(model);
+    svit_model_free(other);
+}
+END_TEST
+
+/* A checkpoint of an older library has no list of frozen parameters. */
+START_TEST(test_without_a_list_the_model_stays_as_it_is)
+{
+    svit_model *model = fit_model(context, 4, 1), *other = fit_model(context, 4, 2);
+    svit_checkpoint *checkpoint = NULL;
+    int32_t trainable;
+    WORKS(svit_checkpoint_save(path, other, NULL, NULL, NULL, NULL, 0, err));
+    checkpoint_rename(path, "svit.frozen", "svit.unkown");
+    freeze_but(model, "head*");
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    WORKS(svit_checkpoint_restore(checkpoint, model, NULL, NULL, err));
+    WORKS(svit_model_get_trainable(model, "patch_embed.proj.weight", &trainable, err));
+    ck_assert_int_eq(trainable, 0);
+    ck_assert(fit_same(model, other));
+    svit_checkpoint_free(checkpoint);
+    svit_model_free(model);
+    svit_model_free(other);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("checkpoint");
@@ -304,6 +420,10 @@ static Suite *suite(void)
     tcase_add_test(c, test_a_state_that_cannot_be_is_named_and_nothing_changes);
     tcase_add_test(c, test_weights_swapped_before_the_first_step_are_refused);
     tcase_add_test(c, test_numbers_of_the_state_are_read_by_name);
+    tcase_add_loop_test(c, test_a_restored_run_freezes_what_was_frozen, 0, 6);
+    tcase_add_loop_test(c, test_a_wrong_list_of_frozen_parameters_is_refused, 0,
+                        sizeof bad_lists / sizeof *bad_lists);
+    tcase_add_test(c, test_without_a_list_the_model_stays_as_it_is);
     suite_add_tcase(all, c);
     return all;
 }

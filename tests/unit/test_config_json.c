@@ -52,7 +52,8 @@ static const noun nouns[] = {
      "\"ema_momentum\":0.0,\"lr_start\":0.0,\"warmup_steps\":0,\"total_steps\":0,"
      "\"schedule\":\"constant\",\"decay_rule\":\"scaled\",\"decay_exclude\":[],\"nesterov\":false,"
      "\"ema\":\"none\",\"sgd_form\":\"keras\",\"epsilon_form\":\"keras\","
-     "\"adamw_learning_rate\":0.001,\"lookahead_alpha\":0.5,\"swa_start\":0.0,\"swa_every\":0,"
+     "\"adamw_learning_rate\":0.001,\"lookahead_alpha\":0.5,\"swa_start\":0.0,\"layer_decay\":1.0,"
+     "\"swa_every\":0,"
      "\"step_size\":1,\"step_factor\":0.1,\"restart_steps\":1,\"restart_factor\":1,"
      "\"lookahead\":0,\"groups\":[],\"points\":[]}",
      "{\"optimizer\":\"sgd\",\"learning_rate\":0.2,\"beta1\":0.8,\"beta2\":0.99,\"epsilon\":1e-8,"
@@ -61,7 +62,7 @@ static const noun nouns[] = {
      "\"schedule\":\"warmup-cosine\",\"decay_rule\":\"unscaled\",\"decay_exclude\":[\"bias\","
      "\"position\"],\"nesterov\":true,\"ema\":\"keras\",\"sgd_form\":\"torch\","
      "\"epsilon_form\":\"torch\",\"adamw_learning_rate\":0.003,\"lookahead_alpha\":0.25,"
-     "\"swa_start\":0.75,\"swa_every\":7,\"step_size\":30,\"step_factor\":0.2,"
+     "\"swa_start\":0.75,\"layer_decay\":0.65,\"swa_every\":7,\"step_size\":30,\"step_factor\":0.2,"
      "\"restart_steps\":5,\"restart_factor\":2,\"lookahead\":6,\"groups\":[{\"pattern\":\"head.*\","
      "\"lr_scale\":10.0,\"weight_decay\":0.0,\"trainable\":true,\"rule\":\"auto\"},{\"pattern\":"
      "\"*.bias\",\"lr_scale\":1.0,\"weight_decay\":-1.0,\"trainable\":false,\"rule\":\"element\"}],"

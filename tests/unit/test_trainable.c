@@ -230,6 +230,133 @@ START_TEST(test_steps_leave_frozen_parameters_alone)
 }
 END_TEST
 
+/* Every kind of slot: two of AdamW, one of Lion, matrices of Muon, averages and slow weights. */
+static const struct {
+    int32_t kind, ema;
+    uint32_t lookahead;
+} OPTIMIZERS[] = {{SVIT_OPTIMIZER_ADAMW, SVIT_EMA_PLAIN, 2},
+                  {SVIT_OPTIMIZER_SGD, SVIT_EMA_KERAS, 0},
+                  {SVIT_OPTIMIZER_MUON, SVIT_EMA_NONE, 3},
+                  {SVIT_OPTIMIZER_LION, SVIT_EMA_SWA, 0}};
+enum { OPTIMIZER_COUNT = sizeof OPTIMIZERS / sizeof *OPTIMIZERS };
+
+/* Trains five steps and writes the weights, and behind them their average. */
+static void train(fixture *f, const svit_optimizer_config *config, float *out)
+{
+    float logits[N * CLASSES];
+    svit_session *session = open_session(f, SVIT_MEMORY_STORE);
+    svit_optimizer *optimizer;
+    OK(svit_optimizer_create(&optimizer, f->model, config, &err));
+    for (int step = 0; step < 5; step++) {
+        pass(f, session, logits);
+        OK(svit_step(optimizer, session, &err));
+    }
+    copy_weights(f->model, out);
+    if (config->ema != SVIT_EMA_NONE)
+        OK(svit_optimizer_swap_ema(optimizer, &err));
+    copy_weights(f->model, out + svit_model_parameter_elements(f->model));
+    svit_optimizer_free(optimizer);
+    svit_session_free(session);
+}
+
+/* An optimiser whose groups freeze parameters has slots for all of them, one of a model with frozen
+ * parameters has not. Both train to the same bits. */
+START_TEST(test_slots_of_the_trained_range_change_no_bit)
+{
+    fixture by_model, by_group;
+    const char *kept = KEPT[_i % KEPT_COUNT];
+    const int kind = _i / KEPT_COUNT % OPTIMIZER_COUNT;
+    const char *json = MODELS[_i / KEPT_COUNT / OPTIMIZER_COUNT];
+    open_fixture(&by_model, json);
+    open_fixture(&by_group, json);
+    if (freeze_all_but(&by_model, kept)) {
+        svit_optimizer_config config;
+        svit_optimizer_config_init(&config, sizeof config);
+        config.kind = OPTIMIZERS[kind].kind;
+        config.ema = OPTIMIZERS[kind].ema;
+        config.lookahead = OPTIMIZERS[kind].lookahead;
+        config.ema_momentum = config.momentum = 0.9;
+        config.total_steps = 8;
+        config.clip_norm = 0.5;
+        config.groups[0] = (svit_parameter_group){"*", 1, -1, 1, SVIT_RULE_AUTO};
+        config.group_count = 1;
+        const size_t elements = 2 * (size_t)svit_model_parameter_elements(by_model.model);
+        float *a = malloc(elements * sizeof *a), *b = malloc(elements * sizeof *b);
+        train(&by_model, &config, a);
+        config.groups[0].trainable = 0;
+        config.groups[1] = (svit_parameter_group){"", 1, -1, 1, SVIT_RULE_AUTO};
+        strcpy(config.groups[1].pattern, kept);
+        config.group_count = 2;
+        train(&by_group, &config, b);
+        ck_assert_mem_eq(a, b, elements * sizeof *a);
+        free(a);
+        free(b);
+    }
+    close_fixture(&by_model);
+    close_fixture(&by_group);
+}
+END_TEST
+
+static void *count_allocate(void *user, size_t bytes, size_t alignment)
+{
+    *(size_t *)user += bytes;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void count_release(void *user, void *memory, size_t bytes)
+{
+    *(size_t *)user -= bytes;
+    free(memory);
+}
+
+/* Bytes of an optimiser with two slots, average and slow weights, but for its chunks. */
+static size_t optimizer_bytes(svit_model *model, const size_t *out)
+{
+    const size_t before = *out;
+    svit_optimizer_config config;
+    svit_optimizer *optimizer;
+    svit_optimizer_config_init(&config, sizeof config);
+    config.ema = SVIT_EMA_PLAIN;
+    config.lookahead = 2;
+    OK(svit_optimizer_create(&optimizer, model, &config, &err));
+    const size_t bytes = *out - before;
+    svit_optimizer_free(optimizer);
+    ck_assert_uint_eq(*out, before);
+    return bytes;
+}
+
+START_TEST(test_an_optimiser_has_slots_for_the_trained_range_alone)
+{
+    size_t out = 0;
+    svit_context *context;
+    svit_context_config config;
+    svit_model_config model_config;
+    svit_model *model;
+    err.struct_size = sizeof err;
+    svit_context_config_init(&config, sizeof config);
+    config.allocate = count_allocate;
+    config.release = count_release;
+    config.allocator_user = &out;
+    OK(svit_context_create(&context, &config, &err));
+    OK(svit_model_config_from_json(&model_config, sizeof model_config, MODELS[0], &err));
+    OK(svit_model_create(&model, context, &model_config, 7, &err));
+    const size_t slots = 4 * sizeof(float);
+    const size_t all = optimizer_bytes(model, &out),
+                 fixed = all - slots * (size_t)svit_model_parameter_elements(model);
+    /* Between the weight of the norm and the bias of the head lie two others. */
+    OK(svit_model_set_trainable(model, "*", 0, &err));
+    ck_assert_uint_le(optimizer_bytes(model, &out), fixed + 64);
+    OK(svit_model_set_trainable(model, "norm.weight", 1, &err));
+    OK(svit_model_set_trainable(model, "head*.bias", 1, &err));
+    const size_t wanted = fixed + slots * (24 + 24 + CLASSES * 24 + CLASSES),
+                 got = optimizer_bytes(model, &out);
+    ck_assert_uint_le(got, wanted + 256); /* chunks more than one */
+    ck_assert_uint_ge(got, wanted);
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
 START_TEST(test_stale_sessions_and_optimisers_are_refused)
 {
     fixture f;
@@ -277,6 +404,9 @@ static Suite *trainable_suite(void)
     tcase_add_loop_test(all, test_gradients_do_not_depend_on_what_is_frozen, 0,
                         MODEL_COUNT * KEPT_COUNT * 2);
     tcase_add_loop_test(all, test_steps_leave_frozen_parameters_alone, 0, MODEL_COUNT);
+    tcase_add_loop_test(all, test_slots_of_the_trained_range_change_no_bit, 0,
+                        MODEL_COUNT * KEPT_COUNT * OPTIMIZER_COUNT);
+    tcase_add_test(all, test_an_optimiser_has_slots_for_the_trained_range_alone);
     tcase_add_test(all, test_stale_sessions_and_optimisers_are_refused);
     suite_add_tcase(suite, all);
     return suite;

@@ -77,6 +77,46 @@ START_TEST(test_an_extended_run_with_a_constant_rate_is_the_longer_run)
 }
 END_TEST
 
+/* A run of a model with frozen parameters resumes to the same bits, also with a model in which they
+ * are not frozen. */
+START_TEST(test_a_resumed_run_trains_what_the_run_trained)
+{
+    plan p = plan_make(3);
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    p.optimizer.ema = SVIT_EMA_PLAIN;
+    p.optimizer.ema_momentum = 0.9;
+    svit_model *model = fit_model(context, CLASSES, 1), *late = fit_model(context, CLASSES, 9);
+    svit_trainer_event event;
+    WORKS(svit_model_set_trainable(model, "*", 0, err));
+    WORKS(svit_model_set_trainable(model, "layers.1*", 1, err));
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_trainer *resumed = NULL;
+    svit_trainer_free(trainer);
+
+    resumed = open_trainer(late, &p, validation);
+    WORKS(svit_trainer_resume(resumed, err));
+    float *got = train_to_end(resumed, late);
+    svit_trainer_free(resumed);
+
+    svit_model *other = fit_model(context, CLASSES, 1);
+    WORKS(svit_model_set_trainable(other, "*", 0, err));
+    WORKS(svit_model_set_trainable(other, "layers.1*", 1, err));
+    p.trainer.folder = NULL;
+    p.trainer.existing = SVIT_EXISTING_REFUSE;
+    trainer = open_trainer(other, &p, validation);
+    float *whole = train_to_end(trainer, other);
+    ck_assert_mem_eq(got, whole, svit_model_parameter_elements(other) * sizeof *whole);
+    svit_trainer_free(trainer);
+    svit_model_free(other);
+    svit_model_free(late);
+    svit_model_free(model);
+    free(whole);
+    free(got);
+}
+END_TEST
+
 /* Returns the learning rate of the last epoch. */
 static double last_rate(const svit_trainer *trainer)
 {
@@ -263,6 +303,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_weights_that_blow_up_are_an_error_and_the_checkpoint_stays);
     tcase_add_test(c, test_an_epoch_whose_files_cannot_be_written_is_done_again);
     tcase_add_test(c, test_a_history_that_cannot_be_written_undoes_the_epochs_end);
+    tcase_add_test(c, test_a_resumed_run_trains_what_the_run_trained);
     suite_add_tcase(all, c);
     return all;
 }

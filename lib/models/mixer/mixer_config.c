@@ -108,7 +108,7 @@ static svit_status add_block(const sv_scope *top, const svit_model_config *confi
 {
     char prefix[48];
     snprintf(prefix, sizeof prefix, "blocks.%u.", index);
-    const sv_scope in = {top->table, prefix, top->err};
+    const sv_scope in = {top->table, prefix, top->err, index + 1};
     SVIT_TRY(
         add_mlp(&in, "norm1", config->dim, "mlp_tokens", config->token_mlp_dim, tokens_of(config)));
     return add_mlp(&in, "norm2", config->dim, "mlp_channels", config->mlp_dim, config->dim);
@@ -117,10 +117,12 @@ static svit_status add_block(const sv_scope *top, const svit_model_config *confi
 svit_status sv_mixer_parameters(sv_parameter_table *table, const svit_model_config *config,
                                 svit_error *err)
 {
-    const sv_scope top = {table, "", err};
+    sv_scope top = {table, "", err, 0};
+    table->depths = (uint32_t)sv_mixer_block_count(config) + 1;
     SVIT_TRY(add_stem(&top, config));
     for (uint32_t i = 0; i < config->depth; i++)
         SVIT_TRY(add_block(&top, config, i));
+    top.depth = table->depths;
     SVIT_TRY(sv_scope_norm(&top, "norm", config->dim));
     return config->classifier
                ? sv_scope_linear(&top, "head", config->num_classes, config->dim, true)

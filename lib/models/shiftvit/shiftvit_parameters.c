@@ -49,16 +49,20 @@ static svit_status add_merge(const sv_scope *in, size_t c)
     return sv_scope_norm(in, "downsample.norm", c);
 }
 
-static svit_status add_stage(const sv_scope *in, const svit_model_config *config, uint32_t stage)
+/* *depth is that of the stage's first block, and becomes that of the next stage's, to which the
+ * patch merging belongs. */
+static svit_status add_stage(const sv_scope *in, const svit_model_config *config, uint32_t stage,
+                             uint32_t *depth)
 {
     char prefix[48];
-    sv_scope inner = {in->table, prefix, in->err};
+    sv_scope inner = {in->table, prefix, in->err, *depth};
     size_t c = sv_shiftvit_stage_channels(config, stage);
-    for (uint32_t block = 0; block < config->blocks[stage]; block++) {
+    for (uint32_t block = 0; block < config->blocks[stage]; block++, inner.depth++) {
         snprintf(prefix, sizeof prefix, "layers.%u.blocks.%u.", stage, block);
         SVIT_TRY(add_block(&inner, c, sv_shiftvit_stage_hidden(config, stage),
                            config->mixer == SVIT_MIXER_DEPTHWISE));
     }
+    *depth = inner.depth;
     if (stage + 1 == config->stages)
         return SVIT_OK;
     snprintf(prefix, sizeof prefix, "layers.%u.", stage);
@@ -76,9 +80,12 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
 svit_status sv_shiftvit_parameters(sv_parameter_table *table, const svit_model_config *config,
                                    svit_error *err)
 {
-    sv_scope top = {table, "", err};
+    sv_scope top = {table, "", err, 0};
+    table->depths = (uint32_t)sv_shiftvit_block_count(config) + 1;
+    uint32_t depth = 1;
     SVIT_TRY(add_patch_embedding(&top, config));
     for (uint32_t stage = 0; stage < config->stages; stage++)
-        SVIT_TRY(add_stage(&top, config, stage));
+        SVIT_TRY(add_stage(&top, config, stage, &depth));
+    top.depth = table->depths;
     return add_head(&top, config);
 }

@@ -121,7 +121,7 @@ static svit_status add_layer(const sv_scope *in, const svit_model_config *config
 {
     char prefix[48];
     snprintf(prefix, sizeof prefix, "%s%u.", sv_vit_names_of(config)->layer, layer);
-    sv_scope inner = {in->table, prefix, in->err};
+    sv_scope inner = {in->table, prefix, in->err, layer + 1};
     SVIT_TRY(add_attention(&inner, config));
     return add_mlp(&inner, config);
 }
@@ -151,10 +151,12 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
 svit_status sv_vit_parameters(sv_parameter_table *table, const svit_model_config *config,
                               svit_error *err)
 {
-    sv_scope top = {table, "", err};
+    sv_scope top = {table, "", err, 0};
+    table->depths = (uint32_t)sv_vit_block_count(config) + 1;
     SVIT_TRY(add_positions(&top, config));
     SVIT_TRY(add_patches(&top, config));
     for (uint32_t layer = 0; layer < config->depth; layer++)
         SVIT_TRY(add_layer(&top, config, layer));
+    top.depth = table->depths;
     return add_head(&top, config);
 }
