@@ -1,6 +1,7 @@
 /* Models from the files of other libraries, and files for them. */
 #include "convert_from.h"
 
+#include "load_parts.h"
 #include "path_text.h"
 
 #include <stdio.h>
@@ -50,31 +51,19 @@ static svit_status add_pipeline(struct program *self, svit_model *model,
     return svit_model_set_pipeline(model, &pipeline, &self->err);
 }
 
-static int is_head(const char *name)
-{
-    return strncmp(name, "head.", 5) == 0 || strncmp(name, "head_dist.", 10) == 0 ||
-           strncmp(name, "mlp_head.", 9) == 0;
-}
-
 /* Fails for a parameter outside the classifier that was not read. Tensors that no parameter takes
  * are those of the file's classifier or of a projection, and are named. */
-static svit_status check_skipped(struct program *self, char *text, const char *path)
+static svit_status judge(struct program *self, const char *kind, const char *name,
+                         const char *source)
 {
-    char *rest = NULL;
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        const char *name = strchr(line, ' ');
-        name = name ? name + 1 : line;
-        const int of_model =
-            strncmp(line, "missing ", 8) == 0 || strncmp(line, "mismatched ", 11) == 0;
-        if (of_model && !is_head(name))
-            return program_fail(self, SVIT_E_FORMAT,
-                                "%s: --skip-head leaves the classifier alone, but the file has no "
-                                "tensor of the right shape for '%.96s'",
-                                path, name);
-        if (!self->quiet)
-            fprintf(stderr, of_model ? "'%s' keeps its initial values\n" : "'%s' is not taken\n",
-                    name);
-    }
+    const int of_model = strcmp(kind, "missing") == 0 || strcmp(kind, "mismatched") == 0;
+    if (of_model && !load_parts_is_head(name))
+        return program_fail(self, SVIT_E_FORMAT,
+                            "%s: --skip-head leaves the classifier alone, but the file has no "
+                            "tensor of the right shape for '%.96s'",
+                            source, name);
+    if (!self->quiet)
+        fprintf(stderr, of_model ? "'%s' keeps its initial values\n" : "'%s' is not taken\n", name);
     return SVIT_OK;
 }
 
@@ -83,20 +72,8 @@ static svit_status load_without_head(svit_model **out, struct program *self,
                                      const svit_model_config *config, const char *path,
                                      const char *map)
 {
-    enum { CAPACITY = 1 << 20 };
-    const uint32_t flags =
-        SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_IGNORE_EXTRA | SVIT_LOAD_ALLOW_MISSING;
-    char *text = calloc(1, CAPACITY);
-    svit_load_report report = {.struct_size = sizeof report, .text = text, .capacity = CAPACITY};
-    if (!text)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for a report");
-    svit_status status = svit_model_create(out, self->context, config, self->seed, &self->err);
-    if (status == SVIT_OK)
-        status = svit_model_load_into(*out, path, map, flags, &report, &self->err);
-    if (status == SVIT_OK)
-        status = check_skipped(self, text, path);
-    free(text);
-    return status;
+    TRY(svit_model_create(out, self->context, config, self->seed, &self->err));
+    return load_parts(self, *out, path, map, path, judge);
 }
 
 /* Explains a classifier that the file lacks, or has in another shape. */
