@@ -241,8 +241,10 @@ LAYOUT(svit_predictor_config, 24, SVIT_PREDICTOR_CONFIG)
     F(T, memory, 32, 4) \
     F(T, features, 36, 4) \
     F(T, context, 40, 8) \
-    F(T, input_layer, 48, 32)
-LAYOUT(svit_session_config, 80, SVIT_SESSION_CONFIG)
+    F(T, input_layer, 48, 32) \
+    F(T, input_gradient, 80, 4) \
+    F(T, reserved, 84, 4)
+LAYOUT(svit_session_config, 88, SVIT_SESSION_CONFIG)
 
 #define SVIT_ERROR(F, T) \
     F(T, struct_size, 0, 4) \
