@@ -252,6 +252,17 @@ LAYOUT(svit_session_config, 88, SVIT_SESSION_CONFIG)
     F(T, message, 8, 248)
 LAYOUT(svit_error, 256, SVIT_ERROR)
 
+#define SVIT_LOSS_CALL(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, loss, 4, 4) \
+    F(T, n, 8, 8) \
+    F(T, classes, 16, 8) \
+    F(T, logits, 24, 8) \
+    F(T, labels, 32, 8) \
+    F(T, targets, 40, 8) \
+    F(T, dlogits, 48, 8)
+LAYOUT(svit_loss_call, 56, SVIT_LOSS_CALL)
+
 #define SVIT_TRAINER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, epochs, 4, 4) \
