@@ -183,6 +183,19 @@ static svit_status whiten(train_run *self, const svit_model_config *config)
     return status;
 }
 
+/* Reads the weights of --init-from, and adds the adapters of --lora to them. */
+static svit_status adapt_weights(train_run *self)
+{
+    const train_options *options = &self->options;
+    struct program *program = &self->options.program;
+    TRY(init_from(program, self->model, options->init_from));
+    if (options->lora < 0)
+        return SVIT_OK;
+    const double alpha = options->lora_alpha < 0 ? (double)options->lora : options->lora_alpha;
+    return svit_model_add_lora(self->model, (uint32_t)options->lora, alpha, program->seed,
+                               &program->err);
+}
+
 /* Creates the model with the weights of --init-from, or with initial weights. */
 static svit_status create_model(train_run *self)
 {
@@ -192,7 +205,7 @@ static svit_status create_model(train_run *self)
     TRY(config_resolve(&config, program, &self->options.config, classes));
     TRY(svit_model_create(&self->model, program->context, &config, program->seed, &program->err));
     if (self->options.init_from)
-        return init_from(program, self->model, self->options.init_from);
+        return adapt_weights(self);
     return config.stem == SVIT_STEM_WHITENED ? whiten(self, &config) : SVIT_OK;
 }
 

@@ -8,6 +8,8 @@ const train_options train_defaults = {.program = PROGRAM_INIT,
                                       .batch = -1,
                                       .patience = -1,
                                       .lr = -1,
+                                      .lora = -1,
+                                      .lora_alpha = -1,
                                       .weight_decay = -1,
                                       .checkpoint_seconds = -1,
                                       .compute = -1,
@@ -36,7 +38,9 @@ enum {
     KEY_CHECKPOINT_SECONDS,
     KEY_OVERWRITE,
     KEY_INIT_FROM,
-    KEY_FREEZE
+    KEY_FREEZE,
+    KEY_LORA,
+    KEY_LORA_ALPHA
 };
 
 static const struct argp_option option_list[] = {
@@ -76,6 +80,12 @@ static const struct argp_option option_list[] = {
      "Keep the parameters whose names match PATTERN (* stands for any characters) as they are; may "
      "be repeated. The backward pass ends at the lowest layer that is trained",
      0},
+    {"lora", KEY_LORA, "RANK", 0,
+     "With --init-from: train adapters of this rank on the attention of a ViT, and its head; the "
+     "other parameters stay as they are. model.safetensors has the adapters merged",
+     0},
+    {"lora-alpha", KEY_LORA_ALPHA, "A", 0,
+     "The adapters' product counts A / RANK times (default RANK)", 0},
     {"checkpoint-seconds", KEY_CHECKPOINT_SECONDS, "S", 0,
      "Write a checkpoint every S seconds within an epoch (default 60; 0: only after epochs)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -114,6 +124,12 @@ static error_t parse_text(int key, char *text, const struct argp_state *state, t
         self->freeze[self->freeze_count++] = text;
         return 0;
     case ARGP_KEY_END:
+        if (self->lora >= 0 && !self->init_from)
+            argp_error(state, "--lora adapts the weights of a model; --init-from is needed");
+        if (self->lora_alpha >= 0 && self->lora < 0)
+            argp_error(state, "--lora-alpha is of adapters; --lora is needed");
+        if (self->lora >= 0 && self->resume)
+            argp_error(state, "--lora: a resumed run has the adapters that it began with");
         if (self->resume && self->overwrite)
             argp_error(
                 state,
@@ -142,6 +158,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_LR:
         self->lr = option_real(state, "--lr", text, 0, 1000);
+        return 0;
+    case KEY_LORA:
+        self->lora = (int64_t)option_unsigned(state, "--lora", text, 1, 65536);
+        return 0;
+    case KEY_LORA_ALPHA:
+        self->lora_alpha = option_real(state, "--lora-alpha", text, 0, 1e6);
         return 0;
     case KEY_WEIGHT_DECAY:
         self->weight_decay = option_real(state, "--weight-decay", text, 0, 1000);

@@ -18,6 +18,8 @@ typedef struct train_options {
     const char *out, *resume;
     const char *resumed_training; /* settings of the resumed run as JSON; NULL: none are stored */
     const char *init_from;        /* a model file or run folder; NULL: initial weights */
+    int64_t lora;                 /* rank of the adapters */
+    double lora_alpha;
     const char *freeze[SVIT_MAX_GROUPS]; /* patterns of parameters to freeze */
     size_t freeze_count;
     int overwrite;

@@ -74,6 +74,27 @@ SVIT_API svit_status svit_model_replace_head(svit_model *model, uint32_t num_cla
 SVIT_API svit_status svit_model_add_classes(svit_model *model, uint32_t count, uint64_t seed,
                                             svit_error *err);
 
+/* Adds adapters of LoRA (Hu et al. 2021) to a ViT: the weights of queries, keys and values and of
+ * the projection of every attention block become W + (alpha / rank) B A. With W [out, in] named
+ * NAME.weight, A is NAME.lora_a [rank, in], uniform in +-1 / sqrt(in) and drawn by `seed`, and B is
+ * NAME.lora_b [out, rank], 0, so the logits stay the same. All other parameters but the weights and
+ * biases of the head become frozen, which svit_model_set_trainable changes. The configuration's
+ * lora_rank and lora_alpha become `rank` and `alpha`.
+ *
+ * Checkpoints have the adapters. svit_model_save, svit_model_save_as, svit_model_save_memory,
+ * svit_model_save_mapped and svit_model_export_onnx write the model as svit_model_merge_lora would
+ * leave it, and do not change the one in memory. The model needs to be alone, as above.
+ *
+ * SVIT_E_UNSUPPORTED: the model is no ViT. SVIT_E_STATE: it has adapters, or is not alone.
+ * SVIT_E_ARGUMENT: rank is not in 1..min(dim, heads * head_dim), or alpha is not above 0. */
+SVIT_API svit_status svit_model_add_lora(svit_model *model, uint32_t rank, double alpha,
+                                         uint64_t seed, svit_error *err);
+
+/* Adds (alpha / rank) B A to every weight that has adapters, and removes these. The parameters that
+ * are left stay frozen or trainable as they are. SVIT_E_STATE: the model has no adapters, or is not
+ * alone, as above. */
+SVIT_API svit_status svit_model_merge_lora(svit_model *model, svit_error *err);
+
 /* Writes the parameters of a ViT to a safetensors file under the names and shapes of timm, which
  * `map` must be: "timm". The position embedding is [1, rows, dim], the patch embedding [dim,
  * channels, size, size], the classifier head.weight and head.bias. timm loads the file into a

@@ -203,7 +203,8 @@ typedef struct svit_model_config {
     uint32_t head_layers;   /* hidden layers of the classification head, 0..SVIT_MAX_HEAD_LAYERS */
     uint32_t head_units[8]; /* channels of each hidden layer, 1..1048576 */
     int32_t names;          /* SVIT_NAMES_* */
-    uint32_t reserved_too;  /* 0; another value is SVIT_E_VERSION */
+    uint32_t lora_rank;     /* ViT: rank of the adapters of LoRA (svit_model_add_lora) in every
+                               attention block, at most dim and heads * head_dim; 0: none */
     double attention_dropout; /* [0, 1): dropout rate of the attention weights */
     double head_dropout;      /* [0, 1): dropout rate before each layer of the head */
 
@@ -232,6 +233,10 @@ typedef struct svit_model_config {
 
     /* MLP-Mixer only. */
     uint32_t token_mlp_dim; /* hidden width of the MLP that mixes tokens, 1..1048576 */
+
+    /* ViT. */
+    double lora_alpha; /* above 0 with adapters of LoRA, whose product counts lora_alpha / lora_rank
+                          times; without them 0 */
 } svit_model_config;
 
 /* Fills `config` with the default ShiftViT, the preset shiftvit-cifar10. `size` is

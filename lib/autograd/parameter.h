@@ -16,7 +16,9 @@ typedef enum sv_parameter_role {
     SV_ROLE_NORM_BIAS,
     SV_ROLE_POSITION,    /* position embeddings and prefix tokens */
     SV_ROLE_TEMPERATURE, /* of the attention softmax */
-    SV_ROLE_LAYER_SCALE  /* factors of LayerScale */
+    SV_ROLE_LAYER_SCALE, /* factors of LayerScale */
+    SV_ROLE_LORA_A,      /* adapters of LoRA: [rank, in], and [out, rank], which begins as 0 */
+    SV_ROLE_LORA_B
 } sv_parameter_role;
 
 /* The offset of a parameter that the model does not have. */

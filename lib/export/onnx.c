@@ -1,5 +1,6 @@
 /* The export of models as ONNX files. */
 #include "export/onnx.h"
+#include "models/lora.h"
 
 #include "base/config.h"
 #include "base/fields.h"
@@ -67,6 +68,19 @@ static svit_status make_graph(sv_onnx_graph *graph, const svit_onnx_options *opt
     return sv_onnx_graph_status(graph, err);
 }
 
+static svit_status export_model(const svit_model *model, const char *path,
+                                const svit_onnx_options *options, svit_error *err)
+{
+    sv_onnx_graph graph;
+    svit_status status = sv_onnx_graph_init(&graph, model, err);
+    if (status == SVIT_OK)
+        status = make_graph(&graph, options, err);
+    if (status == SVIT_OK)
+        status = sv_onnx_file_write(&graph, options, path, err);
+    sv_onnx_graph_free(&graph);
+    return status;
+}
+
 SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char *path,
                                             const svit_onnx_options *options, svit_error *err)
 {
@@ -74,12 +88,10 @@ SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char 
     SV_REQUIRE(path);
     svit_onnx_options local;
     SVIT_TRY(read_options(&local, options, err));
-    sv_onnx_graph graph;
-    svit_status status = sv_onnx_graph_init(&graph, model, err);
-    if (status == SVIT_OK)
-        status = make_graph(&graph, &local, err);
-    if (status == SVIT_OK)
-        status = sv_onnx_file_write(&graph, &local, path, err);
-    sv_onnx_graph_free(&graph);
+    svit_model *merged = NULL;
+    if (sv_model_has_lora(model))
+        SVIT_TRY(sv_model_merged(&merged, model, err));
+    svit_status status = export_model(merged ? merged : model, path, &local, err);
+    svit_model_free(merged);
     return status;
 }

@@ -92,7 +92,8 @@ svit_status sv_mlp_head_create(sv_layer **out, svit_context *context,
                                size_t classes, const char *head, svit_error *err);
 
 /* Prefixes of an attention block's parameters, and the whole names of temperature and factors of
- * LayerScale. qkv's bias, proj, temperature and the factors are used if the table has them. */
+ * LayerScale. qkv's bias, proj, temperature, the factors and the adapters of LoRA of qkv and proj
+ * (.lora_a and .lora_b) are used if the table has them. */
 typedef struct sv_attention_names {
     char norm[64], qkv[64], proj[64], temperature[64], layer_scale[64];
 } sv_attention_names;
@@ -106,6 +107,7 @@ typedef struct sv_attention_options {
     bool per_head; /* the temperature is one factor per head; otherwise one divisor of all scores */
     bool masked;   /* masks the diagonal of the attention scores */
     double eps, dropout, drop_path;
+    double lora_alpha; /* the adapters' product counts lora_alpha / rank times */
     sv_attention_names names;
 } sv_attention_options;
 svit_status sv_attention_create(sv_layer **out, svit_context *context,

@@ -12,6 +12,9 @@ svit_status sv_model_config_check(const svit_model_config *config, svit_error *e
     SVIT_TRY(sv_fields_check(&sv_architecture_field, config, err));
     const sv_architecture *architecture = sv_architecture_of(config);
     SVIT_TRY(sv_fields_check(architecture->fields, config, err));
+    if (config->lora_rank > 0 && !sv_fields_find_member(architecture->fields, "lora_rank"))
+        return sv_fail(err, SVIT_E_ARGUMENT, "lora_rank is %u; in architecture '%s' it is 0",
+                       config->lora_rank, architecture->name);
     SVIT_TRY(architecture->check(config, err));
     size_t features = architecture->features(config);
     if (!config->classifier && config->num_classes != features)
@@ -46,7 +49,7 @@ svit_status sv_model_config_import(svit_model_config *out, const svit_model_conf
     const char *type = sv_architecture_field.type;
     SVIT_TRY(svit_model_config_init(out, sizeof *out));
     SVIT_TRY(sv_config_import(out, sizeof *out, config, CONFIG_MIN_SIZE, type, err));
-    SVIT_TRY(sv_config_check_reserved(out->reserved | out->reserved_too, type, err));
+    SVIT_TRY(sv_config_check_reserved(out->reserved, type, err));
     return sv_model_config_check(out, err);
 }
 

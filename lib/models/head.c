@@ -94,22 +94,13 @@ static void exchange(svit_model *model, parts *with)
     *with = old;
 }
 
-static svit_status check_alone(const svit_model *model, svit_error *err)
-{
-    if (atomic_load(&model->references) == 1)
-        return SVIT_OK;
-    return sv_fail(err, SVIT_E_STATE,
-                   "sessions, optimisers or predictors of the model exist; free them before its "
-                   "head changes");
-}
-
 static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t seed,
                                bool keep_rows, svit_error *err)
 {
     const sv_allocator *allocator = &model->context->allocator;
     parts changed;
     sv_parameter_table one_more;
-    SVIT_TRY(check_alone(model, err));
+    SVIT_TRY(sv_model_check_alone(model, "its head changes", err));
     SVIT_TRY(make_parts(&changed, model, num_classes, seed, err));
     svit_model_config more = changed.config;
     more.num_classes++;

@@ -61,6 +61,12 @@ static void fill_embedding(real *w, size_t elements, const sv_parameter *paramet
     fill_uniform(w, elements, 0.05, random);
 }
 
+/* Uniform in +-1 / sqrt(in): PyTorch's kaiming_uniform_ with a = sqrt(5), as PEFT fills lora_A. */
+static void fill_lora(real *w, size_t elements, const sv_parameter *parameter, sv_random *random)
+{
+    fill_uniform(w, elements, 1 / sqrt((double)parameter->desc.shape[1]), random);
+}
+
 static void fill_standard_normal(real *w, size_t elements, const sv_parameter *parameter,
                                  sv_random *random)
 {
@@ -85,6 +91,8 @@ static fill_rule rule_of(const sv_parameter *parameter, const svit_model_config 
 {
     if (parameter->role == SV_ROLE_POSITION)
         return config->init == SVIT_INIT_PAPER ? fill_standard_normal : fill_embedding;
+    if (parameter->role == SV_ROLE_LORA_A)
+        return fill_lora;
     return parameter->role == SV_ROLE_WEIGHT ? weight_rule_of(config) : NULL;
 }
 

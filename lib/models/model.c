@@ -98,6 +98,15 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
     return SVIT_OK;
 }
 
+svit_status sv_model_check_alone(const svit_model *model, const char *change, svit_error *err)
+{
+    if (atomic_load(&model->references) == 1)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_STATE,
+                   "sessions, optimisers or predictors of the model exist; free them before %s",
+                   change);
+}
+
 svit_model *sv_model_retain(svit_model *model)
 {
     atomic_fetch_add_explicit(&model->references, 1, memory_order_relaxed);

@@ -48,6 +48,10 @@ svit_status sv_model_allocate_weights(svit_model *model, svit_error *err);
 /* Frees the class names; the model has none afterwards. */
 void sv_model_release_classes(svit_model *model);
 
+/* SVIT_E_STATE unless the caller alone uses the model; `change` says before what the others must be
+ * freed: "its head changes". */
+svit_status sv_model_check_alone(const svit_model *model, const char *change, svit_error *err);
+
 /* Adds a reference to the model, which svit_model_free releases, and returns the model. Any
  * thread. */
 svit_model *sv_model_retain(svit_model *model);

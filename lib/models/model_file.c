@@ -4,6 +4,7 @@
 #include "autograd/parameter_file.h"
 #include "models/architecture.h"
 #include "models/config.h"
+#include "models/lora.h"
 #include "models/model_map.h"
 
 #include <errno.h>
@@ -104,12 +105,17 @@ static svit_status write_file(sv_json_writer *metadata, const svit_model *model,
                                      err);
 }
 
+/* Writes the model with its adapters merged. */
 static svit_status save(const svit_model *model, const sv_byte_target *target, sv_dtype dtype,
                         svit_error *err)
 {
+    svit_model *merged = NULL;
+    if (sv_model_has_lora(model))
+        SVIT_TRY(sv_model_merged(&merged, model, err));
     sv_json_writer metadata = sv_json_writer_make(&model->context->allocator);
-    svit_status status = write_file(&metadata, model, target, dtype, err);
+    svit_status status = write_file(&metadata, merged ? merged : model, target, dtype, err);
     sv_json_writer_free(&metadata);
+    svit_model_free(merged);
     return status;
 }
 

@@ -29,6 +29,8 @@ static bool decays(const sv_parameter *parameter, uint32_t exclude)
     case SV_ROLE_POSITION:
         return !(exclude & SVIT_EXCLUDE_POSITION);
     case SV_ROLE_WEIGHT:
+    case SV_ROLE_LORA_A:
+    case SV_ROLE_LORA_B:
         break;
     }
     return true;

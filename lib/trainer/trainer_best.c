@@ -66,8 +66,13 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
 svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err)
 {
     sv_trainer_text path = {.context = trainer->context};
+    svit_model_config config;
+    TRAINER_TRY(svit_model_get_config(trainer->model, &config, sizeof config, err));
     TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_BEST_FILE, err));
-    svit_status status = svit_model_save(trainer->model, path.data, err);
+    /* A checkpoint has the adapters of LoRA, which a resumed run needs; a model file has not. */
+    svit_status status = config.lora_rank > 0 ? svit_checkpoint_save(path.data, trainer->model,
+                                                                     NULL, NULL, NULL, NULL, 0, err)
+                                              : svit_model_save(trainer->model, path.data, err);
     sv_trainer_text_free(&path);
     return status;
 }

@@ -112,7 +112,7 @@ LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
     F(T, head_layers, 196, 4) \
     F(T, head_units, 200, 32) \
     F(T, names, 232, 4) \
-    F(T, reserved_too, 236, 4) \
+    F(T, lora_rank, 236, 4) \
     F(T, attention_dropout, 240, 8) \
     F(T, head_dropout, 248, 8) \
     F(T, stem, 256, 4) \
@@ -128,8 +128,9 @@ LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
     F(T, activation, 296, 4) \
     F(T, mlp, 300, 4) \
     F(T, head_norm, 304, 4) \
-    F(T, token_mlp_dim, 308, 4)
-LAYOUT(svit_model_config, 312, SVIT_MODEL_CONFIG)
+    F(T, token_mlp_dim, 308, 4) \
+    F(T, lora_alpha, 312, 8)
+LAYOUT(svit_model_config, 320, SVIT_MODEL_CONFIG)
 
 #define SVIT_OPTIMIZER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

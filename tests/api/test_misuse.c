@@ -193,7 +193,7 @@ START_TEST(test_a_reserved_field_that_is_set_is_refused)
     svit_model_config model_config;
     svit_model *no_model = NULL;
     OK(svit_model_get_config(model, &model_config, sizeof model_config, &err));
-    model_config.reserved_too = 4;
+    model_config.reserved = 4;
     FAILS(SVIT_E_VERSION, "reserved of svit_model_config is 4",
           svit_model_create(&no_model, context, &model_config, 1, &err));
     ck_assert_ptr_null(no_model);

@@ -63,6 +63,15 @@ static const char *const CONFIGS[] = {
                    "\"drop_path\":0.1,\"drop_path_rule\":\"constant\"}",
     VIT WIDE_HEADS ",\"head_units\":[9],\"pool\":\"mean\",\"dropout\":0,"
                    "\"attention_dropout\":0,\"head_dropout\":0}",
+    /* Adapters of LoRA: alone, with LayerScale, without a bias, on heads so wide that they would be
+     * folded, and without a projection. */
+    VIT TWO_HEADS ",\"head_units\":[10],\"lora_rank\":3,\"lora_alpha\":5}",
+    VIT TWO_HEADS ",\"head_units\":[10],\"mlp_last_gelu\":false,\"layer_scale\":true,"
+                  "\"lora_rank\":4,\"lora_alpha\":2}",
+    VIT WIDE_HEADS ",\"head_units\":[],\"attention\":\"lsa\",\"qkv_bias\":false,"
+                   "\"lora_rank\":1,\"lora_alpha\":0.5}",
+    VIT ",\"heads\":1,\"head_dim\":12,\"head_units\":[],\"names\":\"paper\",\"qkv_bias\":false,"
+        "\"pool\":\"class_token\",\"attention\":\"lsa\",\"lora_rank\":12,\"lora_alpha\":12}",
     /* Token counts and widths around those of vectors. */
     "{\"architecture\":\"mixer\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,"
     "\"dim\":12,\"depth\":2,\"token_mlp_dim\":9,\"mlp_dim\":14,\"num_classes\":4,"

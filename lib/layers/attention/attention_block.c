@@ -3,7 +3,7 @@
  *   q, k, v = Wqkv norm(x) + bqkv                       split into heads
  *   o       = dropout(softmax(scale q k^T)) v           per head
  *   y       = x + drop_path_scale * (Wproj o + bproj)
- * With LayerScale Wproj and bproj are derived.
+ * With LayerScale Wproj and bproj are derived, with LoRA both maps.
  * A task computes one image: queries, keys and values, then head by head blocks of queries, then
  * the projection. The backward recomputes scores and softmax instead of saving them (Dao et al.
  * 2022). Reference: tests/reference/reference_attention.c. Special paths: attention_small_m.c,
@@ -369,6 +369,28 @@ static void reduce_score_scale(const attention_call *call, size_t chunks)
             gradient[0] -= dscale[i] / (tau * tau);
 }
 
+/* Reduces the partial gradients of a map with adapters: task 0 those of qkv, task 1 those of proj.
+ */
+typedef struct lora_call {
+    const attention_call *call;
+    size_t chunks;
+} lora_call;
+
+static void lora_task(void *argument, size_t task, uint32_t worker)
+{
+    const lora_call *self = argument;
+    const attention_block *block = self->call->block;
+    const sv_run *run = self->call->run;
+    const sv_partial_gradient *partial = self->call->partial;
+    const sv_lora *lora = task ? &block->proj_lora : &block->qkv_lora;
+    if (sv_lora_exists(lora))
+        sv_lora_add_gradients(
+            lora, task ? &block->scale : &block->qkv_base, task ? &block->proj : &block->qkv, run,
+            sv_partial_gradient_total(run, &partial[task ? PROJ_WEIGHT : QKV_WEIGHT], self->chunks),
+            sv_partial_gradient_total(run, &partial[task ? PROJ_BIAS : QKV_BIAS], self->chunks),
+            sv_worker_scratch(&run->exec, worker));
+}
+
 /* Derived weights have no slot in the gradient array, so their partial gradients are reduced here.
  */
 static void reduce_derived_gradients(const attention_call *call, size_t chunks)
@@ -380,7 +402,9 @@ static void reduce_derived_gradients(const attention_call *call, size_t chunks)
         sv_attention_add_derived_gradients(
             block, run, sv_partial_gradient_total(run, &partial[QKV_WEIGHT], chunks),
             sv_partial_gradient_total(run, &partial[QKV_BIAS], chunks));
-    if (sv_layer_scale_exists(&block->scale))
+    if (sv_lora_exists(&block->qkv_lora))
+        sv_run_tasks(&run->exec, lora_task, &(lora_call){call, chunks}, 2);
+    else if (sv_layer_scale_exists(&block->scale))
         sv_layer_scale_add_gradients(&block->scale, &block->proj, run,
                                      sv_partial_gradient_total(run, &partial[PROJ_WEIGHT], chunks),
                                      sv_partial_gradient_total(run, &partial[PROJ_BIAS], chunks));

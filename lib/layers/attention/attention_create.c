@@ -2,28 +2,46 @@
 #include "layers/attention/attention_internal.h"
 #include "layers/dropout_bits.h"
 
+/* Elements of the derived weight and bias of qkv, and of those of proj, which follow them. */
+static size_t qkv_elements(const attention_block *block)
+{
+    return sv_lora_exists(&block->qkv_lora) ? sv_lora_elements(&block->qkv_lora, &block->qkv)
+                                            : sv_attention_derived_elements(&block->base);
+}
+
+static size_t proj_elements(const attention_block *block)
+{
+    return sv_lora_exists(&block->proj_lora) ? sv_lora_elements(&block->proj_lora, &block->proj)
+                                             : sv_layer_scale_elements(&block->scale, &block->proj);
+}
+
 static size_t derived_elements(const sv_layer *layer)
 {
     const attention_block *block = (const attention_block *)layer;
-    return sv_layer_scale_exists(&block->scale)
-               ? sv_layer_scale_elements(&block->scale, &block->proj)
-               : sv_attention_derived_elements(layer);
+    return qkv_elements(block) + proj_elements(block);
 }
 
 static void place_derived(sv_layer *layer, const real *memory)
 {
     attention_block *block = (attention_block *)layer;
-    sv_linear_place_derived(sv_layer_scale_exists(&block->scale) ? &block->proj : &block->qkv,
-                            memory);
+    if (qkv_elements(block) > 0)
+        sv_linear_place_derived(&block->qkv, memory);
+    if (proj_elements(block) > 0)
+        sv_linear_place_derived(&block->proj, memory + qkv_elements(block));
 }
 
 static void derive_weights(const sv_layer *layer, const sv_run *run, real *memory, char *scratch)
 {
     const attention_block *block = (const attention_block *)layer;
-    if (sv_layer_scale_exists(&block->scale))
-        sv_layer_scale_derive(&block->scale, &block->proj, run, memory);
-    else
+    real *proj = memory + qkv_elements(block);
+    if (block->folded)
         sv_attention_derive_weights(layer, run, memory, scratch);
+    if (sv_lora_exists(&block->qkv_lora))
+        sv_lora_derive(&block->qkv_lora, &block->qkv_base, &block->qkv, run, memory, scratch);
+    if (sv_lora_exists(&block->proj_lora))
+        sv_lora_derive(&block->proj_lora, &block->scale, &block->proj, run, proj, scratch);
+    else if (sv_layer_scale_exists(&block->scale))
+        sv_layer_scale_derive(&block->scale, &block->proj, run, proj);
 }
 
 static const sv_layer_ops ATTENTION_OPS = {.name = "attention block",
@@ -60,21 +78,35 @@ static void find_parameters(attention_block *block, const sv_parameter_table *ta
     block->scale.gamma = sv_layer_parameter_if(&block->base, table, names->layer_scale, "");
 }
 
+/* The two maps of the form that is not folded. */
+static void init_plain(attention_block *block, const sv_parameter_table *table,
+                       const sv_attention_names *names, double lora_alpha)
+{
+    const size_t c = block->base.in.channels;
+    if (!sv_lora_init(&block->qkv_lora, &block->qkv_base, &block->qkv, &block->base, table,
+                      names->qkv, "", lora_alpha, block->qkv_width, c))
+        sv_linear_init(&block->qkv, &block->base, block->qkv_width, c, block->weight, block->bias);
+    if (!sv_lora_init(&block->proj_lora, &block->scale, &block->proj, &block->base, table,
+                      names->proj, names->layer_scale, lora_alpha, c, block->heads_width))
+        sv_layer_scale_init(&block->scale, &block->proj, &block->base, table, names->proj,
+                            names->layer_scale, c, block->heads_width);
+}
+
 static void init_linears(attention_block *block, const sv_parameter_table *table,
-                         const sv_attention_names *names)
+                         const sv_attention_names *names, double lora_alpha)
 {
     size_t c = block->base.in.channels;
-    block->folded = sv_attention_is_folded(block);
+    /* Adapters of LoRA are part of weights that are not folded. */
+    const bool adapted =
+        sv_layer_parameter_if(&block->base, table, names->qkv, ".lora_a") != SV_NO_PARAMETER;
+    block->folded = !adapted && sv_attention_is_folded(block);
     block->head_width = block->folded ? c : block->head_dim;
     block->heads_width = block->heads * block->head_width;
     block->qkv_width = (block->folded ? 2 : 3) * block->heads_width;
-    if (block->folded) {
+    if (block->folded)
         sv_linear_init_derived(&block->qkv, &block->base, block->qkv_width, c);
-    } else {
-        sv_linear_init(&block->qkv, &block->base, block->qkv_width, c, block->weight, block->bias);
-        sv_layer_scale_init(&block->scale, &block->proj, &block->base, table, names->proj,
-                            names->layer_scale, c, block->heads_width);
-    }
+    else
+        init_plain(block, table, names, lora_alpha);
     if (block->head_width % SV_GEMM_SPLIT_MULTIPLE == 0)
         block->qkv.forward.split = block->head_width;
 }
@@ -95,7 +127,7 @@ svit_status sv_attention_create(sv_layer **out, svit_context *context,
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->dropout_threshold, &block->dropout_scale, options->dropout);
     find_parameters(block, table, &options->names);
-    init_linears(block, table, &options->names);
+    init_linears(block, table, &options->names, options->lora_alpha);
     *out = &block->base;
     return SVIT_OK;
 }

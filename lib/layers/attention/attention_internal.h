@@ -3,7 +3,7 @@
 #define SV_ATTENTION_INTERNAL_H
 
 #include "layers/create.h"
-#include "layers/layer_scale.h"
+#include "layers/lora.h"
 #include "layers/partial_gradients.h"
 
 /* The layer. Offsets are into the flat arrays of the parameter table; T is the tokens of an image.
@@ -22,6 +22,8 @@ typedef struct attention_block {
     sv_linear qkv;        /* to queries, keys and values; folded, derived: to queries and values */
     sv_linear proj;       /* folded: runs no matmul, names the parameters' offsets */
     sv_layer_scale scale; /* of proj; not with the folded form */
+    sv_lora qkv_lora, proj_lora; /* not with the folded form */
+    sv_layer_scale qkv_base;     /* with qkv_lora: the parameters of qkv; without factors */
     size_t weight, bias; /* of queries, keys and values in the model; bias may be SV_NO_PARAMETER */
     bool identity;       /* there is no projection: heads_width is c */
     size_t norm_weight, norm_bias;

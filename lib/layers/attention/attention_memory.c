@@ -113,6 +113,9 @@ void sv_attention_plan_workspace(const sv_layer *layer, const sv_run *run, sv_la
     sv_attention_work(&worker, block, run);
     if (block->folded)
         sv_arena_take(&worker, sv_attention_derive_bytes(block, run), 1, 1);
+    sv_arena_take(&worker, sv_lora_scratch_bytes(&block->qkv_lora, &block->qkv, &run->exec), 1, 1);
+    sv_arena_take(&worker, sv_lora_scratch_bytes(&block->proj_lora, &block->proj, &run->exec), 1,
+                  1);
     sv_layer_memory_set(memory, &saved, &workspace, &worker);
 }
 

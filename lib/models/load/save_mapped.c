@@ -1,5 +1,6 @@
 /* Saves a ViT under the names and shapes of timm. */
 #include "models/load/load_internal.h"
+#include "models/lora.h"
 
 #include <string.h>
 
@@ -133,8 +134,14 @@ SVIT_API svit_status svit_model_save_mapped(const svit_model *model, const char 
     if (strcmp(map, "timm") != 0)
         return sv_fail(err, SVIT_E_ARGUMENT, "map is '%.60s'; 'timm' is accepted", map);
     SVIT_TRY(check_timm(model, err));
-    SVIT_TRY(sv_name_map_open(&rules, &model->context->allocator, map, err));
-    svit_status status = save_timm(model, path, &rules, err);
-    sv_name_map_free(&model->context->allocator, &rules);
+    svit_model *merged = NULL;
+    if (sv_model_has_lora(model))
+        SVIT_TRY(sv_model_merged(&merged, model, err));
+    svit_status status = sv_name_map_open(&rules, &model->context->allocator, map, err);
+    if (status == SVIT_OK) {
+        status = save_timm(merged ? merged : model, path, &rules, err);
+        sv_name_map_free(&model->context->allocator, &rules);
+    }
+    svit_model_free(merged);
     return status;
 }

@@ -37,6 +37,8 @@ static const sv_field FIELDS[] = {
     SV_MODEL_WORD(mlp, "plain", "swiglu"),
     SV_MODEL_FLAG(final_norm),
     SV_MODEL_FLAG(head_norm),
+    SV_MODEL_SIZE(lora_rank, 0, 65536),
+    {SV_FIELD(svit_model_config, lora_alpha, REAL), .max = FLT_MAX},
 };
 const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
@@ -161,6 +163,23 @@ static svit_status check_mlp(const svit_model_config *config, svit_error *err)
     return SVIT_OK;
 }
 
+/* A rank above that of the smallest weight would only waste parameters. */
+static svit_status check_lora(const svit_model_config *config, svit_error *err)
+{
+    const uint32_t width = config->heads * config->head_dim;
+    const uint32_t most = width < config->dim ? width : config->dim;
+    if (config->lora_rank > most)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "lora_rank is %u; with dim %u and heads of %u channels together it is at "
+                       "most %u",
+                       config->lora_rank, config->dim, width, most);
+    if ((config->lora_rank > 0) != (config->lora_alpha > 0))
+        return sv_fail(err, SVIT_E_ARGUMENT, "lora_alpha is %g; with lora_rank %u it is %s",
+                       config->lora_alpha, config->lora_rank,
+                       config->lora_rank > 0 ? "above 0" : "0");
+    return SVIT_OK;
+}
+
 /* The paper's files have no names for these parts. */
 static svit_status check_paper(const svit_model_config *config, svit_error *err)
 {
@@ -190,6 +209,7 @@ svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
     SVIT_TRY(check_tokens(config, err));
     SVIT_TRY(check_mlp(config, err));
     SVIT_TRY(check_paper(config, err));
+    SVIT_TRY(check_lora(config, err));
     return check_head(config, err);
 }
 

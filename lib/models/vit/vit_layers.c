@@ -99,6 +99,7 @@ static svit_status add_attention(sv_builder *build, size_t index)
                                     .masked = config->attention == SVIT_ATTENTION_LSA,
                                     .eps = config->norm_eps,
                                     .dropout = config->attention_dropout,
+                                    .lora_alpha = config->lora_alpha,
                                     .drop_path = drop_path_rate(config, index)};
     const sv_vit_names *names = sv_vit_names_of(config);
     print_name(options.names.norm, names, index, names->norm1);

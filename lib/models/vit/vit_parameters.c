@@ -56,6 +56,17 @@ static void set_convolution_fans(sv_parameter *parameter, double area, double in
     parameter->fan_out = area * out;
 }
 
+/* The adapters of LoRA of the linear map `name` with a weight [out, c]. */
+static svit_status add_lora(const sv_scope *in, const svit_model_config *config, const char *name,
+                            size_t out, size_t c)
+{
+    const int64_t rank = config->lora_rank, a[2] = {rank, (int64_t)c}, b[2] = {(int64_t)out, rank};
+    if (rank == 0)
+        return SVIT_OK;
+    SVIT_TRY(sv_scope_add(in, name, ".lora_a", SV_ROLE_LORA_A, a, 2));
+    return sv_scope_add(in, name, ".lora_b", SV_ROLE_LORA_B, b, 2);
+}
+
 /* One weight [3 * width, dim] of queries, keys and values. Keras initialises it as three weights,
  * so the fan out is that of one of them. */
 static svit_status add_qkv(const sv_scope *in, const svit_model_config *config)
@@ -68,7 +79,7 @@ static svit_status add_qkv(const sv_scope *in, const svit_model_config *config)
         qkv->fan_out = (double)width;
     if (config->init == SVIT_INIT_KERAS_3_14)
         set_convolution_fans(qkv, config->dim, config->heads, config->head_dim);
-    return SVIT_OK;
+    return add_lora(in, config, sv_vit_names_of(config)->qkv, 3 * width, config->dim);
 }
 
 static svit_status add_projection(const sv_scope *in, const svit_model_config *config)
@@ -80,7 +91,8 @@ static svit_status add_projection(const sv_scope *in, const svit_model_config *c
                              (size_t)config->heads * config->head_dim, true));
     if (config->init == SVIT_INIT_KERAS_3_14)
         set_convolution_fans(&in->table->list[index], config->heads, config->head_dim, config->dim);
-    return SVIT_OK;
+    return add_lora(in, config, sv_vit_names_of(config)->projection, config->dim,
+                    (size_t)config->heads * config->head_dim);
 }
 
 static svit_status add_temperature(const sv_scope *in, const svit_model_config *config)

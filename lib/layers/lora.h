@@ -1,0 +1,45 @@
+/* LoRA (Hu et al. 2021): the weight of a linear map is the sum of a parameter and a product of low
+ * rank, which is added to a derived weight, so no pass multiplies by the adapters:
+ *   y = W' x + b',  W' = diag(gamma) (W + scale B A),  b' = gamma * b
+ * Without LayerScale gamma is 1. */
+#ifndef SV_LORA_H
+#define SV_LORA_H
+
+#include "layers/layer_scale.h"
+
+typedef struct sv_lora {
+    size_t a, b; /* offsets of A [rank, in] and B [out, rank]; SV_NO_PARAMETER: no adapter */
+    size_t rank;
+    real scale;          /* alpha / rank */
+    bool weight_trained; /* W is not frozen */
+} sv_lora;
+
+/* Finds the adapters `name`.lora_a and `name`.lora_b. If the table has them, `linear` is
+ * initialised as derived, and *scale with the parameters `name`.weight and `name`.bias and the
+ * factors `gamma`. Returns whether it has. */
+bool sv_lora_init(sv_lora *lora, sv_layer_scale *scale, sv_linear *linear, sv_layer *layer,
+                  const sv_parameter_table *table, const char *name, const char *gamma,
+                  double alpha, size_t out, size_t in);
+
+static inline bool sv_lora_exists(const sv_lora *lora)
+{
+    return lora->rank > 0;
+}
+
+/* Elements of W' and b' in one array; 0 without adapters. */
+size_t sv_lora_elements(const sv_lora *lora, const sv_linear *linear);
+
+/* Bytes of scratch that the two functions below need; 0 without adapters. */
+size_t sv_lora_scratch_bytes(const sv_lora *lora, const sv_linear *linear, const sv_exec *exec);
+
+/* Derives W' and b' into `memory`; b' is 0 if the map has no bias. */
+void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *scale, const sv_linear *linear,
+                    const sv_run *run, real *memory, char *scratch);
+
+/* Adds to the model's gradients what follows from those of W' and b', dw[out, in] and db[out]: to
+ * those of A, B, b and gamma, and to that of W if it is trained. On this thread. */
+void sv_lora_add_gradients(const sv_lora *lora, const sv_layer_scale *scale,
+                           const sv_linear *linear, const sv_run *run, const real *dw,
+                           const real *db, char *scratch);
+
+#endif

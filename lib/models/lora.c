@@ -1,0 +1,197 @@
+/* Adds adapters of LoRA (Hu et al. 2021) to a model, and merges them into its weights. */
+#include "models/lora.h"
+
+#include "models/architecture.h"
+#include "models/config.h"
+#include "models/initial.h"
+
+#include <shiftvit/load.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* Creates a model without weights' values, of the same configuration but for the adapters. */
+static svit_status open_with(svit_model **out, const svit_model *model, uint32_t rank, double alpha,
+                             svit_error *err)
+{
+    svit_model_config config = model->config;
+    config.lora_rank = rank;
+    config.lora_alpha = alpha;
+    SVIT_TRY(sv_model_config_check(&config, err));
+    svit_model *opened;
+    SVIT_TRY(sv_model_open(&opened, model->context, &config, err));
+    svit_status status = sv_model_allocate_weights(opened, err);
+    if (status == SVIT_OK)
+        *out = opened;
+    else
+        svit_model_free(opened);
+    return status;
+}
+
+/* Copies the parameters that both models have, with what is frozen. */
+static void copy_parameters(svit_model *to, const svit_model *from)
+{
+    for (size_t i = 0; i < to->parameters.count; i++) {
+        sv_parameter *parameter = &to->parameters.list[i];
+        const sv_parameter *old = sv_parameter_find(&from->parameters, parameter->name);
+        if (!old)
+            continue;
+        parameter->frozen = old->frozen;
+        memcpy(to->weights + parameter->offset, from->weights + old->offset,
+               old->desc.elements * sizeof *to->weights);
+    }
+}
+
+/* Exchanges parameters, weights and configuration of two models of one context. `model` has no
+ * sessions, so there are no packed copies. */
+static void exchange(svit_model *model, svit_model *with)
+{
+    const svit_model_config config = model->config;
+    const sv_parameter_table parameters = model->parameters;
+    real *weights = model->weights;
+    if (model->mapping.base) {
+        sv_mapping_free(&model->mapping);
+        weights = NULL;
+    }
+    model->config = with->config;
+    model->parameters = with->parameters;
+    model->weights = with->weights;
+    with->config = config;
+    with->parameters = parameters;
+    with->weights = weights;
+    model->trainable_version++;
+    sv_model_touch(model);
+}
+
+/* Whether the adapters leave the parameter trainable: they themselves, and the linear maps of the
+ * head. */
+static bool stays_trainable(const sv_parameter_table *table, const sv_parameter *parameter)
+{
+    switch (parameter->role) {
+    case SV_ROLE_LORA_A:
+    case SV_ROLE_LORA_B:
+        return true;
+    case SV_ROLE_WEIGHT:
+    case SV_ROLE_BIAS:
+        return parameter->depth == table->depths;
+    default:
+        return false;
+    }
+}
+
+static svit_status check_architecture(const svit_model *model, svit_error *err)
+{
+    const sv_architecture *architecture = sv_architecture_of(&model->config);
+    if (sv_fields_find_member(architecture->fields, "lora_rank"))
+        return SVIT_OK;
+    return sv_fail(
+        err, SVIT_E_UNSUPPORTED,
+        "the model is a '%s', which has no attention; LoRA is for models of architecture "
+        "'vit'",
+        architecture->name);
+}
+
+SVIT_API svit_status svit_model_add_lora(svit_model *model, uint32_t rank, double alpha,
+                                         uint64_t seed, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SVIT_TRY(check_architecture(model, err));
+    if (sv_model_has_lora(model))
+        return sv_fail(err, SVIT_E_STATE,
+                       "the model has adapters of rank %u already; svit_model_merge_lora merges "
+                       "them",
+                       model->config.lora_rank);
+    if (rank == 0)
+        return sv_fail(err, SVIT_E_ARGUMENT, "rank is 0; it is at least 1");
+    SVIT_TRY(sv_model_check_alone(model, "adapters are added", err));
+    svit_model *adapted;
+    SVIT_TRY(open_with(&adapted, model, rank, alpha, err));
+    sv_initial_weights(adapted->weights, &adapted->parameters, &adapted->config, seed,
+                       model->context->pool);
+    copy_parameters(adapted, model);
+    for (size_t i = 0; i < adapted->parameters.count; i++) {
+        sv_parameter *parameter = &adapted->parameters.list[i];
+        parameter->frozen = !stays_trainable(&adapted->parameters, parameter);
+    }
+    exchange(model, adapted);
+    svit_model_free(adapted);
+    return SVIT_OK;
+}
+
+/* w[out, in] += scale b[out, rank] a[rank, in]; each sum is rounded once */
+static void add_product(real *w, const real *b, const real *a, size_t out, size_t in, size_t rank,
+                        double scale)
+{
+    for (size_t o = 0; o < out; o++)
+        for (size_t i = 0; i < in; i++) {
+            double sum = 0;
+            for (size_t k = 0; k < rank; k++)
+                sum += (double)b[o * rank + k] * (double)a[k * in + i];
+            w[o * in + i] += (real)(scale * sum);
+        }
+}
+
+/* The parameter of `table` that replaces the end ".lora_a" of a name by `end`. */
+static const sv_parameter *sibling(const sv_parameter_table *table, const sv_parameter *adapter,
+                                   const char *end)
+{
+    char name[sizeof adapter->name + 8];
+    const int length = (int)(strlen(adapter->name) - strlen(".lora_a"));
+    snprintf(name, sizeof name, "%.*s%s", length, adapter->name, end);
+    return sv_parameter_find(table, name);
+}
+
+static void merge(svit_model *merged, const svit_model *model)
+{
+    const double scale = model->config.lora_alpha / model->config.lora_rank;
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        const sv_parameter *a = &model->parameters.list[i];
+        if (a->role != SV_ROLE_LORA_A)
+            continue;
+        const sv_parameter *b = sibling(&model->parameters, a, ".lora_b");
+        const sv_parameter *weight = sibling(&merged->parameters, a, ".weight");
+        add_product(merged->weights + weight->offset, model->weights + b->offset,
+                    model->weights + a->offset, (size_t)b->desc.shape[0], (size_t)a->desc.shape[1],
+                    model->config.lora_rank, scale);
+    }
+}
+
+/* Copies what a model has beside configuration and parameters. */
+static svit_status copy_rest(svit_model *to, const svit_model *from, svit_error *err)
+{
+    to->pipeline = from->pipeline;
+    to->has_pipeline = from->has_pipeline;
+    to->output = from->output;
+    if (!from->classes)
+        return SVIT_OK;
+    return svit_model_set_classes(to, (const char *const *)from->classes, from->config.num_classes,
+                                  err);
+}
+
+svit_status sv_model_merged(svit_model **out, const svit_model *model, svit_error *err)
+{
+    svit_model *merged;
+    SVIT_TRY(open_with(&merged, model, 0, 0, err));
+    copy_parameters(merged, model);
+    merge(merged, model);
+    svit_status status = copy_rest(merged, model, err);
+    if (status == SVIT_OK)
+        *out = merged;
+    else
+        svit_model_free(merged);
+    return status;
+}
+
+SVIT_API svit_status svit_model_merge_lora(svit_model *model, svit_error *err)
+{
+    SV_REQUIRE(model);
+    if (!sv_model_has_lora(model))
+        return sv_fail(err, SVIT_E_STATE,
+                       "the model has no adapters; svit_model_add_lora gives it some");
+    SVIT_TRY(sv_model_check_alone(model, "adapters are merged", err));
+    svit_model *merged;
+    SVIT_TRY(sv_model_merged(&merged, model, err));
+    exchange(model, merged);
+    svit_model_free(merged);
+    return SVIT_OK;
+}
