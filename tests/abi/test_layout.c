@@ -243,6 +243,15 @@ LAYOUT(svit_predictor_config, 24, SVIT_PREDICTOR_CONFIG)
     F(T, context, 40, 8)
 LAYOUT(svit_session_config, 48, SVIT_SESSION_CONFIG)
 
+#define SVIT_FEATURES_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, batch, 4, 4) \
+    F(T, compute, 8, 4) \
+    F(T, tokens, 12, 4) \
+    F(T, layer, 16, 8) \
+    F(T, context, 24, 8)
+LAYOUT(svit_features_config, 32, SVIT_FEATURES_CONFIG)
+
 #define SVIT_ERROR(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, code, 4, 4) \
