@@ -130,6 +130,60 @@ SVIT_API svit_status svit_features_knn(const svit_features *reference, const flo
                                        size_t n, size_t k, double temperature, float *probabilities,
                                        svit_error *err);
 
+/* How svit_model_fit_class finds the row of a new class. */
+typedef struct svit_class_config {
+    uint32_t struct_size; /* sizeof(svit_class_config) */
+    uint32_t steps;       /* with old features: steps of Adam over all samples, 1..1000000 */
+    double learning_rate; /* with old features, above 0: at the first step; falls to 0 as half a
+                             cosine. In units of features with the standard deviation 1 */
+    double weight_decay;  /* with old features, at least 0: the penalty is weight_decay |w|^2 / 2,
+                             in these units */
+    double new_weight;    /* with old features, above 0: the weight of all new samples together in
+                             the loss, by that of the average old class. A larger one finds more of
+                             the new class and takes more from the old ones */
+    double recall;        /* without old features, (0, 1]: the fraction of the new samples whose new
+                             logit exceeds those of all old classes */
+} svit_class_config;
+
+/* Fills `config` with the defaults: 300 steps, learning rate 0.02, weight decay 0.01, new_weight 2,
+ * recall 0.75. `size` is sizeof(svit_class_config) as the caller was compiled. Any thread may call
+ * it. */
+SVIT_API svit_status svit_class_config_init(svit_class_config *config, size_t size);
+
+/* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+ * default. `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
+ * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
+ * it. */
+SVIT_API svit_status svit_class_config_from_json(svit_class_config *config, size_t size,
+                                                 const char *json, svit_error *err);
+
+/* Writes `config` as the JSON object that svit_class_config_from_json reads. `buffer`, `capacity`
+ * and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range.
+ * Any thread may call it. */
+SVIT_API svit_status svit_class_config_to_json(const svit_class_config *config, char *buffer,
+                                               size_t capacity, size_t *needed, svit_error *err);
+
+/* Adds one class to the classifier of `model` and fits its row and its bias to `features`, samples
+ * of the new class alone, whose labels are not read. The rows of the old classes keep their bits.
+ * `name` is the new class in a model with class names; NULL drops the names, and a model without
+ * names stays without.
+ *
+ * `old`, samples of the old classes whose labels are not read either, may be NULL. With it, the row
+ * is that of a logistic regression of the new class against all old ones, whose logits are fixed.
+ * Without it, the row points to the mean of the new features and is as long as the old rows are on
+ * average; its bias follows from `recall`, where each sample is measured with the row from the
+ * others. Both are of the layer "features" of this model; other models are a warning in the log.
+ * `config` may be NULL for the defaults. The result does not depend on the number of threads.
+ *
+ * The model needs to be alone, as in svit_model_add_classes: SVIT_E_STATE; also if it has no
+ * classifier. SVIT_E_UNSUPPORTED: the classifier has hidden layers. SVIT_E_ARGUMENT: the channels
+ * are not those of the classifier, the layer is another, the name exists, or the mean of the
+ * features is 0. SVIT_E_NUMERIC: the row is not finite. A failed call leaves the model as it was.
+ */
+SVIT_API svit_status svit_model_fit_class(svit_model *model, const char *name,
+                                          const svit_features *features, const svit_features *old,
+                                          const svit_class_config *config, svit_error *err);
+
 #ifdef __cplusplus
 }
 #endif

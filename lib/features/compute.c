@@ -80,6 +80,8 @@ static svit_status create_loader(computation *self, svit_dataset *dataset, svit_
     svit_loader_config loader;
     SVIT_TRY(svit_loader_config_init(&loader, sizeof loader));
     loader.batch = self->config.batch;
+    if (svit_context_threads(self->context) == 1)
+        loader.prefetch = 0; /* who asks for one thread gets no second one */
     return svit_loader_create(&self->loader, dataset, &self->pipeline, &loader, err);
 }
 
