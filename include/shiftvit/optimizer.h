@@ -186,7 +186,9 @@ SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *mod
 /* Frees an optimiser. NULL is allowed. */
 SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
 
-/* Updates the model once from the gradients of `session` and sets these to zero. The first update
+/* Updates the model once from the gradients of `session` and sets these to zero. Parameters that
+ * have none, because they are frozen or because the session begins behind their layer, are left
+ * alone, by weight decay and averages too. The first update
  * uses step 0 of the schedule. It allocates no memory and treats the floating-point environment as
  * svit_forward does.
  *

@@ -54,6 +54,13 @@ typedef struct svit_session_config {
     svit_context *context; /* whose workers run the passes and whose allocator the session uses;
                               NULL: the model's. It has the same instruction set and GEMM backend as
                               the model's context. No field of the JSON object */
+    char input_layer[32];  /* "": the session takes images. Otherwise the name of a layer
+                              (svit_session_layer_name): the session takes its output, as
+                              svit_forward_features computes it, in place of images. The layers up
+                              to this one never run, and their parameters have no gradient.
+                              input_height and input_width are those of the images from which the
+                              features came. Where inference fuses the layer with a later one, the
+                              session fuses no layers */
 } svit_session_config;
 
 /* Fills `config` with the defaults: max_batch 256, SVIT_MODE_INFER, SVIT_COMPUTE_F32, seed 0, the
@@ -110,10 +117,15 @@ SVIT_API uint64_t svit_session_counter(const svit_session *session);
 SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t counter,
                                               svit_error *err);
 
+/* Returns the elements of one row of the input of svit_forward: height * width * channels of an
+ * image, or tokens * channels of the output of input_layer. 0 for NULL. */
+SVIT_API size_t svit_session_input_size(const svit_session *session);
+
 /* Computes logits[n, classes] of n images nhwc[n, height, width, channels], row-major; n is
- * 1..max_batch. In training mode each call draws new dropout masks and saves the activations for
- * svit_backward. It allocates no memory. The floating-point environment of the calling thread
- * (rounding mode, denormals) is neither used nor changed (docs/numerics.md).
+ * 1..max_batch. A session with an input_layer takes its output, nhwc[n, tokens, channels], here and
+ * in every other call that takes images. In training mode each call draws new dropout masks and
+ * saves the activations for svit_backward. It allocates no memory. The floating-point environment
+ * of the calling thread (rounding mode, denormals) is neither used nor changed (docs/numerics.md).
  *
  * SVIT_E_NUMERIC names the first input that is not finite, or the image and the class of the first
  * logit that is not. `logits` is then undefined, there are no saved activations, and the counter is
@@ -145,7 +157,8 @@ SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, 
 
 /* Copies the gradient of a parameter to out[elements], in the layout of svit_model_get_parameter.
  * SVIT_E_ARGUMENT: there is no parameter of this name, or `elements` is not exactly its size.
- * SVIT_E_STATE: the session was created with SVIT_MODE_INFER. */
+ * SVIT_E_STATE: the session was created with SVIT_MODE_INFER, or the parameter has no gradient: it
+ * is frozen, or of a layer up to input_layer. */
 SVIT_API svit_status svit_session_get_gradient(const svit_session *session, const char *name,
                                                float *out, size_t elements, svit_error *err);
 
@@ -158,13 +171,14 @@ SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char
 SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_error *err);
 
 /* Returns the name of a layer whose output svit_forward_features computes, by its index in the
- * order of the model, or NULL past the end: "patch_embed"; in a ViT "tokens", the tokens with their
- * positions; "blocks.0" and so on, in a ShiftViT "layers.0.blocks.0" and so on; "features", the
- * pooled input of the classifier. The text is borrowed until svit_session_free. */
+ * order of the model, from the first layer behind input_layer on, or NULL past the end:
+ * "patch_embed"; in a ViT "tokens", the tokens with their positions; "blocks.0" and so on, in a
+ * ShiftViT "layers.0.blocks.0" and so on; "features", the pooled input of the classifier. The text
+ * is borrowed until svit_session_free. */
 SVIT_API const char *svit_session_layer_name(const svit_session *session, size_t index);
 
 /* Writes the tokens and the channels of a layer's output for one image; pooled features are one
- * token. SVIT_E_ARGUMENT: the session has no layer of this name. */
+ * token. SVIT_E_ARGUMENT: the session runs no layer of this name. */
 SVIT_API svit_status svit_session_layer_shape(const svit_session *session, const char *layer,
                                               size_t *tokens, size_t *channels, svit_error *err);
 

@@ -198,3 +198,18 @@ void sv_parameter_transpose(const sv_parameter *parameter, float *values, float 
                 values[a * l.in + i] = scratch[i * l.area + a];
     }
 }
+
+/* The range from `begin` to `end`; empty if it ends before it begins. */
+static sv_range range_of(size_t begin, size_t end)
+{
+    return (sv_range){begin, end > begin ? end - begin : 0};
+}
+
+void sv_span_parts(sv_range parts[2], const sv_gradient_span *span, size_t begin, size_t elements)
+{
+    const size_t first = sv_size_max(begin, span->first);
+    const size_t end = sv_size_min(begin + elements, span->first + span->elements);
+    const bool has_hole = span->hole_first < span->hole_end;
+    parts[0] = range_of(first, has_hole ? sv_size_min(end, span->hole_first) : end);
+    parts[1] = range_of(has_hole ? sv_size_max(first, span->hole_end) : end, end);
+}

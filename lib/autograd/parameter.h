@@ -40,13 +40,30 @@ typedef struct sv_gradient_span {
     real *values; /* [elements] */
     size_t first; /* index in the flat arrays of the first */
     size_t elements;
+    size_t hole_first, hole_end; /* indices: a part of the range that has no gradients */
 } sv_gradient_span;
+
+/* A range of the flat arrays. */
+typedef struct sv_range {
+    size_t begin, elements;
+} sv_range;
 
 /* The gradient of the element with this index in the flat arrays, which the span has. */
 static inline real *sv_span_at(const sv_gradient_span *span, size_t index)
 {
     return span->values + (index - span->first);
 }
+
+/* Whether the element with this index in the flat arrays has a gradient in the span. */
+static inline bool sv_span_has(const sv_gradient_span *span, size_t index)
+{
+    return index >= span->first && index < span->first + span->elements &&
+           !(index >= span->hole_first && index < span->hole_end);
+}
+
+/* The parts of a range that have gradients in the span, in order: that before the hole and that
+ * behind it. Either may be empty. */
+void sv_span_parts(sv_range parts[2], const sv_gradient_span *span, size_t begin, size_t elements);
 
 typedef struct sv_parameter_table {
     sv_allocator allocator;

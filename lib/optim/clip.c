@@ -1,5 +1,5 @@
 /* The global norm of the gradients, which clipping compares with its limit. Frozen
- * parameters have no part in it. */
+ * parameters, and those without a gradient in the session, have no part in it. */
 #include "optim/update.h"
 
 #include <math.h>
@@ -32,10 +32,13 @@ static void sum_chunk(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const norm_job *job = argument;
     sv_chunk *chunk = &job->chunks[task];
-    chunk->squares =
-        !chunk->settings->trainable
-            ? 0
-            : sum_of_squares(sv_span_at(job->gradients, chunk->begin), chunk->elements);
+    sv_range parts[2];
+    sv_span_parts(parts, job->gradients, chunk->begin, chunk->elements);
+    chunk->squares = 0;
+    for (size_t i = 0; i < 2 && chunk->settings->trainable; i++)
+        if (parts[i].elements > 0)
+            chunk->squares +=
+                sum_of_squares(sv_span_at(job->gradients, parts[i].begin), parts[i].elements);
 }
 
 double sv_gradient_norm(sv_optim *optim, const sv_gradient_span *gradients)

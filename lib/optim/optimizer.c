@@ -137,6 +137,8 @@ static void update_matrix(const update_job *job, size_t index, uint32_t worker)
 {
     const sv_optim *optim = job->optim;
     const sv_parameter *parameter = &optim->table->list[index];
+    if (!sv_span_has(job->gradients, parameter->offset))
+        return;
     sv_update_matrix matrix = {.chunk =
                                    update_chunk_of(job, parameter->offset, parameter->desc.elements,
                                                    &optim->settings[index]),
@@ -159,19 +161,30 @@ static void clear_gradients(const sv_gradient_span *gradients, const sv_chunk *c
         memset(sv_span_at(gradients, begin), 0, (end - begin) * sizeof *gradients->values);
 }
 
-/* Frozen parameters lose their gradients and are left alone otherwise, also by the averages, which
+static void update_range(const update_job *job, const sv_range *range,
+                         const sv_parameter_settings *settings)
+{
+    const sv_optim *optim = job->optim;
+    sv_update_chunk part = update_chunk_of(job, range->begin, range->elements, settings);
+    optim->ops->update(&part, job->scalars);
+    sv_optim_look_ahead(optim, job->weights, range->begin, range->elements);
+    sv_optim_average_elements(optim, job->weights, range->begin, range->elements);
+}
+
+/* Parameters without a gradient in the session are left alone as frozen ones are. Frozen parameters
+ * lose their gradients and are left alone otherwise, also by the averages, which
  * began as these weights. */
 static void update_chunk(const update_job *job, const sv_chunk *chunk)
 {
-    const sv_optim *optim = job->optim;
     if (!chunk->settings->trainable) {
         clear_gradients(job->gradients, chunk);
         return;
     }
-    sv_update_chunk part = update_chunk_of(job, chunk->begin, chunk->elements, chunk->settings);
-    optim->ops->update(&part, job->scalars);
-    sv_optim_look_ahead(optim, job->weights, chunk->begin, chunk->elements);
-    sv_optim_average_elements(optim, job->weights, chunk->begin, chunk->elements);
+    sv_range parts[2];
+    sv_span_parts(parts, job->gradients, chunk->begin, chunk->elements);
+    for (size_t i = 0; i < 2; i++)
+        if (parts[i].elements > 0)
+            update_range(job, &parts[i], chunk->settings);
 }
 
 /* Task number `task`: a matrix, or after all matrices a chunk. */
@@ -193,7 +206,7 @@ static svit_status fail_not_finite(const sv_optim *optim, const sv_gradient_span
 {
     for (size_t i = 0; i < optim->table->count; i++) {
         const sv_parameter *parameter = &optim->table->list[i];
-        if (!optim->settings[i].trainable)
+        if (!optim->settings[i].trainable || !sv_span_has(gradients, parameter->offset))
             continue;
         const real *gradient = sv_span_at(gradients, parameter->offset);
         for (size_t k = 0; k < parameter->desc.elements; k++)

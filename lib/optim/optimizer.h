@@ -83,9 +83,9 @@ void sv_optim_free(sv_optim *optim);
 /* Returns the moving average [table->elements], or NULL if the optimiser keeps none. */
 real *sv_optim_average(const sv_optim *optim);
 
-/* Updates `weights` once from `gradients`, which have those of every trainable parameter, and sets
- * these to zero. SVIT_E_NUMERIC names a parameter
- * whose gradient is not finite; nothing is changed then. The result does not depend on the thread
+/* Updates the trainable parameters that have gradients in the span, and sets these gradients to
+ * zero. The others keep their weights and slots. SVIT_E_NUMERIC names a parameter whose gradient is
+ * not finite; nothing is changed then. The result does not depend on the thread
  * count. */
 svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_span *gradients,
                             svit_error *err);

@@ -3,12 +3,10 @@
 #include "base/size.h"
 #include "session/session.h"
 
-#include <string.h>
-
 /* The named layer with this index among those that have a name; NULL past the last. */
 static const sv_layer *named_layer(const svit_session *session, size_t index)
 {
-    for (size_t i = 0; i < session->layers.training_count; i++)
+    for (size_t i = session->first_layer; i < session->layers.training_count; i++)
         if (session->layers.layers[i]->name[0] != '\0' && index-- == 0)
             return session->layers.layers[i];
     return NULL;
@@ -23,9 +21,9 @@ SVIT_API const char *svit_session_layer_name(const svit_session *session, size_t
 static svit_status find_layer(const sv_layer **out, const svit_session *session, const char *name,
                               svit_error *err)
 {
-    for (size_t i = 0; (*out = named_layer(session, i)); i++)
-        if (strcmp((*out)->name, name) == 0)
-            return SVIT_OK;
+    *out = sv_session_named_layer(session, name);
+    if (*out)
+        return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "layer is '%.40s'; the session has no such layer, svit_session_layer_name lists "
                    "them",

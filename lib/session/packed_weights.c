@@ -8,6 +8,7 @@
 
 /* The copy of one layer of the inference graph. */
 typedef struct packed_layer {
+    uint32_t number;     /* of the layer */
     const sv_gemm *gemm; /* backend of its matmuls */
     char *memory;        /* sv_prepack_bytes */
 } packed_layer;
@@ -19,7 +20,7 @@ struct sv_packed_weights {
 
     /* Constant. */
     size_t bytes; /* of this allocation, the layers' memory included */
-    sv_shape input;
+    sv_shape image;
     const sv_kernels *kernels;
     size_t count;
     packed_layer *layers; /* [count]: in the order of the inference graph */
@@ -32,7 +33,7 @@ static sv_packed_weights *lay_out(const svit_session *session, sv_arena *arena)
     sv_packed_weights *packed = sv_arena_take(arena, 1, 1, sizeof *packed);
     packed_layer *layers = sv_arena_take(arena, list->inference_count, 1, sizeof *layers);
     if (packed)
-        *packed = (sv_packed_weights){.input = session->input,
+        *packed = (sv_packed_weights){.image = session->image,
                                       .kernels = session->context->kernels,
                                       .count = list->inference_count,
                                       .layers = layers};
@@ -40,7 +41,7 @@ static sv_packed_weights *lay_out(const svit_session *session, sv_arena *arena)
         sv_run run = sv_session_pack_run(session, list->inference[i]);
         char *memory = sv_arena_take(arena, sv_prepack_bytes(list->inference[i], &run), 1, 1);
         if (packed)
-            layers[i] = (packed_layer){.gemm = run.exec.gemm, .memory = memory};
+            layers[i] = (packed_layer){list->inference[i]->number, run.exec.gemm, memory};
     }
     return packed;
 }
@@ -60,13 +61,14 @@ svit_status sv_packed_weights_plan(const svit_session *session, size_t *bytes, s
 static bool serves(const sv_packed_weights *packed, const svit_session *session)
 {
     if (packed->kernels != session->context->kernels ||
-        packed->input.height != session->input.height ||
-        packed->input.width != session->input.width ||
+        packed->image.height != session->image.height ||
+        packed->image.width != session->image.width ||
         packed->count != session->layers.inference_count)
         return false;
     for (size_t i = 0; i < packed->count; i++) {
-        sv_run run = sv_session_pack_run(session, session->layers.inference[i]);
-        if (run.exec.gemm != packed->layers[i].gemm)
+        const sv_layer *layer = session->layers.inference[i];
+        sv_run run = sv_session_pack_run(session, layer);
+        if (layer->number != packed->layers[i].number || run.exec.gemm != packed->layers[i].gemm)
             return false;
     }
     return true;

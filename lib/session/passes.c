@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Copies the images, since the caller's array may change before the backward reads them. */
+/* Copies the input, since the caller's array may change before the backward reads them. */
 static const real *save_input(svit_session *session, const real *input, size_t n)
 {
     size_t elements = n * sv_shape_elements(session->input);
@@ -78,7 +78,7 @@ static void forward_training(svit_session *session, const sv_run *run, const rea
 {
     const size_t count = session->layers.training_count;
     const real *x = input;
-    if (session->first_trained > 0)
+    if (session->first_trained > session->first_layer)
         x = forward_frozen(session, input, run->pass.n);
     else if (session->saved_input)
         x = save_input(session, input, run->pass.n);
@@ -127,7 +127,7 @@ void sv_session_forward_features(svit_session *session, const real *input, size_
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens)
 {
-    for (size_t i = session->layers.training_count; i-- > 0;)
+    for (size_t i = session->layers.training_count; i-- > session->first_layer;)
         if (sv_layer_attends(session->layers.layers[i], heads, tokens))
             return session->layers.layers[i];
     return NULL;
@@ -153,8 +153,8 @@ void sv_session_forward_attention(svit_session *session, const real *input, size
 static void recompute(const svit_session *session, const sv_run *run, const sv_segment *segment,
                       real *buffer)
 {
-    const real *x =
-        segment->first > 0 ? session->outputs[segment->first - 1] : session->saved_input;
+    const real *x = segment->first > session->first_layer ? session->outputs[segment->first - 1]
+                                                          : session->saved_input;
     for (size_t i = segment->first; i < segment->end; i++) {
         const sv_layer *layer = session->layers.layers[i];
         real *y = session->outputs[i] ? session->outputs[i]

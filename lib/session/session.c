@@ -40,7 +40,7 @@ static svit_status find_trained(svit_session *session, svit_error *err)
     size_t end = 0;
     session->first_trained = list->training_count;
     session->trainable_version = session->model->trainable_version;
-    for (size_t i = list->training_count; i-- > 0;) {
+    for (size_t i = list->training_count; i-- > session->first_layer;) {
         const sv_layer *layer = list->layers[i];
         if (!layer->trained)
             continue;
@@ -50,10 +50,12 @@ static svit_status find_trained(svit_session *session, svit_error *err)
         end = layer->parameters_end > end ? layer->parameters_end : end;
     }
     session->gradients_elements = end - session->gradients_first;
+    sv_session_find_hole(session);
     if (session->trains && end == 0)
         return sv_fail(err, SVIT_E_STATE,
-                       "every parameter of the model is frozen, so there is nothing to train; "
-                       "svit_model_set_trainable changes that");
+                       "every parameter of the %s is frozen, so there is nothing to train; "
+                       "svit_model_set_trainable changes that",
+                       session->first_layer > 0 ? "layers behind input_layer" : "model");
     return SVIT_OK;
 }
 
@@ -66,21 +68,23 @@ static void find_frozen(svit_session *session)
            list->inference[count]->end <= session->first_trained)
         count++;
     session->frozen_inference = count;
-    session->frozen_end = count > 0 ? list->inference[count - 1]->end : 0;
+    session->frozen_end = count > 0 ? list->inference[count - 1]->end : session->first_layer;
 }
 
 /* Creates the layers for the session's input size. */
 static svit_status create_layers(svit_session *session, svit_error *err)
 {
     const svit_model_config *config = &session->model->config;
-    session->input = (sv_shape){
+    session->image = (sv_shape){
         session->config.input_height ? session->config.input_height : config->input_height,
         session->config.input_width ? session->config.input_width : config->input_width,
         config->in_channels};
-    SVIT_TRY(sv_model_layers(&session->layers, session->model, session->input.height,
-                             session->input.width, err));
+    session->input = session->image;
+    SVIT_TRY(sv_model_layers(&session->layers, session->model, session->image.height,
+                             session->image.width, err));
     if (session->config.features)
         sv_layer_list_unfuse(&session->layers);
+    SVIT_TRY(sv_session_begin_at_input_layer(session, err));
     sv_shape out = session->layers.layers[session->layers.training_count - 1]->out;
     session->classes = sv_shape_elements(out);
     return SVIT_OK;
@@ -226,10 +230,10 @@ SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t co
     return SVIT_OK;
 }
 
-bool sv_session_gradients(svit_session *session, sv_gradient_span *span)
+bool sv_session_gradients(const svit_session *session, sv_gradient_span *span)
 {
     *span = (sv_gradient_span){session->gradients, session->gradients_first,
-                               session->gradients_elements};
+                               session->gradients_elements, session->hole_first, session->hole_end};
     return session->trains;
 }
 

@@ -18,11 +18,14 @@ struct svit_session {
     svit_context *context; /* runs the passes and owns the memory, but not that of the layers; the
                               model's, or one with the same kernels */
     svit_session_config config;
-    bool trains;      /* created with SVIT_MODE_TRAIN, so there is memory for the backward */
-    bool small_m;     /* infers few images at most, so matmuls of late layers have few rows */
-    int32_t mode;     /* SVIT_MODE_* of the next forward */
-    uint64_t counter; /* training forwards so far */
-    sv_shape input;
+    bool trains;        /* created with SVIT_MODE_TRAIN, so there is memory for the backward */
+    bool small_m;       /* infers few images at most, so matmuls of late layers have few rows */
+    int32_t mode;       /* SVIT_MODE_* of the next forward */
+    uint64_t counter;   /* training forwards so far */
+    sv_shape image;     /* pixels of an image and its channels */
+    sv_shape input;     /* of the first layer that runs: the image, or the output of the layer
+                           config.input_layer */
+    size_t first_layer; /* of the training graph that runs; the graph for inference begins there */
     size_t classes;
     const sv_gemm *gemm;         /* backend of the matmuls */
     const sv_gemm *small_m_gemm; /* backend of those with few rows */
@@ -41,7 +44,9 @@ struct svit_session {
     real *gradients; /* [gradients_elements] of the flat arrays from gradients_first on: the
                         trained layers' parameters; NULL unless it trains */
     size_t gradients_first, gradients_elements;
-    char **saved;         /* by layer of the training graph: its saved activations */
+    size_t hole_first, hole_end; /* parameters of layers that do not run within that range, which
+                                    have no gradient; 0, 0: none */
+    char **saved;                /* by layer of the training graph: its saved activations */
     real **outputs;       /* by layer of the training graph: its output if the backward reads it;
                              otherwise NULL */
     char **packed;        /* by layer number: its prepacked weights */
@@ -66,6 +71,22 @@ struct svit_session {
 /* Copies a caller's configuration, or the defaults if `in` is NULL, to *out and checks it. */
 svit_status sv_session_config_read(svit_session_config *out, const svit_session_config *in,
                                    svit_error *err);
+
+/* input_layer.c */
+
+/* Lets the session begin behind the layer config.input_layer, if that is not empty: sets
+ * first_layer and input, and cuts the inference graph. SVIT_E_ARGUMENT: there is no such layer, or
+ * none behind it. */
+svit_status sv_session_begin_at_input_layer(svit_session *session, svit_error *err);
+
+/* The layer that runs and has this name; NULL if there is none. */
+const sv_layer *sv_session_named_layer(const svit_session *session, const char *name);
+
+/* Whether the layer runs in one of the session's graphs. */
+bool sv_session_runs_layer(const svit_session *session, const sv_layer *layer);
+
+/* Finds the hole of the gradients. Their range is known. */
+void sv_session_find_hole(svit_session *session);
 
 /* session_plan.c: memory planning */
 
@@ -134,7 +155,7 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
 /* session.c */
 
 /* Returns whether the session trains; if so, *span is its gradients. */
-bool sv_session_gradients(svit_session *session, sv_gradient_span *span);
+bool sv_session_gradients(const svit_session *session, sv_gradient_span *span);
 
 /* SVIT_E_STATE if svit_model_set_trainable was called since a session that trains was created. */
 svit_status sv_session_check_trainable(const svit_session *session, svit_error *err);

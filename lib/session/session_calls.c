@@ -74,7 +74,9 @@ SVIT_API svit_status svit_session_attention_size(const svit_session *session, si
     SV_REQUIRE(heads);
     SV_REQUIRE(tokens);
     if (!sv_session_last_attention(session, heads, tokens))
-        return sv_fail(err, SVIT_E_UNSUPPORTED, "the model has no attention");
+        return sv_fail(err, SVIT_E_UNSUPPORTED, "%s",
+                       session->first_layer > 0 ? "no layer behind input_layer has attention"
+                                                : "the model has no attention");
     return SVIT_OK;
 }
 
@@ -138,14 +140,21 @@ static svit_status find_gradient(const sv_parameter **out, const svit_session *s
                        "parameter '%s' is frozen (svit_model_set_trainable) and has no gradient",
                        parameter->name);
     SVIT_TRY(sv_session_check_trainable(session, err));
+    sv_gradient_span span;
+    sv_session_gradients(session, &span);
+    if (!sv_span_has(&span, parameter->offset))
+        return sv_fail(err, SVIT_E_STATE,
+                       "parameter '%s' is not behind the input_layer '%s' of the session and has "
+                       "no gradient in it",
+                       parameter->name, session->config.input_layer);
     *out = parameter;
     return SVIT_OK;
 }
 
 static real *gradient_of(const svit_session *session, const sv_parameter *parameter)
 {
-    const sv_gradient_span span = {session->gradients, session->gradients_first,
-                                   session->gradients_elements};
+    sv_gradient_span span;
+    sv_session_gradients(session, &span);
     return sv_span_at(&span, parameter->offset);
 }
 

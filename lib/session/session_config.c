@@ -16,6 +16,7 @@ static const sv_field FIELDS[] = {
     {FIELD(input_width, U32), .max = SIDE_MAX},
     {FIELD(memory, WORD), .words = {SV_MEMORY_WORDS}},
     {FIELD(features, FLAG)},
+    {FIELD(input_layer, CHARS), .max_count = sizeof((svit_session_config *)0)->input_layer},
 };
 static const sv_field_table TABLE = {.type = "svit_session_config",
                                      .noun = "the session configuration",

@@ -38,7 +38,7 @@ static size_t activation_bytes(const svit_session *session, sv_shape shape)
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 {
     const svit_context *context = session->context;
-    const size_t first = session->trains ? session->first_trained : 0;
+    const size_t first = session->trains ? session->first_trained : session->first_layer;
     const size_t count = session->layers.training_count - first;
     void *memory;
     SVIT_TRY(sv_allocate_array(&context->allocator, &memory, count, sizeof(sv_layer_cost),
@@ -117,15 +117,15 @@ static void layout_segment(svit_session *session, sv_arena *arena, const sv_segm
     }
 }
 
-/* Lays out the input of a segment, if the backward or the recomputation reads it. That of the first
- * segment is a copy of the caller's images. */
+/* Lays out the input of a segment, if the backward or the recomputation reads it. If no
+ * layer runs before the first segment, its input is a copy of the caller's array. */
 static void layout_input(svit_session *session, sv_arena *arena, const sv_segment *segment)
 {
     size_t first = segment->first;
     if (!segment->recomputed && !keeps_input(session, first))
         return;
     real *input = take_activations(arena, session, session->layers.layers[first]->in);
-    if (first == 0)
+    if (first == session->first_layer)
         session->saved_input = input;
     else if (arena->base)
         session->outputs[first - 1] = input;
@@ -161,6 +161,8 @@ static void layout_packed(svit_session *session, sv_arena *arena)
 {
     const sv_layer_list *list = &session->layers;
     for (size_t i = 0; session->trains && i < list->count; i++) {
+        if (!sv_session_runs_layer(session, list->layers[i]))
+            continue;
         sv_run run = sv_session_pack_run(session, list->layers[i]);
         char *packed = sv_arena_take(arena, sv_prepack_bytes(list->layers[i], &run), 1, 1);
         if (arena->base)
@@ -170,12 +172,14 @@ static void layout_packed(svit_session *session, sv_arena *arena)
         sv_packed_weights_place(session);
 }
 
-/* Lays out two buffers, each for the output of any layer. */
+/* Lays out two buffers, each for the output of any layer that runs. */
 static void layout_buffers(svit_session *session, sv_arena *arena)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < session->layers.count; i++) {
         sv_arena output = {0};
+        if (!sv_session_runs_layer(session, session->layers.layers[i]))
+            continue;
         take_activations(&output, session, session->layers.layers[i]->out);
         bytes = sv_size_max(bytes, output.bytes);
         arena->overflow = arena->overflow || output.overflow;

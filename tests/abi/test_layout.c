@@ -240,8 +240,9 @@ LAYOUT(svit_predictor_config, 24, SVIT_PREDICTOR_CONFIG)
     F(T, input_width, 28, 4) \
     F(T, memory, 32, 4) \
     F(T, features, 36, 4) \
-    F(T, context, 40, 8)
-LAYOUT(svit_session_config, 48, SVIT_SESSION_CONFIG)
+    F(T, context, 40, 8) \
+    F(T, input_layer, 48, 32)
+LAYOUT(svit_session_config, 80, SVIT_SESSION_CONFIG)
 
 #define SVIT_FEATURES_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

@@ -112,7 +112,7 @@ static void update(sv_optim *optim, const svit_optimizer_config *config, size_t 
     optim->config.adamw_learning_rate = config->adamw_learning_rate * factor[step];
     golden_free(factor);
     import("grads", gradients, step);
-    const sv_gradient_span span = {gradients, 0, table.elements};
+    const sv_gradient_span span = {.values = gradients, .elements = table.elements};
     WORKS(sv_optim_update(optim, weights, &span, err));
     ck_assert_double_eq(golden_largest(gradients, table.elements), 0);
 }
