@@ -130,6 +130,45 @@ SVIT_API svit_status svit_features_knn(const svit_features *reference, const flo
                                        size_t n, size_t k, double temperature, float *probabilities,
                                        svit_error *err);
 
+/* How svit_model_fit_head trains: AdamW, whose learning rate falls to 0 as half a cosine. */
+typedef struct svit_head_config {
+    uint32_t struct_size;   /* sizeof(svit_head_config) */
+    uint32_t epochs;        /* 1..1000000 */
+    uint32_t batch;         /* samples in an update, 1..65536; all of them if there are fewer */
+    int32_t balanced;       /* 1: each class counts as much as any other in the loss */
+    double learning_rate;   /* above 0: of the first update */
+    double weight_decay;    /* at least 0: AdamW's, of weights; biases have none */
+    double label_smoothing; /* [0, 1) */
+    uint64_t seed;          /* of the order of the samples and of dropout in the head */
+} svit_head_config;
+
+/* Fills `config` with the defaults: 100 epochs, batch 256, not balanced, learning rate 0.003,
+ * weight decay 0.01, no label smoothing, seed 0. `size` is sizeof(svit_head_config) as the caller
+ * was compiled. Any thread may call it. */
+SVIT_API svit_status svit_head_config_init(svit_head_config *config, size_t size);
+
+/* Fills `config` from a JSON object, as svit_class_config_from_json does. */
+SVIT_API svit_status svit_head_config_from_json(svit_head_config *config, size_t size,
+                                                const char *json, svit_error *err);
+
+/* Writes `config` as the JSON object that svit_head_config_from_json reads, as
+ * svit_class_config_to_json does. */
+SVIT_API svit_status svit_head_config_to_json(const svit_head_config *config, char *buffer,
+                                              size_t capacity, size_t *needed, svit_error *err);
+
+/* Trains the classifier of `model`, its hidden layers included, on `features` by the cross-entropy
+ * with its labels, from the weights that it has; svit_model_replace_head gives it new ones. Frozen
+ * parameters stay as they are, and so do all below the classifier. The class names of the set, if
+ * it has any, become those of the model. The same bits result with any number of threads. `config`
+ * may be NULL for the defaults.
+ *
+ * SVIT_E_STATE: the model has no classifier. SVIT_E_ARGUMENT: the model has another number of
+ * classes than the set, the set is of another layer than "features" or has other channels, a sample
+ * has no label, or a field of `config` is out of range. A set of another model is a warning in the
+ * log. After SVIT_E_NUMERIC, for a loss that is not finite, the classifier is partly trained. */
+SVIT_API svit_status svit_model_fit_head(svit_model *model, const svit_features *features,
+                                         const svit_head_config *config, svit_error *err);
+
 /* How svit_model_fit_class finds the row of a new class. */
 typedef struct svit_class_config {
     uint32_t struct_size; /* sizeof(svit_class_config) */
