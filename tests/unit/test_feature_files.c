@@ -111,6 +111,7 @@ static const struct {
      "'features' is [2, 0]"},
     {"{" VALUES LABELS("F32", "[2]", "16") "}", {0}, 16, "'labels' is F32"},
     {"{" VALUES LABELS("I32", "[1,2]", "16") "}", {0}, 16, "'labels' is [1, 2]"},
+    {"{" VALUES LABELS("I32", "[2,1]", "16") "}", {0}, 16, "'labels' is [2, 1]"},
     {"{" VALUES LABELS("I64", "[1]", "16") "}", {0}, 16, "'labels' is [1]"},
     {"{" VALUES I32_LABELS "}", {0, 0x7fc00000}, 16, "features[1, 0] is nan"},
     {"{" VALUES I32_LABELS "}", {0, 0, 0, (uint32_t)-2}, 16, "labels[1] is -2; -1 to 1048575"},

@@ -66,6 +66,33 @@ START_TEST(test_head_is_the_logistic_regression)
 }
 END_TEST
 
+/* Sample i has one channel alone, i, so the weights of a channel move only with their sample. */
+START_TEST(test_an_epoch_has_every_sample)
+{
+    svit_head_config config;
+    float values[C * C] = {0}, before[CLASSES * C], after[CLASSES * C];
+    int32_t labels[C];
+    svit_features *set = NULL;
+    open_model(PLAIN, 1);
+    for (size_t i = 0; i < C; i++) {
+        values[i * C + i] = 1;
+        labels[i] = (int32_t)(i % CLASSES);
+    }
+    WORKS(svit_features_create(&set, context, values, labels, C, C, CLASSES, NULL, err));
+    svit_head_config_init(&config, sizeof config);
+    config.epochs = 1;
+    config.batch = 5;
+    config.weight_decay = 0;
+    WORKS(svit_model_get_parameter(model, "head.fc1.weight", before, CLASSES * C, err));
+    WORKS(svit_model_fit_head(model, set, &config, err));
+    WORKS(svit_model_get_parameter(model, "head.fc1.weight", after, CLASSES * C, err));
+    for (size_t i = 0; i < C; i++)
+        ck_assert_float_ne(before[i], after[i]);
+    svit_features_free(set);
+    close_model();
+}
+END_TEST
+
 static float *fitted(uint32_t threads, uint64_t seed, size_t *elements)
 {
     svit_head_config config;
@@ -202,6 +229,7 @@ static Suite *feature_heads_suite(void)
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, test_head_learns_and_all_below_it_stays, 0, MODEL_COUNT);
     tcase_add_test(tests, test_head_is_the_logistic_regression);
+    tcase_add_test(tests, test_an_epoch_has_every_sample);
     tcase_add_test(tests, test_head_depends_on_the_seed_and_not_on_threads);
     tcase_add_loop_test(tests, test_balanced_classes_count_alike, 0, 2);
     tcase_add_test(tests, test_sets_that_do_not_fit_the_head_are_named);

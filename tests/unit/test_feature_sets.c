@@ -330,6 +330,26 @@ START_TEST(test_neighbours_vote_by_similarity)
 }
 END_TEST
 
+/* Whichever comes first, the nearest row and the first of the two equal ones are the neighbours. */
+START_TEST(test_first_of_equal_neighbours_counts)
+{
+    static const float ROWS[3][6] = {{1, 0, 0.6f, 0.8f, 0.6f, -0.8f},
+                                     {0.6f, 0.8f, 1, 0, 0.6f, -0.8f},
+                                     {0.6f, 0.8f, 0.6f, -0.8f, 1, 0}};
+    static const int32_t LABELS[3][3] = {{0, 1, 2}, {1, 0, 2}, {1, 2, 0}};
+    const float query[] = {1, 0};
+    svit_context *context = context_of(1);
+    svit_features *set = make(context, ROWS[_i], LABELS[_i], 3, 2, 3, NULL);
+    float p[3];
+    OK(svit_features_knn(set, query, 1, 2, 1, p, err));
+    ck_assert_float_gt(p[0], p[1]);
+    ck_assert_float_gt(p[1], 0.3f);
+    ck_assert_float_eq(p[2], 0);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
 /* Squares of these features overflow float32, and one row has no direction. */
 START_TEST(test_neighbours_of_extreme_features)
 {
@@ -378,6 +398,7 @@ static Suite *feature_sets_suite(void)
     tcase_add_test(tests, test_arrays_that_are_not_accepted_are_named);
     tcase_add_test(tests, test_classes_are_joined_by_name);
     tcase_add_test(tests, test_neighbours_vote_by_similarity);
+    tcase_add_loop_test(tests, test_first_of_equal_neighbours_counts, 0, 3);
     tcase_add_test(tests, test_neighbours_of_extreme_features);
     tcase_add_test(tests, test_arguments_of_neighbours_are_named);
     suite_add_tcase(suite, tests);
