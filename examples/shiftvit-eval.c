@@ -130,22 +130,6 @@ static void print_data(const eval_options *options, const svit_dataset *data)
                svit_dataset_count(data));
 }
 
-/* Reads the model's pipeline. A model without one gets that of --preset. */
-static svit_status find_pipeline(eval_options *options, svit_model *model,
-                                 svit_pipeline_config *pipeline)
-{
-    struct program *program = &options->program;
-    const char *preset = options->config.preset;
-    svit_status status = svit_model_get_pipeline(model, pipeline, sizeof *pipeline, &program->err);
-    if (status == SVIT_OK || !preset)
-        return status;
-    svit_model_config config;
-    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
-    TRY(svit_training_preset(preset, NULL, 0, NULL, 0, pipeline, sizeof *pipeline, &program->err));
-    config_fit_pipeline(pipeline, &config, NULL);
-    return svit_model_set_pipeline(model, pipeline, &program->err);
-}
-
 /* The loss that belongs to what the model's file says of its outputs. */
 static int32_t loss_of(const svit_model *model)
 {
@@ -192,7 +176,7 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     TRY(model_open(model, program, &options->config, options->model));
     if (options->how.loss < 0)
         options->how.loss = loss_of(*model);
-    TRY(find_pipeline(options, *model, &pipeline));
+    TRY(model_pipeline(*model, program, &options->config, &pipeline));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
     if (!data->split[options->split])
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",

@@ -53,6 +53,20 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
                         path);
 }
 
+svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,
+                           svit_pipeline_config *pipeline)
+{
+    svit_model_config own;
+    svit_status status = svit_model_get_pipeline(model, pipeline, sizeof *pipeline, &self->err);
+    if (status == SVIT_OK || !config->preset)
+        return status;
+    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
+    TRY(svit_training_preset(config->preset, NULL, 0, NULL, 0, pipeline, sizeof *pipeline,
+                             &self->err));
+    config_fit_pipeline(pipeline, &own, NULL);
+    return svit_model_set_pipeline(model, pipeline, &self->err);
+}
+
 int model_path_is_run(const char *folder)
 {
     static const char *const files[] = {"run.json", "checkpoint.safetensors", "history.csv"};

@@ -16,6 +16,10 @@ svit_status model_path(struct program *self, char *path, const char *given);
 svit_status model_open(svit_model **out, struct program *self, const config_option *config,
                        const char *given);
 
+/* Reads the model's pipeline. A model without one gets that of the preset in `config`. */
+svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,
+                           svit_pipeline_config *pipeline);
+
 /* Returns 1 if `folder` holds a training run. */
 int model_path_is_run(const char *folder);
 

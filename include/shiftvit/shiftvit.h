@@ -31,6 +31,7 @@
 #include <shiftvit/optimizer.h>  /* parameter updates, learning-rate schedules, weight averages */
 #include <shiftvit/checkpoint.h> /* the whole state of a training run in one file */
 #include <shiftvit/trainer.h>    /* the training loop: epochs, validation, early stopping */
+#include <shiftvit/features.h>   /* what a layer computes for a dataset; heads trained on it */
 #include <shiftvit/predictor.h>  /* classification with one model file */
 #include <shiftvit/file.h>       /* atomic replacement of a file */
 #include <shiftvit/benchmark.h>  /* the speed of a matrix product */

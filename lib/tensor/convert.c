@@ -108,11 +108,11 @@ static uint32_t bfloat_of_float(float value)
 void sv_convert_from_f32(void *stored, const float *values, sv_dtype dtype, size_t elements)
 {
     uint8_t *out = stored;
-    assert(sv_converts_to_f32(dtype));
+    assert(sv_converts_to_f32(dtype) || dtype == SV_DTYPE_I32);
     for (size_t i = 0; i < elements; i++) {
         float value = values[i];
-        if (dtype == SV_DTYPE_F32) {
-            uint32_t bits = bits_of(value);
+        if (dtype == SV_DTYPE_F32 || dtype == SV_DTYPE_I32) {
+            uint32_t bits = dtype == SV_DTYPE_F32 ? bits_of(value) : (uint32_t)(int32_t)value;
             store_u16(out + 4 * i, bits);
             store_u16(out + 4 * i + 2, bits >> 16);
         } else if (dtype == SV_DTYPE_F16) {

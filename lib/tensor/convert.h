@@ -13,8 +13,9 @@ bool sv_converts_to_f32(sv_dtype dtype);
 void sv_convert_to_f32(float *out, const void *stored, sv_dtype dtype, size_t elements);
 
 /* Converts values[elements] to stored[elements], little-endian, rounded to nearest, ties to even.
- * Values for I8 are whole numbers in -128..127. `stored` may be the memory of `values`: each is
- * read before it is overwritten. */
+ * Values for I8 are whole numbers in -128..127, and those for I32, which this function alone
+ * converts, in -2^24..2^24. `stored` may be the memory of `values`: each is read before it is
+ * overwritten. */
 void sv_convert_from_f32(void *stored, const float *values, sv_dtype dtype, size_t elements);
 
 /* The largest magnitude that stays finite in F32, F16 or BF16. */

@@ -248,6 +248,35 @@ LAYOUT(svit_predictor_config, 24, SVIT_PREDICTOR_CONFIG)
     F(T, reserved, 84, 4)
 LAYOUT(svit_session_config, 88, SVIT_SESSION_CONFIG)
 
+#define SVIT_FEATURES_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, batch, 4, 4) \
+    F(T, compute, 8, 4) \
+    F(T, tokens, 12, 4) \
+    F(T, layer, 16, 8) \
+    F(T, context, 24, 8)
+LAYOUT(svit_features_config, 32, SVIT_FEATURES_CONFIG)
+
+#define SVIT_HEAD_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, epochs, 4, 4) \
+    F(T, batch, 8, 4) \
+    F(T, balanced, 12, 4) \
+    F(T, learning_rate, 16, 8) \
+    F(T, weight_decay, 24, 8) \
+    F(T, label_smoothing, 32, 8) \
+    F(T, seed, 40, 8)
+LAYOUT(svit_head_config, 48, SVIT_HEAD_CONFIG)
+
+#define SVIT_CLASS_CONFIG(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, steps, 4, 4) \
+    F(T, learning_rate, 8, 8) \
+    F(T, weight_decay, 16, 8) \
+    F(T, new_weight, 24, 8) \
+    F(T, recall, 32, 8)
+LAYOUT(svit_class_config, 40, SVIT_CLASS_CONFIG)
+
 #define SVIT_ERROR(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, code, 4, 4) \

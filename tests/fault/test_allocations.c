@@ -85,6 +85,7 @@ typedef struct scene {
     svit_loader *loader;
     svit_predictor *predictor, *of_memory;
     svit_trainer *trainer;
+    svit_features *features, *stored, *appended;
 } scene;
 
 static svit_status make_model(scene *s, const svit_context_config *config)
@@ -234,6 +235,47 @@ static svit_status make_data(scene *s)
                              : status;
 }
 
+/* Features of the dataset and of a file, a head and a class that are fitted to them. The models
+ * from a file are alone. */
+static svit_status make_features(scene *s)
+{
+    static float probabilities[COUNT * CLASSES];
+    const char *const names[CLASSES] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+    svit_head_config head;
+    svit_class_config class;
+    svit_head_config_init(&head, sizeof head);
+    svit_class_config_init(&class, sizeof class);
+    head.epochs = head.balanced = 1;
+    class.steps = 1;
+    svit_pipeline_config config = pipeline();
+    svit_status status =
+        svit_features_compute(&s->features, s->loaded, s->dataset, &config, NULL, NULL);
+    if (status == SVIT_OK)
+        status = svit_features_save(s->features, in_folder("b.safetensors"), NULL);
+    if (status == SVIT_OK)
+        status = svit_features_load(&s->stored, s->context, in_folder("b.safetensors"), NULL);
+    if (status == SVIT_OK)
+        status = svit_features_create(&s->appended, s->context, svit_features_values(s->features),
+                                      labels, COUNT, svit_features_channels(s->features), CLASSES,
+                                      NULL, NULL);
+    if (status == SVIT_OK)
+        status = svit_features_append(s->appended, s->stored, NULL);
+    if (status == SVIT_OK)
+        status = svit_features_knn(s->stored, svit_features_values(s->features), COUNT, 3, 0.1,
+                                   probabilities, NULL);
+    if (status == SVIT_OK)
+        status = svit_model_fit_head(s->loaded, s->stored, &head, NULL);
+    if (status == SVIT_OK)
+        status = svit_model_set_classes(s->loaded, names, CLASSES, NULL);
+    if (status != SVIT_OK)
+        return status;
+    status = svit_model_fit_class(s->loaded, "new", s->features, s->stored, &class, NULL);
+    if (status == SVIT_E_UNSUPPORTED) /* hidden layers */
+        return SVIT_OK;
+    return status == SVIT_OK ? svit_model_fit_class(s->loaded, NULL, s->features, NULL, NULL, NULL)
+                             : status;
+}
+
 static svit_status make_trainer(scene *s)
 {
     svit_pipeline_config config = pipeline();
@@ -268,12 +310,17 @@ static svit_status make_all(scene *s, const svit_context_config *config)
         status = make_renamed(s);
     if (status == SVIT_OK)
         status = make_data(s);
+    if (status == SVIT_OK)
+        status = make_features(s);
     return status == SVIT_OK ? make_trainer(s) : status;
 }
 
 static void free_all(scene *s)
 {
     svit_trainer_free(s->trainer);
+    svit_features_free(s->appended);
+    svit_features_free(s->stored);
+    svit_features_free(s->features);
     svit_loader_free(s->loader);
     svit_dataset_free(s->floats);
     svit_dataset_free(s->targets);
@@ -317,6 +364,8 @@ START_TEST(test_any_allocation_may_fail)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     for (size_t i = 0; i < COUNT; i++)
         labels[i] = (int32_t)(i % CLASSES);
+    for (size_t i = 0; i < sizeof rgb; i++)
+        rgb[i] = (uint8_t)(i * 37);
     size_t failures = 0;
     static const char list[] = "path,label\na.png,b\nc.png,d\n";
     ck_assert_int_eq(svit_file_replace(in_folder("list.csv"), list, strlen(list), NULL), SVIT_OK);

@@ -1,0 +1,207 @@
+/* Writes what a layer of a model computes for the images of a data set. */
+#include "common/bad_option.h"
+#include "common/data_option.h"
+#include "common/model_path.h"
+#include "common/results.h"
+#include "common/shown.h"
+
+#include <stdio.h>
+
+typedef struct features_options {
+    struct program program;
+    data_option data;
+    config_option config;
+    svit_features_config features;
+    const char *model, *out;
+    int32_t split; /* SVIT_SPLIT_* */
+    int32_t on_bad;
+    int list; /* 1: print the names of the layers */
+} features_options;
+
+enum {
+    KEY_MODEL = 'm',
+    KEY_OUT = 'o',
+    KEY_LAYER = 'l',
+    KEY_BATCH = 'b',
+    KEY_SPLIT = 0x300,
+    KEY_POOL,
+    KEY_COMPUTE,
+    KEY_LIST
+};
+
+/* The names of SVIT_TOKENS_*. */
+static const char *const pool_names[] = {"mean", "class", NULL};
+
+static const struct argp_option option_list[] = {
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
+    {"out", KEY_OUT, "FILE.safetensors", 0, "The file to write (needed)", 0},
+    {"layer", KEY_LAYER, "NAME", 0,
+     "The layer whose output is written (default: features, the input of the classifier)", 0},
+    {"list-layers", KEY_LIST, NULL, 0, "Print the layers with their tokens and channels", 0},
+    {"pool", KEY_POOL, "HOW", 0,
+     "Of a layer with several tokens, take their mean over the patches (mean, default) or the "
+     "class token (class)",
+     0},
+    {"split", KEY_SPLIT, "NAME", 0, "train (default), val or test", 0},
+    {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)", 0},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static void check_needed(const features_options *self, struct argp_state *state)
+{
+    if (!self->model)
+        argp_error(state, "--model FILE is needed");
+    if (self->list)
+        return;
+    if (!self->data.spec)
+        argp_error(state, "--data SPEC is needed: the data set whose features are computed");
+    if (!self->out)
+        argp_error(state, "--out FILE.safetensors is needed");
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    features_options *self = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->data;
+        state->child_inputs[1] = &self->on_bad;
+        state->child_inputs[2] = &self->config;
+        state->child_inputs[3] = &self->program;
+        return 0;
+    case KEY_MODEL:
+        self->model = text;
+        return 0;
+    case KEY_OUT:
+        self->out = option_ending(state, "--out", text, ".safetensors", NULL);
+        return 0;
+    case KEY_LAYER:
+        self->features.layer = text;
+        return 0;
+    case KEY_LIST:
+        self->list = 1;
+        return 0;
+    case KEY_POOL:
+        self->features.tokens = option_choice(state, "--pool", text, pool_names);
+        return 0;
+    case KEY_SPLIT:
+        self->split = option_choice(state, "--split", text, data_split_names);
+        return 0;
+    case KEY_BATCH:
+        self->features.batch = (uint32_t)option_unsigned(state, "--batch", text, 1, 65536);
+        return 0;
+    case KEY_COMPUTE:
+        self->features.compute = option_choice(state, "--compute", text, compute_names);
+        return 0;
+    case ARGP_KEY_END:
+        check_needed(self, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {
+    {&data_argp, 0, "The data:", 1},
+    {&bad_argp, 0, NULL, 1},
+    {&config_argp, 0, "For weights in a file without a configuration:", 2},
+    {&program_argp, 0, "Common options:", 3},
+    {NULL, 0, NULL, 0}};
+static const struct argp parser = {
+    option_list,
+    parse_option,
+    NULL,
+    "Writes what a layer of a model computes for the images of a data set."
+    "\vThe file has the tensors features [images, channels] and labels [images]. shiftvit-head "
+    "trains a classifier on it in seconds.",
+    children,
+    NULL,
+    NULL};
+
+static svit_status list_layers(struct program *program, svit_model *model)
+{
+    svit_session_config options;
+    svit_session *session = NULL;
+    const char *name;
+    TRY(svit_session_config_init(&options, sizeof options));
+    options.max_batch = 1;
+    options.features = 1;
+    TRY(svit_session_create(&session, model, &options, &program->err));
+    svit_status status = SVIT_OK;
+    for (size_t i = 0; status == SVIT_OK && (name = svit_session_layer_name(session, i)); i++) {
+        size_t tokens, channels;
+        status = svit_session_layer_shape(session, name, &tokens, &channels, &program->err);
+        if (status == SVIT_OK && program->json)
+            printf("{\"layer\": \"%s\", \"tokens\": %zu, \"channels\": %zu}\n", name, tokens,
+                   channels);
+        else if (status == SVIT_OK)
+            printf("%-24s %zu x %zu\n", name, tokens, channels);
+    }
+    svit_session_free(session);
+    return status;
+}
+
+static void report(const features_options *self, const svit_features *features)
+{
+    char shown[SHOWN_CAPACITY], layer[SHOWN_CAPACITY];
+    shown_text(shown, self->out);
+    shown_text(layer, svit_features_layer(features));
+    if (!self->program.json) {
+        printf("%zu images x %zu channels of layer %s: %s\n", svit_features_count(features),
+               svit_features_channels(features), layer, shown);
+        return;
+    }
+    json_t *object = json_pack("{s:o, s:s, s:I, s:I, s:I}", "out", results_text(self->out), "layer",
+                               layer, "images", (json_int_t)svit_features_count(features),
+                               "channels", (json_int_t)svit_features_channels(features), "classes",
+                               (json_int_t)svit_features_classes(features));
+    json_dumpf(object, stdout, 0);
+    putchar('\n');
+    json_decref(object);
+}
+
+static svit_status compute(features_options *self, svit_model *model, svit_dataset *data,
+                           const svit_pipeline_config *pipeline)
+{
+    struct program *program = &self->program;
+    svit_features *features = NULL;
+    TRY(svit_features_compute(&features, model, data, pipeline, &self->features, &program->err));
+    svit_status status = svit_features_save(features, self->out, &program->err);
+    if (status == SVIT_OK)
+        report(self, features);
+    svit_features_free(features);
+    return status;
+}
+
+static svit_status run(features_options *self, svit_model **model, data_splits *data)
+{
+    struct program *program = &self->program;
+    svit_pipeline_config pipeline;
+    TRY(program_open(program));
+    TRY(model_open(model, program, &self->config, self->model));
+    if (self->list)
+        return list_layers(program, *model);
+    TRY(model_pipeline(*model, program, &self->config, &pipeline));
+    TRY(data_open(data, program, &self->data, &pipeline, 1u << self->split));
+    if (!data->split[self->split])
+        return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
+                            self->data.spec, data_split_names[self->split]);
+    TRY(bad_check(data, program, &self->data, self->on_bad));
+    return compute(self, *model, data->split[self->split], &pipeline);
+}
+
+int main(int argc, char **argv)
+{
+    features_options options = {
+        .program = PROGRAM_INIT, .data = DATA_OPTION_INIT, .split = SVIT_SPLIT_TRAIN};
+    svit_model *model = NULL;
+    data_splits data = {{NULL, NULL, NULL}};
+    options.data.spec = NULL; /* --data has no default here */
+    svit_features_config_init(&options.features, sizeof options.features);
+    program_parse(&parser, argc, argv, &options);
+    svit_status status = run(&options, &model, &data);
+    svit_model_free(model);
+    data_close(&data);
+    return program_exit(&options.program, status);
+}

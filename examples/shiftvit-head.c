@@ -1,0 +1,406 @@
+/* Trains the classifier of a model on features, adds a class to it from a few images, and measures
+ * both. */
+#include "common/bad_option.h"
+#include "common/feature_results.h"
+#include "common/image_folder.h"
+#include "common/model_path.h"
+#include "common/results.h"
+#include "common/shown.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct head_options {
+    struct program program;
+    const char *model, *out;
+    const char *fit, *evaluate;     /* files of features */
+    const char *add_class, *images; /* a name and a folder */
+    const char *old_features;
+    const char *neighbours, *reference; /* files of features */
+    svit_head_config head;
+    svit_class_config class;
+    uint32_t batch; /* images in a forward pass */
+    int keep;       /* 1: training starts with the classifier that the model has */
+    size_t k;
+    double temperature;
+    int32_t on_bad;
+} head_options;
+
+enum {
+    KEY_MODEL = 'm',
+    KEY_OUT = 'o',
+    KEY_FIT = 'f',
+    KEY_EVALUATE = 'e',
+    KEY_ADD_CLASS = 'a',
+    KEY_IMAGES = 'i',
+    KEY_NEIGHBOURS = 'n',
+    KEY_BATCH = 'b',
+    KEY_OLD = 0x300,
+    KEY_REFERENCE,
+    KEY_EPOCHS,
+    KEY_RATE,
+    KEY_DECAY,
+    KEY_SMOOTHING,
+    KEY_BALANCED,
+    KEY_KEEP,
+    KEY_RECALL,
+    KEY_NEW_WEIGHT,
+    KEY_K,
+    KEY_TEMPERATURE
+};
+
+static const struct argp_option option_list[] = {
+    {NULL, 0, NULL, 0, "What is done:", 1},
+    {"fit", KEY_FIT, "FILE", 0,
+     "Train a new classifier of --model on a file of features and write the model to --out", 1},
+    {"evaluate", KEY_EVALUATE, "FILE", 0,
+     "Print loss and accuracy of the classifier, after --fit of the new one, on a file of features",
+     1},
+    {"add-class", KEY_ADD_CLASS, "NAME", 0,
+     "Add the class NAME to --model from the images of --images and write the model to --out. The "
+     "old classes keep their weights, and no old image is needed",
+     1},
+    {"neighbours", KEY_NEIGHBOURS, "FILE", 0,
+     "Print the accuracy of k-nearest neighbours in --reference on a file of features; this needs "
+     "no "
+     "model",
+     1},
+    {NULL, 0, NULL, 0, "Files:", 2},
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder", 2},
+    {"out", KEY_OUT, "FILE", 0, "The model file to write; it may be that of --model", 2},
+    {"images", KEY_IMAGES, "DIR", 0, "With --add-class: a folder of JPEG and PNG images of it", 2},
+    {"old-features", KEY_OLD, "FILE", 0,
+     "With --add-class: features of the old classes, which make the new one more accurate", 2},
+    {"reference", KEY_REFERENCE, "FILE", 0,
+     "With --neighbours: the labelled features among which neighbours are looked for", 2},
+    {NULL, 0, NULL, 0, "With --fit:", 3},
+    {"epochs", KEY_EPOCHS, "N", 0, "Passes over the features (default 100)", 3},
+    {"batch", KEY_BATCH, "N", 0,
+     "Samples in an update (default 256); with --add-class images in a forward pass", 3},
+    {"learning-rate", KEY_RATE, "X", 0, "AdamW's, at the start (default 0.003); it falls to 0", 3},
+    {"weight-decay", KEY_DECAY, "X", 0, "AdamW's (default 0.01)", 3},
+    {"label-smoothing", KEY_SMOOTHING, "X", 0, "0 (default) to 0.999", 3},
+    {"balanced", KEY_BALANCED, NULL, 0, "Each class counts as much as any other", 3},
+    {"keep", KEY_KEEP, NULL, 0, "Start with the classifier that the model has", 3},
+    {NULL, 0, NULL, 0, "With --add-class:", 4},
+    {"recall", KEY_RECALL, "X", 0,
+     "Without --old-features: the fraction of the images that the new class is to win (default "
+     "0.75). A larger one takes more images of other classes too",
+     4},
+    {"new-weight", KEY_NEW_WEIGHT, "X", 0,
+     "With --old-features: how much the new class counts, by an old one (default 2)", 4},
+    {NULL, 0, NULL, 0, "With --neighbours:", 5},
+    {"k", KEY_K, "K", 0, "Neighbours that vote (default 20)", 5},
+    {"temperature", KEY_TEMPERATURE, "X", 0,
+     "A vote weighs exp(cosine similarity / X) (default 0.07)", 5},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_number(head_options *self, int key, const char *text,
+                            const struct argp_state *state)
+{
+    switch (key) {
+    case KEY_EPOCHS:
+        self->head.epochs = (uint32_t)option_unsigned(state, "--epochs", text, 1, 1000000);
+        return 0;
+    case KEY_BATCH:
+        self->head.batch = self->batch =
+            (uint32_t)option_unsigned(state, "--batch", text, 1, 65536);
+        return 0;
+    case KEY_RATE:
+        self->head.learning_rate = option_real(state, "--learning-rate", text, 1e-12, 1e6);
+        return 0;
+    case KEY_DECAY:
+        self->head.weight_decay = option_real(state, "--weight-decay", text, 0, 1e6);
+        return 0;
+    case KEY_SMOOTHING:
+        self->head.label_smoothing = option_real(state, "--label-smoothing", text, 0, 0.999);
+        return 0;
+    case KEY_RECALL:
+        self->class.recall = option_real(state, "--recall", text, 1e-6, 1);
+        return 0;
+    case KEY_NEW_WEIGHT:
+        self->class.new_weight = option_real(state, "--new-weight", text, 1e-6, 1e6);
+        return 0;
+    case KEY_K:
+        self->k = option_unsigned(state, "--k", text, 1, 1048576);
+        return 0;
+    case KEY_TEMPERATURE:
+        self->temperature = option_real(state, "--temperature", text, 1e-6, 1e6);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Where an option that names something is kept; NULL: it is another option. */
+static const char **text_of(head_options *self, int key)
+{
+    switch (key) {
+    case KEY_MODEL:
+        return &self->model;
+    case KEY_OUT:
+        return &self->out;
+    case KEY_FIT:
+        return &self->fit;
+    case KEY_EVALUATE:
+        return &self->evaluate;
+    case KEY_ADD_CLASS:
+        return &self->add_class;
+    case KEY_IMAGES:
+        return &self->images;
+    case KEY_OLD:
+        return &self->old_features;
+    case KEY_NEIGHBOURS:
+        return &self->neighbours;
+    case KEY_REFERENCE:
+        return &self->reference;
+    default:
+        return NULL;
+    }
+}
+
+static void check_together(const head_options *self, struct argp_state *state)
+{
+    const int of_model = self->fit || self->evaluate || self->add_class;
+    if (!of_model && !self->neighbours)
+        argp_error(state, "one of --fit, --evaluate, --add-class and --neighbours is needed");
+    if (self->add_class && (self->fit || self->evaluate))
+        argp_error(state, "--add-class goes without --fit and --evaluate");
+    if (self->neighbours && of_model)
+        argp_error(state, "--neighbours goes without --fit, --evaluate and --add-class");
+    if (of_model && !self->model)
+        argp_error(state, "--model FILE is needed");
+    if (!self->out != !(self->fit || self->add_class))
+        argp_error(state, "--out FILE belongs to --fit and --add-class, which need it");
+    if (!self->images != !self->add_class)
+        argp_error(state, "--images DIR belongs to --add-class, which needs it");
+    if (self->old_features && !self->add_class)
+        argp_error(state, "--old-features belongs to --add-class");
+    if (!self->reference != !self->neighbours)
+        argp_error(state, "--reference FILE belongs to --neighbours, which needs it");
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    head_options *self = state->input;
+    const char **kept = text_of(self, key);
+    if (kept) {
+        if (text[0] == '\0')
+            argp_error(state, "an option's text is empty");
+        *kept = text;
+        return 0;
+    }
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->on_bad;
+        state->child_inputs[1] = &self->program;
+        return 0;
+    case KEY_BALANCED:
+        self->head.balanced = 1;
+        return 0;
+    case KEY_KEEP:
+        self->keep = 1;
+        return 0;
+    case ARGP_KEY_END:
+        check_together(self, state);
+        return 0;
+    default:
+        return parse_number(self, key, text, state);
+    }
+}
+
+static const struct argp_child children[] = {
+    {&bad_argp, 0, NULL, 4}, {&program_argp, 0, "Common options:", 6}, {NULL, 0, NULL, 0}};
+static const struct argp parser = {
+    option_list,
+    parse_option,
+    NULL,
+    "Trains the classifier of a model on features, or adds a class to it from a few images."
+    "\vFiles of features come from shiftvit-features, with the same model:\n\n"
+    "  shiftvit-features --model M --data folder:photos --out train.safetensors\n"
+    "  shiftvit-head --fit train.safetensors --model M --out photos.safetensors\n\n"
+    "One class more, from the images in the folder fox, next week:\n\n"
+    "  shiftvit-head --add-class fox --images fox --model photos.safetensors --out "
+    "photos.safetensors",
+    children,
+    NULL,
+    NULL};
+
+static svit_status open_model(head_options *self, svit_model **model)
+{
+    const config_option none = {0};
+    return model_open(model, &self->program, &none, self->model);
+}
+
+/* Prints what was written, as text or as JSON. `found` of `count` images of a new class are given
+ * it. */
+static void report(const head_options *self, const svit_model *model, const char *verb,
+                   size_t found, size_t count)
+{
+    char shown[SHOWN_CAPACITY], name[SHOWN_CAPACITY];
+    svit_model_config config;
+    svit_model_get_config(model, &config, sizeof config, NULL);
+    if (self->program.json) {
+        json_t *object = json_pack("{s:o, s:I}", "out", results_text(self->out), "classes",
+                                   (json_int_t)config.num_classes);
+        if (self->add_class) {
+            json_object_set_new(object, "class", results_text(self->add_class));
+            json_object_set_new(object, "images", json_integer((json_int_t)count));
+            json_object_set_new(object, "found", json_integer((json_int_t)found));
+        }
+        json_dumpf(object, stdout, 0);
+        putchar('\n');
+        json_decref(object);
+        return;
+    }
+    if (self->add_class)
+        printf("class %s %s from %zu images, %zu of which are found\n",
+               shown_text(name, self->add_class), verb, count, found);
+    printf("%u classes: %s\n", config.num_classes, shown_text(shown, self->out));
+}
+
+static svit_status fit(head_options *self, svit_model *model)
+{
+    struct program *program = &self->program;
+    svit_features *features = NULL;
+    svit_status status = svit_features_load(&features, program->context, self->fit, &program->err);
+    self->head.seed = program->seed;
+    if (status == SVIT_OK && svit_features_classes(features) == 0)
+        status = program_fail(program, SVIT_E_ARGUMENT, "'%s' has no labels", self->fit);
+    if (status == SVIT_OK && !self->keep)
+        status = svit_model_replace_head(model, (uint32_t)svit_features_classes(features),
+                                         program->seed, &program->err);
+    if (status == SVIT_OK)
+        status = svit_model_fit_head(model, features, &self->head, &program->err);
+    if (status == SVIT_OK)
+        status = svit_model_save(model, self->out, &program->err);
+    if (status == SVIT_OK)
+        report(self, model, "fitted", 0, 0);
+    svit_features_free(features);
+    return status;
+}
+
+static svit_status evaluate(head_options *self, svit_model *model)
+{
+    struct program *program = &self->program;
+    svit_features *features = NULL;
+    TRY(svit_features_load(&features, program->context, self->evaluate, &program->err));
+    svit_status status = feature_evaluate(program, model, features, self->evaluate);
+    svit_features_free(features);
+    return status;
+}
+
+/* Computes the features of the images of the new class. */
+static svit_status compute_new(head_options *self, svit_model *model, svit_features **out)
+{
+    struct program *program = &self->program;
+    const data_option list = {.spec = "list:", .val_fraction = -1};
+    data_splits data = {{NULL, NULL, NULL}};
+    svit_pipeline_config pipeline;
+    svit_features_config config;
+    TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &program->err));
+    TRY(svit_features_config_init(&config, sizeof config));
+    config.batch = self->batch;
+    svit_status status =
+        image_folder_open(&data.split[SVIT_SPLIT_TRAIN], program, self->images, &pipeline);
+    if (status == SVIT_OK)
+        status = bad_check(&data, program, &list, self->on_bad);
+    if (status == SVIT_OK)
+        status = svit_features_compute(out, model, data.split[SVIT_SPLIT_TRAIN], NULL, &config,
+                                       &program->err);
+    data_close(&data);
+    return status;
+}
+
+/* Counts the samples whose largest logit is that of the last class. */
+static svit_status count_found(head_options *self, svit_model *model, const svit_features *features,
+                               size_t *found)
+{
+    svit_model_config config;
+    float *logits = NULL;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->program.err));
+    TRY(feature_logits(&self->program, model, features, &logits));
+    const size_t classes = config.num_classes;
+    *found = 0;
+    for (size_t i = 0; i < svit_features_count(features); i++) {
+        size_t best = 0;
+        for (size_t k = 1; k < classes; k++)
+            if (logits[i * classes + k] > logits[i * classes + best])
+                best = k;
+        *found += best == classes - 1;
+    }
+    free(logits);
+    return SVIT_OK;
+}
+
+static svit_status add_fitted(head_options *self, svit_model *model, const svit_features *new,
+                              const svit_features *old)
+{
+    struct program *program = &self->program;
+    size_t found;
+    if (!svit_model_class_name(model, 0) && !program->quiet)
+        fprintf(stderr, "the model has no class names, so it keeps none for the new class\n");
+    TRY(svit_model_fit_class(model, self->add_class, new, old, &self->class, &program->err));
+    TRY(count_found(self, model, new, &found));
+    TRY(svit_model_save(model, self->out, &program->err));
+    report(self, model, "added", found, svit_features_count(new));
+    return SVIT_OK;
+}
+
+static svit_status add(head_options *self, svit_model *model)
+{
+    struct program *program = &self->program;
+    svit_features *new = NULL, *old = NULL;
+    svit_status status = SVIT_OK;
+    if (self->old_features)
+        status = svit_features_load(&old, program->context, self->old_features, &program->err);
+    if (status == SVIT_OK)
+        status = compute_new(self, model, &new);
+    if (status == SVIT_OK)
+        status = add_fitted(self, model, new, old);
+    svit_features_free(new);
+    svit_features_free(old);
+    return status;
+}
+
+static svit_status find_neighbours(head_options *self)
+{
+    struct program *program = &self->program;
+    svit_features *reference = NULL, *queries = NULL;
+    svit_status status =
+        svit_features_load(&reference, program->context, self->reference, &program->err);
+    if (status == SVIT_OK)
+        status = svit_features_load(&queries, program->context, self->neighbours, &program->err);
+    if (status == SVIT_OK)
+        status = feature_neighbours(program, reference, queries, self->neighbours, self->k,
+                                    self->temperature);
+    svit_features_free(queries);
+    svit_features_free(reference);
+    return status;
+}
+
+static svit_status run(head_options *self, svit_model **model)
+{
+    TRY(program_open(&self->program));
+    if (self->neighbours)
+        return find_neighbours(self);
+    TRY(open_model(self, model));
+    if (self->add_class)
+        return add(self, *model);
+    if (self->fit)
+        TRY(fit(self, *model));
+    return self->evaluate ? evaluate(self, *model) : SVIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    head_options options = {.program = PROGRAM_INIT, .batch = 256, .k = 20, .temperature = 0.07};
+    svit_model *model = NULL;
+    svit_head_config_init(&options.head, sizeof options.head);
+    svit_class_config_init(&options.class, sizeof options.class);
+    program_parse(&parser, argc, argv, &options);
+    svit_status status = run(&options, &model);
+    svit_model_free(model);
+    return program_exit(&options.program, status);
+}

@@ -1,0 +1,230 @@
+/* Feature sets: what a layer of a model computes for many images, with their labels; classifiers
+ * that are trained on them in seconds; k-nearest neighbours. */
+#ifndef SHIFTVIT_FEATURES_H
+#define SHIFTVIT_FEATURES_H
+
+#include <shiftvit/dataset.h>
+#include <shiftvit/model.h>
+#include <shiftvit/pipeline.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A feature set has features[count, channels], finite floats; labels[count], each a class in
+ * 0..classes-1 or -1 for none; the names of the classes, or none of them; and two texts, the name
+ * of the layer and a description of the model. Any number of threads may read it. In all functions
+ * that create one, the caller owns *out and frees it with svit_features_free. */
+typedef struct svit_features svit_features;
+
+/* What becomes of a layer with several tokens for each image. */
+enum {
+    SVIT_TOKENS_MEAN = 0, /* the mean over the patches, without class, distillation and register
+                             tokens */
+    SVIT_TOKENS_CLASS = 1 /* the class token */
+};
+
+/* How features are computed. */
+typedef struct svit_features_config {
+    uint32_t struct_size;  /* sizeof(svit_features_config) */
+    uint32_t batch;        /* images in one forward pass, 1..65536 */
+    int32_t compute;       /* SVIT_COMPUTE_* of session.h */
+    int32_t tokens;        /* SVIT_TOKENS_*; no effect on a layer with one token for each image */
+    const char *layer;     /* one of svit_session_layer_name; NULL: "features", the input of the
+                              classifier, in which the tokens of a distilled model follow each other */
+    svit_context *context; /* whose workers compute, as in svit_session_config; NULL: the model's */
+} svit_features_config;
+
+/* Fills `config` with the defaults: batch 256, SVIT_COMPUTE_F32, SVIT_TOKENS_MEAN, the layer
+ * "features", the model's context. `size` is sizeof(svit_features_config) as the caller was
+ * compiled. Any thread may call it. */
+SVIT_API svit_status svit_features_config_init(svit_features_config *config, size_t size);
+
+/* Computes the features of all images of `dataset` in its order, with its labels and class names; a
+ * dataset of targets gives the label -1. Images go through the evaluation of `pipeline`; NULL: that
+ * of the model. Besides the result, the memory is that of a session and a loader of one batch. The
+ * features of an image do not depend on the number of threads.
+ *
+ * SVIT_E_STATE: the model has no pipeline. SVIT_E_ARGUMENT: there is no such layer or no class
+ * token, the dataset is empty, or the channels of model, pipeline and dataset differ.
+ * SVIT_E_NUMERIC: a feature is not finite. Other errors are those of svit_session_create and
+ * svit_loader_next. */
+SVIT_API svit_status svit_features_compute(svit_features **out, svit_model *model,
+                                           svit_dataset *dataset,
+                                           const svit_pipeline_config *pipeline,
+                                           const svit_features_config *config, svit_error *err);
+
+/* Creates a set from copies of features[count, channels], labels[count] and class_names[classes].
+ * `labels` may be NULL: all are -1. `class_names` may be NULL: no names. The texts of the layer and
+ * of the model are empty. `channels` is 1..1048576, `classes` 0..1048576, `count` at least 1.
+ * SVIT_E_ARGUMENT names the argument, the feature or the label that is not accepted. */
+SVIT_API svit_status svit_features_create(svit_features **out, svit_context *context,
+                                          const float *features, const int32_t *labels,
+                                          size_t count, size_t channels, size_t classes,
+                                          const char *const *class_names, svit_error *err);
+
+/* Reads a set from a safetensors file with the tensors `features` [count, channels] of F32, F16 or
+ * BF16 and `labels` [count] of I32 or I64; without `labels` all are -1. Other tensors are passed
+ * over. The metadata are those of svit_features_save; a file without them has as many classes as
+ * its largest label needs. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the tensor, the
+ * element or the metadata that is not accepted. */
+SVIT_API svit_status svit_features_load(svit_features **out, svit_context *context,
+                                        const char *path, svit_error *err);
+
+/* Writes the set as a safetensors file with the tensors `features` [count, channels] (F32) and
+ * `labels` [count] (I32) and the metadata "format" ("shiftvit-features"), "format_version" ("1"),
+ * "class_count", "classes" (a JSON array of names, if there are any), "layer" and "model". An
+ * existing file is replaced atomically, as svit_file_replace. SVIT_E_IO names the path. */
+SVIT_API svit_status svit_features_save(const svit_features *features, const char *path,
+                                        svit_error *err);
+
+/* Frees a set. NULL is allowed. */
+SVIT_API void svit_features_free(svit_features *features);
+
+/* Returns the number of samples; 0 for NULL. */
+SVIT_API size_t svit_features_count(const svit_features *features);
+
+/* Returns the number of channels; 0 for NULL. */
+SVIT_API size_t svit_features_channels(const svit_features *features);
+
+/* Returns the number of classes; 0 for NULL. */
+SVIT_API size_t svit_features_classes(const svit_features *features);
+
+/* Returns features[count, channels], borrowed until the set is freed or appended to; NULL for
+ * NULL. */
+SVIT_API const float *svit_features_values(const svit_features *features);
+
+/* Returns labels[count], borrowed likewise; NULL for NULL. */
+SVIT_API const int32_t *svit_features_labels(const svit_features *features);
+
+/* Returns the name of class `label`, borrowed likewise, or NULL past the end or if the set has no
+ * names. */
+SVIT_API const char *svit_features_class_name(const svit_features *features, size_t label);
+
+/* Returns the name of the layer, "" if it is unknown, borrowed until the set is freed; NULL for
+ * NULL. */
+SVIT_API const char *svit_features_layer(const svit_features *features);
+
+/* Returns the description of the model, "" if it is unknown, borrowed likewise; NULL for NULL. It
+ * has the architecture and a fingerprint of all weights below the classifier, so that it tells two
+ * models apart and stays the same if only the classifier changes. */
+SVIT_API const char *svit_features_model(const svit_features *features);
+
+/* Appends the samples of `other` to those of `features`, which are two sets. Classes are matched by
+ * their names, and those that `features` does not have are added behind its own. If neither set has
+ * names, labels stay as they are. SVIT_E_ARGUMENT: channels or layers differ, or only one of the
+ * two has names though both have classes. A failed call changes nothing. A difference of the
+ * models is a warning in the context's log. */
+SVIT_API svit_status svit_features_append(svit_features *features, const svit_features *other,
+                                          svit_error *err);
+
+/* Classifies queries[n, channels] by their k nearest neighbours in `reference`: the samples with
+ * the largest cosine similarity, of equal ones the first. Each neighbour votes for its class with
+ * exp(similarity / temperature), and a row of probabilities[n, classes] is the votes divided by
+ * their sum, as in DINO's evaluation (Caron et al. 2021, with k 20 and temperature 0.07). A feature
+ * of zeros has the similarity 0 with all others. `k` is at least 1 and may exceed the number of
+ * samples; `temperature` is above 0. The result does not depend on the number of threads.
+ * SVIT_E_ARGUMENT names what is not accepted: also a query that is not finite, or a sample of
+ * `reference` without a label. */
+SVIT_API svit_status svit_features_knn(const svit_features *reference, const float *queries,
+                                       size_t n, size_t k, double temperature, float *probabilities,
+                                       svit_error *err);
+
+/* How svit_model_fit_head trains: AdamW, whose learning rate falls to 0 as half a cosine. */
+typedef struct svit_head_config {
+    uint32_t struct_size;   /* sizeof(svit_head_config) */
+    uint32_t epochs;        /* 1..1000000 */
+    uint32_t batch;         /* samples in an update, 1..65536; all of them if there are fewer */
+    int32_t balanced;       /* 1: each class counts as much as any other in the loss */
+    double learning_rate;   /* above 0: of the first update */
+    double weight_decay;    /* at least 0: AdamW's, of weights; biases have none */
+    double label_smoothing; /* [0, 1) */
+    uint64_t seed;          /* of the order of the samples and of dropout in the head */
+} svit_head_config;
+
+/* Fills `config` with the defaults: 100 epochs, batch 256, not balanced, learning rate 0.003,
+ * weight decay 0.01, no label smoothing, seed 0. `size` is sizeof(svit_head_config) as the caller
+ * was compiled. Any thread may call it. */
+SVIT_API svit_status svit_head_config_init(svit_head_config *config, size_t size);
+
+/* Fills `config` from a JSON object, as svit_class_config_from_json does. */
+SVIT_API svit_status svit_head_config_from_json(svit_head_config *config, size_t size,
+                                                const char *json, svit_error *err);
+
+/* Writes `config` as the JSON object that svit_head_config_from_json reads, as
+ * svit_class_config_to_json does. */
+SVIT_API svit_status svit_head_config_to_json(const svit_head_config *config, char *buffer,
+                                              size_t capacity, size_t *needed, svit_error *err);
+
+/* Trains the classifier of `model`, its hidden layers included, on `features` by the cross-entropy
+ * with its labels, from the weights that it has; svit_model_replace_head gives it new ones. Frozen
+ * parameters stay as they are, and so do all below the classifier. The class names of the set, if
+ * it has any, become those of the model. The same bits result with any number of threads. `config`
+ * may be NULL for the defaults.
+ *
+ * SVIT_E_STATE: the model has no classifier. SVIT_E_ARGUMENT: the model has another number of
+ * classes than the set, the set is of another layer than "features" or has other channels, a sample
+ * has no label, or a field of `config` is out of range. A set of another model is a warning in the
+ * log. After SVIT_E_NUMERIC, for a loss that is not finite, the classifier is partly trained. */
+SVIT_API svit_status svit_model_fit_head(svit_model *model, const svit_features *features,
+                                         const svit_head_config *config, svit_error *err);
+
+/* How svit_model_fit_class finds the row of a new class. */
+typedef struct svit_class_config {
+    uint32_t struct_size; /* sizeof(svit_class_config) */
+    uint32_t steps;       /* with old features: steps of Adam over all samples, 1..1000000 */
+    double learning_rate; /* with old features, above 0: at the first step; falls to 0 as half a
+                             cosine. In units of features with the standard deviation 1 */
+    double weight_decay;  /* with old features, at least 0: the penalty is weight_decay |w|^2 / 2,
+                             in these units */
+    double new_weight;    /* with old features, above 0: the weight of all new samples together in
+                             the loss, by that of the average old class. A larger one finds more of
+                             the new class and takes more from the old ones */
+    double recall;        /* without old features, (0, 1]: the fraction of the new samples whose new
+                             logit exceeds those of all old classes */
+} svit_class_config;
+
+/* Fills `config` with the defaults: 300 steps, learning rate 0.02, weight decay 0.01, new_weight 2,
+ * recall 0.75. `size` is sizeof(svit_class_config) as the caller was compiled. Any thread may call
+ * it. */
+SVIT_API svit_status svit_class_config_init(svit_class_config *config, size_t size);
+
+/* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+ * default. `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
+ * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
+ * it. */
+SVIT_API svit_status svit_class_config_from_json(svit_class_config *config, size_t size,
+                                                 const char *json, svit_error *err);
+
+/* Writes `config` as the JSON object that svit_class_config_from_json reads. `buffer`, `capacity`
+ * and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range.
+ * Any thread may call it. */
+SVIT_API svit_status svit_class_config_to_json(const svit_class_config *config, char *buffer,
+                                               size_t capacity, size_t *needed, svit_error *err);
+
+/* Adds one class to the classifier of `model` and fits its row and its bias to `features`, samples
+ * of the new class alone, whose labels are not read. The rows of the old classes keep their bits.
+ * `name` is the new class in a model with class names; NULL drops the names, and a model without
+ * names stays without.
+ *
+ * `old`, samples of the old classes whose labels are not read either, may be NULL. With it, the row
+ * is that of a logistic regression of the new class against all old ones, whose logits are fixed.
+ * Without it, the row points to the mean of the new features and is as long as the old rows are on
+ * average; its bias follows from `recall`, where each sample is measured with the row from the
+ * others. Both are of the layer "features" of this model; other models are a warning in the log.
+ * `config` may be NULL for the defaults. The result does not depend on the number of threads.
+ *
+ * The model needs to be alone, as in svit_model_add_classes: SVIT_E_STATE; also if it has no
+ * classifier. SVIT_E_UNSUPPORTED: the classifier has hidden layers. SVIT_E_ARGUMENT: the channels
+ * are not those of the classifier, the layer is another, the name exists, or the mean of the
+ * features is 0. SVIT_E_NUMERIC: the row is not finite. A failed call leaves the model as it was.
+ */
+SVIT_API svit_status svit_model_fit_class(svit_model *model, const char *name,
+                                          const svit_features *features, const svit_features *old,
+                                          const svit_class_config *config, svit_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

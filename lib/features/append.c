@@ -1,0 +1,189 @@
+/* Appends one feature set to another. */
+#include "base/size.h"
+#include "features/features.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A class name and its index, to be sorted. */
+typedef struct named {
+    const char *name;
+    size_t index;
+} named;
+
+static int by_name(const void *a, const void *b)
+{
+    const named *first = a, *second = b;
+    const int order = strcmp(first->name, second->name);
+    return order ? order : (first->index > second->index) - (first->index < second->index);
+}
+
+/* The position of the first of `sorted` whose name is not before `name`. */
+static size_t lower_bound(const named *sorted, size_t count, const char *name)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (strcmp(sorted[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What the set becomes. All of it is allocated before the set changes. */
+typedef struct joined {
+    size_t count, classes;
+    float *values;
+    int32_t *labels;
+    char **names;       /* [classes] copies; NULL: none */
+    size_t *map;        /* [other->classes]: the class in the joined set */
+    const char **texts; /* [features->classes + other->classes] borrowed names */
+    named *sorted;      /* [features->classes] */
+} joined;
+
+static svit_status check(const svit_features *features, const svit_features *other, svit_error *err)
+{
+    if (features == other)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "features and other are the same set; two sets are needed");
+    if (features->channels != other->channels)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the sets have %zu and %zu channels; both have the same number",
+                       features->channels, other->channels);
+    if (features->layer[0] && other->layer[0] && strcmp(features->layer, other->layer) != 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the sets are of the layers '%.40s' and '%.40s'; both are of the same one",
+                       features->layer, other->layer);
+    if (features->classes > 0 && other->classes > 0 && !features->names != !other->names)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "only one of the sets has class names; both have them, or neither");
+    return SVIT_OK;
+}
+
+static svit_status allocate(joined *to, const svit_features *features, const svit_features *other,
+                            svit_error *err)
+{
+    const sv_allocator *allocator = &features->context->allocator;
+    size_t elements;
+    if (!sv_size_add(&to->count, features->count, other->count) ||
+        !sv_size_multiply(&elements, to->count, features->channels))
+        return sv_fail(err, SVIT_E_MEMORY, "the features of both sets do not fit memory");
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&to->values, elements, sizeof *to->values,
+                               "features", err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&to->labels, to->count, sizeof *to->labels,
+                               "the labels of features", err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&to->map, other->classes + 1, sizeof *to->map,
+                               "classes", err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&to->texts,
+                               features->classes + other->classes + 1, sizeof *to->texts, "classes",
+                               err));
+    return sv_allocate_array(allocator, (void **)&to->sorted, features->classes + 1,
+                             sizeof *to->sorted, "classes", err);
+}
+
+static void release(joined *to, const svit_features *features, const svit_features *other)
+{
+    const sv_allocator *allocator = &features->context->allocator;
+    sv_release(allocator, to->sorted, (features->classes + 1) * sizeof *to->sorted);
+    sv_release(allocator, to->texts, (features->classes + other->classes + 1) * sizeof *to->texts);
+    sv_release(allocator, to->map, (other->classes + 1) * sizeof *to->map);
+    sv_names_free(allocator, to->names, to->classes);
+    sv_release(allocator, to->labels, to->count * sizeof *to->labels);
+    sv_release(allocator, to->values, to->count * features->channels * sizeof *to->values);
+}
+
+/* Finds the classes of `other` by name among those of `features`; new ones follow. */
+static void match_names(joined *to, const svit_features *features, const svit_features *other)
+{
+    to->classes = features->classes;
+    for (size_t k = 0; k < features->classes; k++) {
+        to->texts[k] = features->names[k];
+        to->sorted[k] = (named){features->names[k], k};
+    }
+    if (features->classes > 0)
+        qsort(to->sorted, features->classes, sizeof *to->sorted, by_name);
+    for (size_t k = 0; k < other->classes; k++) {
+        const size_t at = lower_bound(to->sorted, features->classes, other->names[k]);
+        if (at < features->classes && strcmp(to->sorted[at].name, other->names[k]) == 0) {
+            to->map[k] = to->sorted[at].index;
+            continue;
+        }
+        to->texts[to->classes] = other->names[k];
+        to->map[k] = to->classes++;
+    }
+}
+
+static svit_status match(joined *to, const svit_features *features, const svit_features *other,
+                         svit_error *err)
+{
+    if (features->names || other->names) {
+        match_names(to, features, other);
+    } else {
+        to->classes = sv_size_max(features->classes, other->classes);
+        for (size_t k = 0; k < other->classes; k++)
+            to->map[k] = k;
+    }
+    if (to->classes > SV_FEATURES_CLASSES)
+        return sv_fail(err, SVIT_E_ARGUMENT, "the sets have %zu classes together; %d is the most",
+                       to->classes, SV_FEATURES_CLASSES);
+    if (!features->names && !other->names)
+        return SVIT_OK;
+    return sv_names_copy(&to->names, &features->context->allocator, to->texts, to->classes, err);
+}
+
+static void copy(joined *to, const svit_features *features, const svit_features *other)
+{
+    const size_t c = features->channels, n = features->count;
+    memcpy(to->values, features->values, n * c * sizeof *to->values);
+    memcpy(to->values + n * c, other->values, other->count * c * sizeof *to->values);
+    memcpy(to->labels, features->labels, n * sizeof *to->labels);
+    for (size_t i = 0; i < other->count; i++)
+        to->labels[n + i] = other->labels[i] < 0 ? -1 : (int32_t)to->map[other->labels[i]];
+}
+
+/* Puts the joined arrays into the set, and the set's into *to. */
+static void exchange(svit_features *features, joined *to)
+{
+    joined old = *to;
+    old.count = features->count;
+    old.classes = features->classes;
+    old.values = features->values;
+    old.labels = features->labels;
+    old.names = features->names;
+    features->count = to->count;
+    features->classes = to->classes;
+    features->values = to->values;
+    features->labels = to->labels;
+    features->names = to->names;
+    *to = old;
+}
+
+static svit_status join(joined *to, svit_features *features, const svit_features *other,
+                        svit_error *err)
+{
+    SVIT_TRY(allocate(to, features, other, err));
+    SVIT_TRY(match(to, features, other, err));
+    copy(to, features, other);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_features_append(svit_features *features, const svit_features *other,
+                                          svit_error *err)
+{
+    SV_REQUIRE(features);
+    SV_REQUIRE(other);
+    SVIT_TRY(check(features, other, err));
+    joined to = {0};
+    const svit_features sizes = *features; /* of the arrays that match_names reads */
+    svit_status status = join(&to, features, other, err);
+    if (status == SVIT_OK) {
+        if (features->model[0] && other->model[0] && strcmp(features->model, other->model) != 0)
+            svit_context_log(features->context, SVIT_LOG_WARNING,
+                             "the features that are appended are those of another model");
+        exchange(features, &to);
+    }
+    release(&to, &sizes, other);
+    return status;
+}

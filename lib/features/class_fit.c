@@ -1,0 +1,224 @@
+/* Adds one class to a classifier and leaves the others as they are. */
+#include "base/config.h"
+#include "base/fields.h"
+#include "base/fp_env.h"
+#include "base/size.h"
+#include "base/utf8.h"
+#include "features/classifier.h"
+
+#include <shiftvit/load.h>
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define FIELD(field, kind) SV_FIELD(svit_class_config, field, kind)
+
+static const sv_field FIELDS[] = {
+    {FIELD(steps, U32), .min = 1, .max = 1000000},
+    {FIELD(learning_rate, REAL), .min = 0, .max = DBL_MAX, .min_is_open = 1},
+    {FIELD(weight_decay, REAL), .min = 0, .max = DBL_MAX},
+    {FIELD(new_weight, REAL), .min = 0, .max = DBL_MAX, .min_is_open = 1},
+    {FIELD(recall, REAL), .min = 0, .max = 1, .min_is_open = 1},
+};
+static const sv_field_table TABLE = {.type = "svit_class_config",
+                                     .noun = "the configuration of a new class",
+                                     .fields = FIELDS,
+                                     .count = sizeof FIELDS / sizeof *FIELDS};
+
+static svit_class_config defaults(void)
+{
+    return (svit_class_config){.struct_size = sizeof(svit_class_config),
+                               .steps = 300,
+                               .learning_rate = 0.02,
+                               .weight_decay = 0.01,
+                               .new_weight = 2,
+                               .recall = 0.75};
+}
+
+SVIT_API svit_status svit_class_config_init(svit_class_config *config, size_t size)
+{
+    svit_class_config local = defaults();
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, NULL);
+}
+
+static svit_status import(svit_class_config *local, const svit_class_config *config,
+                          svit_error *err)
+{
+    *local = defaults();
+    if (config)
+        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local, TABLE.type, err));
+    return sv_fields_check(&TABLE, local, err);
+}
+
+SVIT_API svit_status svit_class_config_from_json(svit_class_config *config, size_t size,
+                                                 const char *json, svit_error *err)
+{
+    SV_REQUIRE(config);
+    SV_REQUIRE(json);
+    svit_class_config local = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
+}
+
+SVIT_API svit_status svit_class_config_to_json(const svit_class_config *config, char *buffer,
+                                               size_t capacity, size_t *needed, svit_error *err)
+{
+    SV_REQUIRE(config);
+    svit_class_config local;
+    SVIT_TRY(import(&local, config, err));
+    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
+}
+
+/* One call. */
+typedef struct addition {
+    svit_model *model;
+    sv_classifier classifier;
+    const svit_features *features, *old;
+    svit_class_config config;
+    double *logits; /* [samples]: largest old logits, or log-sum-exp with old features */
+    double *w;      /* [channels + 1] */
+    size_t samples, channels;
+    char **names; /* [classes + 1]; NULL: none */
+} addition;
+
+/* Copies the names of the old classes and the new one. */
+static svit_status copy_names(addition *self, const char *name, svit_error *err)
+{
+    const sv_allocator *allocator = &self->model->context->allocator;
+    const size_t classes = self->classifier.classes;
+    const char **list;
+    if (name && !sv_utf8_valid(name))
+        return sv_fail(err, SVIT_E_ARGUMENT, "name is '%.64s', which is not UTF-8", name);
+    if (!name || !self->model->classes)
+        return SVIT_OK;
+    for (size_t k = 0; k < classes; k++)
+        if (strcmp(self->model->classes[k], name) == 0)
+            return sv_fail(err, SVIT_E_ARGUMENT, "the model has a class '%.64s' already", name);
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&list, classes + 1, sizeof *list, "class names",
+                               err));
+    memcpy(list, self->model->classes, classes * sizeof *list);
+    list[classes] = name;
+    svit_status status = sv_names_copy(&self->names, allocator, list, classes + 1, err);
+    sv_release(allocator, list, (classes + 1) * sizeof *list);
+    return status;
+}
+
+static svit_status allocate(addition *self, svit_error *err)
+{
+    const sv_allocator *allocator = &self->model->context->allocator;
+    if (!sv_size_add(&self->samples, self->features->count, self->old ? self->old->count : 0))
+        return sv_fail(err, SVIT_E_MEMORY, "the logits of all features do not fit memory");
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->logits, self->samples,
+                               sizeof *self->logits, "logits", err));
+    return sv_allocate_array(allocator, (void **)&self->w, self->channels + 1, sizeof *self->w,
+                             "the row of a class", err);
+}
+
+static void release(addition *self)
+{
+    const sv_allocator *allocator = &self->model->context->allocator;
+    sv_names_free(allocator, self->names, self->classifier.classes + 1);
+    sv_release(allocator, self->w, (self->channels + 1) * sizeof *self->w);
+    sv_release(allocator, self->logits, self->samples * sizeof *self->logits);
+}
+
+static svit_status find_row(addition *self, svit_error *err)
+{
+    const svit_features *features = self->features, *old = self->old;
+    sv_pool *pool = features->context->pool;
+    if (!old) {
+        sv_classifier_logits(&self->classifier, pool, features->values, features->count,
+                             self->logits, NULL);
+        return sv_class_from_mean(self->w, &self->classifier, features, self->logits,
+                                  self->config.recall, err);
+    }
+    sv_classifier_logits(&self->classifier, pool, features->values, features->count, NULL,
+                         self->logits);
+    sv_classifier_logits(&self->classifier, pool, old->values, old->count, NULL,
+                         self->logits + features->count);
+    return sv_class_from_regression(self->w, self->classifier.classes, features, old, self->logits,
+                                    &self->config, err);
+}
+
+/* Each of several heads gets its part of the row, times their number, since logits are averaged. */
+static double element(const addition *self, size_t k)
+{
+    return k < self->channels ? self->w[k] * (double)self->classifier.heads : self->w[k];
+}
+
+static svit_status check_row(const addition *self, svit_error *err)
+{
+    for (size_t k = 0; k <= self->channels; k++)
+        if (!isfinite((float)element(self, k)))
+            return sv_fail(err, SVIT_E_NUMERIC,
+                           "the row of the new class is not finite; its element %zu is %g", k,
+                           element(self, k));
+    return SVIT_OK;
+}
+
+/* Grows the classifier and writes the row. After the growth nothing can fail. */
+static svit_status grow(addition *self, svit_error *err)
+{
+    svit_model *model = self->model;
+    const size_t old = self->classifier.classes, part = self->classifier.part;
+    char weights[SV_CLASSIFIER_HEADS][96], biases[SV_CLASSIFIER_HEADS][96];
+    for (size_t h = 0; h < self->classifier.heads; h++) {
+        memcpy(weights[h], self->classifier.weights[h]->name, sizeof weights[h]);
+        memcpy(biases[h], self->classifier.biases[h]->name, sizeof biases[h]);
+    }
+    SVIT_TRY(svit_model_add_classes(model, 1, 0, err));
+    for (size_t h = 0; h < self->classifier.heads; h++) {
+        float *row = model->weights + sv_parameter_find(&model->parameters, weights[h])->offset;
+        for (size_t i = 0; i < part; i++)
+            row[old * part + i] = (float)element(self, h * part + i);
+        model->weights[sv_parameter_find(&model->parameters, biases[h])->offset + old] =
+            (float)element(self, self->channels);
+    }
+    sv_model_touch(model);
+    model->classes = self->names;
+    self->names = NULL;
+    return SVIT_OK;
+}
+
+static svit_status check(addition *self, svit_error *err)
+{
+    SVIT_TRY(sv_classifier_find(&self->classifier, self->model, err));
+    if (atomic_load(&self->model->references) > 1)
+        return sv_fail(err, SVIT_E_STATE,
+                       "sessions, optimisers or predictors of the model exist; free them before "
+                       "its head changes");
+    self->channels = self->classifier.heads * self->classifier.part;
+    SVIT_TRY(sv_features_check_model(self->features, self->model, self->channels,
+                                     "the set of the new class", err));
+    if (self->old)
+        SVIT_TRY(sv_features_check_model(self->old, self->model, self->channels,
+                                         "the set of the old classes", err));
+    return svit_context_check(self->features->context, err);
+}
+
+static svit_status add(addition *self, const char *name, svit_error *err)
+{
+    SVIT_TRY(copy_names(self, name, err));
+    SVIT_TRY(allocate(self, err));
+    sv_fp_env before = sv_fp_env_begin();
+    svit_status status = find_row(self, err);
+    sv_fp_env_end(before);
+    if (status == SVIT_OK)
+        status = check_row(self, err);
+    return status == SVIT_OK ? grow(self, err) : status;
+}
+
+SVIT_API svit_status svit_model_fit_class(svit_model *model, const char *name,
+                                          const svit_features *features, const svit_features *old,
+                                          const svit_class_config *config, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(features);
+    addition self = {.model = model, .features = features, .old = old};
+    SVIT_TRY(import(&self.config, config, err));
+    SVIT_TRY(check(&self, err));
+    svit_status status = add(&self, name, err);
+    release(&self);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* The struct behind svit_features, and what the files of this folder share. */
+#ifndef SV_FEATURES_H
+#define SV_FEATURES_H
+
+#include "context/context.h"
+
+#include <shiftvit/features.h>
+
+enum { SV_FEATURES_CHANNELS = 1 << 20, SV_FEATURES_CLASSES = 1 << 20 };
+
+struct svit_features {
+    svit_context *context;
+    size_t count, channels, classes;
+    float *values;   /* [count, channels] */
+    int32_t *labels; /* [count]: 0..classes-1, or -1 */
+    char **names;    /* [classes]; NULL: none */
+    char *layer, *model;
+};
+
+/* Creates a set whose features are 0 and whose labels are -1, without names and with empty texts.
+ * The sizes have been checked. SVIT_E_MEMORY. */
+svit_status sv_features_open(svit_features **out, svit_context *context, size_t count,
+                             size_t channels, size_t classes, svit_error *err);
+
+/* Copies names[classes] into a set that has none. SVIT_E_ARGUMENT for a name that is NULL or not
+ * UTF-8. */
+svit_status sv_features_set_names(svit_features *features, const char *const *names,
+                                  svit_error *err);
+
+/* Replaces one of the two texts by a copy. */
+svit_status sv_features_set_text(svit_features *features, char **text, const char *value,
+                                 svit_error *err);
+
+/* Returns the index of the first value that is not a label; count if there is none. */
+size_t sv_features_bad_label(const int32_t *labels, size_t count, size_t classes);
+
+/* Copies names[count], which may be NULL, and releases such a copy. */
+svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char *const *names,
+                          size_t count, svit_error *err);
+void sv_names_free(const sv_allocator *allocator, char **names, size_t count);
+
+enum { SV_MODEL_DESCRIPTION = 96 };
+
+/* Writes the description of a model: svit_features_model. */
+void sv_model_describe(char text[SV_MODEL_DESCRIPTION], const svit_model *model);
+
+#endif

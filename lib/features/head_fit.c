@@ -1,0 +1,241 @@
+/* Trains a model's classifier on a feature set, in a session that begins behind the features. */
+#include "base/config.h"
+#include "base/fields.h"
+#include "base/size.h"
+#include "data/order.h"
+#include "features/classifier.h"
+
+#include <shiftvit/loss.h>
+#include <shiftvit/optimizer.h>
+
+#include <float.h>
+#include <string.h>
+
+#define FIELD(field, kind) SV_FIELD(svit_head_config, field, kind)
+
+static const sv_field FIELDS[] = {
+    {FIELD(epochs, U32), .min = 1, .max = 1000000},
+    {FIELD(batch, U32), .min = 1, .max = 65536},
+    {FIELD(balanced, FLAG)},
+    {FIELD(learning_rate, REAL), .min = 0, .max = DBL_MAX, .min_is_open = 1},
+    {FIELD(weight_decay, REAL), .min = 0, .max = DBL_MAX},
+    {FIELD(label_smoothing, REAL), .min = 0, .max = 1, .max_is_open = 1},
+    {FIELD(seed, U64)},
+};
+static const sv_field_table TABLE = {.type = "svit_head_config",
+                                     .noun = "the configuration of a head",
+                                     .fields = FIELDS,
+                                     .count = sizeof FIELDS / sizeof *FIELDS};
+
+static svit_head_config defaults(void)
+{
+    return (svit_head_config){.struct_size = sizeof(svit_head_config),
+                              .epochs = 100,
+                              .batch = 256,
+                              .learning_rate = 0.003,
+                              .weight_decay = 0.01};
+}
+
+SVIT_API svit_status svit_head_config_init(svit_head_config *config, size_t size)
+{
+    svit_head_config local = defaults();
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, NULL);
+}
+
+static svit_status import(svit_head_config *local, const svit_head_config *config, svit_error *err)
+{
+    *local = defaults();
+    if (config)
+        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local, TABLE.type, err));
+    return sv_fields_check(&TABLE, local, err);
+}
+
+SVIT_API svit_status svit_head_config_from_json(svit_head_config *config, size_t size,
+                                                const char *json, svit_error *err)
+{
+    SV_REQUIRE(config);
+    SV_REQUIRE(json);
+    svit_head_config local = defaults();
+    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
+    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
+}
+
+SVIT_API svit_status svit_head_config_to_json(const svit_head_config *config, char *buffer,
+                                              size_t capacity, size_t *needed, svit_error *err)
+{
+    SV_REQUIRE(config);
+    svit_head_config local;
+    SVIT_TRY(import(&local, config, err));
+    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
+}
+
+/* One call. */
+typedef struct fit {
+    svit_model *model;
+    const svit_features *features;
+    svit_head_config config; /* batch: at most the number of samples */
+    svit_session *session;
+    svit_optimizer *optimizer;
+    float *rows, *logits, *dlogits; /* of a batch; the last two [batch, classes] */
+    float *class_weights;           /* [classes]; NULL: 1 for each */
+    int32_t *labels;                /* of a batch */
+    uint32_t *order;                /* [samples] */
+} fit;
+
+static svit_status check(const fit *self, svit_error *err)
+{
+    const svit_features *features = self->features;
+    const svit_model_config *model = &self->model->config;
+    if (!model->classifier)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the model has no classifier; svit_model_replace_head gives it one");
+    if (features->classes != model->num_classes)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the set has %zu classes, the model %u; svit_model_replace_head gives it "
+                       "another number",
+                       features->classes, model->num_classes);
+    if (features->count > UINT32_MAX)
+        return sv_fail(err, SVIT_E_ARGUMENT, "the set has %zu samples; at most %u are accepted",
+                       features->count, UINT32_MAX);
+    for (size_t i = 0; i < features->count; i++)
+        if (features->labels[i] < 0)
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "labels[%zu] of the set is -1; every sample needs a label", i);
+    return SVIT_OK;
+}
+
+static svit_status create_session(fit *self, svit_error *err)
+{
+    svit_session_config session;
+    SVIT_TRY(svit_session_config_init(&session, sizeof session));
+    session.max_batch = self->config.batch;
+    session.mode = SVIT_MODE_TRAIN;
+    session.seed = self->config.seed;
+    strcpy(session.input_layer, "features");
+    return svit_session_create(&self->session, self->model, &session, err);
+}
+
+static svit_status create_optimizer(fit *self, svit_error *err)
+{
+    svit_optimizer_config optimizer;
+    const size_t n = self->features->count, batch = self->config.batch;
+    SVIT_TRY(svit_optimizer_config_init(&optimizer, sizeof optimizer));
+    optimizer.learning_rate = self->config.learning_rate;
+    optimizer.weight_decay = self->config.weight_decay;
+    optimizer.decay_exclude = SVIT_EXCLUDE_BIAS;
+    optimizer.schedule = SVIT_SCHEDULE_WARMUP_COSINE;
+    optimizer.total_steps = (uint64_t)self->config.epochs * ((n + batch - 1) / batch);
+    return svit_optimizer_create(&self->optimizer, self->model, &optimizer, err);
+}
+
+static svit_status allocate(fit *self, svit_error *err)
+{
+    const sv_allocator *allocator = &self->model->context->allocator;
+    const size_t batch = self->config.batch, classes = self->features->classes;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->rows, batch,
+                               self->features->channels * sizeof *self->rows, "a batch of features",
+                               err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->logits, batch,
+                               classes * sizeof *self->logits, "logits", err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->dlogits, batch,
+                               classes * sizeof *self->dlogits, "gradients of logits", err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->labels, batch, sizeof *self->labels,
+                               "the labels of a batch", err));
+    if (self->config.balanced)
+        SVIT_TRY(sv_allocate_array(allocator, (void **)&self->class_weights, classes,
+                                   sizeof *self->class_weights, "weights of classes", err));
+    return sv_allocate_array(allocator, (void **)&self->order, self->features->count,
+                             sizeof *self->order, "the order of features", err);
+}
+
+static void release(fit *self)
+{
+    const sv_allocator *allocator = &self->model->context->allocator;
+    const size_t batch = self->config.batch, classes = self->features->classes;
+    sv_release(allocator, self->order, self->features->count * sizeof *self->order);
+    sv_release(allocator, self->class_weights, classes * sizeof *self->class_weights);
+    sv_release(allocator, self->labels, batch * sizeof *self->labels);
+    sv_release(allocator, self->dlogits, batch * classes * sizeof *self->dlogits);
+    sv_release(allocator, self->logits, batch * classes * sizeof *self->logits);
+    sv_release(allocator, self->rows, batch * self->features->channels * sizeof *self->rows);
+    svit_optimizer_free(self->optimizer);
+    svit_session_free(self->session);
+}
+
+/* class_weights[k] = samples / (classes * samples of k), 0 for a class without any. */
+static void balance(fit *self)
+{
+    const svit_features *features = self->features;
+    if (!self->class_weights)
+        return;
+    for (size_t i = 0; i < features->count; i++)
+        self->class_weights[features->labels[i]] += 1;
+    for (size_t k = 0; k < features->classes; k++)
+        if (self->class_weights[k] > 0)
+            self->class_weights[k] =
+                (float)features->count / ((float)features->classes * self->class_weights[k]);
+}
+
+static void gather(fit *self, size_t first, size_t n)
+{
+    const svit_features *features = self->features;
+    const size_t c = features->channels;
+    for (size_t i = 0; i < n; i++) {
+        const size_t sample = self->order[first + i];
+        memcpy(self->rows + i * c, features->values + sample * c, c * sizeof *self->rows);
+        self->labels[i] = features->labels[sample];
+    }
+}
+
+static svit_status update(fit *self, size_t n, svit_error *err)
+{
+    SVIT_TRY(svit_forward(self->session, self->rows, n, self->logits, err));
+    SVIT_TRY(svit_cross_entropy_weighted(
+        self->logits, self->labels, self->class_weights, n, self->features->classes,
+        (float)self->config.label_smoothing, NULL, self->dlogits, err));
+    SVIT_TRY(svit_backward(self->session, self->dlogits, n, err));
+    return svit_step(self->optimizer, self->session, err);
+}
+
+static svit_status train(fit *self, svit_error *err)
+{
+    const size_t count = self->features->count, batch = self->config.batch;
+    balance(self);
+    for (uint32_t epoch = 0; epoch < self->config.epochs; epoch++) {
+        sv_order_fill(self->order, (uint32_t)count, 1, self->config.seed, epoch);
+        for (size_t first = 0; first < count; first += batch) {
+            const size_t n = sv_size_min(batch, count - first);
+            gather(self, first, n);
+            SVIT_TRY(update(self, n, err));
+        }
+    }
+    return SVIT_OK;
+}
+
+static svit_status run(fit *self, svit_error *err)
+{
+    const svit_features *features = self->features;
+    SVIT_TRY(create_session(self, err));
+    SVIT_TRY(sv_features_check_model(features, self->model, svit_session_input_size(self->session),
+                                     "the set", err));
+    SVIT_TRY(create_optimizer(self, err));
+    SVIT_TRY(allocate(self, err));
+    if (features->names)
+        SVIT_TRY(svit_model_set_classes(self->model, (const char *const *)features->names,
+                                        features->classes, err));
+    return train(self, err);
+}
+
+SVIT_API svit_status svit_model_fit_head(svit_model *model, const svit_features *features,
+                                         const svit_head_config *config, svit_error *err)
+{
+    SV_REQUIRE(model);
+    SV_REQUIRE(features);
+    fit self = {.model = model, .features = features};
+    SVIT_TRY(import(&self.config, config, err));
+    SVIT_TRY(check(&self, err));
+    self.config.batch = (uint32_t)sv_size_min(self.config.batch, features->count);
+    svit_status status = run(&self, err);
+    release(&self);
+    return status;
+}

@@ -1,0 +1,130 @@
+#!/bin/sh
+# features.sh EXAMPLES ROOT: features to a file, a head that is trained on them, neighbours, and a
+# class that is added from a folder of images.
+set -eu
+programs=$1
+root=$2
+. "$root/tests/programs/support.sh"
+cd "$work"
+model=$root/examples/models/cifar10.safetensors
+common='--threads 2'
+top1() {
+    sed -n 's/.*top-1 \([0-9.]*\) %.*/\1/p' "$work/out"
+}
+# at_least WANTED: the accuracy that was printed.
+at_least() {
+    [ "$(top1 | cut -d. -f1)" -ge "$1" ] || fail "$program: top-1 $(top1) %, not $1 %"
+}
+
+# Features of two splits.
+run 0 shiftvit-features $common --model "$model" --data procedural:400 --out train.safetensors
+prints '^400 images x 384 channels of layer features: train.safetensors$'
+run 0 shiftvit-features $common --model "$model" --data procedural:400 --split test --limit-test 200 \
+    --out test.safetensors --json
+prints '"layer": "features", "images": 200, "channels": 384, "classes": 10'
+run 0 shiftvit-features $common --model "$model" --list-layers
+prints '^features  *1 x 384$'
+run 0 shiftvit-features $common --model "$model" --data procedural:50 --layer layers.0.blocks.0 --out early.safetensors
+prints '^50 images x 96 channels of layer layers.0.blocks.0: '
+
+# A head on them says of new images what the whole model says.
+run 0 shiftvit-head $common --fit train.safetensors --model "$model" --out fitted.safetensors \
+    --evaluate test.safetensors
+prints "^10 classes: fitted.safetensors$"
+prints "^features: $result$"
+at_least 60
+expected=$(top1)
+run 0 shiftvit-eval $common --model fitted.safetensors --data procedural:400 --limit-test 200
+[ "$(top1)" = "$expected" ] || fail "the model has top-1 $(top1) %, its features $expected %"
+run 0 shiftvit-head $common --evaluate test.safetensors --model fitted.safetensors
+[ "$(top1)" = "$expected" ] || fail "evaluated again, top-1 is $(top1) %, not $expected %"
+run 0 shiftvit-head $common --fit train.safetensors --model fitted.safetensors --keep --epochs 1 \
+    --learning-rate 1e-9 --out kept.safetensors --evaluate test.safetensors
+[ "$(top1)" = "$expected" ] || fail "--keep: top-1 is $(top1) %, not $expected %"
+run 0 shiftvit-head --threads 1 --fit train.safetensors --model "$model" --out again.safetensors
+cmp fitted.safetensors again.safetensors || fail "the head depends on the number of threads"
+run 0 shiftvit-head $common --neighbours test.safetensors --reference train.safetensors
+prints "^neighbours: k 20 top-1 $percent top-5 $percent$"
+at_least 50
+run 0 shiftvit-head $common --neighbours train.safetensors --reference train.safetensors --k 1
+prints '^neighbours: k 1 top-1 100.00 %'
+
+# A class is added from a folder of its images, whatever their names are.
+run 0 shiftvit-export --data procedural:200 --split train --count 200 --by-class --out known
+mkdir new
+mv known/ring new/ring
+mv "$(ls new/ring/*.png | head -n 1)" 'new/ring/a "b", c.png'
+run 0 shiftvit-features $common --model "$model" --data folder:known --val-fraction 0 --out known.safetensors
+run 0 shiftvit-head $common --fit known.safetensors --model "$model" --out nine.safetensors
+prints '^9 classes: '
+for old in '' '--old-features known.safetensors'; do
+    run 0 shiftvit-head $common --add-class ring --images new/ring --model nine.safetensors \
+        --out ten.safetensors $old
+    prints '^class ring added from 20 images, (1[0-9]|20) of which are found$'
+    prints '^10 classes: ten.safetensors$'
+    run 0 shiftvit-predict $common --top 1 --model ten.safetensors new/ring
+    [ "$(grep -c '%  ring$' "$work/out")" -ge 10 ] || fail "few rings are found: $(cat "$work/out")"
+done
+run 0 shiftvit-head $common --json --add-class ring --images new/ring --model nine.safetensors --out nine.safetensors
+prints '"classes": 10, "class": "ring", "images": 20, "found": '
+run 2 shiftvit-head $common --add-class ring --images new/ring --model nine.safetensors --out no.safetensors
+says "the model has a class 'ring' already"
+printf x >new/ring/bad.png
+run 1 shiftvit-head $common --add-class fox --images new/ring --model nine.safetensors --out no.safetensors
+says 'new/ring/bad.png'
+run 0 shiftvit-head $common --add-class fox --images new/ring --on-bad skip --model nine.safetensors --out fox.safetensors
+prints '^class fox added from 20 images'
+
+# What cannot be done is named, and nothing is written.
+run 1 shiftvit-head --add-class fox --images absent --model nine.safetensors --out no.safetensors
+says "cannot open 'absent'"
+mkdir empty
+run 1 shiftvit-head --add-class fox --images empty --model nine.safetensors --out no.safetensors
+says "has no \*.jpg, \*.jpeg or \*.png"
+run 1 shiftvit-head --fit "$model" --model "$model" --out no.safetensors
+says "tensor 'features' is missing"
+run 1 shiftvit-head --fit absent.safetensors --model "$model" --out no.safetensors
+says absent.safetensors
+run 2 shiftvit-head --fit early.safetensors --model "$model" --out no.safetensors
+says 'the set has 96 channels; the classifier of the model reads 384'
+run 2 shiftvit-head --evaluate test.safetensors --model ten.safetensors
+says "class [0-9] of 'test.safetensors' is '"
+run 2 shiftvit-head --neighbours early.safetensors --reference train.safetensors
+says "'early.safetensors' has 96 channels; the neighbours have 384"
+run 2 shiftvit-features --model "$model" --data procedural:50 --layer blocks.0 --out no.safetensors
+says "layer is 'blocks.0'"
+run 2 shiftvit-features --model "$model" --data procedural:50 --layer layers.0.blocks.0 --pool class --out no.safetensors
+says 'has no class token'
+absent no.safetensors
+
+# Options that do not go together.
+while IFS='|' read -r message options; do
+    run 2 shiftvit-head $options
+    says "$message"
+done <<'END'
+one of --fit, --evaluate, --add-class and --neighbours is needed|--model m
+--model FILE is needed|--fit f --out o
+--out FILE belongs to --fit and --add-class|--fit f --model m
+--out FILE belongs to --fit and --add-class|--evaluate f --model m --out o
+--images DIR belongs to --add-class|--add-class n --model m --out o
+--images DIR belongs to --add-class|--fit f --images d --model m --out o
+--old-features belongs to --add-class|--fit f --old-features d --model m --out o
+--add-class goes without --fit|--add-class n --images d --fit f --model m --out o
+--neighbours goes without --fit|--neighbours f --reference r --fit f --model m --out o
+--reference FILE belongs to --neighbours|--neighbours f
+--recall: '0' is no number|--recall 0
+--k: '0' is no whole number|--k 0
+--temperature: '-1' is no number|--temperature -1
+--epochs: 'many' is no whole number|--epochs many
+END
+run 2 shiftvit-features --data procedural --out o.safetensors
+says '--model FILE is needed'
+run 2 shiftvit-features --model m --out o.safetensors
+says '--data SPEC is needed'
+run 2 shiftvit-features --model m --data procedural
+says '--out FILE.safetensors is needed'
+run 2 shiftvit-features --model m --data procedural --out o.txt
+says "'o.txt' does not end in .safetensors"
+run 2 shiftvit-features --pool max
+says "'max' is none of mean, class"
+echo "features: passed"
