@@ -89,7 +89,7 @@ run 0 shiftvit-info adapted/model.safetensors
 run 1 shiftvit-train $data --config first/run.json --init-from first --lora 2 --out refused
 says "LoRA is for models of architecture 'vit'"
 # shellcheck disable=SC2086
-run 1 shiftvit-train $data $vit --init-from whole --lora 13 --out refused
+run 2 shiftvit-train $data $vit --init-from whole --lora 13 --out refused
 says "lora_rank is 13; .* at most 12"
 run 2 shiftvit-train --lora 2 --out refused
 says '--init-from is needed'
