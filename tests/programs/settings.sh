@@ -69,6 +69,31 @@ cmp first/model.safetensors head-alone/model.safetensors || fail "a frozen model
 run 2 shiftvit-train $data --config settings.json --set 'groups=[{"pattern":"x*"}]' --out refused
 says "groups\[0\]: pattern 'x\*' matches no parameter"
 
+# Adapters of LoRA: a run that is resumed and extended is the longer run, and its model has none.
+vit='--preset vit-cifar100 --set dim=12 --set depth=1 --set heads=2 --set head_dim=6 --set mlp_dim=20 --set num_classes=10
+    --set patch_size=18 --set schedule=constant --batch 16'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data $vit --epochs 1 --out whole
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data $vit --init-from whole --lora 2 --lora-alpha 3 --keep best --epochs 1 --out adapted
+grep -q '"lora_alpha": 3' adapted/run.json || fail "run.json lacks lora_alpha: $(cat adapted/run.json)"
+run 0 shiftvit-train --resume adapted --epochs 3
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data $vit --init-from whole --lora 2 --lora-alpha 3 --keep best --epochs 3 --out adapted-longer
+cmp adapted/model.safetensors adapted-longer/model.safetensors || fail "the resumed run of LoRA is another one"
+run 0 shiftvit-info adapted/checkpoint.safetensors
+prints 'qkv.lora_a'
+run 0 shiftvit-info adapted/model.safetensors
+! grep -q qkv.lora_a "$work/out" || fail "model.safetensors has adapters"
+# shellcheck disable=SC2086
+run 1 shiftvit-train $data --config first/run.json --init-from first --lora 2 --out refused
+says "LoRA is for models of architecture 'vit'"
+# shellcheck disable=SC2086
+run 2 shiftvit-train $data $vit --init-from whole --lora 13 --out refused
+says "lora_rank is 13; .* at most 12"
+run 2 shiftvit-train --lora 2 --out refused
+says '--init-from is needed'
+
 # Test-time augmentation changes the loss.
 # shellcheck disable=SC2086
 run 0 shiftvit-eval --model first --data procedural --limit-test 20 --tta none
