@@ -39,28 +39,33 @@ enum {
 
 /* The configuration of a session. */
 typedef struct svit_session_config {
-    uint32_t struct_size;  /* sizeof(svit_session_config) */
-    uint32_t max_batch;    /* largest number of images in one forward pass, 1..65536 */
-    int32_t mode;          /* SVIT_MODE_*; a session created with SVIT_MODE_INFER has no memory for
-                              training and cannot switch to it */
-    int32_t compute;       /* SVIT_COMPUTE_* */
-    uint64_t seed;         /* of the dropout masks */
-    uint32_t input_height; /* pixels; 0: as in the model. A model without position embeddings
-                              accepts every size that leaves its feature maps at least 1 x 1 */
-    uint32_t input_width;  /* pixels; 0: as in the model */
-    int32_t memory;        /* SVIT_MEMORY_*; no effect in a session created with SVIT_MODE_INFER */
-    int32_t features;      /* 1: inference fuses no layers, so that svit_forward_features reaches
-                              the output of every one */
-    svit_context *context; /* whose workers run the passes and whose allocator the session uses;
-                              NULL: the model's. It has the same instruction set and GEMM backend as
-                              the model's context. No field of the JSON object */
-    char input_layer[32];  /* "": the session takes images. Otherwise the name of a layer
-                              (svit_session_layer_name): the session takes its output, as
-                              svit_forward_features computes it, in place of images. The layers up
-                              to this one never run, and their parameters have no gradient.
-                              input_height and input_width are those of the images from which the
-                              features came. Where inference fuses the layer with a later one, the
-                              session fuses no layers */
+    uint32_t struct_size;   /* sizeof(svit_session_config) */
+    uint32_t max_batch;     /* largest number of images in one forward pass, 1..65536 */
+    int32_t mode;           /* SVIT_MODE_*; a session created with SVIT_MODE_INFER has no memory for
+                               training and cannot switch to it */
+    int32_t compute;        /* SVIT_COMPUTE_* */
+    uint64_t seed;          /* of the dropout masks */
+    uint32_t input_height;  /* pixels; 0: as in the model. A model without position embeddings
+                               accepts every size that leaves its feature maps at least 1 x 1 */
+    uint32_t input_width;   /* pixels; 0: as in the model */
+    int32_t memory;         /* SVIT_MEMORY_*; no effect in a session created with SVIT_MODE_INFER */
+    int32_t features;       /* 1: inference fuses no layers, so that svit_forward_features reaches
+                               the output of every one */
+    svit_context *context;  /* whose workers run the passes and whose allocator the session uses;
+                               NULL: the model's. It has the same instruction set and GEMM backend as
+                               the model's context. No field of the JSON object */
+    char input_layer[32];   /* "": the session takes images. Otherwise the name of a layer
+                               (svit_session_layer_name): the session takes its output, as
+                               svit_forward_features computes it, in place of images. The layers up
+                               to this one never run, and their parameters have no gradient.
+                               input_height and input_width are those of the images from which the
+                               features came. Where inference fuses the layer with a later one, the
+                               session fuses no layers */
+    int32_t input_gradient; /* 1: svit_backward_input computes the gradient of the input. The
+                               session needs SVIT_MODE_TRAIN, and all parameters may be frozen. A
+                               training forward runs frozen layers as it runs all others, with
+                               dropout, and saves their activations */
+    int32_t reserved;       /* 0 */
 } svit_session_config;
 
 /* Fills `config` with the defaults: max_batch 256, SVIT_MODE_INFER, SVIT_COMPUTE_F32, seed 0, the
@@ -154,6 +159,14 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
  * backward. */
 SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
                                    svit_error *err);
+
+/* Does what svit_backward does, and writes the gradient of the loss with respect to the input of
+ * the last training forward to dnhwc[n, height, width, channels], or with an input_layer to
+ * dnhwc[n, tokens, channels]. The gradients of the parameters have the same bits as those of
+ * svit_backward. Errors are those of svit_backward, and SVIT_E_STATE if the session was created
+ * without input_gradient. */
+SVIT_API svit_status svit_backward_input(svit_session *session, const float *dlogits, size_t n,
+                                         float *dnhwc, svit_error *err);
 
 /* Copies the gradient of a parameter to out[elements], in the layout of svit_model_get_parameter.
  * SVIT_E_ARGUMENT: there is no parameter of this name, or `elements` is not exactly its size.

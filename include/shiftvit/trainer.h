@@ -195,6 +195,26 @@ typedef struct svit_trainer_event {
  * value stops the run: a checkpoint is written, and svit_trainer_run returns SVIT_E_STOPPED. */
 typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *user);
 
+/* What a loss function gets and writes: a micro-batch of logits, with labels if the batch has them,
+ * else with targets. All arrays belong to the trainer and are valid until the function returns. The
+ * function must not look beyond struct_size. */
+typedef struct svit_loss_call {
+    uint32_t struct_size;  /* bytes that the library filled */
+    float loss;            /* written by the function: the mean of the samples' losses */
+    size_t n;              /* samples, at least 1 */
+    size_t classes;        /* of the model */
+    const float *logits;   /* [n, classes] */
+    const int32_t *labels; /* [n]: 0..classes - 1; NULL if the batch has targets */
+    const float *targets;  /* [n, classes], as the loader made them; NULL if the batch has labels */
+    float *dlogits;        /* [n, classes], written by the function: the gradient of `loss`. A loss
+                              or an element that is not finite, or was not written, fails the
+                              step */
+} svit_loss_call;
+
+/* Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails; the
+ * message comes from `err`, which the function fills by svit_error_set and is not NULL. */
+typedef svit_status (*svit_loss_function)(svit_loss_call *call, void *user, svit_error *err);
+
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
  * NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model
  * takes over the pipeline and the class names of the training set. With a folder, some samples of
@@ -230,6 +250,28 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer);
  * SVIT_EXISTING_OVERWRITE. A checkpoint of library 0.1 has no fingerprints: it is accepted with a
  * warning in the log. */
 SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err);
+
+/* Lets the trainer minimise `function`, which is called with `user` on the thread of the step, in
+ * place of the loss of its configuration; NULL: that loss again. It may be called between any two
+ * calls for the trainer, and counts from the next step on.
+ *
+ * label_smoothing and class_weights do not apply to a function. The loss of a batch is the mean of
+ * those of its micro-batches, weighted by their samples. If the configured loss is
+ * SVIT_LOSS_CROSS_ENTROPY and images are not mixed, the function gets labels, otherwise targets.
+ * train_loss is the mean of the function. Validation, the best epoch and the model's output follow
+ * the configured loss. A failure of the function fails the step as any other does: nothing of the
+ * step has happened, and the next call repeats it.
+ *
+ * A checkpoint says that a function was set, but cannot hold it: set it before svit_trainer_resume,
+ * which refuses a run with a function where none is set, and the reverse. */
+SVIT_API svit_status svit_trainer_set_loss(svit_trainer *trainer, svit_loss_function function,
+                                           void *user, svit_error *err);
+
+/* Returns the optimiser, borrowed until svit_trainer_resume or svit_trainer_free; NULL for NULL.
+ * Settings may change between steps (svit_optimizer_set_f64, svit_optimizer_set_parameter_f64).
+ * They are not in checkpoints, so a resumed run sets them again. The trainer itself calls svit_step
+ * and svit_optimizer_swap_ema. */
+SVIT_API svit_optimizer *svit_trainer_optimizer(svit_trainer *trainer);
 
 /* Runs the training to its end and calls `callback`, which may be NULL, after each event.
  * SVIT_E_STOPPED: the callback stopped the run; svit_trainer_stop_value returns its value. After

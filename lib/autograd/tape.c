@@ -19,13 +19,14 @@ void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, vo
     tape->counter = run->pass.counter;
 }
 
-void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t until)
+void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t until,
+                      real *dinput)
 {
     while (tape->count > until) {
         const sv_record *record = &tape->records[--tape->count];
         real *dy = buffers[0], *dx = buffers[1];
-        record->layer->ops->backward(record->layer, run, record->saved, tape->count > 0 ? dx : NULL,
-                                     dy, record->x);
+        record->layer->ops->backward(record->layer, run, record->saved,
+                                     tape->count > 0 ? dx : dinput, dy, record->x);
         buffers[0] = dx;
         buffers[1] = dy;
     }

@@ -176,3 +176,34 @@ void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_geometry 
             shifted_patch(y, from, patches, top, left, paper_order, c);
     }
 }
+
+/* dx += the adjoint of the copies of one pixel (row, column) of an image:  dy[copies, channels] */
+static void add_copies(real *dx, const real *dy, const sv_patch_geometry *patches, ptrdiff_t row,
+                       ptrdiff_t column, const int shifts[COPY_COUNT][2])
+{
+    const ptrdiff_t half = (ptrdiff_t)(patches->size / 2);
+    const size_t c = patches->channels;
+    for (size_t copy = 0; copy < COPY_COUNT; copy++, dy += c) {
+        const ptrdiff_t y = row + shifts[copy][0] * half, x = column + shifts[copy][1] * half;
+        if (y < 0 || y >= (ptrdiff_t)patches->height || x < 0 || x >= (ptrdiff_t)patches->width)
+            continue;
+        real *to = dx + ((size_t)y * patches->width + (size_t)x) * c;
+        for (size_t i = 0; i < c; i++)
+            to[i] += dy[i];
+    }
+}
+
+/* The adjoint of sv_shifted_patches: adds dy[tokens, size * size * 5 * c] to dx[n, h, w, c]. */
+void SV_ISA(sv_shifted_patches_add)(real *dx, const real *dy, const sv_patch_geometry *patches,
+                                    int paper_order, size_t first_token, size_t tokens)
+{
+    const size_t per_image = patches->rows * patches->columns, c = patches->channels;
+    const size_t image = patches->height * patches->width * c, size = patches->size;
+    for (size_t t = first_token; t < first_token + tokens; t++) {
+        const size_t top = t % per_image / patches->columns * size,
+                     left = t % patches->columns * size;
+        for (size_t pixel = 0; pixel < size * size; pixel++, dy += COPY_COUNT * c)
+            add_copies(dx + t / per_image * image, dy, patches, (ptrdiff_t)(top + pixel / size),
+                       (ptrdiff_t)(left + pixel % size), COPIES[paper_order]);
+    }
+}

@@ -88,6 +88,9 @@
     X(void, shifted_patches,                                                                       \
       (real * y, const real *x, const sv_patch_geometry *patches, int paper_order,                 \
        size_t first_token, size_t tokens))                                                         \
+    X(void, shifted_patches_add,                                                                   \
+      (real * dx, const real *dy, const sv_patch_geometry *patches, int paper_order,               \
+       size_t first_token, size_t tokens))                                                         \
     /* reduce.c: y[images, c] = mean over the tokens of x[images, tokens, c]. */                   \
     X(void, mean_tokens, (real * y, const real *x, size_t images, size_t tokens, size_t c))        \
     X(void, mean_tokens_backward,                                                                  \

@@ -4,7 +4,7 @@
  * Reference: tests/reference/reference_spt.c. */
 #include "layers/partial_gradients.h"
 
-#include <assert.h>
+#include <string.h>
 
 typedef struct shifted_layer {
     sv_layer base;
@@ -35,7 +35,7 @@ typedef struct shifted_call {
     const sv_run *run;
     shifted_saved saved;
     sv_partial_gradient partial[PARAMETERS];
-    real *out;
+    real *out;           /* dx, in the backward; NULL: not wanted */
     const real *in;      /* dy, in the backward */
     const real *images;  /* [n, height, width, channels] */
     size_t tokens;       /* of the batch */
@@ -151,7 +151,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.token_block));
 }
 
-/* The partial of `tokens` tokens:  dW += dy^T x_norm;  dx_norm = dy W;  those of the norm */
+/* The partial of `tokens` tokens:  dW += dy^T x_norm;  those of the norm */
 static void add_gradients(const shifted_call *call, real *const partial[PARAMETERS],
                           const shifted_work *work, size_t first, size_t tokens)
 {
@@ -161,16 +161,52 @@ static void add_gradients(const shifted_call *call, real *const partial[PARAMETE
     const sv_kernels *kernels = run->exec.context->kernels;
     const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     const real *dy = call->in + first * linear->out;
-    gather(call, work->patches, first, tokens);
     kernels->norm_apply(work->x_norm, work->patches, mean, rstd, run->weights + layer->norm_weight,
                         run->weights + layer->norm_bias, tokens, linear->in);
     sv_gemm_weight_gradient(run->exec.gemm, kernels, partial[WEIGHT], linear->in, dy, linear->out,
                             work->x_norm, linear->in, linear->out, linear->in, tokens,
                             work->gemm_scratch);
     kernels->add_rows(partial[BIAS], dy, tokens, linear->out);
-    sv_linear_backward(linear, run, work->dx_norm, dy, tokens, NULL);
     kernels->norm_backward_parameters(partial[NORM_WEIGHT], partial[NORM_BIAS], work->dx_norm,
                                       work->patches, mean, rstd, tokens, linear->in);
+}
+
+/* dx += the pixels of  dpatches = norm'(dx_norm)  of `tokens` tokens. Patches overlap by their
+ * shifted copies, so pixels get sums. */
+static void add_to_images(const shifted_call *call, const shifted_work *work, size_t first,
+                          size_t tokens)
+{
+    const shifted_layer *layer = call->layer;
+    const sv_kernels *kernels = call->run->exec.context->kernels;
+    real *dpatches = work->x_norm;
+    kernels->layer_norm_backward(dpatches, work->dx_norm, work->patches, call->saved.mean + first,
+                                 call->saved.rstd + first, call->run->weights + layer->norm_weight,
+                                 tokens, layer->linear.in);
+    kernels->shifted_patches_add(call->out, dpatches, &layer->patches, layer->paper_order, first,
+                                 tokens);
+}
+
+/* Of  y = norm(patches) W^T + b  for `tokens` tokens:  dx_norm = dy W, and what follows from it. */
+static void backward_block(const shifted_call *call, real *const partial[PARAMETERS],
+                           const shifted_work *work, size_t first, size_t tokens)
+{
+    const sv_linear *linear = &call->layer->linear;
+    gather(call, work->patches, first, tokens);
+    sv_linear_backward(linear, call->run, work->dx_norm, call->in + first * linear->out, tokens,
+                       NULL);
+    if (call->layer->base.trained)
+        add_gradients(call, partial, work, first, tokens);
+    if (call->out)
+        add_to_images(call, work, first, tokens);
+}
+
+/* Clears dx of the images that have the tokens from `first` to `end`. */
+static void clear_images(const shifted_call *call, size_t first, size_t end)
+{
+    const sv_layer *layer = &call->layer->base;
+    const size_t tokens = sv_shape_tokens(layer->out), elements = sv_shape_elements(layer->in);
+    memset(call->out + first / tokens * elements, 0,
+           (end - first) / tokens * elements * sizeof(real));
 }
 
 static void chunk_task(void *argument, size_t chunk, uint32_t worker)
@@ -183,26 +219,28 @@ static void chunk_task(void *argument, size_t chunk, uint32_t worker)
     sv_partial_gradients_clear(call->partial, PARAMETERS, chunk);
     for (size_t i = 0; i < PARAMETERS; i++)
         partial[i] = sv_partial_gradient_of(&call->partial[i], chunk);
+    if (call->out)
+        clear_images(call, first, end);
     for (; first < end; first += call->token_block)
-        add_gradients(call, partial, &work, first, sv_block_length(end, first, call->token_block));
+        backward_block(call, partial, &work, first, sv_block_length(end, first, call->token_block));
 }
 
-/* The layer is the first of its model: the image needs no gradient, so dx is NULL. */
+/* A reduction chunk is a number of whole images, so each pixel gets its sum from one task. */
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x)
 {
-    assert(dx == NULL);
-    (void)dx;
     shifted_call call = start_call(layer, run, saved);
     size_t chunks = sv_block_count(run->pass.n, call.chunk_images);
     sv_arena arena = {.base = run->exec.workspace};
     take_partial_gradients(call.partial, &arena, call.layer, chunks);
+    call.out = dx;
     call.in = dy;
     call.images = x;
-    if (!layer->trained)
+    if (!layer->trained && !dx)
         return;
     sv_run_tasks(&run->exec, chunk_task, &call, chunks);
-    sv_partial_gradients_reduce(run, call.partial, PARAMETERS, chunks);
+    if (layer->trained)
+        sv_partial_gradients_reduce(run, call.partial, PARAMETERS, chunks);
 }
 
 static const sv_layer_ops SHIFTED_OPS = {.name = "shifted patch tokens",

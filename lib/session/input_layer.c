@@ -71,7 +71,8 @@ void sv_session_find_hole(svit_session *session)
     const size_t first = session->gradients_first, end = first + session->gradients_elements;
     for (size_t i = 0; i < session->first_layer; i++) {
         const sv_layer *layer = session->layers.layers[i];
-        if (layer->parameters_first < first || layer->parameters_end > end)
+        if (layer->parameters_end == 0 || layer->parameters_first < first ||
+            layer->parameters_end > end)
             continue;
         if (session->hole_end == 0 || layer->parameters_first < session->hole_first)
             session->hole_first = layer->parameters_first;

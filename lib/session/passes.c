@@ -165,9 +165,10 @@ static void recompute(const svit_session *session, const sv_run *run, const sv_s
     }
 }
 
-void sv_session_backward(svit_session *session, const real *dlogits, size_t n)
+void sv_session_backward(svit_session *session, const real *dlogits, size_t n, real *dinput)
 {
     assert(session->tape.n == n);
+    assert(!dinput || session->config.input_gradient);
     sv_run run = sv_session_run(session, n, true);
     run.pass.counter = session->tape.counter;
     real *buffers[] = {session->buffers[0], session->buffers[1]};
@@ -176,6 +177,7 @@ void sv_session_backward(svit_session *session, const real *dlogits, size_t n)
         const sv_segment *segment = &session->segments.list[i];
         if (segment->recomputed)
             recompute(session, &run, segment, buffers[1]);
-        sv_tape_backward(&session->tape, &run, buffers, segment->first - session->first_trained);
+        sv_tape_backward(&session->tape, &run, buffers, segment->first - session->first_trained,
+                         dinput);
     }
 }

@@ -51,7 +51,9 @@ static svit_status find_trained(svit_session *session, svit_error *err)
     }
     session->gradients_elements = end - session->gradients_first;
     sv_session_find_hole(session);
-    if (session->trains && end == 0)
+    if (session->config.input_gradient)
+        session->first_trained = session->first_layer;
+    else if (session->trains && end == 0)
         return sv_fail(err, SVIT_E_STATE,
                        "every parameter of the %s is frozen, so there is nothing to train; "
                        "svit_model_set_trainable changes that",

@@ -30,7 +30,8 @@ struct svit_session {
     const sv_gemm *gemm;         /* backend of the matmuls */
     const sv_gemm *small_m_gemm; /* backend of those with few rows */
     sv_layer_list layers;
-    /* A session that trains runs the frozen layers below the lowest trained one as in inference:
+    /* A session that trains runs the frozen layers below the lowest trained one as in inference,
+     * unless it has input_gradient; then first_trained is the first layer that runs:
      * frozen_inference layers of the inference graph, which cover the first frozen_end layers of
      * the training graph, then one by one those up to first_trained. */
     size_t first_trained, frozen_inference, frozen_end;
@@ -129,8 +130,9 @@ const sv_layer *sv_session_last_attention(const svit_session *session, size_t *h
                                           size_t *tokens);
 
 /* Adds the gradients of the last forward to session->gradients. dlogits is [n, classes], with the n
- * of that forward, which was a training forward. */
-void sv_session_backward(svit_session *session, const real *dlogits, size_t n);
+ * of that forward, which was a training forward. `dinput` becomes the gradient of its input, if the
+ * session has input_gradient; NULL: it is not computed. */
+void sv_session_backward(svit_session *session, const real *dlogits, size_t n, real *dinput);
 
 /* Computes the output of the inference graph's layer that ends where layer `end` of the training
  * graph begins. */

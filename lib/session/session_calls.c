@@ -100,11 +100,9 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
     return check_logits(session, logits, n, 0, err);
 }
 
-SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
-                                   svit_error *err)
+static svit_status check_backward(const svit_session *session, const float *dlogits, size_t n,
+                                  svit_error *err)
 {
-    SV_REQUIRE(session);
-    SV_REQUIRE(dlogits);
     SVIT_TRY(svit_context_check(session->context, err));
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE,
@@ -115,10 +113,38 @@ SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, 
     if (n != session->tape.n)
         return sv_fail(err, SVIT_E_ARGUMENT, "n is %zu; the last forward had %zu images", n,
                        session->tape.n);
-    SVIT_TRY(sv_session_check_finite(dlogits, n * session->classes, "dlogits", err));
+    return sv_session_check_finite(dlogits, n * session->classes, "dlogits", err);
+}
+
+static void backward(svit_session *session, const float *dlogits, size_t n, float *dinput)
+{
     sv_fp_env before = sv_fp_env_begin();
-    sv_session_backward(session, dlogits, n);
+    sv_session_backward(session, dlogits, n, dinput);
     sv_fp_env_end(before);
+}
+
+SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
+                                   svit_error *err)
+{
+    SV_REQUIRE(session);
+    SV_REQUIRE(dlogits);
+    SVIT_TRY(check_backward(session, dlogits, n, err));
+    backward(session, dlogits, n, NULL);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_backward_input(svit_session *session, const float *dlogits, size_t n,
+                                         float *dnhwc, svit_error *err)
+{
+    SV_REQUIRE(session);
+    SV_REQUIRE(dlogits);
+    SV_REQUIRE(dnhwc);
+    if (!session->config.input_gradient)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the session computes no gradient of its input; create one with "
+                       "input_gradient 1");
+    SVIT_TRY(check_backward(session, dlogits, n, err));
+    backward(session, dlogits, n, dnhwc);
     return SVIT_OK;
 }
 

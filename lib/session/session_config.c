@@ -17,6 +17,7 @@ static const sv_field FIELDS[] = {
     {FIELD(memory, WORD), .words = {SV_MEMORY_WORDS}},
     {FIELD(features, FLAG)},
     {FIELD(input_layer, CHARS), .max_count = sizeof((svit_session_config *)0)->input_layer},
+    {FIELD(input_gradient, FLAG)},
 };
 static const sv_field_table TABLE = {.type = "svit_session_config",
                                      .noun = "the session configuration",
@@ -41,6 +42,10 @@ static svit_status check(const svit_session_config *config, svit_error *err)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "compute is SVIT_COMPUTE_INT8, which only infers; SVIT_COMPUTE_F32 and "
                        "SVIT_COMPUTE_BF16 are accepted in SVIT_MODE_TRAIN");
+    if (config->input_gradient && config->mode != SVIT_MODE_TRAIN)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "input_gradient is 1 in SVIT_MODE_INFER, which has no backward; it needs "
+                       "SVIT_MODE_TRAIN");
     return SVIT_OK;
 }
 

@@ -56,11 +56,43 @@ static void smooth_and_weight(const sv_objective *objective, float *targets, siz
             (weights ? weights[i % classes] : 1) * ((1 - s) * targets[i] + s / (float)classes);
 }
 
+/* Calls the objective's function. Loss and gradient are NaN before, so that what it does not write
+ * is an error: here, or in svit_backward. */
+static svit_status call_function(const sv_objective *objective, const sv_batch *batch,
+                                 const float *logits, float *loss, float *dlogits, svit_error *err)
+{
+    svit_error local = {.struct_size = sizeof local};
+    svit_loss_call call = {.struct_size = sizeof call,
+                           .loss = NAN,
+                           .n = batch->n,
+                           .classes = objective->classes,
+                           .logits = logits,
+                           .labels = batch->targets ? NULL : batch->labels,
+                           .targets = batch->targets,
+                           .dlogits = dlogits};
+    for (size_t i = 0; i < batch->n * objective->classes; i++)
+        dlogits[i] = NAN;
+    svit_status status = objective->function(&call, objective->user, &local);
+    if (status != SVIT_OK && local.message[0] == '\0')
+        return sv_trainer_fail(err, status, "the loss function returned %d (%s)", (int)status,
+                               svit_status_name(status));
+    if (status != SVIT_OK)
+        return svit_error_set(err, status, local.message);
+    if (!isfinite(call.loss))
+        return sv_trainer_fail(err, SVIT_E_NUMERIC,
+                               "the loss function gave the loss %g; it must be finite",
+                               (double)call.loss);
+    *loss = call.loss;
+    return SVIT_OK;
+}
+
 svit_status sv_objective_loss(const sv_objective *objective, const sv_batch *batch,
                               const float *logits, float *loss, float *dlogits, svit_error *err)
 {
     const size_t n = batch->n, classes = objective->classes;
     const float smoothing = objective->label_smoothing;
+    if (objective->function)
+        return call_function(objective, batch, logits, loss, dlogits, err);
     if (objective->loss == SVIT_LOSS_BINARY)
         return svit_binary_cross_entropy(logits, batch->targets, objective->class_weights, n,
                                          classes, smoothing, loss, dlogits, err);
@@ -78,7 +110,7 @@ svit_status sv_objective_loss(const sv_objective *objective, const sv_batch *bat
 
 double sv_objective_divisor(const sv_objective *objective, const sv_batch *batch)
 {
-    if (!objective->class_weights || batch->targets)
+    if (!objective->class_weights || batch->targets || objective->function)
         return (double)batch->n;
     double sum = 0;
     for (size_t i = 0; i < batch->n; i++)

@@ -18,6 +18,8 @@ typedef struct sv_objective {
     float label_smoothing;
     float *class_weights; /* [classes] or NULL for 1 each */
     size_t classes;
+    svit_loss_function function; /* computes the loss in place of all these; NULL: none does */
+    void *user;
 } sv_objective;
 
 /* The samples of a batch: images, and labels[n] or targets[n, classes]. */

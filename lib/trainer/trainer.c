@@ -1,4 +1,4 @@
-/* Runs a trainer to its end and passes each event to a callback. */
+/* Runs a trainer to its end and passes each event to a callback; what else a program may change. */
 #include "trainer/trainer_internal.h"
 
 /* Ends a run that the callback has stopped with `value`: writes a checkpoint and reports the
@@ -31,6 +31,20 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
             return stop(trainer, value, err);
     } while (event.kind != SVIT_EVENT_FINISHED);
     return SVIT_OK;
+}
+
+SVIT_API svit_status svit_trainer_set_loss(svit_trainer *trainer, svit_loss_function function,
+                                           void *user, svit_error *err)
+{
+    TRAINER_REQUIRE(trainer);
+    trainer->objective.function = function;
+    trainer->objective.user = function ? user : NULL;
+    return SVIT_OK;
+}
+
+SVIT_API svit_optimizer *svit_trainer_optimizer(svit_trainer *trainer)
+{
+    return trainer ? trainer->optimizer : NULL;
 }
 
 SVIT_API int32_t svit_trainer_stop_value(const svit_trainer *trainer)

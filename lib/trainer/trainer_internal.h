@@ -236,9 +236,10 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
 svit_status sv_trainer_optimizer_text(sv_trainer_text *text, const svit_optimizer_config *config,
                                       svit_error *err);
 
-/* Appends loss, sampling, test-time augmentation and class weights. */
+/* Appends loss, sampling, test-time augmentation and class weights; and whether a function of the
+ * program computes the loss, which is text of a run that has one alone. */
 svit_status sv_trainer_objective_text(sv_trainer_text *text, const svit_trainer_config *config,
-                                      svit_error *err);
+                                      int32_t has_function, svit_error *err);
 
 /* Appends the pipeline of the trainer as JSON. */
 svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,

@@ -162,9 +162,10 @@ static svit_status check_objective(const svit_checkpoint *checkpoint, const svit
     TRAINER_TRY(svit_trainer_config_init(&defaults, sizeof defaults));
     const char *saved = svit_checkpoint_value(checkpoint, SV_TRAINER_OBJECTIVE_KEY);
     sv_trainer_text old = {.context = trainer->context}, present = old;
-    svit_status status = sv_trainer_objective_text(&old, &defaults, err);
+    svit_status status = sv_trainer_objective_text(&old, &defaults, 0, err);
     if (status == SVIT_OK)
-        status = sv_trainer_objective_text(&present, &trainer->config, err);
+        status = sv_trainer_objective_text(&present, &trainer->config,
+                                           trainer->objective.function != NULL, err);
     if (status == SVIT_OK && strcmp(saved ? saved : old.data, present.data) != 0)
         status =
             sv_trainer_fail(err, SVIT_E_ARGUMENT,

@@ -94,10 +94,10 @@ svit_status sv_trainer_optimizer_text(sv_trainer_text *text, const svit_optimize
 }
 
 svit_status sv_trainer_objective_text(sv_trainer_text *text, const svit_trainer_config *config,
-                                      svit_error *err)
+                                      int32_t has_function, svit_error *err)
 {
-    sv_trainer_text_add(text, "loss %d, sampling %d, tta %d, class weights", config->loss,
-                        config->sampling, config->tta);
+    sv_trainer_text_add(text, "loss %d%s, sampling %d, tta %d, class weights", config->loss,
+                        has_function ? " by a function" : "", config->sampling, config->tta);
     for (uint32_t i = 0; i < config->class_weight_count; i++) {
         char number[SV_TRAINER_NUMBER];
         sv_trainer_text_add(text, " %s", sv_trainer_number(number, config->class_weights[i]));
@@ -154,7 +154,8 @@ static svit_status fill_texts(texts *t, const svit_trainer *trainer, svit_error 
     TRAINER_TRY(sv_trainer_path(&t->path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
     TRAINER_TRY(sv_trainer_optimizer_text(&t->optimizer, &trainer->optimizer_config, err));
     TRAINER_TRY(sv_trainer_pipeline_text(&t->pipeline, trainer, err));
-    TRAINER_TRY(sv_trainer_objective_text(&t->objective, &trainer->config, err));
+    TRAINER_TRY(sv_trainer_objective_text(&t->objective, &trainer->config,
+                                          trainer->objective.function != NULL, err));
     sv_trainer_history_pack(&t->history, trainer);
     if (t->history.failed)
         return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the history's text");

@@ -241,8 +241,10 @@ LAYOUT(svit_predictor_config, 24, SVIT_PREDICTOR_CONFIG)
     F(T, memory, 32, 4) \
     F(T, features, 36, 4) \
     F(T, context, 40, 8) \
-    F(T, input_layer, 48, 32)
-LAYOUT(svit_session_config, 80, SVIT_SESSION_CONFIG)
+    F(T, input_layer, 48, 32) \
+    F(T, input_gradient, 80, 4) \
+    F(T, reserved, 84, 4)
+LAYOUT(svit_session_config, 88, SVIT_SESSION_CONFIG)
 
 #define SVIT_FEATURES_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
@@ -278,6 +280,17 @@ LAYOUT(svit_class_config, 40, SVIT_CLASS_CONFIG)
     F(T, code, 4, 4) \
     F(T, message, 8, 248)
 LAYOUT(svit_error, 256, SVIT_ERROR)
+
+#define SVIT_LOSS_CALL(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, loss, 4, 4) \
+    F(T, n, 8, 8) \
+    F(T, classes, 16, 8) \
+    F(T, logits, 24, 8) \
+    F(T, labels, 32, 8) \
+    F(T, targets, 40, 8) \
+    F(T, dlogits, 48, 8)
+LAYOUT(svit_loss_call, 56, SVIT_LOSS_CALL)
 
 #define SVIT_TRAINER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

@@ -118,7 +118,7 @@ static double centred(sv_random *random)
     return 2 * sv_random_unit(random) - 1;
 }
 
-static fixture open_fixture(const char *json, const char *gemm)
+static fixture open_fixture(const char *json, const char *gemm, bool input_gradient)
 {
     fixture b = {0};
     svit_error err = {.struct_size = sizeof err};
@@ -144,6 +144,7 @@ static fixture open_fixture(const char *json, const char *gemm)
     session.max_batch = BATCH;
     session.mode = SVIT_MODE_TRAIN;
     session.seed = 11;
+    session.input_gradient = input_gradient;
     ck_assert_msg(svit_session_create(&b.session, b.model, &session, &err) == SVIT_OK, "%s",
                   err.message);
     size_t pixels = BATCH * sv_shape_tokens(b.session->input) * b.session->input.channels;
@@ -219,9 +220,10 @@ static void check_parameter(fixture *b, const sv_parameter *parameter, const dou
 
 START_TEST(test_gradients_equal_difference_quotients)
 {
-    fixture b = open_fixture(CONFIGS[_i % CONFIG_COUNT], _i < CONFIG_COUNT ? "tile" : "cblas");
+    fixture b =
+        open_fixture(CONFIGS[_i % CONFIG_COUNT], _i < CONFIG_COUNT ? "tile" : "cblas", false);
     projected(&b);
-    sv_session_backward(b.session, b.projection, BATCH);
+    sv_session_backward(b.session, b.projection, BATCH, NULL);
     size_t bytes = b.model->parameters.elements * sizeof(double);
     double *gradients = malloc(bytes);
     memcpy(gradients, b.session->gradients, bytes);
@@ -232,16 +234,53 @@ START_TEST(test_gradients_equal_difference_quotients)
 }
 END_TEST
 
+/* Checks elements spread over all images; the tolerance is that of parameters. */
+static void check_input(fixture *b, const double *dinput, size_t elements)
+{
+    const double step = 1e-6;
+    double largest = 0;
+    for (size_t i = 0; i < elements; i++)
+        largest = worst_of(largest, fabs(dinput[i]));
+    ck_assert_msg(isfinite(largest) && largest > 0, "the input has no gradient");
+    const size_t stride = elements / (2 * PROBES) | 1;
+    for (size_t i = 0; i < elements; i += stride) {
+        const double kept = b->input[i];
+        b->input[i] = kept + step;
+        double above = projected(b);
+        b->input[i] = kept - step;
+        double below = projected(b);
+        b->input[i] = kept;
+        double quotient = (above - below) / (2 * step), error = fabs(quotient - dinput[i]);
+        ck_assert_msg(error <= 1e-7 * fmax(largest, 0.1),
+                      "input[%zu]: %.12g, difference quotient %.12g", i, dinput[i], quotient);
+    }
+}
+
+START_TEST(test_input_gradients_equal_difference_quotients)
+{
+    fixture b = open_fixture(CONFIGS[_i], "tile", true);
+    const size_t elements = BATCH * sv_shape_elements(b.session->input);
+    double *dinput = malloc(elements * sizeof(double));
+    for (size_t i = 0; i < elements; i++)
+        dinput[i] = NAN;
+    projected(&b);
+    sv_session_backward(b.session, b.projection, BATCH, dinput);
+    check_input(&b, dinput, elements);
+    free(dinput);
+    close_fixture(&b);
+}
+END_TEST
+
 START_TEST(test_gradients_accumulate)
 {
-    fixture b = open_fixture(CONFIGS[0], "tile");
+    fixture b = open_fixture(CONFIGS[0], "tile", false);
     size_t total = b.model->parameters.elements;
     projected(&b);
-    sv_session_backward(b.session, b.projection, BATCH);
+    sv_session_backward(b.session, b.projection, BATCH, NULL);
     double *once = malloc(total * sizeof(double));
     memcpy(once, b.session->gradients, total * sizeof(double));
     projected(&b);
-    sv_session_backward(b.session, b.projection, BATCH);
+    sv_session_backward(b.session, b.projection, BATCH, NULL);
     for (size_t i = 0; i < total; i++)
         ck_assert_double_le(fabs(b.session->gradients[i] - 2 * once[i]),
                             1e-13 + 1e-12 * fabs(once[i]));
@@ -256,6 +295,7 @@ static Suite *gradients_suite(void)
     TCase *layers = tcase_create("models");
     tcase_set_timeout(layers, 200);
     tcase_add_loop_test(layers, test_gradients_equal_difference_quotients, 0, 2 * CONFIG_COUNT);
+    tcase_add_loop_test(layers, test_input_gradients_equal_difference_quotients, 0, CONFIG_COUNT);
     tcase_add_test(layers, test_gradients_accumulate);
     suite_add_tcase(suite, layers);
     return suite;

@@ -4,6 +4,8 @@
 
 #include "fit.h"
 
+#include <stdbool.h>
+
 #ifdef SV_DOUBLE
 #include "session/session.h"
 #endif
@@ -90,7 +92,7 @@ static void set_parameters(svit_model *to, const reference_model *model)
 
 #ifdef SV_DOUBLE
 static void pass(svit_model *library_model, svit_session *session, const reference_model *model,
-                 int training, float *logits, float *gradients)
+                 const library_options *options, float *logits, float *gradients)
 {
     const size_t count = model->images * model->classes;
     double *out = malloc(count * sizeof *out);
@@ -99,15 +101,20 @@ static void pass(svit_model *library_model, svit_session *session, const referen
     for (size_t i = 0; i < count; i++)
         logits[i] = (float)out[i];
     free(out);
-    if (!training)
+    if (options->mode != SVIT_MODE_TRAIN)
         return;
-    sv_session_backward(session, model->dlogits, model->images);
+    const size_t pixels = model->images * sv_shape_elements(session->input);
+    double *dx = session->config.input_gradient ? malloc(pixels * sizeof *dx) : NULL;
+    sv_session_backward(session, model->dlogits, model->images, dx);
     for (size_t i = 0; i < model->tensor_count; i++) {
         const reference_tensor *tensor = &model->tensors[i];
         sv_parameter_export(sv_parameter_find(&library_model->parameters, tensor->name), gradients,
                             session->gradients);
         gradients += tensor->elements;
     }
+    for (size_t i = 0; dx && i < pixels; i++)
+        gradients[i] = (float)dx[i];
+    free(dx);
 }
 #else
 static float *rounded(const double *values, size_t count)
@@ -119,17 +126,28 @@ static float *rounded(const double *values, size_t count)
     return result;
 }
 
+/* Behind the gradients of the tensors comes that of the images, if the session computes it. */
+static void backward(svit_session *session, const reference_model *model, const float *dlogits,
+                     float *gradients, int32_t input_gradient)
+{
+    for (size_t i = 0; input_gradient && i < model->tensor_count; i++)
+        gradients += model->tensors[i].elements;
+    WORKS(input_gradient ? svit_backward_input(session, dlogits, model->images, gradients, err)
+                         : svit_backward(session, dlogits, model->images, err));
+}
+
 static void pass(svit_model *library_model, svit_session *session, const reference_model *model,
-                 int training, float *logits, float *gradients)
+                 const library_options *options, float *logits, float *gradients)
 {
     const svit_model_config *config = &model->config;
     const size_t pixels = (size_t)config->input_height * config->input_width * config->in_channels;
     float *x = rounded(model->x, model->images * pixels);
     float *dlogits = rounded(model->dlogits, model->images * model->classes);
+    const bool training = options->mode == SVIT_MODE_TRAIN;
     (void)library_model;
     WORKS(svit_forward(session, x, model->images, logits, err));
     if (training)
-        WORKS(svit_backward(session, dlogits, model->images, err));
+        backward(session, model, dlogits, gradients, options->input_gradient);
     for (size_t i = 0; training && i < model->tensor_count; i++) {
         const reference_tensor *tensor = &model->tensors[i];
         WORKS(svit_session_get_gradient(session, tensor->name, gradients, tensor->elements, err));
@@ -155,8 +173,9 @@ void library_run(const reference_model *model, const library_options *options, f
     config.mode = options->mode;
     config.compute = options->compute;
     config.memory = options->memory;
+    config.input_gradient = options->input_gradient;
     WORKS(svit_session_create(&session, library_model, &config, err));
-    pass(library_model, session, model, options->mode == SVIT_MODE_TRAIN, logits, gradients);
+    pass(library_model, session, model, options, logits, gradients);
     svit_session_free(session);
     svit_model_free(library_model);
     svit_context_free(context);

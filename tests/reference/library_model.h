@@ -14,6 +14,7 @@ typedef struct library_options {
     uint32_t threads;
     uint32_t max_batch;            /* of the session; at least the images of the model */
     int32_t mode, compute, memory; /* SVIT_MODE_*, SVIT_COMPUTE_*, SVIT_MEMORY_* */
+    int32_t input_gradient;        /* 1: the gradient of the images is computed too */
 } library_options;
 
 enum { LIBRARY_MAX_ISAS = 8 };
@@ -29,8 +30,8 @@ int library_has_gemm(const char *gemm);
 int library_accepts(const svit_model_config *config);
 
 /* logits[images, classes] and, in SVIT_MODE_TRAIN, the gradients of the model's tensors, one after
- * another, each as model files have it. Fails the test on any error, and if the model's tensors are
- * not the library's. */
+ * another, each as model files have it, and behind them that of the images, if it is computed.
+ * Fails the test on any error, and if the model's tensors are not the library's. */
 void library_run(const reference_model *model, const library_options *options, float *logits,
                  float *gradients);
 

@@ -8,6 +8,7 @@
  * runs. The norm of the error is compared for the logits and for the gradient of each parameter. */
 #include "library_model.h"
 #include "random_shapes.h"
+#include "reference_layer.h"
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>
@@ -50,7 +51,7 @@ typedef struct disturbance {
     random_state state;
 } disturbance;
 
-/* One array of results: the logits, or the gradient of a tensor. */
+/* One array of results: the logits, or the gradient of a tensor or of the images. */
 typedef struct result {
     const char *name;
     size_t elements, offset;
@@ -58,12 +59,12 @@ typedef struct result {
     double errors[ROUNDINGS]; /* the norm of the disturbed references' errors */
 } result;
 
-enum { MAX_RESULTS = REFERENCE_MAX_TENSORS + 1 };
+enum { MAX_RESULTS = REFERENCE_MAX_TENSORS + 2 };
 
 typedef struct comparison {
     reference_model *model;
     double *parameters; /* the tensors' values */
-    double *wanted;     /* all results of the reference, the logits first */
+    double *wanted;     /* all results of the reference, the logits first, dx of the images last */
     float *got;
     result results[MAX_RESULTS];
     size_t result_count, elements;
@@ -152,7 +153,9 @@ static void run_reference(const comparison *c, double *to, bool backward)
         return;
     reference_model_backward(c->model);
     for (size_t i = 1; i < c->result_count; i++)
-        memcpy(to + c->results[i].offset, c->model->tensors[i - 1].gradient,
+        memcpy(to + c->results[i].offset,
+               i <= c->model->tensor_count ? c->model->tensors[i - 1].gradient
+                                           : c->model->layers[0].dx,
                c->results[i].elements * sizeof *to);
 }
 
@@ -222,6 +225,9 @@ static comparison open_comparison(int number)
     add_result(&c, "logits", images * c.model->classes);
     for (size_t i = 0; i < c.model->tensor_count; i++)
         add_result(&c, c.model->tensors[i].name, c.model->tensors[i].elements);
+    const size_t without_input = c.elements;
+    add_result(&c, "the input",
+               images * config.input_height * config.input_width * config.in_channels);
     c.parameters = checked_calloc(c.elements, sizeof *c.parameters);
     c.wanted = checked_calloc(c.elements, sizeof *c.wanted);
     c.got = checked_calloc(c.elements, sizeof *c.got);
@@ -231,7 +237,7 @@ static comparison open_comparison(int number)
     run_reference(&c, c.wanted, true);
     for (size_t i = 0; i < c.result_count; i++)
         c.results[i].size = norm_of(c.wanted + c.results[i].offset, c.results[i].elements);
-    const size_t logits = c.results[0].elements, gradients = c.elements - logits;
+    const size_t logits = c.results[0].elements, gradients = without_input - logits;
     c.typical = norm_of(c.wanted + logits, gradients) / sqrt((double)gradients);
     measure_rounding(&c, ROUND_BF16);
     measure_rounding(&c, ROUND_INT8);
@@ -268,16 +274,18 @@ static void print_options(const comparison *c, const library_options *options)
     char json[2048];
     svit_model_config_to_json(&c->model->config, json, sizeof json, NULL, NULL);
     printf("%s\n%zu images, max_batch %u, isa %s, gemm %s, threads %u, mode %d, compute %d, "
-           "memory %d\n",
+           "memory %d, input_gradient %d\n",
            json, c->model->images, options->max_batch, options->isa ? options->isa : "best",
            options->gemm ? options->gemm : "chosen", options->threads, options->mode,
-           options->compute, options->memory);
+           options->compute, options->memory, options->input_gradient);
 }
 
 /* Runs the library once and compares all results. */
 static void compare(comparison *c, const library_options *options)
 {
-    const size_t count = options->mode == SVIT_MODE_TRAIN ? c->result_count : 1;
+    const size_t count = options->mode != SVIT_MODE_TRAIN ? 1
+                         : options->input_gradient        ? c->result_count
+                                                          : c->result_count - 1;
     library_run(c->model, options, c->got, c->got + c->results[0].elements);
     for (size_t i = 0; i < count; i++) {
         const result *of = &c->results[i];
@@ -298,9 +306,11 @@ static void set_mode(library_options *options, int index)
 {
     options->mode = index < 3 ? SVIT_MODE_TRAIN : SVIT_MODE_INFER;
     options->memory = index < 3 ? index : SVIT_MEMORY_STORE;
+    options->input_gradient = options->input_gradient && index < 3;
 }
 
-/* Chooses 1 or 3 threads, and a session for exactly the images of the model or for more. */
+/* Chooses 1 or 3 threads, whether the gradient of the images is computed, and a session for exactly
+ * the images of the model or for more. */
 static library_options draw_options(comparison *c, const char *isa, const char *gemm)
 {
     const size_t images = c->model->images;
@@ -308,6 +318,7 @@ static library_options draw_options(comparison *c, const char *isa, const char *
         .isa = isa,
         .gemm = gemm,
         .threads = random_coin(&c->state) ? 1 : 3,
+        .input_gradient = random_coin(&c->state),
         .max_batch =
             (uint32_t)(images + (random_coin(&c->state) ? 0 : random_between(&c->state, 1, 9)))};
 }

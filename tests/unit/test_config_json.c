@@ -42,10 +42,11 @@ CALLS(loader)
 static const noun nouns[] = {
     {NOUN(session),
      "{\"max_batch\":256,\"mode\":\"infer\",\"compute\":\"f32\",\"seed\":0,\"input_height\":0,"
-     "\"input_width\":0,\"memory\":\"store\",\"features\":false,\"input_layer\":\"\"}",
+     "\"input_width\":0,\"memory\":\"store\",\"features\":false,\"input_layer\":\"\","
+     "\"input_gradient\":false}",
      "{\"max_batch\":7,\"mode\":\"train\",\"compute\":\"bf16\",\"seed\":18446744073709551615,"
      "\"input_height\":32,\"input_width\":8192,\"memory\":\"stages\",\"features\":true,"
-     "\"input_layer\":\"blocks.9\"}"},
+     "\"input_layer\":\"blocks.9\",\"input_gradient\":true}"},
     {NOUN(optimizer),
      "{\"optimizer\":\"adamw\",\"learning_rate\":0.001,\"beta1\":0.9,\"beta2\":0.999,"
      "\"epsilon\":1e-7,\"weight_decay\":0.0001,\"momentum\":0.0,\"clip_norm\":0.0,"

@@ -164,6 +164,34 @@ START_TEST(test_shifted_patches_are_those_of_the_image)
 }
 END_TEST
 
+START_TEST(test_shifted_patches_and_their_sum_are_adjoint)
+{
+    KERNELS(k);
+    enum { IMAGES = 2 };
+    for (size_t i = 0; i < sizeof SHIFTED / sizeof *SHIFTED; i++)
+        for (int order = 0; order < 2; order++) {
+            const sv_patch_geometry *map = &SHIFTED[i];
+            size_t pixels = IMAGES * map->height * map->width * map->channels;
+            size_t tokens = IMAGES * map->rows * map->columns, some = tokens / 3;
+            size_t row = 5 * map->size * map->size * map->channels, rows = tokens * row;
+            float *x = malloc(pixels * 4), *ax = malloc(rows * 4), *y = malloc(rows * 4),
+                  *ay = calloc(pixels, 4);
+            fill(x, pixels, 6);
+            fill(y, rows, 7);
+            for (size_t j = 0; j < rows; j++) /* so that sums are exact in float32 */
+                y[j] = roundf(y[j] * 256);
+            k->shifted_patches(ax, x, map, order, 0, tokens);
+            k->shifted_patches_add(ay, y, map, order, 0, some);
+            k->shifted_patches_add(ay, y + some * row, map, order, some, tokens - some);
+            ck_assert_double_le(fabs(dot(ax, y, rows) - dot(x, ay, pixels)), 1e-12 * (double)rows);
+            free(x);
+            free(ax);
+            free(y);
+            free(ay);
+        }
+}
+END_TEST
+
 START_TEST(test_mean_and_its_backward_are_adjoint)
 {
     KERNELS(k);
@@ -453,6 +481,7 @@ static Suite *kernels_suite(void)
     tcase_add_loop_test(all, test_shift_equals_the_reference, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_patch_gather_and_scatter_are_adjoint, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_shifted_patches_are_those_of_the_image, 0, ISA_COUNT);
+    tcase_add_loop_test(all, test_shifted_patches_and_their_sum_are_adjoint, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_transpose_exchanges_rows_and_columns, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_mean_and_its_backward_are_adjoint, 0, ISA_COUNT);
     tcase_add_loop_test(all, test_dropout_bits_are_philox_bits_by_position, 0, ISA_COUNT);
