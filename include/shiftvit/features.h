@@ -27,7 +27,7 @@ enum {
 /* How features are computed. */
 typedef struct svit_features_config {
     uint32_t struct_size;  /* sizeof(svit_features_config) */
-    uint32_t batch;        /* images in one forward pass, 1..65536 */
+    uint32_t batch;        /* images in one forward pass, 1..65536; all if there are fewer */
     int32_t compute;       /* SVIT_COMPUTE_* of session.h */
     int32_t tokens;        /* SVIT_TOKENS_*; no effect on a layer with one token for each image */
     const char *layer;     /* one of svit_session_layer_name; NULL: "features", the input of the

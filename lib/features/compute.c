@@ -261,6 +261,8 @@ static svit_status compute(computation *self, svit_features **out, svit_dataset 
     if (classes > SV_FEATURES_CLASSES)
         return sv_fail(err, SVIT_E_ARGUMENT, "the dataset has %zu classes; at most %d are accepted",
                        classes, SV_FEATURES_CLASSES);
+    if (self->config.batch > svit_dataset_count(dataset))
+        self->config.batch = (uint32_t)svit_dataset_count(dataset);
     SVIT_TRY(create_loader(self, dataset, err));
     SVIT_TRY(create_session(self, err));
     SVIT_TRY(find_layer(self, err));

@@ -1,5 +1,6 @@
 /* Makes the n-th allocation of a context fail, for every n until a call needs fewer. Each time the
  * call returns a status, leaks nothing, and changes nothing that the caller can see. */
+#include "ledger.h"
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>
@@ -8,34 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* An allocator that counts its blocks and fails at a given call. For one thread only. */
-typedef struct ledger {
-    size_t calls, fail_at, live_blocks, live_bytes;
-    int for_ever; /* every call from fail_at on fails */
-} ledger;
-
-static void *ledger_allocate(void *user, size_t bytes, size_t alignment)
-{
-    ledger *book = user;
-    book->calls++;
-    if (book->calls == book->fail_at || (book->for_ever && book->calls > book->fail_at))
-        return NULL;
-    void *memory = NULL;
-    if (posix_memalign(&memory, alignment, bytes) != 0)
-        return NULL;
-    book->live_blocks++;
-    book->live_bytes += bytes;
-    return memory;
-}
-
-static void ledger_release(void *user, void *memory, size_t bytes)
-{
-    ledger *book = user;
-    book->live_blocks--;
-    book->live_bytes -= bytes;
-    free(memory);
-}
 
 enum { CLASSES = 10, COUNT = 24, SIDE = 8, BATCH = 4 };
 
@@ -85,7 +58,6 @@ typedef struct scene {
     svit_loader *loader;
     svit_predictor *predictor, *of_memory;
     svit_trainer *trainer;
-    svit_features *features, *stored, *appended;
 } scene;
 
 static svit_status make_model(scene *s, const svit_context_config *config)
@@ -235,47 +207,6 @@ static svit_status make_data(scene *s)
                              : status;
 }
 
-/* Features of the dataset and of a file, a head and a class that are fitted to them. The models
- * from a file are alone. */
-static svit_status make_features(scene *s)
-{
-    static float probabilities[COUNT * CLASSES];
-    const char *const names[CLASSES] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
-    svit_head_config head;
-    svit_class_config class;
-    svit_head_config_init(&head, sizeof head);
-    svit_class_config_init(&class, sizeof class);
-    head.epochs = head.balanced = 1;
-    class.steps = 1;
-    svit_pipeline_config config = pipeline();
-    svit_status status =
-        svit_features_compute(&s->features, s->loaded, s->dataset, &config, NULL, NULL);
-    if (status == SVIT_OK)
-        status = svit_features_save(s->features, in_folder("b.safetensors"), NULL);
-    if (status == SVIT_OK)
-        status = svit_features_load(&s->stored, s->context, in_folder("b.safetensors"), NULL);
-    if (status == SVIT_OK)
-        status = svit_features_create(&s->appended, s->context, svit_features_values(s->features),
-                                      labels, COUNT, svit_features_channels(s->features), CLASSES,
-                                      NULL, NULL);
-    if (status == SVIT_OK)
-        status = svit_features_append(s->appended, s->stored, NULL);
-    if (status == SVIT_OK)
-        status = svit_features_knn(s->stored, svit_features_values(s->features), COUNT, 3, 0.1,
-                                   probabilities, NULL);
-    if (status == SVIT_OK)
-        status = svit_model_fit_head(s->loaded, s->stored, &head, NULL);
-    if (status == SVIT_OK)
-        status = svit_model_set_classes(s->loaded, names, CLASSES, NULL);
-    if (status != SVIT_OK)
-        return status;
-    status = svit_model_fit_class(s->loaded, "new", s->features, s->stored, &class, NULL);
-    if (status == SVIT_E_UNSUPPORTED) /* hidden layers */
-        return SVIT_OK;
-    return status == SVIT_OK ? svit_model_fit_class(s->loaded, NULL, s->features, NULL, NULL, NULL)
-                             : status;
-}
-
 static svit_status make_trainer(scene *s)
 {
     svit_pipeline_config config = pipeline();
@@ -310,17 +241,12 @@ static svit_status make_all(scene *s, const svit_context_config *config)
         status = make_renamed(s);
     if (status == SVIT_OK)
         status = make_data(s);
-    if (status == SVIT_OK)
-        status = make_features(s);
     return status == SVIT_OK ? make_trainer(s) : status;
 }
 
 static void free_all(scene *s)
 {
     svit_trainer_free(s->trainer);
-    svit_features_free(s->appended);
-    svit_features_free(s->stored);
-    svit_features_free(s->features);
     svit_loader_free(s->loader);
     svit_dataset_free(s->floats);
     svit_dataset_free(s->targets);
@@ -364,8 +290,6 @@ START_TEST(test_any_allocation_may_fail)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     for (size_t i = 0; i < COUNT; i++)
         labels[i] = (int32_t)(i % CLASSES);
-    for (size_t i = 0; i < sizeof rgb; i++)
-        rgb[i] = (uint8_t)(i * 37);
     size_t failures = 0;
     static const char list[] = "path,label\na.png,b\nc.png,d\n";
     ck_assert_int_eq(svit_file_replace(in_folder("list.csv"), list, strlen(list), NULL), SVIT_OK);

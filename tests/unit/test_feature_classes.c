@@ -112,10 +112,12 @@ END_TEST
 /* At the minimum the gradient of the objective that the header states vanishes. */
 START_TEST(test_row_with_old_features_is_the_minimum)
 {
+    enum { OLD = 1200 };
     svit_class_config config;
     float weight[4 * C], bias[4];
     double gradient[C + 1] = {0}, sum = 0, square = 0;
-    svit_features *old = open_fitted(PLAIN, 2), *new = clusters(NEW, C, 3, 1, 1.5f);
+    svit_features *few = open_fitted(PLAIN, 2), *old = clusters(OLD, C, 0, CLASSES, 1.5f),
+                  *new = clusters(NEW, C, 3, 1, 1.5f);
     svit_class_config_init(&config, sizeof config);
     config.steps = 4000;
     config.weight_decay = 0.02;
@@ -123,16 +125,16 @@ START_TEST(test_row_with_old_features_is_the_minimum)
     WORKS(svit_model_fit_class(model, "fox", new, old, &config, err));
     WORKS(svit_model_get_parameter(model, "head.fc1.weight", weight, 4 * C, err));
     WORKS(svit_model_get_parameter(model, "head.fc1.bias", bias, 4, err));
-    const double each = 3.0 * N / CLASSES / NEW, total = each * NEW + N;
-    for (size_t i = 0; i < NEW + N; i++)
+    const double each = 3.0 * OLD / CLASSES / NEW, total = each * NEW + OLD;
+    for (size_t i = 0; i < NEW + OLD; i++)
         for (size_t j = 0; j < C; j++) {
             const double v = i < NEW ? svit_features_values(new)[i * C + j]
                                      : svit_features_values(old)[(i - NEW) * C + j];
-            sum += v / ((NEW + N) * C);
-            square += v * v / ((NEW + N) * C);
+            sum += v / ((NEW + OLD) * C);
+            square += v * v / ((NEW + OLD) * C);
         }
     const double deviation = sqrt(square - sum * sum);
-    for (size_t i = 0; i < NEW + N; i++) {
+    for (size_t i = 0; i < NEW + OLD; i++) {
         const float *x =
             i < NEW ? svit_features_values(new) + i * C : svit_features_values(old) + (i - NEW) * C;
         double z[4], all = 0;
@@ -151,6 +153,7 @@ START_TEST(test_row_with_old_features_is_the_minimum)
         gradient[j] += 0.02 * weight[CLASSES * C + j] * deviation;
     for (size_t j = 0; j <= C; j++)
         ck_assert_double_le(fabs(gradient[j]), 2e-6);
+    svit_features_free(few);
     svit_features_free(new);
     svit_features_free(old);
     close_model();

@@ -1,0 +1,36 @@
+/* An allocator whose n-th call fails, for tests of what a call does then. */
+#ifndef TEST_LEDGER_H
+#define TEST_LEDGER_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* An allocator that counts its blocks and fails at a given call. For one thread only. */
+typedef struct ledger {
+    size_t calls, fail_at, live_blocks, live_bytes;
+    int for_ever; /* every call from fail_at on fails */
+} ledger;
+
+static inline void *ledger_allocate(void *user, size_t bytes, size_t alignment)
+{
+    ledger *book = user;
+    book->calls++;
+    if (book->calls == book->fail_at || (book->for_ever && book->calls > book->fail_at))
+        return NULL;
+    void *memory = NULL;
+    if (posix_memalign(&memory, alignment, bytes) != 0)
+        return NULL;
+    book->live_blocks++;
+    book->live_bytes += bytes;
+    return memory;
+}
+
+static inline void ledger_release(void *user, void *memory, size_t bytes)
+{
+    ledger *book = user;
+    book->live_blocks--;
+    book->live_bytes -= bytes;
+    free(memory);
+}
+
+#endif
