@@ -137,13 +137,14 @@ typedef struct svit_head_config {
     uint32_t batch;         /* samples in an update, 1..65536; all of them if there are fewer */
     int32_t balanced;       /* 1: each class counts as much as any other in the loss */
     double learning_rate;   /* above 0: of the first update */
-    double weight_decay;    /* at least 0: AdamW's, of weights; biases have none */
+    double weight_decay;    /* AdamW's, of weights; biases have none. Negative: 5000 divided
+                               by the number of samples, at most 10, since few need more */
     double label_smoothing; /* [0, 1) */
     uint64_t seed;          /* of the order of the samples and of dropout in the head */
 } svit_head_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, not balanced, learning rate 0.003,
- * weight decay 0.01, no label smoothing, seed 0. `size` is sizeof(svit_head_config) as the caller
+ * weight decay -1, no label smoothing, seed 0. `size` is sizeof(svit_head_config) as the caller
  * was compiled. Any thread may call it. */
 SVIT_API svit_status svit_head_config_init(svit_head_config *config, size_t size);
 
@@ -172,11 +173,9 @@ SVIT_API svit_status svit_model_fit_head(svit_model *model, const svit_features 
 /* How svit_model_fit_class finds the row of a new class. */
 typedef struct svit_class_config {
     uint32_t struct_size; /* sizeof(svit_class_config) */
-    uint32_t steps;       /* with old features: steps of Adam over all samples, 1..1000000 */
-    double learning_rate; /* with old features, above 0: at the first step; falls to 0 as half a
-                             cosine. In units of features with the standard deviation 1 */
-    double weight_decay;  /* with old features, at least 0: the penalty is weight_decay |w|^2 / 2,
-                             in these units */
+    uint32_t reserved;    /* 0; another value is SVIT_E_VERSION */
+    double weight_decay;  /* with old features, at least 0: the penalty is weight_decay |w|^2 / 2 on
+                             features divided by their standard deviation */
     double new_weight;    /* with old features, above 0: the weight of all new samples together in
                              the loss, by that of the average old class. A larger one finds more of
                              the new class and takes more from the old ones */
@@ -184,9 +183,8 @@ typedef struct svit_class_config {
                              logit exceeds those of all old classes */
 } svit_class_config;
 
-/* Fills `config` with the defaults: 300 steps, learning rate 0.02, weight decay 0.01, new_weight 2,
- * recall 0.75. `size` is sizeof(svit_class_config) as the caller was compiled. Any thread may call
- * it. */
+/* Fills `config` with the defaults: weight decay 0.1, new_weight 2, recall 0.6. `size` is
+ * sizeof(svit_class_config) as the caller was compiled. Any thread may call it. */
 SVIT_API svit_status svit_class_config_init(svit_class_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its

@@ -15,8 +15,6 @@
 #define FIELD(field, kind) SV_FIELD(svit_class_config, field, kind)
 
 static const sv_field FIELDS[] = {
-    {FIELD(steps, U32), .min = 1, .max = 1000000},
-    {FIELD(learning_rate, REAL), .min = 0, .max = DBL_MAX, .min_is_open = 1},
     {FIELD(weight_decay, REAL), .min = 0, .max = DBL_MAX},
     {FIELD(new_weight, REAL), .min = 0, .max = DBL_MAX, .min_is_open = 1},
     {FIELD(recall, REAL), .min = 0, .max = 1, .min_is_open = 1},
@@ -29,11 +27,9 @@ static const sv_field_table TABLE = {.type = "svit_class_config",
 static svit_class_config defaults(void)
 {
     return (svit_class_config){.struct_size = sizeof(svit_class_config),
-                               .steps = 300,
-                               .learning_rate = 0.02,
-                               .weight_decay = 0.01,
+                               .weight_decay = 0.1,
                                .new_weight = 2,
-                               .recall = 0.75};
+                               .recall = 0.6};
 }
 
 SVIT_API svit_status svit_class_config_init(svit_class_config *config, size_t size)
@@ -48,6 +44,7 @@ static svit_status import(svit_class_config *local, const svit_class_config *con
     *local = defaults();
     if (config)
         SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local, TABLE.type, err));
+    SVIT_TRY(sv_config_check_reserved(local->reserved, TABLE.type, err));
     return sv_fields_check(&TABLE, local, err);
 }
 

@@ -2,23 +2,29 @@
  * those the softmax over all classes is a function of one logit,
  *     p = sigmoid(w f + b - L(f)),  L the log-sum-exp of the old logits,
  * so that the row minimises the binary cross-entropy of p, 1 for new samples and 0 for old ones,
- * plus weight_decay |w|^2 / 2. The problem is convex. Adam takes all samples at each step, with
- * features divided by their standard deviation. */
+ * plus weight_decay |w|^2 / 2, with features divided by their standard deviation. The problem is
+ * convex, and L-BFGS finds its minimum. */
 #include "base/size.h"
 #include "features/classifier.h"
+#include "features/lbfgs.h"
 
 #include <math.h>
 
 /* Samples whose partial gradient one task computes. */
 enum { SAMPLE_BLOCK = 512 };
 
+/* The gradient at which the minimum is found: weights of the samples add up to 1. */
+#define TOLERANCE 1e-7
+
 typedef struct regression {
     const svit_features *features, *old;
     const double *offsets;                /* [n] */
     size_t n, d;                          /* all samples; channels and the bias */
     double weight_new, weight_old, scale; /* of a sample of the loss; 1 / standard deviation */
-    const double *w;                      /* [d] */
-    double *partial;                      /* [blocks, d] gradients */
+    double weight_decay;
+    const double *w; /* [d] */
+    double *partial; /* [blocks, d + 1] gradients, and the loss behind each */
+    sv_pool *pool;
 } regression;
 
 static const float *sample(const regression *self, size_t i)
@@ -27,8 +33,14 @@ static const float *sample(const regression *self, size_t i)
     return i < n ? self->features->values + i * c : self->old->values + (i - n) * c;
 }
 
-/* g += weight (p - y) [f; 1] */
-static void add_gradient(double *g, const regression *self, size_t i)
+/* log(1 + exp(z)) */
+static double softplus(double z)
+{
+    return fmax(z, 0) + log1p(exp(-fabs(z)));
+}
+
+/* g += weight (p - y) [f; 1]; returns the loss of the sample. */
+static double add_gradient(double *g, const regression *self, size_t i)
 {
     const size_t c = self->d - 1;
     const bool is_new = i < self->features->count;
@@ -41,18 +53,19 @@ static void add_gradient(double *g, const regression *self, size_t i)
     for (size_t k = 0; k < c; k++)
         g[k] += dz * self->scale * (double)f[k];
     g[c] += dz;
+    return is_new ? self->weight_new * softplus(-z) : self->weight_old * softplus(z);
 }
 
 static void compute_block(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     const regression *self = argument;
-    double *g = self->partial + task * self->d;
+    double *g = self->partial + task * (self->d + 1);
     const size_t end = sv_size_min((task + 1) * SAMPLE_BLOCK, self->n);
-    for (size_t k = 0; k < self->d; k++)
+    for (size_t k = 0; k <= self->d; k++)
         g[k] = 0;
     for (size_t i = task * SAMPLE_BLOCK; i < end; i++)
-        add_gradient(g, self, i);
+        g[self->d] += add_gradient(g, self, i);
 }
 
 /* The standard deviation of all elements, 1 if they are equal. */
@@ -74,33 +87,31 @@ static double deviation(const regression *self)
     return square > 0 ? sqrt(square / elements) : 1;
 }
 
-/* One parameter of Adam (Kingma, Ba 2015). */
-static void adam(double *w, double *m, double *v, double g, double rate, uint32_t step)
+static size_t block_count(const regression *self)
 {
-    *m += 0.1 * (g - *m);
-    *v += 0.001 * (g * g - *v);
-    const double first = *m / (1 - pow(0.9, step + 1.0)),
-                 second = *v / (1 - pow(0.999, step + 1.0));
-    *w -= rate * first / (sqrt(second) + 1e-8);
+    return (self->n + SAMPLE_BLOCK - 1) / SAMPLE_BLOCK;
 }
 
-/* `state` is [2, d], zero. */
-static void minimise(double *w, double *state, regression *self, sv_pool *pool,
-                     const svit_class_config *config)
+/* The objective and its gradient. Blocks are added in the order of their indices. */
+static double objective(void *argument, const double *w, double *g)
 {
-    const size_t d = self->d, blocks = (self->n + SAMPLE_BLOCK - 1) / SAMPLE_BLOCK;
+    regression *self = argument;
+    const size_t d = self->d, blocks = block_count(self);
+    double value = 0;
     self->w = w;
-    for (uint32_t step = 0; step < config->steps; step++) {
-        const double turn = acos(-1) * step / config->steps;
-        const double rate = config->learning_rate * (1 + cos(turn)) / 2;
-        sv_pool_run(pool, compute_block, self, blocks);
-        for (size_t k = 0; k < d; k++) {
-            double g = k + 1 < d ? config->weight_decay * w[k] : 0;
-            for (size_t b = 0; b < blocks; b++)
-                g += self->partial[b * d + k];
-            adam(&w[k], &state[k], &state[d + k], g, rate, step);
-        }
+    sv_pool_run(self->pool, compute_block, self, blocks);
+    for (size_t k = 0; k < d; k++) {
+        const double decay = k + 1 < d ? self->weight_decay : 0;
+        value += decay * w[k] * w[k] / 2;
+        g[k] = decay * w[k];
     }
+    for (size_t b = 0; b < blocks; b++) {
+        const double *partial = self->partial + b * (d + 1);
+        for (size_t k = 0; k < d; k++)
+            g[k] += partial[k];
+        value += partial[d];
+    }
+    return value;
 }
 
 /* The bias of the start: p is 1/2 where the old classes are as they are on average. */
@@ -131,19 +142,21 @@ svit_status sv_class_from_regression(double *w, size_t old_classes, const svit_f
                        .old = old,
                        .offsets = offsets,
                        .n = features->count + old->count,
-                       .d = d};
-    const size_t blocks = (self.n + SAMPLE_BLOCK - 1) / SAMPLE_BLOCK;
+                       .d = d,
+                       .weight_decay = config->weight_decay,
+                       .pool = features->context->pool};
     double *memory;
     size_t elements;
-    if (!sv_size_multiply(&elements, blocks + 2, d))
-        return sv_fail(err, SVIT_E_MEMORY, "the gradients of %zu blocks do not fit memory", blocks);
+    if (!sv_size_multiply(&elements, block_count(&self) + SV_LBFGS_VECTORS, d + 1))
+        return sv_fail(err, SVIT_E_MEMORY, "the gradients of %zu blocks do not fit memory",
+                       block_count(&self));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&memory, elements, sizeof *memory,
                                "a logistic regression", err));
-    self.partial = memory + 2 * d;
+    self.partial = memory + SV_LBFGS_VECTORS * (d + 1);
     set_weights(&self, old_classes, config->new_weight);
     for (size_t k = 0; k < d; k++)
         w[k] = k + 1 < d ? 0 : mean_offset(&self);
-    minimise(w, memory, &self, features->context->pool, config);
+    sv_lbfgs_minimise(w, d, objective, &self, TOLERANCE, memory);
     for (size_t k = 0; k + 1 < d; k++)
         w[k] *= self.scale;
     sv_release(allocator, memory, elements * sizeof *memory);

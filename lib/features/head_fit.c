@@ -9,6 +9,7 @@
 #include <shiftvit/optimizer.h>
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #define FIELD(field, kind) SV_FIELD(svit_head_config, field, kind)
@@ -18,7 +19,7 @@ static const sv_field FIELDS[] = {
     {FIELD(batch, U32), .min = 1, .max = 65536},
     {FIELD(balanced, FLAG)},
     {FIELD(learning_rate, REAL), .min = 0, .max = DBL_MAX, .min_is_open = 1},
-    {FIELD(weight_decay, REAL), .min = 0, .max = DBL_MAX},
+    {FIELD(weight_decay, REAL), .min = -DBL_MAX, .max = DBL_MAX},
     {FIELD(label_smoothing, REAL), .min = 0, .max = 1, .max_is_open = 1},
     {FIELD(seed, U64)},
 };
@@ -33,7 +34,7 @@ static svit_head_config defaults(void)
                               .epochs = 100,
                               .batch = 256,
                               .learning_rate = 0.003,
-                              .weight_decay = 0.01};
+                              .weight_decay = -1};
 }
 
 SVIT_API svit_status svit_head_config_init(svit_head_config *config, size_t size)
@@ -115,13 +116,20 @@ static svit_status create_session(fit *self, svit_error *err)
     return svit_session_create(&self->session, self->model, &session, err);
 }
 
+/* The fewer samples, the more they differ from others of their classes by chance. */
+static double default_decay(size_t samples)
+{
+    return fmin(10, 5000 / (double)samples);
+}
+
 static svit_status create_optimizer(fit *self, svit_error *err)
 {
     svit_optimizer_config optimizer;
     const size_t n = self->features->count, batch = self->config.batch;
     SVIT_TRY(svit_optimizer_config_init(&optimizer, sizeof optimizer));
     optimizer.learning_rate = self->config.learning_rate;
-    optimizer.weight_decay = self->config.weight_decay;
+    optimizer.weight_decay =
+        self->config.weight_decay < 0 ? default_decay(n) : self->config.weight_decay;
     optimizer.decay_exclude = SVIT_EXCLUDE_BIAS;
     optimizer.schedule = SVIT_SCHEDULE_WARMUP_COSINE;
     optimizer.total_steps = (uint64_t)self->config.epochs * ((n + batch - 1) / batch);

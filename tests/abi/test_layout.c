@@ -270,12 +270,11 @@ LAYOUT(svit_head_config, 48, SVIT_HEAD_CONFIG)
 
 #define SVIT_CLASS_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
-    F(T, steps, 4, 4) \
-    F(T, learning_rate, 8, 8) \
-    F(T, weight_decay, 16, 8) \
-    F(T, new_weight, 24, 8) \
-    F(T, recall, 32, 8)
-LAYOUT(svit_class_config, 40, SVIT_CLASS_CONFIG)
+    F(T, reserved, 4, 4) \
+    F(T, weight_decay, 8, 8) \
+    F(T, new_weight, 16, 8) \
+    F(T, recall, 24, 8)
+LAYOUT(svit_class_config, 32, SVIT_CLASS_CONFIG)
 
 #define SVIT_ERROR(F, T) \
     F(T, struct_size, 0, 4) \

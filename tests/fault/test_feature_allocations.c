@@ -69,12 +69,9 @@ static svit_status make_sets(scene *s)
 /* A failed call leaves the classes as they were. */
 static svit_status add_class(scene *s, const char *name, const svit_features *old)
 {
-    svit_class_config config;
     svit_model_config before, after;
-    svit_class_config_init(&config, sizeof config);
-    config.steps = 2;
     svit_model_get_config(s->model, &before, sizeof before, NULL);
-    svit_status status = svit_model_fit_class(s->model, name, s->features, old, &config, NULL);
+    svit_status status = svit_model_fit_class(s->model, name, s->features, old, NULL, NULL);
     svit_model_get_config(s->model, &after, sizeof after, NULL);
     ck_assert_uint_eq(after.num_classes, before.num_classes + (status == SVIT_OK));
     ck_assert_str_eq(svit_model_class_name(s->model, 2), "c");

@@ -52,7 +52,7 @@ START_TEST(test_class_is_added)
     for (size_t i = 0; i < NEW; i++)
         found +=
             logits[i * 4 + 3] > fmaxf(fmaxf(logits[i * 4], logits[i * 4 + 1]), logits[i * 4 + 2]);
-    ck_assert_uint_ge(found, NEW * 3 / 4);
+    ck_assert_uint_ge(found, with_old ? NEW * 3 / 4 : NEW / 2);
     free(logits);
     free(before);
     svit_features_free(new);
@@ -119,7 +119,6 @@ START_TEST(test_row_with_old_features_is_the_minimum)
     svit_features *few = open_fitted(PLAIN, 2), *old = clusters(OLD, C, 0, CLASSES, 1.5f),
                   *new = clusters(NEW, C, 3, 1, 1.5f);
     svit_class_config_init(&config, sizeof config);
-    config.steps = 4000;
     config.weight_decay = 0.02;
     config.new_weight = 3;
     WORKS(svit_model_fit_class(model, "fox", new, old, &config, err));
@@ -152,7 +151,7 @@ START_TEST(test_row_with_old_features_is_the_minimum)
     for (size_t j = 0; j < C; j++)
         gradient[j] += 0.02 * weight[CLASSES * C + j] * deviation;
     for (size_t j = 0; j <= C; j++)
-        ck_assert_double_le(fabs(gradient[j]), 2e-6);
+        ck_assert_double_le(fabs(gradient[j]), 1e-6); /* the row is rounded to float */
     svit_features_free(few);
     svit_features_free(new);
     svit_features_free(old);
@@ -227,9 +226,11 @@ START_TEST(test_class_that_cannot_be_added_is_named)
     svit_class_config config;
     svit_session *session = NULL;
     svit_features *old = open_fitted(PLAIN, 1), *new = clusters(NEW, C, 3, 1, 1),
-                  *wide = clusters(NEW, WIDE, 3, 1, 1), *zero = NULL;
-    const float zeros[C] = {0};
+                  *wide = clusters(NEW, WIDE, 3, 1, 1), *zero = NULL, *tiny[2] = {NULL, NULL};
+    const float zeros[C] = {0}, least[2 * C] = {[1] = 2e-38f, [C] = 2e-38f};
     WORKS(svit_features_create(&zero, context, zeros, NULL, 1, C, 0, NULL, err));
+    for (size_t i = 0; i < 2; i++)
+        WORKS(svit_features_create(&tiny[i], context, least + i * C, NULL, 1, C, 0, NULL, err));
     float *before = weights_of(&n, 0);
     FAILS(svit_model_fit_class(model, "dog", new, NULL, NULL, err), SVIT_E_ARGUMENT,
           "a class 'dog' already");
@@ -245,8 +246,8 @@ START_TEST(test_class_that_cannot_be_added_is_named)
     FAILS(svit_model_fit_class(model, "fox", new, NULL, &config, err), SVIT_E_ARGUMENT,
           "recall is 0");
     config.recall = 0.5;
-    config.learning_rate = 1e300;
-    FAILS(svit_model_fit_class(model, "fox", new, old, &config, err), SVIT_E_NUMERIC,
+    config.weight_decay = 1e-9;
+    FAILS(svit_model_fit_class(model, "fox", tiny[0], tiny[1], &config, err), SVIT_E_NUMERIC,
           "the row of the new class is not finite");
     WORKS(svit_session_create(&session, model, NULL, err));
     FAILS(svit_model_fit_class(model, "fox", new, NULL, NULL, err), SVIT_E_STATE, "sessions");
@@ -259,6 +260,8 @@ START_TEST(test_class_that_cannot_be_added_is_named)
     WORKS(svit_model_fit_class(model, "fox", new, NULL, NULL, err));
     free(before);
     free(after);
+    svit_features_free(tiny[0]);
+    svit_features_free(tiny[1]);
     svit_features_free(zero);
     svit_features_free(wide);
     svit_features_free(new);

@@ -209,10 +209,10 @@ START_TEST(test_configurations_are_read_and_written)
     ck_assert_uint_eq(head.batch, 256);
     WORKS(svit_head_config_to_json(&head, text, sizeof text, NULL, err));
     ck_assert_str_eq(text, "{\"epochs\":7,\"batch\":256,\"balanced\":true,\"learning_rate\":0.003,"
-                           "\"weight_decay\":0.01,\"label_smoothing\":0.0,\"seed\":0}");
+                           "\"weight_decay\":-1.0,\"label_smoothing\":0.0,\"seed\":0}");
     WORKS(svit_class_config_from_json(&class, sizeof class, "{\"recall\":0.5}", err));
     WORKS(svit_class_config_to_json(&class, text, sizeof text, NULL, err));
-    ck_assert_str_eq(text, "{\"steps\":300,\"learning_rate\":0.02,\"weight_decay\":0.01,"
+    ck_assert_str_eq(text, "{\"weight_decay\":0.1,"
                            "\"new_weight\":2.0,\"recall\":0.5}");
     FAILS(svit_head_config_from_json(&head, sizeof head, "{\"epoch\":7}", err), SVIT_E_ARGUMENT,
           "epochs");
