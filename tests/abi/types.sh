@@ -15,7 +15,7 @@ skip() {
 for tool in abidw abidiff; do
     command -v "$tool" >/dev/null 2>&1 || skip "$tool is missing (Debian's package is abigail-tools)"
 done
-[ "$1" != none ] || skip 'configured without abidw, or with a sanitizer: no library with debug information'
+[ "$1" != none ] || skip 'no library with debug information: the build has no abidw, a sanitizer, or not gcc'
 
 # No path of this machine is written: sources are named by their place in the tree.
 written() {
