@@ -20,11 +20,12 @@ case ${1-} in
     ;;
 esac
 
-commands='meson ninja pkg-config gcc g++ clang valgrind'
+commands='meson ninja pkg-config gcc g++ clang valgrind abidw abidiff cmake'
 libraries='libblis.so'
 modules='openblas check jansson libturbojpeg libpng cairo'
 packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev libblis-dev check
-libjansson-dev libturbojpeg0-dev libpng-dev libcairo2-dev fonts-dejavu-core valgrind'
+libjansson-dev libturbojpeg0-dev libpng-dev libcairo2-dev fonts-dejavu-core valgrind
+abigail-tools cmake'
 
 missing() {
     for command in $commands; do

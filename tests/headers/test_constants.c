@@ -60,6 +60,30 @@ START_TEST(test_headers_library_and_project_have_one_version)
 }
 END_TEST
 
+#if !SVIT_VERSION_AT_LEAST(0, 0, 0) || SVIT_VERSION_AT_LEAST(127, 0, 0)
+#error "the preprocessor cannot compare versions"
+#endif
+
+/* Versions around that of the headers, as the differences of major, minor and patch. */
+START_TEST(test_at_least_compares_major_then_minor_then_patch)
+{
+    static const struct {
+        int major, minor, patch, at_least;
+    } cases[] = {{0, 0, 0, 1},    {0, 0, 1, 0},  {0, 1, 0, 0},   {1, 0, 0, 0},
+                 {0, -1, 200, 1}, {0, 1, -1, 0}, {1, -1, -1, 0}, {-1, 200, 200, 1},
+                 {-1, 0, 0, 1},   {0, -1, 0, 1}, {0, 0, -1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int major = SVIT_VERSION_MAJOR + cases[i].major,
+            minor = SVIT_VERSION_MINOR + cases[i].minor,
+            patch = SVIT_VERSION_PATCH + cases[i].patch;
+        if (major < 0 || minor < 0 || patch < 0 || minor > 255 || patch > 255)
+            continue;
+        ck_assert_msg(SVIT_VERSION_AT_LEAST(major, minor, patch) == cases[i].at_least,
+                      "at least %d.%d.%d is not %d", major, minor, patch, cases[i].at_least);
+    }
+}
+END_TEST
+
 static Suite *constants_suite(void)
 {
     Suite *suite = suite_create("constants");
@@ -68,6 +92,7 @@ static Suite *constants_suite(void)
     tcase_add_test(cases, test_every_constant_is_an_enumerator);
     tcase_add_test(cases, test_what_is_no_constant_is_refused);
     tcase_add_test(cases, test_headers_library_and_project_have_one_version);
+    tcase_add_test(cases, test_at_least_compares_major_then_minor_then_patch);
     suite_add_tcase(suite, cases);
     return suite;
 }

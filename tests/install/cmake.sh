@@ -1,0 +1,54 @@
+#!/bin/sh
+# A CMake project finds a moved installation, builds the README's program as C and as C++, shared and
+# static, and runs it. Other versions than the package serves are refused.
+# cmake.sh SOURCE_ROOT BUILD CC CXX VERSION
+set -eu
+root=$1 build=$2 version=$5
+here=$(dirname "$0")
+. "$here/prefix.sh"
+command -v cmake >/dev/null 2>&1 || skip 'cmake is missing (Debian: cmake)'
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+install_moved "$build" "$folder"
+cp -R "$here/cmake" "$folder/project"
+readme_program "$root" "$folder/project/program.c"
+cp "$folder/project/program.c" "$folder/project/program.cc"
+
+# configure NAME VERSION: a compiler may be a command with arguments, which CMake takes from CC.
+configure() {
+    CC=$compiler CXX=$compiler_cxx cmake -S "$folder/project" -B "$folder/$1" -DCMAKE_PREFIX_PATH="$prefix" \
+        -DWANTED_VERSION="$2" >"$folder/log" 2>&1
+}
+compiler=$3 compiler_cxx=$4
+configure exact "$version" || { cat "$folder/log"; exit 1; }
+grep -q "version found: $version\$" "$folder/log" || { cat "$folder/log"; exit 1; }
+cmake --build "$folder/exact" >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+
+"$folder/exact/shared-c" >"$folder/expected"
+grep -q '^logit 9: ' "$folder/expected"
+for program in shared-cc static-c static-cc; do
+    "$folder/exact/$program" | cmp - "$folder/expected"
+done
+ldd "$folder/exact/shared-c" | grep -q "libshiftvit.so.* => $libdir/" || {
+    echo 'shared-c does not use the moved library'
+    exit 1
+}
+! ldd "$folder/exact/static-c" | grep -q libshiftvit || { echo 'static-c is not static'; exit 1; }
+
+# Numbers of this version: MAJOR.MINOR.PATCH.
+major=${version%%.*}
+rest=${version#*.}
+minor=${rest%%.*}
+for wanted in '' "$major.$minor" "$major.$minor...$((major + 1))" "0.0.1...$version"; do
+    configure "accept-$wanted" "$wanted" || { echo "refuses '$wanted'"; cat "$folder/log"; exit 1; }
+done
+for wanted in "$((major + 1)).0" "$major.$((minor + 1))" "$major.$minor.200" "$((major + 1))...99" \
+    "0.0.1...<$version"; do
+    ! configure "refuse-$wanted" "$wanted" || { echo "accepts '$wanted'"; exit 1; }
+    grep -q 'compatible with requested version' "$folder/log" || { cat "$folder/log"; exit 1; }
+done
+[ "$major" != 0 ] || [ "$minor" = 0 ] || ! configure older "0.$((minor - 1))" || {
+    echo "accepts 0.$((minor - 1))"
+    exit 1
+}
+echo "cmake found version $version"

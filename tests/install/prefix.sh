@@ -1,0 +1,35 @@
+# For the tests of this folder, which source it: an installation in a fresh prefix that has been moved
+# from where it was installed, so nothing works that remembers the configured prefix.
+
+# install_moved BUILD FOLDER: sets `prefix` and `libdir`. BUILD is complete.
+install_moved() {
+    DESTDIR=$2/stage meson install -C "$1" --no-rebuild --quiet >"$2/log" 2>&1 || {
+        cat "$2/log"
+        exit 1
+    }
+    pc=$(find "$2/stage" -name shiftvit.pc)
+    configured=$(sed -n 's/^prefix=//p' "$pc")
+    prefix=$2/moved
+    mv "$2/stage$configured" "$prefix"
+    libdir=$prefix${pc#"$2/stage$configured"}
+    libdir=${libdir%/pkgconfig/shiftvit.pc}
+    test -f "$libdir/libshiftvit.so"
+    PKG_CONFIG_PATH=$libdir/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+    export PKG_CONFIG_PATH
+}
+
+# shiftvit_flags OPTION...: pkg-config's words for the moved installation.
+shiftvit_flags() {
+    pkg-config --define-variable=prefix="$prefix" "$@" shiftvit
+}
+
+# readme_program SOURCE_ROOT FILE: writes the README's program.
+readme_program() {
+    sed -n '/program: begin/,/program: end/p' "$1/README.md" | sed '/^```/d; /^<!--/d' >"$2"
+    test -s "$2"
+}
+
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
