@@ -141,12 +141,26 @@ static void draw_series(cairo_t *canvas, const panel *self, const series *line,
     }
 }
 
-/* Draws the names of the lines below the panel, two in a row. */
-static void draw_legend(cairo_t *canvas, const panel *self)
+/* Whether a line has a point: a training without validation has no such values. */
+static int has_values(const series *line, const svit_trainer_event *epochs, size_t count)
 {
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(series_value(line, &epochs[i])))
+            return 1;
+    return 0;
+}
+
+/* Draws the names of the lines that have points below the panel, two in a row. */
+static void draw_legend(cairo_t *canvas, const panel *self, const svit_trainer_event *epochs,
+                        size_t count)
+{
+    size_t drawn = 0;
     for (size_t i = 0; i < self->count; i++) {
-        double left = self->left + 50 + 200.0 * (double)(i % 2);
-        double y = PANEL_TOP + PANEL_HEIGHT + 70 + 22.0 * (double)(i / 2);
+        if (!has_values(&self->lines[i], epochs, count))
+            continue;
+        double left = self->left + 50 + 200.0 * (double)(drawn % 2);
+        double y = PANEL_TOP + PANEL_HEIGHT + 70 + 22.0 * (double)(drawn / 2);
+        drawn++;
         set_pen(canvas, &self->lines[i]);
         cairo_move_to(canvas, left, y);
         cairo_line_to(canvas, left + 32, y);
@@ -165,7 +179,7 @@ static void draw_panel(cairo_t *canvas, const panel *self, const svit_trainer_ev
     draw_epochs_axis(canvas, self, count);
     for (size_t i = self->count; i-- > 0;)
         draw_series(canvas, self, &self->lines[i], epochs, count);
-    draw_legend(canvas, self);
+    draw_legend(canvas, self, epochs, count);
 }
 
 static void draw_both(cairo_t *canvas, const svit_trainer_event *epochs, size_t count)

@@ -7,20 +7,6 @@
 
 #include <string.h>
 
-/* What a model consists of that depends on the number of classes. */
-typedef struct parts {
-    svit_model_config config;
-    sv_parameter_table parameters;
-    real *weights;
-} parts;
-
-static void release(const sv_allocator *allocator, parts *part)
-{
-    if (part->weights)
-        sv_release(allocator, part->weights, part->parameters.elements * sizeof *part->weights);
-    sv_parameter_table_free(&part->parameters);
-}
-
 static svit_status make_table(sv_parameter_table *out, const sv_allocator *allocator,
                               const svit_model_config *config, svit_error *err)
 {
@@ -31,25 +17,17 @@ static svit_status make_table(sv_parameter_table *out, const sv_allocator *alloc
     return status;
 }
 
-/* Creates the parts with initial weights. */
-static svit_status make_parts(parts *out, const svit_model *model, uint32_t num_classes,
-                              uint64_t seed, svit_error *err)
+/* Creates a model with initial weights of the same configuration, but for the classes. */
+static svit_status open_with(svit_model **out, const svit_model *model, uint32_t num_classes,
+                             uint64_t seed, svit_error *err)
 {
-    const sv_allocator *allocator = &model->context->allocator;
-    *out = (parts){.config = model->config};
-    out->config.num_classes = num_classes;
-    out->config.classifier = 1;
-    SVIT_TRY(sv_model_config_check(&out->config, err));
-    SVIT_TRY(make_table(&out->parameters, allocator, &out->config, err));
-    svit_status status =
-        sv_allocate_array(allocator, (void **)&out->weights, out->parameters.elements,
-                          sizeof *out->weights, "the weights of a model", err);
-    if (status == SVIT_OK)
-        sv_initial_weights(out->weights, &out->parameters, &out->config, seed,
-                           model->context->pool);
-    else
-        release(allocator, out);
-    return status;
+    svit_model_config config = model->config;
+    config.num_classes = num_classes;
+    config.classifier = 1;
+    SVIT_TRY(sv_model_config_check(&config, err));
+    SVIT_TRY(sv_model_open_zero(out, model->context, &config, err));
+    sv_initial_weights((*out)->weights, &(*out)->parameters, &config, seed, model->context->pool);
+    return SVIT_OK;
 }
 
 /* Whether the first axis of a parameter is the classes: in a table for one more class it has one
@@ -62,7 +40,7 @@ static bool is_classifier(const sv_parameter *parameter, const sv_parameter_tabl
 
 /* Copies what the model has: all but the classifier, and of that the rows of the classes that
  * exist, if `keep_rows`. */
-static void copy_weights(parts *to, const svit_model *from, const sv_parameter_table *one_more,
+static void copy_weights(svit_model *to, const svit_model *from, const sv_parameter_table *one_more,
                          bool keep_rows)
 {
     for (size_t i = 0; i < to->parameters.count; i++) {
@@ -78,40 +56,23 @@ static void copy_weights(parts *to, const svit_model *from, const sv_parameter_t
     }
 }
 
-/* Puts the parts into the model, and what it had into *with. */
-static void exchange(svit_model *model, parts *with)
-{
-    parts old = {model->config, model->parameters, model->weights};
-    if (model->mapping.base) {
-        sv_mapping_free(&model->mapping);
-        old.weights = NULL;
-    }
-    model->config = with->config;
-    model->parameters = with->parameters;
-    model->weights = with->weights;
-    model->trainable_version++;
-    sv_model_touch(model);
-    *with = old;
-}
-
 static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t seed,
                                bool keep_rows, svit_error *err)
 {
-    const sv_allocator *allocator = &model->context->allocator;
-    parts changed;
+    svit_model *changed;
     sv_parameter_table one_more;
     SVIT_TRY(sv_model_check_alone(model, "its head changes", err));
-    SVIT_TRY(make_parts(&changed, model, num_classes, seed, err));
-    svit_model_config more = changed.config;
+    SVIT_TRY(open_with(&changed, model, num_classes, seed, err));
+    svit_model_config more = changed->config;
     more.num_classes++;
-    svit_status status = make_table(&one_more, allocator, &more, err);
+    svit_status status = make_table(&one_more, &model->context->allocator, &more, err);
     if (status == SVIT_OK) {
-        copy_weights(&changed, model, &one_more, keep_rows);
+        copy_weights(changed, model, &one_more, keep_rows);
         sv_parameter_table_free(&one_more);
         sv_model_release_classes(model);
-        exchange(model, &changed);
+        sv_model_exchange(model, changed);
     }
-    release(allocator, &changed);
+    svit_model_free(changed);
     return status;
 }
 

@@ -7,9 +7,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* One allocation holds three arrays of `capacity` layers: the training graph, the fused layers, of
- * which there are at most as many, and the inference graph. */
-enum { ARRAYS = 3 };
+/* One allocation holds four arrays of `capacity` layers: the training graph, the fused layers, of
+ * which there are at most as many, the inference graph, and the layers that have a name. */
+enum { ARRAYS = 4 };
 
 void sv_builder_append(sv_builder *build, sv_layer *layer)
 {
@@ -63,6 +63,13 @@ static void number_fused(sv_builder *build)
     }
 }
 
+static void list_named(sv_layer_list *list)
+{
+    for (size_t i = 0; i < list->training_count; i++)
+        if (list->layers[i]->name[0] != '\0')
+            list->named[list->named_count++] = list->layers[i];
+}
+
 double sv_linspace(double rate, size_t index, size_t count)
 {
     return count > 1 ? rate * (double)index / (double)(count - 1) : 0;
@@ -78,9 +85,11 @@ svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t 
                                ARRAYS * sizeof *list.layers, "a list of layers", err));
     list.layers = memory;
     list.inference = list.layers + 2 * list.capacity;
+    list.named = list.layers + 3 * list.capacity;
     sv_builder build = {&list, 0, model, {height, width, model->config.in_channels}, err};
     svit_status status = architecture->layers(&build);
     number_fused(&build);
+    list_named(&list);
     if (status != SVIT_OK) {
         sv_layer_list_free(model->context, &list);
         return status;

@@ -12,9 +12,11 @@
 typedef struct sv_layer_list {
     sv_layer **layers;      /* [count]: the training graph in order, then the fused layers */
     sv_layer **inference;   /* [inference_count]: the inference graph in order */
+    sv_layer **named;       /* [named_count]: the layers of the training graph that have a name */
     size_t training_count;  /* layers of the training graph */
     size_t count;           /* all layers; the number of a layer is its index */
     size_t inference_count; /* layers of the inference graph */
+    size_t named_count;     /* layers that have a name */
     size_t capacity;        /* of the training graph */
 } sv_layer_list;
 

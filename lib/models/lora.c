@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Creates a model without weights' values, of the same configuration but for the adapters. */
+/* Creates a model with weights of zero, of the same configuration but for the adapters. */
 static svit_status open_with(svit_model **out, const svit_model *model, uint32_t rank, double alpha,
                              svit_error *err)
 {
@@ -18,14 +18,7 @@ static svit_status open_with(svit_model **out, const svit_model *model, uint32_t
     config.lora_rank = rank;
     config.lora_alpha = alpha;
     SVIT_TRY(sv_model_config_check(&config, err));
-    svit_model *opened;
-    SVIT_TRY(sv_model_open(&opened, model->context, &config, err));
-    svit_status status = sv_model_allocate_weights(opened, err);
-    if (status == SVIT_OK)
-        *out = opened;
-    else
-        svit_model_free(opened);
-    return status;
+    return sv_model_open_zero(out, model->context, &config, err);
 }
 
 /* Copies the parameters that both models have, with what is frozen. */
@@ -40,27 +33,6 @@ static void copy_parameters(svit_model *to, const svit_model *from)
         memcpy(to->weights + parameter->offset, from->weights + old->offset,
                old->desc.elements * sizeof *to->weights);
     }
-}
-
-/* Exchanges parameters, weights and configuration of two models of one context. `model` has no
- * sessions, so there are no packed copies. */
-static void exchange(svit_model *model, svit_model *with)
-{
-    const svit_model_config config = model->config;
-    const sv_parameter_table parameters = model->parameters;
-    real *weights = model->weights;
-    if (model->mapping.base) {
-        sv_mapping_free(&model->mapping);
-        weights = NULL;
-    }
-    model->config = with->config;
-    model->parameters = with->parameters;
-    model->weights = with->weights;
-    with->config = config;
-    with->parameters = parameters;
-    with->weights = weights;
-    model->trainable_version++;
-    sv_model_touch(model);
 }
 
 /* Whether the adapters leave the parameter trainable: they themselves, and the linear maps of the
@@ -113,7 +85,7 @@ SVIT_API svit_status svit_model_add_lora(svit_model *model, uint32_t rank, doubl
         sv_parameter *parameter = &adapted->parameters.list[i];
         parameter->frozen = !stays_trainable(&adapted->parameters, parameter);
     }
-    exchange(model, adapted);
+    sv_model_exchange(model, adapted);
     svit_model_free(adapted);
     return SVIT_OK;
 }
@@ -191,7 +163,7 @@ SVIT_API svit_status svit_model_merge_lora(svit_model *model, svit_error *err)
     SVIT_TRY(sv_model_check_alone(model, "adapters are merged", err));
     svit_model *merged;
     SVIT_TRY(sv_model_merged(&merged, model, err));
-    exchange(model, merged);
+    sv_model_exchange(model, merged);
     svit_model_free(merged);
     return SVIT_OK;
 }

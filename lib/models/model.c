@@ -77,6 +77,19 @@ svit_status sv_model_allocate_weights(svit_model *model, svit_error *err)
                              "the weights of a model", err);
 }
 
+svit_status sv_model_open_zero(svit_model **out, svit_context *context,
+                               const svit_model_config *config, svit_error *err)
+{
+    svit_model *model;
+    SVIT_TRY(sv_model_open(&model, context, config, err));
+    svit_status status = sv_model_allocate_weights(model, err);
+    if (status == SVIT_OK)
+        *out = model;
+    else
+        destroy(model);
+    return status;
+}
+
 SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
                                        const svit_model_config *config, uint64_t seed,
                                        svit_error *err)
@@ -87,12 +100,7 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
     svit_model_config local;
     SVIT_TRY(sv_model_config_import(&local, config, err));
     svit_model *model;
-    SVIT_TRY(sv_model_open(&model, context, &local, err));
-    svit_status status = sv_model_allocate_weights(model, err);
-    if (status != SVIT_OK) {
-        destroy(model);
-        return status;
-    }
+    SVIT_TRY(sv_model_open_zero(&model, context, &local, err));
     sv_initial_weights(model->weights, &model->parameters, &local, seed, context->pool);
     *out = model;
     return SVIT_OK;
@@ -122,6 +130,25 @@ SVIT_API void svit_model_free(svit_model *model)
 void sv_model_touch(svit_model *model)
 {
     atomic_fetch_add_explicit(&model->version, 1, memory_order_release);
+}
+
+void sv_model_exchange(svit_model *model, svit_model *with)
+{
+    const svit_model_config config = model->config;
+    const sv_parameter_table parameters = model->parameters;
+    real *weights = model->weights;
+    if (model->mapping.base) {
+        sv_mapping_free(&model->mapping);
+        weights = NULL;
+    }
+    model->config = with->config;
+    model->parameters = with->parameters;
+    model->weights = with->weights;
+    with->config = config;
+    with->parameters = parameters;
+    with->weights = weights;
+    model->trainable_version++;
+    sv_model_touch(model);
 }
 
 SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_config *config,

@@ -45,6 +45,15 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
 /* Allocates the weights of such a model, all zero. SVIT_E_MEMORY. */
 svit_status sv_model_allocate_weights(svit_model *model, svit_error *err);
 
+/* Creates a model of a checked configuration whose weights are zero. SVIT_E_MEMORY. */
+svit_status sv_model_open_zero(svit_model **out, svit_context *context,
+                               const svit_model_config *config, svit_error *err);
+
+/* Exchanges configuration, parameters and weights of two models of one context. `model` has neither
+ * sessions nor optimisers (sv_model_check_alone); if it maps a file, the mapping is released and
+ * `with` gets no weights. `with` is to be freed. Class names, pipeline and output stay. */
+void sv_model_exchange(svit_model *model, svit_model *with);
+
 /* Frees the class names; the model has none afterwards. */
 void sv_model_release_classes(svit_model *model);
 

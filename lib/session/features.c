@@ -3,19 +3,11 @@
 #include "base/size.h"
 #include "session/session.h"
 
-/* The named layer with this index among those that have a name; NULL past the last. */
-static const sv_layer *named_layer(const svit_session *session, size_t index)
-{
-    for (size_t i = session->first_layer; i < session->layers.training_count; i++)
-        if (session->layers.layers[i]->name[0] != '\0' && index-- == 0)
-            return session->layers.layers[i];
-    return NULL;
-}
-
 SVIT_API const char *svit_session_layer_name(const svit_session *session, size_t index)
 {
-    const sv_layer *layer = session ? named_layer(session, index) : NULL;
-    return layer ? layer->name : NULL;
+    if (!session || index >= session->layers.named_count - session->first_named)
+        return NULL;
+    return session->layers.named[session->first_named + index]->name;
 }
 
 static svit_status find_layer(const sv_layer **out, const svit_session *session, const char *name,

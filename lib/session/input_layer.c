@@ -6,9 +6,9 @@
 
 const sv_layer *sv_session_named_layer(const svit_session *session, const char *name)
 {
-    for (size_t i = session->first_layer; i < session->layers.training_count; i++)
-        if (name[0] != '\0' && strcmp(session->layers.layers[i]->name, name) == 0)
-            return session->layers.layers[i];
+    for (size_t i = session->first_named; i < session->layers.named_count; i++)
+        if (strcmp(session->layers.named[i]->name, name) == 0)
+            return session->layers.named[i];
     return NULL;
 }
 
@@ -50,6 +50,9 @@ svit_status sv_session_begin_at_input_layer(svit_session *session, svit_error *e
                        "run; a layer before it is accepted",
                        name);
     session->first_layer = layer->end;
+    while (session->first_named < session->layers.named_count &&
+           session->layers.named[session->first_named]->end <= layer->end)
+        session->first_named++;
     session->input = layer->out;
     cut_inference(&session->layers, layer->end);
     return SVIT_OK;

@@ -26,6 +26,7 @@ struct svit_session {
     sv_shape input;     /* of the first layer that runs: the image, or the output of the layer
                            config.input_layer */
     size_t first_layer; /* of the training graph that runs; the graph for inference begins there */
+    size_t first_named; /* of layers.named that runs */
     size_t classes;
     const sv_gemm *gemm;         /* backend of the matmuls */
     const sv_gemm *small_m_gemm; /* backend of those with few rows */

@@ -15,6 +15,15 @@ lasts "^test: $result\$"
 says '^epoch 1/1  train: loss [0-9.]+ top-1 .* images/s  '
 there trained/model.safetensors trained/best.safetensors trained/checkpoint.safetensors
 is_png trained/curves.png
+# Curves of a training without validation neither draw validation nor name it in their legend.
+orange='^d[89]5[ef]0[cd]$'
+"$python" "$root/tests/programs/png_colours.py" trained/curves.png | grep -q "$orange" ||
+    fail 'curves.png has no validation'
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data procedural:64 $small --val-fraction 0 --out unvalidated
+"$python" "$root/tests/programs/png_colours.py" unvalidated/curves.png >"$work/colours"
+grep -q '^1[ef]6[67]b[234]$' "$work/colours" || fail 'curves.png has no training'
+! grep -q "$orange" "$work/colours" || fail 'curves.png names validation that there was not'
 [ "$(head -n 1 trained/history.csv)" = \
     'epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,lr,images_per_second,seconds,pflop' ] ||
     fail 'history.csv has other columns'
