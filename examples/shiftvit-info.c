@@ -254,9 +254,23 @@ static void print_build(json_t *object)
         printf("warning: %s\n", json_string_value(warning));
 }
 
+/* A BLAS tells about itself once it is loaded, which a context does that uses it. */
+static void load_blas(void)
+{
+    svit_context_config config;
+    svit_context *context = NULL;
+    if (svit_context_config_init(&config, sizeof config) != SVIT_OK)
+        return;
+    config.threads = 1;
+    config.gemm = "cblas";
+    svit_context_create(&context, &config, NULL);
+    svit_context_free(context);
+}
+
 static svit_status describe_build(struct program *program)
 {
     char text[8192];
+    load_blas();
     TRY(svit_context_describe(program->context, text, sizeof text, NULL, &program->err));
     json_t *object = json_loads(text, 0, NULL);
     if (!object)

@@ -3,8 +3,8 @@
 
 #include "throughput.h"
 
-#include <cblas.h>
 #include <dlfcn.h>
+#include <math.h>
 
 enum { FMA_ROUNDS = 100000, GEMM_SIZE = 768 };
 
@@ -91,13 +91,32 @@ double machine_peak_fma(size_t index, uint32_t threads)
     return 1e-9 * throughput_best(&kind, threads);
 }
 
+/* cblas_sgemm, and what cblas.h calls CblasRowMajor and CblasNoTrans. */
+typedef void (*sgemm)(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
+                      const float *a, int lda, const float *b, int ldb, float beta, float *c,
+                      int ldc);
+enum { ROW_MAJOR = 101, NO_TRANS = 111 };
+
+/* The function of the BLAS that the library was built for; NULL: there is none. */
+static sgemm find_sgemm(void)
+{
+    sgemm found = NULL;
+#ifdef SV_BLAS_SONAME
+    void *library = dlopen(SV_BLAS_SONAME, RTLD_NOW | RTLD_GLOBAL);
+    if (library)
+        *(void **)&found = dlsym(library, "cblas_sgemm");
+#endif
+    return found;
+}
+
 static double work_gemm(throughput_worker *self)
 {
     const int n = GEMM_SIZE;
+    const sgemm *gemm = self->kind->input;
     float *a = self->array;
     float *b = a + n * n;
     float *c = b + n * n;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c, n);
+    (*gemm)(ROW_MAJOR, NO_TRANS, NO_TRANS, n, n, n, 1, a, n, b, n, 0, c, n);
     return 2.0 * n * n * n;
 }
 
@@ -117,7 +136,11 @@ static int set_blas_threads(int threads)
 
 double machine_peak_blas(uint32_t threads)
 {
-    throughput_kernel kind = {.work = work_gemm, .floats = (size_t)3 * GEMM_SIZE * GEMM_SIZE};
+    const sgemm gemm = find_sgemm();
+    throughput_kernel kind = {
+        .work = work_gemm, .input = &gemm, .floats = (size_t)3 * GEMM_SIZE * GEMM_SIZE};
+    if (!gemm)
+        return NAN;
     int before = set_blas_threads(1);
     double peak = 1e-9 * throughput_best(&kind, threads);
     if (before > 0)

@@ -16,7 +16,8 @@ const char *machine_peak_vectors(size_t index);
 double machine_peak_fma(size_t index, uint32_t threads);
 
 /* Returns the GFLOP/s of the BLAS's sgemm on square matrices larger than L2. Each of `threads`
- * threads runs a single-threaded matmul. The best of a few short rounds counts. */
+ * threads runs a single-threaded matmul. The best of a few short rounds counts. NaN: there is no
+ * BLAS. */
 double machine_peak_blas(uint32_t threads);
 
 #endif

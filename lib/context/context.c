@@ -53,8 +53,6 @@ static svit_status context_open(svit_context *context, const svit_context_config
     context->isa = find_isa();
     context->kernels = sv_kernels_for(context->isa);
     SVIT_TRY(sv_gemm_find(&context->gemm, &context->small_m_gemm, config->gemm, context->isa, err));
-    if (context->gemm == &sv_gemm_cblas)
-        sv_blas_use_one_thread();
     uint32_t threads = config->threads ? config->threads : sv_thread_cores();
     if (threads > MAX_THREADS)
         threads = MAX_THREADS;

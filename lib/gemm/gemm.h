@@ -106,7 +106,7 @@ int sv_gemm_write_bias(const sv_gemm_c *c, size_t m, size_t first, size_t count)
 
 /* The backends. Their types are those of packed B; all take and give C and A in float32. */
 extern const sv_gemm sv_gemm_tile;  /* float32; microkernels for every instruction set */
-extern const sv_gemm sv_gemm_cblas; /* float32; the CBLAS of the build, B in place */
+extern const sv_gemm sv_gemm_cblas; /* float32; the CBLAS of the process (blas.h), B in place */
 #ifndef SV_DOUBLE
 extern const sv_gemm sv_gemm_tile_bf16;        /* bfloat16 weights, for a small M */
 extern const sv_gemm sv_gemm_tile_bf16_as_f32; /* the same bits stored as float32, for a large M */
@@ -139,14 +139,5 @@ const sv_gemm *sv_gemm_bf16(sv_isa isa, int small_m);
 /* The best int8 backend for the CPU, for inference. */
 const sv_gemm *sv_gemm_int8(sv_isa isa, int small_m);
 #endif
-
-/* The description that the CBLAS gives of itself; "" if it gives none. */
-const char *sv_blas_description(void);
-
-/* The CPU type whose kernels the CBLAS runs; "" if it does not tell. */
-const char *sv_blas_core(void);
-
-/* Makes the process's CBLAS single-threaded; called if a context chooses it. */
-void sv_blas_use_one_thread(void);
 
 #endif

@@ -1,14 +1,16 @@
 /* Selects the GEMM backend by name, by the CPU and by the compute type. */
+#include "gemm/blas.h"
 #include "gemm/gemm.h"
 
 #include <string.h>
 
 /* A backend that a caller may name, and its requirements. */
 typedef struct backend {
-    const char *name, *title;                /* the title is for messages */
-    const sv_gemm *gemm;                     /* NULL: not in this build */
-    sv_isa isa;                              /* the least that it needs */
-    svit_status (*prepare)(svit_error *err); /* asks the operating system; NULL: not needed */
+    const char *name, *title;              /* the title is for messages */
+    const sv_gemm *gemm;                   /* NULL: not in this build */
+    sv_isa isa;                            /* the least that it needs */
+    svit_status (*probe)(svit_error *err); /* asks the operating system; NULL: not needed */
+    svit_status (*load)(svit_error *err);  /* loads what it calls; NULL: not needed */
 } backend;
 
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
@@ -22,12 +24,16 @@ static svit_status request_amx(svit_error *err)
 #endif
 
 static const backend BACKENDS[] = {
-    {"tile", "tiles", &sv_gemm_tile, SV_ISA_BASELINE, NULL},
-    {"cblas", "CBLAS", &sv_gemm_cblas, SV_ISA_BASELINE, NULL},
-#if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
-    {"amx", "AMX", &sv_gemm_amx, SV_ISA_AMX, request_amx},
+    {"tile", "tiles", &sv_gemm_tile, SV_ISA_BASELINE, NULL, NULL},
+#ifdef SV_HAVE_BLAS
+    {"cblas", "CBLAS", &sv_gemm_cblas, SV_ISA_BASELINE, NULL, sv_blas_load},
 #else
-    {"amx", "AMX", NULL, SV_ISA_AMX, NULL},
+    {"cblas", "CBLAS", NULL, SV_ISA_BASELINE, NULL, NULL},
+#endif
+#if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
+    {"amx", "AMX", &sv_gemm_amx, SV_ISA_AMX, request_amx, NULL},
+#else
+    {"amx", "AMX", NULL, SV_ISA_AMX, NULL, NULL},
 #endif
 };
 enum { BACKEND_COUNT = sizeof BACKENDS / sizeof *BACKENDS };
@@ -40,7 +46,7 @@ static svit_status check_runs(const backend *candidate, sv_isa isa, svit_error *
     if (candidate->isa > isa)
         return sv_fail(err, SVIT_E_UNSUPPORTED, "gemm is '%s'; this machine's CPU runs %s only",
                        name, sv_isa_name(isa));
-    return candidate->prepare ? candidate->prepare(err) : SVIT_OK;
+    return candidate->probe ? candidate->probe(err) : SVIT_OK;
 }
 
 static bool runs_here(const backend *candidate, sv_isa isa)
@@ -79,6 +85,8 @@ svit_status sv_gemm_find(const sv_gemm **gemm, const sv_gemm **small_m_gemm, con
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "gemm is '%.60s'; 'tile', 'cblas', 'amx' or NULL is accepted", name);
     SVIT_TRY(check_runs(named, isa, err));
+    if (named->load)
+        SVIT_TRY(named->load(err));
     *gemm = *small_m_gemm = named->gemm;
     return SVIT_OK;
 }

@@ -21,7 +21,8 @@ BEGIN {
     header_door["dlfcn.h"] = "lib/base/dynamic_library.c"
     header_door["pthread.h"] = "lib/base/thread.c"
     header_door["threads.h"] = "lib/base/thread.c"
-    header_door["cblas.h"] = "lib/gemm/cblas_backend.c"
+    header_door["cblas.h"] = "lib/gemm/blas.c"
+    door("cblas_sgemm cblas_dgemm", "lib/gemm/blas.c")
     header_door["turbojpeg.h"] = "lib/data/codec.c"
     header_door["jpeglib.h"] = "lib/data/codec.c"
     header_door["png.h"] = "lib/data/codec.c"

@@ -18,6 +18,18 @@ if [ "$what" = static ]; then
             skip "there is no static library '$library': $(head -n 1 "$folder/log")"
     done
 fi
+if [ "$what" = static ]; then
+    # Nothing is loaded at run time by such a program, so the BLAS is linked.
+    build=$folder/build
+    {
+        meson setup "$build" "$root" --prefix=/usr --libdir=lib -Dtests=false -Dexamples=false \
+            -Dblas="$blas" -Dblas_linked=true
+        meson compile -C "$build"
+    } >"$folder/log" 2>&1 || {
+        cat "$folder/log"
+        exit 1
+    }
+fi
 install_moved "$build" "$folder"
 readme_program "$root" "$folder/program.c"
 # Words of flags are meant to be split.
@@ -40,3 +52,26 @@ cat "$folder/log"
 ! grep -i warning "$folder/log"
 ! readelf -d "$folder/static" | grep NEEDED
 "$folder/static" | cmp - "$folder/expected"
+
+# The BLAS is inside, and a context can choose it.
+cat >"$folder/blas.c" <<'end'
+#include <shiftvit/shiftvit.h>
+#include <stdio.h>
+int main(void)
+{
+    svit_context_config config;
+    svit_context *context;
+    char text[4096];
+    svit_context_config_init(&config, sizeof config);
+    config.gemm = "cblas";
+    if (svit_context_create(&context, &config, NULL) != SVIT_OK ||
+        svit_context_describe(context, text, sizeof text, NULL, NULL) != SVIT_OK)
+        return 1;
+    puts(text);
+    svit_context_free(context);
+}
+end
+# shellcheck disable=SC2046,SC2086
+$cc -std=c11 -static "$folder/blas.c" -o "$folder/blas" $(shiftvit_flags --static --cflags --libs)
+"$folder/blas" | grep -q '"gemm": *"cblas"'
+

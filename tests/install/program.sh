@@ -1,7 +1,7 @@
 #!/bin/sh
 # The installed library is all that a program needs: the README's program is built against a fresh
-# prefix with pkg-config alone, as C and as C++, shared and static, and run.
-# program.sh SOURCE_ROOT CC CXX BLAS
+# prefix with pkg-config alone, as C and as C++, shared and static, and run. The library is built
+# without a BLAS.  program.sh SOURCE_ROOT CC CXX
 set -eu
 root=$1
 cc=$2
@@ -10,7 +10,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 prefix=$folder/prefix
 {
-    meson setup "$folder/build" "$root" --prefix="$prefix" --libdir=lib -Dtests=false -Dblas="$4"
+    meson setup "$folder/build" "$root" --prefix="$prefix" --libdir=lib -Dtests=false -Dblas=none
     meson compile -C "$folder/build"
     meson install -C "$folder/build" --no-rebuild
 } >"$folder/log" 2>&1 || {
@@ -50,3 +50,5 @@ for program in static-c static-cc; do
     "$folder/$program" | cmp - "$folder/expected"
 done
 LD_LIBRARY_PATH=$prefix/lib "$prefix/bin/shiftvit-info" --build
+! LD_LIBRARY_PATH=$prefix/lib "$prefix/bin/shiftvit-info" --build --gemm cblas 2>"$folder/said"
+grep -q "gemm is 'cblas'; this build has no CBLAS" "$folder/said"

@@ -11,6 +11,11 @@ fail() {
     exit 1
 }
 
+# A library that loads its BLAS is not linked with one.
+if ldd "$programs/shiftvit-info" | grep -iE 'libopenblas|libblis'; then
+    fail 'a program is linked with a BLAS'
+fi
+
 # field NAME: its text in the description of the build.
 field() {
     sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" "$work/build"
