@@ -109,6 +109,36 @@ static void test_texts(shiftvit::context &context)
     CHECK(text.find("17") != std::string::npos);
 }
 
+static void test_sizes(shiftvit::context &context)
+{
+    std::vector<std::uint8_t> pixels(5 * 4 * 6 * 1);
+    const std::int32_t labels[5] = {0, 1, 2, 1, 0};
+    shiftvit::dataset data;
+    WORKS(data.memory(context, pixels.data(), labels, 5, 4, 6, 1, 3));
+    CHECK(data.count() == 5 && data.height() == 4 && data.width() == 6 && data.channels() == 1 &&
+          data.classes() == 3 && !data.is_f32() && !data.has_targets());
+    auto pipeline = shiftvit::pipeline_config();
+    pipeline.channels = 1;
+    pipeline.source_height = pipeline.resize_height = pipeline.output_height = 4;
+    pipeline.source_width = pipeline.resize_width = pipeline.output_width = 6;
+    auto batches = shiftvit::loader_config();
+    batches.batch = 2;
+    shiftvit::loader loader;
+    WORKS(loader.create(data, pipeline, batches));
+    CHECK(loader.height() == 4 && loader.width() == 6 && loader.batches() == 3);
+    WORKS(loader.seek(0, 2));
+    std::vector<float> images(2 * 4 * 6);
+    std::int32_t read[2] = {-1, -1};
+    std::size_t n = 9;
+    WORKS(loader.next(images.data(), read, n));
+    CHECK(n == 1 && read[0] == 0 && read[1] == -1);
+    const float values[6] = {1, 2, 3, 4, 5, 6};
+    shiftvit::features features;
+    WORKS(features.create(context, values, labels, 2, 3, 4));
+    CHECK(features.count() == 2 && features.channels() == 3 && features.classes() == 4 &&
+          features.values()[5] == 6 && features.labels()[1] == 1);
+}
+
 static shiftvit::model small_model(shiftvit::context &context)
 {
     auto config = shiftvit::model_config();
@@ -173,6 +203,40 @@ static void test_train_and_predict(shiftvit::context &context, const std::string
     CHECK(votes[0] == 1); // the nearest neighbour of sample 0 is itself
 }
 
+static void test_steps(shiftvit::context &context)
+{
+    shiftvit::model model = small_model(context);
+    auto plan = shiftvit::session_config();
+    plan.mode = SVIT_MODE_TRAIN;
+    plan.max_batch = 1;
+    plan.input_gradient = 1;
+    shiftvit::session session;
+    shiftvit::optimizer optimizer;
+    WORKS(session.create(model, plan));
+    WORKS(optimizer.create(model));
+    CHECK(session.input_size() == 48 * 48 * 3 && session.memory() > 0);
+    std::vector<float> image(session.input_size(), 0.5f), dimage(session.input_size()), logits(10);
+    std::vector<float> before(10), after(10), gradient(10);
+    const float dlogits[10] = {1, -1};
+    WORKS(session.forward(image.data(), 1, logits.data()));
+    CHECK(session.counter() == 1);
+    WORKS(session.backward_input(dlogits, 1, dimage.data()));
+    const char *bias = model.parameter_name(model.parameter_count() - 1);
+    WORKS(model.get_parameter(bias, before.data(), 10));
+    WORKS(session.get_gradient(bias, gradient.data(), 10));
+    CHECK(gradient[0] == 1 && gradient[1] == -1 && gradient[2] == 0);
+    double rate = 0;
+    WORKS(optimizer.set("learning_rate", 0.125));
+    WORKS(optimizer.get_value("learning_rate", rate));
+    CHECK(rate == 0.125);
+    WORKS(optimizer.step(session));
+    CHECK(optimizer.steps() == 1);
+    WORKS(model.get_parameter(bias, after.data(), 10));
+    CHECK(after[0] < before[0] && after[1] > before[1]);
+    WORKS(session.set_mode(SVIT_MODE_INFER));
+    FAILS(session.backward(dlogits, 1), SVIT_E_STATE, "");
+}
+
 static void test_callback_stops(shiftvit::context &context)
 {
     shiftvit::model model = small_model(context);
@@ -217,6 +281,8 @@ int main(int count, char **arguments)
     test_handles_move(context);
     test_failures_have_status_and_message(context);
     test_texts(context);
+    test_sizes(context);
+    test_steps(context);
     test_train_and_predict(context, arguments[1]);
     test_callback_stops(context);
     std::printf("%d failures\n", failures);
