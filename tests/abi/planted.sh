@@ -17,7 +17,9 @@ done
 soname=$(sed -n "1s/.*soname='\([^']*\)'.*/\1/p" "$root/tests/abi/types.xml")
 test -n "$soname"
 
-# Compiles a library that has every function of the copied headers.
+# Compiles a library that has every function of the copied headers. The compiler may be a command with
+# arguments.
+# shellcheck disable=SC2086
 library() {
     cat "$copy"/include/shiftvit/*.h | awk '
         /^SVIT_API/ { open = 1; line = "" }
@@ -55,6 +57,7 @@ judge() {
         set -- "$@" sh "$root/tests/abi/constants.sh" "$copy" "$cc" "$root/tests/abi/constants.txt"
         ;;
     layout)
+        # shellcheck disable=SC2086
         set -- "$@" $cc -std=c11 -I"$copy/include" -fsyntax-only "$copy/test_layout.c"
         ;;
     esac

@@ -5,6 +5,7 @@
 set -eu
 root=$1 build=$2 version=$5
 here=$(dirname "$0")
+# shellcheck source=tests/install/prefix.sh
 . "$here/prefix.sh"
 command -v cmake >/dev/null 2>&1 || skip 'cmake is missing (Debian: cmake)'
 folder=$(mktemp -d)
@@ -12,6 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 install_moved "$build" "$folder"
 cp -R "$here/cmake" "$folder/project"
 readme_program "$root" "$folder/project/program.c"
+every_function "$root" "$folder/project/every.c"
 cp "$folder/project/program.c" "$folder/project/program.cc"
 
 # configure NAME VERSION: a compiler may be a command with arguments, which CMake takes from CC.

@@ -4,6 +4,7 @@
 # link.sh WHAT SOURCE_ROOT BUILD CC BLAS; WHAT is "rpath" or "static"
 set -eu
 what=$1 root=$2 build=$3 cc=$4 blas=$5
+# shellcheck source=tests/install/prefix.sh
 . "$(dirname "$0")/prefix.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -32,9 +33,10 @@ if [ "$what" = static ]; then
 fi
 install_moved "$build" "$folder"
 readme_program "$root" "$folder/program.c"
+every_function "$root" "$folder/every.c"
 # Words of flags are meant to be split.
 # shellcheck disable=SC2046,SC2086
-$cc -std=c11 "$folder/program.c" -o "$folder/with-rpath" $(shiftvit_flags --cflags --libs) \
+$cc -std=c11 "$folder/program.c" "$folder/every.c" -o "$folder/with-rpath" $(shiftvit_flags --cflags --libs) \
     -Wl,-rpath,"$libdir"
 cd /
 "$folder/with-rpath" >"$folder/expected"
@@ -43,14 +45,16 @@ grep -q '^logit 9: ' "$folder/expected"
 
 # The compiler warns if a function of the C library would need shared libraries at run time.
 # shellcheck disable=SC2046,SC2086
-$cc -std=c11 -static "$folder/program.c" -o "$folder/static" $(shiftvit_flags --static --cflags --libs) \
+$cc -std=c11 -static "$folder/program.c" "$folder/every.c" -o "$folder/static" $(shiftvit_flags --static --cflags --libs) \
     >"$folder/log" 2>&1 || {
     cat "$folder/log"
     exit 1
 }
 cat "$folder/log"
-! grep -i warning "$folder/log"
-! readelf -d "$folder/static" | grep NEEDED
+if grep -qi warning "$folder/log" || readelf -d "$folder/static" | grep NEEDED; then
+    echo 'the program is not entirely static'
+    exit 1
+fi
 "$folder/static" | cmp - "$folder/expected"
 
 # The BLAS is inside, and a context can choose it.

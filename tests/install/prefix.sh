@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # For the tests of this folder, which source it: an installation in a fresh prefix that has been moved
 # from where it was installed, so nothing works that remembers the configured prefix.
 
@@ -27,6 +28,17 @@ shiftvit_flags() {
 readme_program() {
     sed -n '/program: begin/,/program: end/p' "$1/README.md" | sed '/^```/d; /^<!--/d' >"$2"
     test -s "$2"
+}
+
+# every_function SOURCE_ROOT FILE: writes a source, to be linked with a program, that refers to every
+# public function. So everything that the static library needs has to be found.
+every_function() {
+    {
+        echo '#include <shiftvit/shiftvit.h>'
+        echo 'void (*const every_function[])(void) = {'
+        sed 's/\(.*\)@@.*/    (void (*)(void))\1,/' "$1/tests/abi/symbols.txt"
+        echo '};'
+    } >"$2"
 }
 
 skip() {

@@ -6,6 +6,8 @@ set -eu
 root=$1
 cc=$2
 cxx=$3
+# shellcheck source=tests/install/prefix.sh
+. "$(dirname "$0")/prefix.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 prefix=$folder/prefix
@@ -19,23 +21,23 @@ prefix=$folder/prefix
 }
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
-sed -n '/program: begin/,/program: end/p' "$root/README.md" | sed '/^```/d; /^<!--/d' \
-    >"$folder/program.c"
-test -s "$folder/program.c"
+readme_program "$root" "$folder/program.c"
+every_function "$root" "$folder/every.c"
+$cc -std=c11 -I"$prefix/include" -c "$folder/every.c" -o "$folder/every.o"
 cp "$folder/program.c" "$folder/program.cc"
 
 flags='-Wall -Wextra -pedantic -Werror'
 # Words of flags are meant to be split.
 # shellcheck disable=SC2046,SC2086
 {
-    $cc -std=c11 $flags "$folder/program.c" -o "$folder/shared-c" \
+    $cc -std=c11 $flags "$folder/program.c" "$folder/every.o" -o "$folder/shared-c" \
         $(pkg-config --cflags --libs shiftvit)
-    $cxx -std=c++17 $flags "$folder/program.cc" -o "$folder/shared-cc" \
+    $cxx -std=c++17 $flags "$folder/program.cc" "$folder/every.o" -o "$folder/shared-cc" \
         $(pkg-config --cflags --libs shiftvit)
     static=$(pkg-config --static --libs shiftvit | sed 's/-lshiftvit/-l:libshiftvit.a/')
-    $cc -std=c11 $flags "$folder/program.c" -o "$folder/static-c" \
+    $cc -std=c11 $flags "$folder/program.c" "$folder/every.o" -o "$folder/static-c" \
         $(pkg-config --cflags shiftvit) $static
-    $cxx -std=c++17 $flags "$folder/program.cc" -o "$folder/static-cc" \
+    $cxx -std=c++17 $flags "$folder/program.cc" "$folder/every.o" -o "$folder/static-cc" \
         $(pkg-config --cflags shiftvit) $static
 }
 

@@ -5,6 +5,7 @@
 set -eu
 root=$1 cc=$2
 here=$(dirname "$0")
+# shellcheck source=tests/install/prefix.sh
 . "$here/prefix.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -14,6 +15,7 @@ cp "$here/subproject/meson.build" "$project"
 cp "$here/subproject/shiftvit.wrap" "$project/subprojects"
 cp -R "$root/lib" "$root/include" "$root"/meson* "$root"/*.in "$project/subprojects/shiftvit"
 readme_program "$root" "$project/program.c"
+every_function "$root" "$project/every.c"
 
 # said COMMAND...: shows what a command says if it fails.
 said() {
@@ -52,4 +54,6 @@ said ninja -C "$folder/shared" default static
 grep -q '^logit 9: ' "$folder/expected"
 "$folder/shared/static" | cmp - "$folder/expected"
 ldd "$folder/shared/default" | grep -q libshiftvit
-! ldd "$folder/shared/static" | grep -q libshiftvit
+if ldd "$folder/shared/static" | grep libshiftvit; then
+    exit 1
+fi

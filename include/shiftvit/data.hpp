@@ -1,0 +1,193 @@
+/* Contexts, datasets and loaders for C++. */
+#ifndef SHIFTVIT_DATA_HPP
+#define SHIFTVIT_DATA_HPP
+
+#include <shiftvit/config.hpp>
+
+namespace shiftvit
+{
+inline namespace SHIFTVIT_KIND
+{
+
+/* Threads, allocator, log and GEMM backend: context.h. */
+class context : public handle<svit_context, svit_context_free>
+{
+  public:
+    using handle::handle;
+#ifndef SHIFTVIT_NO_EXCEPTIONS
+    explicit context(const svit_context_config &config)
+    {
+        create(config);
+    }
+#endif
+    result create(const svit_context_config &config = context_config())
+    {
+        return take(svit_context_create, &config);
+    }
+    /* Returns another object for the same context. */
+    context share() const noexcept
+    {
+        return context(svit_context_retain(get()));
+    }
+    result check() const
+    {
+        return detail::call(svit_context_check, get());
+    }
+    std::uint32_t threads() const noexcept
+    {
+        return svit_context_threads(get());
+    }
+    result describe(std::string &json) const
+    {
+        return detail::read_text(
+            json, [&](auto... rest) { return svit_context_describe(get(), rest...); });
+    }
+};
+
+/* Labelled images: dataset.h. What a dataset was created from in memory has to outlive it. */
+class dataset : public handle<svit_dataset, svit_dataset_free>
+{
+  public:
+    using handle::handle;
+    result cifar10(const context &c, const char *folder, std::int32_t split)
+    {
+        return take(svit_dataset_cifar10, c.get(), folder, split);
+    }
+    result cifar100(const context &c, const char *folder, std::int32_t split, std::int32_t labels)
+    {
+        return take(svit_dataset_cifar100, c.get(), folder, split, labels);
+    }
+    result folder(const context &c, const char *path, const svit_pipeline_config &pipeline)
+    {
+        return take(svit_dataset_folder_pipeline, c.get(), path, &pipeline);
+    }
+    result list(const context &c, const char *file, const svit_pipeline_config &pipeline)
+    {
+        return take(svit_dataset_list, c.get(), file, &pipeline);
+    }
+    result memory(const context &c, const std::uint8_t *pixels, const std::int32_t *labels,
+                  std::size_t count, std::size_t height, std::size_t width, std::size_t channels,
+                  std::size_t classes)
+    {
+        return take(svit_dataset_memory, c.get(), pixels, labels, count, height, width, channels,
+                    classes);
+    }
+    result memory_targets(const context &c, const std::uint8_t *pixels, const float *targets,
+                          std::size_t count, std::size_t height, std::size_t width,
+                          std::size_t channels, std::size_t columns)
+    {
+        return take(svit_dataset_memory_targets, c.get(), pixels, targets, count, height, width,
+                    channels, columns);
+    }
+    result memory_f32(const context &c, const float *images, const std::int32_t *labels,
+                      const float *targets, std::size_t count, std::size_t height,
+                      std::size_t width, std::size_t channels, std::size_t classes)
+    {
+        return take(svit_dataset_memory_f32, c.get(), images, labels, targets, count, height, width,
+                    channels, classes);
+    }
+    result callback(const context &c, svit_sample_callback function, std::size_t count,
+                    std::size_t height, std::size_t width, std::size_t channels,
+                    std::size_t classes, void *user)
+    {
+        return take(svit_dataset_callback, c.get(), function, count, height, width, channels,
+                    classes, user);
+    }
+    result synthetic(const context &c, std::uint64_t seed, std::int32_t split, std::size_t count)
+    {
+        return take(svit_dataset_synthetic, c.get(), seed, split, count);
+    }
+    result slice(const dataset &parent, std::size_t first, std::size_t count)
+    {
+        return take(svit_dataset_slice, parent.get(), first, count);
+    }
+    result select(const dataset &parent, const std::size_t *indices, std::size_t count)
+    {
+        return take(svit_dataset_select, parent.get(), indices, count);
+    }
+    std::size_t count() const noexcept
+    {
+        return svit_dataset_count(get());
+    }
+    std::size_t height() const noexcept
+    {
+        return svit_dataset_height(get());
+    }
+    std::size_t width() const noexcept
+    {
+        return svit_dataset_width(get());
+    }
+    std::size_t channels() const noexcept
+    {
+        return svit_dataset_channels(get());
+    }
+    std::size_t classes() const noexcept
+    {
+        return svit_dataset_classes(get());
+    }
+    bool is_f32() const noexcept
+    {
+        return svit_dataset_is_f32(get()) != 0;
+    }
+    bool has_targets() const noexcept
+    {
+        return svit_dataset_has_targets(get()) != 0;
+    }
+    const char *class_name(std::size_t label) const noexcept
+    {
+        return svit_dataset_class_name(get(), label);
+    }
+    result sample(std::size_t index, std::uint8_t *pixels, std::int32_t &label) const
+    {
+        return detail::call(svit_dataset_sample, get(), index, pixels, &label);
+    }
+    result sample_f32(std::size_t index, float *image, std::int32_t &label) const
+    {
+        return detail::call(svit_dataset_sample_f32, get(), index, image, &label);
+    }
+};
+
+/* Shuffled, augmented batches: loader.h. */
+class loader : public handle<svit_loader, svit_loader_free>
+{
+  public:
+    using handle::handle;
+    result create(const dataset &data, const svit_pipeline_config &pipeline,
+                  const svit_loader_config &config = loader_config())
+    {
+        return take(svit_loader_create, data.get(), &pipeline, &config);
+    }
+    std::size_t height() const noexcept
+    {
+        return svit_loader_height(get());
+    }
+    std::size_t width() const noexcept
+    {
+        return svit_loader_width(get());
+    }
+    std::uint64_t batches() const noexcept
+    {
+        return svit_loader_batches(get());
+    }
+    bool has_targets() const noexcept
+    {
+        return svit_loader_has_targets(get()) != 0;
+    }
+    result next(float *images, std::int32_t *labels, std::size_t &n)
+    {
+        return detail::call(svit_loader_next, get(), images, labels, &n);
+    }
+    result next_targets(float *images, float *targets, std::size_t &n)
+    {
+        return detail::call(svit_loader_next_targets, get(), images, targets, &n);
+    }
+    result seek(std::uint64_t epoch, std::uint64_t batch)
+    {
+        return detail::call(svit_loader_seek, get(), epoch, batch);
+    }
+};
+
+} // namespace SHIFTVIT_KIND
+} // namespace shiftvit
+
+#endif

@@ -1,0 +1,198 @@
+/* Results, errors and owners of handles, on which the other C++ headers are built. */
+#ifndef SHIFTVIT_HANDLE_HPP
+#define SHIFTVIT_HANDLE_HPP
+
+#include <shiftvit/shiftvit.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#if !defined(SHIFTVIT_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
+#define SHIFTVIT_NO_EXCEPTIONS
+#endif
+
+/* The classes of the two kinds are different types, so the linker never takes one for the other. */
+#ifdef SHIFTVIT_NO_EXCEPTIONS
+#define SHIFTVIT_KIND with_status
+#else
+#define SHIFTVIT_KIND with_exceptions
+#endif
+
+namespace shiftvit
+{
+inline namespace SHIFTVIT_KIND
+{
+
+#ifdef SHIFTVIT_NO_EXCEPTIONS
+
+/* What a call returns: true if it succeeded. */
+class [[nodiscard]] status
+{
+  public:
+    explicit status(svit_status code, const svit_error &record) noexcept : code_(code)
+    {
+        if (code != SVIT_OK)
+            std::memcpy(message_, record.message, sizeof message_);
+    }
+    explicit operator bool() const noexcept
+    {
+        return code_ == SVIT_OK;
+    }
+    svit_status code() const noexcept
+    {
+        return code_;
+    }
+    /* Names the argument, field or file, its value and what is accepted; "" after success. */
+    const char *message() const noexcept
+    {
+        return message_;
+    }
+
+  private:
+    svit_status code_;
+    char message_[sizeof(svit_error::message)] = "";
+};
+
+using result = status;
+#else
+/* A failed call. what() is the library's message. */
+class error : public std::exception
+{
+  public:
+    explicit error(svit_status code, const svit_error &record) noexcept : code_(code)
+    {
+        std::memcpy(message_, record.message, sizeof message_);
+    }
+    svit_status code() const noexcept
+    {
+        return code_;
+    }
+    const char *what() const noexcept override
+    {
+        return message_;
+    }
+
+  private:
+    svit_status code_;
+    char message_[sizeof(svit_error::message)] = "";
+};
+
+using result = void;
+#endif
+
+namespace detail
+{
+
+/* Ends a call: throws or returns what happened. */
+inline result finish(svit_status code, const svit_error &record)
+{
+#ifdef SHIFTVIT_NO_EXCEPTIONS
+    return status(code, record);
+#else
+    if (code != SVIT_OK)
+        throw error(code, record);
+#endif
+}
+
+/* Calls `function` with the arguments and an error record behind them. */
+template <class... Parameters, class... Arguments>
+result call(svit_status (*function)(Parameters...), Arguments &&...arguments)
+{
+    svit_error record = {sizeof record, SVIT_OK, ""};
+    svit_status code = function(std::forward<Arguments>(arguments)..., &record);
+    return finish(code, record);
+}
+
+/* Reads a text that the library writes into a buffer: its size first. `write` gets the buffer, its
+ * capacity, the size and an error record. */
+template <class Write> result read_text(std::string &text, Write write)
+{
+    svit_error record = {sizeof record, SVIT_OK, ""};
+    std::size_t needed = 0;
+    svit_status code = write(nullptr, std::size_t(0), &needed, &record);
+    if (needed > 0) {
+        std::string buffer(needed, '\0');
+        code = write(&buffer[0], buffer.size(), &needed, &record);
+        if (code == SVIT_OK) {
+            buffer.resize(std::strlen(buffer.c_str()));
+            text = std::move(buffer);
+        }
+    }
+    return finish(code, record);
+}
+
+template <class Config> Config defaults(svit_status (*init)(Config *, std::size_t)) noexcept
+{
+    Config config;
+    init(&config, sizeof config); /* The size is right, so this cannot fail. */
+    return config;
+}
+
+} // namespace detail
+
+/* Owns a handle, which `Free` frees. */
+template <class Raw, void (*Free)(Raw *)> class handle
+{
+  public:
+    handle() noexcept = default;
+    explicit handle(Raw *raw) noexcept : raw_(raw)
+    {
+    }
+    handle(handle &&other) noexcept : raw_(other.release())
+    {
+    }
+    handle &operator=(handle &&other) noexcept
+    {
+        reset(other.release());
+        return *this;
+    }
+    ~handle()
+    {
+        Free(raw_);
+    }
+
+    explicit operator bool() const noexcept
+    {
+        return raw_ != nullptr;
+    }
+    Raw *get() const noexcept
+    {
+        return raw_;
+    }
+    /* Gives the handle up to the caller, who frees it. */
+    Raw *release() noexcept
+    {
+        return std::exchange(raw_, nullptr);
+    }
+    /* Frees the handle and takes another one over. */
+    void reset(Raw *raw = nullptr) noexcept
+    {
+        Free(std::exchange(raw_, raw));
+    }
+
+  protected:
+    /* Calls a function that creates a handle, and takes the handle over if there is one. */
+    template <class... Parameters, class... Arguments>
+    result take(svit_status (*create)(Raw **, Parameters...), Arguments &&...arguments)
+    {
+        svit_error record = {sizeof record, SVIT_OK, ""};
+        Raw *raw = nullptr;
+        svit_status code = create(&raw, std::forward<Arguments>(arguments)..., &record);
+        if (code == SVIT_OK)
+            reset(raw);
+        return detail::finish(code, record);
+    }
+
+  private:
+    Raw *raw_ = nullptr;
+};
+
+} // namespace SHIFTVIT_KIND
+} // namespace shiftvit
+
+#endif

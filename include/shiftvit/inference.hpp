@@ -1,0 +1,143 @@
+/* Predictors and feature sets for C++. */
+#ifndef SHIFTVIT_INFERENCE_HPP
+#define SHIFTVIT_INFERENCE_HPP
+
+#include <shiftvit/network.hpp>
+
+namespace shiftvit
+{
+inline namespace SHIFTVIT_KIND
+{
+
+/* Classification with one model file: predictor.h. */
+class predictor : public handle<svit_predictor, svit_predictor_free>
+{
+  public:
+    using handle::handle;
+#ifndef SHIFTVIT_NO_EXCEPTIONS
+    predictor(const context &c, const char *path,
+              const svit_predictor_config &config = predictor_config())
+    {
+        create(c, path, config);
+    }
+    explicit predictor(const model &m, const svit_predictor_config &config = predictor_config())
+    {
+        create(m, config);
+    }
+#endif
+    result create(const context &c, const char *path,
+                  const svit_predictor_config &config = predictor_config())
+    {
+        return take(svit_predictor_create, c.get(), path, &config);
+    }
+    result create(const context &c, const void *data, std::size_t bytes,
+                  const svit_predictor_config &config = predictor_config())
+    {
+        return take(svit_predictor_create_from_memory, c.get(), data, bytes, &config);
+    }
+    result create(const model &m, const svit_predictor_config &config = predictor_config())
+    {
+        return take(svit_predictor_create_from_model, m.get(), &config);
+    }
+    std::size_t classes() const noexcept
+    {
+        return svit_predictor_classes(get());
+    }
+    const char *class_name(std::size_t label) const noexcept
+    {
+        return svit_predictor_class_name(get(), label);
+    }
+    std::int32_t output() const noexcept
+    {
+        return svit_predictor_output(get());
+    }
+    result predict(const std::uint8_t *pixels, std::size_t n, std::size_t height, std::size_t width,
+                   float *probabilities)
+    {
+        return detail::call(svit_predict_u8, get(), pixels, n, height, width, probabilities);
+    }
+    result predict(const float *images, std::size_t n, std::size_t height, std::size_t width,
+                   float *probabilities)
+    {
+        return detail::call(svit_predict_f32, get(), images, n, height, width, probabilities);
+    }
+    result predict_file(const char *path, float *probabilities)
+    {
+        return detail::call(svit_predict_file, get(), path, probabilities);
+    }
+    result predict_encoded(const void *data, std::size_t bytes, float *probabilities)
+    {
+        return detail::call(svit_predict_encoded, get(), data, bytes, probabilities);
+    }
+};
+
+/* What a layer computes for a dataset, and heads trained on it: features.h. */
+class features : public handle<svit_features, svit_features_free>
+{
+  public:
+    using handle::handle;
+    result compute(const model &m, const dataset &data,
+                   const svit_features_config &config = features_config(),
+                   const svit_pipeline_config *pipeline = nullptr)
+    {
+        return take(svit_features_compute, m.get(), data.get(), pipeline, &config);
+    }
+    result create(const context &c, const float *values, const std::int32_t *labels,
+                  std::size_t count, std::size_t channels, std::size_t classes,
+                  const char *const *class_names = nullptr)
+    {
+        return take(svit_features_create, c.get(), values, labels, count, channels, classes,
+                    class_names);
+    }
+    result load(const context &c, const char *path)
+    {
+        return take(svit_features_load, c.get(), path);
+    }
+    result save(const char *path) const
+    {
+        return detail::call(svit_features_save, get(), path);
+    }
+    std::size_t count() const noexcept
+    {
+        return svit_features_count(get());
+    }
+    std::size_t channels() const noexcept
+    {
+        return svit_features_channels(get());
+    }
+    std::size_t classes() const noexcept
+    {
+        return svit_features_classes(get());
+    }
+    const float *values() const noexcept
+    {
+        return svit_features_values(get());
+    }
+    const std::int32_t *labels() const noexcept
+    {
+        return svit_features_labels(get());
+    }
+    const char *class_name(std::size_t label) const noexcept
+    {
+        return svit_features_class_name(get(), label);
+    }
+    result append(const features &other)
+    {
+        return detail::call(svit_features_append, get(), other.get());
+    }
+    result knn(const float *queries, std::size_t n, std::size_t k, double temperature,
+               float *probabilities) const
+    {
+        return detail::call(svit_features_knn, get(), queries, n, k, temperature, probabilities);
+    }
+    /* Trains the classifier of a model on this set. */
+    result fit_head(model &m, const svit_head_config &config = head_config()) const
+    {
+        return detail::call(svit_model_fit_head, m.get(), get(), &config);
+    }
+};
+
+} // namespace SHIFTVIT_KIND
+} // namespace shiftvit
+
+#endif

@@ -1,0 +1,228 @@
+/* Models, sessions and optimisers for C++. */
+#ifndef SHIFTVIT_NETWORK_HPP
+#define SHIFTVIT_NETWORK_HPP
+
+#include <shiftvit/data.hpp>
+
+namespace shiftvit
+{
+inline namespace SHIFTVIT_KIND
+{
+
+/* Configuration, parameters and files: model.h, load.h. */
+class model : public handle<svit_model, svit_model_free>
+{
+  public:
+    using handle::handle;
+#ifndef SHIFTVIT_NO_EXCEPTIONS
+    model(const context &c, const svit_model_config &config, std::uint64_t seed)
+    {
+        create(c, config, seed);
+    }
+    model(const context &c, const char *path)
+    {
+        load(c, path);
+    }
+#endif
+    result create(const context &c, const svit_model_config &config, std::uint64_t seed)
+    {
+        return take(svit_model_create, c.get(), &config, seed);
+    }
+    result load(const context &c, const char *path)
+    {
+        return take(svit_model_load, c.get(), path);
+    }
+    result map(const context &c, const char *path)
+    {
+        return take(svit_model_map, c.get(), path);
+    }
+    result load_memory(const context &c, const void *data, std::size_t bytes)
+    {
+        return take(svit_model_load_memory, c.get(), data, bytes);
+    }
+    result load_mapped(const context &c, const svit_model_config &config, const char *path,
+                       const char *map)
+    {
+        return take(svit_model_load_mapped, c.get(), &config, path, map);
+    }
+    result save(const char *path) const
+    {
+        return detail::call(svit_model_save, get(), path);
+    }
+    result save_as(const char *path, std::int32_t dtype) const
+    {
+        return detail::call(svit_model_save_as, get(), path, dtype);
+    }
+    result get_config(svit_model_config &config) const
+    {
+        return detail::call(svit_model_get_config, get(), &config, sizeof config);
+    }
+    std::size_t parameter_count() const noexcept
+    {
+        return svit_model_parameter_count(get());
+    }
+    std::uint64_t parameter_elements() const noexcept
+    {
+        return svit_model_parameter_elements(get());
+    }
+    const char *parameter_name(std::size_t index) const noexcept
+    {
+        return svit_model_parameter_name(get(), index);
+    }
+    result get_parameter(const char *name, float *out, std::size_t elements) const
+    {
+        return detail::call(svit_model_get_parameter, get(), name, out, elements);
+    }
+    result set_parameter(const char *name, const float *in, std::size_t elements)
+    {
+        return detail::call(svit_model_set_parameter, get(), name, in, elements);
+    }
+    result set_trainable(const char *pattern, bool trainable)
+    {
+        return detail::call(svit_model_set_trainable, get(), pattern, trainable ? 1 : 0);
+    }
+    result set_classes(const char *const *names, std::size_t count)
+    {
+        return detail::call(svit_model_set_classes, get(), names, count);
+    }
+    const char *class_name(std::size_t label) const noexcept
+    {
+        return svit_model_class_name(get(), label);
+    }
+    result set_output(std::int32_t output)
+    {
+        return detail::call(svit_model_set_output, get(), output);
+    }
+    std::int32_t output() const noexcept
+    {
+        return svit_model_output(get());
+    }
+    result set_pipeline(const svit_pipeline_config &config)
+    {
+        return detail::call(svit_model_set_pipeline, get(), &config);
+    }
+    result get_pipeline(svit_pipeline_config &config) const
+    {
+        return detail::call(svit_model_get_pipeline, get(), &config, sizeof config);
+    }
+    result replace_head(std::uint32_t classes, std::uint64_t seed)
+    {
+        return detail::call(svit_model_replace_head, get(), classes, seed);
+    }
+    result add_lora(std::uint32_t rank, double alpha, std::uint64_t seed)
+    {
+        return detail::call(svit_model_add_lora, get(), rank, alpha, seed);
+    }
+    result merge_lora()
+    {
+        return detail::call(svit_model_merge_lora, get());
+    }
+};
+
+/* Forward and backward passes: session.h. */
+class session : public handle<svit_session, svit_session_free>
+{
+  public:
+    using handle::handle;
+#ifndef SHIFTVIT_NO_EXCEPTIONS
+    explicit session(const model &m, const svit_session_config &config = session_config())
+    {
+        create(m, config);
+    }
+#endif
+    result create(const model &m, const svit_session_config &config = session_config())
+    {
+        return take(svit_session_create, m.get(), &config);
+    }
+    std::uint64_t memory() const noexcept
+    {
+        return svit_session_memory(get());
+    }
+    std::size_t input_size() const noexcept
+    {
+        return svit_session_input_size(get());
+    }
+    std::uint64_t counter() const noexcept
+    {
+        return svit_session_counter(get());
+    }
+    const char *layer_name(std::size_t index) const noexcept
+    {
+        return svit_session_layer_name(get(), index);
+    }
+    result set_mode(std::int32_t mode)
+    {
+        return detail::call(svit_session_set_mode, get(), mode);
+    }
+    result set_counter(std::uint64_t counter)
+    {
+        return detail::call(svit_session_set_counter, get(), counter);
+    }
+    result forward(const float *nhwc, std::size_t n, float *logits)
+    {
+        return detail::call(svit_forward, get(), nhwc, n, logits);
+    }
+    result forward_features(const float *nhwc, std::size_t n, const char *layer, float *out,
+                            std::size_t elements)
+    {
+        return detail::call(svit_forward_features, get(), nhwc, n, layer, out, elements);
+    }
+    result backward(const float *dlogits, std::size_t n)
+    {
+        return detail::call(svit_backward, get(), dlogits, n);
+    }
+    result backward_input(const float *dlogits, std::size_t n, float *dnhwc)
+    {
+        return detail::call(svit_backward_input, get(), dlogits, n, dnhwc);
+    }
+    result get_gradient(const char *name, float *out, std::size_t elements) const
+    {
+        return detail::call(svit_session_get_gradient, get(), name, out, elements);
+    }
+    result zero_gradients()
+    {
+        return detail::call(svit_session_zero_gradients, get());
+    }
+};
+
+/* Parameter updates: optimizer.h. */
+class optimizer : public handle<svit_optimizer, svit_optimizer_free>
+{
+  public:
+    using handle::handle;
+#ifndef SHIFTVIT_NO_EXCEPTIONS
+    explicit optimizer(const model &m, const svit_optimizer_config &config = optimizer_config())
+    {
+        create(m, config);
+    }
+#endif
+    result create(const model &m, const svit_optimizer_config &config = optimizer_config())
+    {
+        return take(svit_optimizer_create, m.get(), &config);
+    }
+    result step(session &s)
+    {
+        return detail::call(svit_step, get(), s.get());
+    }
+    std::uint64_t steps() const noexcept
+    {
+        return svit_optimizer_steps(get());
+    }
+    result set(const char *key, double value)
+    {
+        return detail::call(svit_optimizer_set_f64, get(), key, value);
+    }
+    result get_value(const char *key, double &value) const
+    {
+        return detail::call(svit_optimizer_get_f64, get(), key, &value);
+    }
+    result swap_ema()
+    {
+        return detail::call(svit_optimizer_swap_ema, get());
+    }
+};
+
+} // namespace SHIFTVIT_KIND
+} // namespace shiftvit
+
+#endif

@@ -1,0 +1,111 @@
+/* Trainers and evaluation for C++. */
+#ifndef SHIFTVIT_TRAINING_HPP
+#define SHIFTVIT_TRAINING_HPP
+
+#include <shiftvit/network.hpp>
+
+namespace shiftvit
+{
+inline namespace SHIFTVIT_KIND
+{
+
+/* The training loop: trainer.h. */
+class trainer : public handle<svit_trainer, svit_trainer_free>
+{
+  public:
+    using handle::handle;
+    /* `validation` may be false: there is none. */
+    result create(const context &c, model &m, const dataset &training, const dataset &validation,
+                  const svit_trainer_config &config, const svit_optimizer_config &optimizer,
+                  const svit_pipeline_config &pipeline)
+    {
+        return take(svit_trainer_create, c.get(), m.get(), training.get(), validation.get(),
+                    &config, &optimizer, &pipeline);
+    }
+    result resume()
+    {
+        return detail::call(svit_trainer_resume, get());
+    }
+    result set_loss(svit_loss_function function, void *user)
+    {
+        return detail::call(svit_trainer_set_loss, get(), function, user);
+    }
+    /* The optimiser is borrowed: it is not freed by the caller. */
+    svit_optimizer *borrow_optimizer() noexcept
+    {
+        return svit_trainer_optimizer(get());
+    }
+    result step(svit_trainer_event &event)
+    {
+        return detail::call(svit_trainer_step, get(), &event, sizeof event);
+    }
+    result checkpoint()
+    {
+        return detail::call(svit_trainer_checkpoint, get());
+    }
+    std::int32_t stop_value() const noexcept
+    {
+        return svit_trainer_stop_value(get());
+    }
+    std::size_t history_count() const noexcept
+    {
+        return svit_trainer_history_count(get());
+    }
+    result history(std::size_t index, svit_trainer_event &event) const
+    {
+        return detail::call(svit_trainer_history, get(), index, &event, sizeof event);
+    }
+    result run()
+    {
+        return detail::call(svit_trainer_run, get(), nullptr, nullptr);
+    }
+
+    /* Calls int32_t callback(const svit_trainer_event &) after each event; another value than 0
+     * stops the run. An exception of the callback stops it too and is thrown again here. */
+    template <class Callback> result run(Callback &&callback)
+    {
+        observer<Callback> user = {&callback, nullptr};
+        svit_error record = {sizeof record, SVIT_OK, ""};
+        svit_status code = svit_trainer_run(get(), observe<Callback>, &user, &record);
+#ifndef SHIFTVIT_NO_EXCEPTIONS
+        if (user.thrown)
+            std::rethrow_exception(user.thrown);
+#endif
+        return detail::finish(code, record);
+    }
+
+  private:
+    template <class Callback> struct observer {
+        std::remove_reference_t<Callback> *callback;
+        std::exception_ptr thrown;
+    };
+    template <class Callback>
+    static std::int32_t observe(const svit_trainer_event *event, void *user)
+    {
+        auto &self = *static_cast<observer<Callback> *>(user);
+#ifdef SHIFTVIT_NO_EXCEPTIONS
+        return (*self.callback)(*event);
+#else
+        try {
+            return (*self.callback)(*event);
+        } catch (...) {
+            self.thrown = std::current_exception();
+            return 1;
+        }
+#endif
+    }
+};
+
+/* Evaluates a model in float32: the mean cross-entropy and the fractions of right answers. */
+inline result evaluate(const context &c, model &m, const dataset &data,
+                       const svit_pipeline_config &pipeline, std::size_t batch, double &loss,
+                       double &top1, double &top5)
+{
+    return detail::call(svit_evaluate, c.get(), m.get(), data.get(), &pipeline, batch, &loss, &top1,
+                        &top5);
+}
+
+} // namespace SHIFTVIT_KIND
+} // namespace shiftvit
+
+#endif

@@ -1,0 +1,67 @@
+#!/bin/sh
+# The C++ headers compile alone without a warning, with and without exceptions; the programs of
+# docs/cpp.md run, and so does test_handles.cc, also with AddressSanitizer, which finds lost handles.
+# cpp.sh SOURCE_ROOT LIBRARY CXX
+set -eu
+root=$1 library=$2 cxx=$3
+command -v "$cxx" >/dev/null 2>&1 || {
+    echo "skipped: $cxx is missing"
+    exit 77
+}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+flags="-std=c++17 -O1 -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror -I$root/include"
+libraries="$library -Wl,-rpath,$(dirname "$library")"
+
+# The words of flags are meant to be split.
+# shellcheck disable=SC2086
+compile() {
+    source=$1 program=$2
+    shift 2
+    $cxx $flags "$@" "$source" -o "$program" $libraries
+}
+for header in "$root"/include/shiftvit/*.hpp; do
+    for mode in -fexceptions -fno-exceptions; do
+        # shellcheck disable=SC2086
+        printf '#include <shiftvit/%s>\nint header_is_alone;\n' "$(basename "$header")" |
+            $cxx $flags $mode -fsyntax-only -x c++ - || {
+            echo "$header fails with $mode"
+            exit 1
+        }
+    done
+done
+
+# program NAME: of docs/cpp.md.
+program() {
+    sed -n "/program: $1/,/program: end/p" "$root/docs/cpp.md" | sed '/^```/d; /^<!--/d' >"$folder/$1.cc"
+    test -s "$folder/$1.cc"
+}
+program exceptions
+program status
+compile "$folder/exceptions.cc" "$folder/exceptions"
+compile "$folder/status.cc" "$folder/status" -fno-exceptions -fno-rtti
+"$folder/exceptions" >"$folder/said"
+cat "$folder/said"
+grep -q '^epoch 2: loss [0-9.]*$' "$folder/said"
+[ "$(tail -n 1 "$folder/said" | wc -w)" = 10 ]
+[ "$("$folder/status")" = '4 steps: ok' ]
+if compile "$folder/status.cc" "$folder/mixed" 2>/dev/null; then
+    echo 'the program without exceptions compiles with them, so it does not test them'
+    exit 1
+fi
+
+# The tests without exceptions, with them, and with a macro in place of the compiler's option.
+# AddressSanitizer fails on a handle that is freed twice or never; it needs to look at its own process.
+echo 'int main() { return 0; }' >"$folder/empty.cc"
+sanitizer=-fsanitize=address,undefined
+{ $cxx $sanitizer "$folder/empty.cc" -o "$folder/empty" && "$folder/empty"; } >/dev/null 2>&1 || {
+    sanitizer=-O1
+    echo 'skipped check: AddressSanitizer does not run here'
+}
+for mode in -fexceptions -fno-exceptions -DSHIFTVIT_NO_EXCEPTIONS; do
+    compile "$root/tests/cpp/test_handles.cc" "$folder/handles" $mode $sanitizer
+    "$folder/handles" "$folder" || {
+        echo "test_handles fails with $mode"
+        exit 1
+    }
+done

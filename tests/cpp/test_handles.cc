@@ -1,0 +1,290 @@
+// The classes of shiftvit.hpp: ownership, failures, training and prediction. It is compiled with
+// and without exceptions.  test_handles FOLDER
+#include <shiftvit/shiftvit.hpp>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+static int failures;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                   \
+            failures++;                                                                            \
+        }                                                                                          \
+    } while (0)
+
+// WORKS(call) requires that a call succeeds; code_of(call) is its status, and its text in `said`.
+static std::string said;
+#ifdef SHIFTVIT_NO_EXCEPTIONS
+template <class Call> svit_status code_of(Call call)
+{
+    shiftvit::status status = call();
+    said = status.message();
+    CHECK(bool(status) == (status.code() == SVIT_OK));
+    return status.code();
+}
+static_assert(std::is_same_v<shiftvit::result, shiftvit::status>);
+#else
+template <class Call> svit_status code_of(Call call)
+{
+    said = "";
+    try {
+        call();
+    } catch (const shiftvit::error &failure) {
+        said = failure.what();
+        return failure.code();
+    }
+    return SVIT_OK;
+}
+static_assert(std::is_base_of_v<std::exception, shiftvit::error>);
+#endif
+#define WORKS(call) CHECK(code_of([&] { return call; }) == SVIT_OK)
+#define FAILS(call, code, part)                                                                    \
+    CHECK(code_of([&] { return call; }) == code && said.find(part) != std::string::npos)
+
+template <class Handle> void check_type()
+{
+    static_assert(!std::is_copy_constructible_v<Handle> && !std::is_copy_assignable_v<Handle>);
+    static_assert(std::is_nothrow_move_constructible_v<Handle>);
+    static_assert(std::is_nothrow_move_assignable_v<Handle>);
+    static_assert(std::is_nothrow_default_constructible_v<Handle>);
+    static_assert(sizeof(Handle) == sizeof(void *));
+    CHECK(!Handle());
+}
+
+static void test_handles_move(shiftvit::context &context)
+{
+    shiftvit::dataset first, second;
+    WORKS(first.synthetic(context, 1, SVIT_SPLIT_TRAIN, 20));
+    svit_dataset *raw = first.get();
+    shiftvit::dataset moved = std::move(first);
+    CHECK(!first && moved.get() == raw && moved.count() == 20);
+    WORKS(second.slice(moved, 3, 5));
+    moved = std::move(second); // frees the parent's handle; the view keeps the parent alive
+    CHECK(!second && moved.count() == 5);
+    shiftvit::dataset &same = moved;
+    moved = std::move(same);
+    CHECK(moved.count() == 5);
+    shiftvit::dataset owner(moved.release());
+    CHECK(!moved && owner.count() == 5);
+    owner.reset();
+    CHECK(!owner && owner.count() == 0 && owner.class_name(0) == nullptr);
+    shiftvit::context shared = context.share();
+    CHECK(shared.get() == context.get() && shared.threads() == context.threads());
+}
+
+static void test_failures_have_status_and_message(shiftvit::context &context)
+{
+    shiftvit::model model;
+    FAILS(model.load(context, "/nowhere/model.safetensors"), SVIT_E_IO, "/nowhere/model");
+    CHECK(!model);
+    auto config = shiftvit::model_config();
+    FAILS(shiftvit::from_json(config, R"({"dims": 48})"), SVIT_E_ARGUMENT, "dims");
+    FAILS(shiftvit::preset(config, "no-such-preset"), SVIT_E_ARGUMENT, "no-such-preset");
+    shiftvit::dataset data;
+    WORKS(data.synthetic(context, 1, SVIT_SPLIT_TRAIN, 7));
+    FAILS(data.slice(data, 3, 5), SVIT_E_ARGUMENT, ""); // a failed call leaves the object as it was
+    CHECK(data.count() == 7);
+    FAILS(shiftvit::session().forward(nullptr, 1, nullptr), SVIT_E_ARGUMENT, "session");
+}
+
+static void test_texts(shiftvit::context &context)
+{
+    std::string text = "before";
+    WORKS(context.describe(text));
+    CHECK(text.front() == '{' && text.back() == '}');
+    auto config = shiftvit::loader_config();
+    config.batch = 17;
+    WORKS(shiftvit::to_json(config, text));
+    auto read = shiftvit::loader_config();
+    WORKS(shiftvit::from_json(read, text.c_str()));
+    CHECK(read.batch == 17);
+    config.batch = 0;
+    FAILS(shiftvit::to_json(config, text), SVIT_E_ARGUMENT, "batch");
+    CHECK(text.find("17") != std::string::npos);
+}
+
+static void test_sizes(shiftvit::context &context)
+{
+    std::vector<std::uint8_t> pixels(5 * 4 * 6 * 1);
+    const std::int32_t labels[5] = {0, 1, 2, 1, 0};
+    shiftvit::dataset data;
+    WORKS(data.memory(context, pixels.data(), labels, 5, 4, 6, 1, 3));
+    CHECK(data.count() == 5 && data.height() == 4 && data.width() == 6 && data.channels() == 1 &&
+          data.classes() == 3 && !data.is_f32() && !data.has_targets());
+    auto pipeline = shiftvit::pipeline_config();
+    pipeline.channels = 1;
+    pipeline.source_height = pipeline.resize_height = pipeline.output_height = 4;
+    pipeline.source_width = pipeline.resize_width = pipeline.output_width = 6;
+    auto batches = shiftvit::loader_config();
+    batches.batch = 2;
+    shiftvit::loader loader;
+    WORKS(loader.create(data, pipeline, batches));
+    CHECK(loader.height() == 4 && loader.width() == 6 && loader.batches() == 3);
+    WORKS(loader.seek(0, 2));
+    std::vector<float> images(2 * 4 * 6);
+    std::int32_t read[2] = {-1, -1};
+    std::size_t n = 9;
+    WORKS(loader.next(images.data(), read, n));
+    CHECK(n == 1 && read[0] == 0 && read[1] == -1);
+    const float values[6] = {1, 2, 3, 4, 5, 6};
+    shiftvit::features features;
+    WORKS(features.create(context, values, labels, 2, 3, 4));
+    CHECK(features.count() == 2 && features.channels() == 3 && features.classes() == 4 &&
+          features.values()[5] == 6 && features.labels()[1] == 1);
+}
+
+static shiftvit::model small_model(shiftvit::context &context)
+{
+    auto config = shiftvit::model_config();
+    shiftvit::model model;
+    WORKS(shiftvit::from_json(config, R"({"dim": 48, "blocks": [1, 1]})"));
+    WORKS(model.create(context, config, 1));
+    WORKS(model.set_pipeline(shiftvit::pipeline_config()));
+    return model;
+}
+
+static void test_train_and_predict(shiftvit::context &context, const std::string &folder)
+{
+    shiftvit::model model = small_model(context);
+    shiftvit::dataset data, test;
+    WORKS(data.synthetic(context, 1, SVIT_SPLIT_TRAIN, 640));
+    WORKS(test.synthetic(context, 1, SVIT_SPLIT_TEST, 100));
+    auto pipeline = shiftvit::pipeline_config();
+    auto settings = shiftvit::trainer_config();
+    settings.epochs = 3;
+    settings.batch = 64;
+    shiftvit::trainer trainer;
+    WORKS(trainer.create(context, model, data, test, settings, shiftvit::optimizer_config(),
+                         pipeline));
+    std::vector<double> losses;
+    WORKS(trainer.run([&](const svit_trainer_event &event) {
+        if (event.kind == SVIT_EVENT_EPOCH)
+            losses.push_back(event.train_loss);
+        return 0;
+    }));
+    CHECK(losses.size() == 3 && trainer.history_count() == 3 && losses[2] < losses[0]);
+    svit_trainer_event last;
+    WORKS(trainer.history(2, last));
+    CHECK(last.train_loss == losses[2]);
+    double loss, top1, top5;
+    WORKS(shiftvit::evaluate(context, model, test, pipeline, settings.batch, loss, top1, top5));
+    CHECK(loss == last.val_loss && top1 == last.val_top1 && top5 == last.val_top5);
+
+    const std::string path = folder + "/model.safetensors";
+    WORKS(model.save(path.c_str()));
+    shiftvit::predictor from_model, from_file;
+    WORKS(from_model.create(model));
+    WORKS(from_file.create(context, path.c_str()));
+    CHECK(from_file.classes() == 10);
+    std::vector<std::uint8_t> pixels(32 * 32 * 3);
+    std::vector<float> one(10), two(10);
+    std::int32_t label = -1;
+    WORKS(test.sample(3, pixels.data(), label));
+    CHECK(label == 3);
+    WORKS(from_model.predict(pixels.data(), 1, 32, 32, one.data()));
+    WORKS(from_file.predict(pixels.data(), 1, 32, 32, two.data()));
+    CHECK(one == two);
+    float sum = 0;
+    for (float probability : one)
+        sum += probability;
+    CHECK(sum > 0.999f && sum < 1.001f);
+
+    shiftvit::features features;
+    WORKS(features.compute(model, test));
+    CHECK(features.count() == 100 && features.labels()[13] == 3);
+    std::vector<float> votes(10);
+    WORKS(features.knn(features.values(), 1, 1, 0.07, votes.data()));
+    CHECK(votes[0] == 1); // the nearest neighbour of sample 0 is itself
+}
+
+static void test_steps(shiftvit::context &context)
+{
+    shiftvit::model model = small_model(context);
+    auto plan = shiftvit::session_config();
+    plan.mode = SVIT_MODE_TRAIN;
+    plan.max_batch = 1;
+    plan.input_gradient = 1;
+    shiftvit::session session;
+    shiftvit::optimizer optimizer;
+    WORKS(session.create(model, plan));
+    WORKS(optimizer.create(model));
+    CHECK(session.input_size() == 48 * 48 * 3 && session.memory() > 0);
+    std::vector<float> image(session.input_size(), 0.5f), dimage(session.input_size()), logits(10);
+    std::vector<float> before(10), after(10), gradient(10);
+    const float dlogits[10] = {1, -1};
+    WORKS(session.forward(image.data(), 1, logits.data()));
+    CHECK(session.counter() == 1);
+    WORKS(session.backward_input(dlogits, 1, dimage.data()));
+    const char *bias = model.parameter_name(model.parameter_count() - 1);
+    WORKS(model.get_parameter(bias, before.data(), 10));
+    WORKS(session.get_gradient(bias, gradient.data(), 10));
+    CHECK(gradient[0] == 1 && gradient[1] == -1 && gradient[2] == 0);
+    double rate = 0;
+    WORKS(optimizer.set("learning_rate", 0.125));
+    WORKS(optimizer.get_value("learning_rate", rate));
+    CHECK(rate == 0.125);
+    WORKS(optimizer.step(session));
+    CHECK(optimizer.steps() == 1);
+    WORKS(model.get_parameter(bias, after.data(), 10));
+    CHECK(after[0] < before[0] && after[1] > before[1]);
+    WORKS(session.set_mode(SVIT_MODE_INFER));
+    FAILS(session.backward(dlogits, 1), SVIT_E_STATE, "");
+}
+
+static void test_callback_stops(shiftvit::context &context)
+{
+    shiftvit::model model = small_model(context);
+    shiftvit::dataset data;
+    WORKS(data.synthetic(context, 1, SVIT_SPLIT_TRAIN, 64));
+    auto settings = shiftvit::trainer_config();
+    settings.batch = 32;
+    shiftvit::trainer trainer;
+    WORKS(trainer.create(context, model, data, shiftvit::dataset(), settings,
+                         shiftvit::optimizer_config(), shiftvit::pipeline_config()));
+    FAILS(trainer.run([](const svit_trainer_event &) { return 7; }), SVIT_E_STOPPED, "");
+    CHECK(trainer.stop_value() == 7);
+#ifndef SHIFTVIT_NO_EXCEPTIONS
+    bool caught = false;
+    try {
+        trainer.run([](const svit_trainer_event &) -> int { throw std::runtime_error("mine"); });
+    } catch (const std::runtime_error &mine) {
+        caught = std::string(mine.what()) == "mine";
+    }
+    CHECK(caught);
+#endif
+}
+
+int main(int count, char **arguments)
+{
+    if (count != 2)
+        return 2;
+    check_type<shiftvit::context>();
+    check_type<shiftvit::dataset>();
+    check_type<shiftvit::loader>();
+    check_type<shiftvit::model>();
+    check_type<shiftvit::session>();
+    check_type<shiftvit::optimizer>();
+    check_type<shiftvit::trainer>();
+    check_type<shiftvit::predictor>();
+    check_type<shiftvit::features>();
+    auto config = shiftvit::context_config();
+    config.threads = 2;
+    shiftvit::context context;
+    WORKS(context.create(config));
+    CHECK(context.threads() == 2);
+    test_handles_move(context);
+    test_failures_have_status_and_message(context);
+    test_texts(context);
+    test_sizes(context);
+    test_steps(context);
+    test_train_and_predict(context, arguments[1]);
+    test_callback_stops(context);
+    std::printf("%d failures\n", failures);
+    return failures != 0;
+}
