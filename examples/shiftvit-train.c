@@ -307,6 +307,23 @@ static svit_status prepare(train_run *self)
     return create_trainer(self);
 }
 
+/* A moving average begins with the weights before the first step. In a short run it still consists
+ * of them for the most part, and so is the model that is validated and written. */
+static void note_average(const train_run *self)
+{
+    const svit_optimizer_config *optimizer = &self->optimizer_config;
+    const svit_trainer_config *trainer = &self->trainer_config;
+    const double images = (double)svit_dataset_count(self->data.split[SVIT_SPLIT_TRAIN]);
+    const double steps = ceil(images / trainer->batch / trainer->accumulate) * trainer->epochs;
+    const double rest = pow(optimizer->ema_momentum, steps);
+    if ((optimizer->ema == SVIT_EMA_PLAIN || optimizer->ema == SVIT_EMA_KERAS) && rest > 0.1)
+        fprintf(
+            stderr,
+            "after %.0f steps the average of the weights (ema_momentum %g) still has %.0f %% of "
+            "those at the start; --set ema=none trains without it\n",
+            steps, optimizer->ema_momentum, 100 * rest);
+}
+
 static void introduce(const train_run *self)
 {
     if (self->options.program.quiet)
@@ -321,6 +338,7 @@ static void introduce(const train_run *self)
             svit_dataset_count(self->data.split[SVIT_SPLIT_TEST]), self->trainer_config.epochs,
             self->trainer_config.batch, svit_context_threads(self->options.program.context),
             self->options.out);
+    note_average(self);
 }
 
 /* Shows an event and stops the run after a signal; an svit_trainer_callback. */

@@ -134,6 +134,14 @@ static void shuffle(size_t *indices, size_t count, uint64_t seed)
     }
 }
 
+static svit_status fail_few(struct program *self, size_t count)
+{
+    return program_fail(self, SVIT_E_FORMAT,
+                        "%zu images are too few to split; --val-fraction F with a larger F, or "
+                        "--val-fraction 0 to train on all of them, is accepted",
+                        count);
+}
+
 /* Splits `whole` at random: the first `validation` images of a shuffle validate, the next `test`
  * images test, and the rest trains. */
 static svit_status split_by_seed(data_splits *out, struct program *self, svit_dataset *whole,
@@ -141,7 +149,7 @@ static svit_status split_by_seed(data_splits *out, struct program *self, svit_da
 {
     size_t count = svit_dataset_count(whole);
     if (validation + test >= count)
-        return program_fail(self, SVIT_E_FORMAT, "%zu images are too few to split", count);
+        return fail_few(self, count);
     size_t *indices = calloc(count, sizeof *indices);
     if (!indices)
         return program_fail(self, SVIT_E_MEMORY, "no memory for %zu indices", count);
@@ -172,8 +180,7 @@ static svit_status split_training_folder(data_splits *out, struct program *self,
         return SVIT_OK;
     if (part == 0 && fraction > 0 &&
         !(splits->given[SVIT_SPLIT_VALIDATION] && splits->given[SVIT_SPLIT_TEST]))
-        return program_fail(self, SVIT_E_FORMAT, "%zu images are too few to split",
-                            svit_dataset_count(splits->whole));
+        return fail_few(self, svit_dataset_count(splits->whole));
     return split_by_seed(out, self, splits->whole, validation, test, wanted);
 }
 

@@ -16,9 +16,11 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
     if (!load_parts_is_head(name))
         return program_fail(self, SVIT_E_ARGUMENT,
                             "--init-from: '%s': %s %s; the models must be alike but for the "
-                            "classifier",
+                            "classifier: --preset NAME, or --config with the run.json of the "
+                            "file's run, says what the file has",
                             source, kind, name);
-    fprintf(stderr, "--init-from: %s %s: the classifier starts anew there\n", kind, name);
+    if (!self->quiet)
+        fprintf(stderr, "--init-from: %s %s: the classifier starts anew there\n", kind, name);
     return SVIT_OK;
 }
 

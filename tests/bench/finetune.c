@@ -37,7 +37,11 @@ typedef struct work {
 static const work works[] = {
     {"head", "deit-tiny-patch16-224", "features", SVIT_MODE_TRAIN, {"head*"}},
     {"frozen", "deit-tiny-patch16-224", "", SVIT_MODE_TRAIN, {"head*"}},
-    {"last2", "deit-tiny-patch16-224", "", SVIT_MODE_TRAIN, {"head*", "blocks.10.*", "blocks.11.*"}},
+    {"last2",
+     "deit-tiny-patch16-224",
+     "",
+     SVIT_MODE_TRAIN,
+     {"head*", "blocks.10.*", "blocks.11.*"}},
     {"all", "deit-tiny-patch16-224", "", SVIT_MODE_TRAIN, {"*"}},
     {"infer", "deit-tiny-patch16-224", "", SVIT_MODE_INFER, {"*"}},
     {"features", "vit-small-patch14-dinov2", "", SVIT_MODE_INFER, {"*"}},

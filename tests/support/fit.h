@@ -101,13 +101,14 @@ static inline svit_context *fit_context(uint32_t threads)
     return context;
 }
 
-/* A ShiftViT for images of 8x8 pixels: patches of 4, two stages of 8 and 16 channels. */
+/* A ShiftViT for images of 8x8 pixels: patches of 2, two stages of 8 and 16 channels. */
 static inline svit_model_config fit_model_config(uint32_t classes)
 {
     svit_model_config config;
     WORKS(svit_model_config_init(&config, sizeof config));
     config.input_height = config.input_width = 8;
     config.num_classes = classes;
+    config.patch_size = 2;
     config.dim = 8;
     config.stages = 2;
     config.blocks[0] = config.blocks[1] = 1;

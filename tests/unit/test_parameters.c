@@ -12,7 +12,7 @@ START_TEST(test_names_and_shapes_are_those_of_the_papers_files)
         size_t rank;
         int64_t shape[4];
     } expected[] = {
-        {"patch_embed.proj.weight", 4, {8, 3, 4, 4}},
+        {"patch_embed.proj.weight", 4, {8, 3, 2, 2}},
         {"patch_embed.proj.bias", 1, {8}},
         {"patch_embed.norm.weight", 1, {8}},
         {"patch_embed.norm.bias", 1, {8}},

@@ -1,0 +1,109 @@
+#!/bin/sh
+# Every command of the pages on pretrained ViTs, fine-tuning and own loops runs as it is printed, in the
+# order of the page, on a few synthetic images, and its result is used by the commands after it.
+# guides.sh FOLDER_OF_THE_PROGRAMS SOURCE_ROOT
+set -eu
+programs=$1 root=$2
+. "$root/tests/programs/support.sh"
+mkdir "$work/build"
+ln -s "$programs" "$work/build/examples"
+ln -s "$root/examples" "$work/examples"
+cd "$work"
+
+# What a reader has: photographs in a subfolder for each class, those of a new class, one more, and a
+# pretrained model. Its random weights stand for those of timm.
+run 0 shiftvit-export --data procedural:200 --split train --count 200 --by-class --out photos
+mv photos/ring photos-of-foxes
+cp "$(ls photos/disc/*.png | head -n 1)" photo.jpg
+run 0 shiftvit-train --preset deit-tiny-patch16-224 --set num_classes=1000 --data folder:photos --limit-train 2 \
+    --limit-val 1 --limit-test 1 --epochs 1 --batch 2 --out initial
+run 0 shiftvit-convert --to pytorch initial deit_tiny.safetensors
+
+# The commands of a page, one a line: indented lines that begin with a program, continued ones joined.
+commands() {
+    awk '/^    build\/examples\// { line = substr($0, 5); open = 1 }
+         open && !/^    build\/examples\// { line = line substr($0, 5) }
+         open && line ~ /\\$/ { sub(/\\$/, "", line); next }
+         open { print line; open = 0 }' "$1"
+}
+
+# limited COMMAND: the command. A ViT of 224 x 224 pixels trains on few images.
+limited() {
+    case $1 in
+    *shiftvit-train*deit*) echo "$1 --epochs 1 --batch 4 --limit-train 8 --limit-val 4 --limit-test 4" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# option NAME COMMAND: the value of an option.
+option() {
+    echo "$2" | sed -n "s/.* --$1 \\([^ ]*\\).*/\\1/p"
+}
+
+# top1_at_least WANTED: the top-1 accuracy, in percent, of the last line on standard output.
+top1_at_least() {
+    tail -n 1 "$work/out" | sed 's/.*top-1 \([0-9.]*\) %.*/\1/' | awk -v wanted="$1" '{ exit !($1 >= wanted) }' ||
+        fail "$line: less than $1 % are right: $(tail -n 1 "$work/out")"
+}
+
+check() {
+    case $1 in
+    *shiftvit-train*)
+        lasts "^test: $result\$"
+        there "$(option out "$1")/model.safetensors" "$(option out "$1")/best.safetensors"
+        case $1 in *cifar10.safetensors*) top1_at_least 60 ;; esac
+        ;;
+    *shiftvit-predict*--model*deit.safetensors*) prints "^ +$percent  class [0-9]+\$" ;;
+    *shiftvit-predict*) prints "^ +$percent  [a-z ]+\$" ;;
+    *shiftvit-features*) prints "^[1-9][0-9]* images x 384 channels of layer features: $(option out "$1")\$" ;;
+    *shiftvit-head*--fit*)
+        lasts "^features: $result\$"
+        top1_at_least 60
+        ;;
+    *shiftvit-head*--neighbours*)
+        lasts "^neighbours: k 20 $(echo "$result" | sed 's/^loss [^ ]* //')\$"
+        ;;
+    *shiftvit-head*--add-class*)
+        prints '^class fox added from [0-9]+ images, [1-9][0-9]* of which are found$'
+        prints "^10 classes: $(option out "$1")\$"
+        ;;
+    *shiftvit-convert*--to\ onnx*) prints "^[0-9]+ parameters in [0-9]+ bytes: deit.onnx\$" ;;
+    *shiftvit-convert*) prints '^[0-9]+ parameters in [0-9]+ bytes: [a-z_]+.safetensors$' ;;
+    *finetune_minimal*) lasts '^epoch 10: loss [0-9.]+$' ;;
+    *own_loop*) lasts '^head: loss [0-9.]+ to [0-9.]+$' ;;
+    *) fail "no check for: $1" ;;
+    esac
+}
+
+# run_page PAGE COUNT: runs the commands of a page, which are COUNT or more.
+run_page() {
+    commands "$root/docs/$1.md" >"$work/commands"
+    [ "$(wc -l <"$work/commands")" -ge "$2" ] || fail "only $(wc -l <"$work/commands") commands were found in $1.md"
+    while read -r line; do
+        program=$line
+        sh -c "$(limited "$line")" >"$work/out" 2>"$work/err" </dev/null ||
+            fail "$1: $line: $(cat "$work/out" "$work/err")"
+        check "$line"
+    done <"$work/commands"
+}
+
+# No command of a page stands without the folder of the programs, where this test would not see it.
+for page in pretrained fine-tuning own-loop; do
+    ! grep -n '^    shiftvit-' "$root/docs/$page.md" || fail "$page.md has a command without build/examples/"
+done
+run_page pretrained 7
+run_page fine-tuning 13
+run_page own-loop 1
+
+# A run whose average of the weights stays near the start says so, and a quiet one says nothing.
+start="--data folder:photos --preset shiftvit-cifar10-fast --init-from examples/models/cifar10.safetensors"
+# shellcheck disable=SC2086
+run 0 shiftvit-train $start --epochs 1 --batch 32 --out short
+says '^after [0-9]+ steps the average of the weights \(ema_momentum 0.995\) still has 9[0-9] % .*--set ema=none'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $start --epochs 1 --batch 32 --quiet --out silent
+[ ! -s "$work/err" ] || fail "--quiet: $(cat "$work/err")"
+# The model of another preset is refused with the way out.
+run 2 shiftvit-train --data folder:photos --init-from examples/models/cifar10.safetensors --out other
+says "mismatched patch_embed.proj.weight; .*--preset NAME, or --config with the run.json"
+echo 'every command of the guides works'
