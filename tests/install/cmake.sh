@@ -14,7 +14,7 @@ install_moved "$build" "$folder"
 cp -R "$here/cmake" "$folder/project"
 readme_program "$root" "$folder/project/program.c"
 every_function "$root" "$folder/project/every.c"
-cp "$folder/project/program.c" "$folder/project/program.cc"
+{ echo '#include <shiftvit/shiftvit.hpp>'; cat "$folder/project/program.c"; } >"$folder/project/program.cc"
 
 # configure NAME VERSION: a compiler may be a command with arguments, which CMake takes from CC.
 configure() {
