@@ -153,6 +153,14 @@ static svit_status report(const convert_options *self, const svit_model *model)
     return SVIT_OK;
 }
 
+/* Files for others have the adapters of LoRA in the weights. */
+static svit_status merge_adapters(struct program *program, svit_model *model)
+{
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
+    return config.lora_rank > 0 ? svit_model_merge_lora(model, &program->err) : SVIT_OK;
+}
+
 static svit_status convert(convert_options *self, svit_model **model)
 {
     struct program *program = &self->program;
@@ -161,6 +169,8 @@ static svit_status convert(convert_options *self, svit_model **model)
         TRY(convert_from(model, program, &self->config, &self->from, self->in));
     else
         TRY(model_open(model, program, &self->config, self->in));
+    if (self->to != TO_SHIFTVIT)
+        TRY(merge_adapters(program, *model));
     if (self->to == TO_PYTORCH)
         TRY(convert_to_pytorch(program, *model, self->out));
     else if (self->to == TO_ONNX)

@@ -95,6 +95,18 @@ run_page pretrained 7
 run_page fine-tuning 13
 run_page own-loop 1
 
+# A file for others has the adapters in the weights: as many parameters as the merged model, and its bytes.
+run 0 shiftvit-info run/lora/model.safetensors
+parameters=$(sed -n 's/^parameters: //p' "$work/out")
+run 0 shiftvit-info run/lora/checkpoint.safetensors
+! grep -q "^parameters: $parameters\$" "$work/out" || fail 'the checkpoint has no adapters'
+run 0 shiftvit-convert --to pytorch run/lora/model.safetensors merged.safetensors
+for file in checkpoint best; do
+    run 0 shiftvit-convert --to pytorch "run/lora/$file.safetensors" "$file.safetensors"
+    prints "^$parameters parameters in "
+done
+cmp merged.safetensors checkpoint.safetensors || fail 'the merged weights differ'
+
 # A run whose average of the weights stays near the start says so, and a quiet one says nothing.
 start="--data folder:photos --preset shiftvit-cifar10-fast --init-from examples/models/cifar10.safetensors"
 # shellcheck disable=SC2086
