@@ -5,6 +5,7 @@
 #include "isa.h"
 #include "suite.h"
 
+#include "gemm/blas.h"
 #include "gemm/gemm.h"
 
 #include <stdbool.h>
@@ -31,7 +32,9 @@ typedef struct subject {
 
 /* clang-format off */
 static const subject SUBJECTS[] = {
+#ifdef SV_HAVE_BLAS
     {&sv_gemm_cblas, SV_ISA_BASELINE, 0, 0},
+#endif
     SV_ISA_LIST(TILE)
 #ifndef SV_DOUBLE
     SV_ISA_LIST(TILE_BF16)
@@ -53,6 +56,10 @@ enum { SUBJECT_COUNT = sizeof SUBJECTS / sizeof *SUBJECTS };
 
 static inline const sv_kernels *kernels_of(const subject *of)
 {
+#ifdef SV_HAVE_BLAS
+    if (of->gemm == &sv_gemm_cblas)
+        ck_assert_int_eq(sv_blas_load(NULL), SVIT_OK);
+#endif
     if (of->isa <= sv_cpu_isa() && (of->isa < SV_ISA_AMX || sv_cpu_request_amx()))
         return sv_kernels_for(of->isa);
     skip_check(sv_isa_name(of->isa));
