@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import operator
 import os
 import pathlib
 import sysconfig
@@ -45,17 +46,14 @@ def _find() -> str:
     )
 
 
-class Text:
+def _encoded(value: Any) -> bytes | None:
     """An argument of type ``const char *``: text or a path, without NUL characters, or None."""
-
-    @classmethod
-    def from_param(cls, value: Any) -> ctypes.c_char_p:
-        if value is None:
-            return ctypes.c_char_p(None)
-        encoded = value if isinstance(value, bytes) else os.fsencode(value)
-        if b"\0" in encoded:
-            raise errors.ArgumentError(f"{value!r} has a NUL character, which no text or path may have")
-        return ctypes.c_char_p(encoded)
+    if value is None:
+        return None
+    encoded = value if isinstance(value, bytes) else os.fsencode(value)
+    if b"\0" in encoded:
+        raise errors.ArgumentError(f"{value!r} has a NUL character, which no text or path may have")
+    return encoded
 
 
 class Pointer:
@@ -82,11 +80,11 @@ _TYPES: dict[str, Any] = {
     "z": ctypes.c_size_t,
     "f": ctypes.c_float,
     "d": ctypes.c_double,
-    "s": Text,
+    "s": ctypes.c_char_p,
     "p": Pointer,
     "e": Pointer,
 }
-_RESULTS: dict[str, Any] = {**_TYPES, "s": ctypes.c_char_p, "p": ctypes.c_void_p}
+_RESULTS: dict[str, Any] = {**_TYPES, "p": ctypes.c_void_p}
 _RANGES = {"i": (-(2**31), 2**31), "u": (0, 2**32), "q": (0, 2**64), "z": (0, 2 ** (8 * ctypes.sizeof(ctypes.c_size_t)))}
 
 path_of_library = _find()
@@ -109,12 +107,23 @@ class _Function:
         self.pointer.restype = _RESULTS[result]
         self.pointer.argtypes = [_TYPES[code] for code in arguments]
 
-    def check_ranges(self, arguments: tuple[Any, ...]) -> None:
-        """ctypes takes integers modulo their size; a number that does not fit is refused here instead."""
-        for code, value in zip(self.arguments, arguments):
-            limits = _RANGES.get(code)
-            if limits and not limits[0] <= value < limits[1]:
-                raise errors.ArgumentError(f"{value} is outside {limits[0]}..{limits[1] - 1}")
+    def prepared(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """The arguments with texts encoded and numbers as Python's own. ctypes takes integers modulo their size; one
+        that does not fit is refused here instead."""
+        return [self._prepare(code, value) for code, value in zip(self.arguments, arguments)]
+
+    def _prepare(self, code: str, value: Any) -> Any:
+        if code == "s":
+            return _encoded(value)
+        if code in "fd":
+            return float(value)
+        if code not in _RANGES:
+            return value
+        whole = operator.index(value)
+        low, end = _RANGES[code]
+        if not low <= whole < end:
+            raise errors.ArgumentError(f"{whole} is outside {low}..{end - 1}")
+        return whole
 
 
 _functions = {name: _Function(name, signature) for name, signature in SIGNATURES.items()}
@@ -163,7 +172,7 @@ def call(name: str, *arguments: Any) -> Any:
     that one thread at a time may use is waited for.
     """
     function = _functions[name]
-    function.check_ranges(arguments)
+    prepared = function.prepared(arguments)
     held: list[_State] = []
     try:
         for argument in arguments:
@@ -171,10 +180,12 @@ def call(name: str, *arguments: Any) -> Any:
                 argument._state.enter()
                 held.append(argument._state)
         if not function.status:
-            return function.pointer(*arguments)
+            return function.pointer(*prepared)
         record = ErrorRecord(ctypes.sizeof(ErrorRecord))
         _pending.error = None
-        status = function.pointer(*arguments, ctypes.byref(record)) if function.checked else function.pointer(*arguments)
+        if function.checked:
+            prepared.append(ctypes.byref(record))
+        status = function.pointer(*prepared)
         if status == 0:
             return None
         message = record.message.decode("utf-8", "replace")
@@ -236,8 +247,7 @@ def text_array(texts: list[str] | tuple[str, ...]) -> Any:
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"{text!r} is no text")
-        Text.from_param(text)
-    return (ctypes.c_char_p * len(texts))(*[text.encode() for text in texts])
+    return (ctypes.c_char_p * len(texts))(*[_encoded(text) for text in texts])
 
 
 def words(prefix: str) -> list[str]:

@@ -101,7 +101,7 @@ class Dataset(_library.Handle):
 
         def read(index: int, pixels: Any, label: Any, user: Any) -> int:
             image, value = sample(index)
-            array = _arrays.images(image, f"image {index}", 3)
+            array = _arrays.array(image, f"image {index}")
             _arrays.check_shape(array, f"image {index}", shape)
             if array.dtype != np.uint8:
                 raise TypeError(f"image {index} is an array of {array.dtype}; uint8 is needed")

@@ -48,7 +48,7 @@ class Predictor(_library.Handle):
             context: Whose workers run it; None: the model's, or :func:`shiftvit.default_context`.
 
         Raises:
-            ArgumentError: the model has no pipeline, or a value is not accepted.
+            StateError: the model has no pipeline; a file without one raises ArgumentError.
         """
         config = _library.initialised("svit_predictor_config_init", PredictorConfig)
         config.max_batch = max_batch
