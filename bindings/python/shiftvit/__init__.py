@@ -24,8 +24,9 @@ from .errors import Error
 from .features import FeatureSet
 from .image import read_image, write_png
 from .losses import binary_cross_entropy, cross_entropy, mean_squared_error, sigmoid, softmax
-from .model import LoadReport, Model, Parameters, create_model, load, load_pretrained
+from .model import LoadReport, Model, create_model, load, load_pretrained
 from .optimizer import Optimizer, learning_rate
+from .parameters import Parameters
 from .predictor import Predictor
 from .session import Session
 from .trainer import Event, History, Trainer, print_epoch

@@ -85,7 +85,8 @@ _TYPES: dict[str, Any] = {
     "e": Pointer,
 }
 _RESULTS: dict[str, Any] = {**_TYPES, "p": ctypes.c_void_p}
-_RANGES = {"i": (-(2**31), 2**31), "u": (0, 2**32), "q": (0, 2**64), "z": (0, 2 ** (8 * ctypes.sizeof(ctypes.c_size_t)))}
+_SIZE_END = 2 ** (8 * ctypes.sizeof(ctypes.c_size_t))
+_RANGES = {"i": (-(2**31), 2**31), "u": (0, 2**32), "q": (0, 2**64), "z": (0, _SIZE_END)}
 
 path_of_library = _find()
 _dll = ctypes.CDLL(path_of_library)

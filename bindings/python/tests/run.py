@@ -2,8 +2,8 @@
 
     python3 run.py [NAME...]        in a build: meson test python
 
-SHIFTVIT_LIBRARY is the library under test, SHIFTVIT_PROGRAMS the folder of the programs with which results are compared.
-An installed package is tested if SHIFTVIT_INSTALLED is set.
+SHIFTVIT_LIBRARY is the library under test, SHIFTVIT_PROGRAMS the folder of the programs with which results are
+compared. If SHIFTVIT_INSTALLED is set, the installed package is tested.
 """
 
 import os
