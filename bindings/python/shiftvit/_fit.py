@@ -1,0 +1,194 @@
+"""Training, evaluation and prediction in one call: datasets of arrays, and the pipeline that they need."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _arrays, _library, losses, metrics
+from .config import plain_pipeline, training_structs
+from .errors import ArgumentError
+
+if TYPE_CHECKING:
+    from .data import Dataset
+    from .model import Model
+    from .trainer import Callback, History, Loss
+
+_DEFAULTS = {"epochs": 10, "batch": 32, "patience": 0}
+
+
+def dataset_of(model: Model, x: Any, y: Any, what: str) -> Dataset:
+    """A dataset of arrays, or the dataset that the caller has already."""
+    from .data import Dataset
+
+    if isinstance(x, Dataset):
+        if y is not None:
+            raise TypeError(f"{what} is a Dataset, which has its labels; y must be None")
+        return x
+    if isinstance(x, (str, pathlib.Path)):
+        raise TypeError(f"{what} is the path {str(x)!r}; Dataset.folder or Dataset.cifar10 open files")
+    classes = None
+    if y is not None and _arrays.array(y, "y").dtype.kind != "f":
+        classes = model.num_classes
+    return Dataset.from_arrays(x, y, num_classes=classes, context=model.context)
+
+
+def fitted(
+    pipeline: Mapping[str, Any], shape: tuple[int, int, int], source: tuple[int, int] | None = None
+) -> dict[str, Any]:
+    """A preset's pipeline for a model's input and for images of the size ``source``, with the margin that the preset
+    crops. Without ``source``, images are brought to the size before the crop."""
+    height, width, channels = shape
+    resized = (
+        height + pipeline["resize_height"] - pipeline["output_height"],
+        width + pipeline["resize_width"] - pipeline["output_width"],
+    )
+    changed = {
+        "output_height": height,
+        "output_width": width,
+        "resize_height": resized[0],
+        "resize_width": resized[1],
+        "source_height": (source or resized)[0],
+        "source_width": (source or resized)[1],
+        "channels": channels,
+    }
+    for name in ("mean", "variance"):
+        changed[name] = (list(pipeline[name]) + [pipeline[name][-1]] * channels)[:channels]
+    if source is None and pipeline["source_filter"] == "nearest":
+        changed["source_filter"] = "shorter-side"
+    return {**pipeline, **changed}
+
+
+def pipeline_of(
+    model: Model, data: Dataset, given: Mapping[str, Any] | None, preset: str | None = None
+) -> Mapping[str, Any]:
+    """The caller's pipeline, the model's, the preset's, or a plain one, in this order."""
+    if given is not None:
+        return given
+    own = model.pipeline
+    if own is not None:
+        return own
+    shape = model.input_shape
+    size = data.shape[:2]
+    if preset is not None:
+        pipeline = _library.fields_of("svit_pipeline_config", training_structs(preset, None, {})[2])
+        return fitted(pipeline, shape, size)
+    return plain_pipeline(size, shape[:2], shape[2], 1.0 if data.is_float else 1 / 255)
+
+
+def fit(
+    model: Model,
+    x: Any,
+    y: Any,
+    *,
+    epochs: int | None,
+    batch_size: int | None,
+    validation_data: tuple[Any, Any] | Dataset | None,
+    callbacks: Iterable[Callback],
+    loss: Loss | None,
+    preset: str | None,
+    pipeline: Mapping[str, Any] | None,
+    folder: Any,
+    resume: bool,
+    settings: dict[str, Any],
+) -> History:
+    """:meth:`shiftvit.Model.fit`"""
+    from .data import Dataset
+    from .trainer import Trainer
+
+    if "batch" in settings:
+        raise TypeError("batch is given as batch_size")
+    if resume and folder is None:
+        raise TypeError("resume needs folder")
+    chosen: dict[str, Any] = {} if preset is not None else dict(_DEFAULTS)
+    chosen.update(settings)
+    for name, value in (("epochs", epochs), ("batch", batch_size)):
+        if value is not None:
+            chosen[name] = value
+    training = dataset_of(model, x, y, "x")
+    validation = None
+    if isinstance(validation_data, Dataset):
+        validation = validation_data
+    elif validation_data is not None:
+        if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
+            raise TypeError("validation_data is a Dataset or a pair (x, y)")
+        validation = dataset_of(model, *validation_data, "validation_data")
+    resumes = resume and (pathlib.Path(folder) / "checkpoint.safetensors").exists()
+    with Trainer(
+        model,
+        training,
+        validation,
+        preset=preset,
+        pipeline=pipeline_of(model, training, pipeline, preset),
+        loss=loss,
+        folder=folder,
+        existing="resume" if resumes else "refuse",
+        **chosen,
+    ) as trainer:
+        if resumes:
+            trainer.resume()
+        return trainer.run(callbacks)
+
+
+def logits_of(
+    model: Model, data: Dataset, batch: int, pipeline: Mapping[str, Any] | None, compute: str, tta: str
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Logits [n, num_classes] and labels [n] of a dataset, by the evaluation of its pipeline."""
+    buffer = _library.config("svit_pipeline_config", pipeline_of(model, data, pipeline))
+    count = len(data)
+    logits = np.empty((count, model.num_classes), dtype=np.float32)
+    labels = np.empty(count, dtype=np.int32)
+    if count == 0:
+        raise ArgumentError("there is no image; at least 1 is needed")
+    _library.call(
+        "svit_evaluate_logits",
+        model.context,
+        model,
+        data,
+        buffer,
+        batch,
+        _library.constant("SVIT_COMPUTE_", compute, "compute"),
+        _library.constant("SVIT_TTA_", tta, "tta"),
+        logits,
+        labels,
+    )
+    return logits, labels
+
+
+def evaluate(
+    model: Model, x: Any, y: Any, batch: int, pipeline: Mapping[str, Any] | None, compute: str, tta: str
+) -> dict[str, float]:
+    """:meth:`shiftvit.Model.evaluate`"""
+    from .data import Dataset
+
+    if y is None and not isinstance(x, Dataset):
+        raise TypeError("evaluate() needs y, or a Dataset")
+    data = dataset_of(model, x, y, "x")
+    logits, labels = logits_of(model, data, batch, pipeline, compute, tta)
+    if model.output == "sigmoid":
+        targets = data.targets
+        return {"loss": losses.binary_cross_entropy(logits, targets)[0], **metrics.multilabel(logits, targets)}
+    if model.output == "logits":
+        targets = data.targets
+        return {"loss": losses.mean_squared_error(logits, targets)[0], **metrics.regression(logits, targets)}
+    if data.has_targets:
+        targets = data.targets
+        loss, labels = losses.cross_entropy(logits, targets)[0], targets.argmax(axis=1).astype(np.int32)
+    else:
+        loss = losses.cross_entropy(logits, labels)[0]
+    return {"loss": loss, "top1": metrics.top_k(logits, labels, 1), "top5": metrics.top_k(logits, labels, 5)}
+
+
+def predict(
+    model: Model, x: Any, batch: int, pipeline: Mapping[str, Any] | None, compute: str, tta: str, output: str
+) -> NDArray[np.float32]:
+    """:meth:`shiftvit.Model.predict`"""
+    _library.constant("SVIT_OUTPUT_", output, "output")
+    data = dataset_of(model, x, None, "x")
+    logits = logits_of(model, data, batch, pipeline, compute, tta)[0]
+    wanted = model.output if output == "auto" else output
+    return {"softmax": losses.softmax, "sigmoid": losses.sigmoid}.get(wanted, lambda values: values)(logits)

@@ -1,0 +1,432 @@
+"""Loads the C library and calls it: conversion of arguments, statuses to exceptions, lifetimes of handles."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import operator
+import os
+import pathlib
+import sysconfig
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Callable, ClassVar, TypeVar, Union
+
+import numpy as np
+
+from . import errors
+from ._signatures import SIGNATURES
+from ._structs import ErrorRecord
+
+#: What is taken for the name of a file.
+PathName = Union[str, "os.PathLike[str]"]
+
+_Self = TypeVar("_Self", bound="Handle")
+
+#: Bytes of a configuration whose fields are set through JSON. The library ignores zeros behind its own struct.
+_CONFIG_BYTES = 16384
+
+
+def _find() -> str:
+    """The library of ``SHIFTVIT_LIBRARY`` if that is set, otherwise the one that the wheel brought."""
+    named = os.environ.get("SHIFTVIT_LIBRARY")
+    if named:
+        return named
+    site = pathlib.Path(__file__).resolve().parent.parent
+    for folder in (site, pathlib.Path(sysconfig.get_path("platlib"))):
+        path = folder / ".shiftvit.mesonpy.libs" / "libshiftvit-python.so"
+        if path.exists():
+            return str(path)
+    raise ImportError(
+        f"the package in {site} has no libshiftvit-python.so: install it with pip, or set SHIFTVIT_LIBRARY to the "
+        "path of a libshiftvit.so"
+    )
+
+
+def _encoded(value: Any) -> bytes | None:
+    """An argument of type ``const char *``: text or a path, without NUL characters, or None."""
+    if value is None:
+        return None
+    encoded = value if isinstance(value, bytes) else os.fsencode(value)
+    if b"\0" in encoded:
+        raise errors.ArgumentError(f"{value!r} has a NUL character, which no text or path may have")
+    return encoded
+
+
+class Pointer:
+    """An argument that is a pointer: a handle, an array in C order, a ctypes pointer, an address or None."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> Any:
+        if isinstance(value, Handle):
+            return ctypes.c_void_p(value._state.pointer)
+        if isinstance(value, np.ndarray):
+            assert value.flags.c_contiguous, "arrays must be prepared by _arrays"
+            return ctypes.c_void_p(value.ctypes.data)
+        if isinstance(value, ctypes.Structure):
+            return ctypes.byref(value)
+        return value if value is None or not isinstance(value, int) else ctypes.c_void_p(value)
+
+
+_TYPES: dict[str, Any] = {
+    "-": None,
+    "x": ctypes.c_int32,
+    "i": ctypes.c_int32,
+    "u": ctypes.c_uint32,
+    "q": ctypes.c_uint64,
+    "z": ctypes.c_size_t,
+    "f": ctypes.c_float,
+    "d": ctypes.c_double,
+    "s": ctypes.c_char_p,
+    "p": Pointer,
+    "e": Pointer,
+}
+_RESULTS: dict[str, Any] = {**_TYPES, "p": ctypes.c_void_p}
+_SIZE_END = 2 ** (8 * ctypes.sizeof(ctypes.c_size_t))
+_RANGES = {"i": (-(2**31), 2**31), "u": (0, 2**32), "q": (0, 2**64), "z": (0, _SIZE_END)}
+
+path_of_library = _find()
+_dll = ctypes.CDLL(path_of_library)
+
+
+class _Function:
+    """A function of the library with its types. ``checked`` functions return a status and take an error record."""
+
+    def __init__(self, name: str, signature: str) -> None:
+        result, _, arguments = signature.partition(" ")
+        self.name = name
+        self.arguments = arguments
+        self.checked = result == "x" and arguments.endswith("e")
+        self.status = result == "x"
+        try:
+            self.pointer = getattr(_dll, name)
+        except AttributeError:
+            raise ImportError(f"'{path_of_library}' has no function {name}: it is of another version") from None
+        self.pointer.restype = _RESULTS[result]
+        self.pointer.argtypes = [_TYPES[code] for code in arguments]
+
+    def prepared(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """The arguments with texts encoded and numbers as Python's own. ctypes takes integers modulo their size; one
+        that does not fit is refused here instead."""
+        return [self._prepare(code, value) for code, value in zip(self.arguments, arguments)]
+
+    def _prepare(self, code: str, value: Any) -> Any:
+        if code == "s":
+            return _encoded(value)
+        if code in "fd":
+            return float(value)
+        if code not in _RANGES:
+            return value
+        whole = operator.index(value)
+        low, end = _RANGES[code]
+        if not low <= whole < end:
+            raise errors.ArgumentError(f"{whole} is outside {low}..{end - 1}")
+        return whole
+
+
+_functions = {name: _Function(name, signature) for name, signature in SIGNATURES.items()}
+
+#: Statuses and other constants, which are read from the library, so that they cannot differ from it.
+constants: dict[str, int] = {}
+
+
+def _read_constants() -> None:
+    name_of = _functions["svit_constant_name"].pointer
+    value_of = _functions["svit_constant"].pointer
+    index = 0
+    while (name := name_of(index)) is not None:
+        value = ctypes.c_int64()
+        value_of(name, ctypes.byref(value), None)
+        constants[name.decode()] = value.value
+        index += 1
+
+
+_pending = threading.local()
+
+
+def guard(function: Callable[..., int], failure: int) -> Callable[..., int]:
+    """Wraps a Python function that the library calls. An exception becomes the result ``failure``, which ends the
+    library's call, and is raised again by :func:`call` on the same thread."""
+
+    def guarded(*arguments: Any) -> int:
+        try:
+            return function(*arguments)
+        except BaseException as error:
+            _pending.error = error
+            return failure
+
+    return guarded
+
+
+def _fail(name: str, status: int, message: str) -> errors.Error:
+    kind = next((kind for kind in errors.KINDS if constants[kind.status] == status), errors.Error)
+    return kind(message or f"{name} failed with {kind.status}")
+
+
+def call(name: str, *arguments: Any) -> Any:
+    """Calls the function ``name`` without the GIL and returns its result; raises an Error for a status.
+
+    The error record is appended to the arguments. Handles among them cannot end before the call does, and a handle
+    that one thread at a time may use is waited for.
+    """
+    function = _functions[name]
+    prepared = function.prepared(arguments)
+    held: list[_State] = []
+    try:
+        for argument in arguments:
+            if isinstance(argument, Handle):
+                argument._state.enter()
+                held.append(argument._state)
+        if not function.status:
+            return function.pointer(*prepared)
+        record = ErrorRecord(ctypes.sizeof(ErrorRecord))
+        _pending.error = None
+        if function.checked:
+            prepared.append(ctypes.byref(record))
+        status = function.pointer(*prepared)
+        if status == 0:
+            return None
+        message = record.message.decode("utf-8", "replace")
+    finally:
+        for state in reversed(held):
+            state.leave()
+    error, _pending.error = _pending.error, None
+    if error is not None:
+        raise error
+    raise _fail(name, status, message)
+
+
+def create(name: str, *arguments: Any) -> int:
+    """Calls a creating function, whose first argument is ``out``, and returns the new handle."""
+    out = ctypes.c_void_p()
+    call(name, ctypes.byref(out), *arguments)
+    assert out.value is not None
+    return out.value
+
+
+def number(name: str, *arguments: Any, kind: Any = ctypes.c_double) -> Any:
+    """Calls a function whose last argument before the error is a number that it writes, and returns that."""
+    out = kind()
+    call(name, *arguments, ctypes.byref(out))
+    return out.value
+
+
+def string(name: str, *arguments: Any) -> str | None:
+    """Calls a function that returns borrowed text, and returns a copy."""
+    value = call(name, *arguments)
+    return None if value is None else value.decode("utf-8", "surrogateescape")
+
+
+def strings(name: str, *arguments: Any) -> list[str]:
+    """Calls a function that returns text by index until it returns NULL."""
+    found: list[str] = []
+    while (value := string(name, *arguments, len(found))) is not None:
+        found.append(value)
+    return found
+
+
+def long_text(name: str, *arguments: Any) -> str:
+    """Calls a function that ends in (buffer, capacity, needed) and returns its text."""
+    capacity = 8192
+    while True:
+        buffer = ctypes.create_string_buffer(capacity)
+        needed = ctypes.c_size_t()
+        try:
+            call(name, *arguments, buffer, capacity, ctypes.byref(needed))
+            return buffer.value.decode()
+        except errors.ArgumentError:
+            if needed.value <= capacity:
+                raise
+            capacity = needed.value
+
+
+def text_array(texts: list[str] | tuple[str, ...]) -> Any:
+    """``const char *const *`` of texts, borrowed for one call."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"{text!r} is no text")
+    return (ctypes.c_char_p * len(texts))(*[_encoded(text) for text in texts])
+
+
+def words(prefix: str) -> list[str]:
+    """The words that stand for the constants of a prefix: ``SVIT_COMPUTE_BF16`` is ``"bf16"``."""
+    return [name[len(prefix) :].lower().replace("_", "-") for name in constants if name.startswith(prefix)]
+
+
+def constant(prefix: str, word: str, what: str) -> int:
+    """The value of the constant that a word stands for."""
+    name = prefix + str(word).upper().replace("-", "_")
+    if name not in constants:
+        raise errors.ArgumentError(f"{what} is {word!r}; accepted are {', '.join(map(repr, words(prefix)))}")
+    return constants[name]
+
+
+def word(prefix: str, value: int) -> str:
+    """The word for a value of the constants of a prefix."""
+    return next(w for w in words(prefix) if constant(prefix, w, prefix) == value)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as JSON has them."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"{value!r} cannot be the value of a field")
+
+
+def to_json(fields: Mapping[str, Any]) -> str:
+    """The JSON object of some fields."""
+    try:
+        return json.dumps(dict(fields), default=_plain, allow_nan=False)
+    except ValueError as error:
+        raise errors.ArgumentError(f"a field has a value that is not finite: {error}") from None
+
+
+def config(kind: str, fields: Mapping[str, Any]) -> ctypes.Array[ctypes.c_char]:
+    """A configuration struct, for example ``svit_model_config``, of these fields and defaults for the others."""
+    buffer = ctypes.create_string_buffer(_CONFIG_BYTES)
+    call(f"{kind}_from_json", buffer, _CONFIG_BYTES, to_json(fields))
+    return buffer
+
+
+def filled(function: str, *arguments: Any) -> ctypes.Array[ctypes.c_char]:
+    """A configuration struct that a function with the arguments (..., config, size) fills."""
+    buffer = ctypes.create_string_buffer(_CONFIG_BYTES)
+    call(function, *arguments, buffer, _CONFIG_BYTES)
+    return buffer
+
+
+def fields_of(kind: str, buffer: Any) -> dict[str, Any]:
+    """All fields of a configuration struct."""
+    fields: dict[str, Any] = json.loads(long_text(f"{kind}_to_json", buffer))
+    return fields
+
+
+def initialised(function: str, struct: type[ctypes.Structure]) -> Any:
+    """A struct with its defaults."""
+    record = struct()
+    call(function, record, ctypes.sizeof(record))
+    return record
+
+
+class _State:
+    """A handle of the library, its users, and what has to live as long. It is freed after its last user, if it
+    was closed meanwhile."""
+
+    def __init__(self, kind: type[Handle], pointer: int, keep: Any) -> None:
+        self.kind = kind
+        self.pointer: int | None = pointer
+        self.keep = keep
+        self.users = 0
+        self.closed = False
+        self.lock = threading.RLock()
+        self.busy = threading.RLock() if kind._exclusive else None
+
+    def enter(self) -> None:
+        if self.busy:
+            self.busy.acquire()
+        with self.lock:
+            if not self.closed:
+                self.users += 1
+                return
+        if self.busy:
+            self.busy.release()
+        raise errors.StateError(f"the {self.kind.__name__} is closed")
+
+    def leave(self) -> None:
+        self.unpin()
+        if self.busy:
+            self.busy.release()
+
+    def pin(self) -> None:
+        """Adds a user that is no call: an array that shows memory of the handle."""
+        with self.lock:
+            self.users += 1
+
+    def unpin(self) -> None:
+        with self.lock:
+            self.users -= 1
+        self.free_if_unused()
+
+    def close(self) -> None:
+        self.closed = True
+        self.free_if_unused()
+
+    def free_if_unused(self) -> None:
+        with self.lock:
+            if not self.closed or self.users or self.pointer is None:
+                return
+            pointer, self.pointer = self.pointer, None
+        _functions[self.kind._free].pointer(pointer)
+        self.keep = None
+
+
+class Handle:
+    """An object of the C library.
+
+    It ends when it is closed, when its ``with`` block ends, or when nothing refers to it. The library keeps what an
+    object was created from, so objects may be closed in any order. A closed object raises StateError.
+    """
+
+    _free: ClassVar[str]
+    #: True: one thread at a time may use the handle, and other threads wait.
+    _exclusive: ClassVar[bool] = False
+
+    def _adopt(self, pointer: int, keep: Any = None) -> None:
+        """Takes over a new handle. ``keep`` lives at least until it is freed."""
+        self._state = _State(type(self), pointer, keep)
+        finalizer = weakref.finalize(self, self._state.close)
+        # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
+        finalizer.atexit = False
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        return self._state.closed
+
+    def close(self) -> None:
+        """Frees the object; if another thread is in one of its calls, when that call ends. May be called again."""
+        self._state.close()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@contextlib.contextmanager
+def borrowed(handle: Handle | None) -> Iterator[int | None]:
+    """The address of a handle for a field of a struct; the handle cannot end meanwhile. None is NULL."""
+    if handle is None:
+        yield None
+        return
+    handle._state.enter()
+    try:
+        yield handle._state.pointer
+    finally:
+        handle._state.leave()
+
+
+def view(handle: Handle, function: str, dtype: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A read-only array of memory that belongs to a handle, which lives as long as the array and all views of it."""
+    handle._state.enter()
+    try:
+        address = call(function, handle)
+        bytes_ = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        memory = (ctypes.c_char * bytes_).from_address(address)
+        handle._state.pin()
+        weakref.finalize(memory, handle._state.unpin).atexit = False
+    finally:
+        handle._state.leave()
+    buffer: Any = memory
+    array: np.ndarray[Any, Any] = np.frombuffer(buffer, dtype=dtype).reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+_read_constants()

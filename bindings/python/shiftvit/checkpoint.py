@@ -1,0 +1,60 @@
+"""Checkpoints: the complete state of a training loop, which resumes to the same bits."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+from . import _library
+from ._library import PathName
+from .context import Context, default_context
+from .model import Model
+from .optimizer import Optimizer
+from .session import Session
+
+
+class Checkpoint(_library.Handle):
+    """A checkpoint file that was read and checked. ``shiftvit.load`` reads its model alone."""
+
+    _free = "svit_checkpoint_free"
+
+    def __init__(self, path: PathName, *, context: Context | None = None) -> None:
+        """Reads a checkpoint.
+
+        Raises:
+            FileError, FormatError: the file cannot be read, or is damaged.
+        """
+        self._adopt(_library.create("svit_checkpoint_open", context or default_context(), path))
+
+    def restore(
+        self, model: Model | None = None, optimizer: Optimizer | None = None, session: Session | None = None
+    ) -> None:
+        """Restores the state of those that are given. On failure nothing changes.
+
+        Raises:
+            ArgumentError: one of them has another configuration than the checkpoint.
+            StateError: other parameters are frozen: restore the model alone, then create optimiser and session.
+        """
+        _library.call("svit_checkpoint_restore", self, model, optimizer, session)
+
+    def note(self, key: str) -> str | None:
+        """One of the texts that :func:`save_checkpoint` was given, or None."""
+        return _library.string("svit_checkpoint_value", self, key)
+
+    def number(self, key: str) -> int:
+        """``"optimizer.steps"``, ``"optimizer.swapped"`` or ``"session.counter"``."""
+        return int(_library.number("svit_checkpoint_get_u64", self, key, kind=ctypes.c_uint64))
+
+
+def save_checkpoint(
+    path: PathName,
+    model: Model,
+    optimizer: Optimizer | None = None,
+    session: Session | None = None,
+    notes: Mapping[str, str] | None = None,
+) -> None:
+    """Writes a model, which of its parameters are frozen, an optimiser's state and a session's counter to one file,
+    with texts of the caller's own. An old file is replaced as a whole."""
+    texts = dict(notes or {})
+    keys, values = _library.text_array(tuple(texts)), _library.text_array(tuple(texts.values()))
+    _library.call("svit_checkpoint_save", path, model, optimizer, session, keys, values, len(texts))

@@ -1,0 +1,83 @@
+"""Contexts: the worker threads and kernels that all other objects share."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import logging
+import os
+import threading
+from typing import Any
+
+from . import _library, errors
+from ._structs import ContextConfig
+
+_logger = logging.getLogger("shiftvit")
+
+
+def _log(user: int | None, level: int, message: bytes) -> None:
+    warning = level == _library.constants["SVIT_LOG_WARNING"]
+    _logger.log(logging.WARNING if warning else logging.INFO, "%s", message.decode("utf-8", "replace"))
+
+
+# It has no state of a context, so it serves all of them and lives as long as the module.
+_log_function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_char_p)(_log)
+
+
+class Context(_library.Handle):
+    """Worker threads and kernels. Most programs need none of their own: see :func:`default_context`.
+
+    Args:
+        threads: Worker threads including the calling one, 1..256; 0 takes one for each core of the process.
+        gemm: The float32 backend, ``"tile"``, ``"amx"`` or ``"cblas"``; None takes the fastest of the library's own.
+
+    Messages go to the logger ``"shiftvit"``. Any number of threads may use a context. After ``os.fork`` a child needs
+    a context of its own.
+    """
+
+    _free = "svit_context_free"
+
+    def __init__(self, threads: int = 0, *, gemm: str | None = None) -> None:
+        config = _library.initialised("svit_context_config_init", ContextConfig)
+        if not 0 <= threads <= 256:
+            raise errors.ArgumentError(f"threads is {threads}; 0..256 are accepted")
+        config.threads = threads
+        config.gemm = None if gemm is None else gemm.encode()
+        config.log = ctypes.cast(_log_function, ctypes.c_void_p)
+        self._adopt(_library.create("svit_context_create", config))
+
+    @property
+    def threads(self) -> int:
+        """Number of worker threads, the calling one included."""
+        return int(_library.call("svit_context_threads", self))
+
+    def describe(self) -> dict[str, Any]:
+        """The build and the machine: ``version``, ``cpu``, ``instruction_set``, ``gemm``, ``threads``, ``warnings``
+        and others, as ``svit_context_describe`` in ``context.h`` lists them."""
+        description: dict[str, Any] = json.loads(_library.long_text("svit_context_describe", self))
+        return description
+
+    def __repr__(self) -> str:
+        return "<shiftvit.Context, closed>" if self.closed else f"<shiftvit.Context of {self.threads} threads>"
+
+
+_lock = threading.Lock()
+_default: tuple[int, Context] | None = None
+
+
+def default_context() -> Context:
+    """The context of this process that is used where none is given, with one thread for each core. It is created
+    when it is first needed, and again in a child by ``os.fork``."""
+    global _default
+    with _lock:
+        if _default is None or _default[0] != os.getpid() or _default[1].closed:
+            _default = (os.getpid(), Context())
+        return _default[1]
+
+
+def _replace_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_replace_lock)

@@ -1,0 +1,344 @@
+"""Datasets and loaders: labelled images, and shuffled, augmented batches of them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _arrays, _library
+from ._library import PathName
+from .context import Context, default_context
+from .errors import ArgumentError
+
+Split = Literal["train", "test", "validation"]
+Filter = Literal["nearest", "shorter-side", "bicubic"]
+
+_SampleFunction = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint8), ctypes.POINTER(ctypes.c_int32), ctypes.c_void_p
+)
+_BadFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_size_t, ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
+
+
+class Dataset(_library.Handle):
+    """Numbered images [height, width, channels] with labels, or with targets: several numbers for each image.
+
+    The class methods create datasets. ``dataset[i]`` is an image and its label or targets, ``dataset[100:200]`` a view
+    of a range, ``len(dataset)`` the number of samples. Any number of threads may read a dataset, but only one at a time
+    if it is of :meth:`from_function`.
+    """
+
+    _free = "svit_dataset_free"
+
+    @classmethod
+    def _create(cls, name: str, context: Context | None, *arguments: Any, keep: Any = None) -> Dataset:
+        dataset = cls.__new__(cls)
+        dataset._adopt(_library.create(name, context or default_context(), *arguments), keep)
+        return dataset
+
+    def _derive(self, name: str, *arguments: Any) -> Dataset:
+        dataset = Dataset.__new__(Dataset)
+        dataset._adopt(_library.create(name, self, *arguments), self._state.keep)
+        return dataset
+
+    def __init__(self) -> None:
+        raise TypeError("datasets are created by Dataset.from_arrays, .folder, .csv, .cifar10 and the like")
+
+    @classmethod
+    def from_arrays(
+        cls, x: Any, y: Any = None, *, num_classes: int | None = None, context: Context | None = None
+    ) -> Dataset:
+        """Wraps arrays, which must stay unchanged while the dataset and what was made of it are in use.
+
+        Args:
+            x: [n, height, width, channels] of uint8 or floats, with 1, 3 or 4 channels. uint8 and float32 in C order
+                are used in place, others are copied once.
+            y: Labels [n], integers; or targets [n, columns], floats. None: every label is 0.
+            num_classes: With labels; None takes the largest label and 1.
+        """
+        images = _arrays.images(x, "x")
+        n, height, width, channels = images.shape
+        if y is None:
+            y = np.zeros(n, dtype=np.int32)
+        given = _arrays.array(y, "y")
+        if given.dtype.kind == "f":
+            targets = _arrays.floats(given, "y", (n, None))
+            labels, columns = None, targets.shape[1]
+            if num_classes not in (None, columns):
+                raise ArgumentError(f"y has {columns} columns, and num_classes is {num_classes}")
+        else:
+            labels, targets = _arrays.labels(given, "y", n), None
+            columns = num_classes or int(labels.max(initial=0)) + 1
+        sizes = (n, height, width, channels, columns)
+        keep = (images, labels, targets)
+        if images.dtype == np.float32:
+            return cls._create("svit_dataset_memory_f32", context, images, labels, targets, *sizes, keep=keep)
+        if targets is not None:
+            return cls._create("svit_dataset_memory_targets", context, images, targets, *sizes, keep=keep)
+        return cls._create("svit_dataset_memory", context, images, labels, *sizes, keep=keep)
+
+    @classmethod
+    def from_function(
+        cls,
+        sample: Callable[[int], tuple[Any, int]],
+        count: int,
+        shape: tuple[int, int, int],
+        num_classes: int,
+        *,
+        context: Context | None = None,
+    ) -> Dataset:
+        """Reads samples from a Python function, which gets an index and returns (image, label).
+
+        Args:
+            sample: Is called on the thread that uses the dataset. Its exceptions are raised by the call that read it.
+            count: Number of samples.
+            shape: Height, width and channels (1, 3 or 4) of every image, which are of uint8.
+            num_classes: Labels are 0..num_classes - 1.
+        """
+
+        def read(index: int, pixels: Any, label: Any, user: Any) -> int:
+            image, value = sample(index)
+            array = _arrays.array(image, f"image {index}")
+            _arrays.check_shape(array, f"image {index}", shape)
+            if array.dtype != np.uint8:
+                raise TypeError(f"image {index} is an array of {array.dtype}; uint8 is needed")
+            np.ctypeslib.as_array(pixels, shape)[...] = array
+            label[0] = int(value)
+            return 0
+
+        function = _SampleFunction(_library.guard(read, 1))
+        sizes = (count, *shape, num_classes)
+        return cls._create("svit_dataset_callback", context, function, *sizes, None, keep=function)
+
+    @classmethod
+    def folder(
+        cls,
+        path: PathName,
+        height: int | None = None,
+        width: int | None = None,
+        *,
+        channels: int = 3,
+        filter: Filter = "shorter-side",
+        pipeline: Mapping[str, Any] | None = None,
+        context: Context | None = None,
+    ) -> Dataset:
+        """Opens a folder with a subfolder of JPEG and PNG images for each class, which are decoded when they are read.
+
+        Args:
+            path: The folder. Classes and images are in byte order of their names.
+            height: Pixels to which images are brought; ``width`` is the same if it is None.
+            channels: 1 grey, 3 RGB, 4 RGBA.
+            filter: How; ``"shorter-side"`` and ``"bicubic"`` crop the centre, ``"nearest"`` distorts.
+            pipeline: Takes channels, size and filter from a pipeline instead, such as ``model.pipeline``.
+
+        Raises:
+            FormatError: there is no class.
+        """
+        if pipeline is not None:
+            buffer = _library.config("svit_pipeline_config", pipeline)
+            return cls._create("svit_dataset_folder_pipeline", context, path, buffer)
+        if height is None:
+            raise TypeError("folder() needs height, or pipeline")
+        source = _library.constant("SVIT_SOURCE_", filter, "filter")
+        return cls._create("svit_dataset_folder", context, path, height, width or height, channels, source)
+
+    @classmethod
+    def csv(cls, path: PathName, pipeline: Mapping[str, Any], *, context: Context | None = None) -> Dataset:
+        """Opens the images that a CSV file lists in its column ``path``, with the classes of ``label``, or with the
+        numbers of all other columns as targets. Images are read as :meth:`folder` reads them with ``pipeline``."""
+        buffer = _library.config("svit_pipeline_config", pipeline)
+        return cls._create("svit_dataset_list", context, path, buffer)
+
+    @classmethod
+    def cifar10(cls, folder: PathName, split: Split = "train", *, context: Context | None = None) -> Dataset:
+        """Reads CIFAR-10 from the official binary files in ``folder``; ``split`` is ``"train"`` or ``"test"``."""
+        part = _library.constant("SVIT_SPLIT_", split, "split")
+        return cls._create("svit_dataset_cifar10", context, folder, part)
+
+    @classmethod
+    def cifar100(
+        cls,
+        folder: PathName,
+        split: Split = "train",
+        *,
+        labels: Literal["fine", "coarse"] = "fine",
+        context: Context | None = None,
+    ) -> Dataset:
+        """Reads CIFAR-100, with its 100 classes (``"fine"``) or 20 superclasses (``"coarse"``)."""
+        part = _library.constant("SVIT_SPLIT_", split, "split")
+        kind = _library.constant("SVIT_LABELS_", labels, "labels")
+        return cls._create("svit_dataset_cifar100", context, folder, part, kind)
+
+    @classmethod
+    def synthetic(
+        cls, count: int, *, seed: int = 0, split: Split = "train", context: Context | None = None
+    ) -> Dataset:
+        """Draws ``count`` images of shapes and textures, 32 x 32 RGB, in 10 classes. Nothing is downloaded."""
+        part = _library.constant("SVIT_SPLIT_", split, "split")
+        return cls._create("svit_dataset_synthetic", context, seed, part, count)
+
+    def __len__(self) -> int:
+        return int(_library.call("svit_dataset_count", self))
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Height, width and channels of an image."""
+        sizes = [_library.call(f"svit_dataset_{side}", self) for side in ("height", "width", "channels")]
+        return sizes[0], sizes[1], sizes[2]
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, or of targets."""
+        return int(_library.call("svit_dataset_classes", self))
+
+    @property
+    def has_targets(self) -> bool:
+        """True if samples have targets instead of labels."""
+        return bool(_library.call("svit_dataset_has_targets", self))
+
+    @property
+    def is_float(self) -> bool:
+        """True if images are floats instead of bytes."""
+        return bool(_library.call("svit_dataset_is_f32", self))
+
+    @property
+    def classes(self) -> list[str] | None:
+        """Names of the classes or targets, or None."""
+        return _library.strings("svit_dataset_class_name", self) or None
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """The labels of all samples, [n]; -1 where there are targets."""
+        kind = ctypes.c_int32
+        values = [_library.number("svit_dataset_label", self, i, kind=kind) for i in range(len(self))]
+        return np.array(values, dtype=np.int32)
+
+    @property
+    def targets(self) -> NDArray[np.float32]:
+        """The targets of all samples, [n, num_classes]: those of the dataset, or 1 for the label and 0 elsewhere."""
+        out = np.empty((len(self), self.num_classes), dtype=np.float32)
+        for index, row in enumerate(out):
+            _library.call("svit_dataset_targets", self, index, row)
+        return out
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[NDArray[Any], Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+    def __getitem__(self, index: int | slice) -> tuple[NDArray[Any], Any] | Dataset:
+        if isinstance(index, slice):
+            first, stop, step = index.indices(len(self))
+            if step != 1:
+                return self.select(range(first, stop, step))
+            return self._derive("svit_dataset_slice", first, max(stop - first, 0))
+        index = range(len(self))[index]
+        image: NDArray[Any] = np.empty(self.shape, dtype=np.float32 if self.is_float else np.uint8)
+        label = ctypes.c_int32()
+        function = "svit_dataset_sample_f32" if self.is_float else "svit_dataset_sample"
+        _library.call(function, self, index, image, ctypes.byref(label))
+        if not self.has_targets:
+            return image, label.value
+        targets = np.empty(self.num_classes, dtype=np.float32)
+        _library.call("svit_dataset_targets", self, index, targets)
+        return image, targets
+
+    def __iter__(self) -> Iterator[tuple[NDArray[Any], Any]]:
+        return (self[index] for index in range(len(self)))
+
+    def select(self, indices: Sequence[int] | NDArray[Any] | range) -> Dataset:
+        """A view of the samples of these indices, in their order."""
+        given = _arrays.labels(np.asarray(indices, dtype=np.int64), "indices")
+        if given.size and given.min() < 0:
+            raise ArgumentError(f"indices has {given.min()}; 0..{len(self) - 1} are accepted")
+        array = np.ascontiguousarray(given, dtype=np.uintp)
+        return self._derive("svit_dataset_select", array, array.size)
+
+    def statistics(self, scale: float = 1 / 255) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and variance of byte * scale, each [channels], over all samples, for the pipeline's fields."""
+        mean, variance = np.empty(self.shape[2]), np.empty(self.shape[2])
+        _library.call("svit_dataset_statistics", self, scale, mean, variance)
+        return mean, variance
+
+    def verify(self) -> list[tuple[int, str]]:
+        """Reads every sample and returns (index, message) of each one that cannot be read."""
+        bad: list[tuple[int, str]] = []
+
+        def report(index: int, status: int, message: bytes, user: Any) -> int:
+            bad.append((index, message.decode("utf-8", "replace")))
+            return 0
+
+        _library.call("svit_dataset_verify", self, _BadFunction(_library.guard(report, 1)), None, None)
+        return bad
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<shiftvit.Dataset, closed>"
+        size = "x".join(map(str, self.shape))
+        what = "targets" if self.has_targets else "classes"
+        return f"<shiftvit.Dataset: {len(self)} images {size}, {self.num_classes} {what}>"
+
+
+class Loader(_library.Handle):
+    """Batches of a dataset, prepared ahead on a thread. Iterating goes through one epoch, and the next iteration
+    through the following one:
+
+        for images, labels in loader: ...
+
+    ``images`` is float32 [batch, height, width, channels], new for each batch; ``labels`` is int32 [batch], or float32
+    [batch, classes] if the dataset has targets or the pipeline mixes images.
+    """
+
+    _free = "svit_loader_free"
+    _exclusive = True
+
+    def __init__(self, dataset: Dataset, pipeline: Mapping[str, Any], **fields: Any) -> None:
+        """Creates a loader that stands before its first epoch.
+
+        Args:
+            dataset: Is kept alive.
+            pipeline: Preprocessing and augmentation, fields of ``svit_pipeline_config``.
+            **fields: Fields of ``svit_loader_config``: ``batch`` (256), ``seed`` (0), ``shuffle`` (False), ``augment``
+                (False: the evaluation), ``prefetch`` (2), ``sampling`` (``"shuffle"`` or ``"balanced"``).
+        """
+        config = _library.config("svit_loader_config", fields)
+        batch = _library.fields_of("svit_loader_config", config)["batch"]
+        images = _library.config("svit_pipeline_config", pipeline)
+        pointer = _library.create("svit_loader_create", dataset, images, config)
+        self._adopt(pointer, dataset._state.keep)
+        height, width = (_library.call(f"svit_loader_{side}", self) for side in ("height", "width"))
+        self._shape = (batch, height, width, dataset.shape[2])
+        self._classes = dataset.num_classes
+        self._targets = bool(_library.call("svit_loader_has_targets", self))
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The shape of a full batch of images."""
+        return self._shape
+
+    def __len__(self) -> int:
+        """Number of batches in an epoch."""
+        return int(_library.call("svit_loader_batches", self))
+
+    def next(self) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
+        """The next batch, or None at the end of an epoch."""
+        images = np.empty(self._shape, dtype=np.float32)
+        labels: NDArray[Any] = (
+            np.empty((self._shape[0], self._classes), dtype=np.float32)
+            if self._targets
+            else np.empty(self._shape[0], dtype=np.int32)
+        )
+        function = "svit_loader_next_targets" if self._targets else "svit_loader_next"
+        n = _library.number(function, self, images, labels, kind=ctypes.c_size_t)
+        return (images[:n], labels[:n]) if n else None
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.float32], NDArray[Any]]]:
+        while (batch := self.next()) is not None:
+            yield batch
+
+    def seek(self, epoch: int, batch: int = 0) -> None:
+        """Moves before ``batch`` of ``epoch``, both from 0. What a batch has depends on these two numbers, the dataset
+        and the fields alone."""
+        _library.call("svit_loader_seek", self, epoch, batch)

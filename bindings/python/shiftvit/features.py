@@ -1,0 +1,165 @@
+"""Feature sets: what a layer of a model computes for many images, and classifiers on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _arrays, _library, errors
+from ._library import PathName
+from ._structs import FeaturesConfig
+from .context import Context, default_context
+from .data import Dataset
+from .model import Compute, Model
+
+
+class FeatureSet(_library.Handle):
+    """Features [n, channels] of images, with their labels. :meth:`Model.fit_head` trains a classifier on them."""
+
+    _free = "svit_features_free"
+
+    def __init__(
+        self,
+        values: Any,
+        labels: Any = None,
+        *,
+        num_classes: int | None = None,
+        classes: Sequence[str] | None = None,
+        context: Context | None = None,
+    ) -> None:
+        """Creates a set of copies of arrays.
+
+        Args:
+            values: [n, channels], finite floats.
+            labels: [n], integers, -1 for none; None: all are -1.
+            num_classes: None: as ``classes`` or the largest label need.
+            classes: Names of the classes.
+        """
+        features = _arrays.floats(values, "values", (None, None))
+        known = None if labels is None else _arrays.labels(labels, "labels", len(features))
+        names = None if classes is None else list(classes)
+        if num_classes is None:
+            largest = int(known.max(initial=-1)) if known is not None else -1
+            num_classes = len(names) if names is not None else largest + 1
+        if names is not None and len(names) != num_classes:
+            raise errors.ArgumentError(f"classes has {len(names)} names, and num_classes is {num_classes}")
+        texts = None if names is None else _library.text_array(names)
+        sizes = (*features.shape, num_classes)
+        self._adopt(
+            _library.create("svit_features_create", context or default_context(), features, known, *sizes, texts)
+        )
+
+    @classmethod
+    def _from_pointer(cls, pointer: int) -> FeatureSet:
+        features = cls.__new__(cls)
+        features._adopt(pointer)
+        return features
+
+    @classmethod
+    def compute(
+        cls,
+        model: Model,
+        dataset: Dataset,
+        *,
+        pipeline: Mapping[str, Any] | None = None,
+        batch: int = 256,
+        compute: Compute = "f32",
+        tokens: Literal["mean", "class"] = "mean",
+        layer: str | None = None,
+        context: Context | None = None,
+    ) -> FeatureSet:
+        """Computes the features of all images of a dataset.
+
+        Args:
+            model: Is run in inference.
+            dataset: Its labels and class names are taken over.
+            pipeline: None: the model's.
+            batch: Images in one forward pass.
+            tokens: What becomes of a layer with several tokens.
+            layer: A name of ``Session.layers``; None: the input of the classifier.
+
+        Raises:
+            StateError: the model has no pipeline.
+        """
+        config = _library.initialised("svit_features_config_init", FeaturesConfig)
+        if not 0 < batch < 2**32:
+            raise errors.ArgumentError(f"batch is {batch}; 1..65536 are accepted")
+        config.batch = batch
+        config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
+        config.tokens = _library.constant("SVIT_TOKENS_", tokens, "tokens")
+        config.layer = None if layer is None else layer.encode()
+        images = None if pipeline is None else _library.config("svit_pipeline_config", pipeline)
+        with _library.borrowed(context) as pointer:
+            config.context = pointer
+            return cls._from_pointer(_library.create("svit_features_compute", model, dataset, images, config))
+
+    @classmethod
+    def load(cls, path: PathName, *, context: Context | None = None) -> FeatureSet:
+        """Reads a safetensors file with the tensors ``features`` and ``labels``."""
+        return cls._from_pointer(_library.create("svit_features_load", context or default_context(), path))
+
+    def save(self, path: PathName) -> None:
+        """Writes a safetensors file."""
+        _library.call("svit_features_save", self, path)
+
+    def __len__(self) -> int:
+        return int(_library.call("svit_features_count", self))
+
+    @property
+    def channels(self) -> int:
+        """Numbers of a sample."""
+        return int(_library.call("svit_features_channels", self))
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes."""
+        return int(_library.call("svit_features_classes", self))
+
+    @property
+    def classes(self) -> list[str] | None:
+        """Names of the classes, or None."""
+        return _library.strings("svit_features_class_name", self) or None
+
+    @property
+    def layer(self) -> str:
+        """Name of the layer, ``""`` if it is unknown."""
+        return _library.string("svit_features_layer", self) or ""
+
+    @property
+    def values(self) -> NDArray[np.float32]:
+        """[n, channels], read-only, not copied."""
+        return _library.view(self, "svit_features_values", np.float32, (len(self), self.channels))
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """[n], read-only, not copied; -1 for none."""
+        return _library.view(self, "svit_features_labels", np.int32, (len(self),))
+
+    def append(self, other: FeatureSet) -> None:
+        """Appends the samples of another set. Classes are matched by their names, and new ones are added.
+
+        Raises:
+            BufferError: arrays of :attr:`values` or :attr:`labels` exist, which would become invalid.
+        """
+        if self._state.users:
+            raise BufferError("arrays of the set's values or labels exist; copy them and delete them first")
+        _library.call("svit_features_append", self, other)
+
+    def knn(self, queries: Any, *, k: int = 20, temperature: float = 0.07) -> NDArray[np.float32]:
+        """Classifies queries [n, channels] by their ``k`` nearest neighbours in this set.
+
+        Returns:
+            Probabilities [n, num_classes].
+        """
+        values = _arrays.floats(queries, "queries", (None, self.channels))
+        out = np.empty((len(values), self.num_classes), dtype=np.float32)
+        _library.call("svit_features_knn", self, values, len(values), k, temperature, out)
+        return out
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<shiftvit.FeatureSet, closed>"
+        return f"<shiftvit.FeatureSet: {len(self)} samples of {self.channels} channels, {self.num_classes} classes>"

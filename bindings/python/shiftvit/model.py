@@ -1,0 +1,512 @@
+"""Models: parameters, files, heads and adapters; training and prediction in one call each."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _arrays, _fit, _library, errors
+from ._library import PathName
+from ._structs import LoadReportRecord, OnnxOptions
+from .config import model_config, preset_buffer, training_structs
+from .context import Context, default_context
+from .parameters import Parameters
+
+if TYPE_CHECKING:
+    from .data import Dataset
+    from .features import FeatureSet
+    from .trainer import Callback, History, Loss
+
+Output = Literal["auto", "softmax", "sigmoid", "logits"]
+Compute = Literal["f32", "bf16", "int8"]
+Dtype = Literal["f32", "f16", "bf16", "i8"]
+Tta = Literal["none", "flip", "flip-shift"]
+
+_REPORT_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What :meth:`Model.load_weights` did not use: names of parameters and of tensors."""
+
+    loaded: int
+    missing: tuple[str, ...]
+    mismatched: tuple[str, ...]
+    extra: tuple[str, ...]
+    buffers: tuple[str, ...]
+
+
+class Model(_library.Handle):
+    """A vision transformer with its parameters, class names and preprocessing.
+
+    :func:`shiftvit.create_model`, :func:`shiftvit.load` and :func:`shiftvit.load_pretrained` create models. Any number
+    of threads may read a model; a call that changes it needs it alone. Models can be pickled and copied: the copy is
+    that of a file, so adapters of LoRA are merged and all parameters are trainable.
+    """
+
+    _free = "svit_model_free"
+
+    def __init__(self, config: Mapping[str, Any], *, seed: int = 0, context: Context | None = None) -> None:
+        """Creates a model with random initial weights, which depend on ``config`` and ``seed`` alone.
+
+        Args:
+            config: Fields of the model, as :func:`shiftvit.model_config` returns them.
+            seed: 0..2**64 - 1.
+            context: None takes :func:`shiftvit.default_context`.
+        """
+        context = context or default_context()
+        buffer = _library.config("svit_model_config", config)
+        self._take(_library.create("svit_model_create", context, buffer, seed), context)
+
+    def _take(self, pointer: int, context: Context) -> None:
+        self._adopt(pointer)
+        self._context = context
+
+    @classmethod
+    def _from_pointer(cls, pointer: int, context: Context) -> Model:
+        model = cls.__new__(cls)
+        model._take(pointer, context)
+        return model
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, context: Context | None = None) -> Model:
+        """Reads a model from the bytes of a model file."""
+        context = context or default_context()
+        return cls._from_pointer(_library.create("svit_model_load_memory", context, data, len(data)), context)
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the file that :meth:`save` writes."""
+        needed = ctypes.c_size_t()
+        try:
+            _library.call("svit_model_save_memory", self, None, 0, ctypes.byref(needed))
+        except errors.ArgumentError:
+            if needed.value == 0:
+                raise
+        out = np.empty(needed.value, dtype=np.uint8)
+        _library.call("svit_model_save_memory", self, out, out.size, None)
+        return out.tobytes()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Model.from_bytes, (self.to_bytes(),))
+
+    # What it is.
+
+    @property
+    def context(self) -> Context:
+        """The context that the model was created with."""
+        return self._context
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All fields of the model, a copy."""
+        return _library.fields_of("svit_model_config", _library.filled("svit_model_get_config", self))
+
+    @property
+    def num_classes(self) -> int:
+        """Number of logits."""
+        return int(self.config["num_classes"])
+
+    @property
+    def input_shape(self) -> tuple[int, int, int]:
+        """Height and width in pixels, and channels."""
+        config = self.config
+        return config["input_height"], config["input_width"], config["in_channels"]
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of elements of all parameters."""
+        return int(_library.call("svit_model_parameter_elements", self))
+
+    @property
+    def classes(self) -> list[str] | None:
+        """Names of the classes in the order of the labels, or None. They are saved with the model; assign None to
+        remove them."""
+        return _library.strings("svit_model_class_name", self) or None
+
+    @classes.setter
+    def classes(self, names: Sequence[str] | None) -> None:
+        texts = list(names or [])
+        _library.call("svit_model_set_classes", self, _library.text_array(texts), len(texts))
+
+    @property
+    def pipeline(self) -> dict[str, Any] | None:
+        """The pipeline that turns an image into the model's input, or None. It is saved with the model. Assigning
+        takes the fields of ``svit_pipeline_config``; None removes it."""
+        try:
+            return _library.fields_of("svit_pipeline_config", _library.filled("svit_model_get_pipeline", self))
+        except errors.StateError:
+            if self.closed:
+                raise
+            return None
+
+    @pipeline.setter
+    def pipeline(self, fields: Mapping[str, Any] | None) -> None:
+        buffer = None if fields is None else _library.config("svit_pipeline_config", fields)
+        _library.call("svit_model_set_pipeline", self, buffer)
+
+    @property
+    def output(self) -> Output:
+        """What predictions are made of the logits: ``"softmax"``, ``"sigmoid"`` or ``"logits"``. Training states it
+        by its loss; assigning ``"auto"`` removes the statement."""
+        word: Any = _library.word("SVIT_OUTPUT_", _library.call("svit_model_output", self))
+        return word  # type: ignore[no-any-return]
+
+    @output.setter
+    def output(self, output: Output) -> None:
+        _library.call("svit_model_set_output", self, _library.constant("SVIT_OUTPUT_", output, "output"))
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<shiftvit.Model, closed>"
+        config = self.config
+        size = f"{config['input_height']}x{config['input_width']}x{config['in_channels']}"
+        return (
+            f"<shiftvit.Model: {config['architecture']}, {size} to {config['num_classes']} classes, "
+            f"{self.parameter_count} parameters>"
+        )
+
+    # Parameters.
+
+    def parameters(self) -> Parameters:
+        """The parameters by name: ``model.parameters()["head.weight"]`` copies one, assigning writes it."""
+        return Parameters(self)
+
+    def set_trainable(self, pattern: str, trainable: bool = True) -> Model:
+        """Makes the parameters whose names match ``pattern`` trainable or frozen, and returns the model. ``*`` stands
+        for any characters, ``?`` for one.
+
+        Sessions and optimisers that exist are refused afterwards, with StateError. Model files do not say what is
+        frozen.
+
+        Raises:
+            ArgumentError: no parameter matches.
+        """
+        _library.call("svit_model_set_trainable", self, pattern, int(bool(trainable)))
+        return self
+
+    def is_trainable(self, name: str) -> bool:
+        """True if the parameter ``name`` is trainable."""
+        return bool(_library.number("svit_model_get_trainable", self, name, kind=ctypes.c_int32))
+
+    def replace_head(self, num_classes: int, *, seed: int = 0) -> Model:
+        """Gives the model a new classifier with random weights, drops the class names, and returns the model.
+
+        Raises:
+            StateError: sessions, optimisers, trainers or predictors of the model exist. Close them first.
+        """
+        _library.call("svit_model_replace_head", self, num_classes, seed)
+        return self
+
+    def add_classes(self, count: int, *, seed: int = 0) -> Model:
+        """Adds classes behind those of the classifier, which keep their weights. Otherwise as :meth:`replace_head`."""
+        _library.call("svit_model_add_classes", self, count, seed)
+        return self
+
+    def add_lora(self, rank: int, alpha: float | None = None, *, seed: int = 0) -> Model:
+        """Adds adapters of LoRA to the attention of a ViT, freezes all but these and the head, and returns the model.
+        Files have the merged weights.
+
+        Args:
+            rank: 1..min(dim, heads * head_dim).
+            alpha: The adapters count alpha / rank times; None takes ``rank``.
+
+        Raises:
+            UnsupportedError: the model is no ViT.
+            StateError: it has adapters already, or sessions of it exist.
+        """
+        _library.call("svit_model_add_lora", self, rank, rank if alpha is None else alpha, seed)
+        return self
+
+    def merge_lora(self) -> Model:
+        """Adds the adapters to their weights, removes them, and returns the model."""
+        _library.call("svit_model_merge_lora", self)
+        return self
+
+    def whiten(self, images: Any) -> Model:
+        """Gives a whitened stem (``stem="whitened"``) the filters of images [n, height, width, channels], float and
+        scaled as the model's input is, and returns the model."""
+        values = _arrays.floats(images, "images", (None, *self.input_shape))
+        _library.call("svit_model_whiten", self, values, len(values))
+        return self
+
+    # Files.
+
+    def save(self, path: PathName, dtype: Dtype = "f32") -> None:
+        """Writes the model, its class names and its pipeline as a safetensors file, replacing an old file as a whole.
+
+        Args:
+            dtype: How parameters are stored; all but ``"f32"`` round them.
+
+        Raises:
+            FileError: the file cannot be written; the old one is unchanged.
+        """
+        _library.call("svit_model_save_as", self, path, _library.constant("SVIT_DTYPE_", dtype, "dtype"))
+
+    def save_timm(self, path: PathName) -> None:
+        """Writes the parameters of a ViT as timm names them, for ``load_state_dict``."""
+        _library.call("svit_model_save_mapped", self, path, "timm")
+
+    def export_onnx(
+        self, path: PathName, *, output: Literal["logits", "probabilities"] = "logits", preprocessing: bool = False
+    ) -> None:
+        """Writes the model as an ONNX file of opset 17.
+
+        Args:
+            output: What the graph computes.
+            preprocessing: True: the input is uint8 ``bytes`` of the source size, and the graph has the evaluation's
+                steps of the pipeline. False: it is float32 ``images``.
+        """
+        options = _library.initialised("svit_onnx_options_init", OnnxOptions)
+        options.output = _library.constant("SVIT_ONNX_", output, "output")
+        options.preprocessing = int(preprocessing)
+        _library.call("svit_model_export_onnx", self, path, options)
+
+    def load_weights(
+        self,
+        path: PathName,
+        *,
+        map: str | None = None,
+        skip_mismatched: bool = False,
+        ignore_extra: bool = False,
+        allow_missing: bool = False,
+    ) -> LoadReport:
+        """Reads parameters from a safetensors file into this model, which changes only if the call succeeds.
+
+        Args:
+            map: Whose names the tensors have, as in :func:`shiftvit.load_pretrained`; None: the model's own.
+            skip_mismatched: Keep a parameter whose tensor has another shape, such as the head's.
+            ignore_extra: Pass over tensors that no parameter takes.
+            allow_missing: Keep parameters that the file does not have.
+
+        Raises:
+            FormatError: the file is damaged, or does not fit and may not be passed over; the message names the tensor.
+        """
+        flags = sum(
+            _library.constants[name] * bool(wanted)
+            for name, wanted in (
+                ("SVIT_LOAD_SKIP_SHAPE_MISMATCH", skip_mismatched),
+                ("SVIT_LOAD_IGNORE_EXTRA", ignore_extra),
+                ("SVIT_LOAD_ALLOW_MISSING", allow_missing),
+            )
+        )
+        text = ctypes.create_string_buffer(_REPORT_BYTES)
+        record = LoadReportRecord(struct_size=ctypes.sizeof(LoadReportRecord), capacity=_REPORT_BYTES)
+        record.text = ctypes.addressof(text)
+        _library.call("svit_model_load_into", self, path, map, flags, record)
+        names: dict[str, list[str]] = {}
+        for line in text.value.decode("utf-8", "replace").splitlines():
+            kind, _, name = line.partition(" ")
+            names.setdefault(kind, []).append(name)
+        lists = {kind: tuple(names.get(kind, ())) for kind in ("missing", "mismatched", "extra")}
+        return LoadReport(loaded=record.loaded, buffers=tuple(names.get("buffer", ())), **lists)
+
+    # Training and prediction.
+
+    def fit(
+        self,
+        x: Any,
+        y: Any = None,
+        *,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        validation_data: tuple[Any, Any] | Dataset | None = None,
+        callbacks: Iterable[Callback] = (),
+        loss: Loss | None = None,
+        preset: str | None = None,
+        pipeline: Mapping[str, Any] | None = None,
+        folder: PathName | None = None,
+        resume: bool = False,
+        **settings: Any,
+    ) -> History:
+        """Trains the model and returns the history of the run.
+
+        Args:
+            x: A Dataset, or images [n, height, width, channels] of uint8 or floats. Arrays must stay unchanged until
+                the call returns.
+            y: With arrays, labels [n] in 0..num_classes - 1, or targets [n, num_classes] of floats.
+            epochs: 10 if neither this nor ``preset`` is given.
+            batch_size: Images in a step; likewise 32.
+            validation_data: A Dataset or (x, y), evaluated after each epoch.
+            callbacks: Functions that are called with each :class:`shiftvit.Event`; one that returns True ends the
+                training. An exception ends it too and is raised again.
+            loss: ``"cross-entropy"``, ``"binary"`` or ``"mse"``, or a function of (logits, labels or targets) that
+                returns the mean loss and its gradient with respect to the logits.
+            preset: A preset whose settings are the defaults: its optimiser, schedule, augmentation and so on.
+            pipeline: Preprocessing and augmentation; by default the model's, if it has one, then that of ``preset``,
+                otherwise images are resized to the model's input and bytes are scaled to 0..1.
+            folder: Where checkpoints, the history and the best model are written. It must not have a run, but see:
+            resume: True: continue the run of ``folder`` if there is one. The model gets the weights of the run.
+            **settings: Settings by the names that :func:`shiftvit.config_fields` lists, such as ``learning_rate=3e-4``,
+                ``optimizer="muon"``, ``schedule="warmup-cosine"``, ``augment=[{"name": "flip", "probability": 0.5}]``,
+                ``patience=5``, ``keep="best"``, ``seed=1``. By default: AdamW with a learning rate of 1e-3.
+
+        Ctrl-C raises KeyboardInterrupt after the step that is running; with ``folder`` a checkpoint is written first,
+        so ``resume=True`` continues with the same bits.
+
+        Raises:
+            ArgumentError: names an argument or a setting that is not accepted.
+            StateError: ``folder`` already has a run, or another trainer uses it.
+            NumericError: a loss or a gradient is not finite.
+        """
+        return _fit.fit(
+            self,
+            x,
+            y,
+            epochs=epochs,
+            batch_size=batch_size,
+            validation_data=validation_data,
+            callbacks=callbacks,
+            loss=loss,
+            preset=preset,
+            pipeline=pipeline,
+            folder=folder,
+            resume=resume,
+            settings=settings,
+        )
+
+    def evaluate(
+        self,
+        x: Any,
+        y: Any = None,
+        *,
+        batch_size: int = 256,
+        pipeline: Mapping[str, Any] | None = None,
+        compute: Compute = "f32",
+        tta: Tta = "none",
+    ) -> dict[str, float]:
+        """Measures the model on a Dataset or on arrays as those of :meth:`fit`.
+
+        Returns:
+            ``loss`` and, by the model's ``output``: ``top1`` and ``top5``, fractions in 0..1 (``"softmax"``);
+            ``element_accuracy``, ``exact_match``, ``micro_f1`` and ``macro_f1`` (``"sigmoid"``); ``mean_absolute`` and
+            ``root_mean_square`` (``"logits"``).
+        """
+        return _fit.evaluate(self, x, y, batch_size, pipeline, compute, tta)
+
+    def predict(
+        self,
+        x: Any,
+        *,
+        batch_size: int = 256,
+        pipeline: Mapping[str, Any] | None = None,
+        compute: Compute = "f32",
+        tta: Tta = "none",
+        output: Output = "auto",
+    ) -> NDArray[np.float32]:
+        """Predicts for a Dataset or for images [n, height, width, channels] of uint8 or floats.
+
+        Returns:
+            [n, num_classes], float32: probabilities, or logits, by ``output``; ``"auto"`` takes the model's.
+
+        A :class:`shiftvit.Predictor` is faster for one image after another, since it keeps its memory, and also takes
+        image files.
+        """
+        return _fit.predict(self, x, batch_size, pipeline, compute, tta, output)
+
+    def fit_head(self, features: FeatureSet, **fields: Any) -> Model:
+        """Trains the classifier on features in seconds, and returns the model. All below the classifier stays.
+
+        Args:
+            features: Those of the layer ``"features"`` of this model, with labels.
+            **fields: Fields of ``svit_head_config``: ``epochs``, ``batch``, ``balanced``, ``learning_rate``,
+                ``weight_decay``, ``label_smoothing``, ``seed``.
+        """
+        _library.call("svit_model_fit_head", self, features, _library.config("svit_head_config", fields))
+        return self
+
+    def fit_class(
+        self, name: str | None, features: FeatureSet, old: FeatureSet | None = None, **fields: Any
+    ) -> Model:
+        """Adds one class to the classifier from features of its samples, and returns the model. Old rows keep their
+        bits.
+
+        Args:
+            name: Name of the class, in a model with class names.
+            features: Samples of the new class.
+            old: Samples of the old classes, which make the row more accurate.
+            **fields: Fields of ``svit_class_config``: ``weight_decay``, ``new_weight``, ``recall``.
+        """
+        config = _library.config("svit_class_config", fields)
+        _library.call("svit_model_fit_class", self, name, features, old, config)
+        return self
+
+
+def create_model(
+    preset: str | None = None, *, seed: int = 0, context: Context | None = None, **fields: Any
+) -> Model:
+    """Creates a model with random initial weights.
+
+    Args:
+        preset: A name of :func:`shiftvit.presets`; None: the defaults of ``architecture``.
+        seed: Of the initial weights.
+        context: None takes :func:`shiftvit.default_context`.
+        **fields: Fields that differ from the preset's, such as ``num_classes=10`` or ``input_height=64``;
+            ``shiftvit.config_fields("vit")`` lists those of a ViT.
+
+    >>> create_model("deit-tiny-patch16-224", num_classes=10).num_classes
+    10
+    """
+    return Model(model_config(preset, **fields), seed=seed, context=context)
+
+
+def load(path: PathName, *, map: bool = False, context: Context | None = None) -> Model:
+    """Reads a model file, or the model of a checkpoint.
+
+    Args:
+        path: A safetensors file with a configuration, as :meth:`Model.save` writes it.
+        map: True: leave the weights in the file, which is mapped into memory; it must then not be written to in place
+            while the model lives.
+
+    Raises:
+        FileError: the file cannot be read.
+        FormatError: it is damaged.
+    """
+    context = context or default_context()
+    function = "svit_model_map" if map else "svit_model_load"
+    return Model._from_pointer(_library.create(function, context, path), context)
+
+
+def load_pretrained(
+    path: PathName, *, preset: str, map: str | None = "timm", context: Context | None = None, **fields: Any
+) -> Model:
+    """Creates a model with the weights of another library, from its safetensors file, and with the preset's pipeline.
+
+    Args:
+        path: The file. Nothing is downloaded.
+        preset: Which model it is, for example ``"deit-tiny-patch16-224"``.
+        map: ``"timm"``, ``"huggingface"``, ``"openclip"``, a JSON object of names (docs/pretrained.md), or None for
+            the library's own names.
+        **fields: Fields that differ from the preset's, such as ``num_classes`` of a file with another head, or
+            ``input_height`` and ``input_width``, for which positions are interpolated.
+
+    Raises:
+        FormatError: names a tensor that is missing, has another shape or belongs to no parameter.
+    """
+    context = context or default_context()
+    config = _library.fields_of("svit_model_config", preset_buffer(preset))
+    if map == "huggingface":
+        config.update(_huggingface_fields(config))
+    buffer = _library.config("svit_model_config", {**config, **fields})
+    pointer = _library.create("svit_model_load_mapped", context, buffer, path, map)
+    model = Model._from_pointer(pointer, context)
+    pipeline = _library.fields_of("svit_pipeline_config", training_structs(preset, None, {})[2])
+    if (pipeline["output_height"], pipeline["output_width"]) != model.input_shape[:2]:
+        pipeline = _fit.fitted(pipeline, model.input_shape)
+    model.pipeline = pipeline
+    return model
+
+
+def _huggingface_fields(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What transformers computes otherwise than timm: the epsilon of ViT's and DeiT's norms, and a position of the
+    class token beside registers."""
+    fields: dict[str, Any] = {}
+    if not config["layer_scale"] and not config["pre_norm"]:
+        fields["norm_eps"] = 1e-12
+    if config["register_tokens"] > 0:
+        fields["position_tokens"] = "class-patches"
+    return fields

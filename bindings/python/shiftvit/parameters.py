@@ -1,0 +1,59 @@
+"""The parameters of a model as a mapping from names to arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _arrays, _library
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+class Parameters(MutableMapping[str, NDArray[np.float32]]):
+    """The parameters of a model by name. Reading one copies it to a new float32 array in the shape that it has in
+    files; assigning writes it. None can be added or removed.
+
+    Iterating is cheap, since it has the names alone; ``items()`` copies one parameter after another.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._names = _library.strings("svit_model_parameter_name", model)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a parameter, without copying it."""
+        shape, rank = (ctypes.c_int64 * 8)(), ctypes.c_size_t()
+        self._check(name)
+        _library.call("svit_model_parameter_shape", self._model, name, shape, ctypes.byref(rank))
+        return tuple(shape[: rank.value])
+
+    def _check(self, name: object) -> None:
+        if name not in self._names:
+            raise KeyError(name)
+
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        out = np.empty(self.shape(name), dtype=np.float32)
+        _library.call("svit_model_get_parameter", self._model, name, out, out.size)
+        return out
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        values = _arrays.floats(value, name, self.shape(name))
+        _library.call("svit_model_set_parameter", self._model, name, values, values.size)
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("a model's parameters follow from its configuration; none can be removed")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<shiftvit.Parameters: {len(self)} tensors>"

@@ -1,0 +1,135 @@
+"""Predictors: from image files or arrays to classes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _arrays, _library, errors
+from ._library import PathName
+from ._structs import PredictorConfig
+from .context import Context, default_context
+from .model import Compute, Model, Output
+
+
+class Predictor(_library.Handle):
+    """A model, its preprocessing and its class names, with memory for predictions. Threads take turns; to predict in
+    parallel, give each thread a predictor of one model on a ``Context(threads=1)``: they share the weights.
+
+    >>> predictor = Predictor("examples/models/cifar10.safetensors")
+    >>> predictor.top(numpy.zeros((32, 32, 3), dtype="uint8"), 1)[0][0] in predictor.classes
+    True
+    """
+
+    _free = "svit_predictor_free"
+    _exclusive = True
+
+    def __init__(
+        self,
+        model: Model | PathName | bytes,
+        *,
+        max_batch: int = 32,
+        compute: Compute = "f32",
+        output: Output = "auto",
+        context: Context | None = None,
+    ) -> None:
+        """Creates a predictor.
+
+        Args:
+            model: A Model with a pipeline, a model file, or the bytes of one. A file is mapped into memory: it must not
+                be written to in place while the predictor lives.
+            max_batch: Images in one forward pass; larger calls run several.
+            compute: Precision of matrix products.
+            output: What predictions are; ``"auto"`` is what the model states, otherwise ``"softmax"``.
+            context: Whose workers run it; None: the model's, or :func:`shiftvit.default_context`.
+
+        Raises:
+            StateError: the model has no pipeline; a file without one raises ArgumentError.
+        """
+        config = _library.initialised("svit_predictor_config_init", PredictorConfig)
+        config.max_batch = max_batch
+        config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
+        config.output = _library.constant("SVIT_OUTPUT_", output, "output")
+        if not 0 < max_batch < 2**32:
+            raise errors.ArgumentError(f"max_batch is {max_batch}; 1..65536 are accepted")
+        if isinstance(model, Model):
+            with _library.borrowed(context) as pointer:
+                config.context = pointer
+                self._adopt(_library.create("svit_predictor_create_from_model", model, config))
+            self._channels = self._pipeline_channels(model.pipeline)
+            return
+        context = context or default_context()
+        if isinstance(model, bytes):
+            created = _library.create("svit_predictor_create_from_memory", context, model, len(model), config)
+        else:
+            created = _library.create("svit_predictor_create", context, os.fspath(model), config)
+        self._adopt(created)
+        source = Model.from_bytes(model, context=context) if isinstance(model, bytes) else None
+        if source is None:
+            pointer_of_model = _library.create("svit_model_map", context, model)
+            source = Model._from_pointer(pointer_of_model, context)
+        with source:
+            self._channels = self._pipeline_channels(source.pipeline)
+
+    @staticmethod
+    def _pipeline_channels(pipeline: Mapping[str, Any] | None) -> int:
+        return int(pipeline["channels"]) if pipeline else 3
+
+    @property
+    def num_classes(self) -> int:
+        """Number of values that each image gets."""
+        return int(_library.call("svit_predictor_classes", self))
+
+    @property
+    def classes(self) -> list[str] | None:
+        """Names of the classes, or None."""
+        return _library.strings("svit_predictor_class_name", self) or None
+
+    @property
+    def output(self) -> Output:
+        """``"softmax"``, ``"sigmoid"`` or ``"logits"``."""
+        word: Any = _library.word("SVIT_OUTPUT_", _library.call("svit_predictor_output", self))
+        return word  # type: ignore[no-any-return]
+
+    def predict(self, image: Any) -> NDArray[np.float32]:
+        """Predicts for one image, or for several of one size.
+
+        Args:
+            image: The path or the bytes of a JPEG or PNG file; or an array [height, width, channels] or
+                [n, height, width, channels] of uint8, or of floats that take the place of bytes.
+
+        Returns:
+            [num_classes], or [n, num_classes] for an array of four axes; float32.
+
+        Raises:
+            FileError, FormatError: the file cannot be read, or is damaged.
+        """
+        if isinstance(image, (str, os.PathLike, bytes, bytearray, memoryview)):
+            row = np.empty(self.num_classes, dtype=np.float32)
+            if isinstance(image, (str, os.PathLike)):
+                _library.call("svit_predict_file", self, image, row)
+            else:
+                data = bytes(image)
+                _library.call("svit_predict_encoded", self, data, len(data), row)
+            return row
+        array = _arrays.array(image, "image")
+        images = _arrays.images(array[None] if array.ndim == 3 else array, "image")
+        _arrays.check_shape(images, "image", (None, None, None, self._channels))
+        out = np.empty((len(images), self.num_classes), dtype=np.float32)
+        function = "svit_predict_u8" if images.dtype == np.uint8 else "svit_predict_f32"
+        _library.call(function, self, images, *images.shape[:3], out)
+        return out[0] if array.ndim == 3 else out
+
+    def top(self, image: Any, k: int = 5) -> list[tuple[str, float]]:
+        """The ``k`` classes with the largest values for one image, and the values. Classes without names are named by
+        their numbers."""
+        values = self.predict(image)
+        if values.ndim != 1:
+            raise errors.ArgumentError("top() takes one image; predict() takes several")
+        names = self.classes
+        order = np.argsort(-values, kind="stable")[:k]
+        return [(names[i] if names else str(i), float(values[i])) for i in order]

@@ -1,0 +1,63 @@
+"""Reads the declarations of the C headers, as far as the tests compare them with the package."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+HEADERS = pathlib.Path(__file__).resolve().parents[3] / "include" / "shiftvit"
+
+SCALARS = {
+    "size_t": "z",
+    "int32_t": "i",
+    "uint32_t": "u",
+    "uint64_t": "q",
+    "float": "f",
+    "double": "d",
+    "void": "-",
+    "svit_status": "x",
+}
+
+
+def text() -> str:
+    """All headers without comments, preprocessor lines and the contents of function bodies."""
+    whole = "\n".join(path.read_text() for path in sorted(HEADERS.glob("*.h")))
+    whole = re.sub(r"/\*.*?\*/", " ", whole, flags=re.S)
+    return re.sub(r"^#.*(\\\n.*)*$", "", whole, flags=re.M)
+
+
+def code_of(declaration: str) -> str:
+    """The letter of one type, as in ``shiftvit/_signatures.py``."""
+    declaration = declaration.strip()
+    if "svit_error *" in declaration:
+        return "e"
+    if declaration.count("*") == 1 and re.match(r"const char \*", declaration):
+        return "s"
+    if "*" in declaration or "[" in declaration or re.search(r"svit_\w+_(function|callback)\b", declaration):
+        return "p"
+    return SCALARS[declaration.replace("const ", "").split()[0]]
+
+
+def functions() -> dict[str, str]:
+    """``{"svit_model_free": "- p"}`` for every public function."""
+    found = {}
+    for result, name, arguments in re.findall(r"SVIT_API\s+([\w\s*]+?)\b(svit_\w+)\(([^;]*)\);", text()):
+        arguments = " ".join(arguments.split())
+        codes = "" if arguments == "void" else "".join(code_of(part) for part in arguments.split(","))
+        found[name] = f"{code_of(result)} {codes}".strip()
+    return found
+
+
+def structs() -> dict[str, list[str]]:
+    """The fields of every public struct in their order."""
+    found = {}
+    for body, name in re.findall(r"typedef struct \w+ \{(.*?)\}\s*(svit_\w+);", text(), flags=re.S):
+        fields = [part.strip() for part in body.split(";") if part.strip()]
+        found[name] = [" ".join(field.split()) for field in fields]
+    return found
+
+
+def enumerators() -> set[str]:
+    """The names of all enumerators."""
+    bodies = re.findall(r"\benum \{(.*?)\}", text(), flags=re.S)
+    return {name for body in bodies for name in re.findall(r"\b(SVIT_\w+)\s*(?:=|,|$)", body + ",")}

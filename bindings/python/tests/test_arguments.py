@@ -1,0 +1,160 @@
+"""Arrays, errors and messages: what is used in place, what is copied, and what is refused."""
+
+import os
+import pickle
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+import shiftvit
+from shiftvit import _arrays, errors
+from support import ROOT, TINY, FolderTest, few, tiny
+
+
+class Arrays(unittest.TestCase):
+    def test_float32_in_c_order_is_used_in_place(self):
+        x = few()[0]
+        self.assertIs(_arrays.floats(x, "x").base if _arrays.floats(x, "x") is not x else x, x)
+        self.assertTrue(np.shares_memory(_arrays.floats(x, "x"), x))
+        self.assertTrue(np.shares_memory(_arrays.images(x.view(np.uint8), "x"), x))
+
+    def test_other_floats_and_orders_are_copied_with_the_same_result(self):
+        x = few()[0]
+        with shiftvit.Session(tiny()) as session:
+            logits = session.forward(x)
+            for other in (x.astype(np.float64), np.asfortranarray(x), x[::-1][::-1], x.tolist(), x.astype(">f4")):
+                np.testing.assert_array_equal(session.forward(other), logits)
+            np.testing.assert_array_equal(session.forward(x[::-1]), logits[::-1])
+
+    def test_dlpack_is_accepted_without_a_copy(self):
+        x = few()[0]
+
+        class Tensor:
+            def __dlpack__(self, **options):
+                return x.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return x.__dlpack_device__()
+
+        self.assertTrue(np.shares_memory(_arrays.floats(Tensor(), "x"), x))
+        with shiftvit.Session(tiny()) as session:
+            np.testing.assert_array_equal(session.forward(Tensor()), session.forward(x))
+
+    def test_wrong_arrays_are_refused_with_their_name(self):
+        x, y = few()
+        with shiftvit.Session(tiny(), mode="train") as session:
+            for wrong, kind, words in (
+                (np.zeros(x.shape, np.uint8), TypeError, "x is an array of uint8"),
+                (np.zeros(x.shape, complex), TypeError, "x is an array of complex128"),
+                (np.array(["a"]), TypeError, "x is an array of"),
+                (x[0], ValueError, r"x has the shape \[32, 32, 3\]; \[n, 32, 32, 3\] is needed"),
+                (x[:, :31], ValueError, r"\[6, 31, 32, 3\]"),
+                (np.full_like(x, np.nan), errors.NumericError, "finite"),
+                (x[:0], ValueError, "n is 0"),
+            ):
+                with self.assertRaisesRegex(kind, words):
+                    session.forward(wrong)
+            with self.assertRaisesRegex(TypeError, "out must be an array of float32"):
+                session.forward(x, out=np.zeros((6, 3)))
+            for out in (np.zeros((5, 3), np.float32), np.zeros((3, 6), np.float32).T):
+                with self.assertRaises(ValueError):
+                    session.forward(x, out=out)
+            locked = np.zeros((6, 3), np.float32)
+            locked.flags.writeable = False
+            with self.assertRaisesRegex(ValueError, "writeable"):
+                session.forward(x, out=locked)
+            self.assertIs(session.forward(x, out=(out := np.zeros((6, 3), np.float32))), out)
+            self.assertTrue(out.any())
+        with self.assertRaisesRegex(TypeError, "labels are integers"):
+            shiftvit.cross_entropy(np.zeros((2, 3), np.float32), np.array([True, False]))
+        with self.assertRaisesRegex(ValueError, "outside those of int32"):
+            shiftvit.cross_entropy(np.zeros((2, 3), np.float32), np.array([0, 2**32]))
+        with self.assertRaisesRegex(ValueError, r"labels?\[1\]"):
+            shiftvit.cross_entropy(np.zeros((2, 3), np.float32), np.array([0, 3]))
+
+    def test_numbers_that_do_not_fit_are_refused_not_wrapped(self):
+        model = tiny()
+        with self.assertRaisesRegex(ValueError, "4294967299"):
+            model.replace_head(2**32 + 3)
+        with self.assertRaises(ValueError):
+            model.replace_head(-1)
+        with self.assertRaisesRegex(ValueError, "2\\*\\*|18446744073709551616"):
+            shiftvit.create_model(seed=2**64)
+        for call in (
+            lambda: shiftvit.Context(threads=2**32 + 1),
+            lambda: shiftvit.Predictor(model, max_batch=2**32 + 1),
+            lambda: shiftvit.Session(model, max_batch=2**32 + 1),
+        ):
+            with self.assertRaises(ValueError):
+                call()
+
+
+class Errors(FolderTest):
+    def test_failures_are_also_of_pythons_kinds(self):
+        missing = self.folder / "missing.safetensors"
+        with self.assertRaisesRegex(OSError, "missing.safetensors") as caught:
+            shiftvit.load(missing)
+        self.assertIsInstance(caught.exception, shiftvit.Error)
+        self.assertEqual(caught.exception.status, "SVIT_E_IO")
+        self.assertEqual(caught.exception.message, str(caught.exception))
+        bad = self.folder / "bad.safetensors"
+        bad.write_bytes(b"no model at all")
+        with self.assertRaises(errors.FormatError) as caught:
+            shiftvit.load(bad)
+        self.assertIsInstance(caught.exception, ValueError)
+        with self.assertRaises(MemoryError):
+            shiftvit.create_model(architecture="mixer", dim=65536, mlp_dim=1048576, depth=1000)
+        with self.assertRaises(RuntimeError):
+            shiftvit.Session(tiny(), mode="train").backward(np.zeros((1, 3), np.float32))
+        with self.assertRaises(NotImplementedError):
+            shiftvit.Session(shiftvit.create_model(), max_batch=1).attention(np.zeros((1, 48, 48, 3), np.float32))
+
+    def test_all_exceptions_can_be_pickled(self):
+        for kind in errors.KINDS:
+            copy = pickle.loads(pickle.dumps(kind("a message")))
+            self.assertEqual((type(copy), str(copy)), (kind, "a message"))
+
+    def test_unknown_words_name_what_is_accepted(self):
+        model = tiny()
+        for call, words in (
+            (lambda: shiftvit.create_model("vit-cifr100"), "vit-cifr100"),
+            (lambda: shiftvit.create_model(num_clases=3), "num_clases"),
+            (lambda: model.fit(*few(), learning_rat=1.0), "learning_rat.*learning_rate"),
+            (lambda: model.fit(*few(), learning_rate=float("nan")), "finite"),
+            (lambda: model.predict(few()[0], compute="f64"), "'f64'; accepted are 'f32', 'bf16', 'int8'"),
+            (lambda: setattr(model, "output", "maximum"), "'softmax'"),
+            (lambda: model.save(self.folder / "m", dtype="f64"), "'bf16'"),
+            (lambda: model.set_trainable("nothing.*", False), "nothing"),
+            (lambda: shiftvit.Session(model, compute="f8"), "f8"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+        with self.assertRaises(KeyError):
+            model.parameters()["nothing"]
+
+    def test_texts_with_nul_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "NUL"):
+            shiftvit.load("a\0b")
+        with self.assertRaisesRegex(ValueError, "NUL"):
+            tiny().classes = ["a", "b\0", "c"]
+
+    def test_paths_that_are_no_utf8_work(self):
+        name = os.fsdecode(os.fsencode(str(self.folder)) + b"/\xff\xfe.safetensors")
+        tiny().save(name)
+        self.assertEqual(shiftvit.load(name).num_classes, 3)
+
+    def test_a_library_of_another_version_is_reported(self):
+        done = subprocess.run(
+            [sys.executable, "-c", "import shiftvit"],
+            env={**os.environ, "SHIFTVIT_LIBRARY": "libm.so.6", "PYTHONPATH": str(ROOT / "bindings" / "python")},
+            capture_output=True,
+            text=True,
+        )
+        self.assertIn("ImportError: 'libm.so.6' has no function", done.stderr)
+
+    def test_numbers_of_numpy_are_numbers(self):
+        model = shiftvit.create_model(**{**TINY, "num_classes": np.int64(4), "dropout": np.float32(0)})
+        self.assertEqual(model.replace_head(np.uint8(5)).num_classes, 5)
+        with self.assertRaises(TypeError):
+            model.replace_head(2.5)

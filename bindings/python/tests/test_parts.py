@@ -1,0 +1,367 @@
+"""The parts: models, parameters, sessions, optimisers, datasets, loaders, checkpoints, features, predictors."""
+
+import copy
+import pickle
+import unittest
+
+import numpy as np
+import shiftvit
+from shiftvit import errors
+from support import ROOT, FolderTest, few, small, synthetic, tiny
+
+CIFAR = ROOT / "examples" / "models" / "cifar10.safetensors"
+
+
+class Models(FolderTest):
+    def test_parameters_are_read_and_written_by_name(self):
+        model = tiny()
+        parameters = model.parameters()
+        self.assertIn("blocks.0.attn.qkv.weight", parameters)
+        self.assertEqual(sum(value.size for value in parameters.values()), model.parameter_count)
+        for name, value in parameters.items():
+            self.assertEqual((value.dtype, value.shape), (np.float32, parameters.shape(name)))
+        weight = parameters["blocks.0.norm1.weight"]
+        self.assertTrue((weight == 1).all())
+        weight[:] = 7
+        self.assertTrue((parameters["blocks.0.norm1.weight"] == 1).all())
+        parameters["blocks.0.norm1.weight"] = weight
+        self.assertTrue((model.parameters()["blocks.0.norm1.weight"] == 7).all())
+        with self.assertRaisesRegex(ValueError, "blocks.0.norm1.weight has the shape"):
+            parameters["blocks.0.norm1.weight"] = np.ones(3)
+        with self.assertRaises(errors.NumericError):
+            parameters["blocks.0.norm1.weight"] = np.full(8, np.inf)
+        with self.assertRaises(TypeError):
+            del parameters["blocks.0.norm1.weight"]
+
+    def test_create_model_is_like_timms(self):
+        model = shiftvit.create_model("deit-tiny-patch16-224", num_classes=10)
+        self.assertEqual((model.num_classes, model.input_shape), (10, (224, 224, 3)))
+        self.assertEqual(model.parameter_count, 5526346)  # timm's deit_tiny_patch16_224 with 10 classes
+
+    def test_trainable_heads_and_adapters(self):
+        model = tiny()
+        self.assertTrue(model.is_trainable("blocks.0.norm1.weight"))
+        model.set_trainable("blocks.*", False)
+        self.assertFalse(model.is_trainable("blocks.0.norm1.weight"))
+        self.assertEqual(model.set_trainable("*").add_classes(2).num_classes, 5)
+        before = model.predict(few()[0])
+        model.add_lora(2)
+        self.assertEqual(model.config["lora_rank"], 2)
+        np.testing.assert_array_equal(model.predict(few()[0]), before)
+        self.assertFalse(model.is_trainable("blocks.0.norm1.weight"))
+        self.assertEqual(model.merge_lora().config["lora_rank"], 0)
+        with shiftvit.Session(model), self.assertRaises(errors.StateError):
+            model.replace_head(2)
+        self.assertEqual(model.replace_head(2).num_classes, 2)
+
+    def test_files_bytes_pickles_and_copies_keep_every_bit(self):
+        model = tiny()
+        model.classes = ["a", "b", "c"]
+        model.output = "sigmoid"
+        path = self.folder / "model.safetensors"
+        model.save(path)
+        self.assertEqual(path.read_bytes(), model.to_bytes())
+        copies = [
+            shiftvit.load(path),
+            shiftvit.load(str(path), map=True),
+            shiftvit.Model.from_bytes(path.read_bytes()),
+            pickle.loads(pickle.dumps(model)),
+            copy.deepcopy(model),
+        ]
+        for other in copies:
+            self.assertEqual(other.to_bytes(), model.to_bytes())
+            self.assertEqual((other.classes, other.output, other.pipeline), (["a", "b", "c"], "sigmoid", None))
+
+    def test_weights_of_timm_and_onnx_files(self):
+        model = tiny(mlp_last_gelu=False)
+        model.save_timm(self.folder / "timm.safetensors")
+        other = tiny(num_classes=4, mlp_last_gelu=False)
+        with self.assertRaisesRegex(errors.FormatError, "head"):
+            other.load_weights(self.folder / "timm.safetensors", map="timm")
+        report = other.load_weights(self.folder / "timm.safetensors", map="timm", skip_mismatched=True)
+        self.assertEqual(report.loaded + len(report.mismatched), len(other.parameters()))
+        self.assertTrue(report.mismatched and all(name.startswith("head") for name in report.mismatched))
+        np.testing.assert_array_equal(
+            other.parameters()["blocks.0.attn.qkv.weight"], model.parameters()["blocks.0.attn.qkv.weight"]
+        )
+        model.export_onnx(self.folder / "model.onnx", output="probabilities")
+        self.assertIn(b"probabilities", (self.folder / "model.onnx").read_bytes())
+        with self.assertRaises(errors.StateError):
+            model.export_onnx(self.folder / "model.onnx", preprocessing=True)
+
+    def test_pretrained_weights_bring_their_pipeline(self):
+        path = self.folder / "timm.safetensors"
+        fields = {"depth": 1, "num_classes": 5}
+        first = shiftvit.create_model("deit-tiny-patch16-224", **fields)
+        first.save_timm(path)
+        loaded = shiftvit.load_pretrained(path, map="timm", preset="deit-tiny-patch16-224", **fields)
+        for name, value in first.parameters().items():
+            np.testing.assert_array_equal(value, loaded.parameters()[name], name)
+        self.assertEqual((loaded.pipeline["source_height"], loaded.pipeline["output_height"]), (248, 224))
+        smaller = shiftvit.load_pretrained(
+            path, preset="deit-tiny-patch16-224", input_height=96, input_width=64, **fields
+        )
+        sizes = [smaller.pipeline[f"{step}_{side}"] for step in ("source", "output") for side in ("height", "width")]
+        self.assertEqual(sizes, [120, 88, 96, 64])
+
+
+class Loop(FolderTest):
+    def test_a_loop_of_ones_own_gives_the_bits_of_fit(self):
+        x, y = few(24)
+        fitted, own = tiny(), tiny()
+        fitted.fit(x, y, epochs=4, batch_size=24)
+        data = shiftvit.Dataset.from_arrays(x, y)
+        loader = shiftvit.Loader(data, fitted.pipeline, batch=24, shuffle=True, augment=True)
+        session = shiftvit.Session(own, mode="train", max_batch=24)
+        optimizer = shiftvit.Optimizer(own)
+        losses = []
+        for _ in range(4):
+            for images, labels in loader:
+                loss, dlogits = shiftvit.cross_entropy(session.forward(images), labels)
+                session.backward(dlogits)
+                optimizer.step(session)
+                losses.append(loss)
+        self.assertEqual(optimizer.steps, 4)
+        self.assertLess(losses[-1], losses[0])
+        for name, value in fitted.parameters().items():
+            np.testing.assert_array_equal(value, own.parameters()[name], name)
+
+    def test_gradients_are_those_of_finite_differences(self):
+        x, y = few(4)
+        model = tiny()
+        with shiftvit.Session(model, mode="train", max_batch=4, input_gradient=True) as session:
+
+            def loss_of(images):
+                return shiftvit.cross_entropy(session.forward(images), y)
+
+            dx = session.backward_input(loss_of(x)[1])
+            gradient = session.gradient("norm.weight")
+            direction = np.random.default_rng(1).standard_normal(x.shape).astype(np.float32)
+            step = 1e-2
+            slope = (loss_of(x + step * direction)[0] - loss_of(x - step * direction)[0]) / (2 * step)
+            self.assertAlmostEqual(float((dx * direction).sum()), slope, delta=0.02 * abs(slope) + 1e-4)
+            session.set_gradient("norm.weight", 2 * gradient)
+            np.testing.assert_array_equal(session.gradient("norm.weight"), 2 * gradient)
+            session.zero_gradients()
+            self.assertFalse(session.gradient("norm.weight").any())
+
+    def test_layers_and_attention(self):
+        x = few()[0]
+        with shiftvit.Session(tiny(), features=True) as session:
+            self.assertEqual(session.layers[-1], "features")
+            self.assertEqual(session.features(x).shape, (6, 1, 8))
+            self.assertEqual(session.features(x, "blocks.0").shape, (6, 16, 8))
+            logits, weights = session.attention(x)
+            self.assertEqual(weights.shape, (6, 2, 16, 16))
+            np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+            self.assertGreater(session.memory, 0)
+            tokens = session.features(x, "blocks.0")
+            with shiftvit.Session(tiny(), input_layer="blocks.0") as rest:
+                np.testing.assert_allclose(rest.forward(tokens), logits, atol=1e-6)
+                with self.assertRaises(ValueError):
+                    rest.forward(x)
+
+    def test_checkpoints_restore_model_optimizer_and_session(self):
+        x, y = few(8)
+        path = self.folder / "checkpoint.safetensors"
+
+        def parts():
+            model = tiny(dropout=0.2)
+            return model, shiftvit.Optimizer(model), shiftvit.Session(model, mode="train", max_batch=8)
+
+        def steps(model, optimizer, session, count):
+            for _ in range(count):
+                session.backward(shiftvit.cross_entropy(session.forward(x), y)[1])
+                optimizer.step(session)
+            return model.to_bytes()
+
+        first, second = parts(), parts()
+        steps(*first, 2)
+        shiftvit.save_checkpoint(path, *first, notes={"epoch": "2"})
+        with shiftvit.Checkpoint(path) as checkpoint:
+            self.assertEqual((checkpoint.note("epoch"), checkpoint.note("no")), ("2", None))
+            self.assertEqual(checkpoint.number("optimizer.steps"), 2)
+            checkpoint.restore(*second)
+        self.assertEqual(steps(*first, 3), steps(*second, 3))
+
+    def test_optimizer_settings_and_schedules(self):
+        model = tiny()
+        groups = [{"pattern": "head*", "lr_scale": 2.0}]
+        with shiftvit.Optimizer(model, optimizer="sgd", learning_rate=0.5, groups=groups) as optimizer:
+            self.assertEqual(optimizer.get("learning_rate"), 0.5)
+            optimizer.set("learning_rate", 0.25)
+            self.assertEqual(optimizer.get("learning_rate"), 0.25)
+            low, high = optimizer.bounds("momentum")
+            with self.assertRaises(ValueError):
+                optimizer.set("momentum", high + 1)
+            self.assertEqual(low, 0)
+            with self.assertRaises(errors.StateError):
+                optimizer.swap_average()
+        self.assertEqual(shiftvit.learning_rate(5, schedule="linear", total_steps=10, learning_rate=1.0), 0.5)
+
+
+class Data(FolderTest):
+    def test_datasets_of_arrays_slices_and_selections(self):
+        images, labels = synthetic(30)
+        data = shiftvit.Dataset.from_arrays(images, labels)
+        self.assertEqual((len(data), data.shape, data.num_classes), (30, (32, 32, 3), 10))
+        for view, indices in ((data[5:9], range(5, 9)), (data[::-2], range(29, -1, -2)), (data.select([3, 3]), [3, 3])):
+            self.assertEqual(len(view), len(indices))
+            for (image, label), index in zip(view, indices):
+                np.testing.assert_array_equal(image, images[index])
+                self.assertEqual(label, labels[index])
+        np.testing.assert_array_equal(data[-1][0], images[-1])
+        for wrong in (30, -31):
+            with self.assertRaises(IndexError):
+                data[wrong]
+        with self.assertRaises(ValueError):
+            data.select([30])
+        with self.assertRaises(ValueError):
+            data.select([-1])
+        mean, variance = data.statistics()
+        np.testing.assert_allclose(mean, (images / 255).mean((0, 1, 2)), rtol=1e-9)
+        np.testing.assert_allclose(variance, (images / 255).var((0, 1, 2)), rtol=1e-9)
+
+    def test_folders_and_lists(self):
+        images, labels = synthetic(20)
+        for index, (image, label) in enumerate(zip(images, labels)):
+            (self.folder / "photos" / f"class{label % 2}").mkdir(parents=True, exist_ok=True)
+            shiftvit.write_png(self.folder / "photos" / f"class{label % 2}" / f"{index:02}.png", image)
+        data = shiftvit.Dataset.folder(self.folder / "photos", 32)
+        self.assertEqual((len(data), data.classes), (20, ["class0", "class1"]))
+        np.testing.assert_array_equal(data[0][0], images[0])
+        model = tiny(num_classes=2)
+        model.fit(data, epochs=1)
+        self.assertEqual(model.classes, ["class0", "class1"])
+        self.assertEqual(model.predict(data).shape, (20, 2))
+        again = shiftvit.Dataset.folder(self.folder / "photos", pipeline=model.pipeline)
+        self.assertEqual(model.evaluate(again), model.evaluate(data))
+        (self.folder / "list.csv").write_text("path,size\nphotos/class0/00.png,1.5\nphotos/class1/01.png,2\n")
+        listed = shiftvit.Dataset.csv(self.folder / "list.csv", model.pipeline)
+        np.testing.assert_array_equal(listed.targets, [[1.5], [2]])
+        self.assertTrue(listed.has_targets)
+        (self.folder / "photos" / "class1" / "01.png").write_bytes(b"damaged")
+        self.assertRegex(repr(data.verify()), r"^\[\(10, '.*01.png")
+
+    def test_cifar_files(self):
+        images, labels = synthetic(10)
+        records = [bytes([label]) + image.transpose(2, 0, 1).tobytes() for image, label in zip(images, labels)]
+        (self.folder / "test_batch.bin").write_bytes(b"".join(records))
+        data = shiftvit.Dataset.cifar10(self.folder, "test")
+        np.testing.assert_array_equal(data.labels, labels)
+        np.testing.assert_array_equal(data[7][0], images[7])
+        with self.assertRaises(OSError):
+            shiftvit.Dataset.cifar100(self.folder)
+
+    def test_functions_are_read_on_the_callers_thread(self):
+        images, labels = synthetic(12)
+        seen = []
+
+        def sample(index):
+            seen.append(index)
+            return images[index], labels[index]
+
+        data = shiftvit.Dataset.from_function(sample, 12, (32, 32, 3), 10)
+        model = small()
+        model.fit(data, epochs=1, batch_size=4)
+        self.assertEqual(sorted(seen), list(range(12)))
+        bad = shiftvit.Dataset.from_function(lambda index: (images[0].astype(float), 0), 1, (32, 32, 3), 2)
+        with self.assertRaisesRegex(TypeError, "image 0 is an array of float64"):
+            bad[0]
+
+    def test_loaders_repeat_and_mix(self):
+        images, labels = synthetic(20)
+        data = shiftvit.Dataset.from_arrays(images, labels)
+        pipeline = {"augment": [{"name": "mixup", "probability": 1.0, "alpha": 1.0}]}
+        with shiftvit.Loader(data, pipeline, batch=8, shuffle=True, augment=True) as loader:
+            batches = list(loader)
+            self.assertEqual([len(x) for x, _ in batches], [8, 8, 4])
+            self.assertEqual((loader.shape, len(loader)), ((8, 48, 48, 3), 3))
+            self.assertEqual(batches[0][1].shape, (8, 10))
+            loader.seek(0)
+            for (x, y), (again_x, again_y) in zip(batches, loader):
+                np.testing.assert_array_equal(x, again_x)
+                np.testing.assert_array_equal(y, again_y)
+
+
+class Features(FolderTest):
+    def test_a_head_on_features_and_neighbours(self):
+        model = shiftvit.load(CIFAR)
+        images, labels = synthetic(200)
+        data = shiftvit.Dataset.from_arrays(images, labels)
+        features = shiftvit.FeatureSet.compute(model, data)
+        self.assertEqual((len(features), features.layer), (200, "features"))
+        np.testing.assert_array_equal(features.labels, labels)
+        with self.assertRaises(ValueError):
+            features.values[0, 0] = 1
+        votes = features.knn(features.values, k=1)
+        np.testing.assert_array_equal(votes.argmax(1), labels)
+        model.replace_head(10).fit_head(features, epochs=40)
+        self.assertGreater(model.evaluate(data)["top1"], 0.6)
+        path = self.folder / "features.safetensors"
+        features.save(path)
+        loaded = shiftvit.FeatureSet.load(path)
+        np.testing.assert_array_equal(loaded.values, features.values)
+        held = loaded.values
+        with self.assertRaises(BufferError):
+            loaded.append(features)
+        del held
+        loaded.append(features)
+        self.assertEqual(len(loaded), 400)
+        before = model.num_classes
+        model.fit_class(None, shiftvit.FeatureSet.compute(model, data[:20]), features)
+        self.assertEqual(model.num_classes, before + 1)
+
+    def test_sets_of_arrays(self):
+        values = np.eye(4, dtype=np.float32)
+        features = shiftvit.FeatureSet(values, [0, 1, 0, 1], classes=["x", "y"])
+        np.testing.assert_array_equal(features.values, values)
+        self.assertEqual(features.classes, ["x", "y"])
+        np.testing.assert_array_equal(features.knn(values, k=1).argmax(1), [0, 1, 0, 1])
+        with self.assertRaises(ValueError):
+            shiftvit.FeatureSet(values, [0, 1, 0, 5], classes=["x", "y"])
+
+
+class Predictors(unittest.TestCase):
+    def test_arrays_of_bytes_and_floats(self):
+        images, _ = synthetic(5)
+        with shiftvit.Predictor(CIFAR, max_batch=2) as predictor:
+            together = predictor.predict(images)
+            self.assertEqual(together.shape, (5, 10))
+            for image, row in zip(images, together):
+                np.testing.assert_allclose(predictor.predict(image), row, atol=1e-6)
+            np.testing.assert_allclose(predictor.predict(images.astype(np.float32)), together, atol=1e-5)
+            with self.assertRaisesRegex(ValueError, r"\[n, n, n, 3\]"):
+                predictor.predict(images[..., :1])
+            with self.assertRaises(errors.FormatError):
+                predictor.predict(b"no image")
+            with self.assertRaises(OSError):
+                predictor.predict("missing.png")
+        from_bytes = shiftvit.Predictor(CIFAR.read_bytes())
+        np.testing.assert_array_equal(from_bytes.predict(images), shiftvit.Predictor(CIFAR).predict(images))
+        with self.assertRaisesRegex(errors.StateError, "pipeline"):
+            shiftvit.Predictor(tiny())
+
+
+class Losses(unittest.TestCase):
+    def test_losses_and_metrics_are_numpys(self):
+        rng = np.random.default_rng(2)
+        logits = rng.standard_normal((7, 5)).astype(np.float32)
+        labels = rng.integers(0, 5, 7)
+        exps = np.exp(logits.astype(np.float64))
+        p = exps / exps.sum(1, keepdims=True)
+        loss, gradient = shiftvit.cross_entropy(logits, labels)
+        self.assertAlmostEqual(loss, -np.log(p[np.arange(7), labels]).mean(), places=5)
+        np.testing.assert_allclose(gradient, (p - np.eye(5)[labels]) / 7, atol=1e-6)
+        np.testing.assert_allclose(shiftvit.softmax(logits), p, atol=1e-6)
+        soft, _ = shiftvit.cross_entropy(logits, np.eye(5)[labels])
+        self.assertAlmostEqual(soft, loss, places=5)
+        matrix = shiftvit.metrics.confusion_matrix(logits, labels)
+        self.assertEqual(int(np.trace(matrix)) / 7, shiftvit.metrics.top_k(logits, labels))
+        self.assertEqual(shiftvit.metrics.top_k(logits, labels, 5), 1.0)
+        self.assertEqual(shiftvit.mean_squared_error(logits, logits)[0], 0)
+        targets = (logits > 0).astype(np.float32)
+        self.assertEqual(shiftvit.metrics.multilabel(logits, targets)["exact_match"], 1)
+        np.testing.assert_array_equal(shiftvit.metrics.average_precision(logits, targets), 1)
+        binary = np.log1p(np.exp(-abs(logits))).mean()
+        self.assertAlmostEqual(shiftvit.binary_cross_entropy(logits, targets)[0], float(binary), places=5)
