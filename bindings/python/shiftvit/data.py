@@ -250,7 +250,8 @@ class Dataset(_library.Handle):
 
     def select(self, indices: Sequence[int] | NDArray[Any] | range) -> Dataset:
         """A view of the samples of these indices, in their order."""
-        given = _arrays.labels(np.asarray(indices, dtype=np.int64), "indices")
+        listed = np.asarray(indices)
+        given = _arrays.labels(listed if listed.size else listed.astype(np.int64), "indices")
         if given.size and given.min() < 0:
             raise ArgumentError(f"indices has {given.min()}; 0..{len(self) - 1} are accepted")
         array = np.ascontiguousarray(given, dtype=np.uintp)

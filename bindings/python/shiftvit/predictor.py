@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 from . import _arrays, _library, errors
 from ._library import PathName
 from ._structs import PredictorConfig
-from .context import Context, default_context
-from .model import Compute, Model, Output
+from .context import Context
+from .model import Compute, Model, Output, load
 
 
 class Predictor(_library.Handle):
@@ -48,7 +47,8 @@ class Predictor(_library.Handle):
             context: Whose workers run it; None: the model's, or :func:`shiftvit.default_context`.
 
         Raises:
-            StateError: the model has no pipeline; a file without one raises ArgumentError.
+            StateError: the model has no pipeline.
+            FileError, FormatError: the file cannot be read, or is damaged.
         """
         config = _library.initialised("svit_predictor_config_init", PredictorConfig)
         config.max_batch = max_batch
@@ -56,28 +56,16 @@ class Predictor(_library.Handle):
         config.output = _library.constant("SVIT_OUTPUT_", output, "output")
         if not 0 < max_batch < 2**32:
             raise errors.ArgumentError(f"max_batch is {max_batch}; 1..65536 are accepted")
-        if isinstance(model, Model):
-            with _library.borrowed(context) as pointer:
-                config.context = pointer
-                self._adopt(_library.create("svit_predictor_create_from_model", model, config))
-            self._channels = self._pipeline_channels(model.pipeline)
-            return
-        context = context or default_context()
         if isinstance(model, bytes):
-            created = _library.create("svit_predictor_create_from_memory", context, model, len(model), config)
-        else:
-            created = _library.create("svit_predictor_create", context, os.fspath(model), config)
-        self._adopt(created)
-        source = Model.from_bytes(model, context=context) if isinstance(model, bytes) else None
-        if source is None:
-            pointer_of_model = _library.create("svit_model_map", context, model)
-            source = Model._from_pointer(pointer_of_model, context)
-        with source:
-            self._channels = self._pipeline_channels(source.pipeline)
-
-    @staticmethod
-    def _pipeline_channels(pipeline: Mapping[str, Any] | None) -> int:
-        return int(pipeline["channels"]) if pipeline else 3
+            model = Model.from_bytes(model, context=context)
+        elif not isinstance(model, Model):
+            model = load(model, map=True, context=context)
+        with _library.borrowed(context) as pointer:
+            config.context = pointer
+            self._adopt(_library.create("svit_predictor_create_from_model", model, config))
+        pipeline = model.pipeline
+        assert pipeline is not None, "the library refuses a model without a pipeline"
+        self._channels = int(pipeline["channels"])
 
     @property
     def num_classes(self) -> int:

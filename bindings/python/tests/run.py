@@ -2,8 +2,8 @@
 
     python3 run.py [NAME...]        in a build: meson test python
 
-SHIFTVIT_LIBRARY is the library under test, SHIFTVIT_PROGRAMS the folder of the programs with which results are
-compared. If SHIFTVIT_INSTALLED is set, the installed package is tested.
+SHIFTVIT_PYTHON names another Python that has NumPy. SHIFTVIT_LIBRARY is the library under test, SHIFTVIT_PROGRAMS the
+folder of the programs with which results are compared. If SHIFTVIT_INSTALLED is set, the installed package is tested.
 """
 
 import os
@@ -14,10 +14,13 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 
 if __name__ == "__main__":
+    other = os.environ.pop("SHIFTVIT_PYTHON", None)
+    if other:
+        os.execvp(other, [other, *sys.argv])
     try:
         import numpy  # noqa: F401
     except ImportError:
-        print(f"SKIP: {sys.executable} has no NumPy, which the Python package needs")
+        print(f"SKIP: {sys.executable} has no NumPy, which the Python package needs; set SHIFTVIT_PYTHON")
         sys.exit(77)
     sys.path.insert(0, str(HERE))
     if "SHIFTVIT_INSTALLED" not in os.environ:

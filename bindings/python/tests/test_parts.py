@@ -218,6 +218,8 @@ class Data(FolderTest):
             data.select([30])
         with self.assertRaises(ValueError):
             data.select([-1])
+        with self.assertRaises(TypeError):
+            data.select([0.5])
         mean, variance = data.statistics()
         np.testing.assert_allclose(mean, (images / 255).mean((0, 1, 2)), rtol=1e-9)
         np.testing.assert_allclose(variance, (images / 255).var((0, 1, 2)), rtol=1e-9)

@@ -184,6 +184,8 @@ class Stopping(FolderTest):
         started = tiny(dropout=0.1)
         with self.assertRaises(KeyboardInterrupt):
             started.fit(x, y, folder=self.folder / "run", callbacks=[interrupt], **fit)
+        with shiftvit.Checkpoint(self.folder / "run" / "checkpoint.safetensors") as checkpoint:
+            self.assertEqual(checkpoint.number("optimizer.steps"), 5 + 3)
         with self.assertRaisesRegex(RuntimeError, "run"):
             tiny(dropout=0.1).fit(x, y, folder=self.folder / "run", **fit)
         again = tiny(dropout=0.1)
