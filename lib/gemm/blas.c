@@ -3,6 +3,7 @@
 #include "gemm/blas.h"
 
 #include "base/dynamic_library.h"
+#include "base/thread.h"
 
 #include <stdatomic.h>
 
@@ -71,15 +72,14 @@ static svit_status find_functions(functions *found, svit_error *err)
 
 #endif
 
-/* Written by the first thread that loads the BLAS, and read once `state` says so. */
+/* Written under the process lock, and not again once `loaded` points there. */
 static functions process;
-static atomic_int state; /* one of these */
-enum { ABSENT, WRITING, PRESENT };
+static _Atomic(const functions *) loaded;
 
 /* The functions; NULL before they are there. */
 static const functions *functions_of_process(void)
 {
-    return atomic_load_explicit(&state, memory_order_acquire) == PRESENT ? &process : NULL;
+    return atomic_load_explicit(&loaded, memory_order_acquire);
 }
 
 /* The layers already split each matmul over the workers. Threads inside the BLAS would compete with
@@ -95,15 +95,14 @@ static void use_one_thread(const functions *found)
 svit_status sv_blas_load(svit_error *err)
 {
     functions found = {0};
-    int expected = ABSENT;
     SVIT_TRY(find_functions(&found, err));
     use_one_thread(&found);
-    if (atomic_compare_exchange_strong(&state, &expected, WRITING)) {
+    sv_process_lock();
+    if (!functions_of_process()) {
         process = found;
-        atomic_store_explicit(&state, PRESENT, memory_order_release);
+        atomic_store_explicit(&loaded, &process, memory_order_release);
     }
-    while (!functions_of_process())
-        continue; /* another thread writes six pointers */
+    sv_process_unlock();
     return SVIT_OK;
 }
 

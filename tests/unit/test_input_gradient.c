@@ -28,14 +28,14 @@ static svit_error err;
 static const char *const MODELS[] = {
     VIT ",\"head_units\":[],\"pool\":\"class_token\",\"head_dropout\":0",
     VIT ",\"head_units\":[16],\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"head_dropout\":0",
-    "\"architecture\":\"shiftvit\"," SIZE "\"dim\":24,\"blocks\":[1,2],\"num_div\":6,"
-    "\"drop_path\":0.2,\"patch_padding\":\"valid\"",
-    "\"architecture\":\"shiftvit\"," SIZE "\"dim\":24,\"blocks\":[1,1],\"num_div\":6,"
-    "\"mixer\":\"depthwise\",\"stem\":\"conv\"",
-    "\"architecture\":\"shiftvit\"," SIZE "\"dim\":24,\"blocks\":[1,1],\"num_div\":6,"
-    "\"patch_size\":2,\"stem\":\"whitened\"",
-    "\"architecture\":\"mixer\",\"input_height\":24,\"input_width\":24,\"num_classes\":5,"
-    "\"patch_size\":6,\"dim\":20,\"depth\":2,\"token_mlp_dim\":10,\"mlp_dim\":30"};
+    ("\"architecture\":\"shiftvit\"," SIZE "\"dim\":24,\"blocks\":[1,2],\"num_div\":6,"
+     "\"drop_path\":0.2,\"patch_padding\":\"valid\""),
+    ("\"architecture\":\"shiftvit\"," SIZE "\"dim\":24,\"blocks\":[1,1],\"num_div\":6,"
+     "\"mixer\":\"depthwise\",\"stem\":\"conv\""),
+    ("\"architecture\":\"shiftvit\"," SIZE "\"dim\":24,\"blocks\":[1,1],\"num_div\":6,"
+     "\"patch_size\":2,\"stem\":\"whitened\""),
+    ("\"architecture\":\"mixer\",\"input_height\":24,\"input_width\":24,\"num_classes\":5,"
+     "\"patch_size\":6,\"dim\":20,\"depth\":2,\"token_mlp_dim\":10,\"mlp_dim\":30")};
 enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS, N = 3, CLASSES = 5 };
 enum { PIXELS = 26 * 24, MOST = N * PIXELS * 6, MEMORY_MODES = 3, MAX_CHANNELS = 4 };
 

@@ -366,8 +366,8 @@ static float *weights_of(const svit_model *model)
 static const char *const OPTIMIZERS[] = {
     "{\"weight_decay\":0.1,\"clip_norm\":0.01,\"ema\":\"plain\",\"ema_momentum\":0.3}",
     "{\"optimizer\":\"sgd\",\"momentum\":0.9,\"weight_decay\":0.1,\"lookahead\":2}",
-    "{\"optimizer\":\"muon\",\"weight_decay\":0.1,\"groups\":[{\"pattern\":\"*bias\","
-    "\"lr_scale\":2}]}"};
+    ("{\"optimizer\":\"muon\",\"weight_decay\":0.1,\"groups\":[{\"pattern\":\"*bias\","
+     "\"lr_scale\":2}]}")};
 enum { OPTIMIZER_COUNT = sizeof OPTIMIZERS / sizeof *OPTIMIZERS };
 
 static void train(fixture *f, const char *json, svit_session *session, const float *input)
