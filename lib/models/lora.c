@@ -7,7 +7,6 @@
 
 #include <shiftvit/load.h>
 
-#include <stdio.h>
 #include <string.h>
 
 /* Creates a model with weights of zero, of the same configuration but for the adapters. */
@@ -108,8 +107,9 @@ static const sv_parameter *sibling(const sv_parameter_table *table, const sv_par
                                    const char *end)
 {
     char name[sizeof adapter->name + 8];
-    const int length = (int)(strlen(adapter->name) - strlen(".lora_a"));
-    snprintf(name, sizeof name, "%.*s%s", length, adapter->name, end);
+    const size_t length = strlen(adapter->name) - strlen(".lora_a");
+    memcpy(name, adapter->name, length);
+    memcpy(name + length, end, strlen(end) + 1);
     return sv_parameter_find(table, name);
 }
 
