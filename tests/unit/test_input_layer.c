@@ -436,7 +436,7 @@ START_TEST(test_misuse_of_the_input_layer)
     fixture f;
     svit_session *none = NULL;
     svit_model_config model_config;
-    float out[N * PIXELS];
+    float out[N * PIXELS] = {0};
     size_t heads, tokens;
     open_fixture(&f, MODELS[0]);
     svit_session_config plan = plan_of(SVIT_MODE_TRAIN, 0, false, "blocks.3");
