@@ -50,30 +50,12 @@ static void warn(sv_json_writer *writer, const char *library, const char *runs)
     sv_json_put_text(writer, warning);
 }
 
-static const char *blas_core(void)
-{
-#ifdef SV_HAVE_BLAS
-    return sv_blas_core();
-#else
-    return "";
-#endif
-}
-
-static const char *blas_description(void)
-{
-#ifdef SV_HAVE_BLAS
-    return sv_blas_description();
-#else
-    return "";
-#endif
-}
-
 static void put_warnings(sv_json_writer *writer)
 {
     sv_json_put_key(writer, "warnings");
     sv_json_begin(writer, '[');
-    if (is_below(blas_core(), sv_cpu_isa()))
-        warn(writer, "the CBLAS", blas_core());
+    if (is_below(sv_blas_core(), sv_cpu_isa()))
+        warn(writer, "the CBLAS", sv_blas_core());
     sv_json_end(writer, ']');
 }
 
@@ -107,8 +89,8 @@ static void describe(sv_json_writer *writer, const svit_context *context)
     put_gemms(writer, context);
     put_text(writer, "gemm_bf16", bf16_name(context));
     put_text(writer, "gemm_int8", int8_name(context));
-    put_text(writer, "blas", blas_description());
-    put_text(writer, "blas_core", blas_core());
+    put_text(writer, "blas", sv_blas_description());
+    put_text(writer, "blas_core", sv_blas_core());
     sv_json_put_key(writer, "threads");
     sv_json_put_u64(writer, svit_context_threads(context));
     put_warnings(writer);

@@ -181,10 +181,7 @@ static svit_status grow(addition *self, svit_error *err)
 static svit_status check(addition *self, svit_error *err)
 {
     SVIT_TRY(sv_classifier_find(&self->classifier, self->model, err));
-    if (atomic_load(&self->model->references) > 1)
-        return sv_fail(err, SVIT_E_STATE,
-                       "sessions, optimisers or predictors of the model exist; free them before "
-                       "its head changes");
+    SVIT_TRY(sv_model_check_alone(self->model, "its head changes", err));
     self->channels = self->classifier.heads * self->classifier.part;
     SVIT_TRY(sv_features_check_model(self->features, self->model, self->channels,
                                      "the set of the new class", err));

@@ -22,8 +22,20 @@ svit_status sv_blas_load(svit_error *err);
 sv_blas_gemm sv_blas_gemm_of_process(void);
 
 /* The description that the CBLAS gives of itself, and the CPU type whose kernels it runs; "" if it
- * does not tell or is not loaded. */
+ * does not tell, is not loaded, or the build has none. */
+#ifdef SV_HAVE_BLAS
 const char *sv_blas_description(void);
 const char *sv_blas_core(void);
+#else
+static inline const char *sv_blas_description(void)
+{
+    return "";
+}
+
+static inline const char *sv_blas_core(void)
+{
+    return "";
+}
+#endif
 
 #endif

@@ -31,10 +31,10 @@ struct svit_session {
     const sv_gemm *gemm;         /* backend of the matmuls */
     const sv_gemm *small_m_gemm; /* backend of those with few rows */
     sv_layer_list layers;
-    /* A session that trains runs the frozen layers below the lowest trained one as in inference,
-     * unless it has input_gradient; then first_trained is the first layer that runs:
-     * frozen_inference layers of the inference graph, which cover the first frozen_end layers of
-     * the training graph, then one by one those up to first_trained. */
+    /* A session that trains runs the frozen layers below first_trained, the lowest trained one, as
+     * in inference: frozen_inference layers of the inference graph, which cover the first
+     * frozen_end layers of the training graph, then one by one those up to first_trained. With
+     * input_gradient, first_trained is the first layer that runs. */
     size_t first_trained, frozen_inference, frozen_end;
     uint64_t trainable_version; /* of the model, when the session was created */
     sv_segments segments;
