@@ -1,20 +1,11 @@
 /* Features: outputs of single layers, compared with what follows from them. */
-#include "suite.h"
+#include "calls.h"
 
 #include <shiftvit/shiftvit.h>
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-
-static svit_error err;
-
-#define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", err.message)
-#define FAILS(status, text, call)                                                                  \
-    do {                                                                                           \
-        ck_assert_int_eq(call, status);                                                            \
-        ck_assert_msg(strstr(err.message, text), "%s", err.message);                               \
-    } while (0)
 
 #define SIZE "\"input_height\":24,\"input_width\":24,\"patch_size\":6,\"num_classes\":5,"
 

@@ -1,18 +1,9 @@
 /* Heads of other numbers of classes: which weights stay, and which models are refused. */
-#include "suite.h"
+#include "calls.h"
 
 #include <shiftvit/shiftvit.h>
 
 #include <string.h>
-
-static svit_error err;
-
-#define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", err.message)
-#define FAILS(status, text, call)                                                                  \
-    do {                                                                                           \
-        ck_assert_int_eq(call, status);                                                            \
-        ck_assert_msg(strstr(err.message, text), "%s", err.message);                               \
-    } while (0)
 
 enum { DIM = 12, CLASSES = 4 };
 

@@ -1,22 +1,13 @@
 /* Gradients of the input: their bits do not depend on memory modes, frozen layers or threads, they
  * change no gradient of a parameter, and they are right for any number of channels. tests/grad and
  * tests/reference compare their values. */
-#include "suite.h"
+#include "calls.h"
 
 #include <shiftvit/shiftvit.h>
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-
-static svit_error err;
-
-#define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", err.message)
-#define FAILS(status, text, call)                                                                  \
-    do {                                                                                           \
-        ck_assert_int_eq(call, status);                                                            \
-        ck_assert_msg(strstr(err.message, text), "%s", err.message);                               \
-    } while (0)
 
 #define SIZE "\"input_height\":26,\"input_width\":24,\"num_classes\":5,"
 #define VIT                                                                                        \

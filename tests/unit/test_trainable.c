@@ -1,20 +1,11 @@
 /* Frozen parameters: their bits stay, the gradients of the others are those of a model without
  * frozen parameters, and sessions hold no memory for them. */
-#include "suite.h"
+#include "calls.h"
 
 #include <shiftvit/shiftvit.h>
 
 #include <stdbool.h>
 #include <string.h>
-
-static svit_error err;
-
-#define OK(call) ck_assert_msg((call) == SVIT_OK, "%s", err.message)
-#define FAILS(status, text, call)                                                                  \
-    do {                                                                                           \
-        ck_assert_int_eq(call, status);                                                            \
-        ck_assert_msg(strstr(err.message, text), "%s", err.message);                               \
-    } while (0)
 
 /* No dropout, so that the layers below the trained ones compute the same in both modes. */
 static const char *const MODELS[] = {
