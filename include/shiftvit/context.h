@@ -3,6 +3,7 @@
 #define SHIFTVIT_CONTEXT_H
 
 #include <shiftvit/allocator.h>
+#include <shiftvit/parallel.h>
 #include <shiftvit/status.h>
 
 #ifdef __cplusplus
@@ -35,13 +36,18 @@ typedef void (*svit_log_function)(void *user, int32_t level, const char *message
 typedef struct svit_context_config {
     uint32_t struct_size; /* sizeof(svit_context_config) */
     uint32_t threads;     /* worker threads including the calling one, 1..256; 0: one for each core
-                             that the process may use */
+                             that affinity and the CPU quota of its control group leave to the
+                             process */
     svit_allocate_function allocate; /* NULL together with `release`: the C library's allocator */
     svit_release_function release;
-    void *allocator_user;  /* first argument of `allocate` and `release` */
-    svit_log_function log; /* NULL: nothing is logged */
-    void *log_user;        /* first argument of `log` */
-    const char *gemm;      /* "tile", "amx", "cblas" or NULL; see above */
+    void *allocator_user;                    /* first argument of `allocate` and `release` */
+    svit_log_function log;                   /* NULL: nothing is logged */
+    void *log_user;                          /* first argument of `log` */
+    const char *gemm;                        /* "tile", "amx", "cblas" or NULL; see above */
+    svit_parallel_for_function parallel_for; /* NULL: the context starts threads - 1 workers of its
+                                                own; otherwise it starts none, and up to `threads`
+                                                tasks run at the same time */
+    void *parallel_for_user;                 /* first argument of `parallel_for` */
 } svit_context_config;
 
 /* Fills `config` with the defaults: all cores, the C library's allocator, no log, the default GEMM

@@ -17,6 +17,7 @@
 #include <shiftvit/version.h>    /* the version, at compile time and at run time */
 #include <shiftvit/status.h>     /* status codes, the error record, constants by name */
 #include <shiftvit/allocator.h>  /* memory functions that a program may supply */
+#include <shiftvit/parallel.h>   /* tasks on threads of the program */
 #include <shiftvit/context.h>    /* threads, allocator, log and GEMM backend; folder locks */
 #include <shiftvit/image.h>      /* images: JPEG and PNG files, resizing, patches */
 #include <shiftvit/pipeline.h>   /* preprocessing and augmentation: bytes to model input */

@@ -123,6 +123,27 @@ svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t b
     return SVIT_OK;
 }
 
+bool sv_file_read_short(const char *path, char *text, size_t capacity)
+{
+    int descriptor = -1;
+    uint64_t size = 0;
+    if (open_regular(&descriptor, &size, path, NULL) != SVIT_OK)
+        return false;
+    size_t length = 0;
+    ssize_t got = 1;
+    while (length < capacity && got != 0) {
+        got = read(descriptor, text + length, capacity - length);
+        if (got < 0 && errno != EINTR)
+            break;
+        length += got > 0 ? (size_t)got : 0;
+    }
+    close(descriptor);
+    if (got != 0)
+        return false;
+    text[length] = '\0';
+    return true;
+}
+
 svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
                          const char *path, size_t limit, svit_error *err)
 {

@@ -17,6 +17,10 @@ svit_status sv_fail_io(svit_error *err, const char *action, const char *path);
 svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
                          const char *path, size_t limit, svit_error *err);
 
+/* Reads a file of the system, whose size is known only at its end, into `text` and ends it with a
+ * NUL byte. False if it cannot be read or does not fit `capacity` bytes. */
+bool sv_file_read_short(const char *path, char *text, size_t capacity);
+
 /* A regular file, open for reading at any offset. */
 typedef struct sv_file sv_file;
 

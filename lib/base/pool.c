@@ -1,6 +1,4 @@
-/* The worker pool. The tasks are divided into one contiguous range for each worker, so that
- * successive tasks of a worker share cached data. A worker that has finished its range claims tasks
- * of the other ranges. Between calls workers spin for some tens of microseconds before they sleep,
+/* The worker pool. Between calls workers spin for some tens of microseconds before they sleep,
  * because the next layer usually follows at once. */
 #include "base/pool.h"
 
@@ -9,23 +7,26 @@
 #include <assert.h>
 #include <stdatomic.h>
 
-enum { SPIN_ROUNDS = 5000 }; /* some tens of microseconds */
+enum {
+    SPIN_ROUNDS = 5000,                              /* some tens of microseconds */
+    LINE = SV_ALIGNMENT / (int)sizeof(atomic_size_t) /* counters in a cache line */
+};
 
 typedef struct pool_worker {
     sv_pool *pool;
     sv_thread *thread;
     uint32_t index;
-    size_t end;                                /* one past the last task of its range */
-    _Alignas(SV_ALIGNMENT) atomic_size_t next; /* the first unclaimed task */
 } pool_worker;
 
 struct sv_pool {
     int64_t process;     /* the one that created the pool and has its workers */
+    sv_host_pool host;   /* runs the tasks if its function is set; then there are no workers */
     sv_mutex *run_mutex; /* held by the caller of sv_pool_run */
     sv_mutex *mutex;     /* guards sleeping and waking */
     sv_condition *wake;
     sv_condition *idle;
     pool_worker *workers;
+    sv_ranges ranges; /* of the tasks, a cache line for each worker */
     uint32_t threads;
     uint32_t started;
     sv_task task;
@@ -40,32 +41,6 @@ static inline void spin_pause(void)
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
-}
-
-/* Divides tasks 0..count-1 into ranges whose lengths differ by at most 1. */
-static void set_ranges(sv_pool *pool, size_t count)
-{
-    size_t next = 0, each = count / pool->threads, more = count % pool->threads;
-    for (uint32_t i = 0; i < pool->threads; i++) {
-        pool_worker *worker = &pool->workers[i];
-        atomic_store_explicit(&worker->next, next, memory_order_relaxed);
-        next += each + (i < more);
-        worker->end = next;
-    }
-}
-
-/* Runs tasks of the worker's range, then of the others. An exhausted range is only read: if every
- * worker incremented every counter, the cache line transfers would take longer than small tasks. */
-static void claim_tasks(sv_pool *pool, uint32_t worker)
-{
-    for (uint32_t i = 0; i < pool->threads; i++) {
-        pool_worker *from = &pool->workers[(worker + i) % pool->threads];
-        while (atomic_load_explicit(&from->next, memory_order_relaxed) < from->end) {
-            size_t task = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed);
-            if (task < from->end)
-                pool->task(pool->argument, task, worker);
-        }
-    }
 }
 
 static void wait_for_generation(sv_pool *pool, unsigned seen)
@@ -101,7 +76,7 @@ static void worker_main(void *argument)
         seen++;
         if (atomic_load_explicit(&pool->ending, memory_order_acquire))
             return;
-        claim_tasks(pool, worker->index);
+        sv_ranges_claim(&pool->ranges, worker->index, pool->task, pool->argument);
         finish_generation(pool);
     }
 }
@@ -127,26 +102,46 @@ static void wait_until_idle(sv_pool *pool)
     sv_mutex_unlock(pool->mutex);
 }
 
+static void run_on_workers(sv_pool *pool, sv_task task, void *argument, size_t count)
+{
+    sv_mutex_lock(pool->run_mutex);
+    pool->task = task;
+    pool->argument = argument;
+    sv_ranges_set(&pool->ranges, count);
+    sv_fp_env before = sv_fp_env_begin();
+    if (pool->started == 0 || count == 1) {
+        sv_ranges_claim(&pool->ranges, 0, task, argument);
+    } else {
+        atomic_store_explicit(&pool->active, pool->started, memory_order_relaxed);
+        start_generation(pool);
+        sv_ranges_claim(&pool->ranges, 0, task, argument);
+        wait_until_idle(pool);
+    }
+    sv_fp_env_end(before);
+    sv_mutex_unlock(pool->run_mutex);
+}
+
 void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
 {
     if (count == 0)
         return;
     assert(pool->process == sv_process_id());
-    sv_mutex_lock(pool->run_mutex);
-    pool->task = task;
-    pool->argument = argument;
-    set_ranges(pool, count);
-    sv_fp_env before = sv_fp_env_begin();
-    if (pool->started == 0 || count == 1) {
-        claim_tasks(pool, 0);
-    } else {
-        atomic_store_explicit(&pool->active, pool->started, memory_order_relaxed);
-        start_generation(pool);
-        claim_tasks(pool, 0);
-        wait_until_idle(pool);
+    if (pool->host.parallel_for)
+        sv_host_pool_run(&pool->host, pool->threads, task, argument, count);
+    else
+        run_on_workers(pool, task, argument, count);
+}
+
+void sv_pool_run_locked(sv_pool *pool, sv_task task, void *argument, size_t count)
+{
+    if (!pool->host.parallel_for) {
+        sv_pool_run(pool, task, argument, count);
+        return;
     }
+    sv_fp_env before = sv_fp_env_begin();
+    for (size_t i = 0; i < count; i++)
+        task(argument, i, 0);
     sv_fp_env_end(before);
-    sv_mutex_unlock(pool->run_mutex);
 }
 
 static bool create_locks(sv_pool *pool, const sv_allocator *allocator)
@@ -172,23 +167,30 @@ static svit_status start_workers(sv_pool *pool, const sv_allocator *allocator, s
     return SVIT_OK;
 }
 
+static svit_status pool_open(sv_pool *pool, const sv_allocator *allocator, svit_error *err)
+{
+    void *memory;
+    SVIT_TRY(
+        sv_allocate_array(allocator, &memory, pool->threads, sizeof(pool_worker), "workers", err));
+    pool->workers = memory;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, pool->threads, SV_ALIGNMENT,
+                               "the ranges of workers", err));
+    pool->ranges = (sv_ranges){.workers = pool->threads, .stride = LINE, .next = memory};
+    if (!create_locks(pool, allocator))
+        return sv_fail(err, SVIT_E_MEMORY, "the worker pool's locks could not be created");
+    return start_workers(pool, allocator, err);
+}
+
 svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_t threads,
-                           svit_error *err)
+                           sv_host_pool host, svit_error *err)
 {
     void *memory;
     SVIT_TRY(sv_allocate_array(allocator, &memory, 1, sizeof(sv_pool), "the worker pool", err));
     sv_pool *pool = memory;
     pool->process = sv_process_id();
     pool->threads = threads;
-    svit_status status =
-        sv_allocate_array(allocator, &memory, threads, sizeof(pool_worker), "workers", err);
-    if (status == SVIT_OK) {
-        pool->workers = memory;
-        if (!create_locks(pool, allocator))
-            status = sv_fail(err, SVIT_E_MEMORY, "the worker pool's locks could not be created");
-        else
-            status = start_workers(pool, allocator, err);
-    }
+    pool->host = host;
+    svit_status status = host.parallel_for ? SVIT_OK : pool_open(pool, allocator, err);
     if (status != SVIT_OK) {
         sv_pool_free(allocator, pool);
         return status;
@@ -230,6 +232,7 @@ void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)
         end_workers(pool, allocator);
     else
         abandon_workers(pool, allocator);
+    sv_release(allocator, pool->ranges.next, pool->threads * (size_t)SV_ALIGNMENT);
     sv_release(allocator, pool->workers, pool->threads * sizeof(pool_worker));
     sv_release(allocator, pool, sizeof *pool);
 }

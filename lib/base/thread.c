@@ -1,6 +1,8 @@
 /* Threads, mutexes and condition variables over pthreads. */
 #include "base/thread.h"
 
+#include "base/cgroup.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -171,6 +173,8 @@ uint32_t sv_thread_cores(void)
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return 1;
-    int cores = CPU_COUNT(&set);
-    return cores > 0 ? (uint32_t)cores : 1;
+    const uint32_t quota = sv_cgroup_cores("");
+    const int cores = CPU_COUNT(&set);
+    const uint32_t allowed = cores > 0 ? (uint32_t)cores : 1;
+    return quota > 0 && quota < allowed ? quota : allowed;
 }

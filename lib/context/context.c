@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_THREADS = 256 };
-
 SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_t size)
 {
     svit_context_config local = {.struct_size = sizeof local};
@@ -23,11 +21,12 @@ static svit_status read_config(svit_context_config *local, const svit_context_co
 {
     *local = (svit_context_config){.struct_size = sizeof *local};
     if (config)
-        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local,
+        SVIT_TRY(sv_config_import(local, sizeof *local, config,
+                                  offsetof(svit_context_config, parallel_for),
                                   "svit_context_config", err));
-    if (local->threads > MAX_THREADS)
+    if (local->threads > SV_MAX_THREADS)
         return sv_fail(err, SVIT_E_ARGUMENT, "threads is %u; 0 (every core) to %d are accepted",
-                       local->threads, MAX_THREADS);
+                       local->threads, SV_MAX_THREADS);
     if (!local->allocate != !local->release)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "only one of allocate and release is set; both or neither are needed");
@@ -54,9 +53,10 @@ static svit_status context_open(svit_context *context, const svit_context_config
     context->kernels = sv_kernels_for(context->isa);
     SVIT_TRY(sv_gemm_find(&context->gemm, &context->small_m_gemm, config->gemm, context->isa, err));
     uint32_t threads = config->threads ? config->threads : sv_thread_cores();
-    if (threads > MAX_THREADS)
-        threads = MAX_THREADS;
-    return sv_pool_create(&context->pool, &context->allocator, threads, err);
+    if (threads > SV_MAX_THREADS)
+        threads = SV_MAX_THREADS;
+    const sv_host_pool host = {config->parallel_for, config->parallel_for_user};
+    return sv_pool_create(&context->pool, &context->allocator, threads, host, err);
 }
 
 SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_config *config,

@@ -192,7 +192,10 @@ static void pack_task(void *argument, size_t task, uint32_t worker)
 static void pack_layers(svit_session *session, sv_layer *const *layers, size_t count, size_t copies)
 {
     pack_call call = {session, layers, count, copies};
-    sv_pool_run(session->context->pool, pack_task, &call, count * copies);
+    if (session->shared)
+        sv_pool_run_locked(session->context->pool, pack_task, &call, count * copies);
+    else
+        sv_pool_run(session->context->pool, pack_task, &call, count * copies);
 }
 
 /* Packs the weights of the mode's graph to session->packed: in training the layers below the first

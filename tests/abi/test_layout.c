@@ -29,8 +29,10 @@
     F(T, allocator_user, 24, 8) \
     F(T, log, 32, 8) \
     F(T, log_user, 40, 8) \
-    F(T, gemm, 48, 8)
-LAYOUT(svit_context_config, 56, SVIT_CONTEXT_CONFIG)
+    F(T, gemm, 48, 8) \
+    F(T, parallel_for, 56, 8) \
+    F(T, parallel_for_user, 64, 8)
+LAYOUT(svit_context_config, 72, SVIT_CONTEXT_CONFIG)
 
 #define SVIT_LOAD_REPORT(F, T) \
     F(T, struct_size, 0, 4) \

@@ -5,7 +5,7 @@ BEGIN {
           "session 8 export 8 predictor 9 features 9 trainer 10 api 11", words, " ")
     for (i = 1; (i in words); i += 2)
         floor_of[words[i]] = words[i + 1]
-    split("allocator base file base status base version base context context dataset data image data loader data " \
+    split("allocator base parallel base file base status base version base context context dataset data image data loader data " \
           "load models pipeline data model models optimizer optim checkpoint session loss session metrics session benchmark session onnx export " \
           "session session predictor predictor features features trainer trainer shiftvit api", words, " ")
     for (i = 1; (i in words); i += 2)

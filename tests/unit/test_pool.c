@@ -1,6 +1,8 @@
 /* Checks that the worker pool runs every task once, for any number of workers and callers. */
+#include "hosts.h"
 #include "suite.h"
 
+#include "base/fp_env.h"
 #include "base/pool.h"
 
 #include <stdatomic.h>
@@ -14,13 +16,19 @@ static void count_task(void *argument, size_t task, uint32_t worker)
     atomic_fetch_add(&counts[task], 1);
 }
 
-static sv_pool *open_pool(uint32_t threads)
+static sv_pool *open_host_pool(uint32_t threads, svit_parallel_for_function parallel_for)
 {
     sv_allocator allocator = sv_allocator_default();
     sv_pool *pool = NULL;
-    ck_assert_int_eq(sv_pool_create(&pool, &allocator, threads, NULL), SVIT_OK);
+    const sv_host_pool host = {parallel_for, NULL};
+    ck_assert_int_eq(sv_pool_create(&pool, &allocator, threads, host, NULL), SVIT_OK);
     ck_assert_uint_eq(sv_pool_threads(pool), threads);
     return pool;
+}
+
+static sv_pool *open_pool(uint32_t threads)
+{
+    return open_host_pool(threads, NULL);
 }
 
 static void close_pool(sv_pool *pool)
@@ -31,12 +39,11 @@ static void close_pool(sv_pool *pool)
 
 static const uint32_t THREADS[] = {1, 2, 3, 8};
 
-START_TEST(test_every_task_runs_once)
+static void check_that_every_task_runs_once(sv_pool *pool)
 {
     static atomic_uint counts[TASKS];
     for (size_t i = 0; i < TASKS; i++)
         atomic_store(&counts[i], 0);
-    sv_pool *pool = open_pool(THREADS[_i]);
     size_t expected = 0;
     for (size_t round = 0; round < ROUNDS; round++) {
         size_t count = round % 5 == 0 ? TASKS : round % 7;
@@ -46,6 +53,78 @@ START_TEST(test_every_task_runs_once)
     close_pool(pool);
     for (size_t i = 7; i < TASKS; i++)
         ck_assert_uint_eq(atomic_load(&counts[i]), expected);
+}
+
+START_TEST(test_every_task_runs_once)
+{
+    check_that_every_task_runs_once(open_pool(THREADS[_i]));
+}
+END_TEST
+
+START_TEST(test_a_host_runs_every_task_once)
+{
+    check_that_every_task_runs_once(
+        open_host_pool(THREADS[_i / HOST_COUNT], HOSTS[_i % HOST_COUNT]));
+}
+END_TEST
+
+static void check_environment(void *argument, size_t task, uint32_t worker)
+{
+    (void)argument, (void)task, (void)worker;
+    ck_assert_uint_eq(sv_fp_env_read() & SV_FP_ENV_FLUSH_TO_ZERO, SV_FP_ENV_FLUSH_TO_ZERO);
+}
+
+START_TEST(test_a_host_runs_tasks_in_the_environment_of_the_library)
+{
+    sv_fp_env before = sv_fp_env_read();
+    sv_pool *pool = open_host_pool(3, host_in_order);
+    sv_pool_run(pool, check_environment, NULL, 20);
+    sv_pool_run_locked(pool, check_environment, NULL, 20);
+    close_pool(pool);
+    /* The flags of exceptions may be set by then. */
+    ck_assert_uint_eq(sv_fp_env_read() & ~(sv_fp_env)0x3F, before & ~(sv_fp_env)0x3F);
+}
+END_TEST
+
+/* How many tasks a worker runs at the same time, and the most that it ever ran. */
+typedef struct overlap {
+    atomic_int running[8];
+    atomic_int most;
+} overlap;
+
+static void count_overlaps(void *argument, size_t task, uint32_t worker)
+{
+    (void)task;
+    overlap *self = argument;
+    int running = atomic_fetch_add(&self->running[worker], 1) + 1;
+    if (running > atomic_load(&self->most))
+        atomic_store(&self->most, running);
+    for (volatile int i = 0; i < 20000; i++)
+        ;
+    atomic_fetch_sub(&self->running[worker], 1);
+}
+
+START_TEST(test_no_two_tasks_of_a_worker_overlap)
+{
+    static overlap self;
+    sv_pool *pool = open_host_pool(8, HOSTS[_i]);
+    for (size_t round = 0; round < 20; round++)
+        sv_pool_run(pool, count_overlaps, &self, 100);
+    close_pool(pool);
+    ck_assert_int_eq(atomic_load(&self.most), 1);
+}
+END_TEST
+
+START_TEST(test_a_caller_with_a_lock_does_without_the_host)
+{
+    static atomic_uint counts[TASKS];
+    sv_pool *pool = open_host_pool(3, host_in_order);
+    unsigned before = atomic_load(&host_calls);
+    sv_pool_run_locked(pool, count_task, counts, TASKS);
+    close_pool(pool);
+    ck_assert_uint_eq(atomic_load(&host_calls), before);
+    for (size_t i = 0; i < TASKS; i++)
+        ck_assert_uint_eq(atomic_load(&counts[i]), 1);
 }
 END_TEST
 
@@ -110,6 +189,10 @@ static Suite *pool_suite(void)
     TCase *all = tcase_create("pool");
     tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_every_task_runs_once, 0, 4);
+    tcase_add_loop_test(all, test_a_host_runs_every_task_once, 0, 4 * HOST_COUNT);
+    tcase_add_test(all, test_a_host_runs_tasks_in_the_environment_of_the_library);
+    tcase_add_loop_test(all, test_no_two_tasks_of_a_worker_overlap, 0, HOST_COUNT);
+    tcase_add_test(all, test_a_caller_with_a_lock_does_without_the_host);
     tcase_add_test(all, test_callers_on_several_threads_take_turns);
     tcase_add_test(all, test_worker_numbers_are_below_the_thread_count);
     suite_add_tcase(suite, all);

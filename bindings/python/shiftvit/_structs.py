@@ -24,6 +24,8 @@ class ContextConfig(ctypes.Structure):
         ("log", c_void_p),
         ("log_user", c_void_p),
         ("gemm", c_char_p),
+        ("parallel_for", c_void_p),
+        ("parallel_for_user", c_void_p),
     ]
 
 

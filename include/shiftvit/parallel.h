@@ -1,0 +1,30 @@
+/* Tasks that a program runs on its own threads: svit_context_config.parallel_for. */
+#ifndef SHIFTVIT_PARALLEL_H
+#define SHIFTVIT_PARALLEL_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A task of the library. `task_user` is what svit_parallel_for_function received. */
+typedef void (*svit_task_function)(void *task_user, size_t index);
+
+/* Runs tasks on the program's own threads: calls task(task_user, i) once for each i in 0..count-1
+ * and returns when all calls have returned. They may run in any order, on any threads, the calling
+ * one included, one after another or at the same time; results have the same bits in any case.
+ * `count` is at most the context's `threads`. docs/threading.md says how much stack a thread needs.
+ *
+ * The library calls it on a thread that called into the library, any number of times for each
+ * forward, and holds no lock meanwhile: while it waits it may run other work of the program, which
+ * may use the same context. Several threads may call it at the same time. It must not throw, nor
+ * leave by longjmp. What it does not run is run by the calling thread afterwards. */
+typedef void (*svit_parallel_for_function)(void *user, size_t count, svit_task_function task,
+                                           void *task_user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
