@@ -1,0 +1,1 @@
+//! A safe interface to libshiftvit.
