@@ -12,6 +12,7 @@ import sys
 
 import headers
 import raw
+import typed
 
 
 def versions(root: pathlib.Path) -> list[str]:
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
     root = pathlib.Path(places[0]).resolve() if places else headers.ROOT
     found = headers.read(root)
     wrong = versions(root)
-    for name, text in raw.files(root, found).items():
+    for name, text in {**raw.files(root, found), **typed.files(found)}.items():
         path = root / "bindings" / "rust" / name
         if path.exists() and path.read_text() == text:
             continue

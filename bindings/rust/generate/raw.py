@@ -56,7 +56,7 @@ def doc(text: str, indent: str = "", mark: str = "///") -> str:
     """A comment for rustdoc, which reads Markdown: what is not code between backquotes gets escapes."""
     parts = text.split("`")
     parts[::2] = [re.sub(r"([\[\]<>*\\|])", r"\\\1", part) for part in parts[::2]]
-    lines = "`".join(parts).split("\n") if text else []
+    lines = [re.sub(r"^(\d+)\.", r"\1\\.", line) for line in "`".join(parts).split("\n")] if text else []
     return "".join(f"{indent}{mark} {line}".rstrip() + "\n" for line in lines)
 
 

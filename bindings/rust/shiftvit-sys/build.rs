@@ -9,12 +9,7 @@ use std::process::{self, Command};
 const OLDEST: &str = "0.2.0";
 
 fn main() {
-    for name in [
-        "SHIFTVIT_LIB_DIR",
-        "SHIFTVIT_STATIC",
-        "PKG_CONFIG",
-        "PKG_CONFIG_PATH",
-    ] {
+    for name in ["SHIFTVIT_LIB_DIR", "SHIFTVIT_STATIC", "PKG_CONFIG", "PKG_CONFIG_PATH"] {
         println!("cargo:rerun-if-env-changed={}", name);
     }
     println!("cargo:rerun-if-env-changed=PKG_CONFIG_LIBDIR");
@@ -37,19 +32,10 @@ fn main() {
 
 /// Links with the library in a folder. What a static library needs is said by its pkg-config file, if there is one.
 fn link_folder(folder: &str, statically: bool) -> Result<(), String> {
-    let names: &[&str] = if statically {
-        &["libshiftvit.a"]
-    } else {
-        &["libshiftvit.so", "libshiftvit.dylib"]
-    };
-    if !names
-        .iter()
-        .any(|name| Path::new(folder).join(name).exists())
-    {
-        return Err(format!(
-            "SHIFTVIT_LIB_DIR is '{}', which has no {}",
-            folder, names[0]
-        ));
+    let names: &[&str] =
+        if statically { &["libshiftvit.a"] } else { &["libshiftvit.so", "libshiftvit.dylib"] };
+    if !names.iter().any(|name| Path::new(folder).join(name).exists()) {
+        return Err(format!("SHIFTVIT_LIB_DIR is '{}', which has no {}", folder, names[0]));
     }
     println!("cargo:rustc-link-search=native={}", folder);
     link_library(statically);
@@ -71,11 +57,7 @@ fn link_by_pkg_config(statically: bool) -> Result<(), String> {
             OLDEST, reason
         )
     })?;
-    let words = if statically {
-        &["--static", "--libs"][..]
-    } else {
-        &["--libs"][..]
-    };
+    let words = if statically { &["--static", "--libs"][..] } else { &["--libs"][..] };
     let words = pkg_config(words, None)?;
     link_library(statically);
     link_words(&words, true);
@@ -83,10 +65,7 @@ fn link_by_pkg_config(statically: bool) -> Result<(), String> {
 }
 
 fn link_library(statically: bool) {
-    println!(
-        "cargo:rustc-link-lib={}=shiftvit",
-        if statically { "static" } else { "dylib" }
-    );
+    println!("cargo:rustc-link-lib={}=shiftvit", if statically { "static" } else { "dylib" });
 }
 
 /// Hands the words of pkg-config on to rustc. shiftvit itself has been named already.
@@ -114,9 +93,8 @@ fn pkg_config(arguments: &[&str], folder: Option<&str>) -> Result<String, String
     if let Some(folder) = folder {
         command.env("PKG_CONFIG_PATH", format!("{}/pkgconfig", folder));
     }
-    let output = command
-        .output()
-        .map_err(|error| format!("cannot run '{}': {}", program, error))?;
+    let output =
+        command.output().map_err(|error| format!("cannot run '{}': {}", program, error))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
     }

@@ -32,7 +32,7 @@ pub struct svit_matmul {
     pub n: u32,
     /// length of each dot product, 1..268435456
     pub k: u32,
-    /// 0..268435456
+    /// 0\..268435456
     pub heads: u32,
     /// SVIT_COMPUTE_F32: the GEMM backend of the context;
     /// SVIT_COMPUTE_BF16: as in a bfloat16 session

@@ -19,7 +19,7 @@ pub const SVIT_LABELS_FINE: i32 = 0;
 pub const SVIT_LABELS_COARSE: i32 = 1;
 
 /// A dataset has samples 0..count-1; each is an image \[height, width, channels\] and a label in
-/// 0..classes-1. Images have 1 channel (grey), 3 (RGB) or 4 (RGBA) of bytes, or of floats if they
+/// 0\..classes-1. Images have 1 channel (grey), 3 (RGB) or 4 (RGBA) of bytes, or of floats if they
 /// come from svit_dataset_memory_f32. Those of CIFAR and the synthetic ones are RGB. A dataset of
 /// multi-label or regression targets has `classes` numbers for each sample instead, and the label
 /// -1. Any number of threads may read it, but only one at a time if the samples come from a
@@ -261,7 +261,7 @@ extern "C" {
     ) -> svit_status;
 
     /// Reads sample `index` of any dataset into image\[height, width, channels\], bytes as floats of
-    /// 0..255, as svit_dataset_sample does.
+    /// 0\..255, as svit_dataset_sample does.
     pub fn svit_dataset_sample_f32(
         dataset: *const svit_dataset,
         index: usize,

@@ -19,7 +19,7 @@ pub const SVIT_TOKENS_MEAN: i32 = 0;
 pub const SVIT_TOKENS_CLASS: i32 = 1;
 
 /// A feature set has features\[count, channels\], finite floats; labels\[count\], each a class in
-/// 0..classes-1 or -1 for none; the names of the classes, or none of them; and two texts, the name
+/// 0\..classes-1 or -1 for none; the names of the classes, or none of them; and two texts, the name
 /// of the layer and a description of the model. Any number of threads may read it. In all functions
 /// that create one, the caller owns \*out and frees it with svit_features_free.
 #[repr(C)]
@@ -53,7 +53,7 @@ pub struct svit_features_config {
 pub struct svit_head_config {
     /// sizeof(svit_head_config)
     pub struct_size: u32,
-    /// 1..1000000
+    /// 1\..1000000
     pub epochs: u32,
     /// samples in an update, 1..65536; all of them if there are fewer
     pub batch: u32,

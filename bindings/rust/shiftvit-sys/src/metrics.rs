@@ -21,7 +21,7 @@ extern "C" {
 
     /// Measures multi-label predictions logits\[n, classes\]: a label is predicted if its logit is above
     /// 0, and it is present if its element of targets\[n, classes\] is above 0.5. Writes fractions in
-    /// 0..1, of which each may be NULL: \*element_accuracy of all elements, \*exact_match of rows in which
+    /// 0\..1, of which each may be NULL: \*element_accuracy of all elements, \*exact_match of rows in which
     /// all elements are right, \*micro_f1 2 TP / (2 TP + FP + FN) over all elements, and \*macro_f1 the
     /// mean over classes of this value in each class; it is 0 for a class that is neither present nor
     /// predicted. Any thread may call it.

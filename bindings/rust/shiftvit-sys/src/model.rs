@@ -201,18 +201,18 @@ pub struct svit_model_config {
     pub input_width: u32,
     /// channels of the input image, 1..1024
     pub in_channels: u32,
-    /// 1..1048576
+    /// 1\..1048576
     pub num_classes: u32,
     /// pixels, 1..256
     pub patch_size: u32,
     /// channels of a token, 1..65536; in a ShiftViT those of the first stage,
     /// doubled by each patch merging
     pub dim: u32,
-    /// 1..SVIT_MAX_STAGES
+    /// 1\..SVIT_MAX_STAGES
     pub stages: u32,
     /// shift blocks in each stage, 0..1000
     pub blocks: [u32; 8],
-    /// 1..65536; each stage must have room for four shift groups
+    /// 1\..65536; each stage must have room for four shift groups
     pub num_div: u32,
     /// pixels of the feature map, 0..8192
     pub shift_pixel: u32,

@@ -158,7 +158,7 @@ pub struct svit_optimizer_config {
     pub clip_norm: f64,
     /// \[0, 1)
     pub ema_momentum: f64,
-    /// 0..learning_rate: the rate at which the warm-up starts
+    /// 0\..learning_rate: the rate at which the warm-up starts
     pub lr_start: f64,
     /// at most total_steps
     pub warmup_steps: u64,

@@ -140,12 +140,12 @@ pub struct svit_augment_step {
 }
 
 /// The configuration of a pipeline. The steps are, after those of `augment` that work on bytes:
-/// 1. The source step brings the image to source_height x source_width.
-/// 2. Bilinear interpolation without antialiasing resizes it to resize_height x resize_width.
-/// 3. Training takes a random crop of output_height x output_width, mirrors it with
+/// 1\. The source step brings the image to source_height x source_width.
+/// 2\. Bilinear interpolation without antialiasing resizes it to resize_height x resize_width.
+/// 3\. Training takes a random crop of output_height x output_width, mirrors it with
 /// flip_probability, rotates and zooms it at random and fills the border by reflection.
 /// Evaluation does what `evaluation` says.
-/// 4. value = (byte \* scale - mean\[channel\]) / sqrt(variance\[channel\]).
+/// 4\. value = (byte \* scale - mean\[channel\]) / sqrt(variance\[channel\]).
 /// The values of a float image take the place of the bytes; its source step can only be
 /// SVIT_SOURCE_NEAREST, unless the image already has the source size.
 /// Keras' ShiftViT example: 32 -\> 52 -\> crop of 48, flip 0.5, scale 1/255, mean 0, variance 1.

@@ -177,7 +177,7 @@ extern "C" {
     pub fn svit_session_input_size(session: *const svit_session) -> usize;
 
     /// Computes logits\[n, classes\] of n images nhwc\[n, height, width, channels\], row-major; n is
-    /// 1..max_batch. A session with an input_layer takes its output, nhwc\[n, tokens, channels\], here and
+    /// 1\..max_batch. A session with an input_layer takes its output, nhwc\[n, tokens, channels\], here and
     /// in every other call that takes images. In training mode each call draws new dropout masks and
     /// saves the activations for svit_backward. It allocates no memory. The floating-point environment
     /// of the calling thread (rounding mode, denormals) is neither used nor changed (docs/numerics.md).

@@ -71,11 +71,11 @@ pub struct svit_trainer {
 pub struct svit_trainer_config {
     /// sizeof(svit_trainer_config)
     pub struct_size: u32,
-    /// 1..1000000
+    /// 1\..1000000
     pub epochs: u32,
     /// samples in a step, 1..65536
     pub batch: u32,
-    /// 1..batch: forward and backward passes over which the gradients of a
+    /// 1\..batch: forward and backward passes over which the gradients of a
     /// step are accumulated; more of them need less memory
     pub accumulate: u32,
     /// epochs since the best one after which training stops; 0: it never

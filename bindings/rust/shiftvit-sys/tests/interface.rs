@@ -64,10 +64,8 @@ fn constants_are_those_of_the_library() {
         let name = unsafe { CStr::from_ptr(name) };
         found.insert(name.to_str().unwrap().to_string(), value);
     }
-    let declared: BTreeMap<String, i64> = constants::CONSTANTS
-        .iter()
-        .map(|(name, value)| (name.to_string(), *value))
-        .collect();
+    let declared: BTreeMap<String, i64> =
+        constants::CONSTANTS.iter().map(|(name, value)| (name.to_string(), *value)).collect();
     assert!(declared.len() >= 160, "{} constants", declared.len());
     assert_eq!(declared, found);
 }
@@ -97,11 +95,8 @@ fn the_version_of_the_crate_is_that_of_the_library() {
 fn a_failure_fills_the_record() {
     let name = CString::new("no-such-preset").unwrap();
     let mut config = MaybeUninit::<svit_model_config>::uninit();
-    let mut error = svit_error {
-        struct_size: size_of::<svit_error>() as u32,
-        code: 0,
-        message: [0; 248],
-    };
+    let mut error =
+        svit_error { struct_size: size_of::<svit_error>() as u32, code: 0, message: [0; 248] };
     // SAFETY: the struct has the size that is passed, and the text ends with a NUL.
     let status = unsafe {
         svit_model_config_preset(
