@@ -12,7 +12,12 @@ fn a_small_model_learns_and_predicts() {
     let data = synthetic(&context, Split::Train, 500);
     let test = synthetic(&context, Split::Test, 200);
     let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
-    let mut trainer = Trainer::new(&mut model, &data, Some(&test), &training(6)).unwrap();
+    let mut settings = training(12);
+    settings.trainer.batch = 25;
+    settings.optimizer.kind = UpdateRule::Muon;
+    settings.optimizer.learning_rate = 2e-2;
+    settings.optimizer.adamw_learning_rate = 3e-3;
+    let mut trainer = Trainer::new(&mut model, &data, Some(&test), &settings).unwrap();
     let mut losses = Vec::new();
     let end = trainer.run(|event| {
         if event.kind == EventKind::Epoch {
@@ -21,14 +26,14 @@ fn a_small_model_learns_and_predicts() {
         ControlFlow::Continue(())
     });
     assert_eq!(end.unwrap(), Run::Finished);
-    assert_eq!(losses.len(), 6);
-    assert!(losses[5] < 0.8 * losses[0], "{:?}", losses);
+    assert_eq!(losses.len(), 12);
+    assert!(losses[11] < 0.8 * losses[0], "{:?}", losses);
     let history = trainer.history().unwrap();
     assert_eq!(history.iter().map(|event| event.train_loss).collect::<Vec<_>>(), losses);
 
     let found = model.evaluate(&test, &pipeline(), 64, Compute::F32).unwrap();
     assert!(found.top1 > 0.25, "ten classes: {:?}", found);
-    assert_eq!(found.top1, history[5].val_top1);
+    assert_eq!(found.top1, history[11].val_top1);
     let (logits, labels) = model.logits(&test, &pipeline(), 64, Compute::F32, Tta::None).unwrap();
     let right = loss::count_top_k(&logits, &labels, 1).unwrap();
     assert_eq!(right as f64 / 200.0, found.top1);
