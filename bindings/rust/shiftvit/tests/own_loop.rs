@@ -100,7 +100,7 @@ fn gradients_are_those_of_differences() {
         SessionConfig { mode: Mode::Train, input_gradient: true, ..SessionConfig::default() };
     let mut session = Session::new(&model, &session_config).unwrap();
     let images: Vec<f32> = (0..2 * 32 * 32 * 3).map(|i| (i * 7 % 255) as f32 / 255.0).collect();
-    let mut value = |session: &mut Session| {
+    let value = |session: &mut Session| {
         let logits = session.forward(&images).unwrap();
         let mut dlogits = vec![0.0; 20];
         let loss = loss::cross_entropy(&logits, &[1, 4], None, 0.0, &mut dlogits).unwrap();

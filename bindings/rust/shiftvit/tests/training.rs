@@ -124,7 +124,7 @@ fn settings_of_the_optimizer_change_between_steps() {
 fn a_loss_function_with_the_formula_of_the_library_gives_the_same_bits() {
     let context = context();
     let data = synthetic(&context, Split::Train, 100);
-    let mut train = |own: bool| {
+    let train = |own: bool| {
         let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
         let mut trainer = Trainer::new(&mut model, &data, None, &training(2)).unwrap();
         if own {
