@@ -4,7 +4,10 @@ mod common;
 
 use common::*;
 use shiftvit::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 fn shared<T: Send + Sync>() {}
 fn movable<T: Send>() {}
@@ -55,24 +58,63 @@ fn sessions_of_many_threads_share_a_model() {
 
 #[test]
 fn a_forward_never_sees_half_of_a_change() {
+    const CLASSES: usize = 20_000;
     let context = context();
-    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
-    let mut session = Session::new(&model, &SessionConfig::default()).unwrap();
+    let config = ModelConfig { num_classes: CLASSES as u32, ..shiftvit_config() };
+    let mut model = Model::new(&context, &config, 1).unwrap();
+    let plan = SessionConfig { max_batch: 1, ..SessionConfig::default() };
+    let mut session = Session::new(&model, &plan).unwrap();
     let images = vec![0.5; session.input_size()];
     let weight = vec![0.0; model.parameter("head.weight").unwrap().len()];
     model.set_parameter("head.weight", &weight).unwrap();
+    let biases = [vec![1.0; CLASSES], vec![2.0; CLASSES]];
+    model.set_parameter("head.bias", &biases[0]).unwrap();
     thread::scope(|scope| {
-        scope.spawn(|| {
-            for _ in 0..30 {
+        let forwards = scope.spawn(|| {
+            for _ in 0..20 {
                 let logits = session.forward(&images).unwrap();
                 // Every bias is the same number at all times.
-                assert!(logits.iter().all(|logit| logit.to_bits() == logits[0].to_bits()));
+                assert!(logits == biases[0] || logits == biases[1]);
             }
         });
-        for step in 0..200 {
-            model.set_parameter("head.bias", &[step as f32; 10]).unwrap();
+        let mut changes = 0;
+        while !forwards.is_finished() {
+            changes += 1;
+            model.set_parameter("head.bias", &biases[changes % 2]).unwrap();
         }
+        assert!(changes > 1, "nothing overlaps");
     });
+}
+
+#[test]
+fn readers_on_other_threads_wait_for_a_step() {
+    let context = context();
+    let data = synthetic(&context, Split::Train, 50);
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let mut trainer = Trainer::new(&mut model, &data, None, &training(1)).unwrap();
+    let model = Arc::new(model);
+    let (reader, waiting) = (model.clone(), Arc::new(Mutex::new(None)));
+    let place = waiting.clone();
+    trainer
+        .set_loss(move |call| {
+            let (reader, done) = (reader.clone(), Arc::new(AtomicBool::new(false)));
+            let flag = done.clone();
+            let thread = thread::spawn(move || {
+                let bias = reader.parameter("head.bias");
+                flag.store(true, Ordering::SeqCst);
+                bias
+            });
+            thread::sleep(Duration::from_millis(50));
+            assert!(!done.load(Ordering::SeqCst), "it reads in the middle of a step");
+            *place.lock().unwrap() = Some(thread);
+            call.dlogits.fill(0.1);
+            Ok::<f32, BoxError>(1.0)
+        })
+        .unwrap();
+    trainer.step().unwrap();
+    let thread = waiting.lock().unwrap().take().unwrap();
+    let after = model.parameter("head.bias").unwrap();
+    assert_eq!(thread.join().unwrap().unwrap(), after);
 }
 
 #[test]
