@@ -59,11 +59,16 @@ if PKG_CONFIG=false "$cargo" build --offline --locked -q -p shiftvit-sys 2>"$fol
 fi
 grep -q 'pkg-config finds no shiftvit' "$folder/said" || { cat "$folder/said"; exit 1; }
 
-# The static library, by its folder: the program needs no shared one.
+# The static library, by its folder and by pkg-config: the programs need no shared one.
+linked_statically() {
+    if ldd "$1" | grep libshiftvit; then
+        echo "$1 is not linked with the static library"
+        exit 1
+    fi
+}
 SHIFTVIT_LIB_DIR=$libdir SHIFTVIT_STATIC=1 "$cargo" build --offline --locked -q --example train
-if ldd "$build/rust/debug/examples/train" | grep libshiftvit; then
-    echo 'the program is not linked with the static library'
-    exit 1
-fi
+linked_statically "$build/rust/debug/examples/train"
 LD_LIBRARY_PATH='' "$build/rust/debug/examples/train" "$folder/static.safetensors" >/dev/null
 cmp "$folder/model.safetensors" "$folder/static.safetensors"
+"$cargo" build --offline --locked -q --features static --example finetune
+linked_statically "$build/rust/debug/examples/finetune"

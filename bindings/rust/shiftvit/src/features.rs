@@ -17,7 +17,7 @@ use std::slice;
 /// [`Model::fit_head`](crate::Model::fit_head) trains a classifier on it.
 pub struct Features {
     raw: Handle<sys::svit_features>,
-    _context: Context,
+    _contexts: Vec<Context>,
 }
 
 // SAFETY: features.h: any number of threads may read a set, and changes take `&mut self`.
@@ -27,7 +27,7 @@ unsafe impl Sync for Features {}
 
 impl Features {
     fn adopt(context: &Context, raw: Handle<sys::svit_features>) -> Self {
-        Features { raw, _context: context.clone() }
+        Features { raw, _contexts: vec![context.clone()] }
     }
 
     /// Computes the features of all images of a data set, with the evaluation of a pipeline; `None`: that of
@@ -47,8 +47,10 @@ impl Features {
             let (model, dataset) = (model.raw(), dataset.raw());
             sys::svit_features_compute(out, model, dataset, pointer(&pipeline), &prepared.raw, err)
         })?;
-        let context = config.context.as_ref().unwrap_or_else(|| model.context());
-        Ok(Features::adopt(context, raw))
+        // The set may keep either context, whose log has to live as long.
+        let mut features = Features::adopt(model.context(), raw);
+        features._contexts.extend(config.context.clone());
+        Ok(features)
     }
 
     /// A set of copies of `values[count, channels]` and `labels[count]`, -1 for none.

@@ -193,6 +193,33 @@ fn the_log_receives_messages_and_its_panic_goes_on() {
 }
 
 #[test]
+fn the_log_lives_as_long_as_features_that_write_to_it() {
+    let warnings = Arc::new(AtomicUsize::new(0));
+    let logging = || {
+        let counter = warnings.clone();
+        let count = move |_, _: &str| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        };
+        Context::builder().threads(1).log(count).build().unwrap()
+    };
+    let compute = |seed: u64| {
+        let (context, other) = (logging(), logging());
+        let data = synthetic(&context, Split::Train, 4);
+        let model = Model::new(&context, &shiftvit_config(), seed).unwrap();
+        let config = FeaturesConfig { context: Some(other), ..FeaturesConfig::default() };
+        Features::compute(&model, &data, Some(&pipeline()), &config).unwrap()
+    };
+    let (mut features, others) = (compute(1), compute(2));
+    assert_eq!(warnings.load(Ordering::Relaxed), 0);
+    features.append(&others).unwrap();
+    assert_eq!(warnings.load(Ordering::Relaxed), 1, "the models differ");
+    assert_eq!(features.len(), 8);
+    assert_eq!(Arc::strong_count(&warnings), 5, "two logs of each set");
+    drop((features, others));
+    assert_eq!(Arc::strong_count(&warnings), 1);
+}
+
+#[test]
 fn a_break_is_no_error() {
     let context = context();
     let data = synthetic(&context, Split::Train, 100);
