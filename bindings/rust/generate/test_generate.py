@@ -1,0 +1,54 @@
+"""The declarations of the Rust crates follow from the headers, and a header that changes without them is seen."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+
+
+def check(root: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-B", str(HERE / "generate.py"), "--check", str(root)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+class Generated(unittest.TestCase):
+    def test_files_follow_from_the_headers(self) -> None:
+        done = check(ROOT)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_changes_of_headers_are_seen(self) -> None:
+        changes = [
+            ("include/shiftvit/loader.h", "int32_t shuffle;", "uint32_t shuffle;", "shiftvit-sys/src/loader.rs"),
+            ("include/shiftvit/loader.h", "uint64_t epoch, uint64_t batch", "uint64_t batch, uint64_t epoch", "loader.rs"),
+            ("include/shiftvit/loader.h", "SVIT_SAMPLING_BALANCED = 1", "SVIT_SAMPLING_BALANCED = 2", "constants.txt"),
+            ("include/shiftvit/loader.h", "svit_loader_seek(", "svit_loader_move(", "symbols.txt"),
+            ("include/shiftvit/dataset.h", "(*svit_sample_callback)(size_t index", "(*svit_sample_callback)(uint32_t index", "dataset.rs"),
+            ("include/shiftvit/loader.h", "before batch 0 of epoch 0", "before the first batch", "loader.rs"),
+            ("tests/abi/test_layout.c", "LAYOUT(svit_loader_config, 32", "LAYOUT(svit_loader_config, 40", "layout.rs"),
+            ("meson.build", "version: '0.", "version: '7.", "Cargo.toml"),
+        ]
+        for name, old, new, expected in changes:
+            with self.subTest(change=new), tempfile.TemporaryDirectory() as folder:
+                copy = pathlib.Path(folder)
+                shutil.copytree(ROOT / "include", copy / "include")
+                shutil.copytree(ROOT / "tests/abi", copy / "tests/abi")
+                shutil.copytree(ROOT / "bindings/rust", copy / "bindings/rust", ignore=shutil.ignore_patterns("target"))
+                shutil.copy(ROOT / "meson.build", copy)
+                self.assertEqual(check(copy).returncode, 0)
+                text = (copy / name).read_text()
+                self.assertIn(old, text)
+                (copy / name).write_text(text.replace(old, new, 1))
+                done = check(copy)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(expected, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

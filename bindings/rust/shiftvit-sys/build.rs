@@ -1,0 +1,102 @@
+//! Finds libshiftvit: in the folder `SHIFTVIT_LIB_DIR`, otherwise by pkg-config, whose command may be named by
+//! `PKG_CONFIG`. The feature `static`, or `SHIFTVIT_STATIC=1`, links the static library.
+
+use std::env;
+use std::path::Path;
+use std::process::{self, Command};
+
+/// The oldest library that has all functions that are declared here.
+const OLDEST: &str = "0.2.0";
+
+fn main() {
+    for name in ["SHIFTVIT_LIB_DIR", "SHIFTVIT_STATIC", "PKG_CONFIG", "PKG_CONFIG_PATH"] {
+        println!("cargo:rerun-if-env-changed={}", name);
+    }
+    println!("cargo:rerun-if-env-changed=PKG_CONFIG_LIBDIR");
+    println!("cargo:rerun-if-changed=build.rs");
+    if env::var_os("DOCS_RS").is_some() {
+        return; // The documentation is built without the library.
+    }
+    let wanted = env::var("SHIFTVIT_STATIC").unwrap_or_default();
+    let statically =
+        env::var_os("CARGO_FEATURE_STATIC").is_some() || !matches!(wanted.as_str(), "" | "0");
+    let result = match env::var("SHIFTVIT_LIB_DIR") {
+        Ok(folder) if !folder.is_empty() => link_folder(&folder, statically),
+        _ => link_by_pkg_config(statically),
+    };
+    if let Err(reason) = result {
+        eprintln!("shiftvit-sys: {}", reason);
+        process::exit(1);
+    }
+}
+
+/// Links with the library in a folder. What a static library needs is said by its pkg-config file, if there is one.
+fn link_folder(folder: &str, statically: bool) -> Result<(), String> {
+    let names: &[&str] =
+        if statically { &["libshiftvit.a"] } else { &["libshiftvit.so", "libshiftvit.dylib"] };
+    if !names.iter().any(|name| Path::new(folder).join(name).exists()) {
+        return Err(format!("SHIFTVIT_LIB_DIR is '{}', which has no {}", folder, names[0]));
+    }
+    println!("cargo:rustc-link-search=native={}", folder);
+    link_library(statically);
+    if statically {
+        let words = pkg_config(&["--static", "--libs"], Some(folder)).unwrap_or_else(|_| {
+            "-lturbojpeg -lpng -lz -lm".to_string() // those of the default build
+        });
+        link_words(&words, false);
+    }
+    Ok(())
+}
+
+fn link_by_pkg_config(statically: bool) -> Result<(), String> {
+    let atleast = format!("--atleast-version={}", OLDEST);
+    pkg_config(&["--print-errors", &atleast], None).map_err(|reason| {
+        format!(
+            "pkg-config finds no shiftvit of version {} or newer; install the library, name the folder of \
+             shiftvit.pc in PKG_CONFIG_PATH, or that of the library in SHIFTVIT_LIB_DIR\n{}",
+            OLDEST, reason
+        )
+    })?;
+    let words = if statically { &["--static", "--libs"][..] } else { &["--libs"][..] };
+    let words = pkg_config(words, None)?;
+    link_library(statically);
+    link_words(&words, true);
+    Ok(())
+}
+
+fn link_library(statically: bool) {
+    println!("cargo:rustc-link-lib={}=shiftvit", if statically { "static" } else { "dylib" });
+}
+
+/// Hands the words of pkg-config on to rustc. shiftvit itself has been named already.
+fn link_words(words: &str, with_folders: bool) {
+    for word in words.split_whitespace() {
+        if let Some(folder) = word.strip_prefix("-L") {
+            if with_folders {
+                println!("cargo:rustc-link-search=native={}", folder);
+            }
+        } else if let Some(name) = word.strip_prefix("-l") {
+            if name != "shiftvit" {
+                println!("cargo:rustc-link-lib={}", name);
+            }
+        } else if word == "-pthread" {
+            println!("cargo:rustc-link-lib=pthread");
+        }
+    }
+}
+
+/// Runs pkg-config for shiftvit and returns what it prints. The file may lie below the folder of a library.
+fn pkg_config(arguments: &[&str], folder: Option<&str>) -> Result<String, String> {
+    let program = env::var("PKG_CONFIG").unwrap_or_else(|_| "pkg-config".to_string());
+    let mut command = Command::new(&program);
+    command.args(arguments).arg("shiftvit");
+    if let Some(folder) = folder {
+        command.env("PKG_CONFIG_PATH", format!("{}/pkgconfig", folder));
+    }
+    let output =
+        command.output().map_err(|error| format!("cannot run '{}': {}", program, error))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

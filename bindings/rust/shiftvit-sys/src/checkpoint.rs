@@ -1,0 +1,90 @@
+//! Checkpoints: the complete state of a training run, which resumes to the same bits.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::model::*;
+use crate::optimizer::*;
+use crate::session::*;
+use crate::status::*;
+use std::os::raw::c_char;
+
+/// A checkpoint file that was read and checked. Any number of threads may read it.
+#[repr(C)]
+pub struct svit_checkpoint {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+extern "C" {
+    /// Writes a checkpoint: the model and which of its parameters are frozen, the optimiser's slots,
+    /// weight average and step count, and the session's seed and counter of dropout masks. `optimizer`
+    /// and `session` may be NULL. The caller may add `count` text entries keys\[i\] = values\[i\] in UTF-8.
+    /// Keys must be unique, must not begin with "svit." and must not be "format", "format_version",
+    /// "config", "classes" or "preprocessing".
+    ///
+    /// The file is a safetensors file, which svit_model_load reads too. It replaces the old one
+    /// atomically, as svit_file_replace. SVIT_E_ARGUMENT names a key that is not accepted; SVIT_E_IO
+    /// names the path; SVIT_E_STATE: the model's trainable parameters have changed since the optimiser
+    /// was created. No other thread may change the handles during the call.
+    pub fn svit_checkpoint_save(
+        path: *const c_char,
+        model: *const svit_model,
+        optimizer: *const svit_optimizer,
+        session: *const svit_session,
+        keys: *const *const c_char,
+        values: *const *const c_char,
+        count: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Reads and checks a checkpoint file. The caller owns \*out and frees it with svit_checkpoint_free.
+    /// SVIT_E_IO and SVIT_E_FORMAT name the file and the problem. Any thread may call it.
+    pub fn svit_checkpoint_open(
+        out: *mut *mut svit_checkpoint,
+        context: *mut svit_context,
+        path: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Frees a checkpoint. NULL is allowed.
+    pub fn svit_checkpoint_free(checkpoint: *mut svit_checkpoint);
+
+    /// Returns the value of one of the caller's text entries, or NULL if there is none of this key. The
+    /// text is borrowed until svit_checkpoint_free.
+    pub fn svit_checkpoint_value(
+        checkpoint: *const svit_checkpoint,
+        key: *const c_char,
+    ) -> *const c_char;
+
+    /// Writes a number of the stored state to \*value. `key` is one of
+    /// "optimizer.steps"    updates so far
+    /// "optimizer.swapped"  1 if the model holds the weight average and the optimiser the weights
+    /// "session.counter"    training forwards so far
+    /// The number is 0 if the checkpoint was saved without that handle. SVIT_E_ARGUMENT names an unknown
+    /// key and lists the known ones.
+    pub fn svit_checkpoint_get_u64(
+        checkpoint: *const svit_checkpoint,
+        key: *const c_char,
+        value: *mut u64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Restores the state of a model, an optimiser and a session; each may be NULL and is then skipped.
+    /// No other thread may use them during the call. On failure nothing is changed. The model's
+    /// parameters become frozen or trainable as they were (svit_model_set_trainable); a checkpoint of a
+    /// library before 0.2 does not say, and the model stays as it is in this.
+    ///
+    /// SVIT_E_ARGUMENT: the model has another configuration than the checkpoint, the optimiser another
+    /// kind or average, or the session another seed. SVIT_E_FORMAT names an entry that contradicts the
+    /// others, for example an average in the model's place before the first update. SVIT_E_STATE: an
+    /// optimiser or session is given, and other parameters are frozen in the checkpoint than in its
+    /// model; restore the model alone, then create optimiser and session and restore them.
+    pub fn svit_checkpoint_restore(
+        checkpoint: *const svit_checkpoint,
+        model: *mut svit_model,
+        optimizer: *mut svit_optimizer,
+        session: *mut svit_session,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

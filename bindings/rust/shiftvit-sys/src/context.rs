@@ -1,0 +1,164 @@
+//! Contexts: the worker threads, allocator, log and GEMM backend that all other handles share.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::allocator::*;
+use crate::status::*;
+use std::os::raw::{c_char, c_void};
+
+// The level of a log message.
+
+pub const SVIT_LOG_INFO: i32 = 0;
+/// results are right, but slower or different from what was expected
+pub const SVIT_LOG_WARNING: i32 = 1;
+
+/// A context does not change after its creation and may be shared by any number of threads. Handles
+/// that were created from it keep it alive. It belongs to the process that created it: in a child by
+/// fork, the context and its handles can be freed, but calls that need its threads or locks return
+/// SVIT_E_STATE (docs/threading.md).
+#[repr(C)]
+pub struct svit_context {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+/// An exclusive lock on a folder, held by one handle in one process. It is an advisory lock (flock)
+/// on the file `.lock` in the folder, so it ends with the process in any case; a child by fork does
+/// not hold it. File systems without locks exclude nobody. One thread at a time may use a lock.
+#[repr(C)]
+pub struct svit_folder_lock {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+/// The configuration of a context, which is read at creation.
+///
+/// `gemm` names the GEMM backend for float32. "tile" is the library's own SIMD microkernels. "amx"
+/// is the library's kernels for AMX, which split each float32 number into three bfloat16 numbers;
+/// they request the AMX registers from Linux for the whole process. "cblas" is the CBLAS of the
+/// build; it becomes single-threaded in the whole process, because the library divides the work
+/// itself. NULL selects "amx" where the CPU and Linux provide it, and "tile" elsewhere.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_context_config {
+    /// sizeof(svit_context_config)
+    pub struct_size: u32,
+    /// worker threads including the calling one, 1..256; 0: one for each core
+    /// that the process may use
+    pub threads: u32,
+    /// NULL together with `release`: the C library's allocator
+    pub allocate: svit_allocate_function,
+    pub release: svit_release_function,
+    /// first argument of `allocate` and `release`
+    pub allocator_user: *mut c_void,
+    /// NULL: nothing is logged
+    pub log: svit_log_function,
+    /// first argument of `log`
+    pub log_user: *mut c_void,
+    /// "tile", "amx", "cblas" or NULL; see above
+    pub gemm: *const c_char,
+}
+
+/// Receives a log message. `level` is one of SVIT_LOG_\*; `message` is borrowed until the function
+/// returns. The library calls it only on a thread that called into the library.
+pub type svit_log_function = Option<
+    unsafe extern "C" fn(user: *mut c_void, level: i32, message: *const c_char),
+>;
+
+extern "C" {
+    /// Fills `config` with the defaults: all cores, the C library's allocator, no log, the default GEMM
+    /// backend. `size` is sizeof(svit_context_config) as the caller was compiled. SVIT_E_ARGUMENT means
+    /// that `config` is NULL or that `size` cannot hold `struct_size`. Any thread may call it.
+    pub fn svit_context_config_init(config: *mut svit_context_config, size: usize) -> svit_status;
+
+    /// Creates a context and starts its worker threads. `config` may be NULL for the defaults. The
+    /// caller owns \*out and frees it with svit_context_free. SVIT_E_ARGUMENT: `threads` is above 256,
+    /// only one of `allocate` and `release` is set, or the name in `gemm` is unknown.
+    /// SVIT_E_UNSUPPORTED: this build, CPU or system does not run the GEMM backend. SVIT_E_MEMORY: there
+    /// is not enough memory, or a thread could not be started. Any thread may call it.
+    pub fn svit_context_create(
+        out: *mut *mut svit_context,
+        config: *const svit_context_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Adds a reference to the context and returns it. The caller drops the reference with
+    /// svit_context_free. A program uses it to keep a context alive for a handle of its own. NULL
+    /// returns NULL. Any thread may call it.
+    pub fn svit_context_retain(context: *mut svit_context) -> *mut svit_context;
+
+    /// Drops a reference to the context. The last reference, those of handles included, ends its threads
+    /// and frees it. NULL is allowed. Any thread may call it.
+    pub fn svit_context_free(context: *mut svit_context);
+
+    /// Checks that the calling process is the one that created the context. SVIT_E_STATE names the
+    /// creating process and means that the caller is a child by fork. A program calls it before it uses
+    /// threads of its own handle. Any thread may call it.
+    pub fn svit_context_check(context: *const svit_context, err: *mut svit_error) -> svit_status;
+
+    /// Returns the number of worker threads, the calling thread included; 0 for NULL. Any thread may
+    /// call it.
+    pub fn svit_context_threads(context: *const svit_context) -> u32;
+
+    /// Describes the build and the machine as one JSON object:
+    /// "version"          of the library
+    /// "cpu"              name of the processor
+    /// "instruction_set"  of the kernels in use
+    /// "gemm"             GEMM backend in use for float32; "gemms" is an array of all that run here
+    /// "gemm_bf16"        GEMM backend of sessions that compute in bfloat16
+    /// "gemm_int8"        GEMM backend of sessions that compute in int8
+    /// "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for
+    /// "threads"          number of workers
+    /// "warnings"         array of texts, for example that the BLAS ignores the CPU's AVX-512
+    ///
+    /// Writes at most `capacity` bytes including the NUL into `buffer`, which may be NULL if `capacity`
+    /// is 0. Writes the size that the text needs, in bytes including the NUL, into \*needed, which may be
+    /// NULL. SVIT_E_ARGUMENT means that the text does not fit. Any thread may call it.
+    pub fn svit_context_describe(
+        context: *const svit_context,
+        buffer: *mut c_char,
+        capacity: usize,
+        needed: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Returns `bytes` bytes from the context's allocator, aligned to 64 bytes, or NULL if there is not
+    /// enough memory. The caller frees them with svit_context_release. Programs that extend the library
+    /// use it. Any thread may call it.
+    pub fn svit_context_allocate(context: *mut svit_context, bytes: usize) -> *mut c_void;
+
+    /// Releases memory of svit_context_allocate; `bytes` is the size that was requested. `memory` may be
+    /// NULL. Any thread may call it.
+    pub fn svit_context_release(context: *mut svit_context, memory: *mut c_void, bytes: usize);
+
+    /// Sends a message to the context's log function; does nothing if there is none. `level` is one of
+    /// SVIT_LOG_\*. The calling thread runs the log function.
+    pub fn svit_context_log(context: *const svit_context, level: i32, message: *const c_char);
+
+    /// Locks `folder` and creates it first, with its parent folders, if it does not exist. The caller
+    /// owns \*out and frees it with svit_folder_lock_free. SVIT_E_STATE: this or another process holds
+    /// the lock. SVIT_E_IO names the path and the system's reason. SVIT_E_ARGUMENT: the path is empty. A
+    /// failed call leaves no new folder behind. Any thread may call it.
+    pub fn svit_folder_lock_create(
+        out: *mut *mut svit_folder_lock,
+        context: *mut svit_context,
+        folder: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Releases the lock, and removes the folders that svit_folder_lock_create created if they are
+    /// empty. In a child by fork the folder stays as it is. NULL is allowed.
+    pub fn svit_folder_lock_free(lock: *mut svit_folder_lock);
+
+    /// Returns 1 if the locked folder has an entry `name`, and 0 if not or if `lock` is NULL.
+    pub fn svit_folder_lock_has(lock: *const svit_folder_lock, name: *const c_char) -> i32;
+
+    /// Removes the file `name` from the locked folder; succeeds if there is no such file.
+    /// SVIT_E_ARGUMENT: `name` has a slash. SVIT_E_STATE: the process is a child by fork. SVIT_E_IO
+    /// names the path and the system's reason.
+    pub fn svit_folder_lock_remove(
+        lock: *mut svit_folder_lock,
+        name: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

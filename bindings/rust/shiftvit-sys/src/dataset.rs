@@ -1,0 +1,328 @@
+//! Datasets: numbered images with labels, from files, memory or callbacks.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::pipeline::*;
+use crate::status::*;
+use std::os::raw::{c_char, c_void};
+
+// A part of a dataset: for updates of the parameters, for the final result, for early stopping.
+
+pub const SVIT_SPLIT_TRAIN: i32 = 0;
+pub const SVIT_SPLIT_TEST: i32 = 1;
+pub const SVIT_SPLIT_VALIDATION: i32 = 2;
+
+// The labels of CIFAR-100: 100 classes or 20 superclasses.
+
+pub const SVIT_LABELS_FINE: i32 = 0;
+pub const SVIT_LABELS_COARSE: i32 = 1;
+
+/// A dataset has samples 0..count-1; each is an image \[height, width, channels\] and a label in
+/// 0\..classes-1. Images have 1 channel (grey), 3 (RGB) or 4 (RGBA) of bytes, or of floats if they
+/// come from svit_dataset_memory_f32. Those of CIFAR and the synthetic ones are RGB. A dataset of
+/// multi-label or regression targets has `classes` numbers for each sample instead, and the label
+/// -1. Any number of threads may read it, but only one at a time if the samples come from a
+/// callback. Loaders and derived datasets keep it alive. In all functions that create one, the
+/// caller owns \*out and frees it with svit_dataset_free.
+#[repr(C)]
+pub struct svit_dataset {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+/// Writes sample `index` to pixels\[height, width, channels\] and \*label. Returns 0, or another value
+/// to stop the library's call with SVIT_E_STOPPED. The library calls it only on the thread that
+/// called into the library.
+pub type svit_sample_callback = Option<
+    unsafe extern "C" fn(index: usize, pixels: *mut u8, label: *mut i32, user: *mut c_void) -> i32,
+>;
+
+/// Reports a sample that cannot be read. `status` is SVIT_E_IO or SVIT_E_FORMAT; `message` names the
+/// file and is borrowed until the function returns. Returns 0, or another value to stop.
+pub type svit_bad_sample_callback = Option<
+    unsafe extern "C" fn(
+        index: usize,
+        status: svit_status,
+        message: *const c_char,
+        user: *mut c_void,
+    ) -> i32,
+>;
+
+extern "C" {
+    /// Reads CIFAR-10 (Krizhevsky 2009) from the official binary files in `folder`: data_batch_1.bin to
+    /// data_batch_5.bin for SVIT_SPLIT_TRAIN or test_batch.bin for SVIT_SPLIT_TEST, and class names from
+    /// batches.meta.txt if it exists. SVIT_E_IO names a missing file. SVIT_E_FORMAT names a file that is
+    /// not a whole number of 3073-byte records, or a record whose label is above 9.
+    pub fn svit_dataset_cifar10(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        folder: *const c_char,
+        split: i32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Reads CIFAR-100 (Krizhevsky 2009) from train.bin or test.bin, with 3074-byte records, as
+    /// svit_dataset_cifar10 does. `labels` is one of SVIT_LABELS_\*.
+    pub fn svit_dataset_cifar100(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        folder: *const c_char,
+        split: i32,
+        labels: i32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Opens a folder of images. Each subfolder with at least one \*.jpg, \*.jpeg or \*.png file is a
+    /// class. Classes, and the images of a class, are in byte order of their names; names that begin
+    /// with a dot are skipped. Images are decoded to `channels`, as svit_image_read does, each time they
+    /// are read, and brought to height x width pixels (1..16384) by the source step `filter`, one of
+    /// SVIT_SOURCE_\* in pipeline.h.
+    /// svit_dataset_verify finds the images that cannot be read.
+    ///
+    /// SVIT_E_IO names a folder that cannot be listed. SVIT_E_FORMAT: there is no class, or a class or
+    /// image name is not UTF-8; the message shows its bytes as \\xHH.
+    pub fn svit_dataset_folder(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        folder: *const c_char,
+        height: usize,
+        width: usize,
+        channels: usize,
+        filter: i32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Wraps the caller's arrays pixels\[count, height, width, channels\] and labels\[count\] without a
+    /// copy. `channels` is 1, 3 or 4. The arrays must stay unchanged until the dataset and everything
+    /// created from it are freed. SVIT_E_ARGUMENT names a label that is out of range.
+    pub fn svit_dataset_memory(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        pixels: *const u8,
+        labels: *const i32,
+        count: usize,
+        height: usize,
+        width: usize,
+        channels: usize,
+        classes: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Opens a folder as svit_dataset_folder does, decodes images to the channels of the pipeline, and
+    /// brings them to its source size by its source step. Where the pipeline's evaluation is
+    /// SVIT_EVALUATE_CROP, the image is placed so that both crops together are one. SVIT_E_ARGUMENT
+    /// names a field of the pipeline that is out of range.
+    pub fn svit_dataset_folder_pipeline(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        folder: *const c_char,
+        pipeline: *const svit_pipeline_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Opens a dataset of image files that a CSV file (RFC 4180, UTF-8, at most 1 GiB) lists. The first
+    /// line has the names of the columns. "path,label": the classes are the distinct labels in byte
+    /// order. "path" and other names: each of these columns has the decimal numbers of one target, and
+    /// the dataset has targets instead of labels. A path is relative to the folder of the CSV file.
+    /// Images are read as those of svit_dataset_folder_pipeline.
+    ///
+    /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the line or the image that is not
+    /// accepted.
+    pub fn svit_dataset_list(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        file: *const c_char,
+        pipeline: *const svit_pipeline_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Wraps the caller's arrays pixels\[count, height, width, channels\] and targets\[count, columns\],
+    /// finite numbers, as svit_dataset_memory does. SVIT_E_ARGUMENT names a target that is not
+    /// finite.
+    pub fn svit_dataset_memory_targets(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        pixels: *const u8,
+        targets: *const f32,
+        count: usize,
+        height: usize,
+        width: usize,
+        channels: usize,
+        columns: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Wraps the caller's arrays images\[count, height, width, channels\] of floats and either
+    /// labels\[count\] or targets\[count, classes\], the other of which is NULL, as svit_dataset_memory
+    /// does. The floats take the place of bytes in the pipeline: with scale 1/255, 255 is white. Steps
+    /// of augmentation that work on bytes, and an antialiased source step, are refused by loaders with
+    /// SVIT_E_UNSUPPORTED. SVIT_E_ARGUMENT names an image with a value that is not finite, or a label or
+    /// target that is not accepted.
+    pub fn svit_dataset_memory_f32(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        images: *const f32,
+        labels: *const i32,
+        targets: *const f32,
+        count: usize,
+        height: usize,
+        width: usize,
+        channels: usize,
+        classes: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
+    /// Loaders do not prefetch from it, because the callback runs on the caller's thread only.
+    pub fn svit_dataset_callback(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        sample: svit_sample_callback,
+        count: usize,
+        height: usize,
+        width: usize,
+        channels: usize,
+        classes: usize,
+        user: *mut c_void,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates `count` synthetic images of shapes and textures, 32 x 32 pixels in 10 classes. A sample
+    /// depends on (seed, split, index) alone, and its label is index mod 10. `split` is one of
+    /// SVIT_SPLIT_\*.
+    pub fn svit_dataset_synthetic(
+        out: *mut *mut svit_dataset,
+        context: *mut svit_context,
+        seed: u64,
+        split: i32,
+        count: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a view of the samples first..first+count-1 of `parent`, which it keeps alive.
+    /// SVIT_E_ARGUMENT: the range leaves the parent.
+    pub fn svit_dataset_slice(
+        out: *mut *mut svit_dataset,
+        parent: *mut svit_dataset,
+        first: usize,
+        count: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a view of the samples indices\[0..count-1\] of `parent`, which it keeps alive. The indices
+    /// are copied. SVIT_E_ARGUMENT names an index that is out of range.
+    pub fn svit_dataset_select(
+        out: *mut *mut svit_dataset,
+        parent: *mut svit_dataset,
+        indices: *const usize,
+        count: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Drops the caller's reference to a dataset. NULL is allowed.
+    pub fn svit_dataset_free(dataset: *mut svit_dataset);
+
+    /// Returns the number of samples; 0 for NULL.
+    pub fn svit_dataset_count(dataset: *const svit_dataset) -> usize;
+
+    /// Returns the height of an image in pixels; 0 for NULL.
+    pub fn svit_dataset_height(dataset: *const svit_dataset) -> usize;
+
+    /// Returns the width of an image in pixels; 0 for NULL.
+    pub fn svit_dataset_width(dataset: *const svit_dataset) -> usize;
+
+    /// Returns the number of channels of an image; 0 for NULL.
+    pub fn svit_dataset_channels(dataset: *const svit_dataset) -> usize;
+
+    /// Returns 1 if images are float, otherwise 0; 0 for NULL.
+    pub fn svit_dataset_is_f32(dataset: *const svit_dataset) -> i32;
+
+    /// Returns 1 if samples have targets instead of labels, otherwise 0; 0 for NULL.
+    pub fn svit_dataset_has_targets(dataset: *const svit_dataset) -> i32;
+
+    /// Returns the number of classes, or of targets; 0 for NULL.
+    pub fn svit_dataset_classes(dataset: *const svit_dataset) -> usize;
+
+    /// Returns the name of class or target `label`, or NULL past the end or if the dataset has no names.
+    /// The text is borrowed until the dataset is freed.
+    pub fn svit_dataset_class_name(dataset: *const svit_dataset, label: usize) -> *const c_char;
+
+    /// Reads sample `index` into pixels\[height, width, channels\] and \*label, -1 if the dataset has
+    /// targets. SVIT_E_UNSUPPORTED: the images are float. SVIT_E_FORMAT or SVIT_E_IO names an image file
+    /// that cannot be read; SVIT_E_ARGUMENT names an index, or a label from a callback, that is out of
+    /// range; SVIT_E_STOPPED: the callback stopped.
+    pub fn svit_dataset_sample(
+        dataset: *const svit_dataset,
+        index: usize,
+        pixels: *mut u8,
+        label: *mut i32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Reads sample `index` of any dataset into image\[height, width, channels\], bytes as floats of
+    /// 0\..255, as svit_dataset_sample does.
+    pub fn svit_dataset_sample_f32(
+        dataset: *const svit_dataset,
+        index: usize,
+        image: *mut f32,
+        label: *mut i32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the label of sample `index` to \*label, -1 if the dataset has targets. Only a dataset of a
+    /// callback reads the image for it. Errors are those of svit_dataset_sample.
+    pub fn svit_dataset_label(
+        dataset: *const svit_dataset,
+        index: usize,
+        label: *mut i32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes targets\[classes\] of sample `index`: its numbers, or 1 for its label and 0 for the other
+    /// classes. Errors are those of svit_dataset_sample.
+    pub fn svit_dataset_targets(
+        dataset: *const svit_dataset,
+        index: usize,
+        targets: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Reads every sample completely, on the context's workers, and calls `bad` on the calling thread
+    /// for each one that cannot be read, in the order of the indices. `bad` may be NULL. Writes the
+    /// number of these samples to \*bad_count, which may be NULL. svit_dataset_select creates a dataset
+    /// without them. Samples of a callback are read on the calling thread.
+    ///
+    /// SVIT_E_STOPPED: `bad` or the sample callback stopped. SVIT_E_ARGUMENT: a sample callback gave a
+    /// label that is out of range. SVIT_E_MEMORY: there is not enough memory.
+    pub fn svit_dataset_verify(
+        dataset: *const svit_dataset,
+        bad: svit_bad_sample_callback,
+        user: *mut c_void,
+        bad_count: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes a 64-bit fingerprint to \*fingerprint, by which a program notices that it was given another
+    /// dataset. It covers the counts, sizes and class names, and the pixels and labels of up to 64
+    /// samples that are spread evenly over the dataset. Equal fingerprints do not prove that two
+    /// datasets are equal. It is the same on every machine and does not depend on where the samples are
+    /// held (files, memory, a slice). Samples of a callback, which may differ at each call, are not
+    /// read. Errors are those of svit_dataset_sample; \*fingerprint is written only on success.
+    pub fn svit_dataset_fingerprint(
+        dataset: *const svit_dataset,
+        fingerprint: *mut u64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the mean and the variance of byte \* scale over all samples to mean\[channels\] and
+    /// variance\[channels\]; floats take the place of bytes. Sums are accumulated in double. Errors are
+    /// those of svit_dataset_sample.
+    pub fn svit_dataset_statistics(
+        dataset: *const svit_dataset,
+        scale: f64,
+        mean: *mut f64,
+        variance: *mut f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

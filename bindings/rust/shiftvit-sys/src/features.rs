@@ -1,0 +1,306 @@
+//! Feature sets: what a layer of a model computes for many images, with their labels; classifiers
+//! that are trained on them in seconds; k-nearest neighbours.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::dataset::*;
+use crate::model::*;
+use crate::pipeline::*;
+use crate::status::*;
+use std::os::raw::c_char;
+
+// What becomes of a layer with several tokens for each image.
+
+/// the mean over the patches, without class, distillation and register
+/// tokens
+pub const SVIT_TOKENS_MEAN: i32 = 0;
+/// the class token
+pub const SVIT_TOKENS_CLASS: i32 = 1;
+
+/// A feature set has features\[count, channels\], finite floats; labels\[count\], each a class in
+/// 0\..classes-1 or -1 for none; the names of the classes, or none of them; and two texts, the name
+/// of the layer and a description of the model. Any number of threads may read it. In all functions
+/// that create one, the caller owns \*out and frees it with svit_features_free.
+#[repr(C)]
+pub struct svit_features {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+/// How features are computed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_features_config {
+    /// sizeof(svit_features_config)
+    pub struct_size: u32,
+    /// images in one forward pass, 1..65536; all if there are fewer
+    pub batch: u32,
+    /// SVIT_COMPUTE_\* of session.h
+    pub compute: i32,
+    /// SVIT_TOKENS_\*; no effect on a layer with one token for each image
+    pub tokens: i32,
+    /// one of svit_session_layer_name; NULL: "features", the input of the
+    /// classifier, in which the tokens of a distilled model follow each other
+    pub layer: *const c_char,
+    /// whose workers compute, as in svit_session_config; NULL: the model's
+    pub context: *mut svit_context,
+}
+
+/// How svit_model_fit_head trains: AdamW, whose learning rate falls to 0 as half a cosine.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_head_config {
+    /// sizeof(svit_head_config)
+    pub struct_size: u32,
+    /// 1\..1000000
+    pub epochs: u32,
+    /// samples in an update, 1..65536; all of them if there are fewer
+    pub batch: u32,
+    /// 1: each class counts as much as any other in the loss
+    pub balanced: i32,
+    /// above 0: of the first update
+    pub learning_rate: f64,
+    /// AdamW's, of weights; biases have none. Negative: 5000 divided
+    /// by the number of samples, at most 10, since few need more
+    pub weight_decay: f64,
+    /// \[0, 1)
+    pub label_smoothing: f64,
+    /// of the order of the samples and of dropout in the head
+    pub seed: u64,
+}
+
+/// How svit_model_fit_class finds the row of a new class.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_class_config {
+    /// sizeof(svit_class_config)
+    pub struct_size: u32,
+    /// 0; another value is SVIT_E_VERSION
+    pub reserved: u32,
+    /// with old features, at least 0: the penalty is weight_decay \|w\|^2 / 2 on
+    /// features divided by their standard deviation
+    pub weight_decay: f64,
+    /// with old features, above 0: the weight of all new samples together in
+    /// the loss, by that of the average old class. A larger one finds more of
+    /// the new class and takes more from the old ones
+    pub new_weight: f64,
+    /// without old features, (0, 1\]: the fraction of the new samples whose new
+    /// logit exceeds those of all old classes
+    pub recall: f64,
+}
+
+extern "C" {
+    /// Fills `config` with the defaults: batch 256, SVIT_COMPUTE_F32, SVIT_TOKENS_MEAN, the layer
+    /// "features", the model's context. `size` is sizeof(svit_features_config) as the caller was
+    /// compiled. Any thread may call it.
+    pub fn svit_features_config_init(config: *mut svit_features_config, size: usize) -> svit_status;
+
+    /// Computes the features of all images of `dataset` in its order, with its labels and class names; a
+    /// dataset of targets gives the label -1. Images go through the evaluation of `pipeline`; NULL: that
+    /// of the model. Besides the result, the memory is that of a session and a loader of one batch. The
+    /// features of an image do not depend on the number of threads.
+    ///
+    /// SVIT_E_STATE: the model has no pipeline. SVIT_E_ARGUMENT: there is no such layer or no class
+    /// token, the dataset is empty, or the channels of model, pipeline and dataset differ.
+    /// SVIT_E_NUMERIC: a feature is not finite. Other errors are those of svit_session_create and
+    /// svit_loader_next.
+    pub fn svit_features_compute(
+        out: *mut *mut svit_features,
+        model: *mut svit_model,
+        dataset: *mut svit_dataset,
+        pipeline: *const svit_pipeline_config,
+        config: *const svit_features_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a set from copies of features\[count, channels\], labels\[count\] and class_names\[classes\].
+    /// `labels` may be NULL: all are -1. `class_names` may be NULL: no names. The texts of the layer and
+    /// of the model are empty. `channels` is 1..1048576, `classes` 0..1048576, `count` at least 1.
+    /// SVIT_E_ARGUMENT names the argument, the feature or the label that is not accepted.
+    pub fn svit_features_create(
+        out: *mut *mut svit_features,
+        context: *mut svit_context,
+        features: *const f32,
+        labels: *const i32,
+        count: usize,
+        channels: usize,
+        classes: usize,
+        class_names: *const *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Reads a set from a safetensors file with the tensors `features` \[count, channels\] of F32, F16 or
+    /// BF16 and `labels` \[count\] of I32 or I64; without `labels` all are -1. Other tensors are passed
+    /// over. The metadata are those of svit_features_save; a file without them has as many classes as
+    /// its largest label needs. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the tensor, the
+    /// element or the metadata that is not accepted.
+    pub fn svit_features_load(
+        out: *mut *mut svit_features,
+        context: *mut svit_context,
+        path: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the set as a safetensors file with the tensors `features` \[count, channels\] (F32) and
+    /// `labels` \[count\] (I32) and the metadata "format" ("shiftvit-features"), "format_version" ("1"),
+    /// "class_count", "classes" (a JSON array of names, if there are any), "layer" and "model". An
+    /// existing file is replaced atomically, as svit_file_replace. SVIT_E_IO names the path.
+    pub fn svit_features_save(
+        features: *const svit_features,
+        path: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Frees a set. NULL is allowed.
+    pub fn svit_features_free(features: *mut svit_features);
+
+    /// Returns the number of samples; 0 for NULL.
+    pub fn svit_features_count(features: *const svit_features) -> usize;
+
+    /// Returns the number of channels; 0 for NULL.
+    pub fn svit_features_channels(features: *const svit_features) -> usize;
+
+    /// Returns the number of classes; 0 for NULL.
+    pub fn svit_features_classes(features: *const svit_features) -> usize;
+
+    /// Returns features\[count, channels\], borrowed until the set is freed or appended to; NULL for
+    /// NULL.
+    pub fn svit_features_values(features: *const svit_features) -> *const f32;
+
+    /// Returns labels\[count\], borrowed likewise; NULL for NULL.
+    pub fn svit_features_labels(features: *const svit_features) -> *const i32;
+
+    /// Returns the name of class `label`, borrowed likewise, or NULL past the end or if the set has no
+    /// names.
+    pub fn svit_features_class_name(features: *const svit_features, label: usize) -> *const c_char;
+
+    /// Returns the name of the layer, "" if it is unknown, borrowed until the set is freed; NULL for
+    /// NULL.
+    pub fn svit_features_layer(features: *const svit_features) -> *const c_char;
+
+    /// Returns the description of the model, "" if it is unknown, borrowed likewise; NULL for NULL. It
+    /// has the architecture and a fingerprint of all weights below the classifier, so that it tells two
+    /// models apart and stays the same if only the classifier changes.
+    pub fn svit_features_model(features: *const svit_features) -> *const c_char;
+
+    /// Appends the samples of `other` to those of `features`, which are two sets. Classes are matched by
+    /// their names, and those that `features` does not have are added behind its own. If neither set has
+    /// names, labels stay as they are. SVIT_E_ARGUMENT: channels or layers differ, or only one of the
+    /// two has names though both have classes. A failed call changes nothing. A difference of the
+    /// models is a warning in the context's log.
+    pub fn svit_features_append(
+        features: *mut svit_features,
+        other: *const svit_features,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Classifies queries\[n, channels\] by their k nearest neighbours in `reference`: the samples with
+    /// the largest cosine similarity, of equal ones the first. Each neighbour votes for its class with
+    /// exp(similarity / temperature), and a row of probabilities\[n, classes\] is the votes divided by
+    /// their sum, as in DINO's evaluation (Caron et al. 2021, with k 20 and temperature 0.07). A feature
+    /// of zeros has the similarity 0 with all others. `k` is at least 1 and may exceed the number of
+    /// samples; `temperature` is above 0. The result does not depend on the number of threads.
+    /// SVIT_E_ARGUMENT names what is not accepted: also a query that is not finite, or a sample of
+    /// `reference` without a label.
+    pub fn svit_features_knn(
+        reference: *const svit_features,
+        queries: *const f32,
+        n: usize,
+        k: usize,
+        temperature: f64,
+        probabilities: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Fills `config` with the defaults: 100 epochs, batch 256, not balanced, learning rate 0.003,
+    /// weight decay -1, no label smoothing, seed 0. `size` is sizeof(svit_head_config) as the caller
+    /// was compiled. Any thread may call it.
+    pub fn svit_head_config_init(config: *mut svit_head_config, size: usize) -> svit_status;
+
+    /// Fills `config` from a JSON object, as svit_class_config_from_json does.
+    pub fn svit_head_config_from_json(
+        config: *mut svit_head_config,
+        size: usize,
+        json: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes `config` as the JSON object that svit_head_config_from_json reads, as
+    /// svit_class_config_to_json does.
+    pub fn svit_head_config_to_json(
+        config: *const svit_head_config,
+        buffer: *mut c_char,
+        capacity: usize,
+        needed: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Trains the classifier of `model`, its hidden layers included, on `features` by the cross-entropy
+    /// with its labels, from the weights that it has; svit_model_replace_head gives it new ones. Frozen
+    /// parameters stay as they are, and so do all below the classifier. The class names of the set, if
+    /// it has any, become those of the model. The same bits result with any number of threads. `config`
+    /// may be NULL for the defaults.
+    ///
+    /// SVIT_E_STATE: the model has no classifier. SVIT_E_ARGUMENT: the model has another number of
+    /// classes than the set, the set is of another layer than "features" or has other channels, a sample
+    /// has no label, or a field of `config` is out of range. A set of another model is a warning in the
+    /// log. After SVIT_E_NUMERIC, for a loss that is not finite, the classifier is partly trained.
+    pub fn svit_model_fit_head(
+        model: *mut svit_model,
+        features: *const svit_features,
+        config: *const svit_head_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Fills `config` with the defaults: weight decay 0.1, new_weight 2, recall 0.6. `size` is
+    /// sizeof(svit_class_config) as the caller was compiled. Any thread may call it.
+    pub fn svit_class_config_init(config: *mut svit_class_config, size: usize) -> svit_status;
+
+    /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+    /// default. `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
+    /// that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
+    /// it.
+    pub fn svit_class_config_from_json(
+        config: *mut svit_class_config,
+        size: usize,
+        json: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes `config` as the JSON object that svit_class_config_from_json reads. `buffer`, `capacity`
+    /// and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range.
+    /// Any thread may call it.
+    pub fn svit_class_config_to_json(
+        config: *const svit_class_config,
+        buffer: *mut c_char,
+        capacity: usize,
+        needed: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Adds one class to the classifier of `model` and fits its row and its bias to `features`, samples
+    /// of the new class alone, whose labels are not read. The rows of the old classes keep their bits.
+    /// `name` is the new class in a model with class names; NULL drops the names, and a model without
+    /// names stays without.
+    ///
+    /// `old`, samples of the old classes whose labels are not read either, may be NULL. With it, the row
+    /// is that of a logistic regression of the new class against all old ones, whose logits are fixed.
+    /// Without it, the row points to the mean of the new features and is as long as the old rows are on
+    /// average; its bias follows from `recall`, where each sample is measured with the row from the
+    /// others. Both are of the layer "features" of this model; other models are a warning in the log.
+    /// `config` may be NULL for the defaults. The result does not depend on the number of threads.
+    ///
+    /// The model needs to be alone, as in svit_model_add_classes: SVIT_E_STATE; also if it has no
+    /// classifier. SVIT_E_UNSUPPORTED: the classifier has hidden layers. SVIT_E_ARGUMENT: the channels
+    /// are not those of the classifier, the layer is another, the name exists, or the mean of the
+    /// features is 0. SVIT_E_NUMERIC: the row is not finite. A failed call leaves the model as it was.
+    pub fn svit_model_fit_class(
+        model: *mut svit_model,
+        name: *const c_char,
+        features: *const svit_features,
+        old: *const svit_features,
+        config: *const svit_class_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

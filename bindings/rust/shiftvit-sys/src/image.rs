@@ -1,0 +1,191 @@
+//! Images: decoding, encoding, resampling and patches. Any thread may call every function here.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::status::*;
+use std::os::raw::{c_char, c_void};
+
+// The order of the five image copies in shifted patch tokenization (SPT).
+
+/// original, left-up, left-down, right-up, right-down (Keras example)
+pub const SVIT_SPT_KERAS: i32 = 0;
+/// original, right-down, left-down, right-up, left-up (the paper's code)
+pub const SVIT_SPT_PAPER: i32 = 1;
+
+/// A decoded image of 8-bit pixels \[height, width, channels\].
+#[repr(C)]
+pub struct svit_image {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+extern "C" {
+    /// Reads a JPEG or PNG file; the first bytes tell which it is. `channels` says what it becomes:
+    /// 1: grey, the luma (19595 R + 38470 G + 7471 B + 32768) \>\> 16 as Pillow's convert("L"), without
+    /// regard to transparency;
+    /// 3: RGB, transparent pixels blended with black;
+    /// 4: RGBA, the alpha 255 where the file has none.
+    /// The image is turned upright by the orientation in its EXIF data. Malformed EXIF data is ignored.
+    /// The caller owns \*out and frees it with svit_image_free.
+    ///
+    /// SVIT_E_ARGUMENT: `channels` is another number. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT
+    /// names the file and the problem: it is damaged, a CMYK JPEG, wider or higher than 16384 pixels, or
+    /// larger than 64 million pixels. SVIT_E_MEMORY: the decoder has not enough memory.
+    pub fn svit_image_read(
+        out: *mut *mut svit_image,
+        context: *mut svit_context,
+        path: *const c_char,
+        channels: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Decodes a JPEG or PNG file from memory, data\[bytes\], as svit_image_read does. Messages call the
+    /// image `name`; NULL stands for "image". The caller owns \*out and frees it with svit_image_free.
+    pub fn svit_image_decode(
+        out: *mut *mut svit_image,
+        context: *mut svit_context,
+        data: *const c_void,
+        bytes: usize,
+        name: *const c_char,
+        channels: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Frees an image. NULL is allowed.
+    pub fn svit_image_free(image: *mut svit_image);
+
+    /// Returns the height in pixels; 0 for NULL.
+    pub fn svit_image_height(image: *const svit_image) -> usize;
+
+    /// Returns the width in pixels; 0 for NULL.
+    pub fn svit_image_width(image: *const svit_image) -> usize;
+
+    /// Returns the number of channels, 1, 3 or 4; 0 for NULL.
+    pub fn svit_image_channels(image: *const svit_image) -> usize;
+
+    /// Returns the pixels \[height, width, channels\], borrowed until svit_image_free; NULL for NULL.
+    pub fn svit_image_pixels(image: *const svit_image) -> *const u8;
+
+    /// Writes rgb\[height, width, 3\] as a PNG file and replaces an existing file atomically, as
+    /// svit_file_replace. SVIT_E_IO names the path.
+    pub fn svit_image_write_png(
+        context: *mut svit_context,
+        path: *const c_char,
+        rgb: *const u8,
+        height: usize,
+        width: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Resizes in\[height, width, 3\] to out\[out_height, out_width, 3\] by nearest neighbour with
+    /// half-pixel centres, as tf.image.resize: the source index is floor((o + 0.5) \* n_in / n_out). All
+    /// sides are 1..16384 pixels. SVIT_E_ARGUMENT names a side that is out of range.
+    pub fn svit_resize_nearest_u8(
+        input: *const u8,
+        height: usize,
+        width: usize,
+        out: *mut u8,
+        out_height: usize,
+        out_width: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Resizes in\[height, width, 3\] to out\[out_height, out_width, 3\], another array, by bilinear
+    /// interpolation with antialiasing: on an axis that shrinks, the triangle filter is widened by the
+    /// scale, so that every input pixel contributes. All sides are 1..16384 pixels. The bytes equal
+    /// those of Pillow's Image.resize((out_width, out_height), BILINEAR) up to Pillow 12; Pillow 13 may
+    /// differ by one level where one axis shrinks and the other grows. SVIT_E_ARGUMENT names a side that
+    /// is out of range. SVIT_E_MEMORY: the filter tables, from the context's allocator, do not fit.
+    pub fn svit_resize_antialias_u8(
+        context: *mut svit_context,
+        input: *const u8,
+        height: usize,
+        width: usize,
+        out: *mut u8,
+        out_height: usize,
+        out_width: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Resizes in\[height, width, channels\] to out\[out_height, out_width, channels\] by bilinear
+    /// interpolation with half-pixel centres and clamped edges, without antialiasing, as
+    /// keras.layers.Resizing. Sides are 1..16384 pixels, channels 1..1024. SVIT_E_ARGUMENT names a size
+    /// that is out of range.
+    pub fn svit_resize_bilinear_f32(
+        input: *const f32,
+        height: usize,
+        width: usize,
+        channels: usize,
+        out: *mut f32,
+        out_height: usize,
+        out_width: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Mirrors in\[height, width, channels\] left to right into `out`, another array of the same shape.
+    pub fn svit_flip_horizontal_f32(
+        input: *const f32,
+        height: usize,
+        width: usize,
+        channels: usize,
+        out: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Resamples in\[height, width, channels\] into `out`, another array of the same shape, under an
+    /// affine transform of 6 finite values t: output pixel (x, y) is the bilinear interpolation of the
+    /// input at (t0 x + t1 y + t2, t3 x + t4 y + t5). Pixel centres are at integer coordinates. Points
+    /// outside the image are reflected into it (d c b a \| a b c d \| d c b a). As Keras' RandomRotation
+    /// and RandomZoom.
+    pub fn svit_affine_f32(
+        input: *const f32,
+        height: usize,
+        width: usize,
+        channels: usize,
+        transform: *const f64,
+        out: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the transform of a rotation about the image centre by `turns` full circles to `transform`.
+    /// Positive values turn the content counter-clockwise.
+    pub fn svit_affine_rotation(
+        turns: f64,
+        height: usize,
+        width: usize,
+        transform: *mut f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the transform of a zoom about the image centre by 1 + factor on each axis to `transform`.
+    /// Positive factors zoom out.
+    pub fn svit_affine_zoom(
+        height_factor: f64,
+        width_factor: f64,
+        height: usize,
+        width: usize,
+        transform: *mut f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Cuts in\[height, width, channels\] into patches of patch x patch pixels and writes them, in
+    /// row-major order, to out\[tokens, patch, patch, copies, channels\], another array, where tokens is
+    /// (height / patch) \* (width / patch). `patch` is 1..256 and divides height and width.
+    ///
+    /// With `spt` 0 there is one copy, the image. With `spt` 1 there are the five copies of shifted
+    /// patch tokenization (Lee, Lee, Song 2021) in the order `spt_order` (SVIT_SPT_\*): the image, and
+    /// the image shifted diagonally by patch / 2 pixels, rounded down, with zeros at the borders.
+    /// SVIT_E_ARGUMENT names the argument that is out of range.
+    pub fn svit_patches_f32(
+        input: *const f32,
+        height: usize,
+        width: usize,
+        channels: usize,
+        patch: usize,
+        spt: i32,
+        spt_order: i32,
+        out: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

@@ -1,0 +1,150 @@
+//! Weights of other libraries: loading them, or parts of a file, into a model through name maps,
+//! with heads of other shapes and position embeddings of other grids; and saving a model for them.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::model::*;
+use crate::status::*;
+use std::os::raw::c_char;
+
+// What svit_model_load_into passes over instead of failing; flags may be added.
+
+/// a tensor of another shape: the parameter stays
+pub const SVIT_LOAD_SKIP_SHAPE_MISMATCH: i32 = 1;
+/// a tensor that no parameter takes
+pub const SVIT_LOAD_IGNORE_EXTRA: i32 = 2;
+/// a parameter without a tensor: it stays
+pub const SVIT_LOAD_ALLOW_MISSING: i32 = 4;
+
+/// What was done with a file. The caller sets struct_size, text and capacity; the rest is written
+/// also if the call fails for a mismatch that `flags` do not allow.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_load_report {
+    /// sizeof(svit_load_report)
+    pub struct_size: u32,
+    /// parameters that were read
+    pub loaded: u32,
+    /// parameters for which the file has no tensor
+    pub missing: u32,
+    /// parameters whose tensor has another shape
+    pub mismatched: u32,
+    /// tensors that no parameter takes
+    pub extra: u32,
+    /// of these, integers and F64: they are never an error
+    pub buffers: u32,
+    /// \[capacity\] the names, each in a line after "missing ", "mismatched ",
+    /// "extra " or "buffer "; NULL: not wanted
+    pub text: *mut c_char,
+    /// bytes of `text`; what does not fit is cut at a whole line
+    pub capacity: u64,
+    /// bytes of the whole text with its NUL byte
+    pub needed: u64,
+}
+
+extern "C" {
+    /// Creates a model of `config` with the weights of a safetensors file, whose tensors the name map
+    /// `map` finds: "timm", "huggingface" (ViT, DeiT, DINOv2, CLIP's image tower) or "openclip" for the
+    /// plain ViTs of these libraries, NULL for the model's own names, or a JSON object. Its keys are
+    /// names of parameters, or the parts of names before a dot, in which one \* stands for a number; its
+    /// values are the name of a tensor, a list of up to 3 names that follow each other on the first axis
+    /// (queries, keys, values), {"tensor": NAME, "transpose": true} for a weight \[in, out\], or null for
+    /// a parameter that is 0. A parameter without a rule has its own name.
+    ///
+    /// Convolution weights \[out, in, size, size\] become those of the patch embedding, leading axes of
+    /// length 1 are dropped or added, and a position embedding of another grid (config's position_height
+    /// and position_width, otherwise a square) is interpolated as timm does: bicubic with a = -0.5,
+    /// antialiased. F16, BF16 and I8 tensors are converted. The caller owns \*out and frees it with
+    /// svit_model_free.
+    ///
+    /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is damaged, or a tensor is missing, has
+    /// another shape or belongs to no parameter, which svit_model_load_into can allow. SVIT_E_ARGUMENT
+    /// names what of `config` or `map` is not accepted. Any thread may call it.
+    pub fn svit_model_load_mapped(
+        out: *mut *mut svit_model,
+        context: *mut svit_context,
+        config: *const svit_model_config,
+        path: *const c_char,
+        map: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Reads the parameters of `model` from a file as svit_model_load_mapped does, and passes over what
+    /// `flags`, a sum of SVIT_LOAD_\*, allow. `report` may be NULL. The model changes only on success,
+    /// and then needs it alone. Errors are those of svit_model_load_mapped; SVIT_E_ARGUMENT also for
+    /// unknown flags.
+    pub fn svit_model_load_into(
+        model: *mut svit_model,
+        path: *const c_char,
+        map: *const c_char,
+        flags: u32,
+        report: *mut svit_load_report,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Gives a model a new classifier of num_classes classes with random initial weights, which depend
+    /// on `seed`; hidden layers of the head stay. A model without a classifier, whose logits are its
+    /// features, gets one. Class names are dropped. The model needs to be alone: SVIT_E_STATE while
+    /// sessions, optimisers or predictors of it exist. SVIT_E_ARGUMENT: num_classes is not accepted.
+    pub fn svit_model_replace_head(
+        model: *mut svit_model,
+        num_classes: u32,
+        seed: u64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Adds `count` classes behind those of the classifier: the old classes keep their weights, the new
+    /// ones get random initial weights. Class names are dropped; svit_model_set_classes sets them
+    /// again. SVIT_E_STATE: the model has no classifier, or is not alone, as above.
+    pub fn svit_model_add_classes(
+        model: *mut svit_model,
+        count: u32,
+        seed: u64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Adds adapters of LoRA (Hu et al. 2021) to a ViT: the weights of queries, keys and values and of
+    /// the projection of every attention block become W + (alpha / rank) B A. With W \[out, in\] named
+    /// NAME.weight, A is NAME.lora_a \[rank, in\], uniform in +-1 / sqrt(in) and drawn by `seed`, and B is
+    /// NAME.lora_b \[out, rank\], 0, so the logits stay the same. All other parameters but the weights and
+    /// biases of the head become frozen, which svit_model_set_trainable changes. The configuration's
+    /// lora_rank and lora_alpha become `rank` and `alpha`.
+    ///
+    /// Checkpoints have the adapters. svit_model_save, svit_model_save_as, svit_model_save_memory,
+    /// svit_model_save_mapped and svit_model_export_onnx write the model as svit_model_merge_lora would
+    /// leave it, and do not change the one in memory. The model needs to be alone, as above.
+    ///
+    /// SVIT_E_UNSUPPORTED: the model is no ViT. SVIT_E_STATE: it has adapters, or is not alone.
+    /// SVIT_E_ARGUMENT: rank is not in 1..min(dim, heads \* head_dim), or alpha is not above 0.
+    pub fn svit_model_add_lora(
+        model: *mut svit_model,
+        rank: u32,
+        alpha: f64,
+        seed: u64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Adds (alpha / rank) B A to every weight that has adapters, and removes these. The parameters that
+    /// are left stay frozen or trainable as they are. SVIT_E_STATE: the model has no adapters, or is not
+    /// alone, as above.
+    pub fn svit_model_merge_lora(model: *mut svit_model, err: *mut svit_error) -> svit_status;
+
+    /// Writes the parameters of a ViT to a safetensors file under the names and shapes of timm, which
+    /// `map` must be: "timm". The position embedding is \[1, rows, dim\], the patch embedding \[dim,
+    /// channels, size, size\], the classifier head.weight and head.bias. timm loads the file into a
+    /// VisionTransformer (VisionTransformerDistilled if the model is distilled) of the same sizes, and
+    /// svit_model_load_mapped loads it back. Values are float32, and the only metadata is the format
+    /// "pt". An existing file is replaced atomically, as svit_file_replace.
+    ///
+    /// SVIT_E_ARGUMENT: `map` is another. SVIT_E_UNSUPPORTED: timm has no names for the model; the
+    /// message names the field. The parameters of ShiftViT, MLP-Mixer and of names "paper" have the
+    /// names and shapes of their PyTorch code already; svit_model_save writes these. SVIT_E_IO names the
+    /// path; SVIT_E_MEMORY. Any thread may call it.
+    pub fn svit_model_save_mapped(
+        model: *const svit_model,
+        path: *const c_char,
+        map: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

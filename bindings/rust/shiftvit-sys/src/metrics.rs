@@ -1,0 +1,66 @@
+//! Metrics on plain arrays: what a model gets right and wrong, by class, by label and by number.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::status::*;
+
+extern "C" {
+    /// Adds n rows of logits\[n, classes\] with labels\[n\] to matrix\[classes, classes\], which the caller
+    /// sets to zero first: element (i, j) counts rows of label i whose largest logit is that of class j.
+    /// Among equal logits the first counts. SVIT_E_ARGUMENT names a label that is out of range. Any
+    /// thread may call it.
+    pub fn svit_confusion_matrix(
+        logits: *const f32,
+        labels: *const i32,
+        n: usize,
+        classes: usize,
+        matrix: *mut u64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Measures multi-label predictions logits\[n, classes\]: a label is predicted if its logit is above
+    /// 0, and it is present if its element of targets\[n, classes\] is above 0.5. Writes fractions in
+    /// 0\..1, of which each may be NULL: \*element_accuracy of all elements, \*exact_match of rows in which
+    /// all elements are right, \*micro_f1 2 TP / (2 TP + FP + FN) over all elements, and \*macro_f1 the
+    /// mean over classes of this value in each class; it is 0 for a class that is neither present nor
+    /// predicted. Any thread may call it.
+    pub fn svit_multilabel_metrics(
+        logits: *const f32,
+        targets: *const f32,
+        n: usize,
+        classes: usize,
+        element_accuracy: *mut f64,
+        exact_match: *mut f64,
+        micro_f1: *mut f64,
+        macro_f1: *mut f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the average precision of each class to average_precision\[classes\]: the mean over the rows
+    /// in which the label is present (targets\[n, classes\] above 0.5) of the precision among the rows
+    /// whose logit is at least as large. It is NaN for a class that is never present. SVIT_E_NUMERIC
+    /// names a logit that is not finite. Any thread may call it.
+    pub fn svit_average_precision(
+        context: *mut svit_context,
+        logits: *const f32,
+        targets: *const f32,
+        n: usize,
+        classes: usize,
+        average_precision: *mut f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the mean of \|prediction - target\| over all elements of predictions\[n, outputs\] and
+    /// targets\[n, outputs\] to \*mean_absolute, and the root of the mean of (prediction - target)^2 to
+    /// \*root_mean_square; either may be NULL. Any thread may call it.
+    pub fn svit_regression_errors(
+        predictions: *const f32,
+        targets: *const f32,
+        n: usize,
+        outputs: usize,
+        mean_absolute: *mut f64,
+        root_mean_square: *mut f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

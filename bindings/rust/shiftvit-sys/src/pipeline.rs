@@ -1,0 +1,285 @@
+//! Pipelines: preprocessing and augmentation, from an image to the input of a model.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::status::*;
+use std::os::raw::c_char;
+
+// How evaluation turns the resized image into the model's input.
+
+/// resizes it once more, to the output size (Keras 2)
+pub const SVIT_EVALUATE_RESIZE: i32 = 0;
+/// takes it as it is, at the resized size (Keras 3)
+pub const SVIT_EVALUATE_KEEP: i32 = 1;
+/// takes the centre, of the output size. With the source step
+/// SVIT_SOURCE_BICUBIC to 256 x 256 and no other resize, an output of
+/// 224 x 224 is the evaluation of papers on ImageNet and of timm with
+/// crop_pct 0.875; the bytes are those of torchvision's Resize and
+/// CenterCrop on images of Pillow
+pub const SVIT_EVALUATE_CROP: i32 = 2;
+
+// The source step: how an image of another size is brought to source_height x source_width. An
+// image that already has this size is not changed.
+
+/// scales each axis by itself, by nearest neighbour
+pub const SVIT_SOURCE_NEAREST: i32 = 0;
+/// scales both axes alike, with svit_resize_antialias_u8, until
+/// the image just covers the source size, then crops the centre
+pub const SVIT_SOURCE_SHORTER_SIDE: i32 = 1;
+/// likewise, with bicubic interpolation, antialiased
+pub const SVIT_SOURCE_BICUBIC: i32 = 2;
+
+// A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the
+// bytes of the image before all others, the two after it on its values after step 4 below. Mixup
+// and CutMix mix the images of a batch in pairs, the first with the last and so on, and their
+// targets alike (svit_loader_next_targets). If a pipeline has both, one of them is drawn for each
+// batch. The steps from SVIT_AUGMENT_COLOR_JITTER to SVIT_AUGMENT_AUTOAUGMENT work on colours, so
+// they need 3 channels. These and SVIT_AUGMENT_RESIZED_CROP do not work on float images.
+
+/// pads all sides by `padding` pixels and takes a random crop of
+/// the image's own size
+pub const SVIT_AUGMENT_CROP: i32 = 0;
+/// a left-right mirror
+pub const SVIT_AUGMENT_FLIP: i32 = 1;
+/// changes brightness, contrast, saturation and hue in random
+/// order by random amounts, as torchvision does
+pub const SVIT_AUGMENT_COLOR_JITTER: i32 = 2;
+/// RandAugment (Cubuk et al. 2020): `count` operations that are
+/// drawn from 14, at the magnitude `magnitude` of 0..30
+pub const SVIT_AUGMENT_RANDAUGMENT: i32 = 3;
+/// TrivialAugment (Mueller, Hutter 2021): one operation at a
+/// random magnitude
+pub const SVIT_AUGMENT_TRIVIALAUGMENT: i32 = 4;
+/// AutoAugment (Cubuk et al. 2019): a random pair of operations
+/// of the policy
+pub const SVIT_AUGMENT_AUTOAUGMENT: i32 = 5;
+/// torchvision's RandomResizedCrop: a box of a random area and
+/// ratio of its sides, resized to the image's own size with
+/// the bytes of Pillow
+pub const SVIT_AUGMENT_RESIZED_CROP: i32 = 6;
+/// random erasing (Zhong et al. 2020): a random box becomes 0,
+/// the mean colour of normalised images
+pub const SVIT_AUGMENT_ERASING: i32 = 7;
+/// Cutout (DeVries, Taylor 2017): a square of `size` pixels
+/// about a random pixel becomes 0
+pub const SVIT_AUGMENT_CUTOUT: i32 = 8;
+/// Mixup (Zhang et al. 2018): lambda times the image plus
+/// 1 - lambda times its partner; lambda is Beta(alpha, alpha)
+/// distributed
+pub const SVIT_AUGMENT_MIXUP: i32 = 9;
+/// CutMix (Yun et al. 2019): a box of 1 - lambda of the image
+/// comes from the partner; targets count by their areas
+pub const SVIT_AUGMENT_CUTMIX: i32 = 10;
+/// repeated augmentation (Hoffer et al. 2020): an epoch reads
+/// its first samples `count` times each, one after the other,
+/// with augmentations of their own, and has as many samples as
+/// without it
+pub const SVIT_AUGMENT_REPEAT: i32 = 11;
+
+// The mode of a step.
+
+/// SVIT_AUGMENT_CROP: the padding is 0
+pub const SVIT_CROP_ZERO: i32 = 0;
+/// the padding mirrors the image, without its border pixels
+pub const SVIT_CROP_REFLECT: i32 = 1;
+/// SVIT_AUGMENT_FLIP: with `probability`
+pub const SVIT_FLIP_RANDOM: i32 = 0;
+/// each image in every second epoch, at random from the first or
+/// from the second on (Jordan 2024)
+pub const SVIT_FLIP_ALTERNATING: i32 = 1;
+/// SVIT_AUGMENT_AUTOAUGMENT
+pub const SVIT_AUTOAUGMENT_CIFAR10: i32 = 0;
+pub const SVIT_AUTOAUGMENT_IMAGENET: i32 = 1;
+/// SVIT_AUGMENT_RESIZED_CROP
+pub const SVIT_RESIZE_BILINEAR: i32 = 0;
+pub const SVIT_RESIZE_BICUBIC: i32 = 1;
+
+pub const SVIT_MAX_AUGMENT_STEPS: i32 = 16;
+/// of an image
+pub const SVIT_MAX_CHANNELS: i32 = 4;
+
+/// One step. Fields of other kinds of steps are 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_augment_step {
+    /// SVIT_AUGMENT_\*
+    pub kind: i32,
+    /// as above; 0 for other kinds
+    pub mode: i32,
+    /// crop: pixels, 0..256, below the sides of the image
+    pub padding: u32,
+    /// RandAugment: operations, 1..16; repeat: 1..16
+    pub count: u32,
+    /// RandAugment: 0..30
+    pub magnitude: u32,
+    /// Cutout: pixels, 1..8192
+    pub size: u32,
+    /// Mixup, CutMix: from this epoch on, counted from 0, they do nothing; 0:
+    /// they always work
+    pub off_epoch: u32,
+    /// 0
+    pub reserved: u32,
+    /// flip, erasing, Mixup, CutMix: \[0, 1\]
+    pub probability: f64,
+    /// erasing, resized crop: smallest and largest part of the area, in (0, 1\]
+    pub scale: [f64; 2],
+    /// erasing: smallest and largest height / width, above 0; resized crop:
+    /// width / height
+    pub ratio: [f64; 2],
+    /// jitter: at least 0: factors are in max(0, 1 - x)..1 + x
+    pub brightness: f64,
+    /// jitter, likewise
+    pub contrast: f64,
+    /// jitter, likewise
+    pub saturation: f64,
+    /// Mixup, CutMix: (0, 1000\], the shape of the distribution of lambda
+    pub alpha: f64,
+    /// jitter, \[0, 0.5\]: the hue turns by up to this part of the circle
+    pub hue: f64,
+}
+
+/// The configuration of a pipeline. The steps are, after those of `augment` that work on bytes:
+/// 1\. The source step brings the image to source_height x source_width.
+/// 2\. Bilinear interpolation without antialiasing resizes it to resize_height x resize_width.
+/// 3\. Training takes a random crop of output_height x output_width, mirrors it with
+/// flip_probability, rotates and zooms it at random and fills the border by reflection.
+/// Evaluation does what `evaluation` says.
+/// 4\. value = (byte \* scale - mean\[channel\]) / sqrt(variance\[channel\]).
+/// The values of a float image take the place of the bytes; its source step can only be
+/// SVIT_SOURCE_NEAREST, unless the image already has the source size.
+/// Keras' ShiftViT example: 32 -\> 52 -\> crop of 48, flip 0.5, scale 1/255, mean 0, variance 1.
+/// Keras' ViT example: 32 -\> 72, no crop, flip 0.5, rotation 0.02, zoom 0.2, mean and variance of
+/// the training set.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_pipeline_config {
+    /// sizeof(svit_pipeline_config)
+    pub struct_size: u32,
+    /// pixels, 1..8192
+    pub source_height: u32,
+    /// pixels, 1..8192
+    pub source_width: u32,
+    /// pixels, output_height..8192
+    pub resize_height: u32,
+    /// pixels, output_width..8192
+    pub resize_width: u32,
+    /// pixels, 1..8192: the height of the model's input
+    pub output_height: u32,
+    /// pixels, 1..8192: the width of the model's input
+    pub output_width: u32,
+    /// SVIT_EVALUATE_\*
+    pub evaluation: i32,
+    /// 1: one random crop offset for a batch, as in Keras; 0: one for
+    /// each image. Each image is mirrored by itself in both cases
+    pub per_batch: i32,
+    /// SVIT_SOURCE_\*
+    pub source_filter: i32,
+    /// of images: 1 grey, 3 RGB, 4 RGBA; the in_channels of the model
+    pub channels: u32,
+    /// of `augment`
+    pub augment_count: u32,
+    /// \[0, 1\]: probability of a left-right mirror
+    pub flip_probability: f64,
+    /// above 0: factor of the bytes
+    pub scale: f64,
+    /// of each channel, in units of byte \* scale
+    pub mean: [f64; SVIT_MAX_CHANNELS as usize],
+    /// above 0, of each channel, in units of
+    /// (byte \* scale)^2
+    pub variance: [f64; SVIT_MAX_CHANNELS as usize],
+    /// \[0, 1\]: largest random rotation either way, in full circles
+    pub rotation: f64,
+    /// \[0, 1): training zooms height and width by random factors of their
+    /// own in 1 - zoom..1 + zoom; factors above 1 zoom out
+    pub zoom: f64,
+    /// training alone: steps on bytes, then those
+    /// on values, then those on batches
+    pub augment: [svit_augment_step; SVIT_MAX_AUGMENT_STEPS as usize],
+}
+
+extern "C" {
+    /// Fills `config` with the pipeline of Keras' ShiftViT example and SVIT_SOURCE_NEAREST. `size` is
+    /// sizeof(svit_pipeline_config) as the caller was compiled. Any thread may call it.
+    pub fn svit_pipeline_config_init(config: *mut svit_pipeline_config, size: usize) -> svit_status;
+
+    /// Fills `config` from a JSON object, which model files carry as "preprocessing". Its keys are the
+    /// names of the fields; a missing one takes its default. "mean" and "variance" are lists of
+    /// `channels` numbers. "augment" is a list of objects with "name"
+    /// and the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
+    /// "flip" (mode "random", "alternating"), "color-jitter", "randaugment" (n and m for count and
+    /// magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "resized-crop" (mode
+    /// "bilinear", "bicubic"), "erasing", "cutout",
+    /// "mixup", "cutmix", "repeat" (n for count).
+    /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
+    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
+    pub fn svit_pipeline_config_from_json(
+        config: *mut svit_pipeline_config,
+        size: usize,
+        json: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes `config` as the JSON object that svit_pipeline_config_from_json reads. `buffer`,
+    /// `capacity` and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is
+    /// out of range. Any thread may call it.
+    pub fn svit_pipeline_config_to_json(
+        config: *const svit_pipeline_config,
+        buffer: *mut c_char,
+        capacity: usize,
+        needed: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the size of an evaluated image to \*height and \*width, in pixels: the output size, or the
+    /// resized size with SVIT_EVALUATE_KEEP. Any thread may call it.
+    pub fn svit_pipeline_evaluation_size(
+        config: *const svit_pipeline_config,
+        height: *mut usize,
+        width: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Applies the source step alone to pixels\[height, width, channels\], with sides of 1..16384 pixels,
+    /// and writes out\[source_height, source_width, channels\], another array; `channels` is the
+    /// pipeline's. This is the image that training and
+    /// evaluation resize. SVIT_E_ARGUMENT names what is out of range; SVIT_E_MEMORY as
+    /// svit_resize_antialias_u8. Any thread may call it.
+    pub fn svit_pipeline_apply_source(
+        context: *mut svit_context,
+        config: *const svit_pipeline_config,
+        pixels: *const u8,
+        height: usize,
+        width: usize,
+        out: *mut u8,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Applies the evaluation pipeline, source step included, to n images
+    /// pixels\[n, height, width, channels\] and writes out\[n, evaluation height, evaluation width,
+    /// channels\] in the size of svit_pipeline_evaluation_size; `channels` is the pipeline's. Errors are
+    /// those of svit_pipeline_apply_source. Any thread may call it.
+    pub fn svit_pipeline_apply_evaluation(
+        context: *mut svit_context,
+        config: *const svit_pipeline_config,
+        pixels: *const u8,
+        n: usize,
+        height: usize,
+        width: usize,
+        out: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Does the same for float images\[n, height, width, channels\]. SVIT_E_ARGUMENT names the first image
+    /// with a value that is not finite. SVIT_E_UNSUPPORTED: the source step would be antialiased.
+    pub fn svit_pipeline_apply_evaluation_f32(
+        context: *mut svit_context,
+        config: *const svit_pipeline_config,
+        images: *const f32,
+        n: usize,
+        height: usize,
+        width: usize,
+        out: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

@@ -1,0 +1,143 @@
+//! Predictors: from one model file and images to class probabilities, or to numbers.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::model::*;
+use crate::status::*;
+use std::os::raw::{c_char, c_void};
+
+/// A predictor combines a model, its preprocessing and its class names. One thread at a time may use
+/// it.
+#[repr(C)]
+pub struct svit_predictor {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+/// The configuration of a predictor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_predictor_config {
+    /// sizeof(svit_predictor_config)
+    pub struct_size: u32,
+    /// images in one forward pass, 1..65536; a call with more runs several
+    pub max_batch: u32,
+    /// SVIT_COMPUTE_\* of session.h
+    pub compute: i32,
+    /// SVIT_OUTPUT_\* of model.h: what it makes of the logits
+    pub output: i32,
+    /// whose workers run it, as in svit_session_config; NULL: the model's
+    pub context: *mut svit_context,
+}
+
+extern "C" {
+    /// Fills `config` with the defaults: max_batch 32, SVIT_COMPUTE_F32, SVIT_OUTPUT_AUTO, the model's
+    /// context. `size` is sizeof(svit_predictor_config) as the caller was compiled. Any thread may call
+    /// it.
+    pub fn svit_predictor_config_init(
+        config: *mut svit_predictor_config,
+        size: usize,
+    ) -> svit_status;
+
+    /// Creates a predictor from a model file, which it maps into memory: svit_model_map says what must
+    /// not be done to the file meanwhile. `config` may be NULL for the defaults. The caller owns \*out
+    /// and frees it with svit_predictor_free. SVIT_E_ARGUMENT: the file carries no preprocessing, its
+    /// channels are not the in_channels of the model, or a field of `config` is not accepted. Other
+    /// errors are those of svit_model_load. Any thread may call it.
+    pub fn svit_predictor_create(
+        out: *mut *mut svit_predictor,
+        context: *mut svit_context,
+        path: *const c_char,
+        config: *const svit_predictor_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a predictor from data\[bytes\], the bytes of a model file. They are copied, so the caller
+    /// may free them when the call returns. Errors are those of svit_predictor_create, but for
+    /// SVIT_E_IO; messages say "the model in memory" instead of a path. The caller owns \*out and frees
+    /// it with svit_predictor_free. Any thread may call it.
+    pub fn svit_predictor_create_from_memory(
+        out: *mut *mut svit_predictor,
+        context: *mut svit_context,
+        data: *const c_void,
+        bytes: usize,
+        config: *const svit_predictor_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a predictor from a model, which it keeps alive. The model needs a pipeline
+    /// (svit_model_set_pipeline). `config` may be NULL for the defaults. The caller owns \*out and frees
+    /// it with svit_predictor_free.
+    pub fn svit_predictor_create_from_model(
+        out: *mut *mut svit_predictor,
+        model: *mut svit_model,
+        config: *const svit_predictor_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Frees a predictor. NULL is allowed.
+    pub fn svit_predictor_free(predictor: *mut svit_predictor);
+
+    /// Returns the number of classes; 0 for NULL.
+    pub fn svit_predictor_classes(predictor: *const svit_predictor) -> usize;
+
+    /// Returns the name of class `label`, or NULL past the end or if the model has no names. The text is
+    /// borrowed until svit_predictor_free.
+    pub fn svit_predictor_class_name(
+        predictor: *const svit_predictor,
+        label: usize,
+    ) -> *const c_char;
+
+    /// Returns what the predictor makes of the logits, SVIT_OUTPUT_SOFTMAX, _SIGMOID or _LOGITS; 0 for
+    /// NULL.
+    pub fn svit_predictor_output(predictor: *const svit_predictor) -> i32;
+
+    /// Computes probabilities\[n, classes\] of n images pixels\[n, height, width, channels\], n at least 1,
+    /// of any one size, with the channels of the model's pipeline: the evaluation pipeline with its
+    /// source step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and
+    /// with SVIT_OUTPUT_LOGITS `probabilities` gets the logits. SVIT_E_NUMERIC names the first image,
+    /// from 0, and the class of a logit that is not finite.
+    pub fn svit_predict_u8(
+        predictor: *mut svit_predictor,
+        pixels: *const u8,
+        n: usize,
+        height: usize,
+        width: usize,
+        probabilities: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Does the same for float images\[n, height, width, channels\], whose values take the place of bytes
+    /// in the pipeline. SVIT_E_ARGUMENT names the first image with a value that is not finite.
+    /// SVIT_E_UNSUPPORTED: the images would need an antialiased source step.
+    pub fn svit_predict_f32(
+        predictor: *mut svit_predictor,
+        images: *const f32,
+        n: usize,
+        height: usize,
+        width: usize,
+        probabilities: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Computes probabilities\[classes\] of one JPEG or PNG file, decoded to the channels of the model's
+    /// pipeline. Errors are those of svit_image_read and
+    /// svit_predict_u8.
+    pub fn svit_predict_file(
+        predictor: *mut svit_predictor,
+        path: *const c_char,
+        probabilities: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Does the same for the data\[bytes\] of such a file, as they came over the wire. Errors are those of
+    /// svit_image_decode and svit_predict_u8.
+    pub fn svit_predict_encoded(
+        predictor: *mut svit_predictor,
+        data: *const c_void,
+        bytes: usize,
+        probabilities: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

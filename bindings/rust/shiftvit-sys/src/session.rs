@@ -1,0 +1,305 @@
+//! Sessions: the forward and backward passes of a model, on memory that is allocated in advance.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::model::*;
+use crate::status::*;
+use std::os::raw::c_char;
+
+// Inference, or training with dropout and a backward pass.
+
+pub const SVIT_MODE_INFER: i32 = 0;
+pub const SVIT_MODE_TRAIN: i32 = 1;
+
+// The precision of matrix products. Weights, gradients, optimiser slots, sums, norms, GELU and
+// softmax are float32 in all three. Results differ between CPUs by the rounding described here.
+//
+// SVIT_COMPUTE_BF16 rounds A and B to bfloat16 where the CPU has bfloat16 dot products (AMX,
+// AVX-512 BF16). Elsewhere it rounds only the weights, in the forward pass and in the gradients of
+// activations, which saves memory but no time. SVIT_COMPUTE_INT8, for inference only, rounds the
+// weights to 8 bits with a scale for each output channel. Where the CPU has int8 dot products (AMX,
+// AVX-512 VNNI), it also rounds the activations, with a scale for each row.
+
+pub const SVIT_COMPUTE_F32: i32 = 0;
+pub const SVIT_COMPUTE_BF16: i32 = 1;
+pub const SVIT_COMPUTE_INT8: i32 = 2;
+
+// Activation checkpointing (Chen et al. 2016): which activations a training forward saves. The
+// others are recomputed in the backward pass with the same dropout masks. Logits and gradients are
+// the same bits with all three.
+
+/// all that the backward pass reads
+pub const SVIT_MEMORY_STORE: i32 = 0;
+/// of each transformer or shift block, its input
+pub const SVIT_MEMORY_RECOMPUTE_BLOCKS: i32 = 1;
+/// of each segment of consecutive layers, the input of the
+/// first; segments are chosen for the smallest session
+pub const SVIT_MEMORY_RECOMPUTE_STAGES: i32 = 2;
+
+/// A session is the execution plan of one model: activations, gradients, packed weights and
+/// workspaces, all allocated at its creation. It keeps the model alive. One thread at a time may use
+/// a session; many sessions may share a model, and those created with SVIT_MODE_INFER share one
+/// packed copy of its weights for each compute type.
+#[repr(C)]
+pub struct svit_session {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+/// The configuration of a session.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_session_config {
+    /// sizeof(svit_session_config)
+    pub struct_size: u32,
+    /// largest number of images in one forward pass, 1..65536
+    pub max_batch: u32,
+    /// SVIT_MODE_\*; a session created with SVIT_MODE_INFER has no memory for
+    /// training and cannot switch to it
+    pub mode: i32,
+    /// SVIT_COMPUTE_\*
+    pub compute: i32,
+    /// of the dropout masks
+    pub seed: u64,
+    /// pixels; 0: as in the model. A model without position embeddings
+    /// accepts every size that leaves its feature maps at least 1 x 1
+    pub input_height: u32,
+    /// pixels; 0: as in the model
+    pub input_width: u32,
+    /// SVIT_MEMORY_\*; no effect in a session created with SVIT_MODE_INFER
+    pub memory: i32,
+    /// 1: inference fuses no layers, so that svit_forward_features reaches
+    /// the output of every one
+    pub features: i32,
+    /// whose workers run the passes and whose allocator the session uses;
+    /// NULL: the model's. It has the same instruction set and GEMM backend as
+    /// the model's context. No field of the JSON object
+    pub context: *mut svit_context,
+    /// "": the session takes images. Otherwise the name of a layer
+    /// (svit_session_layer_name): the session takes its output, as
+    /// svit_forward_features computes it, in place of images. The layers up
+    /// to this one never run, and their parameters have no gradient.
+    /// input_height and input_width are those of the images from which the
+    /// features came. Where inference fuses the layer with a later one, the
+    /// session fuses no layers
+    pub input_layer: [c_char; 32],
+    /// 1: svit_backward_input computes the gradient of the input. The
+    /// session needs SVIT_MODE_TRAIN, and all parameters may be frozen. A
+    /// training forward runs frozen layers as it runs all others, with
+    /// dropout, and saves their activations
+    pub input_gradient: i32,
+    /// 0
+    pub reserved: i32,
+}
+
+extern "C" {
+    /// Fills `config` with the defaults: max_batch 256, SVIT_MODE_INFER, SVIT_COMPUTE_F32, seed 0, the
+    /// model's input size, SVIT_MEMORY_STORE, the model's context. `size` is sizeof(svit_session_config)
+    /// as the caller was compiled. Any thread may call it.
+    pub fn svit_session_config_init(config: *mut svit_session_config, size: usize) -> svit_status;
+
+    /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+    /// default. Words: mode "infer", "train"; compute "f32", "bf16", "int8"; memory "store", "blocks",
+    /// "stages". `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
+    /// that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
+    /// it.
+    pub fn svit_session_config_from_json(
+        config: *mut svit_session_config,
+        size: usize,
+        json: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes `config` as the JSON object that svit_session_config_from_json reads. `buffer`, `capacity`
+    /// and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range.
+    /// Any thread may call it.
+    pub fn svit_session_config_to_json(
+        config: *const svit_session_config,
+        buffer: *mut c_char,
+        capacity: usize,
+        needed: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a session for `model`, whose weights the first forward packs. `config` may be NULL for
+    /// the defaults. The session keeps config-\>context alive. The caller owns \*out and frees it with
+    /// svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_MEMORY says how
+    /// many bytes the plan needs. Any thread may call it.
+    pub fn svit_session_create(
+        out: *mut *mut svit_session,
+        model: *mut svit_model,
+        config: *const svit_session_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes to \*bytes the memory that a session would allocate, without creating it: the value of
+    /// svit_session_memory for the same arguments, shared weights included. Errors are those of
+    /// svit_session_create; \*bytes is written only on success. Any thread may call it.
+    pub fn svit_session_memory_needed(
+        bytes: *mut u64,
+        model: *mut svit_model,
+        config: *const svit_session_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Frees a session. NULL is allowed.
+    pub fn svit_session_free(session: *mut svit_session);
+
+    /// Returns the bytes that the session holds: activations, gradients, packed weights and workspaces.
+    /// Each session that shares packed weights with others counts them in full, as if it were alone. 0
+    /// for NULL.
+    pub fn svit_session_memory(session: *const svit_session) -> u64;
+
+    /// Sets the mode to SVIT_MODE_INFER or SVIT_MODE_TRAIN and discards the saved activations, so that
+    /// svit_backward needs a new forward pass. SVIT_E_STATE: the session was created with
+    /// SVIT_MODE_INFER and cannot train.
+    pub fn svit_session_set_mode(
+        session: *mut svit_session,
+        mode: i32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Returns the number of training forwards so far. Together with the seed it selects the dropout
+    /// masks of the next one.
+    pub fn svit_session_counter(session: *const svit_session) -> u64;
+
+    /// Sets the number of training forwards, so that a resumed run draws the same dropout masks as one
+    /// that was never interrupted.
+    pub fn svit_session_set_counter(
+        session: *mut svit_session,
+        counter: u64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Returns the elements of one row of the input of svit_forward: height \* width \* channels of an
+    /// image, or tokens \* channels of the output of input_layer. 0 for NULL.
+    pub fn svit_session_input_size(session: *const svit_session) -> usize;
+
+    /// Computes logits\[n, classes\] of n images nhwc\[n, height, width, channels\], row-major; n is
+    /// 1\..max_batch. A session with an input_layer takes its output, nhwc\[n, tokens, channels\], here and
+    /// in every other call that takes images. In training mode each call draws new dropout masks and
+    /// saves the activations for svit_backward. It allocates no memory. The floating-point environment
+    /// of the calling thread (rounding mode, denormals) is neither used nor changed (docs/numerics.md).
+    ///
+    /// SVIT_E_NUMERIC names the first input that is not finite, or the image and the class of the first
+    /// logit that is not. `logits` is then undefined, there are no saved activations, and the counter is
+    /// unchanged.
+    pub fn svit_forward(
+        session: *mut svit_session,
+        nhwc: *const f32,
+        n: usize,
+        logits: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the number of attention heads and the number of tokens, class token included, to \*heads
+    /// and \*tokens. SVIT_E_UNSUPPORTED: the model has no attention.
+    pub fn svit_session_attention_size(
+        session: *const svit_session,
+        heads: *mut usize,
+        tokens: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Computes the logits as svit_forward does in inference, whatever the mode is, and the attention
+    /// weights of the last layer, attention\[n, heads, tokens, tokens\], after the softmax: the last axis
+    /// is the token that is attended to, and each row sums to 1. `elements` is the exact size of
+    /// `attention`. The saved activations are discarded. After SVIT_E_NUMERIC for a logit, both outputs
+    /// are undefined.
+    pub fn svit_forward_attention(
+        session: *mut svit_session,
+        nhwc: *const f32,
+        n: usize,
+        logits: *mut f32,
+        attention: *mut f32,
+        elements: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Adds the gradients of the parameters to those of the session, given the gradient of the loss with
+    /// respect to the logits, dlogits\[n, classes\], for the n images of the last training forward. The
+    /// parameters must not have changed since then. It allocates no memory and treats the floating-point
+    /// environment as svit_forward does. SVIT_E_STATE: there was no training forward since the last
+    /// backward.
+    pub fn svit_backward(
+        session: *mut svit_session,
+        dlogits: *const f32,
+        n: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Does what svit_backward does, and writes the gradient of the loss with respect to the input of
+    /// the last training forward to dnhwc\[n, height, width, channels\], or with an input_layer to
+    /// dnhwc\[n, tokens, channels\]. The gradients of the parameters have the same bits as those of
+    /// svit_backward. Errors are those of svit_backward, and SVIT_E_STATE if the session was created
+    /// without input_gradient.
+    pub fn svit_backward_input(
+        session: *mut svit_session,
+        dlogits: *const f32,
+        n: usize,
+        dnhwc: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Copies the gradient of a parameter to out\[elements\], in the layout of svit_model_get_parameter.
+    /// SVIT_E_ARGUMENT: there is no parameter of this name, or `elements` is not exactly its size.
+    /// SVIT_E_STATE: the session was created with SVIT_MODE_INFER, or the parameter has no gradient: it
+    /// is frozen, or of a layer up to input_layer.
+    pub fn svit_session_get_gradient(
+        session: *const svit_session,
+        name: *const c_char,
+        out: *mut f32,
+        elements: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Sets the gradient of a parameter from in\[elements\], for gradients that were reduced over several
+    /// machines or computed elsewhere. Errors are those of svit_session_get_gradient.
+    pub fn svit_session_set_gradient(
+        session: *mut svit_session,
+        name: *const c_char,
+        input: *const f32,
+        elements: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Sets all gradients to zero. SVIT_E_STATE: the session was created with SVIT_MODE_INFER.
+    pub fn svit_session_zero_gradients(
+        session: *mut svit_session,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Returns the name of a layer whose output svit_forward_features computes, by its index in the
+    /// order of the model, from the first layer behind input_layer on, or NULL past the end:
+    /// "patch_embed"; in a ViT "tokens", the tokens with their positions; "blocks.0" and so on, in a
+    /// ShiftViT "layers.0.blocks.0" and so on; "features", the pooled input of the classifier. The text
+    /// is borrowed until svit_session_free.
+    pub fn svit_session_layer_name(session: *const svit_session, index: usize) -> *const c_char;
+
+    /// Writes the tokens and the channels of a layer's output for one image; pooled features are one
+    /// token. SVIT_E_ARGUMENT: the session runs no layer of this name.
+    pub fn svit_session_layer_shape(
+        session: *const svit_session,
+        layer: *const c_char,
+        tokens: *mut usize,
+        channels: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Computes the output of the layer `layer`, out\[n, tokens, channels\], of n images as svit_forward
+    /// takes them, in inference whatever the session's mode. The tokens of a ViT begin with class,
+    /// distillation and register tokens. `elements` is exactly that size. A backward needs a new forward
+    /// afterwards. SVIT_E_ARGUMENT: there is no such layer, or an argument is not accepted.
+    /// SVIT_E_STATE: inference fuses the layer with others; a session with features 1 does not.
+    /// SVIT_E_NUMERIC as svit_forward.
+    pub fn svit_forward_features(
+        session: *mut svit_session,
+        nhwc: *const f32,
+        n: usize,
+        layer: *const c_char,
+        out: *mut f32,
+        elements: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+}

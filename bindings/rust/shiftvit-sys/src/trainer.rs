@@ -1,0 +1,227 @@
+//! Trainers: the training loop with validation, early stopping, history, checkpoints and
+//! resuming.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::status::*;
+use std::os::raw::{c_char, c_void};
+
+// The weights that the model has after the last epoch: those of the last step, or those of the best
+// epoch (best_epoch of svit_trainer_event).
+
+pub const SVIT_KEEP_LAST: i32 = 0;
+pub const SVIT_KEEP_BEST: i32 = 1;
+
+// What a trainer does if its folder already holds a run, that is, checkpoint.safetensors,
+// best.safetensors, history.csv or run.json.
+
+/// svit_trainer_create fails with SVIT_E_STATE
+pub const SVIT_EXISTING_REFUSE: i32 = 0;
+/// svit_trainer_resume must precede the first step
+pub const SVIT_EXISTING_RESUME: i32 = 1;
+/// the first checkpoint of the new run replaces the files of the old
+/// run; other files stay. If the process is killed, the old run or
+/// the new one can be resumed
+pub const SVIT_EXISTING_OVERWRITE: i32 = 2;
+
+// What a run minimises.
+
+/// of one label for each sample, or of probabilities
+pub const SVIT_LOSS_CROSS_ENTROPY: i32 = 0;
+/// svit_binary_cross_entropy, for several labels for each sample
+pub const SVIT_LOSS_BINARY: i32 = 1;
+/// svit_mean_squared_error, for numbers
+pub const SVIT_LOSS_MSE: i32 = 2;
+
+// Test-time augmentation: the logits of an image are the mean over several versions of it.
+
+/// the image alone
+pub const SVIT_TTA_NONE: i32 = 0;
+/// the image and its left-right mirror
+pub const SVIT_TTA_FLIP: i32 = 1;
+/// these two, and the two of the image moved by one pixel up and left
+/// and of the image moved by one pixel down and right, where the first
+/// two count twice as much as the other four (Jordan 2024)
+pub const SVIT_TTA_FLIP_SHIFT: i32 = 2;
+
+pub const SVIT_MAX_CLASS_WEIGHTS: i32 = 128;
+
+// What svit_trainer_step has completed.
+
+/// one optimiser step
+pub const SVIT_EVENT_STEP: i32 = 0;
+/// an epoch with its validation
+pub const SVIT_EVENT_EPOCH: i32 = 1;
+/// the run: the last epoch, or early stopping
+pub const SVIT_EVENT_FINISHED: i32 = 2;
+
+/// A trainer trains one model on one dataset. It is written on the public functions of this library
+/// alone, so a program can do the same without it. If the optimiser keeps a moving average of the
+/// weights, the average is what is validated, kept as the best and left in the model at the end. One
+/// thread at a time may use a trainer.
+#[repr(C)]
+pub struct svit_trainer {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+/// The configuration of a trainer. It is copied at creation, the texts included.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_trainer_config {
+    /// sizeof(svit_trainer_config)
+    pub struct_size: u32,
+    /// 1\..1000000
+    pub epochs: u32,
+    /// samples in a step, 1..65536
+    pub batch: u32,
+    /// 1\..batch: forward and backward passes over which the gradients of a
+    /// step are accumulated; more of them need less memory
+    pub accumulate: u32,
+    /// epochs since the best one after which training stops; 0: it never
+    /// stops early
+    pub patience: u32,
+    /// SVIT_KEEP_\*
+    pub keep: i32,
+    /// of the order, the augmentation and the dropout masks
+    pub seed: u64,
+    /// \[0, 1)
+    pub label_smoothing: f64,
+    /// \[0, 1\]: fraction of all steps that are warm-up steps, for
+    /// SVIT_SCHEDULE_WARMUP_COSINE with total_steps 0
+    pub warmup_fraction: f64,
+    /// where checkpoint.safetensors, best.safetensors, history.csv and
+    /// run.json are written. The trainer creates it if it does not exist
+    /// and locks it (svit_folder_lock). NULL: nothing is written
+    pub folder: *const c_char,
+    /// at least 0: shortest time between checkpoints within an epoch;
+    /// 0: they are written at the end of epochs only
+    pub checkpoint_seconds: f64,
+    /// SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16
+    pub compute: i32,
+    /// batches that are prepared ahead, 0..16
+    pub prefetch: u32,
+    /// SVIT_MEMORY_\*; a resumed run may use another one
+    pub memory: i32,
+    /// SVIT_EXISTING_\*
+    pub existing: i32,
+    /// the caller's notes on the run, UTF-8: stored in each checkpoint as
+    /// the entry "trainer.description" and in `folder`/run.json. NULL:
+    /// none; in a resumed run, that of the checkpoint
+    pub description: *const c_char,
+    /// SVIT_LOSS_\*. SVIT_LOSS_BINARY needs a dataset with targets
+    pub loss: i32,
+    /// SVIT_SAMPLING_\* of loader.h: the samples of an epoch
+    pub sampling: i32,
+    /// SVIT_TTA_\*: how validation evaluates
+    pub tta: i32,
+    /// of `class_weights`: 0, or the model's number of classes
+    pub class_weight_count: u32,
+    /// above 0: factors of the loss, by the class of
+    /// the label, as in svit_cross_entropy_weighted;
+    /// with SVIT_LOSS_BINARY `pos_weight` of
+    /// svit_binary_cross_entropy
+    pub class_weights: [f64; SVIT_MAX_CLASS_WEIGHTS as usize],
+    /// 1: the history is written for TensorBoard too, to
+    /// `folder`/events.out.tfevents.shiftvit
+    pub tensorboard: i32,
+    /// 0; another value is SVIT_E_VERSION
+    pub reserved: u32,
+}
+
+/// A description of what was completed. top-1 and top-5 are fractions in 0..1, of samples whose
+/// label has the largest logit, or one of the five largest. Of samples that have targets the largest
+/// one counts as the label. With SVIT_LOSS_BINARY top-1 is the fraction of samples in which every
+/// label is right, and top-5 is NaN; with SVIT_LOSS_MSE both are NaN. The reader must not look
+/// beyond struct_size.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_trainer_event {
+    /// bytes that the library filled
+    pub struct_size: u32,
+    /// SVIT_EVENT_\*
+    pub kind: i32,
+    /// from 1
+    pub epoch: u64,
+    /// the largest number of epochs
+    pub epochs: u64,
+    /// steps of this epoch so far
+    pub step: u64,
+    /// steps in an epoch
+    pub steps: u64,
+    /// mean over this epoch so far
+    pub train_loss: f64,
+    /// over this epoch so far
+    pub train_top1: f64,
+    /// over this epoch so far
+    pub train_top5: f64,
+    /// mean over the validation set; NaN if there is none
+    pub val_loss: f64,
+    /// NaN without validation
+    pub val_top1: f64,
+    /// NaN without validation
+    pub val_top5: f64,
+    /// of the last step
+    pub learning_rate: f64,
+    /// of training in this epoch and process
+    pub images_per_second: f64,
+    /// time spent in this epoch in this process, validation included
+    pub seconds: f64,
+    /// expected time to the end of the last epoch
+    pub eta_seconds: f64,
+    /// epoch with the highest validation top-1, or, if the loss is not
+    /// SVIT_LOSS_CROSS_ENTROPY, with the lowest validation loss; 0 without
+    /// validation
+    pub best_epoch: u64,
+    /// 1: the run finished because `patience` was exhausted
+    pub stopped_early: i32,
+    /// 0
+    pub reserved: u32,
+    /// 1e15 operations of training so far: 3 \* 2 \* the multiply-adds of a
+    /// forward pass (svit_model_multiply_adds) for each image. This is
+    /// the measure in which recipes are compared; it counts the gradient
+    /// of the first layer's input, which is left out
+    pub pflop: f64,
+}
+
+/// What a loss function gets and writes: a micro-batch of logits, with labels if the batch has them,
+/// else with targets. All arrays belong to the trainer and are valid until the function returns. The
+/// function must not look beyond struct_size.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_loss_call {
+    /// bytes that the library filled
+    pub struct_size: u32,
+    /// written by the function: the mean of the samples' losses
+    pub loss: f32,
+    /// samples, at least 1
+    pub n: usize,
+    /// of the model
+    pub classes: usize,
+    /// \[n, classes\]
+    pub logits: *const f32,
+    /// \[n\]: 0..classes - 1; NULL if the batch has targets
+    pub labels: *const i32,
+    /// \[n, classes\], as the loader made them; NULL if the batch has labels
+    pub targets: *const f32,
+    /// \[n, classes\], written by the function: the gradient of `loss`. A loss
+    /// or an element that is not finite, or was not written, fails the
+    /// step
+    pub dlogits: *mut f32,
+}
+
+/// Receives an event, which is borrowed until the function returns. Returns 0 to continue. Another
+/// value stops the run: a checkpoint is written, and svit_trainer_run returns SVIT_E_STOPPED.
+pub type svit_trainer_callback = Option<
+    unsafe extern "C" fn(event: *const svit_trainer_event, user: *mut c_void) -> i32,
+>;
+
+/// Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails; the
+/// message comes from `err`, which the function fills by svit_error_set and is not NULL.
+pub type svit_loss_function = Option<
+    unsafe extern "C" fn(
+        call: *mut svit_loss_call,
+        user: *mut c_void,
+        err: *mut svit_error,
+    ) -> svit_status,
+>;

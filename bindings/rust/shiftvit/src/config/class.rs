@@ -1,0 +1,28 @@
+//! `ClassConfig`.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::field::{config, json};
+use shiftvit_sys as sys;
+
+config! {
+    /// How svit_model_fit_class finds the row of a new class.
+    pub struct ClassConfig: svit_class_config, svit_class_config_init {
+        /// With old features, at least 0: the penalty is weight_decay \|w\|^2 / 2 on
+        /// features divided by their standard deviation.
+        weight_decay: f64;
+        /// With old features, above 0: the weight of all new samples together in
+        /// the loss, by that of the average old class. A larger one finds more of
+        /// the new class and takes more from the old ones.
+        new_weight: f64;
+        /// Without old features, (0, 1\]: the fraction of the new samples whose new
+        /// logit exceeds those of all old classes.
+        recall: f64;
+    }
+    lists {
+    }
+    held {
+    }
+}
+
+json!(ClassConfig, svit_class_config_from_json, svit_class_config_to_json);

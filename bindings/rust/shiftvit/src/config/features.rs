@@ -1,0 +1,30 @@
+//! `FeaturesConfig`.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::Context;
+use crate::enums::Compute;
+use crate::enums::Tokens;
+use crate::field::config;
+use shiftvit_sys as sys;
+
+config! {
+    /// How features are computed.
+    pub struct FeaturesConfig: svit_features_config, svit_features_config_init {
+        /// Images in one forward pass, 1..65536; all if there are fewer.
+        batch: u32;
+        /// `Compute` of session.h.
+        compute: Compute;
+        /// `Tokens`; no effect on a layer with one token for each image.
+        tokens: Tokens;
+    }
+    lists {
+    }
+    held {
+        /// One of svit_session_layer_name; `None`: "features", the input of the
+        /// classifier, in which the tokens of a distilled model follow each other.
+        layer: Option<String>;
+        /// Whose workers compute, as in svit_session_config; `None`: the model's.
+        context: Option<Context>;
+    }
+}

@@ -1,0 +1,32 @@
+//! `LoaderConfig`.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::enums::Sampling;
+use crate::field::{config, json};
+use shiftvit_sys as sys;
+
+config! {
+    /// The configuration of a loader, copied at creation.
+    pub struct LoaderConfig: svit_loader_config, svit_loader_config_init {
+        /// Samples in a batch, 1..65536; the last of an epoch may have fewer.
+        batch: u32;
+        /// Of the order and the augmentation.
+        seed: u64;
+        /// 1: a new order in each epoch; 0: the order of the dataset.
+        shuffle: bool;
+        /// 1: the training pipeline; 0: the evaluation pipeline.
+        augment: bool;
+        /// Batches that are prepared ahead, 0..16; 0: each batch is
+        /// prepared on the calling thread.
+        prefetch: u32;
+        /// `Sampling`, with `shuffle`.
+        sampling: Sampling;
+    }
+    lists {
+    }
+    held {
+    }
+}
+
+json!(LoaderConfig, svit_loader_config_from_json, svit_loader_config_to_json);

@@ -1,0 +1,27 @@
+//! `PredictorConfig`.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::Context;
+use crate::enums::Compute;
+use crate::enums::Output;
+use crate::field::config;
+use shiftvit_sys as sys;
+
+config! {
+    /// The configuration of a predictor.
+    pub struct PredictorConfig: svit_predictor_config, svit_predictor_config_init {
+        /// Images in one forward pass, 1..65536; a call with more runs several.
+        max_batch: u32;
+        /// `Compute` of session.h.
+        compute: Compute;
+        /// `Output` of model.h: what it makes of the logits.
+        output: Output;
+    }
+    lists {
+    }
+    held {
+        /// Whose workers run it, as in svit_session_config; `None`: the model's.
+        context: Option<Context>;
+    }
+}

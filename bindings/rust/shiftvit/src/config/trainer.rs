@@ -1,0 +1,78 @@
+//! `TrainerConfig`.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::enums::Compute;
+use crate::enums::Existing;
+use crate::enums::Keep;
+use crate::enums::Loss;
+use crate::enums::Memory;
+use crate::enums::Sampling;
+use crate::enums::Tta;
+use std::path::PathBuf;
+use crate::field::{config, json};
+use shiftvit_sys as sys;
+
+config! {
+    /// The configuration of a trainer. It is copied at creation, the texts included.
+    pub struct TrainerConfig: svit_trainer_config, svit_trainer_config_init {
+        /// 1\..1000000.
+        epochs: u32;
+        /// Samples in a step, 1..65536.
+        batch: u32;
+        /// 1\..batch: forward and backward passes over which the gradients of a
+        /// step are accumulated; more of them need less memory.
+        accumulate: u32;
+        /// Epochs since the best one after which training stops; 0: it never
+        /// stops early.
+        patience: u32;
+        /// `Keep`.
+        keep: Keep;
+        /// Of the order, the augmentation and the dropout masks.
+        seed: u64;
+        /// \[0, 1).
+        label_smoothing: f64;
+        /// \[0, 1\]: fraction of all steps that are warm-up steps, for
+        /// `Schedule::WarmupCosine` with total_steps 0.
+        warmup_fraction: f64;
+        /// At least 0: shortest time between checkpoints within an epoch;
+        /// 0: they are written at the end of epochs only.
+        checkpoint_seconds: f64;
+        /// `Compute::F32` or `Compute::Bf16`.
+        compute: Compute;
+        /// Batches that are prepared ahead, 0..16.
+        prefetch: u32;
+        /// `Memory`; a resumed run may use another one.
+        memory: Memory;
+        /// `Existing`.
+        existing: Existing;
+        /// `Loss`. `Loss::Binary` needs a dataset with targets.
+        loss: Loss;
+        /// `Sampling` of loader.h: the samples of an epoch.
+        sampling: Sampling;
+        /// `Tta`: how validation evaluates.
+        tta: Tta;
+        /// 1: the history is written for TensorBoard too, to
+        /// `folder`/events.out.tfevents.shiftvit.
+        tensorboard: bool;
+    }
+    lists {
+        /// Above 0: factors of the loss, by the class of
+        /// the label, as in svit_cross_entropy_weighted;
+        /// with `Loss::Binary` `pos_weight` of
+        /// svit_binary_cross_entropy.
+        class_weights: f64, class_weight_count;
+    }
+    held {
+        /// Where checkpoint.safetensors, best.safetensors, history.csv and
+        /// run.json are written. The trainer creates it if it does not exist
+        /// and locks it (svit_folder_lock). `None`: nothing is written.
+        folder: Option<PathBuf>;
+        /// The caller's notes on the run, UTF-8: stored in each checkpoint as
+        /// the entry "trainer.description" and in `folder`/run.json. `None`:
+        /// none; in a resumed run, that of the checkpoint.
+        description: Option<String>;
+    }
+}
+
+json!(TrainerConfig, svit_trainer_config_from_json, svit_trainer_config_to_json);

@@ -1,0 +1,431 @@
+//! Data sets: numbered images with labels or targets.
+
+use crate::call::{call, create, Handle, Pinned};
+use crate::config::PipelineConfig;
+use crate::context::Context;
+use crate::enums::{Cifar100Labels, Source, Split};
+use crate::error::Result;
+use crate::lock::{readers, ReadLock};
+use crate::samples::{BadSample, SampleFunction};
+use crate::text;
+use shiftvit_sys as sys;
+use std::fmt;
+use std::os::raw::c_void;
+use std::path::Path;
+use std::ptr;
+use std::sync::{Arc, Mutex};
+
+/// What a data set reads from, which lives as long as the data set and all that was created from it.
+#[allow(dead_code)] // The memory is read by the library.
+enum Owner {
+    Library,
+    Bytes(Vec<u8>),
+    Floats(Vec<f32>),
+    Function(Pinned<SampleFunction>),
+    Parent(Arc<DatasetInner>),
+}
+
+pub(crate) struct DatasetInner {
+    // Is dropped first: after it nothing reads the owner's memory any more.
+    raw: Handle<sys::svit_dataset>,
+    pub(crate) reads: ReadLock,
+    _owner: Owner,
+    _labels: Vec<i32>,
+    _targets: Vec<f32>,
+    context: Context,
+}
+
+// SAFETY: docs/threading.md: any number of readers; for samples of a callback `reads` lets one in.
+unsafe impl Send for DatasetInner {}
+// SAFETY: as above. The function of a callback is called by the thread that holds `reads` alone.
+unsafe impl Sync for DatasetInner {}
+
+impl DatasetInner {
+    pub(crate) fn raw(&self) -> *mut sys::svit_dataset {
+        self.raw.get()
+    }
+}
+
+/// Images of one size with labels, or with targets, which are numbers. Clones are the same data set.
+///
+/// Any number of threads may read it. One whose samples come from a function lets one call in at a time.
+#[derive(Clone)]
+pub struct Dataset(pub(crate) Arc<DatasetInner>);
+
+/// The shape of the images of a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageShape {
+    /// Pixels.
+    pub height: usize,
+    /// Pixels.
+    pub width: usize,
+    /// 1 grey, 3 RGB, 4 RGBA.
+    pub channels: usize,
+}
+
+impl ImageShape {
+    /// A shape.
+    pub fn new(height: usize, width: usize, channels: usize) -> Self {
+        ImageShape { height, width, channels }
+    }
+
+    fn of(self, count: usize) -> [usize; 4] {
+        [count, self.height, self.width, self.channels]
+    }
+}
+
+impl Dataset {
+    fn adopt(context: &Context, raw: Handle<sys::svit_dataset>, owner: Owner) -> Self {
+        let reads = match &owner {
+            Owner::Function(_) => Some(Arc::new(Mutex::new(()))),
+            Owner::Parent(parent) => parent.reads.clone(),
+            _ => None,
+        };
+        let (_labels, _targets) = (Vec::new(), Vec::new());
+        let context = context.clone();
+        Dataset(Arc::new(DatasetInner { raw, reads, _owner: owner, _labels, _targets, context }))
+    }
+
+    /// `count` synthetic images of shapes and textures, 32 x 32 pixels, in 10 classes.
+    pub fn synthetic(context: &Context, seed: u64, split: Split, count: usize) -> Result<Self> {
+        // SAFETY: the context is alive.
+        let raw = create(|out, err| unsafe {
+            sys::svit_dataset_synthetic(out, context.raw(), seed, split.raw(), count, err)
+        })?;
+        Ok(Dataset::adopt(context, raw, Owner::Library))
+    }
+
+    /// CIFAR-10 from the official binary files in a folder.
+    pub fn cifar10(context: &Context, folder: impl AsRef<Path>, split: Split) -> Result<Self> {
+        let folder = text::path(folder.as_ref())?;
+        // SAFETY: the context is alive, and the text ends with a NUL.
+        let raw = create(|out, err| unsafe {
+            sys::svit_dataset_cifar10(out, context.raw(), folder.as_ptr(), split.raw(), err)
+        })?;
+        Ok(Dataset::adopt(context, raw, Owner::Library))
+    }
+
+    /// CIFAR-100 from the official binary files in a folder.
+    pub fn cifar100(
+        context: &Context,
+        folder: impl AsRef<Path>,
+        split: Split,
+        labels: Cifar100Labels,
+    ) -> Result<Self> {
+        let folder = text::path(folder.as_ref())?;
+        let (split, labels) = (split.raw(), labels.raw());
+        // SAFETY: the context is alive, and the text ends with a NUL.
+        let raw = create(|out, err| unsafe {
+            sys::svit_dataset_cifar100(out, context.raw(), folder.as_ptr(), split, labels, err)
+        })?;
+        Ok(Dataset::adopt(context, raw, Owner::Library))
+    }
+
+    /// A folder with a subfolder of JPEG and PNG files for each class.
+    pub fn folder(
+        context: &Context,
+        folder: impl AsRef<Path>,
+        shape: ImageShape,
+        filter: Source,
+    ) -> Result<Self> {
+        let folder = text::path(folder.as_ref())?;
+        let ImageShape { height, width, channels } = shape;
+        // SAFETY: the context is alive, and the text ends with a NUL.
+        let raw = create(|out, err| unsafe {
+            let (context, folder) = (context.raw(), folder.as_ptr());
+            let filter = filter.raw();
+            sys::svit_dataset_folder(out, context, folder, height, width, channels, filter, err)
+        })?;
+        Ok(Dataset::adopt(context, raw, Owner::Library))
+    }
+
+    /// A folder whose images are brought to the source size of a pipeline by its source step.
+    pub fn folder_for_pipeline(
+        context: &Context,
+        folder: impl AsRef<Path>,
+        pipeline: &PipelineConfig,
+    ) -> Result<Self> {
+        let (folder, prepared) = (text::path(folder.as_ref())?, pipeline.to_raw()?);
+        // SAFETY: the context is alive, the struct is complete, and the text ends with a NUL.
+        let raw = create(|out, err| unsafe {
+            let (context, folder) = (context.raw(), folder.as_ptr());
+            sys::svit_dataset_folder_pipeline(out, context, folder, &prepared.raw, err)
+        })?;
+        Ok(Dataset::adopt(context, raw, Owner::Library))
+    }
+
+    /// The image files that a CSV file lists, with a label or with targets.
+    pub fn csv(
+        context: &Context,
+        file: impl AsRef<Path>,
+        pipeline: &PipelineConfig,
+    ) -> Result<Self> {
+        let (file, prepared) = (text::path(file.as_ref())?, pipeline.to_raw()?);
+        // SAFETY: the context is alive, the struct is complete, and the text ends with a NUL.
+        let raw = create(|out, err| unsafe {
+            sys::svit_dataset_list(out, context.raw(), file.as_ptr(), &prepared.raw, err)
+        })?;
+        Ok(Dataset::adopt(context, raw, Owner::Library))
+    }
+
+    /// Images in memory, `pixels[count, height, width, channels]`, with `labels[count]` below `classes`.
+    pub fn from_pixels(
+        context: &Context,
+        pixels: Vec<u8>,
+        labels: Vec<i32>,
+        shape: ImageShape,
+        classes: usize,
+    ) -> Result<Self> {
+        text::exact("pixels", pixels.len(), &shape.of(labels.len()))?;
+        let ImageShape { height, width, channels } = shape;
+        // SAFETY: the arrays have the shapes that are passed, and stay until the data set has ended.
+        let raw = create(|out, err| unsafe {
+            let (count, context) = (labels.len(), context.raw());
+            let (pixels, labels) = (pixels.as_ptr(), labels.as_ptr());
+            sys::svit_dataset_memory(
+                out, context, pixels, labels, count, height, width, channels, classes, err,
+            )
+        })?;
+        let _owner = Owner::Bytes(pixels);
+        let (reads, _targets, context) = (None, Vec::new(), context.clone());
+        let inner = DatasetInner { raw, reads, _owner, _labels: labels, _targets, context };
+        Ok(Dataset(Arc::new(inner)))
+    }
+
+    /// Images in memory with `targets[count, columns]`, finite numbers.
+    pub fn from_pixels_with_targets(
+        context: &Context,
+        pixels: Vec<u8>,
+        targets: Vec<f32>,
+        shape: ImageShape,
+        columns: usize,
+    ) -> Result<Self> {
+        let count = text::rows("targets", targets.len(), columns)?;
+        text::exact("pixels", pixels.len(), &shape.of(count))?;
+        let ImageShape { height, width, channels } = shape;
+        // SAFETY: the arrays have the shapes that are passed, and stay until the data set has ended.
+        let raw = create(|out, err| unsafe {
+            let context = context.raw();
+            let (pixels, targets) = (pixels.as_ptr(), targets.as_ptr());
+            sys::svit_dataset_memory_targets(
+                out, context, pixels, targets, count, height, width, channels, columns, err,
+            )
+        })?;
+        let _owner = Owner::Bytes(pixels);
+        let (reads, _labels, context) = (None, Vec::new(), context.clone());
+        let inner = DatasetInner { raw, reads, _owner, _labels, _targets: targets, context };
+        Ok(Dataset(Arc::new(inner)))
+    }
+
+    /// Images of floats in memory, which take the place of bytes: with the scale 1/255, 255 is white.
+    pub fn from_floats(
+        context: &Context,
+        images: Vec<f32>,
+        labels: Vec<i32>,
+        shape: ImageShape,
+        classes: usize,
+    ) -> Result<Self> {
+        text::exact("images", images.len(), &shape.of(labels.len()))?;
+        let ImageShape { height, width, channels } = shape;
+        // SAFETY: the arrays have the shapes that are passed, and stay until the data set has ended.
+        let raw = create(|out, err| unsafe {
+            let (count, context, targets) = (labels.len(), context.raw(), ptr::null());
+            let (images, labels) = (images.as_ptr(), labels.as_ptr());
+            sys::svit_dataset_memory_f32(
+                out, context, images, labels, targets, count, height, width, channels, classes, err,
+            )
+        })?;
+        let _owner = Owner::Floats(images);
+        let (reads, _targets, context) = (None, Vec::new(), context.clone());
+        let inner = DatasetInner { raw, reads, _owner, _labels: labels, _targets, context };
+        Ok(Dataset(Arc::new(inner)))
+    }
+
+    /// Samples that a function writes: it gets an index and `pixels[height, width, channels]` and returns
+    /// the label. Its error ends the call that reads, with `Status::Stopped` and that error as the
+    /// source; a panic goes on there. It runs on the thread of the call and never twice at a time.
+    pub fn from_function<F, E>(
+        context: &Context,
+        count: usize,
+        shape: ImageShape,
+        classes: usize,
+        mut function: F,
+    ) -> Result<Self>
+    where
+        F: FnMut(usize, &mut [u8]) -> Result<i32, E> + Send + 'static,
+        E: Into<crate::BoxError>,
+    {
+        let ImageShape { height, width, channels } = shape;
+        let elements = text::product("a sample", &[height, width, channels])?;
+        let function = Pinned::new(SampleFunction {
+            function: Box::new(move |index, pixels| function(index, pixels).map_err(Into::into)),
+            elements,
+        });
+        let user = function.get().cast::<c_void>();
+        let read = Some(crate::samples::read as _);
+        // SAFETY: the function stays until the data set has ended, and `elements` is the size of a sample.
+        let raw = create(|out, err| unsafe {
+            let context = context.raw();
+            sys::svit_dataset_callback(
+                out, context, read, count, height, width, channels, classes, user, err,
+            )
+        })?;
+        Ok(Dataset::adopt(context, raw, Owner::Function(function)))
+    }
+
+    /// A view of `count` samples from `first` on.
+    pub fn slice(&self, first: usize, count: usize) -> Result<Self> {
+        // SAFETY: the handle is alive, and the view keeps it so.
+        let raw = create(|out, err| unsafe {
+            sys::svit_dataset_slice(out, self.raw(), first, count, err)
+        })?;
+        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
+    }
+
+    /// A view of the samples of these indices.
+    pub fn select(&self, indices: &[usize]) -> Result<Self> {
+        // SAFETY: the handle is alive, the view keeps it so, and the array has the length that is passed.
+        let raw = create(|out, err| unsafe {
+            sys::svit_dataset_select(out, self.raw(), indices.as_ptr(), indices.len(), err)
+        })?;
+        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
+    }
+
+    pub(crate) fn raw(&self) -> *mut sys::svit_dataset {
+        self.0.raw()
+    }
+
+    /// The number of samples.
+    pub fn len(&self) -> usize {
+        // SAFETY: the handle is alive.
+        unsafe { sys::svit_dataset_count(self.raw()) }
+    }
+
+    /// True if there are no samples.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The shape of the images.
+    pub fn shape(&self) -> ImageShape {
+        // SAFETY: the handle is alive.
+        unsafe {
+            ImageShape {
+                height: sys::svit_dataset_height(self.raw()),
+                width: sys::svit_dataset_width(self.raw()),
+                channels: sys::svit_dataset_channels(self.raw()),
+            }
+        }
+    }
+
+    /// The number of classes, or of targets.
+    pub fn classes(&self) -> usize {
+        // SAFETY: the handle is alive.
+        unsafe { sys::svit_dataset_classes(self.raw()) }
+    }
+
+    /// The names of the classes or targets; empty if there are none.
+    pub fn class_names(&self) -> Vec<String> {
+        // SAFETY: the handle is alive, and its class names never change.
+        unsafe { text::all(|label| sys::svit_dataset_class_name(self.raw(), label)) }
+    }
+
+    /// True if the images are floats.
+    pub fn is_f32(&self) -> bool {
+        // SAFETY: the handle is alive.
+        unsafe { sys::svit_dataset_is_f32(self.raw()) != 0 }
+    }
+
+    /// True if the samples have targets instead of labels.
+    pub fn has_targets(&self) -> bool {
+        // SAFETY: the handle is alive.
+        unsafe { sys::svit_dataset_has_targets(self.raw()) != 0 }
+    }
+
+    /// Reads a sample: its pixels and its label, -1 if the data set has targets.
+    pub fn sample(&self, index: usize) -> Result<(Vec<u8>, i32)> {
+        let ImageShape { height, width, channels } = self.shape();
+        let mut pixels = vec![0; text::product("a sample", &[height, width, channels])?];
+        let mut label = 0;
+        let _reader = readers([&self.0.reads])?;
+        // SAFETY: the handle is alive, and the array has the size of a sample.
+        call(|err| unsafe {
+            sys::svit_dataset_sample(self.raw(), index, pixels.as_mut_ptr(), &mut label, err)
+        })?;
+        Ok((pixels, label))
+    }
+
+    /// Reads a sample as floats, bytes as 0..255.
+    pub fn sample_f32(&self, index: usize) -> Result<(Vec<f32>, i32)> {
+        let ImageShape { height, width, channels } = self.shape();
+        let mut image = vec![0.0; text::product("a sample", &[height, width, channels])?];
+        let mut label = 0;
+        let _reader = readers([&self.0.reads])?;
+        // SAFETY: the handle is alive, and the array has the size of a sample.
+        call(|err| unsafe {
+            sys::svit_dataset_sample_f32(self.raw(), index, image.as_mut_ptr(), &mut label, err)
+        })?;
+        Ok((image, label))
+    }
+
+    /// The label of a sample, -1 if the data set has targets.
+    pub fn label(&self, index: usize) -> Result<i32> {
+        let mut label = 0;
+        let _reader = readers([&self.0.reads])?;
+        // SAFETY: the handle is alive.
+        call(|err| unsafe { sys::svit_dataset_label(self.raw(), index, &mut label, err) })?;
+        Ok(label)
+    }
+
+    /// The targets of a sample: its numbers, or 1 for its label and 0 for the other classes.
+    pub fn targets(&self, index: usize) -> Result<Vec<f32>> {
+        let mut targets = vec![0.0; self.classes()];
+        let _reader = readers([&self.0.reads])?;
+        // SAFETY: the handle is alive, and the array has an element for each class.
+        call(|err| unsafe {
+            sys::svit_dataset_targets(self.raw(), index, targets.as_mut_ptr(), err)
+        })?;
+        Ok(targets)
+    }
+
+    /// Reads every sample and returns those that cannot be read.
+    pub fn verify(&self) -> Result<Vec<BadSample>> {
+        let mut found: Vec<BadSample> = Vec::new();
+        let user = (&mut found as *mut Vec<BadSample>).cast::<c_void>();
+        let bad = Some(crate::samples::note_bad as _);
+        let _reader = readers([&self.0.reads])?;
+        // SAFETY: the handle is alive, and `user` is the vector that the callback gets.
+        call(|err| unsafe {
+            sys::svit_dataset_verify(self.raw(), bad, user, ptr::null_mut(), err)
+        })?;
+        Ok(found)
+    }
+
+    /// A fingerprint, by which a program notices that it was given another data set.
+    pub fn fingerprint(&self) -> Result<u64> {
+        let mut fingerprint = 0;
+        let _reader = readers([&self.0.reads])?;
+        // SAFETY: the handle is alive.
+        call(|err| unsafe { sys::svit_dataset_fingerprint(self.raw(), &mut fingerprint, err) })?;
+        Ok(fingerprint)
+    }
+
+    /// The mean and the variance of `byte * scale` of each channel.
+    pub fn statistics(&self, scale: f64) -> Result<(Vec<f64>, Vec<f64>)> {
+        let channels = self.shape().channels;
+        let (mut mean, mut variance) = (vec![0.0; channels], vec![0.0; channels]);
+        let _reader = readers([&self.0.reads])?;
+        // SAFETY: the handle is alive, and the arrays have an element for each channel.
+        call(|err| unsafe {
+            let (mean, variance) = (mean.as_mut_ptr(), variance.as_mut_ptr());
+            sys::svit_dataset_statistics(self.raw(), scale, mean, variance, err)
+        })?;
+        Ok((mean, variance))
+    }
+}
+
+impl fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dataset").field("len", &self.len()).field("shape", &self.shape()).finish()
+    }
+}

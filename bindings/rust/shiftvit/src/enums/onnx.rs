@@ -1,0 +1,16 @@
+//! The choices of `onnx.h`.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::field::enumeration;
+use shiftvit_sys as sys;
+
+enumeration! {
+    /// The output of the graph.
+    pub enum OnnxOutput {
+        /// "logits", what svit_forward writes.
+        Logits = SVIT_ONNX_LOGITS,
+        /// "probabilities", their softmax.
+        Probabilities = SVIT_ONNX_PROBABILITIES,
+    }
+}

@@ -1,0 +1,77 @@
+//! The choices of `pipeline.h`.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::field::enumeration;
+use shiftvit_sys as sys;
+
+enumeration! {
+    /// How evaluation turns the resized image into the model's input.
+    pub enum Evaluation {
+        /// Resizes it once more, to the output size (Keras 2).
+        Resize = SVIT_EVALUATE_RESIZE,
+        /// Takes it as it is, at the resized size (Keras 3).
+        Keep = SVIT_EVALUATE_KEEP,
+        /// Takes the centre, of the output size. With the source step
+        /// `Source::Bicubic` to 256 x 256 and no other resize, an output of
+        /// 224 x 224 is the evaluation of papers on ImageNet and of timm with
+        /// crop_pct 0.875; the bytes are those of torchvision's Resize and
+        /// CenterCrop on images of Pillow.
+        Crop = SVIT_EVALUATE_CROP,
+    }
+}
+
+enumeration! {
+    /// The source step: how an image of another size is brought to source_height x source_width. An
+    /// image that already has this size is not changed.
+    pub enum Source {
+        /// Scales each axis by itself, by nearest neighbour.
+        Nearest = SVIT_SOURCE_NEAREST,
+        /// Scales both axes alike, with svit_resize_antialias_u8, until
+        /// the image just covers the source size, then crops the centre.
+        ShorterSide = SVIT_SOURCE_SHORTER_SIDE,
+        /// Likewise, with bicubic interpolation, antialiased.
+        Bicubic = SVIT_SOURCE_BICUBIC,
+    }
+}
+
+enumeration! {
+    /// A choice among `SVIT_CROP_ZERO`, `SVIT_CROP_REFLECT` of C.
+    pub enum CropFill {
+        /// SVIT_AUGMENT_CROP: the padding is 0.
+        Zero = SVIT_CROP_ZERO,
+        /// The padding mirrors the image, without its border pixels.
+        Reflect = SVIT_CROP_REFLECT,
+    }
+}
+
+enumeration! {
+    /// A choice among `SVIT_FLIP_RANDOM`, `SVIT_FLIP_ALTERNATING` of C.
+    pub enum FlipRule {
+        /// SVIT_AUGMENT_FLIP: with `probability`.
+        Random = SVIT_FLIP_RANDOM,
+        /// Each image in every second epoch, at random from the first or
+        /// from the second on (Jordan 2024).
+        Alternating = SVIT_FLIP_ALTERNATING,
+    }
+}
+
+enumeration! {
+    /// A choice among `SVIT_AUTOAUGMENT_CIFAR10`, `SVIT_AUTOAUGMENT_IMAGENET` of C.
+    pub enum AutoAugmentPolicy {
+        /// SVIT_AUGMENT_AUTOAUGMENT.
+        Cifar10 = SVIT_AUTOAUGMENT_CIFAR10,
+        /// `SVIT_AUTOAUGMENT_IMAGENET` in C.
+        Imagenet = SVIT_AUTOAUGMENT_IMAGENET,
+    }
+}
+
+enumeration! {
+    /// A choice among `SVIT_RESIZE_BILINEAR`, `SVIT_RESIZE_BICUBIC` of C.
+    pub enum ResizeFilter {
+        /// SVIT_AUGMENT_RESIZED_CROP.
+        Bilinear = SVIT_RESIZE_BILINEAR,
+        /// `SVIT_RESIZE_BICUBIC` in C.
+        Bicubic = SVIT_RESIZE_BICUBIC,
+    }
+}

@@ -1,0 +1,70 @@
+//! The choices of `trainer.h`.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::field::enumeration;
+use shiftvit_sys as sys;
+
+enumeration! {
+    /// The weights that the model has after the last epoch: those of the last step, or those of the best
+    /// epoch (best_epoch of svit_trainer_event).
+    pub enum Keep {
+        /// `SVIT_KEEP_LAST` in C.
+        Last = SVIT_KEEP_LAST,
+        /// `SVIT_KEEP_BEST` in C.
+        Best = SVIT_KEEP_BEST,
+    }
+}
+
+enumeration! {
+    /// What a trainer does if its folder already holds a run, that is, checkpoint.safetensors,
+    /// best.safetensors, history.csv or run.json.
+    pub enum Existing {
+        /// Svit_trainer_create fails with `Status::State`.
+        Refuse = SVIT_EXISTING_REFUSE,
+        /// Svit_trainer_resume must precede the first step.
+        Resume = SVIT_EXISTING_RESUME,
+        /// The first checkpoint of the new run replaces the files of the old
+        /// run; other files stay. If the process is killed, the old run or
+        /// the new one can be resumed.
+        Overwrite = SVIT_EXISTING_OVERWRITE,
+    }
+}
+
+enumeration! {
+    /// What a run minimises.
+    pub enum Loss {
+        /// Of one label for each sample, or of probabilities.
+        CrossEntropy = SVIT_LOSS_CROSS_ENTROPY,
+        /// Svit_binary_cross_entropy, for several labels for each sample.
+        Binary = SVIT_LOSS_BINARY,
+        /// Svit_mean_squared_error, for numbers.
+        Mse = SVIT_LOSS_MSE,
+    }
+}
+
+enumeration! {
+    /// Test-time augmentation: the logits of an image are the mean over several versions of it.
+    pub enum Tta {
+        /// The image alone.
+        None = SVIT_TTA_NONE,
+        /// The image and its left-right mirror.
+        Flip = SVIT_TTA_FLIP,
+        /// These two, and the two of the image moved by one pixel up and left
+        /// and of the image moved by one pixel down and right, where the first
+        /// two count twice as much as the other four (Jordan 2024).
+        FlipShift = SVIT_TTA_FLIP_SHIFT,
+    }
+}
+
+enumeration! {
+    /// What svit_trainer_step has completed.
+    pub enum EventKind {
+        /// One optimiser step.
+        Step = SVIT_EVENT_STEP,
+        /// An epoch with its validation.
+        Epoch = SVIT_EVENT_EPOCH,
+        /// The run: the last epoch, or early stopping.
+        Finished = SVIT_EVENT_FINISHED,
+    }
+}

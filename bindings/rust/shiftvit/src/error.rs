@@ -1,0 +1,112 @@
+//! Failures: what kind of failure, the library's message, and the failure of a callback behind it.
+
+use shiftvit_sys as sys;
+use std::ffi::CStr;
+use std::fmt;
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The failure of a callback, of any type.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The kind of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Status {
+    /// An argument or a field is outside what is accepted.
+    Argument,
+    /// There is not enough memory, or a size does not fit.
+    Memory,
+    /// Calls are out of order, a folder is in use, or a handle is in use by the call that runs a callback.
+    State,
+    /// A file could not be opened, read, written or renamed.
+    Io,
+    /// The contents of a file or a text are malformed.
+    Format,
+    /// A file or a configuration comes from a newer library.
+    Version,
+    /// A callback failed or asked to stop.
+    Stopped,
+    /// Valid, but not available in this build or on this machine.
+    Unsupported,
+    /// An input, a logit, a loss or a gradient is not finite.
+    Numeric,
+    /// A status of a newer library.
+    Other(i32),
+}
+
+impl Status {
+    pub(crate) fn from_code(code: i32) -> Self {
+        match code {
+            sys::SVIT_E_ARGUMENT => Status::Argument,
+            sys::SVIT_E_MEMORY => Status::Memory,
+            sys::SVIT_E_STATE => Status::State,
+            sys::SVIT_E_IO => Status::Io,
+            sys::SVIT_E_FORMAT => Status::Format,
+            sys::SVIT_E_VERSION => Status::Version,
+            sys::SVIT_E_STOPPED => Status::Stopped,
+            sys::SVIT_E_UNSUPPORTED => Status::Unsupported,
+            sys::SVIT_E_NUMERIC => Status::Numeric,
+            other => Status::Other(other),
+        }
+    }
+}
+
+/// A failed call. Its text names the argument, field or file, its value and what is accepted.
+#[derive(Debug)]
+pub struct Error {
+    status: Status,
+    message: String,
+    source: Option<BoxError>,
+}
+
+impl Error {
+    /// Creates an error, for example in a loss function.
+    pub fn new(status: Status, message: impl Into<String>) -> Self {
+        Error { status, message: message.into(), source: None }
+    }
+
+    /// The kind of the failure.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// The message, for people.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn argument(message: impl Into<String>) -> Self {
+        Error::new(Status::Argument, message)
+    }
+
+    pub(crate) fn with_source(mut self, source: BoxError) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    pub(crate) fn from_record(code: i32, record: &sys::svit_error) -> Self {
+        // SAFETY: the library ends the message with a NUL, and a new record is all zeros.
+        let text = unsafe { CStr::from_ptr(record.message.as_ptr()) };
+        let message = text.to_string_lossy().into_owned();
+        if !message.is_empty() {
+            return Error::new(Status::from_code(code), message);
+        }
+        // SAFETY: the function takes any status and returns static text.
+        let name = unsafe { CStr::from_ptr(sys::svit_status_name(code)) };
+        Error::new(Status::from_code(code), name.to_string_lossy())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| &**source as _)
+    }
+}

@@ -1,0 +1,89 @@
+//! Trains and runs small vision transformers on CPUs: a safe interface to the C library libshiftvit.
+//!
+//! ```
+//! use shiftvit::{Context, Model, ModelConfig, Session, SessionConfig};
+//!
+//! # fn main() -> shiftvit::Result<()> {
+//! let context = Context::new()?;
+//! let config = ModelConfig { dim: 16, blocks: vec![1, 1], ..ModelConfig::default() };
+//! let model = Model::new(&context, &config, 1)?;
+//! let mut session = Session::new(&model, &SessionConfig::default())?;
+//! let logits = session.forward(&vec![0.5; 48 * 48 * 3])?;
+//! assert_eq!(logits.len(), 10);
+//! # Ok(()) }
+//! ```
+//!
+//! # Lifetimes
+//!
+//! Every object keeps alive what it was created from, so objects may be dropped in any order. A
+//! configuration is a plain struct, whose [`Default`] is that of the library and which is copied.
+//!
+//! # Threads
+//!
+//! [`Context`], [`Model`], [`Dataset`], [`Features`], [`Checkpoint`] and [`Image`] are [`Sync`]: any
+//! number of threads may read them. [`Session`], [`Optimizer`], [`Loader`], [`Trainer`], [`Predictor`]
+//! and [`FolderLock`] are only [`Send`]: they move between threads, and one at a time uses them. Where
+//! one object changes the weights that another reads, as an optimiser and a session of one model do, their
+//! calls wait for each other.
+//!
+//! # Callbacks
+//!
+//! A panic in a closure never unwinds through C: it goes on in the call that runs the closure. An error
+//! is the [`source`](std::error::Error::source) of that call's error. In a closure a call does not wait
+//! for what the running call uses, such as the model in a loss function: it fails with
+//! [`Status::State`].
+#![deny(missing_docs)]
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod call;
+mod checkpoint;
+mod config;
+mod context;
+mod dataset;
+mod enums;
+mod error;
+mod features;
+mod field;
+mod files;
+mod finetune;
+mod image;
+mod loader;
+mod lock;
+pub mod loss;
+mod loss_function;
+pub mod metrics;
+mod model;
+mod optimizer;
+mod parameters;
+mod parts;
+mod predictor;
+mod samples;
+mod session;
+mod text;
+mod trainer;
+mod training;
+
+pub use checkpoint::Checkpoint;
+pub use config::*;
+pub use context::{version, Context, ContextBuilder, FolderLock};
+pub use dataset::{Dataset, ImageShape};
+pub use enums::*;
+pub use error::{BoxError, Error, Result, Status};
+pub use features::Features;
+pub use files::{LoadFlags, LoadReport};
+pub use image::Image;
+pub use loader::{Batch, Loader, Target};
+pub use loss_function::LossCall;
+pub use model::Model;
+pub use optimizer::{Optimizer, OptimizerSettings};
+pub use parts::{Augment, DecayExclude, ParameterGroup, SchedulePoint};
+pub use predictor::Predictor;
+pub use samples::BadSample;
+pub use session::Session;
+pub use trainer::{Event, Run, Trainer};
+pub use training::{Evaluated, Training};
+
+/// The page docs/rust.md of the sources, whose programs are doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/rust.md")]
+pub struct Guide;

@@ -1,0 +1,138 @@
+//! Predictors: from one model file and images to class probabilities, or to numbers.
+
+use crate::call::{call, create, Handle};
+use crate::config::PredictorConfig;
+use crate::context::Context;
+use crate::dataset::ImageShape;
+use crate::enums::Output;
+use crate::error::Result;
+use crate::field::Field;
+use crate::model::{Model, ModelInner};
+use crate::text;
+use shiftvit_sys as sys;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A model with its preprocessing and its class names. It may move between threads, and one at a time uses it.
+///
+/// ```compile_fail,E0277
+/// fn shared<T: Sync>() {}
+/// shared::<shiftvit::Predictor>(); // One thread at a time.
+/// ```
+pub struct Predictor {
+    raw: Handle<sys::svit_predictor>,
+    model: Arc<ModelInner>,
+    _context: Option<Context>,
+}
+
+// SAFETY: docs/threading.md: a predictor belongs to no thread; without Sync one thread at a time uses it.
+unsafe impl Send for Predictor {}
+
+impl Predictor {
+    /// A predictor of a model, which has a pipeline.
+    pub fn new(model: &Model, config: &PredictorConfig) -> Result<Self> {
+        let prepared = config.to_raw()?;
+        let _reader = model.0.lock.read()?;
+        // SAFETY: the model is alive, the predictor keeps it so, and the struct is complete.
+        let raw = create(|out, err| unsafe {
+            sys::svit_predictor_create_from_model(out, model.raw(), &prepared.raw, err)
+        })?;
+        Ok(Predictor { raw, model: model.0.clone(), _context: config.context.clone() })
+    }
+
+    /// A predictor of a model file, which is read as a whole. [`Model::map`] leaves the weights in the file.
+    pub fn open(context: &Context, path: impl AsRef<Path>) -> Result<Self> {
+        Predictor::new(&Model::load(context, path)?, &PredictorConfig::default())
+    }
+
+    /// The number of classes.
+    pub fn classes(&self) -> usize {
+        // SAFETY: the handle is alive.
+        unsafe { sys::svit_predictor_classes(self.raw.get()) }
+    }
+
+    /// The class names; empty if the model has none.
+    pub fn class_names(&self) -> Result<Vec<String>> {
+        let _reader = self.model.lock.read()?;
+        // SAFETY: the handle is alive, and the names stay while the model is locked.
+        Ok(unsafe { text::all(|label| sys::svit_predictor_class_name(self.raw.get(), label)) })
+    }
+
+    /// What it makes of the logits.
+    pub fn output(&self) -> Result<Output> {
+        // SAFETY: the handle is alive.
+        Output::from_raw(unsafe { sys::svit_predictor_output(self.raw.get()) })
+    }
+
+    /// The probabilities `[n, classes]` of n images `pixels[n, height, width, channels]`.
+    pub fn predict(&mut self, pixels: &[u8], shape: ImageShape) -> Result<Vec<f32>> {
+        let ImageShape { height, width, .. } = shape;
+        let n = self.images(pixels.len(), shape)?;
+        let mut out = vec![0.0; text::product("probabilities", &[n, self.classes()])?];
+        let _reader = self.model.lock.read()?;
+        // SAFETY: the handle is alive, and the arrays have n rows.
+        call(|err| unsafe {
+            let (raw, pixels) = (self.raw.get(), pixels.as_ptr());
+            sys::svit_predict_u8(raw, pixels, n, height, width, out.as_mut_ptr(), err)
+        })?;
+        Ok(out)
+    }
+
+    /// Does the same for floats, whose values take the place of bytes: 255 is white.
+    pub fn predict_f32(&mut self, images: &[f32], shape: ImageShape) -> Result<Vec<f32>> {
+        let ImageShape { height, width, .. } = shape;
+        let n = self.images(images.len(), shape)?;
+        let mut out = vec![0.0; text::product("probabilities", &[n, self.classes()])?];
+        let _reader = self.model.lock.read()?;
+        // SAFETY: the handle is alive, and the arrays have n rows.
+        call(|err| unsafe {
+            let (raw, images) = (self.raw.get(), images.as_ptr());
+            sys::svit_predict_f32(raw, images, n, height, width, out.as_mut_ptr(), err)
+        })?;
+        Ok(out)
+    }
+
+    /// The number of images in an array. The library reads as many channels as the model has.
+    fn images(&self, elements: usize, shape: ImageShape) -> Result<usize> {
+        let ImageShape { height, width, channels } = shape;
+        let wanted = self.model.in_channels()?;
+        if channels != wanted {
+            let message =
+                format!("the images have {} channels; the model has {}", channels, wanted);
+            return Err(crate::Error::argument(message));
+        }
+        text::rows("images", elements, text::product("an image", &[height, width, channels])?)
+    }
+
+    /// The probabilities of a JPEG or PNG file.
+    pub fn predict_file(&mut self, path: impl AsRef<Path>) -> Result<Vec<f32>> {
+        let path = text::path(path.as_ref())?;
+        let mut out = vec![0.0; self.classes()];
+        let _reader = self.model.lock.read()?;
+        // SAFETY: the handle is alive, the array has an element for each class, and the text ends with a NUL.
+        call(|err| unsafe {
+            sys::svit_predict_file(self.raw.get(), path.as_ptr(), out.as_mut_ptr(), err)
+        })?;
+        Ok(out)
+    }
+
+    /// The probabilities of the bytes of such a file.
+    pub fn predict_encoded(&mut self, bytes: &[u8]) -> Result<Vec<f32>> {
+        let mut out = vec![0.0; self.classes()];
+        let _reader = self.model.lock.read()?;
+        // SAFETY: the handle is alive, and the arrays have the lengths that are passed.
+        call(|err| unsafe {
+            let (data, count) = (bytes.as_ptr().cast(), bytes.len());
+            sys::svit_predict_encoded(self.raw.get(), data, count, out.as_mut_ptr(), err)
+        })?;
+        Ok(out)
+    }
+
+    /// The `k` classes of the largest values of one image, the largest first, as indices and values.
+    pub fn top(values: &[f32], k: usize) -> Vec<(usize, f32)> {
+        let mut order: Vec<(usize, f32)> = values.iter().copied().enumerate().collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        order.truncate(k);
+        order
+    }
+}

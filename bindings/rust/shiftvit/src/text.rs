@@ -1,0 +1,110 @@
+//! Texts, paths and sizes at the border of the library.
+
+use crate::error::{Error, Result};
+use shiftvit_sys as sys;
+use std::ffi::{CStr, CString};
+use std::os::raw::c_char;
+use std::path::Path;
+
+/// A text for the library. `name` is what the message calls it.
+pub(crate) fn text(name: &str, value: &str) -> Result<CString> {
+    CString::new(value).map_err(|error| {
+        let place = error.nul_position();
+        Error::argument(format!("{} has a NUL at byte {}", name, place)).with_source(error.into())
+    })
+}
+
+/// A path for the library.
+pub(crate) fn path(value: &Path) -> Result<CString> {
+    #[cfg(unix)]
+    let bytes = std::os::unix::ffi::OsStrExt::as_bytes(value.as_os_str()).to_vec();
+    #[cfg(not(unix))]
+    let bytes = value.to_string_lossy().into_owned().into_bytes();
+    CString::new(bytes).map_err(|error| {
+        Error::argument(format!("the path {:?} has a NUL", value)).with_source(error.into())
+    })
+}
+
+/// A copy of a text that the library lends; `None` for NULL.
+///
+/// # Safety
+/// `raw` is NULL or a text that ends with a NUL and is valid during the call.
+pub(crate) unsafe fn copied(raw: *const c_char) -> Option<String> {
+    if raw.is_null() {
+        return None;
+    }
+    // SAFETY: the caller promises it.
+    let text = unsafe { CStr::from_ptr(raw) };
+    Some(text.to_string_lossy().into_owned())
+}
+
+/// Texts of the library by index, until it returns NULL.
+///
+/// # Safety
+/// `at` returns NULL or a text as in [`copied`].
+pub(crate) unsafe fn all(mut at: impl FnMut(usize) -> *const c_char) -> Vec<String> {
+    // SAFETY: the caller promises it.
+    (0..).map_while(|index| unsafe { copied(at(index)) }).collect()
+}
+
+/// Pointers to texts, which live as long as the texts.
+pub(crate) fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+    texts.iter().map(|text| text.as_ptr()).collect()
+}
+
+/// Texts for an array of the library.
+pub(crate) fn texts(name: &str, values: &[&str]) -> Result<Vec<CString>> {
+    values.iter().map(|value| text(name, value)).collect()
+}
+
+/// Reads a text that the library writes into a buffer, whose size it tells first.
+pub(crate) fn written(
+    write: impl Fn(*mut c_char, usize, *mut usize, *mut sys::svit_error) -> i32,
+) -> Result<String> {
+    let mut capacity = 1024;
+    loop {
+        let mut buffer = vec![0u8; capacity];
+        let mut needed = 0;
+        let result =
+            crate::call::call(|err| write(buffer.as_mut_ptr().cast(), capacity, &mut needed, err));
+        match result {
+            Ok(()) => {
+                let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
+                buffer.truncate(end);
+                return String::from_utf8(buffer)
+                    .map_err(|_| Error::argument("the library's text is not UTF-8"));
+            }
+            Err(error) if needed <= capacity => return Err(error),
+            Err(_) => capacity = needed,
+        }
+    }
+}
+
+/// The product of sizes.
+pub(crate) fn product(name: &str, sizes: &[usize]) -> Result<usize> {
+    sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size)).ok_or_else(|| {
+        Error::argument(format!("{} of the shape {:?} has too many elements", name, sizes))
+    })
+}
+
+/// Checks that an array has exactly the elements of a shape.
+pub(crate) fn exact(name: &str, elements: usize, shape: &[usize]) -> Result<()> {
+    if elements != product(name, shape)? {
+        return Err(Error::argument(format!(
+            "{} has {} elements; those of the shape {:?} are accepted",
+            name, elements, shape
+        )));
+    }
+    Ok(())
+}
+
+/// The number of rows of an array, at least 1.
+pub(crate) fn rows(name: &str, elements: usize, row: usize) -> Result<usize> {
+    if row == 0 || elements == 0 || elements % row != 0 {
+        return Err(Error::argument(format!(
+            "{} has {} elements; a multiple of {}, not 0, is accepted",
+            name, elements, row
+        )));
+    }
+    Ok(elements / row)
+}

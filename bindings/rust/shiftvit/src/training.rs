@@ -1,0 +1,155 @@
+//! The settings of a training, and evaluation.
+
+use crate::call::call;
+use crate::config::{OptimizerConfig, PipelineConfig, TrainerConfig};
+use crate::dataset::Dataset;
+use crate::enums::{Compute, Tta};
+use crate::error::Result;
+use crate::lock::readers;
+use crate::model::Model;
+use crate::text;
+use shiftvit_sys as sys;
+use std::mem::size_of;
+
+/// The three configurations of a training.
+#[derive(Clone, Debug, Default)]
+pub struct Training {
+    /// Epochs, batch, early stopping, folder.
+    pub trainer: TrainerConfig,
+    /// The update rule and the learning rate.
+    pub optimizer: OptimizerConfig,
+    /// Preprocessing and augmentation.
+    pub pipeline: PipelineConfig,
+}
+
+impl Training {
+    /// The settings of the example or paper that a model preset comes from.
+    pub fn preset(name: &str) -> Result<Self> {
+        let name = text::text("preset", name)?;
+        let mut trainer = crate::field::defaults(sys::svit_trainer_config_init);
+        let mut optimizer = crate::field::defaults(sys::svit_optimizer_config_init);
+        let mut pipeline = crate::field::defaults(sys::svit_pipeline_config_init);
+        // SAFETY: each struct has the size that is passed, and the text ends with a NUL.
+        call(|err| unsafe {
+            sys::svit_training_preset(
+                name.as_ptr(),
+                &mut trainer,
+                size_of::<sys::svit_trainer_config>(),
+                &mut optimizer,
+                size_of::<sys::svit_optimizer_config>(),
+                &mut pipeline,
+                size_of::<sys::svit_pipeline_config>(),
+                err,
+            )
+        })?;
+        Ok(Training {
+            trainer: TrainerConfig::from_raw(&trainer)?,
+            optimizer: OptimizerConfig::from_raw(&optimizer)?,
+            pipeline: PipelineConfig::from_raw(&pipeline)?,
+        })
+    }
+
+    /// Sets the settings that a JSON object has; the others stay.
+    pub fn set_json(&mut self, json: &str) -> Result<()> {
+        let json = text::text("json", json)?;
+        let mut trainer = self.trainer.to_raw()?;
+        let mut optimizer = self.optimizer.to_raw()?;
+        let mut pipeline = self.pipeline.to_raw()?;
+        // SAFETY: the structs are complete, and the text ends with a NUL.
+        call(|err| unsafe {
+            let (trainer, optimizer) = (&mut trainer.raw, &mut optimizer.raw);
+            let json = json.as_ptr();
+            sys::svit_training_from_json(trainer, optimizer, &mut pipeline.raw, json, err)
+        })?;
+        let changed = TrainerConfig {
+            folder: self.trainer.folder.take(),
+            description: self.trainer.description.take(),
+            ..TrainerConfig::from_raw(&trainer.raw)?
+        };
+        self.trainer = changed;
+        self.optimizer = OptimizerConfig::from_raw(&optimizer.raw)?;
+        self.pipeline = PipelineConfig::from_raw(&pipeline.raw)?;
+        Ok(())
+    }
+
+    /// The JSON object that [`set_json`](Self::set_json) reads, without what belongs to one run.
+    pub fn to_json(&self) -> Result<String> {
+        let (trainer, optimizer) = (self.trainer.to_raw()?, self.optimizer.to_raw()?);
+        let pipeline = self.pipeline.to_raw()?;
+        text::written(|buffer, capacity, needed, err| {
+            let (trainer, optimizer) = (&trainer.raw, &optimizer.raw);
+            let pipeline = &pipeline.raw;
+            // SAFETY: the structs are complete, and the buffer has the capacity that is passed.
+            unsafe {
+                sys::svit_training_to_json(
+                    trainer, optimizer, pipeline, buffer, capacity, needed, err,
+                )
+            }
+        })
+    }
+}
+
+/// How a model does on a data set.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Evaluated {
+    /// The mean cross-entropy.
+    pub loss: f64,
+    /// The fraction of samples whose label has the largest logit.
+    pub top1: f64,
+    /// The fraction of samples whose label has one of the five largest logits.
+    pub top5: f64,
+}
+
+impl Model {
+    /// Evaluates the model on a data set, `batch` samples at a time, with the evaluation of a pipeline.
+    pub fn evaluate(
+        &self,
+        dataset: &Dataset,
+        pipeline: &PipelineConfig,
+        batch: usize,
+        compute: Compute,
+    ) -> Result<Evaluated> {
+        let prepared = pipeline.to_raw()?;
+        let mut found = Evaluated::default();
+        let _reader = self.0.lock.read()?;
+        let _datasets = readers([&dataset.0.reads])?;
+        // SAFETY: the handles are alive, and the struct is complete.
+        call(|err| unsafe {
+            let (context, model, compute) = (self.context().raw(), self.raw(), compute.raw());
+            let Evaluated { loss, top1, top5 } = &mut found;
+            let (dataset, pipeline) = (dataset.raw(), &prepared.raw);
+            sys::svit_evaluate_with_compute(
+                context, model, dataset, pipeline, batch, compute, loss, top1, top5, err,
+            )
+        })?;
+        Ok(found)
+    }
+
+    /// The logits of every sample of a data set, `[count, classes]`, and the labels, -1 if it has targets.
+    pub fn logits(
+        &self,
+        dataset: &Dataset,
+        pipeline: &PipelineConfig,
+        batch: usize,
+        compute: Compute,
+        tta: Tta,
+    ) -> Result<(Vec<f32>, Vec<i32>)> {
+        let prepared = pipeline.to_raw()?;
+        let count = dataset.len();
+        let mut logits = vec![0.0; text::product("logits", &[count, self.num_classes()?])?];
+        let mut labels = vec![0; count];
+        let _reader = self.0.lock.read()?;
+        let _datasets = readers([&dataset.0.reads])?;
+        // SAFETY: the handles are alive, the struct is complete, and the arrays have a row for each sample.
+        call(|err| unsafe {
+            let (context, model) = (self.context().raw(), self.raw());
+            let (dataset, pipeline) = (dataset.raw(), &prepared.raw);
+            let (compute, tta) = (compute.raw(), tta.raw());
+            let (logits, labels) = (logits.as_mut_ptr(), labels.as_mut_ptr());
+            sys::svit_evaluate_logits(
+                context, model, dataset, pipeline, batch, compute, tta, logits, labels, err,
+            )
+        })?;
+        Ok((logits, labels))
+    }
+}

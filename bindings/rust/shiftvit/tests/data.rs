@@ -1,0 +1,47 @@
+//! Data sets in memory: floats, targets, statistics.
+
+mod common;
+
+use common::*;
+use shiftvit::*;
+
+#[test]
+fn numbers_are_learnt_from_targets() {
+    let context = context();
+    let shape = ImageShape::new(32, 32, 3);
+    let count = 60;
+    let values: Vec<f32> = (0..count).map(|i| i as f32 / count as f32).collect();
+    let pixels = values.iter().flat_map(|v| vec![(v * 255.0) as u8; 32 * 32 * 3]).collect();
+    let data =
+        Dataset::from_pixels_with_targets(&context, pixels, values.clone(), shape, 1).unwrap();
+    assert!(data.has_targets());
+    assert_eq!((data.len(), data.label(3).unwrap()), (count, -1));
+    assert_eq!(data.targets(3).unwrap(), [values[3]]);
+    let config = ModelConfig { num_classes: 1, ..shiftvit_config() };
+    let mut model = Model::new(&context, &config, 1).unwrap();
+    let mut settings = training(6);
+    settings.trainer.loss = Loss::Mse;
+    settings.trainer.batch = 10;
+    let mut trainer = Trainer::new(&mut model, &data, None, &settings).unwrap();
+    trainer.fit().unwrap();
+    let history = trainer.history().unwrap();
+    assert!(history[5].train_loss < 0.5 * history[0].train_loss, "{:?}", history);
+    assert_eq!(model.output().unwrap(), Output::Logits);
+}
+
+#[test]
+fn floats_take_the_place_of_bytes() {
+    let context = context();
+    let shape = ImageShape::new(2, 2, 1);
+    let images: Vec<f32> = (0..8).map(|i| i as f32).collect();
+    let data = Dataset::from_floats(&context, images.clone(), vec![0, 1], shape, 2).unwrap();
+    assert!(data.is_f32());
+    assert_eq!(data.sample_f32(1).unwrap(), (images[4..].to_vec(), 1));
+    refused(data.sample(1), Status::Unsupported, "");
+    assert_eq!(data.statistics(1.0).unwrap(), (vec![3.5], vec![5.25]));
+    let other = Dataset::from_floats(&context, images, vec![1, 1], shape, 2).unwrap();
+    assert_ne!(data.fingerprint().unwrap(), other.fingerprint().unwrap());
+    let clone = data.clone();
+    drop((data, context));
+    assert_eq!((clone.len(), clone.is_empty(), clone.shape()), (2, false, shape));
+}

@@ -1,0 +1,136 @@
+//! Files: equal bits after a round trip, other types and names, checkpoints, images, ONNX.
+
+mod common;
+
+use common::*;
+use shiftvit::*;
+use std::fs;
+
+#[test]
+fn a_model_has_equal_bits_after_every_round_trip() {
+    let context = context();
+    let folder = Folder::new();
+    let mut model = Model::new(&context, &shiftvit_config(), 3).unwrap();
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "the ä class"];
+    model.set_classes(&names).unwrap();
+    model.set_pipeline(Some(&pipeline())).unwrap();
+    model.set_output(Output::Logits).unwrap();
+    let path = folder.path("model.safetensors");
+    model.save(&path).unwrap();
+    let loaded = Model::load(&context, &path).unwrap();
+    assert!(bits(&loaded) == bits(&model));
+    assert_eq!(loaded.classes(), names);
+    assert_eq!(loaded.output().unwrap(), Output::Logits);
+    assert_eq!(loaded.pipeline().unwrap().unwrap().output_height, 32);
+    assert_eq!(
+        loaded.config().unwrap().to_json().unwrap(),
+        model.config().unwrap().to_json().unwrap()
+    );
+
+    // SAFETY: nobody else knows the file.
+    let mapped = unsafe { Model::map(&context, &path) }.unwrap();
+    assert!(bits(&mapped) == bits(&model));
+    let bytes = model.to_bytes().unwrap();
+    assert!(bytes == fs::read(&path).unwrap());
+    assert!(bits(&Model::from_bytes(&context, &bytes).unwrap()) == bits(&model));
+    let with_config = Model::load_with_config(&context, &shiftvit_config(), &path).unwrap();
+    assert!(bits(&with_config) == bits(&model));
+    let mut other = Model::new(&context, &shiftvit_config(), 4).unwrap();
+    let report = other.load_into(&path, None, LoadFlags::default()).unwrap();
+    assert_eq!(report.loaded as usize, model.parameter_names().len());
+    assert!(bits(&other) == bits(&model));
+    model.save_as(folder.path("half"), Dtype::Bf16).unwrap();
+    assert!(fs::metadata(folder.path("half")).unwrap().len() < bytes.len() as u64);
+}
+
+#[test]
+fn parts_of_a_file_and_names_of_another_library() {
+    let context = context();
+    let folder = Folder::new();
+    let config = ModelConfig { mlp_last_gelu: false, ..vit_config() };
+    let vit = Model::new(&context, &config, 1).unwrap();
+    let path = folder.path("timm.safetensors");
+    vit.save_mapped(&path, "timm").unwrap();
+    let again = Model::load_mapped(&context, &config, &path, Some("timm")).unwrap();
+    assert!(bits(&again) == bits(&vit));
+
+    let mut fewer = Model::new(&context, &ModelConfig { num_classes: 3, ..config }, 1).unwrap();
+    refused(fewer.load_into(&path, Some("timm"), LoadFlags::default()), Status::Format, "head");
+    let flags = LoadFlags { skip_shape_mismatch: true, ..LoadFlags::default() };
+    let report = fewer.load_into(&path, Some("timm"), flags).unwrap();
+    assert_eq!(report.mismatched, 2);
+}
+
+#[test]
+fn files_that_are_missing_or_damaged_are_refused() {
+    let context = context();
+    let folder = Folder::new();
+    let path = folder.path("model.safetensors");
+    refused(Model::load(&context, &path), Status::Io, "model.safetensors");
+    refused(Predictor::open(&context, &path), Status::Io, "model.safetensors");
+    refused(Checkpoint::open(&context, &path), Status::Io, "model.safetensors");
+    refused(Features::load(&context, &path), Status::Io, "model.safetensors");
+    refused(Dataset::cifar10(&context, folder.path("none"), Split::Train), Status::Io, "none");
+    let none =
+        Dataset::folder(&context, folder.path("none"), ImageShape::new(8, 8, 3), Source::Nearest);
+    refused(none, Status::Io, "none");
+
+    let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let bytes = model.to_bytes().unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+    refused(Model::load(&context, &path), Status::Format, "model.safetensors");
+    refused(Model::from_bytes(&context, &bytes[..9]), Status::Format, "memory");
+    refused(Model::from_bytes(&context, &[]), Status::Format, "");
+    fs::write(&path, &bytes).unwrap();
+    refused(Predictor::open(&context, &path), Status::State, "").to_string();
+    fs::write(folder.path("photo.png"), b"\x89PNG\r\n\x1a\nbroken").unwrap();
+    refused(Image::read(&context, folder.path("photo.png"), 3), Status::Format, "photo.png");
+    refused(model.save(folder.path("no/folder")), Status::Io, "folder");
+}
+
+#[test]
+fn images_folders_and_their_bad_files() {
+    let context = context();
+    let folder = Folder::new();
+    let source = synthetic(&context, Split::Test, 4);
+    for (index, class) in ["one", "one", "two", "two"].iter().enumerate() {
+        fs::create_dir_all(folder.path(&format!("images/{}", class))).unwrap();
+        let (pixels, _) = source.sample(index).unwrap();
+        let path = folder.path(&format!("images/{}/{}.png", class, index));
+        Image::write_png(&context, &path, &pixels, 32, 32).unwrap();
+        let image = Image::read(&context, &path, 3).unwrap();
+        assert_eq!((image.shape(), image.pixels()), (ImageShape::new(32, 32, 3), &pixels[..]));
+        let decoded = Image::decode(&context, &fs::read(&path).unwrap(), 3).unwrap();
+        assert!(decoded.pixels() == pixels);
+    }
+    fs::write(folder.path("images/two/bad.png"), b"no image").unwrap();
+    let data = Dataset::folder_for_pipeline(&context, folder.path("images"), &pipeline()).unwrap();
+    assert_eq!((data.len(), data.class_names()), (5, vec!["one".to_string(), "two".to_string()]));
+    let bad = data.verify().unwrap();
+    assert_eq!((bad.len(), bad[0].index, bad[0].status), (1, 4, Status::Format));
+    assert!(bad[0].message.contains("bad.png"));
+    let good = data.slice(0, 4).unwrap();
+    assert!(good.verify().unwrap().is_empty());
+    assert_eq!(good.select(&[3, 0]).unwrap().label(0).unwrap(), 1);
+
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    model.set_pipeline(Some(&pipeline())).unwrap();
+    let mut predictor = Predictor::new(&model, &PredictorConfig::default()).unwrap();
+    let path = folder.path("images/one/0.png");
+    let expected = predictor.predict(&source.sample(0).unwrap().0, source.shape()).unwrap();
+    assert_eq!(predictor.predict_file(&path).unwrap(), expected);
+    assert_eq!(predictor.predict_encoded(&fs::read(&path).unwrap()).unwrap(), expected);
+}
+
+#[test]
+fn a_model_becomes_an_onnx_file() {
+    let context = context();
+    let folder = Folder::new();
+    let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let path = folder.path("model.onnx");
+    let options = OnnxOptions { output: OnnxOutput::Probabilities, ..OnnxOptions::default() };
+    model.export_onnx(&path, &options).unwrap();
+    assert!(fs::metadata(&path).unwrap().len() > 4 * model.parameter_elements());
+    let options = OnnxOptions { preprocessing: true, ..options };
+    refused(model.export_onnx(&path, &options), Status::State, "pipeline");
+}

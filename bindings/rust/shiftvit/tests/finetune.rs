@@ -1,0 +1,108 @@
+//! New classes for a model: heads, frozen trunks, adapters, features.
+
+mod common;
+
+use common::*;
+use shiftvit::*;
+
+fn pretrained(context: &Context, config: &ModelConfig) -> Model {
+    let mut model = Model::new(context, config, 1).unwrap();
+    let data = synthetic(context, Split::Train, 200);
+    Trainer::new(&mut model, &data, None, &training(2)).unwrap().fit().unwrap();
+    model
+}
+
+/// Synthetic images whose label is whether the class is below 5.
+fn halves(context: &Context, split: Split, count: usize) -> Dataset {
+    let source = synthetic(context, split, count);
+    let samples: Vec<(Vec<u8>, i32)> = (0..count).map(|i| source.sample(i).unwrap()).collect();
+    let labels = samples.iter().map(|(_, label)| (*label < 5).into()).collect();
+    let pixels = samples.into_iter().flat_map(|(pixels, _)| pixels).collect();
+    Dataset::from_pixels(context, pixels, labels, source.shape(), 2).unwrap()
+}
+
+#[test]
+fn a_new_head_learns_while_the_trunk_keeps_its_bits() {
+    let context = context();
+    let mut model = pretrained(&context, &shiftvit_config());
+    model.replace_head(2, 1).unwrap();
+    assert_eq!(model.config().unwrap().num_classes, 2);
+    model.set_trainable("*", false).unwrap();
+    model.set_trainable("head.*", true).unwrap();
+    assert!(model.is_trainable("head.weight").unwrap());
+    let trunk: Vec<String> =
+        model.parameter_names().into_iter().filter(|name| !name.starts_with("head.")).collect();
+    assert!(trunk.len() > 5 && !model.is_trainable(&trunk[0]).unwrap());
+    let read = |model: &Model| -> Vec<Vec<f32>> {
+        trunk.iter().map(|name| model.parameter(name).unwrap()).collect()
+    };
+    let (before, head) = (read(&model), model.parameter("head.weight").unwrap());
+
+    let data = halves(&context, Split::Train, 200);
+    let mut trainer = Trainer::new(&mut model, &data, None, &training(3)).unwrap();
+    trainer.fit().unwrap();
+    let history = trainer.history().unwrap();
+    assert!(history[2].train_loss < history[0].train_loss, "{:?}", history);
+    assert!(read(&model) == before);
+    assert!(model.parameter("head.weight").unwrap() != head);
+    refused(model.replace_head(3, 1), Status::State, "");
+    drop(trainer);
+    model.replace_head(3, 1).unwrap();
+}
+
+#[test]
+fn adapters_train_and_merge() {
+    let context = context();
+    let mut model = pretrained(&context, &vit_config());
+    model.add_lora(2, 4.0, 1).unwrap();
+    let adapters = model.parameter_names().iter().filter(|name| name.contains(".lora_")).count();
+    assert!(adapters > 0);
+    assert_eq!(model.config().unwrap().lora_rank, 2);
+    let data = synthetic(&context, Split::Train, 200);
+    Trainer::new(&mut model, &data, None, &training(1)).unwrap().fit().unwrap();
+    let (images, _) = data.sample_f32(0).unwrap();
+    let images: Vec<f32> = images.iter().map(|byte| byte / 255.0).collect();
+    let logits = |model: &Model| {
+        Session::new(model, &SessionConfig::default()).unwrap().forward(&images).unwrap()
+    };
+    let with_adapters = logits(&model);
+    model.merge_lora().unwrap();
+    assert!(!model.parameter_names().iter().any(|name| name.contains(".lora_")));
+    for (a, b) in with_adapters.iter().zip(logits(&model)) {
+        assert!((a - b).abs() < 1e-3 * (1.0 + a.abs()), "{} {}", a, b);
+    }
+    let mut conv = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    refused(conv.add_lora(2, 4.0, 1), Status::Unsupported, "");
+}
+
+#[test]
+fn a_head_is_fitted_to_features_that_are_computed_once() {
+    let context = context();
+    let folder = Folder::new();
+    let mut model = pretrained(&context, &shiftvit_config());
+    let data = halves(&context, Split::Train, 200);
+    let features = Features::compute(&model, &data, None, &FeaturesConfig::default()).unwrap();
+    assert_eq!((features.len(), features.classes()), (200, 2));
+    assert_eq!(features.values().len(), 200 * features.channels());
+    assert_eq!(features.labels()[..3], [1, 1, 1]);
+    assert_eq!(features.layer(), "features");
+
+    features.save(folder.path("features.safetensors")).unwrap();
+    let again = Features::load(&context, folder.path("features.safetensors")).unwrap();
+    assert!(again.values() == features.values() && again.labels() == features.labels());
+
+    model.replace_head(2, 1).unwrap();
+    model.fit_head(&features, &HeadConfig::default()).unwrap();
+    let found = model.evaluate(&data, &pipeline(), 64, Compute::F32).unwrap();
+    assert!(found.top1 > 0.6, "two classes: {:?}", found);
+
+    let neighbours = features.knn(&features.values()[..features.channels()], 1, 0.07).unwrap();
+    assert_eq!(neighbours, [0.0, 1.0], "the nearest one is the sample itself");
+    let old = features;
+    let mut more = Features::new(&context, old.values(), old.labels(), old.channels(), &[]).err();
+    assert_eq!(more.take().unwrap().status(), Status::Argument, "labels without classes");
+    model.fit_class(None, &again, Some(&old), &ClassConfig::default()).unwrap();
+    assert_eq!(model.config().unwrap().num_classes, 3);
+    model.add_classes(1, 1).unwrap();
+    assert_eq!(model.config().unwrap().num_classes, 4);
+}

@@ -1,0 +1,142 @@
+//! Threads: which objects are shared and which move, and calls that overlap.
+
+mod common;
+
+use common::*;
+use shiftvit::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+fn shared<T: Send + Sync>() {}
+fn movable<T: Send>() {}
+
+#[test]
+fn objects_are_sync_or_send_as_the_library_permits() {
+    shared::<Context>();
+    shared::<Model>();
+    shared::<Dataset>();
+    shared::<Features>();
+    shared::<Checkpoint>();
+    shared::<Image>();
+    shared::<Error>();
+    movable::<Session>();
+    movable::<Optimizer>();
+    movable::<Loader>();
+    movable::<Trainer>();
+    movable::<Predictor>();
+    movable::<FolderLock>();
+}
+
+#[test]
+fn sessions_of_many_threads_share_a_model() {
+    let context = context();
+    let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let images: Vec<f32> = (0..32 * 32 * 3).map(|i| (i % 256) as f32 / 255.0).collect();
+    let config = SessionConfig { max_batch: 1, ..SessionConfig::default() };
+    let mut session = Session::new(&model, &config).unwrap();
+    let expected = session.forward(&images).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let own = Context::builder().threads(1).build().unwrap();
+                let config =
+                    SessionConfig { max_batch: 1, context: Some(own), ..SessionConfig::default() };
+                let mut session = Session::new(&model, &config).unwrap();
+                for _ in 0..5 {
+                    assert_eq!(session.forward(&images).unwrap(), expected);
+                }
+            });
+        }
+    });
+    // An object moves to another thread and outlives what it was created from.
+    drop((model, context));
+    let logits = thread::spawn(move || session.forward(&images).unwrap()).join().unwrap();
+    assert_eq!(logits, expected);
+}
+
+#[test]
+fn a_forward_never_sees_half_of_a_change() {
+    const CLASSES: usize = 20_000;
+    let context = context();
+    let config = ModelConfig { num_classes: CLASSES as u32, ..shiftvit_config() };
+    let mut model = Model::new(&context, &config, 1).unwrap();
+    let plan = SessionConfig { max_batch: 1, ..SessionConfig::default() };
+    let mut session = Session::new(&model, &plan).unwrap();
+    let images = vec![0.5; session.input_size()];
+    let weight = vec![0.0; model.parameter("head.weight").unwrap().len()];
+    model.set_parameter("head.weight", &weight).unwrap();
+    let biases = [vec![1.0; CLASSES], vec![2.0; CLASSES]];
+    model.set_parameter("head.bias", &biases[0]).unwrap();
+    thread::scope(|scope| {
+        let forwards = scope.spawn(|| {
+            for _ in 0..20 {
+                let logits = session.forward(&images).unwrap();
+                // Every bias is the same number at all times.
+                assert!(logits == biases[0] || logits == biases[1]);
+            }
+        });
+        let mut changes = 0;
+        while !forwards.is_finished() {
+            changes += 1;
+            model.set_parameter("head.bias", &biases[changes % 2]).unwrap();
+        }
+        assert!(changes > 1, "nothing overlaps");
+    });
+}
+
+#[test]
+fn readers_on_other_threads_wait_for_a_step() {
+    let context = context();
+    let data = synthetic(&context, Split::Train, 50);
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let mut trainer = Trainer::new(&mut model, &data, None, &training(1)).unwrap();
+    let model = Arc::new(model);
+    let (reader, waiting) = (model.clone(), Arc::new(Mutex::new(None)));
+    let place = waiting.clone();
+    trainer
+        .set_loss(move |call| {
+            let (reader, done) = (reader.clone(), Arc::new(AtomicBool::new(false)));
+            let flag = done.clone();
+            let thread = thread::spawn(move || {
+                let bias = reader.parameter("head.bias");
+                flag.store(true, Ordering::SeqCst);
+                bias
+            });
+            thread::sleep(Duration::from_millis(50));
+            assert!(!done.load(Ordering::SeqCst), "it reads in the middle of a step");
+            *place.lock().unwrap() = Some(thread);
+            call.dlogits.fill(0.1);
+            Ok::<f32, BoxError>(1.0)
+        })
+        .unwrap();
+    trainer.step().unwrap();
+    let thread = waiting.lock().unwrap().take().unwrap();
+    let after = model.parameter("head.bias").unwrap();
+    assert_eq!(thread.join().unwrap().unwrap(), after);
+}
+
+#[test]
+fn samples_of_a_function_come_one_at_a_time() {
+    let context = context();
+    let mut inside = false;
+    let data =
+        Dataset::from_function(&context, 50, ImageShape::new(2, 2, 1), 50, move |index, _| {
+            assert!(!std::mem::replace(&mut inside, true), "two calls at a time");
+            thread::yield_now();
+            inside = false;
+            Ok::<i32, BoxError>(index as i32)
+        })
+        .unwrap();
+    let (front, back) = (data.slice(0, 25).unwrap(), data.slice(25, 25).unwrap());
+    thread::scope(|scope| {
+        for set in [&data, &front, &back] {
+            scope.spawn(move || {
+                for index in 0..set.len() {
+                    set.sample(index).unwrap();
+                }
+            });
+        }
+    });
+}
