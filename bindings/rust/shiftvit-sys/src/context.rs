@@ -3,6 +3,7 @@
 // Written by bindings/rust/generate from the C headers.
 
 use crate::allocator::*;
+use crate::parallel::*;
 use crate::status::*;
 use std::os::raw::{c_char, c_void};
 
@@ -44,7 +45,8 @@ pub struct svit_context_config {
     /// sizeof(svit_context_config)
     pub struct_size: u32,
     /// worker threads including the calling one, 1..256; 0: one for each core
-    /// that the process may use
+    /// that affinity and the CPU quota of its control group leave to the
+    /// process
     pub threads: u32,
     /// NULL together with `release`: the C library's allocator
     pub allocate: svit_allocate_function,
@@ -57,6 +59,12 @@ pub struct svit_context_config {
     pub log_user: *mut c_void,
     /// "tile", "amx", "cblas" or NULL; see above
     pub gemm: *const c_char,
+    /// NULL: the context starts threads - 1 workers of its
+    /// own; otherwise it starts none, and up to `threads`
+    /// tasks run at the same time
+    pub parallel_for: svit_parallel_for_function,
+    /// first argument of `parallel_for`
+    pub parallel_for_user: *mut c_void,
 }
 
 /// Receives a log message. `level` is one of SVIT_LOG_\*; `message` is borrowed until the function

@@ -12,6 +12,8 @@ pub fn check() {
         log: 32, 8;
         log_user: 40, 8;
         gemm: 48, 8;
+        parallel_for: 56, 8;
+        parallel_for_user: 64, 8;
     });
     layout!(svit_load_report, {
         struct_size: 0, 4;
