@@ -240,6 +240,16 @@ static svit_status describe_model(info_options *options)
     return status;
 }
 
+/* Prints the image formats that the library reads, in one line. */
+static void print_decoders(const json_t *decoders)
+{
+    json_t *name;
+    size_t i;
+    printf("%-16s", "decoders");
+    json_array_foreach(decoders, i, name) printf(" %s", json_string_value(name));
+    puts(json_array_size(decoders) ? "" : " none");
+}
+
 static void print_build(json_t *object)
 {
     const char *name;
@@ -250,6 +260,7 @@ static void print_build(json_t *object)
         printf("%-16s %s\n", name, json_string_value(value));
     else if (json_is_integer(value))
         printf("%-16s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
+    print_decoders(json_object_get(object, "decoders"));
     json_array_foreach(json_object_get(object, "warnings"), i, warning)
         printf("warning: %s\n", json_string_value(warning));
 }

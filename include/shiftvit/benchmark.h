@@ -44,8 +44,9 @@ SVIT_API svit_status svit_matmul_init(svit_matmul *matmul, size_t size);
  * whereas the attention layer computes them in blocks of queries.
  *
  * *gflops is written only on success. SVIT_E_ARGUMENT names the field that is out of range;
- * SVIT_E_MEMORY means that the matrices do not fit into memory. Any thread may call it, and
- * concurrent calls on one context take turns with its workers. */
+ * SVIT_E_UNSUPPORTED: the build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY means that the
+ * matrices do not fit into memory. Any thread may call it, and concurrent calls on one context take
+ * turns with its workers. */
 SVIT_API svit_status svit_benchmark_matmul(svit_context *context, const svit_matmul *matmul,
                                            double seconds, double *gflops, svit_error *err);
 

@@ -21,7 +21,8 @@ typedef struct svit_image svit_image;
  *
  * SVIT_E_ARGUMENT: `channels` is another number. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT
  * names the file and the problem: it is damaged, a CMYK JPEG, wider or higher than 16384 pixels, or
- * larger than 64 million pixels. SVIT_E_MEMORY: the decoder has not enough memory. */
+ * larger than 64 million pixels. SVIT_E_UNSUPPORTED: the build has no decoder for the format, which
+ * svit_context_describe tells. SVIT_E_MEMORY: the decoder has not enough memory. */
 SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
                                      size_t channels, svit_error *err);
 
@@ -47,7 +48,7 @@ SVIT_API size_t svit_image_channels(const svit_image *image);
 SVIT_API const uint8_t *svit_image_pixels(const svit_image *image);
 
 /* Writes rgb[height, width, 3] as a PNG file and replaces an existing file atomically, as
- * svit_file_replace. SVIT_E_IO names the path. */
+ * svit_file_replace. SVIT_E_IO names the path. SVIT_E_UNSUPPORTED: the build has no PNG. */
 SVIT_API svit_status svit_image_write_png(svit_context *context, const char *path,
                                           const uint8_t *rgb, size_t height, size_t width,
                                           svit_error *err);

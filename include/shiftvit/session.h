@@ -89,8 +89,9 @@ SVIT_API svit_status svit_session_config_to_json(const svit_session_config *conf
 
 /* Creates a session for `model`, whose weights the first forward packs. `config` may be NULL for
  * the defaults. The session keeps config->context alive. The caller owns *out and frees it with
- * svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_MEMORY says how
- * many bytes the plan needs. Any thread may call it. */
+ * svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_UNSUPPORTED: the
+ * build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY says how many bytes the plan needs. Any
+ * thread may call it. */
 SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
                                          const svit_session_config *config, svit_error *err);
 

@@ -9,4 +9,10 @@ typedef double real;
 typedef float real;
 #endif
 
+/* Whether sessions can compute in bfloat16 and in int8, too: not in double, and not in a build with
+ * -Dlow_precision=false. */
+#if !defined(SV_DOUBLE) && !defined(SV_F32_ONLY)
+#define SV_LOW_PRECISION
+#endif
+
 #endif

@@ -59,23 +59,30 @@ static void put_warnings(sv_json_writer *writer)
     sv_json_end(writer, ']');
 }
 
-/* The build in double, for tests, has no reduced-precision backends. */
-static const char *bf16_name(const svit_context *context)
+/* The image formats of the build. */
+static void put_decoders(sv_json_writer *writer)
 {
-#ifdef SV_DOUBLE
-    return context->gemm->name;
-#else
-    return sv_gemm_bf16(context->isa, 0)->name;
+    sv_json_put_key(writer, "decoders");
+    sv_json_begin(writer, '[');
+#ifdef SV_HAVE_JPEG
+    sv_json_put_text(writer, "jpeg");
 #endif
+#ifdef SV_HAVE_PNG
+    sv_json_put_text(writer, "png");
+#endif
+    sv_json_end(writer, ']');
 }
 
-static const char *int8_name(const svit_context *context)
+static void put_low_precision(sv_json_writer *writer, const svit_context *context)
 {
-#ifdef SV_DOUBLE
-    return context->gemm->name;
-#else
-    return sv_gemm_int8(context->isa, 0)->name;
+    const char *bf16 = "", *int8 = "";
+#ifdef SV_LOW_PRECISION
+    bf16 = sv_gemm_bf16(context->isa, 0)->name;
+    int8 = sv_gemm_int8(context->isa, 0)->name;
 #endif
+    (void)context;
+    put_text(writer, "gemm_bf16", bf16);
+    put_text(writer, "gemm_int8", int8);
 }
 
 static void describe(sv_json_writer *writer, const svit_context *context)
@@ -87,10 +94,10 @@ static void describe(sv_json_writer *writer, const svit_context *context)
     put_text(writer, "instruction_set", sv_isa_name(context->kernels->isa));
     put_text(writer, "gemm", context->gemm->name);
     put_gemms(writer, context);
-    put_text(writer, "gemm_bf16", bf16_name(context));
-    put_text(writer, "gemm_int8", int8_name(context));
+    put_low_precision(writer, context);
     put_text(writer, "blas", sv_blas_description());
     put_text(writer, "blas_core", sv_blas_core());
+    put_decoders(writer);
     sv_json_put_key(writer, "threads");
     sv_json_put_u64(writer, svit_context_threads(context));
     put_warnings(writer);

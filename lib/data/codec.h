@@ -1,5 +1,5 @@
-/* Decoding of JPEG and PNG from memory, and encoding of PNG to memory. Only this file's source
- * names the image libraries. Any thread. */
+/* Decoding of JPEG and PNG from memory, and encoding of PNG to memory. Any thread. decoders.h has
+ * the decoder of each format, which a build may lack: SVIT_E_UNSUPPORTED. */
 #ifndef SV_CODEC_H
 #define SV_CODEC_H
 
@@ -24,8 +24,10 @@ svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void 
                       const char *name, size_t channels, svit_error *err);
 
 /* Encodes rgb[height, width, 3] as a PNG file of *used bytes in *out, which the caller releases
- * with *capacity. Sides are 1..SV_SIDE_LIMIT, with at most SV_PIXEL_LIMIT pixels in all. */
+ * with *capacity. `name` stands for the file in messages. Sides are 1..SV_SIDE_LIMIT, with at most
+ * SV_PIXEL_LIMIT pixels in all. */
 svit_status sv_encode_png(void **out, size_t *used, size_t *capacity, const sv_allocator *allocator,
-                          const uint8_t *rgb, size_t height, size_t width, svit_error *err);
+                          const char *name, const uint8_t *rgb, size_t height, size_t width,
+                          svit_error *err);
 
 #endif

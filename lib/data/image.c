@@ -105,7 +105,8 @@ SVIT_API svit_status svit_image_write_png(svit_context *context, const char *pat
     void *data = NULL;
     size_t bytes = 0;
     size_t capacity = 0;
-    SVIT_TRY(sv_encode_png(&data, &bytes, &capacity, &context->allocator, rgb, height, width, err));
+    SVIT_TRY(sv_encode_png(&data, &bytes, &capacity, &context->allocator, path, rgb, height, width,
+                           err));
     svit_status status = svit_file_replace(path, data, bytes, err);
     sv_release(&context->allocator, data, capacity);
     return status;

@@ -2,42 +2,12 @@
 #include "export/onnx.h"
 #include "models/lora.h"
 
-#include "base/config.h"
-#include "base/fields.h"
 #include "export/onnx_ops.h"
-
-#define FIELD(field, kind) SV_FIELD(svit_onnx_options, field, kind)
-
-static const sv_field FIELDS[] = {
-    {FIELD(output, WORD),
-     .words = {[SVIT_ONNX_LOGITS] = "logits", [SVIT_ONNX_PROBABILITIES] = "probabilities"}},
-    {FIELD(preprocessing, FLAG)},
-};
-static const sv_field_table TABLE = {.type = "svit_onnx_options",
-                                     .noun = "the ONNX options",
-                                     .prefix = "svit_onnx_options",
-                                     .fields = FIELDS,
-                                     .count = sizeof FIELDS / sizeof *FIELDS};
 
 typedef sv_onnx_value (*graph_function)(sv_onnx_graph *graph, const sv_onnx_value *images);
 
 #define GRAPH_FUNCTION(constant, prefix) [SVIT_ARCHITECTURE_##constant] = sv_##prefix##_onnx,
 static const graph_function GRAPHS[] = {SV_ARCHITECTURES(GRAPH_FUNCTION)};
-
-SVIT_API svit_status svit_onnx_options_init(svit_onnx_options *options, size_t size)
-{
-    const svit_onnx_options defaults = {.struct_size = sizeof defaults};
-    return sv_config_export(options, size, &defaults, sizeof defaults, TABLE.type, NULL);
-}
-
-static svit_status read_options(svit_onnx_options *out, const svit_onnx_options *options,
-                                svit_error *err)
-{
-    *out = (svit_onnx_options){.struct_size = sizeof *out};
-    if (options)
-        SVIT_TRY(sv_config_import(out, sizeof *out, options, sizeof *out, TABLE.type, err));
-    return sv_fields_check(&TABLE, out, err);
-}
 
 const char *sv_onnx_output_name(const svit_onnx_options *options)
 {
@@ -87,7 +57,7 @@ SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char 
     SV_REQUIRE(model);
     SV_REQUIRE(path);
     svit_onnx_options local;
-    SVIT_TRY(read_options(&local, options, err));
+    SVIT_TRY(sv_onnx_options_read(&local, options, err));
     svit_model *merged = NULL;
     if (sv_model_has_lora(model))
         SVIT_TRY(sv_model_merged(&merged, model, err));

@@ -7,6 +7,10 @@
 
 #include <shiftvit/onnx.h>
 
+/* Reads the caller's options, the defaults if `options` is NULL, and checks them. */
+svit_status sv_onnx_options_read(svit_onnx_options *out, const svit_onnx_options *options,
+                                 svit_error *err);
+
 /* Names of the graph's inputs. */
 #define SV_ONNX_IMAGES "images"
 #define SV_ONNX_BYTES "bytes"

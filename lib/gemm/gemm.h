@@ -107,7 +107,7 @@ int sv_gemm_write_bias(const sv_gemm_c *c, size_t m, size_t first, size_t count)
 /* The backends. Their types are those of packed B; all take and give C and A in float32. */
 extern const sv_gemm sv_gemm_tile;  /* float32; microkernels for every instruction set */
 extern const sv_gemm sv_gemm_cblas; /* float32; the CBLAS of the process (blas.h), B in place */
-#ifndef SV_DOUBLE
+#ifdef SV_LOW_PRECISION
 extern const sv_gemm sv_gemm_tile_bf16;        /* bfloat16 weights, for a small M */
 extern const sv_gemm sv_gemm_tile_bf16_as_f32; /* the same bits stored as float32, for a large M */
 extern const sv_gemm sv_gemm_tile_int8;        /* int8 weights, for inference */
@@ -132,7 +132,7 @@ svit_status sv_gemm_find(const sv_gemm **gemm, const sv_gemm **small_m_gemm, con
 /* The name of the index-th float32 backend that runs on this CPU; NULL past the last. */
 const char *sv_gemm_name(size_t index, sv_isa isa);
 
-#ifndef SV_DOUBLE
+#ifdef SV_LOW_PRECISION
 /* The best bfloat16 backend for the CPU; `small_m`: for a session that infers few images. */
 const sv_gemm *sv_gemm_bf16(sv_isa isa, int small_m);
 

@@ -99,7 +99,7 @@ const char *sv_gemm_name(size_t index, sv_isa isa)
     return NULL;
 }
 
-#ifndef SV_DOUBLE
+#ifdef SV_LOW_PRECISION
 #ifdef SV_HAVE_AMX
 static bool has_amx(sv_isa isa)
 {

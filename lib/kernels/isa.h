@@ -4,13 +4,16 @@
 
 /* Every instruction set of instruction_sets in lib/kernels/meson.build, in the order of sv_isa:
  * X(suffix of the symbols, constant). */
-#ifdef SV_HAVE_X86
-#define SV_ISA_LIST(X)                                                                             \
-    X(baseline, SV_ISA_BASELINE)                                                                   \
-    X(avx2, SV_ISA_AVX2)                                                                           \
-    X(avx512, SV_ISA_AVX512)
+#define SV_ISA_LIST(X) X(baseline, SV_ISA_BASELINE) SV_ISA_IF_AVX2(X) SV_ISA_IF_AVX512(X)
+#ifdef SV_HAVE_AVX2
+#define SV_ISA_IF_AVX2(X) X(avx2, SV_ISA_AVX2)
 #else
-#define SV_ISA_LIST(X) X(baseline, SV_ISA_BASELINE)
+#define SV_ISA_IF_AVX2(X)
+#endif
+#ifdef SV_HAVE_AVX512
+#define SV_ISA_IF_AVX512(X) X(avx512, SV_ISA_AVX512)
+#else
+#define SV_ISA_IF_AVX512(X)
 #endif
 
 /* The build defines both for the copy that is compiled; tests that include kernel headers have the

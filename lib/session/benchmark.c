@@ -54,6 +54,7 @@ static svit_status check(const svit_matmul *matmul, double seconds, svit_error *
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "compute is %d; SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 is accepted",
                        matmul->compute);
+    SVIT_TRY(sv_session_check_compute(matmul->compute, err));
     SVIT_TRY(check_size("m", matmul->m, 1, err));
     SVIT_TRY(check_size("n", matmul->n, 1, err));
     SVIT_TRY(check_size("k", matmul->k, 1, err));

@@ -5,7 +5,7 @@
 
 const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, bool small_m)
 {
-#ifndef SV_DOUBLE
+#ifdef SV_LOW_PRECISION
     if (compute == SVIT_COMPUTE_INT8)
         return sv_gemm_int8(context->isa, small_m);
     if (compute == SVIT_COMPUTE_BF16)
@@ -15,6 +15,20 @@ const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, boo
         return context->gemm;
 #endif
     return small_m ? context->small_m_gemm : context->gemm;
+}
+
+svit_status sv_session_check_compute(int32_t compute, svit_error *err)
+{
+#ifdef SV_F32_ONLY
+    if (compute != SVIT_COMPUTE_F32)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "compute is %s; this build of shiftvit computes in SVIT_COMPUTE_F32 alone, "
+                       "and its build option -Dlow_precision=true adds the others",
+                       compute == SVIT_COMPUTE_BF16 ? "SVIT_COMPUTE_BF16" : "SVIT_COMPUTE_INT8");
+#endif
+    (void)compute;
+    (void)err;
+    return SVIT_OK;
 }
 
 static svit_status allocate_memory(svit_session *session, svit_error *err)
@@ -117,6 +131,7 @@ static svit_status create_unallocated(svit_session **out, svit_model *model,
 {
     svit_session_config local;
     SVIT_TRY(sv_session_config_read(&local, config, err));
+    SVIT_TRY(sv_session_check_compute(local.compute, err));
     svit_context *context = local.context ? local.context : model->context;
     SVIT_TRY(check_context(context, model->context, err));
     void *memory;

@@ -166,7 +166,11 @@ svit_status sv_session_check_trainable(const svit_session *session, svit_error *
 svit_model *sv_session_model(const svit_session *session);
 uint64_t sv_session_seed(const svit_session *session);
 
-/* The backend of matmuls in SVIT_COMPUTE_*. With `small_m` it is the one for few rows. */
+/* SVIT_E_UNSUPPORTED if the build does not compute in `compute`, one of SVIT_COMPUTE_*. */
+svit_status sv_session_check_compute(int32_t compute, svit_error *err);
+
+/* The backend of matmuls in SVIT_COMPUTE_*, which sv_session_check_compute accepts. With `small_m`
+ * it is the one for few rows. */
 const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, bool small_m);
 
 #endif

@@ -1,6 +1,7 @@
 /* Checks that sessions which infer share packed weights: in the bits that a session alone would
  * have, in the memory of one copy, after every change of the model, from many threads at once, and
  * on contexts of their own. */
+#include "build.h"
 #include "fit.h"
 
 #include <pthread.h>
@@ -395,6 +396,7 @@ END_TEST
 
 START_TEST(test_a_context_that_computes_otherwise_is_refused)
 {
+    NEEDS(HAS_CBLAS, "CBLAS");
     svit_context *tile = context_make(NULL, 1, "tile"), *cblas = context_make(NULL, 1, "cblas");
     svit_model *model = model_make(tile, SUBJECTS[0]);
     svit_session_config config = config_make(1, SVIT_COMPUTE_F32);

@@ -1,6 +1,7 @@
 /* Compares every gradient with central differences, in double precision, on the same sources as the
  * library. The loss is a random projection of the logits, so that every logit counts. Dropout and
  * DropPath are on; a fixed counter keeps their masks. */
+#include "build.h"
 #include "session/session.h"
 #include "suite.h"
 #include "worst.h"
@@ -229,6 +230,7 @@ static void check_parameter(fixture *b, const sv_parameter *parameter, const dou
 
 START_TEST(test_gradients_equal_difference_quotients)
 {
+    NEEDS(HAS_CBLAS || _i < CONFIG_COUNT, "CBLAS");
     fixture b =
         open_fixture(CONFIGS[_i % CONFIG_COUNT], _i < CONFIG_COUNT ? "tile" : "cblas", false);
     projected(&b);

@@ -5,6 +5,7 @@ set -eu
 programs=$1
 root=$2
 . "$root/tests/programs/support.sh"
+needs_decoders
 cd "$work"
 model=$root/examples/models/cifar10.safetensors
 common='--threads 2'

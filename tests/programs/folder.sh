@@ -8,6 +8,11 @@ pid=
 trap '[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || :; rm -rf "$work"' EXIT
 export XDG_CACHE_HOME="$work"
 
+if ! "$bin/shiftvit-info" --build | grep -qx 'decoders *jpeg png'; then
+    echo 'skipped: this build has no JPEG or no PNG'
+    exit 77
+fi
+
 fail() {
     echo "folder.sh: $1" >&2
     [ ! -f "$work/said" ] || tail -n 20 "$work/said" >&2

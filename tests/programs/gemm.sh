@@ -1,8 +1,9 @@
 #!/bin/sh
 # --gemm: every program accepts the backends that the library names and refuses others; the bench
-# measures each matmul with every backend that runs here.  gemm.sh FOLDER_OF_THE_PROGRAMS
+# measures each matmul with every backend that runs here. shiftvit-info names the image formats of the
+# build.  gemm.sh FOLDER_OF_THE_PROGRAMS DECODERS
 set -eu
-programs=$1
+programs=$1 decoders=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -15,6 +16,9 @@ fail() {
 if ldd "$programs/shiftvit-info" | grep -iE 'libopenblas|libblis'; then
     fail 'a program is linked with a BLAS'
 fi
+
+"$programs/shiftvit-info" --build >"$work/build"
+grep -Eqx "decoders +$decoders" "$work/build" || fail "the decoders are not '$decoders': $(cat "$work/build")"
 
 # field NAME: its text in the description of the build.
 field() {

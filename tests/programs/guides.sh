@@ -5,6 +5,7 @@
 set -eu
 programs=$1 root=$2
 . "$root/tests/programs/support.sh"
+needs_decoders
 mkdir "$work/build"
 ln -s "$programs" "$work/build/examples"
 ln -s "$root/examples" "$work/examples"

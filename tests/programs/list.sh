@@ -5,6 +5,7 @@
 set -eu
 programs=$1
 . "$(dirname "$0")/support.sh"
+needs_decoders
 cd "$work"
 small='--set dim=24 --set blocks=[1,1] --batch 16 --epochs 2 --threads 2 --seed 3'
 

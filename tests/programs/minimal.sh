@@ -4,6 +4,7 @@
 set -eu
 programs=$1 root=$2 python=$3
 . "$root/tests/programs/support.sh"
+needs_decoders
 
 # quoted NAME PAGE: the text between the markers of that name in the page, without its fence.
 quoted() {

@@ -56,3 +56,11 @@ result="loss [0-9]+\\.[0-9]{4} top-1 $percent top-5 $percent"
 
 # A model that trains in a second, and data to train it.
 small='--set dim=24 --set blocks=[1,1] --epochs 1 --batch 32 --threads 2 --limit-val 20 --limit-test 20'
+
+# needs_decoders: skips the test where the library cannot read JPEG or PNG.
+needs_decoders() {
+    if ! "$programs/shiftvit-info" --build | grep -qx 'decoders *jpeg png'; then
+        echo 'skipped: this build has no JPEG or no PNG'
+        exit 77
+    fi
+}

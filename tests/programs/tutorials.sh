@@ -4,6 +4,7 @@
 set -eu
 programs=$1 root=$2 python=$3
 . "$root/tests/programs/support.sh"
+needs_decoders
 "$python" "$root/tests/programs/cifar.py" "$work/data"
 mkdir -p "$work/build"
 ln -s "$programs" "$work/build/examples"

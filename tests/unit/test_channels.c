@@ -1,5 +1,6 @@
 /* Checks that images of 1 and 4 channels are treated, channel by channel, as RGB images whose three
  * channels are that one. */
+#include "build.h"
 #include "test_channels_support.h"
 
 #include <shiftvit/image.h>
@@ -176,6 +177,7 @@ END_TEST
 /* A folder, a list, and a folder of a pipeline decode an image to their channels. */
 START_TEST(test_image_files_are_decoded_to_the_channels)
 {
+    NEEDS(HAS_PNG, "PNG");
     const size_t channels = CHANNELS[_i];
     test_folder folder = folder_make();
     static uint8_t got[HEIGHT * WIDTH * 4];

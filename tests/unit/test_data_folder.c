@@ -1,5 +1,6 @@
 /* Checks datasets of image folders: the order of the samples, their labels, which files are ignored
  * and which are refused. */
+#include "build.h"
 #include "test_data_support.h"
 
 #include <shiftvit/dataset.h>
@@ -16,6 +17,7 @@ static void plain_write(svit_context *context, const test_folder *folder, const 
 
 START_TEST(test_classes_and_images_are_in_byte_order)
 {
+    NEEDS(HAS_PNG, "PNG");
     atomic_llong held = 0;
     svit_context *context = context_counting(&held);
     test_folder folder = folder_make();
@@ -68,6 +70,7 @@ END_TEST
 
 START_TEST(test_images_are_brought_to_size_by_nearest_neighbour)
 {
+    NEEDS(HAS_PNG, "PNG");
     svit_context *context = context_open();
     test_folder folder = folder_make();
     subfolder_make(&folder, "only");
@@ -139,6 +142,7 @@ END_TEST
  * an epoch. */
 START_TEST(test_names_that_are_not_utf8_are_refused)
 {
+    NEEDS(HAS_PNG, "PNG");
     static const struct {
         const char *folder;
         const char *file;

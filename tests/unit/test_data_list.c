@@ -1,4 +1,5 @@
 /* Checks datasets that a CSV file lists: quoting, labels, targets, and files that are refused. */
+#include "build.h"
 #include "test_data_support.h"
 
 #include <shiftvit/dataset.h>
@@ -48,6 +49,7 @@ static void refuse(const char *text, svit_status wanted, const char *part)
 
 START_TEST(test_labels)
 {
+    NEEDS(HAS_PNG, "PNG");
     subfolder_make(&folder, "a, \"b\"");
     write_image("a, \"b\"/x.png", 10);
     write_image("y.png", 20);

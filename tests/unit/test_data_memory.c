@@ -1,5 +1,6 @@
 /* Makes every allocation of the data functions fail in turn. Each call returns SVIT_E_MEMORY and
  * leaks nothing. */
+#include "build.h"
 #include "test_data_support.h"
 
 #include <shiftvit/image.h>
@@ -145,6 +146,7 @@ static test_folder folder_fill(void)
 
 START_TEST(test_every_allocation_may_fail)
 {
+    NEEDS(HAS_PNG, "PNG");
     enum { MOST = 200 };
     test_folder folder = folder_fill();
     failing user = {.left = -1};

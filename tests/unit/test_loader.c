@@ -1,5 +1,6 @@
 /* Checks loaders: the content of a batch depends only on its number, not on which thread prepares
  * it or when. */
+#include "build.h"
 #include "test_loader_support.h"
 
 #include <shiftvit/image.h>
@@ -136,6 +137,7 @@ END_TEST
 
 START_TEST(test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch)
 {
+    NEEDS(HAS_PNG, "PNG");
     numbered *self = numbered_make();
     test_folder folder = folder_make();
     subfolder_make(&folder, "a");

@@ -1,4 +1,5 @@
 /* Checks mapped models: they equal loaded ones in every use, and their file does not change. */
+#include "build.h"
 #include "test_model_map_support.h"
 
 #include <pthread.h>
@@ -7,6 +8,7 @@ static const char *const backends[] = {"tile", "cblas"};
 
 START_TEST(test_a_mapped_model_is_the_loaded_one_to_the_bit)
 {
+    NEEDS(HAS_CBLAS || _i == 0, "CBLAS");
     svit_context_config config;
     svit_context_config_init(&config, sizeof config);
     config.gemm = backends[_i];
@@ -202,6 +204,7 @@ static svit_predictor *predictor_of(svit_context *of, svit_model *model)
  * has its model to itself then frees the copy, unless a backend reads the weight in place. */
 START_TEST(test_a_predictor_keeps_packed_weights_alone)
 {
+    NEEDS(HAS_CBLAS || _i == 0, "CBLAS");
     uint8_t image[8 * 8 * 3];
     float wanted[CLASSES], got[CLASSES];
     svit_context_config config;

@@ -1,5 +1,6 @@
 /* Checks what predictors make of logits: softmax, sigmoid or the logits, by their configuration or
  * by the model's file; and images that come as the bytes of a file. */
+#include "build.h"
 #include "fit.h"
 
 #include <float.h>
@@ -212,6 +213,7 @@ END_TEST
 
 START_TEST(test_encoded_images_are_predicted_as_their_files)
 {
+    NEEDS(HAS_PNG, "PNG");
     float wanted[CLASSES], got[CLASSES];
     const char *path = fit_path(&folder, "image.png");
     size_t bytes;

@@ -1,5 +1,6 @@
 /* Checks that predictors give the probabilities of pipeline, forward and softmax called one by one.
  */
+#include "build.h"
 #include "fit.h"
 #include "worst.h"
 
@@ -59,6 +60,7 @@ static void expect(float out[COUNT * CLASSES], const svit_pipeline_config *pipel
 
 START_TEST(test_predictions_equal_pipeline_forward_and_softmax)
 {
+    NEEDS(HAS_PNG, "PNG");
     svit_pipeline_config pipeline = pipeline_make();
     pipeline.evaluation = _i ? SVIT_EVALUATE_KEEP : SVIT_EVALUATE_RESIZE;
     const char *names[CLASSES] = {"a", "b", "c", "d"},
@@ -174,6 +176,7 @@ static void use_channels(uint32_t channels)
 
 START_TEST(test_predictors_of_any_channels_from_bytes_floats_and_files)
 {
+    NEEDS(HAS_PNG, "PNG");
     static const uint32_t CHANNELS[] = {1, 3, 4};
     const uint32_t channels = CHANNELS[_i];
     static float floats[sizeof images];

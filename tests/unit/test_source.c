@@ -1,5 +1,6 @@
 /* Checks the source step: antialiased resizing gives Pillow's bytes, and training and prediction
  * see the same image in its own aspect ratio. */
+#include "build.h"
 #include "test_data_support.h"
 
 #include "io/safetensors.h"
@@ -155,6 +156,7 @@ END_TEST
  * Regression: every folder is brought to 32 x 32 and enlarged again. */
 START_TEST(test_a_folder_keeps_the_detail_that_the_size_allows)
 {
+    NEEDS(HAS_PNG, "PNG");
     enum { PHOTO = 200, LARGE = 224, SMALL = 48 };
     svit_context *context = context_open();
     test_folder folder = folder_make();
@@ -189,6 +191,7 @@ END_TEST
  * in training and prediction have the same bits. */
 START_TEST(test_training_and_prediction_see_the_same_bits)
 {
+    NEEDS(HAS_PNG, "PNG");
     static const size_t SIZES[][2] = {{60, 90}, {90, 60}, {20, 21}, {1, 70}, {48, 48}};
     enum { SIDE = 48, ELEMENTS = SIDE * SIDE * 3 };
     svit_context *context = context_open();

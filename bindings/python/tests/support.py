@@ -42,6 +42,10 @@ def tiny(**fields: Any) -> shiftvit.Model:
     return shiftvit.create_model(**{**TINY, **fields}, seed=1)
 
 
+with shiftvit.Context(threads=1) as _context:
+    needs_png = unittest.skipUnless("png" in _context.describe()["decoders"], "this build has no PNG")
+
+
 @functools.lru_cache(maxsize=None)
 def synthetic(count: int, split: str = "train") -> tuple[np.ndarray, np.ndarray]:
     """Images [count, 32, 32, 3] of uint8 and labels [count]."""

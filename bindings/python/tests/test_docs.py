@@ -13,10 +13,11 @@ import unittest.mock
 
 import numpy
 import shiftvit
-from support import ROOT, FolderTest
+from support import ROOT, FolderTest, needs_png
 
 
 class Docs(FolderTest):
+    @needs_png
     def test_the_blocks_of_the_page_run_in_their_order(self):
         page = (ROOT / "docs" / "python.md").read_text()
         blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.S | re.M)

@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 import shiftvit
 from shiftvit import errors
-from support import ROOT, FolderTest, few, small, synthetic, tiny
+from support import ROOT, FolderTest, few, needs_png, small, synthetic, tiny
 
 CIFAR = ROOT / "examples" / "models" / "cifar10.safetensors"
 
@@ -224,6 +224,7 @@ class Data(FolderTest):
         np.testing.assert_allclose(mean, (images / 255).mean((0, 1, 2)), rtol=1e-9)
         np.testing.assert_allclose(variance, (images / 255).var((0, 1, 2)), rtol=1e-9)
 
+    @needs_png
     def test_folders_and_lists(self):
         images, labels = synthetic(20)
         for index, (image, label) in enumerate(zip(images, labels)):

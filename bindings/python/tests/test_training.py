@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 import shiftvit
-from support import ROOT, FolderTest, few, small, synthetic, tiny
+from support import ROOT, FolderTest, few, needs_png, small, synthetic, tiny
 
 LEARN = {"learning_rate": 2e-3, "schedule": "warmup-cosine", "warmup_fraction": 0.1}
 
@@ -244,6 +244,7 @@ class Programs(FolderTest):
         model.fit(data, epochs=2, batch_size=32, seed=7, preset="shiftvit-cifar10", validation_data=validation)
         assert_same_bits(self, weights(shiftvit.load(run / "model.safetensors")), weights(model))
 
+    @needs_png
     def test_predictor_gives_the_probabilities_of_shiftvit_predict(self):
         path = ROOT / "examples" / "models" / "cifar10.safetensors"
         image = self.folder / "image.png"

@@ -56,7 +56,7 @@ static void pack_panel(real *packed, const real *b, size_t row_stride, size_t co
         pack_columns(packed + i, b + i * column_stride, column_stride, k, width - i, lanes);
 }
 
-#ifndef SV_DOUBLE
+#ifdef SV_LOW_PRECISION
 /* Rows that are packed in float32 before they are rounded to a narrower type. */
 enum { ROUNDED_ROWS = 4 * LANES };
 
@@ -137,7 +137,7 @@ void SV_ISA(sv_tile_pack_b)(void *packed, sv_packed_type type, const real *b, si
         lanes = panel_vectors(n - j) * LANES;
         size_t width = n - j < lanes ? n - j : lanes;
         const real *from = b + j * column_stride;
-#ifndef SV_DOUBLE
+#ifdef SV_LOW_PRECISION
         if (type == SV_PACKED_F32_ROUNDED) {
             pack_rounded((real *)(void *)to, from, row_stride, column_stride, k, width, lanes);
             continue;

@@ -53,8 +53,9 @@ extern "C" {
     /// whereas the attention layer computes them in blocks of queries.
     ///
     /// \*gflops is written only on success. SVIT_E_ARGUMENT names the field that is out of range;
-    /// SVIT_E_MEMORY means that the matrices do not fit into memory. Any thread may call it, and
-    /// concurrent calls on one context take turns with its workers.
+    /// SVIT_E_UNSUPPORTED: the build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY means that the
+    /// matrices do not fit into memory. Any thread may call it, and concurrent calls on one context take
+    /// turns with its workers.
     pub fn svit_benchmark_matmul(
         context: *mut svit_context,
         matmul: *const svit_matmul,

@@ -113,9 +113,10 @@ extern "C" {
     /// "cpu"              name of the processor
     /// "instruction_set"  of the kernels in use
     /// "gemm"             GEMM backend in use for float32; "gemms" is an array of all that run here
-    /// "gemm_bf16"        GEMM backend of sessions that compute in bfloat16
-    /// "gemm_int8"        GEMM backend of sessions that compute in int8
+    /// "gemm_bf16"        GEMM backend of sessions that compute in bfloat16; "": the build has none
+    /// "gemm_int8"        GEMM backend of sessions that compute in int8; "": the build has none
     /// "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for
+    /// "decoders"         array of the image formats that the build reads: "jpeg", "png"
     /// "threads"          number of workers
     /// "warnings"         array of texts, for example that the BLAS ignores the CPU's AVX-512
     ///

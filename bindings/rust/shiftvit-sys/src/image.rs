@@ -31,7 +31,8 @@ extern "C" {
     ///
     /// SVIT_E_ARGUMENT: `channels` is another number. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT
     /// names the file and the problem: it is damaged, a CMYK JPEG, wider or higher than 16384 pixels, or
-    /// larger than 64 million pixels. SVIT_E_MEMORY: the decoder has not enough memory.
+    /// larger than 64 million pixels. SVIT_E_UNSUPPORTED: the build has no decoder for the format, which
+    /// svit_context_describe tells. SVIT_E_MEMORY: the decoder has not enough memory.
     pub fn svit_image_read(
         out: *mut *mut svit_image,
         context: *mut svit_context,
@@ -68,7 +69,7 @@ extern "C" {
     pub fn svit_image_pixels(image: *const svit_image) -> *const u8;
 
     /// Writes rgb\[height, width, 3\] as a PNG file and replaces an existing file atomically, as
-    /// svit_file_replace. SVIT_E_IO names the path.
+    /// svit_file_replace. SVIT_E_IO names the path. SVIT_E_UNSUPPORTED: the build has no PNG.
     pub fn svit_image_write_png(
         context: *mut svit_context,
         path: *const c_char,

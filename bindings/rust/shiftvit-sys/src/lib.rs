@@ -44,6 +44,8 @@ mod onnx;
 #[rustfmt::skip]
 mod optimizer;
 #[rustfmt::skip]
+mod parallel;
+#[rustfmt::skip]
 mod pipeline;
 #[rustfmt::skip]
 mod predictor;
@@ -77,6 +79,7 @@ pub use crate::model::*;
 pub use crate::model_functions::*;
 pub use crate::onnx::*;
 pub use crate::optimizer::*;
+pub use crate::parallel::*;
 pub use crate::pipeline::*;
 pub use crate::predictor::*;
 pub use crate::session::*;

@@ -124,8 +124,9 @@ extern "C" {
 
     /// Creates a session for `model`, whose weights the first forward packs. `config` may be NULL for
     /// the defaults. The session keeps config-\>context alive. The caller owns \*out and frees it with
-    /// svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_MEMORY says how
-    /// many bytes the plan needs. Any thread may call it.
+    /// svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_UNSUPPORTED: the
+    /// build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY says how many bytes the plan needs. Any
+    /// thread may call it.
     pub fn svit_session_create(
         out: *mut *mut svit_session,
         model: *mut svit_model,
