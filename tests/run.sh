@@ -137,7 +137,8 @@ long='gradients|layers|determinism|matmul|matmul_double|epilogues|epilogues_doub
 long="$long|zero_skipping_double|reference_matmul|reference_matmul_double|reference_models"
 long="$long|reference_models_double"
 long="$long|data_pipeline|parameters|model_golden|memory|initial_weights|fit_memory|model_map_files"
-long="$long|trainable|input_layer|small_stack|fault_allocations|compute|measure|inference|patches|message|trainer_folder|fork"
+long="$long|trainable|input_layer|input_gradient|shared_weights|model_map|evaluation_golden|small_stack"
+long="$long|fault_allocations|compute|measure|inference|patches|message|trainer_folder|fork"
 
 # The instruction set whose kernels run where the tests ask for $1.
 kernels_in_use() {
