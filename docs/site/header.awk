@@ -19,6 +19,8 @@ function escaped(text) {
     gsub(/>/, "\\&gt;", text)
     gsub(/#/, "\\#", text)
     gsub(/%/, "\\%", text)
+    # The point of "et al." ends no sentence, and so not the brief description.
+    gsub(/ al\. /, " al.\\ ", text)
     text = starred(text)
     text = linked(text)
     while (match(text, /docs\/[a-z-]+\.md/))
@@ -45,7 +47,7 @@ function marked(text,    parts, k, n, result) {
     n = split(text, parts, "`")
     result = escaped(parts[1])
     for (k = 2; k <= n; k++)
-        result = result "`" (k % 2 ? escaped(parts[k]) : parts[k])
+        result = result (k % 2 ? escaped(parts[k]) : code(parts[k]))
     return result
 }
 

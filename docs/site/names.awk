@@ -41,6 +41,11 @@ function linked(text,    result, name) {
         name = substr(text, RSTART, RLENGTH)
         result = result substr(text, 1, RSTART - 1)
         text = substr(text, RSTART + RLENGTH)
+        # Doxygen leaves a text in quotes as it is.
+        if (result ~ /"$/ && text ~ /^"/) {
+            result = result name
+            continue
+        }
         if (name in known && match(text, /^\.[a-z_]+/) && name ~ /^svit/) {
             result = result reference(name substr(text, 1, RLENGTH), name "::" substr(text, 2, RLENGTH - 1))
             text = substr(text, RLENGTH + 1)
@@ -48,6 +53,11 @@ function linked(text,    result, name) {
             result = result (name in known ? reference(name, name) : name)
     }
     return result text
+}
+
+# code TEXT: a span of code. Doxygen takes an apostrophe for the end of one that begins with a single backtick.
+function code(text) {
+    return text ~ /\047/ ? "`` " text " ``" : "`" text "`"
 }
 
 # below_root PATH: an absolute path below the root of the sources, relative to it.

@@ -83,7 +83,7 @@ function spans(text,    parts, k, n, result) {
         else if (parts[k] in known)
             result = result reference(parts[k], parts[k])
         else
-            result = result "`" parts[k] "`"
+            result = result code(parts[k])
     return result
 }
 

@@ -11,6 +11,11 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 
+CODE = ("code", "pre", "script", "style", "div")
+# What is left of marks that Doxygen did not understand.
+MARKS = re.compile(r".{0,30}(?:`|\]\(@ref|@(?:sub)?page|&#?\w+;|\{#).{0,30}")
+
+
 class Page(HTMLParser):
     """The anchors, links and functions of a page."""
 
@@ -19,11 +24,14 @@ class Page(HTMLParser):
         self.anchors, self.links, self.loads = set(), [], []
         self.texts = {}  # of each entry by its name
         self.title, self.capture, self.depth = "", None, 0
+        self.open, self.prose = [], ""  # whether each open element of CODE is code, and the text outside of them
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
         self.anchors.update(found[key] for key in ("id", "name") if found.get(key))
+        if tag in CODE:
+            self.open.append(tag != "div" or found.get("class") in ("line", "ttc"))
         if tag == "a" and found.get("href"):
             self.links.append(found["href"])
         if tag in ("img", "script", "link", "iframe"):
@@ -38,6 +46,8 @@ class Page(HTMLParser):
             self.depth += 1
 
     def handle_endtag(self, tag):
+        if tag in CODE and self.open:
+            self.open.pop()
         if tag == "h2" and self.capture == "title":
             self.capture = None
         elif tag == "div" and self.depth == 0:
@@ -46,6 +56,8 @@ class Page(HTMLParser):
             self.depth -= 1
 
     def handle_data(self, data):
+        if not any(self.open):
+            self.prose += data
         if self.capture == "title":
             self.title += data
         elif self.capture == "text":
@@ -91,6 +103,9 @@ def main():
                 wrong.append(f"{name}: '{target}' leads to no file")
             elif anchor and file in pages and anchor not in pages[file].anchors:
                 wrong.append(f"{name}: '{target}' leads to no anchor")
+
+    for name, page in pages.items():
+        wrong += [f"{name}: a mark is left over: '{mark}'" for mark in MARKS.findall(page.prose)]
 
     reached, waiting = set(), ["index.html"]
     while waiting:
