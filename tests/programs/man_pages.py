@@ -66,7 +66,21 @@ def lint(paths):
         wrong.append(done.stdout + done.stderr)
 
 
-paths = sorted(folder.glob('*.[13]'))
+def show(paths):
+    """Formats the pages as readers see them, where man is the one that has --warnings."""
+    version = subprocess.run(['man', '--version'], capture_output=True, text=True) if shutil.which('man') else None
+    if not version or version.returncode:
+        print('man-db is missing: its checks are left out')
+        return
+    environment = dict(os.environ, LC_ALL='C.UTF-8', MANWIDTH='100')
+    for path in paths:
+        done = subprocess.run(['man', '-P', 'cat', '-l', '--warnings', path], capture_output=True, text=True,
+                              env=environment)
+        if done.returncode or done.stderr or 'NAME' not in done.stdout:
+            wrong.append(f'{path}: {done.stderr or done.stdout[:200]}')
+
+
+paths = sorted(folder.glob('*.[135]'))
 pages = [path.name for path in paths]
 compare('programs', [name[:-2] for name in pages if name.endswith('.1')], installed_programs())
 if not wrong:
@@ -80,6 +94,7 @@ for path in paths:
         check_sections(path)
 check_library_page()
 lint([str(path) for path in paths])
+show([str(path) for path in paths])
 compare('installed pages', [name for name in pages if name.endswith('.1')],
         [f'shiftvit-{name}.1' for name in re.search(r'foreach name : \[(.*)\]', (folder / 'meson.build').read_text())[1]
          .replace("'", '').split(', ')])
