@@ -125,7 +125,7 @@ def check_commands(block, root):
 def check_c(block, root, cc, folder):
     """Compiles a part of a program: declarations as they are, statements in a function."""
     text = "\n".join(block.text)
-    top = re.search(r"^(static|struct|#include|typedef|enum)\b", text, re.M)
+    top = re.search(r"^(static|struct|#include|typedef|enum|int)\b.*[^;]$", text, re.M)
     source = folder / "block.c"
     source.write_text(PRELUDE + (text if top else f"void block(void);\nvoid block(void)\n{{\n{text}\n}}\n") + "\n")
     done = subprocess.run(
