@@ -3,7 +3,7 @@
 # site.sh DOXYGEN SOURCE_ROOT VERSION PYTHON; DOXYGEN is empty where there is none.
 set -eu
 doxygen=$1 root=$2 version=$3 python=$4
-[ -n "$doxygen" ] || { echo 'doxygen is missing: the site is not checked'; exit 77; }
+[ -n "$doxygen" ] || { echo 'skipped: doxygen is missing'; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 sh "$root/docs/site/site.sh" "$doxygen" "$root" "$version" "$work/html" >"$work/messages" 2>&1 ||
