@@ -1,5 +1,5 @@
 """Checks the site: every link and picture of its pages leads somewhere, every page of docs/ can be reached from the
-front page, nothing comes from elsewhere, and every exported function has an entry with a text.
+front page, nothing comes from elsewhere, and every exported function and every enumerator has an entry with a text.
 
 check_site.py SOURCE_ROOT FOLDER_OF_THE_SITE
 """
@@ -24,6 +24,7 @@ class Page(HTMLParser):
         self.anchors, self.links, self.loads = set(), [], []
         self.texts = {}  # of each entry by its name
         self.title, self.capture, self.depth = "", None, 0
+        self.enumerators, self.enumerator, self.cell = {}, "", None  # the text of each in its table
         self.open, self.prose = [], ""  # whether each open element of CODE is code, and the text outside of them
         self.feed(path.read_text(encoding="utf-8"))
 
@@ -38,6 +39,10 @@ class Page(HTMLParser):
             target = found.get("src") or (found.get("href") if tag == "link" else None)
             if target:
                 self.loads.append(target)
+        if tag == "td":
+            self.cell = found.get("class")
+            if self.cell == "fieldname":
+                self.enumerator = ""
         if tag == "h2" and found.get("class") == "memtitle":
             self.title, self.capture = "", "title"
         elif tag == "div" and found.get("class") == "memdoc":
@@ -48,6 +53,8 @@ class Page(HTMLParser):
     def handle_endtag(self, tag):
         if tag in CODE and self.open:
             self.open.pop()
+        if tag == "td":
+            self.cell = None
         if tag == "h2" and self.capture == "title":
             self.capture = None
         elif tag == "div" and self.depth == 0:
@@ -58,6 +65,10 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if not any(self.open):
             self.prose += data
+        if self.cell == "fieldname":
+            self.enumerator += data.strip("\u00a0 \n")
+        elif self.cell == "fielddoc":
+            self.enumerators[self.enumerator] = self.enumerators.get(self.enumerator, "") + data.strip()
         if self.capture == "title":
             self.title += data
         elif self.capture == "text":
@@ -129,6 +140,9 @@ def main():
     for name in functions:
         if len(texts.get(name, "")) < 20:
             wrong.append(f"{name}: the site has no text of it, only '{texts.get(name, '')}'")
+    described = {name for page in pages.values() for name, text in page.enumerators.items() if text}
+    constants = [line.split()[0] for line in (root / "tests/abi/constants.txt").read_text().splitlines()]
+    wrong += [f"{name}: the site has no text of it" for name in constants if name not in described]
     pictures = sum(target.endswith(".png") for page in pages.values() for target in page.loads)
     if len(functions) < 200 or checked < 2000 or len(documents) < 25 or pictures < 6:
         wrong.append(f"only {len(functions)} functions, {checked} links, {len(documents)} documents and {pictures} pictures")
