@@ -145,7 +145,7 @@ def main():
     wrong += [f"{name}: the site has no text of it" for name in constants if name not in described]
     pictures = sum(target.endswith(".png") for page in pages.values() for target in page.loads)
     if len(functions) < 200 or checked < 2000 or len(documents) < 25 or pictures < 6:
-        wrong.append(f"only {len(functions)} functions, {checked} links, {len(documents)} documents and {pictures} pictures")
+        wrong.append(f"only {len(functions)} functions, {checked} links, {len(documents)} documents, {pictures} pictures")
     print("\n".join(wrong) or f"{len(pages)} pages, {checked} links, {len(functions)} functions, {pictures} pictures")
     sys.exit(1 if wrong else 0)
 
