@@ -20,12 +20,12 @@ case ${1-} in
     ;;
 esac
 
-commands='meson ninja pkg-config gcc g++ clang valgrind abidw abidiff cmake'
+commands='meson ninja pkg-config gcc g++ clang valgrind abidw abidiff cmake doxygen mandoc'
 libraries='libblis.so'
 modules='openblas check jansson libturbojpeg libpng cairo'
 packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev libblis-dev check
 libjansson-dev libturbojpeg0-dev libpng-dev libcairo2-dev fonts-dejavu-core valgrind
-abigail-tools cmake'
+abigail-tools cmake doxygen mandoc'
 
 missing() {
     for command in $commands; do

@@ -18,7 +18,7 @@ typedef struct svit_context svit_context;
 
 /* The level of a log message. */
 enum {
-    SVIT_LOG_INFO = 0,
+    SVIT_LOG_INFO = 0,   /* a note */
     SVIT_LOG_WARNING = 1 /* results are right, but slower or different from what was expected */
 };
 
@@ -39,11 +39,11 @@ typedef struct svit_context_config {
                              that affinity and the CPU quota of its control group leave to the
                              process */
     svit_allocate_function allocate; /* NULL together with `release`: the C library's allocator */
-    svit_release_function release;
-    void *allocator_user;                    /* first argument of `allocate` and `release` */
-    svit_log_function log;                   /* NULL: nothing is logged */
-    void *log_user;                          /* first argument of `log` */
-    const char *gemm;                        /* "tile", "amx", "cblas" or NULL; see above */
+    svit_release_function release;   /* of memory from `allocate` */
+    void *allocator_user;            /* first argument of `allocate` and `release` */
+    svit_log_function log;           /* NULL: nothing is logged */
+    void *log_user;                  /* first argument of `log` */
+    const char *gemm;                /* "tile", "amx", "cblas" or NULL; see above */
     svit_parallel_for_function parallel_for; /* NULL: the context starts threads - 1 workers of its
                                                 own; otherwise it starts none, and up to `threads`
                                                 tasks run at the same time */

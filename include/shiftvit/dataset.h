@@ -17,11 +17,18 @@ extern "C" {
  * caller owns *out and frees it with svit_dataset_free. */
 typedef struct svit_dataset svit_dataset;
 
-/* A part of a dataset: for updates of the parameters, for the final result, for early stopping. */
-enum { SVIT_SPLIT_TRAIN = 0, SVIT_SPLIT_TEST = 1, SVIT_SPLIT_VALIDATION = 2 };
+/* A part of a dataset. */
+enum {
+    SVIT_SPLIT_TRAIN = 0,     /* for updates of the parameters */
+    SVIT_SPLIT_TEST = 1,      /* for the final result */
+    SVIT_SPLIT_VALIDATION = 2 /* for early stopping */
+};
 
-/* The labels of CIFAR-100: 100 classes or 20 superclasses. */
-enum { SVIT_LABELS_FINE = 0, SVIT_LABELS_COARSE = 1 };
+/* The labels of CIFAR-100. */
+enum {
+    SVIT_LABELS_FINE = 0,  /* 100 classes */
+    SVIT_LABELS_COARSE = 1 /* 20 superclasses */
+};
 
 /* Reads CIFAR-10 (Krizhevsky 2009) from the official binary files in `folder`: data_batch_1.bin to
  * data_batch_5.bin for SVIT_SPLIT_TRAIN or test_batch.bin for SVIT_SPLIT_TEST, and class names from

@@ -34,15 +34,18 @@ inline namespace SHIFTVIT_KIND
 class [[nodiscard]] status
 {
   public:
+    /* The status and the message of a call of the C interface. */
     explicit status(svit_status code, const svit_error &record) noexcept : code_(code)
     {
         if (code != SVIT_OK)
             std::memcpy(message_, record.message, sizeof message_);
     }
+    /* True after success. */
     explicit operator bool() const noexcept
     {
         return code_ == SVIT_OK;
     }
+    /* SVIT_OK or the code of the failure. */
     svit_status code() const noexcept
     {
         return code_;
@@ -58,20 +61,24 @@ class [[nodiscard]] status
     char message_[sizeof(svit_error::message)] = "";
 };
 
+/* What a function returns that can fail: shiftvit::status, or void where failures are thrown. */
 using result = status;
 #else
 /* A failed call. what() is the library's message. */
 class error : public std::exception
 {
   public:
+    /* The status and the message of a call of the C interface. */
     explicit error(svit_status code, const svit_error &record) noexcept : code_(code)
     {
         std::memcpy(message_, record.message, sizeof message_);
     }
+    /* The code of the failure, never SVIT_OK. */
     svit_status code() const noexcept
     {
         return code_;
     }
+    /* Names the argument, field or file, its value and what is accepted. */
     const char *what() const noexcept override
     {
         return message_;
@@ -139,27 +146,34 @@ template <class Config> Config defaults(svit_status (*init)(Config *, std::size_
 template <class Raw, void (*Free)(Raw *)> class handle
 {
   public:
+    /* An object without a handle. */
     handle() noexcept = default;
+    /* Takes a handle of the C interface over; nullptr is allowed. */
     explicit handle(Raw *raw) noexcept : raw_(raw)
     {
     }
+    /* Takes the handle of another object over, which is false then. */
     handle(handle &&other) noexcept : raw_(other.release())
     {
     }
+    /* Frees the handle and takes that of another object over, which is false then. */
     handle &operator=(handle &&other) noexcept
     {
         reset(other.release());
         return *this;
     }
+    /* Frees the handle. */
     ~handle()
     {
         Free(raw_);
     }
 
+    /* True if there is a handle. */
     explicit operator bool() const noexcept
     {
         return raw_ != nullptr;
     }
+    /* Lends the handle to functions of the C interface; nullptr if there is none. */
     Raw *get() const noexcept
     {
         return raw_;

@@ -16,7 +16,10 @@ extern "C" {
 typedef struct svit_model svit_model;
 
 /* The capacities of `blocks` and `head_units` in svit_model_config. */
-enum { SVIT_MAX_STAGES = 8, SVIT_MAX_HEAD_LAYERS = 8 };
+enum {
+    SVIT_MAX_STAGES = 8,     /* of `blocks` */
+    SVIT_MAX_HEAD_LAYERS = 8 /* of `head_units` */
+};
 
 /* The family of the model. */
 enum {
@@ -44,8 +47,11 @@ enum {
     SVIT_NORM_GROUP = 1  /* group norm with one group: over height, width and C of each image */
 };
 
-/* The padding of the patch embedding and of the patch merging: zeros at the border, or none. */
-enum { SVIT_PADDING_SAME = 0, SVIT_PADDING_VALID = 1 };
+/* The padding of the patch embedding and of the patch merging. */
+enum {
+    SVIT_PADDING_SAME = 0, /* zeros at the border */
+    SVIT_PADDING_VALID = 1 /* none */
+};
 
 /* How the DropPath rate (stochastic depth, Huang et al. 2016) grows with depth. */
 enum {
@@ -116,7 +122,7 @@ enum {
 /* The tokens of a ViT that have position embeddings. The order of tokens is: class, distillation,
  * registers, patches. */
 enum {
-    SVIT_POSITION_ALL = 0,
+    SVIT_POSITION_ALL = 0,          /* all tokens */
     SVIT_POSITION_PATCHES = 1,      /* the patches alone (timm's models with registers) */
     SVIT_POSITION_CLASS_PATCHES = 2 /* all but the registers (Hugging Face's) */
 };
@@ -311,11 +317,16 @@ SVIT_API svit_status svit_model_load_with_config(svit_model **out, svit_context 
                                                  const svit_model_config *config, const char *path,
                                                  svit_error *err);
 
-/* How the parameters of a file are stored. F32 keeps every bit; F16 and BF16 are rounded to
- * nearest. I8 stores each row (the first axis) of a tensor of rank 2 or more as whole numbers in
- * -127..127 and a float32 scale, the row's largest magnitude / 127, in a tensor of the name with
- * ".scale" after it; other tensors stay float32. */
-enum { SVIT_DTYPE_F32 = 0, SVIT_DTYPE_F16 = 1, SVIT_DTYPE_BF16 = 2, SVIT_DTYPE_I8 = 3 };
+/* How the parameters of a file are stored. */
+enum {
+    SVIT_DTYPE_F32 = 0,  /* float32: keeps every bit */
+    SVIT_DTYPE_F16 = 1,  /* float16, rounded to nearest */
+    SVIT_DTYPE_BF16 = 2, /* bfloat16, rounded to nearest */
+    SVIT_DTYPE_I8 = 3    /* each row (the first axis) of a tensor of rank 2 or more as whole numbers
+                            in -127..127 and a float32 scale, the row's largest magnitude / 127, in
+                            a tensor of the name with ".scale" after it; other tensors stay
+                            float32 */
+};
 
 /* Writes a model file as svit_model_save does, with parameters stored as `dtype`, one of
  * SVIT_DTYPE_*. svit_model_load reads all of them. SVIT_E_ARGUMENT names an element that F16 or

@@ -14,6 +14,7 @@ enum {
     SVIT_ONNX_PROBABILITIES = 1 /* "probabilities", their softmax */
 };
 
+/* How svit_model_export_onnx writes a model. */
 typedef struct svit_onnx_options {
     uint32_t struct_size;  /* sizeof(svit_onnx_options) */
     int32_t output;        /* SVIT_ONNX_* */

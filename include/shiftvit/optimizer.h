@@ -51,13 +51,13 @@ enum {
 /* The learning rate as a function of the step; svit_learning_rate has the formulas. All but the
  * first and SVIT_SCHEDULE_STEP and SVIT_SCHEDULE_COSINE_RESTARTS have a length, total_steps. */
 enum {
-    SVIT_SCHEDULE_CONSTANT = 0,
-    SVIT_SCHEDULE_WARMUP_COSINE = 1,
-    SVIT_SCHEDULE_LINEAR = 2,
-    SVIT_SCHEDULE_ONE_CYCLE = 3,
-    SVIT_SCHEDULE_STEP = 4,
-    SVIT_SCHEDULE_COSINE_RESTARTS = 5,
-    SVIT_SCHEDULE_PIECEWISE = 6
+    SVIT_SCHEDULE_CONSTANT = 0,        /* the same for all steps */
+    SVIT_SCHEDULE_WARMUP_COSINE = 1,   /* a linear rise, then half a cosine down to 0 */
+    SVIT_SCHEDULE_LINEAR = 2,          /* a linear rise, then a linear fall to 0 */
+    SVIT_SCHEDULE_ONE_CYCLE = 3,       /* half a cosine up, half a cosine down */
+    SVIT_SCHEDULE_STEP = 4,            /* falls by a factor every step_size steps */
+    SVIT_SCHEDULE_COSINE_RESTARTS = 5, /* half a cosine down, again and again */
+    SVIT_SCHEDULE_PIECEWISE = 6        /* straight lines between the points of `points` */
 };
 
 /* A point of SVIT_SCHEDULE_PIECEWISE: the rate is factor * learning_rate at the step
@@ -86,7 +86,11 @@ typedef struct svit_parameter_group {
     int32_t rule;        /* SVIT_RULE_* */
 } svit_parameter_group;
 
-enum { SVIT_MAX_GROUPS = 16, SVIT_MAX_SCHEDULE_POINTS = 16 };
+/* The capacities of `groups` and `points` in svit_optimizer_config. */
+enum {
+    SVIT_MAX_GROUPS = 16,         /* of `groups` */
+    SVIT_MAX_SCHEDULE_POINTS = 16 /* of `points` */
+};
 
 /* Bits of `decay_exclude`: parameters without weight decay. */
 enum {
@@ -152,7 +156,7 @@ typedef struct svit_optimizer_config {
     uint32_t lookahead;      /* steps; 0: no Lookahead */
     uint32_t group_count;    /* of `groups` */
     uint32_t point_count;    /* of `points` */
-    svit_parameter_group groups[SVIT_MAX_GROUPS];
+    svit_parameter_group groups[SVIT_MAX_GROUPS];         /* settings of some parameters */
     svit_schedule_point points[SVIT_MAX_SCHEDULE_POINTS]; /* SVIT_SCHEDULE_PIECEWISE, at least 2 */
 } svit_optimizer_config;
 
@@ -196,9 +200,8 @@ SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
 
 /* Updates the model once from the gradients of `session` and sets these to zero. Parameters that
  * have none, because they are frozen or because the session begins behind their layer, are left
- * alone, by weight decay and averages too. The first update
- * uses step 0 of the schedule. It allocates no memory and treats the floating-point environment as
- * svit_forward does.
+ * alone, by weight decay and averages too. The first update uses step 0 of the schedule. It
+ * allocates no memory and treats the floating-point environment as svit_forward does.
  *
  * SVIT_E_ARGUMENT: the session belongs to another model. SVIT_E_STATE: the session was created with
  * SVIT_MODE_INFER, the model holds its average (svit_optimizer_swap_ema), or its trainable
@@ -207,7 +210,9 @@ SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
 SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session, svit_error *err);
 
 /* Writes the learning rate of update number `step`, from 0, to *learning_rate. With T total_steps,
- * W warmup_steps and lr learning_rate: SVIT_SCHEDULE_CONSTANT         lr
+ * W warmup_steps and lr learning_rate:
+ *
+ *   SVIT_SCHEDULE_CONSTANT         lr
  *   SVIT_SCHEDULE_WARMUP_COSINE    rises linearly from lr_start to lr over W steps, then falls to 0
  *                                  at T as half a cosine (Loshchilov, Hutter 2017), and stays 0
  *   SVIT_SCHEDULE_LINEAR           rises likewise, then falls linearly to 0 at T, and stays 0

@@ -66,15 +66,15 @@ enum {
 
 /* The mode of a step. */
 enum {
-    SVIT_CROP_ZERO = 0,           /* SVIT_AUGMENT_CROP: the padding is 0 */
-    SVIT_CROP_REFLECT = 1,        /* the padding mirrors the image, without its border pixels */
-    SVIT_FLIP_RANDOM = 0,         /* SVIT_AUGMENT_FLIP: with `probability` */
-    SVIT_FLIP_ALTERNATING = 1,    /* each image in every second epoch, at random from the first or
-                                     from the second on (Jordan 2024) */
-    SVIT_AUTOAUGMENT_CIFAR10 = 0, /* SVIT_AUGMENT_AUTOAUGMENT */
-    SVIT_AUTOAUGMENT_IMAGENET = 1,
-    SVIT_RESIZE_BILINEAR = 0, /* SVIT_AUGMENT_RESIZED_CROP */
-    SVIT_RESIZE_BICUBIC = 1
+    SVIT_CROP_ZERO = 0,            /* SVIT_AUGMENT_CROP: the padding is 0 */
+    SVIT_CROP_REFLECT = 1,         /* the padding mirrors the image, without its border pixels */
+    SVIT_FLIP_RANDOM = 0,          /* SVIT_AUGMENT_FLIP: with `probability` */
+    SVIT_FLIP_ALTERNATING = 1,     /* each image in every second epoch, at random from the first or
+                                      from the second on (Jordan 2024) */
+    SVIT_AUTOAUGMENT_CIFAR10 = 0,  /* SVIT_AUGMENT_AUTOAUGMENT: the policy for CIFAR-10 */
+    SVIT_AUTOAUGMENT_IMAGENET = 1, /* the policy for ImageNet */
+    SVIT_RESIZE_BILINEAR = 0,      /* SVIT_AUGMENT_RESIZED_CROP: bilinear interpolation */
+    SVIT_RESIZE_BICUBIC = 1        /* bicubic interpolation */
 };
 
 /* One step. Fields of other kinds of steps are 0. */
@@ -99,9 +99,10 @@ typedef struct svit_augment_step {
     double hue;        /* jitter, [0, 0.5]: the hue turns by up to this part of the circle */
 } svit_augment_step;
 
+/* The capacities of the arrays in svit_pipeline_config. */
 enum {
-    SVIT_MAX_AUGMENT_STEPS = 16,
-    SVIT_MAX_CHANNELS = 4 /* of an image */
+    SVIT_MAX_AUGMENT_STEPS = 16, /* of `augment` */
+    SVIT_MAX_CHANNELS = 4        /* of an image */
 };
 
 /* The configuration of a pipeline. The steps are, after those of `augment` that work on bytes:

@@ -14,18 +14,24 @@ extern "C" {
  * packed copy of its weights for each compute type. */
 typedef struct svit_session svit_session;
 
-/* Inference, or training with dropout and a backward pass. */
-enum { SVIT_MODE_INFER = 0, SVIT_MODE_TRAIN = 1 };
+/* What a session does. */
+enum {
+    SVIT_MODE_INFER = 0, /* inference */
+    SVIT_MODE_TRAIN = 1  /* training, with dropout and a backward pass */
+};
 
 /* The precision of matrix products. Weights, gradients, optimiser slots, sums, norms, GELU and
- * softmax are float32 in all three. Results differ between CPUs by the rounding described here.
- *
- * SVIT_COMPUTE_BF16 rounds A and B to bfloat16 where the CPU has bfloat16 dot products (AMX,
- * AVX-512 BF16). Elsewhere it rounds only the weights, in the forward pass and in the gradients of
- * activations, which saves memory but no time. SVIT_COMPUTE_INT8, for inference only, rounds the
- * weights to 8 bits with a scale for each output channel. Where the CPU has int8 dot products (AMX,
- * AVX-512 VNNI), it also rounds the activations, with a scale for each row. */
-enum { SVIT_COMPUTE_F32 = 0, SVIT_COMPUTE_BF16 = 1, SVIT_COMPUTE_INT8 = 2 };
+ * softmax are float32 in all three. Results differ between CPUs by the rounding described here. */
+enum {
+    SVIT_COMPUTE_F32 = 0,  /* float32 */
+    SVIT_COMPUTE_BF16 = 1, /* rounds A and B to bfloat16 where the CPU has bfloat16 dot products
+                              (AMX, AVX-512 BF16). Elsewhere it rounds only the weights, in the
+                              forward pass and in the gradients of activations, which saves memory
+                              but no time */
+    SVIT_COMPUTE_INT8 = 2  /* for inference only: rounds the weights to 8 bits with a scale for each
+                              output channel. Where the CPU has int8 dot products (AMX, AVX-512
+                              VNNI), it also rounds the activations, with a scale for each row */
+};
 
 /* Activation checkpointing (Chen et al. 2016): which activations a training forward saves. The
  * others are recomputed in the backward pass with the same dropout masks. Logits and gradients are

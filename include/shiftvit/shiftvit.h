@@ -5,7 +5,7 @@
  * comment says otherwise:
  *  - A function that can fail returns svit_status and takes an svit_error as its last argument. It
  *    returns SVIT_E_ARGUMENT if a required pointer is NULL, and SVIT_E_MEMORY if there is not
- * enough memory. A failed call writes no outputs and leaves its handles usable.
+ *    enough memory. A failed call writes no outputs and leaves its handles usable.
  *  - One thread at a time may use a handle. Different handles may be used at the same time.
  *  - Arrays belong to the caller, are row-major, and their sizes are in elements. Images are NHWC.
  *  - A handle keeps alive what it was created from, so handles may be freed in any order.

@@ -16,9 +16,11 @@ extern "C" {
  * thread at a time may use a trainer. */
 typedef struct svit_trainer svit_trainer;
 
-/* The weights that the model has after the last epoch: those of the last step, or those of the best
- * epoch (best_epoch of svit_trainer_event). */
-enum { SVIT_KEEP_LAST = 0, SVIT_KEEP_BEST = 1 };
+/* The weights that the model has after the last epoch. */
+enum {
+    SVIT_KEEP_LAST = 0, /* those of the last step */
+    SVIT_KEEP_BEST = 1  /* those of the best epoch (svit_trainer_event.best_epoch) */
+};
 
 /* What a trainer does if its folder already holds a run, that is, checkpoint.safetensors,
  * best.safetensors, history.csv or run.json. */
@@ -46,7 +48,10 @@ enum {
                                two count twice as much as the other four (Jordan 2024) */
 };
 
-enum { SVIT_MAX_CLASS_WEIGHTS = 128 };
+/* The capacity of `class_weights` in svit_trainer_config. */
+enum {
+    SVIT_MAX_CLASS_WEIGHTS = 128 /* classes */
+};
 
 /* What svit_trainer_step has completed. */
 enum {

@@ -20,25 +20,12 @@ run 0 shiftvit-train --preset deit-tiny-patch16-224 --set num_classes=1000 --dat
     --limit-val 1 --limit-test 1 --epochs 1 --batch 2 --out initial
 run 0 shiftvit-convert --to pytorch initial deit_tiny.safetensors
 
-# The commands of a page, one a line: indented lines that begin with a program, continued ones joined.
-commands() {
-    awk '/^    build\/examples\// { line = substr($0, 5); open = 1 }
-         open && !/^    build\/examples\// { line = line substr($0, 5) }
-         open && line ~ /\\$/ { sub(/\\$/, "", line); next }
-         open { print line; open = 0 }' "$1"
-}
-
 # limited COMMAND: the command. A ViT of 224 x 224 pixels trains on few images.
 limited() {
     case $1 in
     *shiftvit-train*deit*) echo "$1 --epochs 1 --batch 4 --limit-train 8 --limit-val 4 --limit-test 4" ;;
     *) echo "$1" ;;
     esac
-}
-
-# option NAME COMMAND: the value of an option.
-option() {
-    echo "$2" | sed -n "s/.* --$1 \\([^ ]*\\).*/\\1/p"
 }
 
 # top1_at_least WANTED: the top-1 accuracy, in percent, of the last line on standard output.

@@ -51,6 +51,19 @@ absent() {
     done
 }
 
+# The commands of a page, one a line: indented lines that begin with a program, continued ones joined.
+commands() {
+    awk '/^    build\/examples\// { line = substr($0, 5); open = 1 }
+         open && !/^    build\/examples\// { line = line substr($0, 5) }
+         open && line ~ /\\$/ { sub(/\\$/, "", line); next }
+         open { print line; open = 0 }' "$1"
+}
+
+# option NAME COMMAND: the value of an option.
+option() {
+    echo "$2" | sed -n "s/.* --$1 \\([^ ]*\\).*/\\1/p"
+}
+
 percent='(100|[0-9]{1,2})\.[0-9]{2} %'
 result="loss [0-9]+\\.[0-9]{4} top-1 $percent top-5 $percent"
 

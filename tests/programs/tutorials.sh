@@ -11,14 +11,6 @@ ln -s "$programs" "$work/build/examples"
 ln -s "$root/examples" "$work/examples"
 cd "$work"
 
-# The commands of a page, one a line: indented lines that begin with a program, continued ones joined.
-commands() {
-    awk '/^    build\/examples\// { line = substr($0, 5); open = 1 }
-         open && !/^    build\/examples\// { line = line substr($0, 5) }
-         open && line ~ /\\$/ { sub(/\\$/, "", line); next }
-         open { print line; open = 0 }' "$1"
-}
-
 # limited COMMAND: the command with options that limit its work to about a second.
 limited() {
     case $1 in
@@ -31,11 +23,6 @@ limited() {
     *shiftvit-bench*) echo "$1 --seconds 0 --repeat 1" ;;
     *) echo "$1" ;;
     esac
-}
-
-# option NAME COMMAND: the value of an option.
-option() {
-    echo "$2" | sed -n "s/.* --$1 \\([^ ]*\\).*/\\1/p"
 }
 
 check_train() {
