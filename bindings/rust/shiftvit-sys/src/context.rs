@@ -9,6 +9,7 @@ use std::os::raw::{c_char, c_void};
 
 // The level of a log message.
 
+/// a note
 pub const SVIT_LOG_INFO: i32 = 0;
 /// results are right, but slower or different from what was expected
 pub const SVIT_LOG_WARNING: i32 = 1;
@@ -50,6 +51,7 @@ pub struct svit_context_config {
     pub threads: u32,
     /// NULL together with `release`: the C library's allocator
     pub allocate: svit_allocate_function,
+    /// of memory from `allocate`
     pub release: svit_release_function,
     /// first argument of `allocate` and `release`
     pub allocator_user: *mut c_void,

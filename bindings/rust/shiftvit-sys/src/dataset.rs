@@ -7,15 +7,20 @@ use crate::pipeline::*;
 use crate::status::*;
 use std::os::raw::{c_char, c_void};
 
-// A part of a dataset: for updates of the parameters, for the final result, for early stopping.
+// A part of a dataset.
 
+/// for updates of the parameters
 pub const SVIT_SPLIT_TRAIN: i32 = 0;
+/// for the final result
 pub const SVIT_SPLIT_TEST: i32 = 1;
+/// for early stopping
 pub const SVIT_SPLIT_VALIDATION: i32 = 2;
 
-// The labels of CIFAR-100: 100 classes or 20 superclasses.
+// The labels of CIFAR-100.
 
+/// 100 classes
 pub const SVIT_LABELS_FINE: i32 = 0;
+/// 20 superclasses
 pub const SVIT_LABELS_COARSE: i32 = 1;
 
 /// A dataset has samples 0..count-1; each is an image \[height, width, channels\] and a label in

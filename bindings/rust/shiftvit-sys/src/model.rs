@@ -4,7 +4,9 @@
 
 // The capacities of `blocks` and `head_units` in svit_model_config.
 
+/// of `blocks`
 pub const SVIT_MAX_STAGES: i32 = 8;
+/// of `head_units`
 pub const SVIT_MAX_HEAD_LAYERS: i32 = 8;
 
 // The family of the model.
@@ -38,9 +40,11 @@ pub const SVIT_NORM_LAYER: i32 = 0;
 /// group norm with one group: over height, width and C of each image
 pub const SVIT_NORM_GROUP: i32 = 1;
 
-// The padding of the patch embedding and of the patch merging: zeros at the border, or none.
+// The padding of the patch embedding and of the patch merging.
 
+/// zeros at the border
 pub const SVIT_PADDING_SAME: i32 = 0;
+/// none
 pub const SVIT_PADDING_VALID: i32 = 1;
 
 // How the DropPath rate (stochastic depth, Huang et al. 2016) grows with depth.
@@ -126,6 +130,7 @@ pub const SVIT_POOL_CLASS_MEAN: i32 = 4;
 // The tokens of a ViT that have position embeddings. The order of tokens is: class, distillation,
 // registers, patches.
 
+/// all tokens
 pub const SVIT_POSITION_ALL: i32 = 0;
 /// the patches alone (timm's models with registers)
 pub const SVIT_POSITION_PATCHES: i32 = 1;
@@ -167,14 +172,18 @@ pub const SVIT_OUTPUT_SIGMOID: i32 = 2;
 /// the logits as they are, also for models that predict numbers
 pub const SVIT_OUTPUT_LOGITS: i32 = 3;
 
-// How the parameters of a file are stored. F32 keeps every bit; F16 and BF16 are rounded to
-// nearest. I8 stores each row (the first axis) of a tensor of rank 2 or more as whole numbers in
-// -127..127 and a float32 scale, the row's largest magnitude / 127, in a tensor of the name with
-// ".scale" after it; other tensors stay float32.
+// How the parameters of a file are stored.
 
+/// float32: keeps every bit
 pub const SVIT_DTYPE_F32: i32 = 0;
+/// float16, rounded to nearest
 pub const SVIT_DTYPE_F16: i32 = 1;
+/// bfloat16, rounded to nearest
 pub const SVIT_DTYPE_BF16: i32 = 2;
+/// each row (the first axis) of a tensor of rank 2 or more as whole numbers
+/// in -127..127 and a float32 scale, the row's largest magnitude / 127, in
+/// a tensor of the name with ".scale" after it; other tensors stay
+/// float32
 pub const SVIT_DTYPE_I8: i32 = 3;
 
 /// A model is a configuration with its parameters, class names and preprocessing. Any number of

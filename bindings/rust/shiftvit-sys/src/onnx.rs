@@ -13,7 +13,7 @@ pub const SVIT_ONNX_LOGITS: i32 = 0;
 /// "probabilities", their softmax
 pub const SVIT_ONNX_PROBABILITIES: i32 = 1;
 
-/// See the header.
+/// How svit_model_export_onnx writes a model.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_onnx_options {

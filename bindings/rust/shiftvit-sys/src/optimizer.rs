@@ -52,12 +52,19 @@ pub const SVIT_DECAY_UNSCALED: i32 = 1;
 // The learning rate as a function of the step; svit_learning_rate has the formulas. All but the
 // first and SVIT_SCHEDULE_STEP and SVIT_SCHEDULE_COSINE_RESTARTS have a length, total_steps.
 
+/// the same for all steps
 pub const SVIT_SCHEDULE_CONSTANT: i32 = 0;
+/// a linear rise, then half a cosine down to 0
 pub const SVIT_SCHEDULE_WARMUP_COSINE: i32 = 1;
+/// a linear rise, then a linear fall to 0
 pub const SVIT_SCHEDULE_LINEAR: i32 = 2;
+/// half a cosine up, half a cosine down
 pub const SVIT_SCHEDULE_ONE_CYCLE: i32 = 3;
+/// falls by a factor every step_size steps
 pub const SVIT_SCHEDULE_STEP: i32 = 4;
+/// half a cosine down, again and again
 pub const SVIT_SCHEDULE_COSINE_RESTARTS: i32 = 5;
+/// straight lines between the points of `points`
 pub const SVIT_SCHEDULE_PIECEWISE: i32 = 6;
 
 // The update rule of a parameter group.
@@ -70,7 +77,11 @@ pub const SVIT_RULE_ELEMENT: i32 = 1;
 /// least two dimensions
 pub const SVIT_RULE_MATRIX: i32 = 2;
 
+// The capacities of `groups` and `points` in svit_optimizer_config.
+
+/// of `groups`
 pub const SVIT_MAX_GROUPS: i32 = 16;
+/// of `points`
 pub const SVIT_MAX_SCHEDULE_POINTS: i32 = 16;
 
 // Bits of `decay_exclude`: parameters without weight decay.
@@ -214,6 +225,7 @@ pub struct svit_optimizer_config {
     pub group_count: u32,
     /// of `points`
     pub point_count: u32,
+    /// settings of some parameters
     pub groups: [svit_parameter_group; SVIT_MAX_GROUPS as usize],
     /// SVIT_SCHEDULE_PIECEWISE, at least 2
     pub points: [svit_schedule_point; SVIT_MAX_SCHEDULE_POINTS as usize],
@@ -275,9 +287,8 @@ extern "C" {
 
     /// Updates the model once from the gradients of `session` and sets these to zero. Parameters that
     /// have none, because they are frozen or because the session begins behind their layer, are left
-    /// alone, by weight decay and averages too. The first update
-    /// uses step 0 of the schedule. It allocates no memory and treats the floating-point environment as
-    /// svit_forward does.
+    /// alone, by weight decay and averages too. The first update uses step 0 of the schedule. It
+    /// allocates no memory and treats the floating-point environment as svit_forward does.
     ///
     /// SVIT_E_ARGUMENT: the session belongs to another model. SVIT_E_STATE: the session was created with
     /// SVIT_MODE_INFER, the model holds its average (svit_optimizer_swap_ema), or its trainable
@@ -290,7 +301,9 @@ extern "C" {
     ) -> svit_status;
 
     /// Writes the learning rate of update number `step`, from 0, to \*learning_rate. With T total_steps,
-    /// W warmup_steps and lr learning_rate: SVIT_SCHEDULE_CONSTANT         lr
+    /// W warmup_steps and lr learning_rate:
+    ///
+    /// SVIT_SCHEDULE_CONSTANT         lr
     /// SVIT_SCHEDULE_WARMUP_COSINE    rises linearly from lr_start to lr over W steps, then falls to 0
     /// at T as half a cosine (Loshchilov, Hutter 2017), and stays 0
     /// SVIT_SCHEDULE_LINEAR           rises likewise, then falls linearly to 0 at T, and stays 0

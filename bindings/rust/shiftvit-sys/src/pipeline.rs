@@ -88,13 +88,18 @@ pub const SVIT_FLIP_RANDOM: i32 = 0;
 /// each image in every second epoch, at random from the first or
 /// from the second on (Jordan 2024)
 pub const SVIT_FLIP_ALTERNATING: i32 = 1;
-/// SVIT_AUGMENT_AUTOAUGMENT
+/// SVIT_AUGMENT_AUTOAUGMENT: the policy for CIFAR-10
 pub const SVIT_AUTOAUGMENT_CIFAR10: i32 = 0;
+/// the policy for ImageNet
 pub const SVIT_AUTOAUGMENT_IMAGENET: i32 = 1;
-/// SVIT_AUGMENT_RESIZED_CROP
+/// SVIT_AUGMENT_RESIZED_CROP: bilinear interpolation
 pub const SVIT_RESIZE_BILINEAR: i32 = 0;
+/// bicubic interpolation
 pub const SVIT_RESIZE_BICUBIC: i32 = 1;
 
+// The capacities of the arrays in svit_pipeline_config.
+
+/// of `augment`
 pub const SVIT_MAX_AUGMENT_STEPS: i32 = 16;
 /// of an image
 pub const SVIT_MAX_CHANNELS: i32 = 4;

@@ -7,22 +7,26 @@ use crate::model::*;
 use crate::status::*;
 use std::os::raw::c_char;
 
-// Inference, or training with dropout and a backward pass.
+// What a session does.
 
+/// inference
 pub const SVIT_MODE_INFER: i32 = 0;
+/// training, with dropout and a backward pass
 pub const SVIT_MODE_TRAIN: i32 = 1;
 
 // The precision of matrix products. Weights, gradients, optimiser slots, sums, norms, GELU and
 // softmax are float32 in all three. Results differ between CPUs by the rounding described here.
-//
-// SVIT_COMPUTE_BF16 rounds A and B to bfloat16 where the CPU has bfloat16 dot products (AMX,
-// AVX-512 BF16). Elsewhere it rounds only the weights, in the forward pass and in the gradients of
-// activations, which saves memory but no time. SVIT_COMPUTE_INT8, for inference only, rounds the
-// weights to 8 bits with a scale for each output channel. Where the CPU has int8 dot products (AMX,
-// AVX-512 VNNI), it also rounds the activations, with a scale for each row.
 
+/// float32
 pub const SVIT_COMPUTE_F32: i32 = 0;
+/// rounds A and B to bfloat16 where the CPU has bfloat16 dot products
+/// (AMX, AVX-512 BF16). Elsewhere it rounds only the weights, in the
+/// forward pass and in the gradients of activations, which saves memory
+/// but no time
 pub const SVIT_COMPUTE_BF16: i32 = 1;
+/// for inference only: rounds the weights to 8 bits with a scale for each
+/// output channel. Where the CPU has int8 dot products (AMX, AVX-512
+/// VNNI), it also rounds the activations, with a scale for each row
 pub const SVIT_COMPUTE_INT8: i32 = 2;
 
 // Activation checkpointing (Chen et al. 2016): which activations a training forward saves. The

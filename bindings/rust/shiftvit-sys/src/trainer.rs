@@ -6,10 +6,11 @@
 use crate::status::*;
 use std::os::raw::{c_char, c_void};
 
-// The weights that the model has after the last epoch: those of the last step, or those of the best
-// epoch (best_epoch of svit_trainer_event).
+// The weights that the model has after the last epoch.
 
+/// those of the last step
 pub const SVIT_KEEP_LAST: i32 = 0;
+/// those of the best epoch (svit_trainer_event.best_epoch)
 pub const SVIT_KEEP_BEST: i32 = 1;
 
 // What a trainer does if its folder already holds a run, that is, checkpoint.safetensors,
@@ -44,6 +45,9 @@ pub const SVIT_TTA_FLIP: i32 = 1;
 /// two count twice as much as the other four (Jordan 2024)
 pub const SVIT_TTA_FLIP_SHIFT: i32 = 2;
 
+// The capacity of `class_weights` in svit_trainer_config.
+
+/// classes
 pub const SVIT_MAX_CLASS_WEIGHTS: i32 = 128;
 
 // What svit_trainer_step has completed.

@@ -7,7 +7,7 @@ use crate::field::config;
 use shiftvit_sys as sys;
 
 config! {
-    /// Options of a file.
+    /// How svit_model_export_onnx writes a model.
     pub struct OnnxOptions: svit_onnx_options, svit_onnx_options_init {
         /// `OnnxOutput`.
         output: OnnxOutput;

@@ -88,7 +88,7 @@ config! {
         lookahead: u32;
     }
     lists {
-        /// The `groups` of C.
+        /// Settings of some parameters.
         groups: ParameterGroup, group_count;
         /// `Schedule::Piecewise`, at least 2.
         points: SchedulePoint, point_count;

@@ -8,7 +8,7 @@ use shiftvit_sys as sys;
 enumeration! {
     /// The level of a log message.
     pub enum LogLevel {
-        /// `SVIT_LOG_INFO` in C.
+        /// A note.
         Info = SVIT_LOG_INFO,
         /// Results are right, but slower or different from what was expected.
         Warning = SVIT_LOG_WARNING,

@@ -6,23 +6,23 @@ use crate::field::enumeration;
 use shiftvit_sys as sys;
 
 enumeration! {
-    /// A part of a dataset: for updates of the parameters, for the final result, for early stopping.
+    /// A part of a dataset.
     pub enum Split {
-        /// `SVIT_SPLIT_TRAIN` in C.
+        /// For updates of the parameters.
         Train = SVIT_SPLIT_TRAIN,
-        /// `SVIT_SPLIT_TEST` in C.
+        /// For the final result.
         Test = SVIT_SPLIT_TEST,
-        /// `SVIT_SPLIT_VALIDATION` in C.
+        /// For early stopping.
         Validation = SVIT_SPLIT_VALIDATION,
     }
 }
 
 enumeration! {
-    /// The labels of CIFAR-100: 100 classes or 20 superclasses.
+    /// The labels of CIFAR-100.
     pub enum Cifar100Labels {
-        /// `SVIT_LABELS_FINE` in C.
+        /// 100 classes.
         Fine = SVIT_LABELS_FINE,
-        /// `SVIT_LABELS_COARSE` in C.
+        /// 20 superclasses.
         Coarse = SVIT_LABELS_COARSE,
     }
 }

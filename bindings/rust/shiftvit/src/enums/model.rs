@@ -49,11 +49,11 @@ enumeration! {
 }
 
 enumeration! {
-    /// The padding of the patch embedding and of the patch merging: zeros at the border, or none.
+    /// The padding of the patch embedding and of the patch merging.
     pub enum Padding {
-        /// `SVIT_PADDING_SAME` in C.
+        /// Zeros at the border.
         Same = SVIT_PADDING_SAME,
-        /// `SVIT_PADDING_VALID` in C.
+        /// None.
         Valid = SVIT_PADDING_VALID,
     }
 }
@@ -166,7 +166,7 @@ enumeration! {
     /// The tokens of a ViT that have position embeddings. The order of tokens is: class, distillation,
     /// registers, patches.
     pub enum PositionTokens {
-        /// `SVIT_POSITION_ALL` in C.
+        /// All tokens.
         All = SVIT_POSITION_ALL,
         /// The patches alone (timm's models with registers).
         Patches = SVIT_POSITION_PATCHES,
@@ -223,18 +223,18 @@ enumeration! {
 }
 
 enumeration! {
-    /// How the parameters of a file are stored. F32 keeps every bit; F16 and BF16 are rounded to
-    /// nearest. I8 stores each row (the first axis) of a tensor of rank 2 or more as whole numbers in
-    /// -127..127 and a float32 scale, the row's largest magnitude / 127, in a tensor of the name with
-    /// ".scale" after it; other tensors stay float32.
+    /// How the parameters of a file are stored.
     pub enum Dtype {
-        /// `SVIT_DTYPE_F32` in C.
+        /// Float32: keeps every bit.
         F32 = SVIT_DTYPE_F32,
-        /// `SVIT_DTYPE_F16` in C.
+        /// Float16, rounded to nearest.
         F16 = SVIT_DTYPE_F16,
-        /// `SVIT_DTYPE_BF16` in C.
+        /// Bfloat16, rounded to nearest.
         Bf16 = SVIT_DTYPE_BF16,
-        /// `SVIT_DTYPE_I8` in C.
+        /// Each row (the first axis) of a tensor of rank 2 or more as whole numbers
+        /// in -127..127 and a float32 scale, the row's largest magnitude / 127, in
+        /// a tensor of the name with ".scale" after it; other tensors stay
+        /// float32.
         I8 = SVIT_DTYPE_I8,
     }
 }

@@ -63,19 +63,19 @@ enumeration! {
     /// The learning rate as a function of the step; svit_learning_rate has the formulas. All but the
     /// first and `Schedule::Step` and `Schedule::CosineRestarts` have a length, total_steps.
     pub enum Schedule {
-        /// `SVIT_SCHEDULE_CONSTANT` in C.
+        /// The same for all steps.
         Constant = SVIT_SCHEDULE_CONSTANT,
-        /// `SVIT_SCHEDULE_WARMUP_COSINE` in C.
+        /// A linear rise, then half a cosine down to 0.
         WarmupCosine = SVIT_SCHEDULE_WARMUP_COSINE,
-        /// `SVIT_SCHEDULE_LINEAR` in C.
+        /// A linear rise, then a linear fall to 0.
         Linear = SVIT_SCHEDULE_LINEAR,
-        /// `SVIT_SCHEDULE_ONE_CYCLE` in C.
+        /// Half a cosine up, half a cosine down.
         OneCycle = SVIT_SCHEDULE_ONE_CYCLE,
-        /// `SVIT_SCHEDULE_STEP` in C.
+        /// Falls by a factor every step_size steps.
         Step = SVIT_SCHEDULE_STEP,
-        /// `SVIT_SCHEDULE_COSINE_RESTARTS` in C.
+        /// Half a cosine down, again and again.
         CosineRestarts = SVIT_SCHEDULE_COSINE_RESTARTS,
-        /// `SVIT_SCHEDULE_PIECEWISE` in C.
+        /// Straight lines between the points of `points`.
         Piecewise = SVIT_SCHEDULE_PIECEWISE,
     }
 }

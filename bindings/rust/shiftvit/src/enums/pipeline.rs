@@ -59,9 +59,9 @@ enumeration! {
 enumeration! {
     /// A choice among `SVIT_AUTOAUGMENT_CIFAR10`, `SVIT_AUTOAUGMENT_IMAGENET` of C.
     pub enum AutoAugmentPolicy {
-        /// SVIT_AUGMENT_AUTOAUGMENT.
+        /// SVIT_AUGMENT_AUTOAUGMENT: the policy for CIFAR-10.
         Cifar10 = SVIT_AUTOAUGMENT_CIFAR10,
-        /// `SVIT_AUTOAUGMENT_IMAGENET` in C.
+        /// The policy for ImageNet.
         Imagenet = SVIT_AUTOAUGMENT_IMAGENET,
     }
 }
@@ -69,9 +69,9 @@ enumeration! {
 enumeration! {
     /// A choice among `SVIT_RESIZE_BILINEAR`, `SVIT_RESIZE_BICUBIC` of C.
     pub enum ResizeFilter {
-        /// SVIT_AUGMENT_RESIZED_CROP.
+        /// SVIT_AUGMENT_RESIZED_CROP: bilinear interpolation.
         Bilinear = SVIT_RESIZE_BILINEAR,
-        /// `SVIT_RESIZE_BICUBIC` in C.
+        /// Bicubic interpolation.
         Bicubic = SVIT_RESIZE_BICUBIC,
     }
 }

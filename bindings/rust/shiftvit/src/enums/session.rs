@@ -6,11 +6,11 @@ use crate::field::enumeration;
 use shiftvit_sys as sys;
 
 enumeration! {
-    /// Inference, or training with dropout and a backward pass.
+    /// What a session does.
     pub enum Mode {
-        /// `SVIT_MODE_INFER` in C.
+        /// Inference.
         Infer = SVIT_MODE_INFER,
-        /// `SVIT_MODE_TRAIN` in C.
+        /// Training, with dropout and a backward pass.
         Train = SVIT_MODE_TRAIN,
     }
 }
@@ -18,18 +18,17 @@ enumeration! {
 enumeration! {
     /// The precision of matrix products. Weights, gradients, optimiser slots, sums, norms, GELU and
     /// softmax are float32 in all three. Results differ between CPUs by the rounding described here.
-    ///
-    /// `Compute::Bf16` rounds A and B to bfloat16 where the CPU has bfloat16 dot products (AMX,
-    /// AVX-512 BF16). Elsewhere it rounds only the weights, in the forward pass and in the gradients of
-    /// activations, which saves memory but no time. `Compute::Int8`, for inference only, rounds the
-    /// weights to 8 bits with a scale for each output channel. Where the CPU has int8 dot products (AMX,
-    /// AVX-512 VNNI), it also rounds the activations, with a scale for each row.
     pub enum Compute {
-        /// `SVIT_COMPUTE_F32` in C.
+        /// Float32.
         F32 = SVIT_COMPUTE_F32,
-        /// `SVIT_COMPUTE_BF16` in C.
+        /// Rounds A and B to bfloat16 where the CPU has bfloat16 dot products
+        /// (AMX, AVX-512 BF16). Elsewhere it rounds only the weights, in the
+        /// forward pass and in the gradients of activations, which saves memory
+        /// but no time.
         Bf16 = SVIT_COMPUTE_BF16,
-        /// `SVIT_COMPUTE_INT8` in C.
+        /// For inference only: rounds the weights to 8 bits with a scale for each
+        /// output channel. Where the CPU has int8 dot products (AMX, AVX-512
+        /// VNNI), it also rounds the activations, with a scale for each row.
         Int8 = SVIT_COMPUTE_INT8,
     }
 }

@@ -6,12 +6,11 @@ use crate::field::enumeration;
 use shiftvit_sys as sys;
 
 enumeration! {
-    /// The weights that the model has after the last epoch: those of the last step, or those of the best
-    /// epoch (best_epoch of svit_trainer_event).
+    /// The weights that the model has after the last epoch.
     pub enum Keep {
-        /// `SVIT_KEEP_LAST` in C.
+        /// Those of the last step.
         Last = SVIT_KEEP_LAST,
-        /// `SVIT_KEEP_BEST` in C.
+        /// Those of the best epoch (svit_trainer_event.best_epoch).
         Best = SVIT_KEEP_BEST,
     }
 }
