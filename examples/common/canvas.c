@@ -77,7 +77,7 @@ static double text_width(cairo_t *canvas, const char *text, double size)
 }
 
 void canvas_text_within(cairo_t *canvas, const char *text, double x, double y, double size,
-                        double width)
+                        int align, double width)
 {
     char cut[256];
     size_t length = strlen(text);
@@ -92,7 +92,7 @@ void canvas_text_within(cairo_t *canvas, const char *text, double x, double y, d
         while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80);
         snprintf(cut, sizeof cut, "%.*s\xe2\x80\xa6", (int)length, text);
     }
-    canvas_text(canvas, cut, x, y, size, CANVAS_CENTRE);
+    canvas_text(canvas, cut, x, y, size, align);
 }
 
 void canvas_line(cairo_t *canvas, double x0, double y0, double x1, double y1, double grey)

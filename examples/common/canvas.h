@@ -19,10 +19,10 @@ svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path
  * says which end of the text is at x. `size` is the font size in pixels. */
 void canvas_text(cairo_t *canvas, const char *text, double x, double y, double size, int align);
 
-/* Writes centred text that fits into `width` pixels: the font is reduced first, then the text is
- * cut and ends in an ellipsis. */
+/* Writes text that fits into `width` pixels: the font is reduced first, then the text is cut and
+ * ends in an ellipsis. */
 void canvas_text_within(cairo_t *canvas, const char *text, double x, double y, double size,
-                        double width);
+                        int align, double width);
 
 /* Draws a thin line from (x0, y0) to (x1, y1). `grey` is 0 for black to 1 for white. */
 void canvas_line(cairo_t *canvas, double x0, double y0, double x1, double y1, double grey);

@@ -51,7 +51,7 @@ static void draw_count(cairo_t *canvas, const layout *at, size_t row, size_t col
     cairo_set_source_rgba(canvas, 1, 1, 1, 0.7);
     cairo_rectangle(canvas, x - 20, y - 9, 40, 18);
     cairo_fill(canvas);
-    canvas_text_within(canvas, text, x, y + 4, 12, 38);
+    canvas_text_within(canvas, text, x, y + 4, 12, CANVAS_CENTRE, 38);
 }
 
 static const char *name_of(char number[24], const svit_model *model, size_t class)
@@ -69,8 +69,9 @@ static void draw_names(cairo_t *canvas, const layout *at, const svit_model *mode
         const char *name = name_of(number, model, i);
         double middle = ((double)i + 0.5) * at->side;
         canvas_text_within(canvas, name, at->left - NAME_WIDTH / 2 - 6, at->top + middle + 4, 12,
-                           NAME_WIDTH - 4);
-        canvas_text_within(canvas, name, at->left + middle, at->top - 8, 11, at->side - 4);
+                           CANVAS_CENTRE, NAME_WIDTH - 4);
+        canvas_text_within(canvas, name, at->left + middle, at->top - 8, 11, CANVAS_CENTRE,
+                           at->side - 4);
     }
 }
 

@@ -66,7 +66,7 @@ static void draw_copy(cairo_t *canvas, const patch_set *set, size_t copy, size_t
 {
     cairo_surface_t *surface = copy_surface(set, copy, gap);
     double scale = side / (double)grid_pixels(set, gap);
-    canvas_text_within(canvas, title, left + side / 2, top - 10, 18, side);
+    canvas_text_within(canvas, title, left + side / 2, top - 10, 18, CANVAS_CENTRE, side);
     cairo_save(canvas);
     cairo_translate(canvas, left, top);
     cairo_rectangle(canvas, 0, 0, side, side);

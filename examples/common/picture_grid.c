@@ -151,7 +151,8 @@ static svit_status draw_cell(struct program *self, cairo_t *canvas, const grid_c
     double width = cell_width(map);
     TRY(svit_image_read(&image, self->context, cell->path, 3, &self->err));
     image_frame frame = frame_of(image, left, top + TITLE);
-    canvas_text_within(canvas, cell->title, left + width / 2, top + TITLE - 12, 18, width);
+    canvas_text_within(canvas, cell->title, left + width / 2, top + TITLE - 12, 18, CANVAS_CENTRE,
+                       width);
     draw_image(canvas, image, &frame);
     if (map)
         status = draw_attention(self, canvas, map, image, cell->path, left + SIDE + PAIR_GAP,

@@ -95,8 +95,8 @@ for path in paths:
 check_library_page()
 lint([str(path) for path in paths])
 show([str(path) for path in paths])
+names = re.search(r'foreach name : \[([^]]*)\]', (folder / 'meson.build').read_text())[1]
 compare('installed pages', [name for name in pages if name.endswith('.1')],
-        [f'shiftvit-{name}.1' for name in re.search(r'foreach name : \[(.*)\]', (folder / 'meson.build').read_text())[1]
-         .replace("'", '').split(', ')])
+        [f'shiftvit-{name}.1' for name in re.findall(r"'(.*?)'", names)])
 print('\n'.join(wrong) or f'{len(pages)} pages')
 sys.exit(bool(wrong))

@@ -162,6 +162,31 @@ run 2 shiftvit-patches --image images/00000-*.png --out patches.bmp
 run 0 shiftvit-bench --work latency --set dim=24 --set 'blocks=[1]' --seconds 0 --repeat 1
 prints '"latency_ms": '
 
+# Histories: folders and files, rows that end in CR, and what is no history.
+sed 's/$/\r/' trained/history.csv >copy.csv
+run 0 shiftvit-curves --out curves.png trained copy.csv
+prints '^2 runs: curves.png$'
+is_png curves.png
+run 0 shiftvit-curves --out curves.png --label "$(printf 'long \303\251%.0s' $(seq 400))" --json trained
+prints '^{"out": "curves.png", "runs": 1}$'
+run 2 shiftvit-curves --out curves.png
+says 'a RUN is needed'
+run 2 shiftvit-curves --out curves.png --label one trained copy.csv
+says '.-label: 1 for 2 runs'
+# refuses_history TEXT MESSAGE
+refuses_history() {
+    printf "$1" >damaged.csv
+    run 1 shiftvit-curves --out damaged.png damaged.csv
+    says "$2"
+    [ ! -e damaged.png ] || fail "a picture was drawn of $1"
+}
+columns=train_loss,val_loss,train_top1,val_top1
+refuses_history '' "'damaged.csv' is no history of a training: its first line has no column train_loss"
+refuses_history 'train_loss,val_loss\n' 'has no column train_top1'
+refuses_history "$columns\n" "'damaged.csv' has no epoch"
+refuses_history "$columns\n1,2,3\n" 'line 2: 3 values where the first line names 4'
+refuses_history "$columns\n1,2,3,4\n1,,x\033,4\n" "line 3: 'x.x1B' is no number"
+
 # The message for a file that is not a model names its kind.
 run 1 shiftvit-info trained/run.json
 says 'JSON'

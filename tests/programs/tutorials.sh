@@ -55,6 +55,10 @@ check() {
         ;;
     *shiftvit-eval*) lasts "^test: $result\$" ;;
     *shiftvit-predict*) check_predict "$1" ;;
+    *shiftvit-curves*)
+        prints '^2 runs: '
+        is_png "$(option out "$1")"
+        ;;
     *shiftvit-patches*)
         prints '^144 patches of [0-9]+ values: '
         is_png "$(option out "$1")"
