@@ -112,7 +112,7 @@ static const char *const CONFIGS[] = {
 enum { CONFIG_COUNT = sizeof CONFIGS / sizeof *CONFIGS, BATCH = 3 };
 
 /* Elements of each parameter that are compared; fewer if a pass takes long. */
-enum { PROBES = 24, PROBES_LONG = 4, LONG = 256 /* tokens */ };
+enum { PROBES = 12, PROBES_LONG = 4, LONG = 256 /* tokens */ };
 
 typedef struct fixture {
     svit_context *context;
