@@ -28,7 +28,7 @@ lintian --fail-on error --tag-display-limit 0 -- *.changes
 if [ "${INSTALL-}" = yes ]; then
     packages='libshiftvit1 libshiftvit-dev shiftvit-tools'
     trap 'dpkg --purge $packages >/dev/null; rm -rf "$folder"' EXIT
-    dpkg -i -- *.deb >"$folder/log" 2>&1 || {
+    find . -name '*.deb' ! -name '*-dbgsym_*' -exec dpkg -i {} + >"$folder/log" 2>&1 || {
         cat "$folder/log"
         exit 1
     }
