@@ -26,6 +26,8 @@ modules='openblas check jansson libturbojpeg libpng cairo'
 packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev libblis-dev check
 libjansson-dev libturbojpeg0-dev libpng-dev libcairo2-dev fonts-dejavu-core valgrind
 abigail-tools cmake doxygen mandoc'
+# The tests of the bindings need these. Where they cannot be had, those tests are skipped.
+optional='python3-numpy cargo'
 
 missing() {
     for command in $commands; do
@@ -60,6 +62,9 @@ prepare() {
         # shellcheck disable=SC2086
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
             $packages >/dev/null
+        # shellcheck disable=SC2086
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+            $optional >/dev/null || echo "the tests of the bindings may be skipped: no $optional"
     fi
     [ -z "$(missing)" ] && return 0
     echo "still missing: $(missing | tr '\n' ' ')"
