@@ -2,6 +2,7 @@
  * writes the files of other libraries. */
 #include "common/convert_from.h"
 #include "common/model_path.h"
+#include "common/results.h"
 #include "common/shown.h"
 
 #include <jansson.h>
@@ -147,9 +148,7 @@ static svit_status report(const convert_options *self, const svit_model *model)
     }
     json_t *object = json_pack("{s:s, s:s, s:I}", "out", shown_text(shown, self->out), "dtype",
                                dtype_names[self->dtype], "bytes", (json_int_t)bytes);
-    json_dumpf(object, stdout, 0);
-    putchar('\n');
-    json_decref(object);
+    results_json(object, RESULTS_DIGITS);
     return SVIT_OK;
 }
 

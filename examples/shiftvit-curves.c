@@ -2,6 +2,7 @@
 #include "common/history_file.h"
 #include "common/path_text.h"
 #include "common/plot.h"
+#include "common/results.h"
 #include "common/shown.h"
 
 #include <jansson.h>
@@ -142,15 +143,12 @@ static svit_status draw(curves_options *self, const history_file *histories)
 static void report(const curves_options *self)
 {
     char shown[SHOWN_CAPACITY];
-    shown_text(shown, self->out);
-    if (!self->program.json) {
-        printf("%zu runs: %s\n", self->run_count, shown);
-        return;
-    }
-    json_t *object = json_pack("{s:s, s:I}", "out", shown, "runs", (json_int_t)self->run_count);
-    json_dumpf(object, stdout, 0);
-    putchar('\n');
-    json_decref(object);
+    if (self->program.json)
+        results_json(json_pack("{s:o, s:I}", "out", results_text(self->out), "runs",
+                               (json_int_t)self->run_count),
+                     RESULTS_DIGITS);
+    else
+        printf("%zu runs: %s\n", self->run_count, shown_text(shown, self->out));
 }
 
 static svit_status run(curves_options *self, history_file *histories)

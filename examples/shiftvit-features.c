@@ -156,9 +156,7 @@ static void report(const features_options *self, const svit_features *features)
                                layer, "images", (json_int_t)svit_features_count(features),
                                "channels", (json_int_t)svit_features_channels(features), "classes",
                                (json_int_t)svit_features_classes(features));
-    json_dumpf(object, stdout, 0);
-    putchar('\n');
-    json_decref(object);
+    results_json(object, RESULTS_DIGITS);
 }
 
 static svit_status compute(features_options *self, svit_model *model, svit_dataset *data,

@@ -250,9 +250,7 @@ static void report(const head_options *self, const svit_model *model, const char
             json_object_set_new(object, "images", json_integer((json_int_t)count));
             json_object_set_new(object, "found", json_integer((json_int_t)found));
         }
-        json_dumpf(object, stdout, 0);
-        putchar('\n');
-        json_decref(object);
+        results_json(object, RESULTS_DIGITS);
         return;
     }
     if (self->add_class)

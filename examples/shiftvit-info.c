@@ -222,8 +222,7 @@ static void print_model(json_t *object)
 
 static void print_line(json_t *object)
 {
-    json_dumpf(object, stdout, JSON_REAL_PRECISION(9));
-    putchar('\n');
+    results_json(json_incref(object), RESULTS_DIGITS);
 }
 
 static svit_status describe_model(info_options *options)

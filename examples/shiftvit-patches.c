@@ -2,6 +2,7 @@
  * augmentation makes of images. */
 #include "common/augment_grid.h"
 #include "common/patch_grid.h"
+#include "common/results.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -123,9 +124,7 @@ static void report(const patches_options *self, const patch_set *set)
     }
     json_t *object = json_pack("{s:s, s:I, s:I}", "out", self->out, "patches", (json_int_t)patches,
                                "values", (json_int_t)values);
-    json_dumpf(object, stdout, 0);
-    putchar('\n');
-    json_decref(object);
+    results_json(object, RESULTS_DIGITS);
 }
 
 static svit_status cut_and_draw(patches_options *self, const svit_image *image, float *whole,
@@ -154,9 +153,7 @@ static svit_status show_augmented(patches_options *self)
     json_t *object =
         json_pack("{s:s, s:I, s:I, s:I}", "out", self->out, "images", (json_int_t)self->count,
                   "height", (json_int_t)sides[0], "width", (json_int_t)sides[1]);
-    json_dumpf(object, stdout, 0);
-    putchar('\n');
-    json_decref(object);
+    results_json(object, RESULTS_DIGITS);
     return SVIT_OK;
 }
 

@@ -251,9 +251,7 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
                       (numbers ? 1 : 100) * (double)ranking->probabilities[ranking->labels[i]]));
     json_t *object = json_pack("{s:o, s:o}", "image", results_text(path),
                                numbers ? "outputs" : "classes", classes);
-    json_dumpf(object, stdout, JSON_REAL_PRECISION(numbers ? 9 : 6));
-    putchar('\n');
-    json_decref(object);
+    results_json(object, numbers ? RESULTS_DIGITS : 6);
 }
 
 static void fill_cell(grid_cell *cell, const svit_predictor *predictor,

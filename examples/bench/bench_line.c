@@ -1,5 +1,6 @@
 /* The output lines of shiftvit-bench, one JSON object each, and their statistics. */
 #include "bench_line.h"
+#include "common/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +29,7 @@ void bench_line_real(json_t *line, const char *key, double value)
 
 void bench_line_print(json_t *line)
 {
-    json_dumpf(line, stdout, JSON_REAL_PRECISION(6));
-    putchar('\n');
-    fflush(stdout);
-    json_decref(line);
+    results_json(line, 6);
 }
 
 static int compare_reals(const void *a, const void *b)

@@ -1,5 +1,6 @@
 /* How a classifier does by class. */
 #include "class_report.h"
+#include "results.h"
 
 #include "confusion_picture.h"
 #include "shown.h"
@@ -79,9 +80,7 @@ static void print_class(const struct program *self, const char *name, class_coun
             json_pack("{s:s, s:I, s:I, s:o, s:o}", "class", name, "images",
                       (json_int_t)counts.images, "right", (json_int_t)counts.right, "accuracy",
                       real_or_null(accuracy), "precision", real_or_null(precision));
-        json_dumpf(object, stdout, JSON_REAL_PRECISION(9));
-        putchar('\n');
-        json_decref(object);
+        results_json(object, RESULTS_DIGITS);
         return;
     }
     char texts[2][16];

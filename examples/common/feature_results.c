@@ -119,9 +119,7 @@ static svit_status print_neighbours(struct program *self, const svit_features *q
     json_t *object =
         json_pack("{s:o, s:I, s:I, s:f, s:f}", "data", results_text(path), "images", (json_int_t)n,
                   "neighbours", (json_int_t)k, "top1", top1, "top5", top5);
-    json_dumpf(object, stdout, JSON_REAL_PRECISION(9));
-    putchar('\n');
-    json_decref(object);
+    results_json(object, RESULTS_DIGITS);
     return SVIT_OK;
 }
 

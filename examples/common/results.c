@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void print_object(json_t *object)
+void results_json(json_t *object, size_t digits)
 {
-    json_dumpf(object, stdout, JSON_REAL_PRECISION(9));
+    json_dumpf(object, stdout, JSON_REAL_PRECISION(digits));
     putchar('\n');
     fflush(stdout);
     json_decref(object);
@@ -120,7 +120,7 @@ svit_status results_print(struct program *self, const evaluation *of, const char
                       (json_int_t)of->n, "loss", real_or_null((double)of->loss));
         for (size_t i = 0; i < count; i++)
             json_object_set_new(object, measures[i].key, real_or_null(measures[i].value));
-        print_object(object);
+        results_json(object, RESULTS_DIGITS);
         return SVIT_OK;
     }
     printf("%s: loss %.4f", name, (double)of->loss);
@@ -146,11 +146,12 @@ svit_status results_evaluate(struct program *self, svit_model *model, svit_datas
 
 void results_epoch(const svit_trainer_event *event)
 {
-    print_object(json_pack(
+    json_t *object = json_pack(
         "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f}", "epoch",
         (json_int_t)event->epoch, "train_loss", real_or_null(event->train_loss), "train_top1",
         real_or_null(event->train_top1), "train_top5", real_or_null(event->train_top5), "val_loss",
         real_or_null(event->val_loss), "val_top1", real_or_null(event->val_top1), "val_top5",
         real_or_null(event->val_top5), "learning_rate", event->learning_rate, "images_per_second",
-        event->images_per_second, "seconds", event->seconds, "pflop", event->pflop));
+        event->images_per_second, "seconds", event->seconds, "pflop", event->pflop);
+    results_json(object, RESULTS_DIGITS);
 }

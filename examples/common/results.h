@@ -10,6 +10,11 @@
  * become \xNN. */
 json_t *results_text(const char *text);
 
+/* Prints an object as one line on stdout, with that many digits of its real numbers, and frees
+ * it. */
+enum { RESULTS_DIGITS = 9 }; /* as many as a float has */
+void results_json(json_t *object, size_t digits);
+
 /* Prints an evaluation as one line on stdout: "test: loss 0.6832 top-1 77.20 % top-5 98.64 %", the
  * measures of several labels (the fraction of right labels and of images that are right as a whole,
  * F1 and mean average precision) or of numbers, or a JSON object with fractions. `spec` is the
