@@ -10,9 +10,10 @@
  * become \xNN. */
 json_t *results_text(const char *text);
 
+enum { RESULTS_DIGITS = 9 }; /* of a real number in JSON: as many as a float has */
+
 /* Prints an object as one line on stdout, with that many digits of its real numbers, and frees
  * it. */
-enum { RESULTS_DIGITS = 9 }; /* as many as a float has */
 void results_json(json_t *object, size_t digits);
 
 /* Prints an evaluation as one line on stdout: "test: loss 0.6832 top-1 77.20 % top-5 98.64 %", the
