@@ -1,7 +1,7 @@
 #!/bin/sh
 # The commands of the pages that no tutorial or guide has: README.md and the pages on training, ONNX, speed, building
-# and embedding run as they are printed, on few images. Those of the page on reproduction, which take hours, are parsed
-# with --help behind them, so that each option exists and takes its value.
+# and embedding run as they are printed, on few images. Those of the pages on reproduction and results, which take
+# hours, are parsed with --help behind them, so that each option exists and takes its value.
 # pages.sh FOLDER_OF_THE_PROGRAMS SOURCE_ROOT PYTHON CC LIBRARY
 set -eu
 programs=$1 root=$2 python=$3 cc=$4 library=$5
@@ -115,13 +115,16 @@ while read -r line; do
     check shiftvit-train
 done <"$work/commands"
 
-# Reproduction: the commands, also those of loops, with the first value of each variable.
-sed 's/^ *build/    build/' "$root/docs/reproduction.md" >whole.md
-commands whole.md >"$work/commands"
-[ "$(wc -l <"$work/commands")" -ge 15 ] || fail "only $(wc -l <"$work/commands") commands in reproduction.md"
-while read -r line; do
-    seed=1 model=vit sh -c "$line --help" >"$work/out" 2>"$work/err" </dev/null ||
-        fail "reproduction.md: $line: $(cat "$work/err")"
-    grep -q '^Usage: ' "$work/out" || fail "reproduction.md: $line: no help"
-done <"$work/commands"
+# Reproduction and results: the commands, also those of loops, with the first value of each variable.
+parse_page() {
+    sed 's/^ *build/    build/' "$root/docs/$1" >whole.md
+    commands whole.md >"$work/commands"
+    [ "$(wc -l <"$work/commands")" -ge "$2" ] || fail "only $(wc -l <"$work/commands") commands were found in $1"
+    while read -r line; do
+        model=vit sh -c "$line --help" >"$work/out" 2>"$work/err" </dev/null || fail "$1: $line: $(cat "$work/err")"
+        grep -q '^Usage: ' "$work/out" || fail "$1: $line: no help"
+    done <"$work/commands"
+}
+parse_page reproduction.md 13
+parse_page results/README.md 4
 echo 'the commands of the pages work'
