@@ -126,5 +126,5 @@ parse_page() {
     done <"$work/commands"
 }
 parse_page reproduction.md 13
-parse_page results/README.md 4
+parse_page results/README.md 5
 echo 'the commands of the pages work'
