@@ -19,14 +19,27 @@ void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, vo
     tape->counter = run->pass.counter;
 }
 
+/* The lowest record that has to be replayed: where the input's gradient is not wanted, nothing reads
+ * the dx of what lies below the lowest trained layer. */
+static size_t lowest_needed(const sv_tape *tape, const real *dinput)
+{
+    size_t lowest = 0;
+    while (!dinput && lowest < tape->count && !tape->records[lowest].layer->trained)
+        lowest++;
+    return lowest;
+}
+
 void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t until,
                       real *dinput)
 {
+    const size_t lowest = lowest_needed(tape, dinput);
     while (tape->count > until) {
         const sv_record *record = &tape->records[--tape->count];
+        if (tape->count < lowest)
+            continue;
         real *dy = buffers[0], *dx = buffers[1];
         record->layer->ops->backward(record->layer, run, record->saved,
-                                     tape->count > 0 ? dx : dinput, dy, record->x);
+                                     tape->count > lowest ? dx : dinput, dy, record->x);
         buffers[0] = dx;
         buffers[1] = dy;
     }

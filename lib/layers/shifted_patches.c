@@ -236,8 +236,6 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     call.out = dx;
     call.in = dy;
     call.images = x;
-    if (!layer->trained && !dx)
-        return;
     sv_run_tasks(&run->exec, chunk_task, &call, chunks);
     if (layer->trained)
         sv_partial_gradients_reduce(run, call.partial, PARAMETERS, chunks);

@@ -189,6 +189,78 @@ START_TEST(test_memory_and_frozen_layers_change_no_bit)
 }
 END_TEST
 
+/* More first layers: dropout of tokens and of the head, hidden layers of the head, a class token
+ * alone, tokens of the class and of distillation, register tokens, and norms before the blocks. */
+static const char *const MORE_MODELS[] = {
+    VIT ",\"head_units\":[16,12],\"pool\":\"flatten\",\"dropout\":0.2,\"head_dropout\":0.3",
+    VIT ",\"head_units\":[],\"pool\":\"mean\",\"head_dropout\":0.3,\"pre_norm\":true",
+    VIT ",\"head_units\":[16],\"pool\":\"class_token\",\"dropout\":0.1,\"head_dropout\":0.5",
+    VIT ",\"head_units\":[],\"pool\":\"class-mean\",\"register_tokens\":2,\"head_dropout\":0.1",
+    VIT ",\"head_units\":[],\"pool\":\"class_token\",\"distilled\":true,\"head_dropout\":0.2",
+    VIT ",\"head_units\":[],\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"dropout\":0.3",
+    ("\"architecture\":\"shiftvit\"," SIZE "\"dim\":24,\"blocks\":[1,1,1],\"num_div\":6,"
+     "\"final_norm\":true,\"norm\":\"group\",\"drop_path\":0.2"),
+    ("\"architecture\":\"mixer\",\"input_height\":24,\"input_width\":24,\"num_classes\":5,"
+     "\"patch_size\":6,\"dim\":20,\"depth\":1,\"token_mlp_dim\":10,\"mlp_dim\":30,"
+     "\"drop_path\":0.3")};
+enum { MORE_COUNT = sizeof MORE_MODELS / sizeof *MORE_MODELS };
+
+/* What is trained: all, nothing, the head alone, all but the head, the blocks alone. */
+static const char *const TRAINABLE[][2] = {
+    {NULL, NULL}, {"*", NULL}, {"*", "head*"}, {"head*", NULL}, {"*", "*.blocks.*"}};
+enum { TRAINABLE_COUNT = sizeof TRAINABLE / sizeof *TRAINABLE };
+
+static void set_trainable(fixture *f, const char *const patterns[2])
+{
+    OK(svit_model_set_trainable(f->model, "*", 1, &err));
+    for (int i = 0; i < 2 && patterns[i]; i++) {
+        svit_status status = svit_model_set_trainable(f->model, patterns[i], i, &err);
+        ck_assert(status == SVIT_OK || status == SVIT_E_ARGUMENT); /* no such parameter */
+    }
+}
+
+/* Both calls give the parameters the same gradients, whatever is trained above the first layer. */
+static size_t check_both_calls(fixture *f, const char *layer)
+{
+    static gradients of_input, alone;
+    size_t cases = 0;
+    for (size_t t = 0; t < TRAINABLE_COUNT; t++)
+        for (int32_t memory = 0; memory < MEMORY_MODES; memory++, cases++) {
+            set_trainable(f, TRAINABLE[t]);
+            const svit_session_config plan = plan_of(memory, true, layer);
+            run(&of_input, f, &plan, true);
+            run(&alone, f, &plan, false);
+            check_parameters(&alone, &of_input);
+            for (size_t i = 0; i < of_input.input_elements; i++)
+                ck_assert(isfinite(of_input.input[i]));
+            free(of_input.parameters);
+            free(alone.parameters);
+        }
+    return cases;
+}
+
+/* A backward without the input's gradient wrote to NULL where the first layer had no parameters or
+ * frozen ones. */
+START_TEST(test_both_calls_at_every_first_layer)
+{
+    fixture f;
+    svit_session *session = NULL;
+    const char *name;
+    open_fixture(&f, _i < MODEL_COUNT ? MODELS[_i] : MORE_MODELS[_i - MODEL_COUNT], "", 2);
+    svit_session_config plan = plan_of(SVIT_MEMORY_STORE, false, "");
+    plan.mode = SVIT_MODE_INFER;
+    plan.features = 1;
+    OK(svit_session_create(&session, f.model, &plan, &err));
+    size_t cases = check_both_calls(&f, "");
+    for (size_t i = 0; (name = svit_session_layer_name(session, i)) != NULL; i++)
+        if (strcmp(name, "logits") != 0)
+            cases += check_both_calls(&f, name);
+    ck_assert_uint_ge(cases, 4 * TRAINABLE_COUNT * MEMORY_MODES);
+    svit_session_free(session);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(test_threads_change_no_bit)
 {
     fixture f;
@@ -371,6 +443,7 @@ static Suite *input_gradient_suite(void)
     tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_memory_and_frozen_layers_change_no_bit, 0,
                         MODEL_COUNT * LAYER_COUNT);
+    tcase_add_loop_test(all, test_both_calls_at_every_first_layer, 0, MODEL_COUNT + MORE_COUNT);
     tcase_add_loop_test(all, test_threads_change_no_bit, 0, MODEL_COUNT);
     tcase_add_test(all, test_a_frozen_model_keeps_its_weights);
     tcase_add_loop_test(all, test_one_channel_has_the_sum_over_four, 0, CHANNEL_MODEL_COUNT);
