@@ -13,8 +13,8 @@ extern "C" {
  * is label_smoothing / classes for every class plus 1 - label_smoothing for the label.
  *
  * Writes the loss to *mean_loss and its gradient to dlogits[n, classes]; either may be NULL.
- * SVIT_E_ARGUMENT names a label that is out of range. SVIT_E_NUMERIC means that the loss is not
- * finite; the outputs are then unchanged. */
+ * SVIT_E_ARGUMENT names a label that is out of range. SVIT_E_NUMERIC means that the loss, or an
+ * element of the gradient, is not a finite float; the outputs are then unchanged. */
 SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labels, size_t n,
                                         size_t classes, float label_smoothing, float *mean_loss,
                                         float *dlogits, svit_error *err);
@@ -49,8 +49,8 @@ SVIT_API svit_status svit_binary_cross_entropy(const float *logits, const float 
                                                float *dlogits, svit_error *err);
 
 /* Computes the mean over all elements of (predictions - targets)^2, both [n, outputs]. Writes it to
- * *mean_loss and its gradient to dpredictions[n, outputs]; either may be NULL. SVIT_E_NUMERIC means
- * that the loss is not finite; the outputs are then unchanged. */
+ * *mean_loss and its gradient to dpredictions[n, outputs]; either may be NULL. SVIT_E_NUMERIC as in
+ * svit_cross_entropy. */
 SVIT_API svit_status svit_mean_squared_error(const float *predictions, const float *targets,
                                              size_t n, size_t outputs, float *mean_loss,
                                              float *dpredictions, svit_error *err);

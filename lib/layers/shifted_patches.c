@@ -273,7 +273,7 @@ svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
     sv_linear_init(&layer->linear, &layer->base, options->channels_out,
                    size * size * in.channels * 5,
                    sv_layer_parameter(&layer->base, table, options->projection, ".weight"),
-                   sv_layer_parameter(&layer->base, table, options->projection, ".bias"));
+                   sv_layer_parameter_if(&layer->base, table, options->projection, ".bias"));
     *out = &layer->base;
     return SVIT_OK;
 }

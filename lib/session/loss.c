@@ -1,6 +1,7 @@
 /* Loss and metrics on plain arrays. All sums are in double. */
 #include "session/loss.h"
 
+#include <float.h>
 #include <math.h>
 
 svit_status sv_loss_check_sizes(size_t n, size_t classes, svit_error *err)
@@ -27,6 +28,18 @@ svit_status sv_loss_check_smoothing(float label_smoothing, svit_error *err)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT, "label_smoothing is %g; [0, 1) is accepted",
                    (double)label_smoothing);
+}
+
+svit_status sv_loss_write(float *out, double mean, svit_error *err)
+{
+    if (!(fabs(mean) <= FLT_MAX))
+        return sv_fail(err, SVIT_E_NUMERIC,
+                       "the loss is %g; logits must be finite, and so small that the loss fits a "
+                       "float",
+                       mean);
+    if (out)
+        *out = (float)mean;
+    return SVIT_OK;
 }
 
 void sv_row_statistics(double *row_max, double *log_sum, const float *row, size_t classes)
@@ -83,8 +96,7 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
                            i, loss);
         total += loss;
     }
-    if (mean_loss)
-        *mean_loss = (float)(total / (double)n);
+    SVIT_TRY(sv_loss_write(mean_loss, total / (double)n, err));
     for (size_t i = 0; dlogits && i < n; i++)
         row_gradient(dlogits + i * classes, logits + i * classes, labels[i], classes,
                      label_smoothing, (double)n);

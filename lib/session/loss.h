@@ -15,6 +15,10 @@ svit_status sv_loss_check_labels(const int32_t *labels, size_t n, size_t classes
 /* SVIT_E_ARGUMENT unless the value is in [0, 1). */
 svit_status sv_loss_check_smoothing(float label_smoothing, svit_error *err);
 
+/* Writes a mean loss to *out, which may be NULL. SVIT_E_NUMERIC, with *out unchanged, if it is not
+ * a finite float. */
+svit_status sv_loss_write(float *out, double mean, svit_error *err);
+
 /* row_max = max_k z_k,  log_sum = log sum_k exp(z_k - row_max),  of one row of logits z. */
 void sv_row_statistics(double *row_max, double *log_sum, const float *row, size_t classes);
 

@@ -2,22 +2,8 @@
  * labels and numbers. All sums are in double. */
 #include "session/loss.h"
 
+#include <float.h>
 #include <math.h>
-
-/* Where a loss and its gradient are written. */
-typedef struct loss_output {
-    float *mean_loss, *gradient; /* either may be NULL */
-} loss_output;
-
-/* Writes the mean if it is finite. The gradient is written only after that. */
-static svit_status finish(const loss_output *out, double mean, svit_error *err)
-{
-    if (!isfinite(mean))
-        return sv_fail(err, SVIT_E_NUMERIC, "the loss is %g; logits must be finite", mean);
-    if (out->mean_loss)
-        *out->mean_loss = (float)mean;
-    return SVIT_OK;
-}
 
 /* Checks values[n, columns], each in 0..max. */
 static svit_status check_values(const char *name, const float *values, size_t n, size_t columns,
@@ -30,27 +16,71 @@ static svit_status check_values(const char *name, const float *values, size_t n,
     return SVIT_OK;
 }
 
-/* -sum_k t_k log p_k,  log p_k = z_k - row_max - log_sum, where the row's targets are `targets`. */
-static double soft_row_loss(const float *row, const float *targets, size_t classes)
+/* The targets t_k >= 0 of a row: probabilities, or a label. */
+typedef struct row_targets {
+    const float *values;  /* [classes]: t_k itself; NULL: a label */
+    const float *weights; /* [classes] of a label's t_k; NULL: 1 */
+    int32_t label;
+    double smoothing;
+    size_t classes;
+} row_targets;
+
+/* With a label t_k = w_k ((1 - s) [k = label] + s / classes), as in PyTorch: the label has its own
+ * weight, and each class that of its part of what smoothing spreads. */
+static double target_of(const row_targets *targets, size_t k)
+{
+    if (targets->values)
+        return targets->values[k];
+    double own = targets->weights ? targets->weights[k] : 1, s = targets->smoothing;
+    return own * (s / (double)targets->classes + ((int32_t)k == targets->label ? 1 - s : 0));
+}
+
+static double target_sum(const row_targets *targets)
+{
+    double sum = 0;
+    for (size_t k = 0; k < targets->classes; k++)
+        sum += target_of(targets, k);
+    return sum;
+}
+
+/* -sum_k t_k log p_k,  log p_k = z_k - row_max - log_sum. NaN if a logit is, even where all targets
+ * are 0. */
+static double row_loss(const float *row, const row_targets *targets)
 {
     double row_max, log_sum, total = 0;
-    sv_row_statistics(&row_max, &log_sum, row, classes);
-    for (size_t k = 0; k < classes; k++)
-        if (targets[k] > 0)
-            total -= (double)targets[k] * (row[k] - row_max - log_sum);
+    sv_row_statistics(&row_max, &log_sum, row, targets->classes);
+    if (!isfinite(row_max + log_sum))
+        return NAN;
+    for (size_t k = 0; k < targets->classes; k++) {
+        double target = target_of(targets, k);
+        if (target > 0)
+            total -= target * (row[k] - row_max - log_sum);
+    }
     return total;
 }
 
-/* dz_k = (p_k sum_j t_j - t_k) / n */
-static void soft_row_gradient(float *gradient, const float *row, const float *targets,
-                              size_t classes, double n)
+/* dz_k = (p_k sum_j t_j - t_k) / divisor */
+static void row_gradient(float *gradient, const float *row, const row_targets *targets,
+                         double divisor)
 {
-    double row_max, log_sum, sum = 0;
-    sv_row_statistics(&row_max, &log_sum, row, classes);
-    for (size_t k = 0; k < classes; k++)
-        sum += targets[k];
-    for (size_t k = 0; k < classes; k++)
-        gradient[k] = (float)((exp(row[k] - row_max - log_sum) * sum - targets[k]) / n);
+    double row_max, log_sum, sum = target_sum(targets);
+    sv_row_statistics(&row_max, &log_sum, row, targets->classes);
+    for (size_t k = 0; k < targets->classes; k++)
+        gradient[k] =
+            (float)((exp(row[k] - row_max - log_sum) * sum - target_of(targets, k)) / divisor);
+}
+
+/* An element of the gradient is at most sum_j t_j / divisor. */
+static svit_status check_gradient(const row_targets *targets, size_t i, double divisor,
+                                  svit_error *err)
+{
+    double bound = target_sum(targets) / divisor;
+    if (bound <= FLT_MAX)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_NUMERIC,
+                   "the targets of row %zu give gradients up to %g; smaller ones, which fit a "
+                   "float, are accepted",
+                   i, bound);
 }
 
 SVIT_API svit_status svit_cross_entropy_soft(const float *logits, const float *targets, size_t n,
@@ -61,51 +91,17 @@ SVIT_API svit_status svit_cross_entropy_soft(const float *logits, const float *t
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
     SVIT_TRY(check_values("targets", targets, n, classes, INFINITY, err));
-    loss_output out = {mean_loss, dlogits};
+    row_targets row = {.values = targets, .classes = classes};
     double total = 0;
-    for (size_t i = 0; i < n; i++)
-        total += soft_row_loss(logits + i * classes, targets + i * classes, classes);
-    SVIT_TRY(finish(&out, total / (double)n, err));
-    for (size_t i = 0; dlogits && i < n; i++)
-        soft_row_gradient(dlogits + i * classes, logits + i * classes, targets + i * classes,
-                          classes, (double)n);
+    for (size_t i = 0; i < n; i++, row.values += classes) {
+        total += row_loss(logits + i * classes, &row);
+        SVIT_TRY(check_gradient(&row, i, (double)n, err));
+    }
+    SVIT_TRY(sv_loss_write(mean_loss, total / (double)n, err));
+    row.values = targets;
+    for (size_t i = 0; dlogits && i < n; i++, row.values += classes)
+        row_gradient(dlogits + i * classes, logits + i * classes, &row, (double)n);
     return SVIT_OK;
-}
-
-/* The target of class k in a row with that label, times the weight that PyTorch gives it: the
- * weight of the label for the label, that of k for the part that smoothing spreads. */
-static double weighted_target(const float *weights, int32_t label, size_t k, size_t classes,
-                              double smoothing)
-{
-    double own = weights ? weights[k] : 1;
-    return own * (smoothing / (double)classes + ((int32_t)k == label ? 1 - smoothing : 0));
-}
-
-static double weighted_row_loss(const float *row, const float *weights, int32_t label,
-                                size_t classes, double smoothing)
-{
-    double row_max, log_sum, total = 0;
-    sv_row_statistics(&row_max, &log_sum, row, classes);
-    for (size_t k = 0; k < classes; k++) {
-        double target = weighted_target(weights, label, k, classes, smoothing);
-        if (target > 0)
-            total -= target * (row[k] - row_max - log_sum);
-    }
-    return total;
-}
-
-/* dz_k = (p_k sum_j t_j - t_k) / sum of the rows' weights */
-static void weighted_row_gradient(float *gradient, const float *row, const float *weights,
-                                  int32_t label, size_t classes, double smoothing, double divisor)
-{
-    double row_max, log_sum, sum = 0;
-    sv_row_statistics(&row_max, &log_sum, row, classes);
-    for (size_t k = 0; k < classes; k++)
-        sum += weighted_target(weights, label, k, classes, smoothing);
-    for (size_t k = 0; k < classes; k++) {
-        double target = weighted_target(weights, label, k, classes, smoothing);
-        gradient[k] = (float)((exp(row[k] - row_max - log_sum) * sum - target) / divisor);
-    }
 }
 
 SVIT_API svit_status svit_cross_entropy_weighted(const float *logits, const int32_t *labels,
@@ -120,20 +116,23 @@ SVIT_API svit_status svit_cross_entropy_weighted(const float *logits, const int3
     SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
     if (class_weights)
         SVIT_TRY(check_values("class_weights", class_weights, 1, classes, INFINITY, err));
-    loss_output out = {mean_loss, dlogits};
+    row_targets row = {.weights = class_weights, .smoothing = label_smoothing, .classes = classes};
     double total = 0, divisor = 0;
-    for (size_t i = 0; i < n; i++) {
-        total += weighted_row_loss(logits + i * classes, class_weights, labels[i], classes,
-                                   label_smoothing);
+    for (size_t i = 0; i < n; i++)
         divisor += class_weights ? class_weights[labels[i]] : 1;
-    }
     if (divisor == 0)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "class_weights is 0 for the labels of all rows; one is above 0");
-    SVIT_TRY(finish(&out, total / divisor, err));
-    for (size_t i = 0; dlogits && i < n; i++)
-        weighted_row_gradient(dlogits + i * classes, logits + i * classes, class_weights, labels[i],
-                              classes, label_smoothing, divisor);
+    for (size_t i = 0; i < n; i++) {
+        row.label = labels[i];
+        total += row_loss(logits + i * classes, &row);
+        SVIT_TRY(check_gradient(&row, i, divisor, err));
+    }
+    SVIT_TRY(sv_loss_write(mean_loss, total / divisor, err));
+    for (size_t i = 0; dlogits && i < n; i++) {
+        row.label = labels[i];
+        row_gradient(dlogits + i * classes, logits + i * classes, &row, divisor);
+    }
     return SVIT_OK;
 }
 
@@ -174,14 +173,13 @@ SVIT_API svit_status svit_binary_cross_entropy(const float *logits, const float 
     SVIT_TRY(check_values("targets", targets, n, classes, 1, err));
     if (pos_weight)
         SVIT_TRY(check_values("pos_weight", pos_weight, 1, classes, INFINITY, err));
-    loss_output out = {mean_loss, dlogits};
     const double s = label_smoothing, count = (double)n * (double)classes;
     double total = 0;
     for (size_t i = 0; i < n * classes; i++) {
         double t = (1 - s) * targets[i] + s / 2, w = pos_weight ? pos_weight[i % classes] : 1;
         total -= w * t * log_sigmoid(logits[i]) + (1 - t) * log_sigmoid(-(double)logits[i]);
     }
-    SVIT_TRY(finish(&out, total / count, err));
+    SVIT_TRY(sv_loss_write(mean_loss, total / count, err));
     for (size_t i = 0; dlogits && i < n * classes; i++) {
         double t = (1 - s) * targets[i] + s / 2, w = pos_weight ? pos_weight[i % classes] : 1;
         double p = sigmoid(logits[i]);
@@ -197,14 +195,13 @@ SVIT_API svit_status svit_mean_squared_error(const float *predictions, const flo
     SV_REQUIRE(predictions);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_sizes(n, outputs, err));
-    loss_output out = {mean_loss, dpredictions};
     const double count = (double)n * (double)outputs;
     double total = 0;
     for (size_t i = 0; i < n * outputs; i++) {
         double difference = (double)predictions[i] - targets[i];
         total += difference * difference;
     }
-    SVIT_TRY(finish(&out, total / count, err));
+    SVIT_TRY(sv_loss_write(mean_loss, total / count, err));
     for (size_t i = 0; dpredictions && i < n * outputs; i++)
         dpredictions[i] = (float)(2 * ((double)predictions[i] - targets[i]) / count);
     return SVIT_OK;

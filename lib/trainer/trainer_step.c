@@ -1,6 +1,7 @@
 /* The training loop, one event at a time: each call works up to the next event. */
 #include "trainer/trainer_internal.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 /* Forward, loss and backward of one micro-batch. `divisor` is that of the whole batch's loss. */
@@ -208,6 +209,24 @@ static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, 
     return SVIT_OK;
 }
 
+/* A number that is not finite is the run's affair, not that of one image: says where it came up, and
+ * what keeps a run from diverging. */
+static svit_status fail_numeric(const svit_trainer *trainer, const svit_error *cause,
+                                svit_error *err)
+{
+    const sv_progress *progress = &trainer->progress;
+    const uint64_t epoch = progress->epoch + 1, step = progress->position + 1;
+    if (progress->position == trainer->steps)
+        return sv_trainer_fail(err, SVIT_E_NUMERIC,
+                               "epoch %" PRIu64 ", validation: %s; a lower learning_rate, or "
+                               "clip_norm 1, keeps weights small",
+                               epoch, cause->message);
+    return sv_trainer_fail(err, SVIT_E_NUMERIC,
+                           "epoch %" PRIu64 ", step %" PRIu64 " of %" PRIu64 ": %s; a lower "
+                           "learning_rate, or clip_norm 1, keeps weights small",
+                           epoch, step, trainer->steps, cause->message);
+}
+
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err)
 {
@@ -216,6 +235,11 @@ SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event
     TRAINER_TRY(sv_trainer_folder_check(trainer, err));
     svit_trainer_event local = {.struct_size = sizeof local};
     TRAINER_TRY(sv_trainer_export(event, size, &local, sizeof local, "svit_trainer_event", err));
-    TRAINER_TRY(next_event(trainer, &local, err));
+    svit_error cause = {.struct_size = sizeof cause};
+    svit_status status = next_event(trainer, &local, &cause);
+    if (status == SVIT_E_NUMERIC)
+        return fail_numeric(trainer, &cause, err);
+    if (status != SVIT_OK)
+        return svit_error_set(err, status, cause.message);
     return sv_trainer_export(event, size, &local, sizeof local, "svit_trainer_event", err);
 }

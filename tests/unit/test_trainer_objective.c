@@ -75,6 +75,26 @@ static void find_gradients(svit_model *model, const plan *p, float *gradients)
     svit_session_free(session);
 }
 
+/* A loss that is infinite as a float used to be a row of the history. */
+START_TEST(test_a_run_ends_where_its_loss_is_infinite)
+{
+    plan p = plan_make(3);
+    p.trainer.loss = SVIT_LOSS_MSE;
+    set_targets(SVIT_LOSS_MSE);
+    for (size_t i = 0; i < SAMPLES * CLASSES; i++)
+        targets[i] = 3e38f;
+    svit_dataset_free(training);
+    WORKS(svit_dataset_memory_targets(&training, context, images, targets, SAMPLES, SIDE, SIDE, 3,
+                                      CLASSES, err));
+    svit_model *model = exact_model();
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    FAILS(svit_trainer_run(trainer, NULL, NULL, err), SVIT_E_NUMERIC,
+          "epoch 1, step 1 of 3: the loss is 9e+76; logits must be finite");
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
 /* One step of SGD on all samples, w = w - gradient, with images as they are. */
 START_TEST(test_a_step_follows_the_gradient_of_the_loss)
 {
@@ -280,6 +300,7 @@ static Suite *suite(void)
     Suite *all = suite_create("trainer_objective");
     TCase *c = tcase_create("trainer_objective");
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_a_run_ends_where_its_loss_is_infinite);
     tcase_add_loop_test(c, test_a_step_follows_the_gradient_of_the_loss, 0, 2);
     tcase_add_loop_test(c, test_losses_of_targets, 0, 2);
     tcase_add_loop_test(c, test_a_broken_run_gives_the_same_bits, 0, 4);
