@@ -55,7 +55,9 @@ static void apply_options(train_run *self)
     svit_trainer_config *trainer = &self->trainer_config;
     svit_optimizer_config *optimizer = &self->optimizer_config;
     /* A run that is extended with a rate of its own goes on with that rate. */
-    if (options->resume && options->epochs > (int64_t)trainer->epochs && options->lr >= 0)
+    trainer->schedule_anew |= options->resume && options->schedule >= 0;
+    if (options->resume && options->epochs > (int64_t)trainer->epochs && options->lr >= 0 &&
+        !trainer->schedule_anew)
         optimizer->schedule = SVIT_SCHEDULE_CONSTANT;
     trainer->epochs = options->epochs < 0 ? trainer->epochs : (uint32_t)options->epochs;
     trainer->batch = options->batch < 0 ? trainer->batch : (uint32_t)options->batch;

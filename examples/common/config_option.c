@@ -231,6 +231,9 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
     if (!resumed)
         TRY(config_resolve(&model, self, option, 0));
     TRY(settings_read(&given, self, option));
+    /* The flag is of the command that extends a run, not of the run. */
+    if (resumed)
+        trainer->schedule_anew = json_object_get(given.training, "schedule") != NULL;
     if (!resumed && !json_object_get(given.training, "channels"))
         json_object_set_new(given.training, "channels", json_integer(model.in_channels));
     char *text = json_dumps(given.training, JSON_COMPACT | JSON_REAL_PRECISION(17));

@@ -70,7 +70,8 @@ static const struct argp_option option_list[] = {
     {"resume", KEY_RESUME, "DIR", 0,
      "Continue the run in DIR with the options of that run. With --epochs N beyond those of a run, "
      "finished or not, it is extended: a constant schedule goes on, another one stays at its last "
-     "rate unless --schedule or --lr is given",
+     "rate, mostly 0, unless --schedule NAME computes a schedule over all epochs or --lr gives "
+     "a constant rate",
      0},
     {"init-from", KEY_INIT_FROM, "FILE", 0,
      "Start from the weights of this model file or run folder; a classifier of another number of "

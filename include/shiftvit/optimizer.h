@@ -124,8 +124,10 @@ typedef struct svit_optimizer_config {
                                    clip_norm / max(global norm, clip_norm); 0: never */
     double ema_momentum;        /* [0, 1) */
     double lr_start;            /* 0..learning_rate: the rate at which the warm-up starts */
-    uint64_t warmup_steps;      /* at most total_steps */
-    uint64_t total_steps;       /* length of SVIT_SCHEDULE_WARMUP_COSINE, at least 1 */
+    uint64_t warmup_steps;      /* at most total_steps; 0: none, or, in a trainer that computes
+                                   total_steps, its warmup_fraction of them */
+    uint64_t total_steps;       /* length of a schedule that has one, at least 1; 0: a trainer
+                                   computes it */
     int32_t schedule;           /* SVIT_SCHEDULE_* */
     int32_t decay_rule;         /* SVIT_DECAY_* */
     uint32_t decay_exclude;     /* sum of SVIT_EXCLUDE_* */
@@ -148,10 +150,11 @@ typedef struct svit_optimizer_config {
                                    blocks + 1. In a ShiftViT the patch merging before a stage has
                                    the depth of the stage's first block */
     uint64_t swa_every;         /* steps; 0: those of an epoch in a trainer, otherwise 1 */
-    uint64_t step_size;         /* SVIT_SCHEDULE_STEP: steps between two falls, at least 1 */
+    uint64_t step_size;         /* SVIT_SCHEDULE_STEP: steps between two falls, at least 1;
+                                   the default 0 is refused there */
     double step_factor;         /* SVIT_SCHEDULE_STEP, at least 0: factor of a fall */
     uint64_t restart_steps;  /* SVIT_SCHEDULE_COSINE_RESTARTS: steps of the first period, at least
-                                1 */
+                                2; the default 0 is refused there */
     uint32_t restart_factor; /* SVIT_SCHEDULE_COSINE_RESTARTS, 1..16: growth of the periods */
     uint32_t lookahead;      /* steps; 0: no Lookahead */
     uint32_t group_count;    /* of `groups` */

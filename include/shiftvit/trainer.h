@@ -72,8 +72,8 @@ typedef struct svit_trainer_config {
     int32_t keep;           /* SVIT_KEEP_* */
     uint64_t seed;          /* of the order, the augmentation and the dropout masks */
     double label_smoothing; /* [0, 1) */
-    double warmup_fraction; /* [0, 1]: fraction of all steps that are warm-up steps, for
-                               SVIT_SCHEDULE_WARMUP_COSINE with total_steps 0 */
+    double warmup_fraction; /* [0, 1]: fraction of all steps that are warm-up steps, where the
+                               optimiser's total_steps and warmup_steps are 0 */
     const char *folder;     /* where checkpoint.safetensors, best.safetensors, history.csv and
                                run.json are written. The trainer creates it if it does not exist
                                and locks it (svit_folder_lock). NULL: nothing is written */
@@ -94,9 +94,12 @@ typedef struct svit_trainer_config {
                                                      the label, as in svit_cross_entropy_weighted;
                                                      with SVIT_LOSS_BINARY `pos_weight` of
                                                      svit_binary_cross_entropy */
-    int32_t tensorboard; /* 1: the history is written for TensorBoard too, to
-                            `folder`/events.out.tfevents.shiftvit */
-    uint32_t reserved;   /* 0; another value is SVIT_E_VERSION */
+    int32_t tensorboard;   /* 1: the history is written for TensorBoard too, to
+                              `folder`/events.out.tfevents.shiftvit */
+    int32_t schedule_anew; /* 1: svit_trainer_resume of a run that had fewer epochs computes its
+                              schedule over all `epochs`; 0: the run's schedule keeps its length,
+                              after which a rate other than a constant one stays at its last value,
+                              mostly 0 */
 } svit_trainer_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,
@@ -185,9 +188,10 @@ typedef struct svit_trainer_event {
     double images_per_second; /* of training in this epoch and process */
     double seconds;           /* time spent in this epoch in this process, validation included */
     double eta_seconds;       /* expected time to the end of the last epoch */
-    uint64_t best_epoch;      /* epoch with the highest validation top-1, or, if the loss is not
-                                 SVIT_LOSS_CROSS_ENTROPY, with the lowest validation loss; 0 without
-                                 validation */
+    uint64_t best_epoch;      /* epoch with the highest validation top-1, of equal ones the one with
+                                 the lowest validation loss; if the loss is not
+                                 SVIT_LOSS_CROSS_ENTROPY, the one with the lowest validation loss;
+                                 0 without validation */
     int32_t stopped_early;    /* 1: the run finished because `patience` was exhausted */
     uint32_t reserved;        /* 0 */
     double pflop;             /* 1e15 operations of training so far: 3 * 2 * the multiply-adds of a

@@ -66,6 +66,7 @@ static const sv_field FIELDS[] = {
      .count_offset = offsetof(svit_trainer_config, class_weight_count),
      .max_count = SVIT_MAX_CLASS_WEIGHTS, .is_optional = 1, .elements = &WEIGHTS},
     {FIELD(tensorboard, FLAG)},
+    {FIELD(schedule_anew, FLAG)},
 };
 const sv_field_table sv_trainer_fields = {.type = "svit_trainer_config",
                                           .noun = "the trainer configuration",
@@ -91,7 +92,6 @@ svit_trainer_config sv_trainer_config_default(void)
 static svit_status check(const svit_trainer_config *config, svit_error *err)
 {
     SVIT_TRY(sv_fields_check(&sv_trainer_fields, config, err));
-    SVIT_TRY(sv_config_check_reserved(config->reserved, sv_trainer_fields.type, err));
     if (config->accumulate > config->batch)
         return sv_fail(err, SVIT_E_ARGUMENT, "accumulate is %u; it is at most batch, %u",
                        config->accumulate, config->batch);

@@ -92,9 +92,7 @@ static svit_optimizer_config defaults(void)
                                    .adamw_learning_rate = 1e-3,
                                    .lookahead_alpha = 0.5,
                                    .layer_decay = 1,
-                                   .step_size = 1,
                                    .step_factor = 0.1,
-                                   .restart_steps = 1,
                                    .restart_factor = 1};
 }
 

@@ -162,9 +162,13 @@ svit_status sv_schedule_check(const svit_optimizer_config *config, svit_error *e
     if (config->schedule == SVIT_SCHEDULE_PIECEWISE)
         return check_points(config, err);
     if (config->schedule == SVIT_SCHEDULE_STEP && config->step_size < 1)
-        return sv_fail(err, SVIT_E_ARGUMENT, "step_size is 0; a step schedule has at least 1");
-    if (config->schedule == SVIT_SCHEDULE_COSINE_RESTARTS && config->restart_steps < 1)
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "restart_steps is 0; a schedule with restarts has at least 1");
+                       "step_size is 0; schedule 'step' needs the steps between two falls of the "
+                       "rate, at least 1");
+    if (config->schedule == SVIT_SCHEDULE_COSINE_RESTARTS && config->restart_steps < 2)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "restart_steps is %llu; schedule 'cosine-restarts' needs the steps of its "
+                       "first period, at least 2, since it begins each period at the full rate",
+                       (unsigned long long)config->restart_steps);
     return sv_schedule_uses_start(config->schedule) ? check_start(config, err) : SVIT_OK;
 }

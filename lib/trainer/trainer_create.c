@@ -2,6 +2,7 @@
 #include "trainer/trainer_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* A description is stored as JSON, so the writer of JSON is what checks it. */
 static svit_status check_description(const char *description, svit_error *err)
@@ -47,6 +48,32 @@ static int32_t needs_length(const svit_optimizer_config *config)
            config->ema == SVIT_EMA_SWA;
 }
 
+/* Logs a warning for each setting of another schedule than the one that is chosen. */
+static void note_unused(const svit_trainer *trainer, const svit_optimizer_config *config)
+{
+    const int32_t schedule = config->schedule;
+    const struct {
+        const char *name;
+        uint64_t value, unset;
+        int32_t is_used;
+    } settings[] = {
+        {"warmup_steps", config->warmup_steps, 0,
+         schedule == SVIT_SCHEDULE_WARMUP_COSINE || schedule == SVIT_SCHEDULE_LINEAR ||
+             schedule == SVIT_SCHEDULE_ONE_CYCLE},
+        {"step_size", config->step_size, 1, schedule == SVIT_SCHEDULE_STEP},
+        {"restart_steps", config->restart_steps, 1, schedule == SVIT_SCHEDULE_COSINE_RESTARTS},
+        {"points", config->point_count, 0, schedule == SVIT_SCHEDULE_PIECEWISE}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        char text[128];
+        if (settings[i].is_used || settings[i].value <= settings[i].unset)
+            continue;
+        snprintf(text, sizeof text,
+                 "%s has no effect: it belongs to another schedule than the run's",
+                 settings[i].name);
+        svit_context_log(trainer->context, SVIT_LOG_WARNING, text);
+    }
+}
+
 /* Imports the optimiser's configuration and computes the length of a schedule that has none. */
 static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_config *optimizer,
                                   svit_error *err)
@@ -56,6 +83,8 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
     if (optimizer)
         TRAINER_TRY(sv_trainer_import(local, sizeof *local, optimizer, sizeof *local,
                                       "svit_optimizer_config", err));
+    note_unused(trainer, local);
+    trainer->warmup_steps = local->warmup_steps;
     if (needs_length(local) && local->total_steps == 0)
         sv_trainer_compute_schedule(trainer, trainer->config.epochs);
     uint64_t batch = trainer->config.batch;

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EPOCHS_KEY "trainer.epochs"
+#define NO_RATE 1e-5 /* of learning_rate: nothing is learned */
 #define SCHEDULE_KEY "trainer.optimizer.schedule"
 
 /* Reads an entry of decimal digits. SVIT_E_FORMAT: the entry is missing or something else. */
@@ -31,6 +33,24 @@ int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *c
            epochs < trainer->config.epochs;
 }
 
+void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
+{
+    const svit_optimizer_config *config = &trainer->optimizer_config;
+    uint64_t epochs;
+    double rate;
+    if (!sv_trainer_extends(trainer, checkpoint) ||
+        read_entry(checkpoint, EPOCHS_KEY, &epochs, NULL) != SVIT_OK ||
+        svit_learning_rate(config, epochs * trainer->steps, &rate, NULL) != SVIT_OK ||
+        rate > NO_RATE * config->learning_rate)
+        return;
+    char text[256];
+    snprintf(text, sizeof text,
+             "the learning rate is %g from epoch %" PRIu64 " on, where the run's schedule has "
+             "ended; schedule_anew 1, or another schedule, gives the new epochs a rate",
+             rate, epochs + 1);
+    svit_context_log(trainer->context, SVIT_LOG_WARNING, text);
+}
+
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
 {
     /* Keras' example counts the batches of an epoch as a real number, and so does this. */
@@ -38,7 +58,9 @@ void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
     svit_optimizer_config *config = &trainer->optimizer_config;
     config->total_steps = total < 1 ? 1 : (uint64_t)total;
     config->warmup_steps =
-        (uint64_t)(trainer->config.warmup_fraction * (double)config->total_steps);
+        trainer->warmup_steps
+            ? trainer->warmup_steps
+            : (uint64_t)(trainer->config.warmup_fraction * (double)config->total_steps);
     trainer->schedule_epochs = epochs;
 }
 
@@ -47,6 +69,8 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
 {
     uint64_t schedule = 0, epochs = 0, all = 0;
     if (copy->schedule_epochs == 0 || !svit_checkpoint_value(checkpoint, EPOCHS_KEY))
+        return SVIT_OK;
+    if (copy->config.schedule_anew && sv_trainer_extends(copy, checkpoint))
         return SVIT_OK;
     TRAINER_TRY(read_entry(checkpoint, SCHEDULE_KEY, &schedule, err));
     if (schedule != (uint64_t)copy->optimizer_config.schedule)

@@ -53,6 +53,7 @@ struct svit_trainer {
     uint64_t steps;                                        /* in an epoch */
     uint64_t schedule_epochs; /* epochs from which the length of the schedule was computed; 0: the
                                  caller gave it, or it has none */
+    uint64_t warmup_steps;    /* as the caller gave them; 0: warmup_fraction of the schedule */
 
     size_t micro_batch;           /* samples of one forward and backward pass */
     size_t image_floats, classes; /* elements of an image and of a row of logits */
@@ -223,6 +224,10 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
 
 #define SV_TRAINER_SCHEDULE_KEY "trainer.schedule_epochs"
 
+/* Logs a warning if `checkpoint`, which was resumed, is of a run that the trainer extends at a rate
+ * of nothing. */
+void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
+
 /* Whether `checkpoint` is of a run with fewer epochs than the trainer's, which thus extends it. */
 int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
 
@@ -230,7 +235,8 @@ int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *c
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
 
 /* Gives `copy`, a copy of a trainer, the schedule length of the checkpoint's run if both have the
- * same schedule and the length was computed: an extended run keeps the length that it began with.
+ * same schedule and the length was computed: an extended run keeps the length that it began with,
+ * unless the configuration wants it anew.
  * SVIT_E_FORMAT names a damaged entry. */
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err);

@@ -110,6 +110,15 @@ static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_
     return status;
 }
 
+/* Takes over settings that the schedule does not use. Their defaults were 1 in library 0.2. */
+static void take_unused(svit_optimizer_config *to, const svit_optimizer_config *from)
+{
+    if (to->schedule != SVIT_SCHEDULE_STEP)
+        to->step_size = from->step_size;
+    if (to->schedule != SVIT_SCHEDULE_COSINE_RESTARTS)
+        to->restart_steps = from->restart_steps;
+}
+
 /* Takes over the settings of the schedule, which an extension of the run may change. */
 static void take_schedule(svit_optimizer_config *to, const svit_optimizer_config *from)
 {
@@ -141,6 +150,7 @@ static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit
     TRAINER_TRY(svit_optimizer_config_from_json(&config, sizeof config, text, err));
     if (sv_trainer_extends(copy, checkpoint))
         take_schedule(&config, &copy->optimizer_config);
+    take_unused(&config, &copy->optimizer_config);
     svit_status status = sv_trainer_optimizer_text(&saved, &config, err);
     if (status == SVIT_OK)
         status = sv_trainer_optimizer_text(&present, &copy->optimizer_config, err);
@@ -331,6 +341,7 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
         trainer->started = 1;
         trainer->has_other_run = 0;
         warn_without_fingerprints(checkpoint, trainer);
+        sv_trainer_warn_of_extension(trainer, checkpoint);
     }
     svit_checkpoint_free(checkpoint);
     sv_trainer_text_free(&path);

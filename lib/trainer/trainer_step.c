@@ -73,12 +73,22 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
     return SVIT_OK;
 }
 
-/* Keeps the weights, in memory and in the folder, if the score is the highest so far; counts the
- * epochs since then otherwise. */
-static svit_status keep_if_best(svit_trainer *trainer, double score, svit_error *err)
+/* Whether an epoch is the best so far: at equal scores the lower loss wins, since the top-1 of a
+ * small validation set has few values. */
+static int32_t is_best(const svit_trainer *trainer, double score, double loss)
+{
+    const sv_progress *progress = &trainer->progress;
+    if (score != progress->best_top1)
+        return score > progress->best_top1;
+    return loss < trainer->history[progress->best_epoch - 1].val_loss;
+}
+
+/* Keeps the weights, in memory and in the folder, if they are the best so far; counts the epochs
+ * since then otherwise. */
+static svit_status keep_if_best(svit_trainer *trainer, double score, double loss, svit_error *err)
 {
     sv_progress *progress = &trainer->progress;
-    if (!(score > progress->best_top1)) {
+    if (!is_best(trainer, score, loss)) {
         progress->waited++;
         return SVIT_OK;
     }
@@ -95,9 +105,10 @@ static svit_status keep_if_best(svit_trainer *trainer, double score, svit_error 
 static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
 {
     TRAINER_TRY(sv_evaluator_run(&trainer->validation, metrics, err));
-    double score = sv_objective_score(&trainer->objective, metrics->loss / (double)metrics->samples,
+    const double loss = metrics->loss / (double)metrics->samples;
+    double score = sv_objective_score(&trainer->objective, loss,
                                       sv_objective_top1(&trainer->objective, metrics));
-    return keep_if_best(trainer, score, err);
+    return keep_if_best(trainer, score, loss, err);
 }
 
 /* Validates the moving average of the weights if the optimiser keeps one, else the weights. */
@@ -209,8 +220,8 @@ static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, 
     return SVIT_OK;
 }
 
-/* A number that is not finite is the run's affair, not that of one image: says where it came up, and
- * what keeps a run from diverging. */
+/* A number that is not finite is the run's affair, not that of one image: says where it came up,
+ * and what keeps a run from diverging. */
 static svit_status fail_numeric(const svit_trainer *trainer, const svit_error *cause,
                                 svit_error *err)
 {

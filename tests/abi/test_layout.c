@@ -318,7 +318,7 @@ LAYOUT(svit_loss_call, 56, SVIT_LOSS_CALL)
     F(T, class_weight_count, 100, 4) \
     F(T, class_weights, 104, 1024) \
     F(T, tensorboard, 1128, 4) \
-    F(T, reserved, 1132, 4)
+    F(T, schedule_anew, 1132, 4)
 LAYOUT(svit_trainer_config, 1136, SVIT_TRAINER_CONFIG)
 
 #define SVIT_TRAINER_EVENT(F, T) \

@@ -29,6 +29,19 @@ run 0 shiftvit-train --resume again --epochs 3
 # shellcheck disable=SC2086
 run 0 shiftvit-train $data --config first/run.json --epochs 3 --out longer
 cmp longer/model.safetensors again/model.safetensors || fail "the extended run is not the longer run"
+
+# A schedule that has ended says so; the one that the command names covers all epochs.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config settings.json --set schedule=warmup-cosine --epochs 2 --out ended
+run 0 shiftvit-train --resume ended --epochs 3
+says 'the learning rate is 0 from epoch 3 on.*schedule_anew'
+run 0 shiftvit-train --resume ended --epochs 6 --schedule warmup-cosine
+[ "$(awk -F, 'NR > 5 && $8 > 1e-5' ended/history.csv | wc -l)" = 2 ] || fail "the rates are $(cat ended/history.csv)"
+run 0 shiftvit-train --resume ended --epochs 9 --set schedule=warmup-cosine
+[ "$(awk -F, 'NR > 7 && $8 > 1e-5' ended/history.csv | wc -l)" = 2 ] || fail "the rates are $(cat ended/history.csv)"
+run 0 shiftvit-train $data --config settings.json --set schedule=constant --set warmup_steps=5 --epochs 1 --out unused
+says 'warmup_steps has no effect'
+
 run 2 shiftvit-train --resume again --epochs 2
 says 'epochs is 3 in the checkpoint and 2 here'
 run 2 shiftvit-train --resume again --set dim=12

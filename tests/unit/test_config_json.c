@@ -55,7 +55,7 @@ static const noun nouns[] = {
      "\"ema\":\"none\",\"sgd_form\":\"keras\",\"epsilon_form\":\"keras\","
      "\"adamw_learning_rate\":0.001,\"lookahead_alpha\":0.5,\"swa_start\":0.0,\"layer_decay\":1.0,"
      "\"swa_every\":0,"
-     "\"step_size\":1,\"step_factor\":0.1,\"restart_steps\":1,\"restart_factor\":1,"
+     "\"step_size\":0,\"step_factor\":0.1,\"restart_steps\":0,\"restart_factor\":1,"
      "\"lookahead\":0,\"groups\":[],\"points\":[]}",
      "{\"optimizer\":\"sgd\",\"learning_rate\":0.2,\"beta1\":0.8,\"beta2\":0.99,\"epsilon\":1e-8,"
      "\"weight_decay\":0.05,\"momentum\":0.9,\"clip_norm\":5.0,\"ema_momentum\":0.999,"
@@ -73,13 +73,13 @@ static const noun nouns[] = {
      "\"label_smoothing\":0.0,\"warmup_fraction\":0.15,\"checkpoint_seconds\":0.0,"
      "\"compute\":\"f32\",\"prefetch\":2,\"memory\":\"store\",\"existing\":\"refuse\",\"loss\":"
      "\"cross-entropy\","
-     "\"sampling\":\"shuffle\",\"tta\":\"none\",\"tensorboard\":false}",
+     "\"sampling\":\"shuffle\",\"tta\":\"none\",\"tensorboard\":false,\"schedule_anew\":false}",
      "{\"epochs\":3,\"batch\":8,\"accumulate\":4,\"patience\":4294967295,\"keep\":\"best\","
      "\"seed\":9,\"label_smoothing\":0.1,\"warmup_fraction\":1.0,\"checkpoint_seconds\":2.5,"
      "\"compute\":\"bf16\",\"prefetch\":16,\"memory\":\"blocks\",\"existing\":\"overwrite\","
      "\"loss\":\"binary\","
      "\"sampling\":\"balanced\",\"tta\":\"flip-shift\",\"class_weights\":[0.5,2.0],"
-     "\"tensorboard\":true}"},
+     "\"tensorboard\":true,\"schedule_anew\":true}"},
     {NOUN(loader),
      "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2,"
      "\"sampling\":\"shuffle\"}",

@@ -2,6 +2,7 @@
 #include "test_trainer_support.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 START_TEST(test_patience_ends_a_run_that_does_not_get_better)
 {
@@ -36,7 +37,7 @@ START_TEST(test_patience_counts_from_the_best_epoch)
     p.trainer.patience = PATIENCE;
     p.trainer.folder = NULL;
     p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
-    p.optimizer.learning_rate = 5e-3;
+    p.optimizer.learning_rate = 0.1;
     svit_model *model = fit_model(context, CLASSES, 1);
     svit_trainer *trainer = open_trainer(model, &p, validation);
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));
@@ -63,12 +64,13 @@ START_TEST(test_the_best_weights_are_kept_and_written)
     svit_trainer *trainer = open_trainer(model, &p, validation);
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));
     svit_trainer_event row;
-    double most = -1;
+    double most = -1, least = 0;
     uint64_t epoch = 0;
     for (size_t i = 0; i < svit_trainer_history_count(trainer); i++) {
         WORKS(svit_trainer_history(trainer, i, &row, sizeof row, err));
-        if (row.val_top1 > most) {
+        if (row.val_top1 > most || (row.val_top1 == most && row.val_loss < least)) {
             most = row.val_top1;
+            least = row.val_loss;
             epoch = i + 1;
         }
         ck_assert_uint_eq(row.best_epoch, epoch);
@@ -90,6 +92,42 @@ START_TEST(test_the_best_weights_are_kept_and_written)
     svit_trainer_free(trainer);
     svit_model_free(model);
     svit_model_free(best);
+}
+END_TEST
+
+/* Of epochs with equal top-1 the one with the lowest loss is the best, and patience counts from
+ * there. The first of them used to stay the best. */
+START_TEST(test_of_equal_top1_the_lowest_loss_is_the_best)
+{
+    enum { FEW = 2 };
+    plan p = plan_make(40);
+    svit_dataset *few = NULL;
+    p.trainer.keep = SVIT_KEEP_BEST;
+    p.trainer.patience = 2;
+    p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+    p.optimizer.learning_rate = 2e-3;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    WORKS(svit_dataset_slice(&few, training, 0, FEW, err));
+    svit_trainer *trainer = open_trainer(model, &p, few);
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    svit_trainer_event row, best = {0};
+    size_t rows = svit_trainer_history_count(trainer), ties = 0;
+    for (size_t i = 0; i < rows; i++) {
+        WORKS(svit_trainer_history(trainer, i, &row, sizeof row, err));
+        bool is_tie = i > 0 && row.val_top1 == best.val_top1 && row.val_loss < best.val_loss;
+        if (i == 0 || row.val_top1 > best.val_top1 || is_tie)
+            best = row;
+        ties += is_tie;
+        ck_assert_uint_eq(row.best_epoch, best.epoch);
+        ck_assert_int_eq(row.epoch - row.best_epoch >= p.trainer.patience, i + 1 == rows && i < 39);
+    }
+    ck_assert_uint_gt(ties, 3);
+    double loss;
+    WORKS(svit_evaluate(context, model, few, &p.pipeline, 4, &loss, NULL, NULL, err));
+    ck_assert_double_eq_tol(loss, best.val_loss, 1e-6);
+    svit_trainer_free(trainer);
+    svit_dataset_free(few);
+    svit_model_free(model);
 }
 END_TEST
 
@@ -129,6 +167,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_patience_ends_a_run_that_does_not_get_better);
     tcase_add_test(c, test_patience_counts_from_the_best_epoch);
     tcase_add_test(c, test_the_best_weights_are_kept_and_written);
+    tcase_add_test(c, test_of_equal_top1_the_lowest_loss_is_the_best);
     tcase_add_test(c, test_history_has_a_row_an_epoch_with_the_known_columns);
     suite_add_tcase(all, c);
     return all;

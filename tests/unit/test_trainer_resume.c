@@ -158,6 +158,105 @@ START_TEST(test_an_extended_run_keeps_its_schedule_unless_another_is_given)
 }
 END_TEST
 
+/* The schedules that have a length and end near 0. */
+static const int32_t ENDING[] = {SVIT_SCHEDULE_WARMUP_COSINE, SVIT_SCHEDULE_LINEAR,
+                                 SVIT_SCHEDULE_ONE_CYCLE};
+enum { ENDING_COUNT = sizeof ENDING / sizeof *ENDING };
+
+/* Runs to the end of `epochs`, with the checkpoint's run if `existing` says so. */
+static svit_trainer *run_epochs(svit_model *model, plan *p, uint32_t epochs, int32_t existing)
+{
+    p->trainer.epochs = epochs;
+    p->trainer.existing = existing;
+    svit_trainer *trainer = open_trainer(model, p, validation);
+    if (existing == SVIT_EXISTING_RESUME)
+        WORKS(svit_trainer_resume(trainer, err));
+    free(train_to_end(trainer, model));
+    return trainer;
+}
+
+/* The rates of the new epochs are those of a schedule over all of them. The equal schedule used to
+ * keep the old length, whatever the caller wanted. */
+START_TEST(test_an_extended_run_computes_its_schedule_anew_if_asked)
+{
+    enum { OLD = 2, ALL = 5 };
+    plan p = plan_make(OLD);
+    p.optimizer.schedule = ENDING[_i];
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer_free(run_epochs(model, &p, OLD, SVIT_EXISTING_REFUSE));
+    p.trainer.schedule_anew = 1;
+    svit_trainer *trainer = run_epochs(model, &p, ALL, SVIT_EXISTING_RESUME);
+    const double total = (double)SAMPLES / BATCH * ALL;
+    svit_optimizer_config whole = p.optimizer;
+    whole.total_steps = (uint64_t)total;
+    whole.warmup_steps = (uint64_t)(p.trainer.warmup_fraction * (double)whole.total_steps);
+    for (size_t i = OLD; i < ALL; i++) {
+        svit_trainer_event row = {.struct_size = sizeof row};
+        double rate;
+        WORKS(svit_trainer_history(trainer, i, &row, sizeof row, err));
+        WORKS(svit_learning_rate(&whole, (i + 1) * STEPS - 1, &rate, err));
+        ck_assert_double_eq(row.learning_rate, rate);
+        ck_assert(i + 1 == ALL || rate > 1e-4);
+    }
+    svit_trainer_free(trainer);
+    /* The extended run goes on as any run does; without the wish a further one keeps its length. */
+    svit_trainer_free(run_epochs(model, &p, ALL, SVIT_EXISTING_RESUME));
+    p.trainer.schedule_anew = 0;
+    trainer = run_epochs(model, &p, ALL + 1, SVIT_EXISTING_RESUME);
+    ck_assert_double_le(last_rate(trainer), 1e-5);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
+/* Warm-up steps that the caller gives count, also where the trainer computes the length. */
+START_TEST(test_given_warmup_steps_count_without_a_length)
+{
+    plan p = plan_make(3);
+    p.optimizer.schedule = SVIT_SCHEDULE_LINEAR;
+    p.optimizer.lr_start = 0;
+    p.optimizer.warmup_steps = 6;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    svit_trainer_event event;
+    for (int i = 0; i < 3; i++)
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    ck_assert_double_eq_tol(event.learning_rate, 0.01 * 2 / 6, 1e-12);
+    svit_trainer_free(trainer);
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    p.optimizer.warmup_steps = 100;
+    FAILS(svit_trainer_create(&trainer, context, model, training, validation, &p.trainer,
+                              &p.optimizer, &p.pipeline, err),
+          SVIT_E_ARGUMENT, "warmup_steps is 100; it is at most total_steps, which is 8");
+    svit_model_free(model);
+}
+END_TEST
+
+/* Alone they made the rate fall at every step, or not at all. */
+START_TEST(test_a_schedule_that_lacks_its_period_is_refused)
+{
+    static const struct {
+        int32_t schedule;
+        uint64_t period;
+        const char *message;
+    } cases[] = {
+        {SVIT_SCHEDULE_STEP, 0, "step_size is 0; schedule 'step' needs"},
+        {SVIT_SCHEDULE_COSINE_RESTARTS, 0, "restart_steps is 0; schedule 'cosine-restarts'"},
+        {SVIT_SCHEDULE_COSINE_RESTARTS, 1, "restart_steps is 1; schedule 'cosine-restarts'"}};
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plan p = plan_make(3);
+        p.optimizer.schedule = cases[i].schedule;
+        p.optimizer.restart_steps = cases[i].period;
+        FAILS(svit_trainer_create(&trainer, context, model, training, validation, &p.trainer,
+                                  &p.optimizer, &p.pipeline, err),
+              SVIT_E_ARGUMENT, cases[i].message);
+    }
+    svit_model_free(model);
+}
+END_TEST
+
 /* Overwrites each `part` of the checkpoint with spaces and returns how many there are. */
 static size_t checkpoint_blank(const char *part)
 {
@@ -298,6 +397,10 @@ static Suite *suite(void)
     tcase_add_test(c, test_another_configuration_is_refused_at_resume_by_field);
     tcase_add_test(c, test_an_extended_run_with_a_constant_rate_is_the_longer_run);
     tcase_add_test(c, test_an_extended_run_keeps_its_schedule_unless_another_is_given);
+    tcase_add_loop_test(c, test_an_extended_run_computes_its_schedule_anew_if_asked, 0,
+                        ENDING_COUNT);
+    tcase_add_test(c, test_given_warmup_steps_count_without_a_length);
+    tcase_add_test(c, test_a_schedule_that_lacks_its_period_is_refused);
     tcase_add_test(c, test_a_checkpoint_from_before_a_field_of_the_pipeline_is_resumed);
     tcase_add_test(c, test_without_a_checkpoint_or_folder_there_is_nothing_to_resume);
     tcase_add_test(c, test_weights_that_blow_up_are_an_error_and_the_checkpoint_stays);

@@ -109,6 +109,8 @@ def fit(
     for name, value in (("epochs", epochs), ("batch", batch_size)):
         if value is not None:
             chosen[name] = value
+    if resume and "schedule" in settings:
+        chosen.setdefault("schedule_anew", True)
     training = dataset_of(model, x, y, "x")
     validation = None
     if isinstance(validation_data, Dataset):

@@ -75,7 +75,7 @@ class TrainerConfig(ctypes.Structure):
         ("class_weight_count", c_uint32),
         ("class_weights", c_double * 128),
         ("tensorboard", c_int32),
-        ("reserved", c_uint32),
+        ("schedule_anew", c_int32),
     ]
 
 

@@ -10,8 +10,8 @@ extern "C" {
     /// is label_smoothing / classes for every class plus 1 - label_smoothing for the label.
     ///
     /// Writes the loss to \*mean_loss and its gradient to dlogits\[n, classes\]; either may be NULL.
-    /// SVIT_E_ARGUMENT names a label that is out of range. SVIT_E_NUMERIC means that the loss is not
-    /// finite; the outputs are then unchanged.
+    /// SVIT_E_ARGUMENT names a label that is out of range. SVIT_E_NUMERIC means that the loss, or an
+    /// element of the gradient, is not a finite float; the outputs are then unchanged.
     pub fn svit_cross_entropy(
         logits: *const f32,
         labels: *const i32,
@@ -73,8 +73,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Computes the mean over all elements of (predictions - targets)^2, both \[n, outputs\]. Writes it to
-    /// \*mean_loss and its gradient to dpredictions\[n, outputs\]; either may be NULL. SVIT_E_NUMERIC means
-    /// that the loss is not finite; the outputs are then unchanged.
+    /// \*mean_loss and its gradient to dpredictions\[n, outputs\]; either may be NULL. SVIT_E_NUMERIC as in
+    /// svit_cross_entropy.
     pub fn svit_mean_squared_error(
         predictions: *const f32,
         targets: *const f32,

@@ -171,9 +171,11 @@ pub struct svit_optimizer_config {
     pub ema_momentum: f64,
     /// 0\..learning_rate: the rate at which the warm-up starts
     pub lr_start: f64,
-    /// at most total_steps
+    /// at most total_steps; 0: none, or, in a trainer that computes
+    /// total_steps, its warmup_fraction of them
     pub warmup_steps: u64,
-    /// length of SVIT_SCHEDULE_WARMUP_COSINE, at least 1
+    /// length of a schedule that has one, at least 1; 0: a trainer
+    /// computes it
     pub total_steps: u64,
     /// SVIT_SCHEDULE_\*
     pub schedule: i32,
@@ -210,12 +212,13 @@ pub struct svit_optimizer_config {
     pub layer_decay: f64,
     /// steps; 0: those of an epoch in a trainer, otherwise 1
     pub swa_every: u64,
-    /// SVIT_SCHEDULE_STEP: steps between two falls, at least 1
+    /// SVIT_SCHEDULE_STEP: steps between two falls, at least 1;
+    /// the default 0 is refused there
     pub step_size: u64,
     /// SVIT_SCHEDULE_STEP, at least 0: factor of a fall
     pub step_factor: f64,
     /// SVIT_SCHEDULE_COSINE_RESTARTS: steps of the first period, at least
-    /// 1
+    /// 2; the default 0 is refused there
     pub restart_steps: u64,
     /// SVIT_SCHEDULE_COSINE_RESTARTS, 1..16: growth of the periods
     pub restart_factor: u32,

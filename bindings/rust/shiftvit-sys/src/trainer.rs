@@ -91,8 +91,8 @@ pub struct svit_trainer_config {
     pub seed: u64,
     /// \[0, 1)
     pub label_smoothing: f64,
-    /// \[0, 1\]: fraction of all steps that are warm-up steps, for
-    /// SVIT_SCHEDULE_WARMUP_COSINE with total_steps 0
+    /// \[0, 1\]: fraction of all steps that are warm-up steps, where the
+    /// optimiser's total_steps and warmup_steps are 0
     pub warmup_fraction: f64,
     /// where checkpoint.safetensors, best.safetensors, history.csv and
     /// run.json are written. The trainer creates it if it does not exist
@@ -129,8 +129,11 @@ pub struct svit_trainer_config {
     /// 1: the history is written for TensorBoard too, to
     /// `folder`/events.out.tfevents.shiftvit
     pub tensorboard: i32,
-    /// 0; another value is SVIT_E_VERSION
-    pub reserved: u32,
+    /// 1: svit_trainer_resume of a run that had fewer epochs computes its
+    /// schedule over all `epochs`; 0: the run's schedule keeps its length,
+    /// after which a rate other than a constant one stays at its last value,
+    /// mostly 0
+    pub schedule_anew: i32,
 }
 
 /// A description of what was completed. top-1 and top-5 are fractions in 0..1, of samples whose
@@ -173,9 +176,10 @@ pub struct svit_trainer_event {
     pub seconds: f64,
     /// expected time to the end of the last epoch
     pub eta_seconds: f64,
-    /// epoch with the highest validation top-1, or, if the loss is not
-    /// SVIT_LOSS_CROSS_ENTROPY, with the lowest validation loss; 0 without
-    /// validation
+    /// epoch with the highest validation top-1, of equal ones the one with
+    /// the lowest validation loss; if the loss is not
+    /// SVIT_LOSS_CROSS_ENTROPY, the one with the lowest validation loss;
+    /// 0 without validation
     pub best_epoch: u64,
     /// 1: the run finished because `patience` was exhausted
     pub stopped_early: i32,

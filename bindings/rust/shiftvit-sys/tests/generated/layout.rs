@@ -282,7 +282,7 @@ pub fn check() {
         class_weight_count: 100, 4;
         class_weights: 104, 1024;
         tensorboard: 1128, 4;
-        reserved: 1132, 4;
+        schedule_anew: 1132, 4;
     });
     layout!(svit_trainer_event, {
         struct_size: 0, 4;

@@ -38,9 +38,11 @@ config! {
         ema_momentum: f64;
         /// 0\..learning_rate: the rate at which the warm-up starts.
         lr_start: f64;
-        /// At most total_steps.
+        /// At most total_steps; 0: none, or, in a trainer that computes
+        /// total_steps, its warmup_fraction of them.
         warmup_steps: u64;
-        /// Length of `Schedule::WarmupCosine`, at least 1.
+        /// Length of a schedule that has one, at least 1; 0: a trainer
+        /// computes it.
         total_steps: u64;
         /// `Schedule`.
         schedule: Schedule;
@@ -75,12 +77,13 @@ config! {
         layer_decay: f64;
         /// Steps; 0: those of an epoch in a trainer, otherwise 1.
         swa_every: u64;
-        /// `Schedule::Step`: steps between two falls, at least 1.
+        /// `Schedule::Step`: steps between two falls, at least 1;
+        /// the default 0 is refused there.
         step_size: u64;
         /// `Schedule::Step`, at least 0: factor of a fall.
         step_factor: f64;
         /// `Schedule::CosineRestarts`: steps of the first period, at least
-        /// 1\.
+        /// 2; the default 0 is refused there.
         restart_steps: u64;
         /// `Schedule::CosineRestarts`, 1..16: growth of the periods.
         restart_factor: u32;

@@ -32,8 +32,8 @@ config! {
         seed: u64;
         /// \[0, 1).
         label_smoothing: f64;
-        /// \[0, 1\]: fraction of all steps that are warm-up steps, for
-        /// `Schedule::WarmupCosine` with total_steps 0.
+        /// \[0, 1\]: fraction of all steps that are warm-up steps, where the
+        /// optimiser's total_steps and warmup_steps are 0.
         warmup_fraction: f64;
         /// At least 0: shortest time between checkpoints within an epoch;
         /// 0: they are written at the end of epochs only.
@@ -55,6 +55,11 @@ config! {
         /// 1: the history is written for TensorBoard too, to
         /// `folder`/events.out.tfevents.shiftvit.
         tensorboard: bool;
+        /// 1: svit_trainer_resume of a run that had fewer epochs computes its
+        /// schedule over all `epochs`; 0: the run's schedule keeps its length,
+        /// after which a rate other than a constant one stays at its last value,
+        /// mostly 0.
+        schedule_anew: bool;
     }
     lists {
         /// Above 0: factors of the loss, by the class of
