@@ -34,6 +34,8 @@ typedef struct sv_parameter {
     /* Of a position embedding of patches: its rows are grid_prefix rows of other tokens, then
      * grid_height x grid_width. 0 in other parameters. */
     size_t grid_prefix, grid_height, grid_width;
+    /* Of a patch embedding [out, size * size * channels]. 0 in other parameters. */
+    size_t patch_size, patch_channels;
     double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule; the caller of
                                sv_parameter_add may change them */
 } sv_parameter;

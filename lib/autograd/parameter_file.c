@@ -223,11 +223,12 @@ static svit_status find_one(const sv_safetensors_entry **out, const sv_parameter
                             const sv_safetensors *file, const char *path, const char *prefix,
                             svit_error *err)
 {
-    char name[FULL_NAME];
+    char name[FULL_NAME], hint[SV_PREFIX_HINT];
     full_name(name, prefix, parameter);
     const sv_safetensors_entry *entry = sv_safetensors_find(file, name);
     if (!entry)
-        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%s' is missing", path, name);
+        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%s' is missing%s", path, name,
+                       sv_safetensors_prefix_hint(hint, file, name));
     SVIT_TRY(sv_parameter_check_shape(parameter, entry, path, err));
     SVIT_TRY(sv_safetensors_check_f32(file, entry, err));
     *out = entry;

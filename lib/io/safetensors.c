@@ -2,10 +2,12 @@
  * single tensors. */
 #include "io/safetensors.h"
 
+#include "base/size.h"
 #include "io/file_kind.h"
 #include "io/safetensors_header.h"
 #include "tensor/convert.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +191,30 @@ const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, cons
     const sv_safetensors_entry **found =
         bsearch(name, file->by_name, file->count, sizeof *file->by_name, name_order);
     return found ? *found : NULL;
+}
+
+/* Bytes that the names of all tensors begin with, up to a dot: those that the first and the last in
+ * alphabetical order share. */
+static size_t common_prefix(const sv_safetensors *file)
+{
+    const char *first = file->by_name[0]->name, *last = file->by_name[file->count - 1]->name;
+    size_t length = 0;
+    while (first[length] && first[length] == last[length])
+        length++;
+    while (length > 0 && first[length - 1] != '.')
+        length--;
+    return length;
+}
+
+const char *sv_safetensors_prefix_hint(char text[SV_PREFIX_HINT], const sv_safetensors *file,
+                                       const char *wanted)
+{
+    const size_t length = file->count > 1 ? common_prefix(file) : 0;
+    text[0] = '\0';
+    if (length > 0 && strncmp(wanted, file->entries[0].name, length) != 0)
+        snprintf(text, SV_PREFIX_HINT, "; the names of all its tensors begin with '%.*s'",
+                 (int)sv_size_min(length, 60), file->entries[0].name);
+    return text;
 }
 
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key)

@@ -42,6 +42,13 @@ const sv_safetensors_entry *sv_safetensors_at(const sv_safetensors *file, size_t
 /* The tensor of that name, by binary search. NULL if there is none. */
 const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, const char *name);
 
+enum { SV_PREFIX_HINT = 128 };
+
+/* What a message adds where no tensor has the name `wanted`: the prefix, up to a dot, that the
+ * names of all tensors share and `wanted` lacks. "": there is none. Returns `text`. */
+const char *sv_safetensors_prefix_hint(char text[SV_PREFIX_HINT], const sv_safetensors *file,
+                                       const char *wanted);
+
 /* The value of a metadata key, borrowed until the file is closed. NULL if there is none. */
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key);
 

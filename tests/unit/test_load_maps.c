@@ -155,7 +155,7 @@ static const struct {
     {"{\"norm\": [\"a\", 3]}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
     {"{\"norm\": [null]}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
     {"{\"norm\": [[\"a\"]]}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
-    {"{\"norm\": [\"a\", \"b\", \"c\", \"d\"]}", SVIT_E_ARGUMENT, "up to 3 names"},
+    {"{\"norm\": [\"a\", \"b\", \"c\", \"d\"]}", SVIT_E_FORMAT, "'a.weight'"},
     {"{\"norm\": {}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
     {"{\"norm\": {\"tensor\": 1}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
     {"{\"norm\": {\"transpose\": true}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},

@@ -1,11 +1,18 @@
 /* The names of plain ViTs in the files of timm, Hugging Face transformers and OpenCLIP. */
 #include "models/load/name_map.h"
 
-static const char *const NONE[] = {NULL};
 static const char *const NO_PREFIX[] = {"", NULL};
 
+/* A rule for a parameter: its kind, and the names of its tensors. */
+#define RULE(parameter, how, ...)                                                                  \
+    {                                                                                              \
+        .name = parameter, .kind = how, .tensors = (const char *const[]){__VA_ARGS__},             \
+        .count = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)                 \
+    }
+
 /* Only the classifier has another name: a ViT of this library may have hidden layers before it. */
-static const sv_name_rule TIMM[] = {{"head.fc1", {"head"}, SV_RULE_PLAIN}};
+static const char *const TIMM_IGNORED[] = {"mask_token", NULL};
+static const sv_name_rule TIMM[] = {RULE("head.fc1", SV_RULE_PLAIN, "head")};
 
 /* ViT, DeiT; DINOv2, with registers too; CLIP's image tower. */
 static const char *const HUGGINGFACE_PREFIXES[] = {
@@ -16,47 +23,44 @@ static const char *const HUGGINGFACE_IGNORED[] = {
 #define LAYER "encoder.layer.*."
 #define CLIP_LAYER "encoder.layers.*."
 static const sv_name_rule HUGGINGFACE[] = {
-    {"pos_embed", {"embeddings.position_embeddings"}, SV_RULE_PLAIN},
-    {"pos_embed", {"embeddings.position_embedding.weight"}, SV_RULE_PLAIN},
-    {"cls_token", {"embeddings.cls_token"}, SV_RULE_PLAIN},
-    {"cls_token", {"embeddings.class_embedding"}, SV_RULE_PLAIN},
-    {"dist_token", {"embeddings.distillation_token"}, SV_RULE_PLAIN},
-    {"reg_token", {"embeddings.register_tokens"}, SV_RULE_PLAIN},
-    {"patch_embed.proj", {"embeddings.patch_embeddings.projection"}, SV_RULE_PLAIN},
-    {"patch_embed.proj", {"embeddings.patch_embedding"}, SV_RULE_PLAIN},
-    {"norm_pre", {"pre_layrnorm"}, SV_RULE_PLAIN},
-    {"blocks.*.norm1", {LAYER "layernorm_before"}, SV_RULE_PLAIN},
-    {"blocks.*.norm1", {LAYER "norm1"}, SV_RULE_PLAIN},
-    {"blocks.*.norm1", {CLIP_LAYER "layer_norm1"}, SV_RULE_PLAIN},
-    {"blocks.*.attn.qkv",
-     {LAYER "attention.attention.query", LAYER "attention.attention.key",
-      LAYER "attention.attention.value"},
-     SV_RULE_PLAIN},
-    {"blocks.*.attn.qkv",
-     {CLIP_LAYER "self_attn.q_proj", CLIP_LAYER "self_attn.k_proj", CLIP_LAYER "self_attn.v_proj"},
-     SV_RULE_PLAIN},
-    {"blocks.*.attn.proj", {LAYER "attention.output.dense"}, SV_RULE_PLAIN},
-    {"blocks.*.attn.proj", {CLIP_LAYER "self_attn.out_proj"}, SV_RULE_PLAIN},
-    {"blocks.*.ls1.gamma", {LAYER "layer_scale1.lambda1"}, SV_RULE_PLAIN},
-    {"blocks.*.norm2", {LAYER "layernorm_after"}, SV_RULE_PLAIN},
-    {"blocks.*.norm2", {LAYER "norm2"}, SV_RULE_PLAIN},
-    {"blocks.*.norm2", {CLIP_LAYER "layer_norm2"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc1", {LAYER "intermediate.dense"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc1", {LAYER "mlp.fc1"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc1", {LAYER "mlp.weights_in"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc1", {CLIP_LAYER "mlp.fc1"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc2", {LAYER "output.dense"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc2", {LAYER "mlp.fc2"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc2", {LAYER "mlp.weights_out"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc2", {CLIP_LAYER "mlp.fc2"}, SV_RULE_PLAIN},
-    {"blocks.*.ls2.gamma", {LAYER "layer_scale2.lambda1"}, SV_RULE_PLAIN},
-    {"norm", {"layernorm"}, SV_RULE_PLAIN},
-    {"norm", {"post_layernorm"}, SV_RULE_PLAIN},
-    {"head.fc1", {"classifier"}, SV_RULE_PLAIN},
-    {"head.fc1", {"cls_classifier"}, SV_RULE_PLAIN},
-    {"head.fc1.weight", {"visual_projection.weight"}, SV_RULE_PLAIN},
-    {"head.fc1.bias", {"visual_projection.weight"}, SV_RULE_ZERO},
-    {"head_dist", {"distillation_classifier"}, SV_RULE_PLAIN},
+    RULE("pos_embed", SV_RULE_PLAIN, "embeddings.position_embeddings"),
+    RULE("pos_embed", SV_RULE_PLAIN, "embeddings.position_embedding.weight"),
+    RULE("cls_token", SV_RULE_PLAIN, "embeddings.cls_token"),
+    RULE("cls_token", SV_RULE_PLAIN, "embeddings.class_embedding"),
+    RULE("dist_token", SV_RULE_PLAIN, "embeddings.distillation_token"),
+    RULE("reg_token", SV_RULE_PLAIN, "embeddings.register_tokens"),
+    RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embeddings.projection"),
+    RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embedding"),
+    RULE("norm_pre", SV_RULE_PLAIN, "pre_layrnorm"),
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, LAYER "layernorm_before"),
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, LAYER "norm1"),
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, CLIP_LAYER "layer_norm1"),
+    RULE("blocks.*.attn.qkv", SV_RULE_PLAIN, LAYER "attention.attention.query",
+         LAYER "attention.attention.key", LAYER "attention.attention.value"),
+    RULE("blocks.*.attn.qkv", SV_RULE_PLAIN, CLIP_LAYER "self_attn.q_proj",
+         CLIP_LAYER "self_attn.k_proj", CLIP_LAYER "self_attn.v_proj"),
+    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, LAYER "attention.output.dense"),
+    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, CLIP_LAYER "self_attn.out_proj"),
+    RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, LAYER "layer_scale1.lambda1"),
+    RULE("blocks.*.norm2", SV_RULE_PLAIN, LAYER "layernorm_after"),
+    RULE("blocks.*.norm2", SV_RULE_PLAIN, LAYER "norm2"),
+    RULE("blocks.*.norm2", SV_RULE_PLAIN, CLIP_LAYER "layer_norm2"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, LAYER "intermediate.dense"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, LAYER "mlp.fc1"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, LAYER "mlp.weights_in"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, CLIP_LAYER "mlp.fc1"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, LAYER "output.dense"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, LAYER "mlp.fc2"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, LAYER "mlp.weights_out"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, CLIP_LAYER "mlp.fc2"),
+    RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, LAYER "layer_scale2.lambda1"),
+    RULE("norm", SV_RULE_PLAIN, "layernorm"),
+    RULE("norm", SV_RULE_PLAIN, "post_layernorm"),
+    RULE("head.fc1", SV_RULE_PLAIN, "classifier"),
+    RULE("head.fc1", SV_RULE_PLAIN, "cls_classifier"),
+    RULE("head.fc1.weight", SV_RULE_PLAIN, "visual_projection.weight"),
+    RULE("head.fc1.bias", SV_RULE_ZERO, "visual_projection.weight"),
+    RULE("head_dist", SV_RULE_PLAIN, "distillation_classifier"),
 };
 
 static const char *const OPENCLIP_PREFIXES[] = {"visual.", "", NULL};
@@ -66,28 +70,28 @@ static const char *const OPENCLIP_IGNORED[] = {
 #undef LAYER
 #define LAYER "transformer.resblocks.*."
 static const sv_name_rule OPENCLIP[] = {
-    {"pos_embed", {"positional_embedding"}, SV_RULE_PLAIN},
-    {"cls_token", {"class_embedding"}, SV_RULE_PLAIN},
-    {"patch_embed.proj", {"conv1"}, SV_RULE_PLAIN},
-    {"norm_pre", {"ln_pre"}, SV_RULE_PLAIN},
-    {"blocks.*.norm1", {LAYER "ln_1"}, SV_RULE_PLAIN},
-    {"blocks.*.attn.qkv.weight", {LAYER "attn.in_proj_weight"}, SV_RULE_PLAIN},
-    {"blocks.*.attn.qkv.bias", {LAYER "attn.in_proj_bias"}, SV_RULE_PLAIN},
-    {"blocks.*.attn.proj", {LAYER "attn.out_proj"}, SV_RULE_PLAIN},
-    {"blocks.*.ls1.gamma", {LAYER "ls_1.gamma"}, SV_RULE_PLAIN},
-    {"blocks.*.norm2", {LAYER "ln_2"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc1", {LAYER "mlp.c_fc"}, SV_RULE_PLAIN},
-    {"blocks.*.mlp.fc2", {LAYER "mlp.c_proj"}, SV_RULE_PLAIN},
-    {"blocks.*.ls2.gamma", {LAYER "ls_2.gamma"}, SV_RULE_PLAIN},
-    {"norm", {"ln_post"}, SV_RULE_PLAIN},
-    {"head.fc1.weight", {"proj"}, SV_RULE_TRANSPOSED},
-    {"head.fc1.bias", {"proj"}, SV_RULE_ZERO},
+    RULE("pos_embed", SV_RULE_PLAIN, "positional_embedding"),
+    RULE("cls_token", SV_RULE_PLAIN, "class_embedding"),
+    RULE("patch_embed.proj", SV_RULE_PLAIN, "conv1"),
+    RULE("norm_pre", SV_RULE_PLAIN, "ln_pre"),
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, LAYER "ln_1"),
+    RULE("blocks.*.attn.qkv.weight", SV_RULE_PLAIN, LAYER "attn.in_proj_weight"),
+    RULE("blocks.*.attn.qkv.bias", SV_RULE_PLAIN, LAYER "attn.in_proj_bias"),
+    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, LAYER "attn.out_proj"),
+    RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, LAYER "ls_1.gamma"),
+    RULE("blocks.*.norm2", SV_RULE_PLAIN, LAYER "ln_2"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, LAYER "mlp.c_fc"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, LAYER "mlp.c_proj"),
+    RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, LAYER "ls_2.gamma"),
+    RULE("norm", SV_RULE_PLAIN, "ln_post"),
+    RULE("head.fc1.weight", SV_RULE_TRANSPOSED, "proj"),
+    RULE("head.fc1.bias", SV_RULE_ZERO, "proj"),
 };
 
 #define RULES(list) .rules = list, .rule_count = sizeof(list) / sizeof *(list)
 
 static const sv_name_map MAPS[] = {
-    {.name = "timm", RULES(TIMM), .prefixes = NO_PREFIX, .ignored = NONE},
+    {.name = "timm", RULES(TIMM), .prefixes = NO_PREFIX, .ignored = TIMM_IGNORED},
     {.name = "huggingface",
      RULES(HUGGINGFACE),
      .prefixes = HUGGINGFACE_PREFIXES,

@@ -16,23 +16,26 @@ static void mark_taken(const sv_load *load, const sv_name_match *match)
 {
     const sv_safetensors_entry *first = sv_safetensors_at(load->file, 0);
     for (size_t i = 0; i < match->count; i++)
-        load->taken[match->entries[i] - first] = true;
+        load->taken[sv_name_match_at(match, i) - first] = true;
 }
 
 /* Reads one parameter, or reports why it is not read. */
 static svit_status load_one(const sv_load *load, real *flat, const sv_parameter *parameter,
                             uint32_t flags, svit_load_report *report, svit_error *err)
 {
+    const char *name = parameter->name;
     sv_name_match match;
     bool fits;
-    if (!sv_name_map_find(&match, &load->map, load->file, parameter->name)) {
+    if (!sv_name_map_find(&match, &load->map, load->file, &name)) {
         if (report)
             report->missing++;
         sv_report_add(report, "missing", parameter->name);
         if (flags & SVIT_LOAD_ALLOW_MISSING)
             return SVIT_OK;
-        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.100s' for parameter '%s' is missing",
-                       load->path, match.wanted, parameter->name);
+        char hint[SV_PREFIX_HINT];
+        return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.100s' for parameter '%s' is missing%s",
+                       load->path, match.wanted, parameter->name,
+                       sv_safetensors_prefix_hint(hint, load->file, match.wanted));
     }
     mark_taken(load, &match);
     svit_status status = sv_load_parameter(load, flat, parameter, &match,

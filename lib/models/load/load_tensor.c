@@ -14,14 +14,16 @@ typedef enum change {
     CHANGE_INTERPOLATE /* a position embedding of another grid */
 } change;
 
-/* The shape of the tensors, joined on the first axis. */
+/* The shape of the tensors, joined on the first axis. False: their other axes differ, or the shape
+ * overflows, as that of empty tensors with 2^62 rows does. */
 static bool joined_shape(sv_tensor_desc *out, const sv_name_match *match)
 {
-    *out = match->entries[0]->desc;
+    *out = sv_name_match_at(match, 0)->desc;
     for (size_t i = 1; i < match->count; i++) {
-        const sv_tensor_desc *next = &match->entries[i]->desc;
+        const sv_tensor_desc *next = &sv_name_match_at(match, i)->desc;
         if (next->rank != out->rank || out->rank == 0 ||
-            memcmp(next->shape + 1, out->shape + 1, (out->rank - 1) * sizeof *out->shape) != 0)
+            memcmp(next->shape + 1, out->shape + 1, (out->rank - 1) * sizeof *out->shape) != 0 ||
+            next->shape[0] > INT64_MAX - out->shape[0])
             return false;
         out->shape[0] += next->shape[0];
         out->elements += next->elements;
@@ -53,10 +55,13 @@ static bool same_core(const sv_tensor_desc *a, const sv_tensor_desc *b)
     return x.rank == y.rank && memcmp(x.shape, y.shape, x.rank * sizeof *x.shape) == 0;
 }
 
-static bool is_patch(const sv_tensor_desc *file, const sv_tensor_desc *parameter)
+/* Whether the tensor is the convolution of a patch embedding of these channels and this size. */
+static bool is_patch(const sv_tensor_desc *file, const sv_parameter *parameter)
 {
-    return file->rank == 4 && parameter->rank == 2 && file->shape[0] == parameter->shape[0] &&
-           file->elements == parameter->elements;
+    const int64_t size = (int64_t)parameter->patch_size;
+    return size > 0 && file->rank == 4 && file->shape[0] == parameter->desc.shape[0] &&
+           file->shape[1] == (int64_t)parameter->patch_channels && file->shape[2] == size &&
+           file->shape[3] == size;
 }
 
 static bool is_transposed(const sv_tensor_desc *file, const sv_tensor_desc *parameter)
@@ -79,15 +84,25 @@ static sv_stored_grid grid_of(const sv_load *load, const sv_parameter *parameter
     return (sv_stored_grid){0, 0};
 }
 
+/* The rows of a tensor [1, .., rows, c]; 0: it has another shape. */
+static size_t rows_of(const sv_tensor_desc *file, int64_t c)
+{
+    if (file->rank < 2 || file->shape[file->rank - 1] != c)
+        return 0;
+    for (size_t i = 0; i + 2 < file->rank; i++)
+        if (file->shape[i] != 1)
+            return 0;
+    return (size_t)file->shape[file->rank - 2];
+}
+
 /* Whether a position embedding can be interpolated; *grid becomes that of the file. */
 static bool is_position(sv_stored_grid *grid, const sv_load *load, const sv_parameter *parameter,
                         const sv_tensor_desc *file)
 {
-    core stored = core_of(file), own = core_of(&parameter->desc);
-    if (parameter->grid_height == 0 || stored.rank != 2 || own.rank != 2 ||
-        stored.shape[1] != own.shape[1] || (size_t)stored.shape[0] <= parameter->grid_prefix)
+    const size_t rows = rows_of(file, parameter->desc.shape[parameter->desc.rank - 1]);
+    if (parameter->grid_height == 0 || rows <= parameter->grid_prefix)
         return false;
-    *grid = grid_of(load, parameter, (size_t)stored.shape[0]);
+    *grid = grid_of(load, parameter, rows);
     return grid->height > 0;
 }
 
@@ -110,7 +125,7 @@ static bool find_change(change *out, sv_stored_grid *grid, const sv_load *load,
     if (same_core(file, desc))
         return true;
     *out = CHANGE_PATCH;
-    return is_patch(file, desc);
+    return is_patch(file, parameter);
 }
 
 /* out[o, i] = in[i, o] */
@@ -174,8 +189,9 @@ static svit_status read_all(const sv_load *load, float *out, const sv_name_match
                             svit_error *err)
 {
     for (size_t i = 0; i < match->count; i++) {
-        SVIT_TRY(sv_parameter_read_tensor(out, match->entries[i], load->file, load->path, err));
-        out += match->entries[i]->desc.elements;
+        const sv_safetensors_entry *entry = sv_name_match_at(match, i);
+        SVIT_TRY(sv_parameter_read_tensor(out, entry, load->file, load->path, err));
+        out += entry->desc.elements;
     }
     return SVIT_OK;
 }
@@ -214,7 +230,7 @@ static svit_status fail_shape(const sv_load *load, const sv_parameter *parameter
     char has[SV_SHAPE_TEXT], wants[SV_SHAPE_TEXT];
     return sv_fail(
         err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s; '%s' is %s%s", load->path,
-        match->entries[0]->name, sv_tensor_desc_text(has, file), parameter->name,
+        sv_name_match_at(match, 0)->name, sv_tensor_desc_text(has, file), parameter->name,
         sv_tensor_desc_text(wants, &parameter->desc),
         parameter->grid_height > 0 ? " (position_height and position_width name its grid)" : "");
 }
@@ -235,6 +251,6 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
     if (!*fits)
         return may_differ ? SVIT_OK : fail_shape(load, parameter, match, &file, err);
     for (size_t i = 0; i < match->count; i++)
-        SVIT_TRY(sv_safetensors_check_f32(load->file, match->entries[i], err));
+        SVIT_TRY(sv_safetensors_check_f32(load->file, sv_name_match_at(match, i), err));
     return read_changed(load, flat, parameter, match, &file, how, grid, err);
 }

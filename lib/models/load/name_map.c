@@ -11,26 +11,26 @@ static const char *const NO_PREFIX[] = {"", NULL};
 static const char *const NONE[] = {NULL};
 
 /* {"tensor": NAME, "transpose": true or false}, the second may be absent. */
-static bool read_object(sv_name_rule *rule, const sv_json_value *value)
+static bool read_object(sv_name_rule *rule, const char **names, const sv_json_value *value)
 {
     const sv_json_value *transpose = sv_json_get(value, "transpose");
-    rule->tensors[0] = sv_json_text(sv_json_get(value, "tensor"));
+    names[0] = sv_json_text(sv_json_get(value, "tensor"));
+    rule->count = 1;
     if (transpose && transpose->kind == SV_JSON_TRUE)
         rule->kind = SV_RULE_TRANSPOSED;
     else if (transpose && transpose->kind != SV_JSON_FALSE)
         return false;
-    return rule->tensors[0] && value->count == (transpose ? 2 : 1);
+    return names[0] && value->count == (transpose ? 2 : 1);
 }
 
-static bool read_list(sv_name_rule *rule, const sv_json_value *value)
+static bool read_list(sv_name_rule *rule, const char **names, const sv_json_value *value)
 {
     const sv_json_value *name = value + 1;
-    if (value->count == 0 || value->count > SV_RULE_TENSORS)
-        return false;
     for (size_t i = 0; i < value->count; i++, name = name->after)
-        if (!(rule->tensors[i] = sv_json_text(name)))
+        if (!(names[i] = sv_json_text(name)))
             return false;
-    return true;
+    rule->count = value->count;
+    return value->count > 0;
 }
 
 static size_t count_stars(const char *text)
@@ -48,7 +48,7 @@ static svit_status check_stars(const sv_name_rule *rule, svit_error *err)
 {
     const size_t most = count_stars(rule->name);
     bool fits = most <= 1;
-    for (size_t i = 0; i < SV_RULE_TENSORS && rule->tensors[i]; i++)
+    for (size_t i = 0; i < rule->count; i++)
         fits = fits && count_stars(rule->tensors[i]) <= most;
     if (fits)
         return SVIT_OK;
@@ -59,39 +59,53 @@ static svit_status check_stars(const sv_name_rule *rule, svit_error *err)
 }
 
 /* One rule of a JSON object: a name, a list of names, null, or an object with "tensor" and
- * "transpose". */
-static svit_status read_rule(sv_name_rule *rule, const sv_json_value *value, svit_error *err)
+ * "transpose". Its names go to `names`. */
+static svit_status read_rule(sv_name_rule *rule, const char **names, const sv_json_value *value,
+                             svit_error *err)
 {
     bool fits = true;
-    *rule = (sv_name_rule){.name = value->key};
+    *rule = (sv_name_rule){.name = value->key, .tensors = names};
     if (value->kind == SV_JSON_NULL)
         rule->kind = SV_RULE_ZERO;
     else if (value->kind == SV_JSON_OBJECT)
-        fits = read_object(rule, value);
+        fits = read_object(rule, names, value);
     else if (value->kind == SV_JSON_ARRAY)
-        fits = read_list(rule, value);
+        fits = read_list(rule, names, value);
     else
-        fits = (rule->tensors[0] = sv_json_text(value)) != NULL;
+        rule->count = fits = (names[0] = sv_json_text(value)) != NULL;
     if (fits)
         return check_stars(rule, err);
     return sv_fail(err, SVIT_E_ARGUMENT,
-                   "map: the rule of '%.80s' is none of a tensor's name, a list of up to %d names, "
+                   "map: the rule of '%.80s' is none of a tensor's name, a list of such names, "
                    "{\"tensor\": name, \"transpose\": true} and null",
-                   value->key, SV_RULE_TENSORS);
+                   value->key);
 }
 
+/* Room for the names of a rule. */
+static size_t names_of(const sv_json_value *value)
+{
+    return value->kind == SV_JSON_ARRAY ? value->count : 1;
+}
+
+/* The memory holds the rules and, behind them, the names of all their tensors. */
 static svit_status read_rules(sv_name_map *map, const sv_allocator *allocator, svit_error *err)
 {
     const sv_json_value *root = sv_json_root(map->json), *value = root + 1;
-    sv_name_rule *rules = NULL;
-    if (root->count > 0)
-        SVIT_TRY(sv_allocate_array(allocator, &map->memory, root->count, sizeof *rules,
-                                   "the rules of a name map", err));
-    map->bytes = root->count * sizeof *rules;
-    map->rules = rules = map->memory;
-    map->rule_count = root->count;
+    size_t names = 0;
     for (size_t i = 0; i < root->count; i++, value = value->after)
-        SVIT_TRY(read_rule(&rules[i], value, err));
+        names += names_of(value);
+    const size_t bytes = root->count * sizeof(sv_name_rule) + names * sizeof(const char *);
+    if (root->count > 0)
+        SVIT_TRY(
+            sv_allocate_array(allocator, &map->memory, bytes, 1, "the rules of a name map", err));
+    sv_name_rule *rules = map->memory;
+    const char **next = (const char **)(rules + root->count);
+    map->bytes = bytes;
+    map->rules = rules;
+    map->rule_count = root->count;
+    value = root + 1;
+    for (size_t i = 0; i < root->count; i++, next += names_of(value), value = value->after)
+        SVIT_TRY(read_rule(&rules[i], next, value, err));
     return SVIT_OK;
 }
 
@@ -129,17 +143,9 @@ void sv_name_map_free(const sv_allocator *allocator, sv_name_map *map)
     *map = (sv_name_map){0};
 }
 
-/* The digits that the '*' of a rule stands for, and what follows the rule in the parameter's name.
- */
-typedef struct rule_match {
-    const char *digits;
-    size_t digit_count;
-    const char *rest;
-} rule_match;
-
-static bool match_rule(rule_match *match, const char *rule, const char *name)
+static bool match_rule(sv_rule_place *match, const char *rule, const char *name)
 {
-    *match = (rule_match){.digits = name};
+    *match = (sv_rule_place){.digits = name};
     for (; *rule; rule++) {
         if (*rule != '*') {
             if (*name++ != *rule)
@@ -158,7 +164,7 @@ static bool match_rule(rule_match *match, const char *rule, const char *name)
 
 /* Writes the whole name of a tensor. A name that is too long is cut and then not found. */
 static void tensor_name(char out[160], const char *prefix, const char *pattern,
-                        const rule_match *match)
+                        const sv_rule_place *match)
 {
     const char *star = strchr(pattern, '*');
     int before = star ? (int)(star - pattern) : (int)strlen(pattern);
@@ -166,48 +172,59 @@ static void tensor_name(char out[160], const char *prefix, const char *pattern,
              star ? (int)match->digit_count : 0, match->digits, star ? star + 1 : "", match->rest);
 }
 
-/* Looks for the tensors of a rule behind one prefix. Returns whether the rule applies, which its
- * first tensor tells; the others may be missing, where match->wanted names the first of them. */
-static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const rule_match *at,
-                       const sv_safetensors *file, const char *prefix)
+static const sv_safetensors_entry *find_tensor(char name[160], const sv_name_match *match, size_t i)
+{
+    tensor_name(name, match->prefix, match->tensors[i], &match->place);
+    return sv_safetensors_find(match->file, name);
+}
+
+const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t i)
 {
     char name[160];
-    rule_match whole = *at;
+    return find_tensor(name, match, i);
+}
+
+/* Looks for the tensors of a rule, of which `match` has the place. Returns whether the rule
+ * applies, which its first tensor tells; the others may be missing, where match->wanted names the
+ * first of them. */
+static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const char *prefix)
+{
+    char name[160];
+    match->tensors = rule->tensors;
+    match->kind = rule->kind;
+    match->prefix = prefix;
+    match->count = 0;
+    match->wanted[0] = '\0';
     if (rule->kind == SV_RULE_ZERO)
-        whole.rest = "";
-    *match = (sv_name_match){.kind = rule->kind};
-    for (size_t i = 0; i < SV_RULE_TENSORS && rule->tensors[i]; i++) {
-        tensor_name(name, prefix, rule->tensors[i], &whole);
-        const sv_safetensors_entry *entry = sv_safetensors_find(file, name);
-        if (!entry) {
+        match->place.rest = "";
+    for (; match->count < rule->count; match->count++)
+        if (!find_tensor(name, match, match->count)) {
             memcpy(match->wanted, name, sizeof name);
-            return i > 0;
+            return match->count > 0;
         }
-        match->entries[match->count++] = entry;
-    }
     if (rule->kind == SV_RULE_ZERO)
         match->count = 0;
     return true;
 }
 
 bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_safetensors *file,
-                      const char *parameter)
+                      const char *const *parameter)
 {
     char wanted[sizeof match->wanted] = "";
-    rule_match at;
+    *match = (sv_name_match){.file = file};
     for (size_t r = 0; r < map->rule_count; r++) {
-        if (!match_rule(&at, map->rules[r].name, parameter))
+        if (!match_rule(&match->place, map->rules[r].name, *parameter))
             continue;
         for (const char *const *prefix = map->prefixes; *prefix; prefix++) {
-            if (apply_rule(match, &map->rules[r], &at, file, *prefix))
+            if (apply_rule(match, &map->rules[r], *prefix))
                 return match->wanted[0] == '\0';
             if (wanted[0] == '\0')
                 memcpy(wanted, match->wanted, sizeof wanted);
         }
     }
-    const sv_name_rule same = {parameter, {parameter}, SV_RULE_PLAIN};
-    at = (rule_match){.digits = "", .rest = ""};
-    if (wanted[0] == '\0' && apply_rule(match, &same, &at, file, ""))
+    const sv_name_rule same = {.tensors = parameter, .count = 1};
+    match->place = (sv_rule_place){.digits = "", .rest = ""};
+    if (wanted[0] == '\0' && apply_rule(match, &same, ""))
         return true;
     if (wanted[0] != '\0')
         memcpy(match->wanted, wanted, sizeof wanted);
@@ -216,10 +233,10 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
 
 void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *parameter)
 {
-    rule_match at;
+    sv_rule_place at;
     snprintf(out, 160, "%s", parameter);
     for (size_t r = 0; r < map->rule_count; r++)
-        if (map->rules[r].kind == SV_RULE_PLAIN && !map->rules[r].tensors[1] &&
+        if (map->rules[r].kind == SV_RULE_PLAIN && map->rules[r].count == 1 &&
             match_rule(&at, map->rules[r].name, parameter)) {
             tensor_name(out, "", map->rules[r].tensors[0], &at);
             return;

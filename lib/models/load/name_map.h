@@ -6,9 +6,6 @@
 #include "autograd/parameter.h"
 #include "io/safetensors.h"
 
-/* The most tensors that one parameter is put together from: queries, keys and values. */
-enum { SV_RULE_TENSORS = 3 };
-
 /* How a rule makes the parameter of the tensors. */
 typedef enum sv_rule_kind {
     SV_RULE_PLAIN,      /* the tensors one after the other on the first axis */
@@ -21,7 +18,8 @@ typedef enum sv_rule_kind {
  * number, which takes the place of the '*' in the names of the tensors. */
 typedef struct sv_name_rule {
     const char *name;
-    const char *tensors[SV_RULE_TENSORS]; /* NULL past the last */
+    const char *const *tensors; /* [count] */
+    size_t count;               /* 0: SV_RULE_ZERO wherever the tensors are */
     sv_rule_kind kind;
 } sv_name_rule;
 
@@ -38,10 +36,21 @@ typedef struct sv_name_map {
     sv_json *json;
 } sv_name_map;
 
-/* The tensors of one parameter. */
+/* Where a rule meets the name of a parameter: the digits that its '*' stands for, and what follows
+ * the rule in the name. */
+typedef struct sv_rule_place {
+    const char *digits;
+    size_t digit_count;
+    const char *rest;
+} sv_rule_place;
+
+/* The tensors of one parameter, whose name it points to. */
 typedef struct sv_name_match {
-    const sv_safetensors_entry *entries[SV_RULE_TENSORS]; /* in order */
-    size_t count;                                         /* 0: the parameter is 0 */
+    const sv_safetensors *file;
+    const char *const *tensors; /* the names in the rule */
+    const char *prefix;
+    sv_rule_place place;
+    size_t count; /* of the tensors; 0: the parameter is 0 */
     sv_rule_kind kind;
     char wanted[160]; /* the name of the first tensor that is looked for and missing */
 } sv_name_match;
@@ -53,9 +62,13 @@ svit_status sv_name_map_open(sv_name_map *out, const sv_allocator *allocator, co
                              svit_error *err);
 void sv_name_map_free(const sv_allocator *allocator, sv_name_map *map);
 
-/* Finds the tensors of a parameter. Returns false if the file lacks one: match->wanted names it. */
+/* Finds the tensors of the parameter `*parameter`. Returns false if the file lacks one:
+ * match->wanted names it. The match holds both pointers. */
 bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_safetensors *file,
-                      const char *parameter);
+                      const char *const *parameter);
+
+/* Tensor `i` of a match, below its count. */
+const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t i);
 
 /* Writes the name that the first rule of one tensor gives a parameter, or its own name. */
 void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *parameter);

@@ -47,22 +47,17 @@ static svit_status check_timm(const svit_model *model, svit_error *err)
     return SVIT_OK;
 }
 
-static bool is_patch_weight(const sv_parameter *parameter)
-{
-    return strcmp(parameter->name, "patch_embed.proj.weight") == 0;
-}
-
 /* The shape in timm's file: a position embedding is [1, rows, dim], the patch embedding a
  * convolution [dim, channels, size, size]. */
-static bool timm_shape(sv_tensor_desc *out, const sv_parameter *parameter,
-                       const svit_model_config *config)
+static bool timm_shape(sv_tensor_desc *out, const sv_parameter *parameter)
 {
-    const int64_t *own = parameter->desc.shape, size = config->patch_size;
+    const int64_t *own = parameter->desc.shape, size = (int64_t)parameter->patch_size;
     if (parameter->grid_height > 0)
         return sv_tensor_desc_init(out, SV_DTYPE_F32, (const int64_t[]){1, own[0], own[1]}, 3);
-    if (is_patch_weight(parameter))
-        return sv_tensor_desc_init(out, SV_DTYPE_F32,
-                                   (const int64_t[]){own[0], config->in_channels, size, size}, 4);
+    if (size > 0)
+        return sv_tensor_desc_init(
+            out, SV_DTYPE_F32,
+            (const int64_t[]){own[0], (int64_t)parameter->patch_channels, size, size}, 4);
     return sv_tensor_desc_init(out, SV_DTYPE_F32, own, parameter->desc.rank);
 }
 
@@ -81,7 +76,7 @@ static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
 {
     const svit_model *model = user;
     const item *source = tensor->source;
-    if (is_patch_weight(source->parameter))
+    if (source->parameter->patch_size > 0)
         permute_patch(out, model->weights + source->parameter->offset, tensor->desc);
     else
         sv_parameter_export(source->parameter, out, model->weights);
@@ -97,7 +92,7 @@ static svit_status write_items(const svit_model *model, const char *path, item *
         item *one = &items[i];
         one->parameter = &table->list[i];
         sv_name_map_tensor(one->name, map, one->parameter->name);
-        if (!timm_shape(&one->desc, one->parameter, &model->config))
+        if (!timm_shape(&one->desc, one->parameter))
             return sv_fail(err, SVIT_E_ARGUMENT, "'%s' is too large for a file", one->name);
         tensors[i] = (sv_safetensors_tensor){one->name, &one->desc, one};
     }

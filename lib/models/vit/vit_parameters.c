@@ -36,7 +36,12 @@ static svit_status add_patches(const sv_scope *in, const svit_model_config *conf
     size_t elements = sv_vit_patch_elements(config);
     if (config->tokenizer == SVIT_TOKENIZER_SPT)
         SVIT_TRY(sv_scope_norm(in, names->patch_norm, elements));
+    const size_t index = in->table->count;
     SVIT_TRY(sv_scope_linear(in, names->patch, config->dim, elements, config->patch_bias));
+    if (config->tokenizer == SVIT_TOKENIZER_PATCH) {
+        in->table->list[index].patch_size = config->patch_size;
+        in->table->list[index].patch_channels = config->in_channels;
+    }
     return config->pre_norm ? sv_scope_norm(in, names->pre_norm, config->dim) : SVIT_OK;
 }
 
