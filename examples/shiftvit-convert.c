@@ -19,7 +19,15 @@ typedef struct convert_options {
     name_source from;
 } convert_options;
 
-enum { KEY_DTYPE = 0x300, KEY_FROM, KEY_MAP, KEY_SKIP_HEAD, KEY_TO, KEY_PREPROCESSING };
+enum {
+    KEY_DTYPE = 0x300,
+    KEY_FROM,
+    KEY_MAP,
+    KEY_SKIP_HEAD,
+    KEY_IGNORE_EXTRA,
+    KEY_TO,
+    KEY_PREPROCESSING
+};
 
 /* The names of SVIT_DTYPE_*. */
 static const char *const dtype_names[] = {"f32", "f16", "bf16", "int8", NULL};
@@ -42,6 +50,10 @@ static const struct argp_option option_list[] = {
      "With --from or --map: the classifier keeps its initial weights, so the file's may be absent "
      "or "
      "of another size",
+     0},
+    {"ignore-extra", KEY_IGNORE_EXTRA, "PATTERN", 0,
+     "With --from or --map: pass over tensors of IN that no parameter takes and whose names match "
+     "PATTERN, in which * stands for any characters; may be given several times",
      0},
     {"dtype", KEY_DTYPE, "TYPE", 0,
      "How the weights are stored: f32 (default), f16, bf16, or int8 with a scale for each row", 0},
@@ -68,6 +80,8 @@ static void check_together(const convert_options *self, struct argp_state *state
         argp_error(state, "--from and --map need --preset NAME or --config FILE");
     if (self->from.skip_head && !is_foreign(self))
         argp_error(state, "--skip-head needs --from or --map");
+    if (self->from.ignored_count > 0 && !is_foreign(self))
+        argp_error(state, "--ignore-extra needs --from or --map");
     if (self->to == TO_PYTORCH && self->dtype != SVIT_DTYPE_F32)
         argp_error(state, "--dtype: a file for pytorch has f32");
 }
@@ -91,6 +105,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_SKIP_HEAD:
         self->from.skip_head = 1;
+        return 0;
+    case KEY_IGNORE_EXTRA:
+        if (self->from.ignored_count == CONVERT_MAX_IGNORED)
+            argp_error(state, "--ignore-extra: at most %d patterns are accepted",
+                       CONVERT_MAX_IGNORED);
+        self->from.ignored[self->from.ignored_count++] = text;
         return 0;
     case KEY_TO:
         self->to = option_choice(state, "--to", text, target_names);

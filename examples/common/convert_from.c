@@ -4,6 +4,7 @@
 #include "load_parts.h"
 #include "path_text.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,12 +52,27 @@ static svit_status add_pipeline(struct program *self, svit_model *model,
     return svit_model_set_pipeline(model, &pipeline, &self->err);
 }
 
-/* Fails for a parameter outside the classifier that was not read. Tensors that no parameter takes
- * are those of the file's classifier or of a projection, and are named. */
-static svit_status judge(struct program *self, const char *kind, const char *name,
-                         const char *source)
+static int is_ignored(const name_source *from, const char *tensor)
 {
+    for (size_t i = 0; i < from->ignored_count; i++)
+        if (fnmatch(from->ignored[i], tensor, 0) == 0)
+            return 1;
+    return 0;
+}
+
+/* Fails for a parameter outside the classifier that was not read, and for a tensor that no
+ * parameter takes, unless a pattern names it, or the classifier is left alone: then it belongs to
+ * the file's classifier or to a projection. */
+static svit_status judge(struct program *self, const char *kind, const char *name,
+                         const char *source, const void *user)
+{
+    const name_source *from = user;
     const int of_model = strcmp(kind, "missing") == 0 || strcmp(kind, "mismatched") == 0;
+    if (strcmp(kind, "extra") == 0 && !from->skip_head && !is_ignored(from, name))
+        return program_fail(self, SVIT_E_FORMAT,
+                            "%s: tensor '%.96s' belongs to no parameter of the model; "
+                            "--ignore-extra '%.96s' passes over it",
+                            source, name, name);
     if (of_model && !load_parts_is_head(name))
         return program_fail(self, SVIT_E_FORMAT,
                             "%s: --skip-head leaves the classifier alone, but the file has no "
@@ -67,13 +83,20 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
     return SVIT_OK;
 }
 
-/* Reads everything but the classifier into a model with initial weights. */
-static svit_status load_without_head(svit_model **out, struct program *self,
-                                     const svit_model_config *config, const char *path,
-                                     const char *map)
+/* Reads a file into a model with initial weights, which the classifier may keep. */
+static svit_status load(svit_model **out, struct program *self, const svit_model_config *config,
+                        const char *path, const char *map, const name_source *from)
 {
+    const uint32_t of_head =
+        from->skip_head ? SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_ALLOW_MISSING : 0;
+    const load_parts_call call = {.path = path,
+                                  .map = map,
+                                  .source = path,
+                                  .flags = SVIT_LOAD_IGNORE_EXTRA | of_head,
+                                  .judge = judge,
+                                  .user = from};
     TRY(svit_model_create(out, self->context, config, self->seed, &self->err));
-    return load_parts(self, *out, path, map, path, judge);
+    return load_parts(self, *out, &call);
 }
 
 /* Explains a classifier that the file lacks, or has in another shape. */
@@ -99,10 +122,9 @@ svit_status convert_from(svit_model **out, struct program *self, const config_op
     if (from->map_path)
         TRY(path_read_text(self, from->map_path, &rules));
     const char *map = rules ? rules : from->family;
-    svit_status status = from->skip_head
-                             ? load_without_head(out, self, &own, path, map)
-                             : explain(self, svit_model_load_mapped(out, self->context, &own, path,
-                                                                    map, &self->err));
+    svit_status status = load(out, self, &own, path, map, from);
+    if (!from->skip_head)
+        status = explain(self, status);
     free(rules);
     return status == SVIT_OK ? add_pipeline(self, *out, config) : status;
 }

@@ -4,11 +4,15 @@
 
 #include "config_option.h"
 
+enum { CONVERT_MAX_IGNORED = 32 };
+
 /* Which names the tensors of a file have. */
 typedef struct name_source {
     const char *family;   /* "timm", "huggingface" or "openclip"; NULL: `map_path` tells */
     const char *map_path; /* a JSON file of rules; NULL: `family` tells */
     int skip_head;        /* 1: the classifier keeps its initial weights */
+    const char *ignored[CONVERT_MAX_IGNORED]; /* patterns of tensors that no parameter takes */
+    size_t ignored_count;
 } name_source;
 
 /* Loads a safetensors file of another library into a model of the configuration that `config`

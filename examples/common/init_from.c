@@ -9,8 +9,9 @@
 
 /* The classifier may differ, and starts anew where it does. Anything else is an error. */
 static svit_status judge(struct program *self, const char *kind, const char *name,
-                         const char *source)
+                         const char *source, const void *user)
 {
+    (void)user;
     if (strcmp(kind, "buffer") == 0)
         return SVIT_OK;
     if (!load_parts_is_head(name))
@@ -28,5 +29,10 @@ svit_status init_from(struct program *self, svit_model *model, const char *given
 {
     char path[PATH_CAPACITY];
     TRY(model_path(self, path, given));
-    return load_parts(self, model, path, NULL, given, judge);
+    const load_parts_call call = {.path = path,
+                                  .source = given,
+                                  .flags = SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_IGNORE_EXTRA |
+                                           SVIT_LOAD_ALLOW_MISSING,
+                                  .judge = judge};
+    return load_parts(self, model, &call);
 }

@@ -16,32 +16,29 @@ int load_parts_is_head(const char *parameter)
 }
 
 /* `lines` are those of a report: "missing NAME", "mismatched NAME" and so on. */
-static svit_status judge_lines(struct program *self, char *lines, const char *source,
-                               load_parts_judge judge)
+static svit_status judge_lines(struct program *self, char *lines, const load_parts_call *call)
 {
     char *rest = NULL;
     for (char *kind = strtok_r(lines, "\n", &rest); kind; kind = strtok_r(NULL, "\n", &rest)) {
         char *space = strchr(kind, ' ');
         *space = '\0';
-        TRY(judge(self, kind, space + 1, source));
+        TRY(call->judge(self, kind, space + 1, call->source, call->user));
     }
     return SVIT_OK;
 }
 
-svit_status load_parts(struct program *self, svit_model *model, const char *path, const char *map,
-                       const char *source, load_parts_judge judge)
+svit_status load_parts(struct program *self, svit_model *model, const load_parts_call *call)
 {
-    const uint32_t flags =
-        SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_IGNORE_EXTRA | SVIT_LOAD_ALLOW_MISSING;
     char *text = calloc(1, REPORT_CAPACITY);
     svit_load_report report = {
         .struct_size = sizeof report, .text = text, .capacity = REPORT_CAPACITY};
     if (!text)
         return program_fail(self, SVIT_E_MEMORY, "no memory for a report of %d bytes",
                             REPORT_CAPACITY);
-    svit_status status = svit_model_load_into(model, path, map, flags, &report, &self->err);
+    svit_status status =
+        svit_model_load_into(model, call->path, call->map, call->flags, &report, &self->err);
     if (status == SVIT_OK)
-        status = judge_lines(self, text, source, judge);
+        status = judge_lines(self, text, call);
     free(text);
     return status;
 }

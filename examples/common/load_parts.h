@@ -5,14 +5,23 @@
 #include "program.h"
 
 /* Decides on one line of the report: `kind` is "missing", "mismatched", "extra" or "buffer", `name`
- * the parameter or the tensor, `source` what load_parts got. An error ends the program. */
+ * the parameter or the tensor, `source` how the user named the file, `user` what the call got. An
+ * error ends the program. */
 typedef svit_status (*load_parts_judge)(struct program *self, const char *kind, const char *name,
-                                        const char *source);
+                                        const char *source, const void *user);
 
-/* Reads what fits from the file `path` by the name map `map`, and asks `judge` about the rest.
- * `source` is how the user named the file. */
-svit_status load_parts(struct program *self, svit_model *model, const char *path, const char *map,
-                       const char *source, load_parts_judge judge);
+/* A part of a file that is read. */
+typedef struct load_parts_call {
+    const char *path;
+    const char *map;    /* the name map; NULL: the model's own names */
+    const char *source; /* how the user named the file */
+    uint32_t flags;     /* SVIT_LOAD_*: what `judge` decides about instead of the library */
+    load_parts_judge judge;
+    const void *user;
+} load_parts_call;
+
+/* Reads what fits into the model, and asks the judge about the rest. */
+svit_status load_parts(struct program *self, svit_model *model, const load_parts_call *call);
 
 /* Whether a parameter belongs to the head of a model: the classifier and the layers right before
  * it. */

@@ -53,6 +53,18 @@ says "the file has no tensor of the right shape for 'blocks.1.norm1.weight'"
 run 1 shiftvit-convert --from huggingface $tiny there.safetensors none.safetensors
 says 'is missing'
 
+# A tensor that no parameter takes is named, and passed over where a pattern says so.
+printf '{"head.fc1.weight": "head.weight", "head.fc1.bias": null}' >nobias.json
+# shellcheck disable=SC2086
+run 1 shiftvit-convert --map nobias.json $tiny --set num_classes=10 there.safetensors none.safetensors
+says "tensor 'head.bias' belongs to no parameter of the model; --ignore-extra 'head.bias' passes over it"
+# shellcheck disable=SC2086
+run 0 shiftvit-convert --map nobias.json $tiny --set num_classes=10 --ignore-extra 'x*' --ignore-extra 'head.b*' \
+    there.safetensors nobias.safetensors
+says "'head.bias' is not taken"
+run 2 shiftvit-convert --ignore-extra x back.safetensors none.safetensors
+says '--ignore-extra needs --from or --map'
+
 # A distilled model, whose two classifiers are left alone if the classes differ.
 # shellcheck disable=SC2086
 run 0 shiftvit-train --data procedural:64 $tiny --set distilled=true --epochs 1 --limit-val 20 --limit-test 20 \
