@@ -103,7 +103,7 @@ END_TEST
 START_TEST(test_lambda_is_beta_distributed)
 {
     enum { DRAWS = 20000 };
-    const double alphas[] = {0.1, 0.8, 1, 8};
+    const double alphas[] = {5e-324, 1e-310, 1e-300, 1e-5, 0.1, 0.8, 1, 8, 1000};
     double alpha = alphas[_i];
     svit_pipeline_config config;
     ck_assert_int_eq(svit_pipeline_config_init(&config, sizeof config), SVIT_OK);
@@ -157,7 +157,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_mixup);
     tcase_add_test(c, test_cutmix);
     tcase_add_test(c, test_boxes_of_cutmix);
-    tcase_add_loop_test(c, test_lambda_is_beta_distributed, 0, 4);
+    tcase_add_loop_test(c, test_lambda_is_beta_distributed, 0, 9);
     tcase_add_test(c, test_choice_probability_and_last_epoch);
     suite_add_tcase(all, c);
     return all;

@@ -143,7 +143,8 @@ void SV_ISA(sv_zero_skipping_multiply)(const tile_zero_skipping *skipping,
         rows.rows = (stripe->rows - i + period - 1) / period;
         of_position.a += i * operands->row_stride;
         of_position.row_stride *= period;
-        of_position.residual += operands->residual ? i * stripe->ldc : 0;
+        if (operands->residual)
+            of_position.residual += i * stripe->ldc;
         if (n > 0 && operands->prefetch != PREFETCH_A)
             of_position.prefetch = PREFETCH_NOTHING;
         multiply_position(skipping, kernels, &rows, &of_position, &skipping->positions[i]);
