@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "export/onnx.h"
 #include "export/onnx_format.h"
+#include "models/model_file.h"
 
 #include <shiftvit/version.h>
 
@@ -111,6 +112,15 @@ static uint64_t initializers_bytes(onnx_parts *parts, const sv_onnx_graph *graph
     return bytes;
 }
 
+static void put_property(void *user, const char *key, const char *value)
+{
+    sv_protobuf_writer *out = user;
+    const size_t property = sv_protobuf_begin(out, MODEL_METADATA);
+    sv_protobuf_put_text(out, METADATA_KEY, key);
+    sv_protobuf_put_text(out, METADATA_VALUE, value);
+    sv_protobuf_end(out, property);
+}
+
 /* The ModelProto up to the nodes of its graph, which has `graph_bytes` bytes. `graph_head` are the
  * graph's first fields. */
 static void put_head(sv_protobuf_writer *out, const sv_protobuf_writer *graph_head,
@@ -136,8 +146,11 @@ static svit_status make_head(onnx_parts *parts, const sv_onnx_graph *graph,
     put_graph_head(&graph_head, graph, options);
     const uint64_t data = initializers_bytes(parts, graph);
     const uint64_t bytes = graph_head.length + (uint64_t)graph->nodes.length + data;
+    svit_status status =
+        sv_model_properties(&(sv_metadata_sink){put_property, &parts->head}, graph->model, err);
     put_head(&parts->head, &graph_head, bytes);
     sv_protobuf_free(&graph_head);
+    SVIT_TRY(status);
     SVIT_TRY(parts_status(parts, err));
     const uint64_t file = parts->head.length + (uint64_t)graph->nodes.length + data;
     if (file > MESSAGE_MAX)

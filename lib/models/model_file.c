@@ -30,28 +30,28 @@ svit_status sv_model_metadata_key_check(const char *key, svit_error *err)
 }
 
 /* Puts the text that `value` has written under `key`, and frees `value`. */
-static svit_status put_written(sv_json_writer *metadata, const char *key, sv_json_writer *value,
+static svit_status put_written(const sv_metadata_sink *sink, const char *key, sv_json_writer *value,
                                svit_error *err)
 {
     svit_status status = sv_json_writer_status(value, key, err);
-    if (status == SVIT_OK) {
-        sv_json_put_key(metadata, key);
-        sv_json_put_text(metadata, value->text);
-    }
+    if (status == SVIT_OK)
+        sink->put(sink->user, key, value->text);
     sv_json_writer_free(value);
     return status;
 }
 
-static svit_status put_config(sv_json_writer *metadata, const svit_model *model, svit_error *err)
+static svit_status put_config(const sv_metadata_sink *sink, const svit_model *model,
+                              svit_error *err)
 {
-    sv_json_writer config = sv_json_writer_make(metadata->allocator);
+    sv_json_writer config = sv_json_writer_make(&model->context->allocator);
     sv_fields_to_json(sv_architecture_of(&model->config)->fields, &model->config, &config);
-    return put_written(metadata, "config", &config, err);
+    return put_written(sink, "config", &config, err);
 }
 
-static svit_status put_classes(sv_json_writer *metadata, const svit_model *model, svit_error *err)
+static svit_status put_classes(const sv_metadata_sink *sink, const svit_model *model,
+                               svit_error *err)
 {
-    sv_json_writer names = sv_json_writer_make(metadata->allocator);
+    sv_json_writer names = sv_json_writer_make(&model->context->allocator);
     sv_json_begin(&names, '[');
     for (size_t i = 0; i < model->config.num_classes; i++) {
         sv_json_put_text(&names, model->classes[i]);
@@ -61,35 +61,42 @@ static svit_status put_classes(sv_json_writer *metadata, const svit_model *model
         }
     }
     sv_json_end(&names, ']');
-    return put_written(metadata, "classes", &names, err);
+    return put_written(sink, "classes", &names, err);
 }
 
-static svit_status put_pipeline(sv_json_writer *metadata, const svit_model *model, svit_error *err)
+static svit_status put_pipeline(const sv_metadata_sink *sink, const svit_model *model,
+                                svit_error *err)
 {
     char text[4096];
     SVIT_TRY(svit_pipeline_config_to_json(&model->pipeline, text, sizeof text, NULL, err));
-    sv_json_put_key(metadata, "preprocessing");
-    sv_json_put_text(metadata, text);
+    sink->put(sink->user, "preprocessing", text);
     return SVIT_OK;
 }
 
-static void put_pair(sv_json_writer *metadata, const char *key, const char *value)
+svit_status sv_model_properties(const sv_metadata_sink *sink, const svit_model *model,
+                                svit_error *err)
 {
-    sv_json_put_key(metadata, key);
-    sv_json_put_text(metadata, value);
+    SVIT_TRY(put_config(sink, model, err));
+    if (model->classes)
+        SVIT_TRY(put_classes(sink, model, err));
+    if (model->has_pipeline)
+        SVIT_TRY(put_pipeline(sink, model, err));
+    if (model->output != SVIT_OUTPUT_AUTO)
+        sink->put(sink->user, "output", OUTPUT_WORDS[model->output]);
+    return SVIT_OK;
+}
+
+static void put_json(void *user, const char *key, const char *value)
+{
+    sv_json_put_key(user, key);
+    sv_json_put_text(user, value);
 }
 
 svit_status sv_model_metadata(sv_json_writer *metadata, const svit_model *model, svit_error *err)
 {
-    put_pair(metadata, "format", "shiftvit");
-    put_pair(metadata, "format_version", "1");
-    SVIT_TRY(put_config(metadata, model, err));
-    if (model->classes)
-        SVIT_TRY(put_classes(metadata, model, err));
-    if (model->has_pipeline)
-        SVIT_TRY(put_pipeline(metadata, model, err));
-    if (model->output != SVIT_OUTPUT_AUTO)
-        put_pair(metadata, "output", OUTPUT_WORDS[model->output]);
+    put_json(metadata, "format", "shiftvit");
+    put_json(metadata, "format_version", "1");
+    SVIT_TRY(sv_model_properties(&(sv_metadata_sink){put_json, metadata}, model, err));
     return sv_json_writer_status(metadata, "a model's metadata", err);
 }
 

@@ -5,6 +5,17 @@
 #include "io/safetensors.h"
 #include "models/model.h"
 
+/* Takes pairs of texts, which are valid during the call. */
+typedef struct sv_metadata_sink {
+    void (*put)(void *user, const char *key, const char *value);
+    void *user;
+} sv_metadata_sink;
+
+/* Passes what a file says of a model to `sink`: configuration, class names, pipeline and output.
+ * SVIT_E_ARGUMENT if a class name is not UTF-8. */
+svit_status sv_model_properties(const sv_metadata_sink *sink, const svit_model *model,
+                                svit_error *err);
+
 /* Writes the members of a model's metadata into the JSON object that the writer has begun.
  * SVIT_E_ARGUMENT if a class name is not UTF-8. */
 svit_status sv_model_metadata(sv_json_writer *metadata, const svit_model *model, svit_error *err);

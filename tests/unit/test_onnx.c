@@ -124,6 +124,53 @@ static svit_pipeline_config pipeline_of(uint32_t height, uint32_t width, uint32_
     return config;
 }
 
+static void check_property(const onnx_contents *file, const char *key, const char *start)
+{
+    for (size_t i = 0; i < file->property_count; i++)
+        if (onnx_is(file->keys[i], key)) {
+            ck_assert_msg(file->properties[i].length >= strlen(start) &&
+                              memcmp(file->properties[i].data, start, strlen(start)) == 0,
+                          "%s is %.*s", key, (int)file->properties[i].length,
+                          (const char *)file->properties[i].data);
+            return;
+        }
+    ck_abort_msg("there is no %s", key);
+}
+
+/* A file used to have names of no class, and no word of how its images are made. */
+START_TEST(test_a_file_says_what_the_model_is)
+{
+    static const char *const names[] = {"oak",
+                                        "b\xc3\xa4"
+                                        "r \"x\"",
+                                        "c",
+                                        "d",
+                                        "e",
+                                        "f",
+                                        "g"};
+    svit_model *model = model_in(context, SHIFTVIT "}");
+    svit_pipeline_config pipeline = pipeline_of(12, 16, 3);
+    ck_assert_int_eq(svit_model_export_onnx(model, path, NULL, NULL), SVIT_OK);
+    onnx_contents *file = onnx_read(path);
+    ck_assert_uint_eq(file->property_count, 1);
+    check_property(file, "config", "{\"architecture\":\"shiftvit\"");
+    onnx_free(file);
+    ck_assert_int_eq(svit_model_set_classes(model, names, 7, NULL), SVIT_OK);
+    ck_assert_int_eq(svit_model_set_pipeline(model, &pipeline, NULL), SVIT_OK);
+    ck_assert_int_eq(svit_model_set_output(model, SVIT_OUTPUT_SIGMOID, NULL), SVIT_OK);
+    ck_assert_int_eq(svit_model_export_onnx(model, path, NULL, NULL), SVIT_OK);
+    file = onnx_read(path);
+    ck_assert_uint_eq(file->property_count, 4);
+    check_property(file, "classes",
+                   "[\"oak\",\"b\xc3\xa4"
+                   "r \\\"x\\\"\",");
+    check_property(file, "preprocessing", "{\"source_height\":14");
+    check_property(file, "output", "sigmoid");
+    onnx_free(file);
+    svit_model_free(model);
+}
+END_TEST
+
 START_TEST(test_options_name_the_input_and_the_output)
 {
     svit_model *model = model_in(context, SHIFTVIT "}");
@@ -277,6 +324,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_a_file_is_well_formed_and_has_each_parameter_once, 0, MODEL_COUNT);
+    tcase_add_test(c, test_a_file_says_what_the_model_is);
     tcase_add_test(c, test_options_name_the_input_and_the_output);
     tcase_add_test(c, test_options_that_are_not_accepted_are_named);
     tcase_add_test(c, test_a_path_that_cannot_be_written_is_named);

@@ -78,6 +78,7 @@ typedef struct onnx_tensor {
 } onnx_tensor;
 
 enum { ONNX_NODES = 4096, ONNX_TENSORS = 1024, ONNX_VALUES = 2 * ONNX_NODES };
+enum { ONNX_PROPERTIES = 16 };
 
 /* The file's contents. `values` are the names that a node may read: the input, the initialisers and
  * the outputs of nodes. */
@@ -88,6 +89,8 @@ typedef struct onnx_contents {
     onnx_text input, output;
     onnx_tensor tensors[ONNX_TENSORS];
     onnx_text values[ONNX_VALUES];
+    onnx_text keys[ONNX_PROPERTIES], properties[ONNX_PROPERTIES];
+    size_t property_count;
 } onnx_contents;
 
 static inline int onnx_knows(const onnx_contents *self, onnx_text value)
@@ -189,6 +192,11 @@ static inline onnx_contents *onnx_read(const char *path)
                 self->opset = field.number == 2 ? field.integer : self->opset;
         else if (field.number == 7)
             onnx_read_graph(self, field.bytes);
+        else if (field.number == 14) {
+            ck_assert_uint_lt(self->property_count, ONNX_PROPERTIES);
+            self->keys[self->property_count] = onnx_find(field.bytes, 1);
+            self->properties[self->property_count++] = onnx_find(field.bytes, 2);
+        }
     }
     return self;
 }
