@@ -199,6 +199,8 @@ svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_
     return SVIT_OK;
 }
 
+/* Wakes all workers by a generation of tasks in which they find `ending` set, joins them, and frees
+ * the locks. */
 static void end_workers(sv_pool *pool, const sv_allocator *allocator)
 {
     if (pool->started) {

@@ -135,7 +135,8 @@ static sv_packed_weights *remove_user(svit_model *model, sv_packed_weights *pack
     return packed;
 }
 
-/* A child by fork is one thread, and a lock that another thread of its parent held stays locked. */
+/* In a child by fork the lock is not taken: the child has one thread, and a lock that another thread
+ * of the parent held at the fork would never be released. */
 void sv_packed_weights_leave(svit_session *session)
 {
     svit_model *model = session->model;

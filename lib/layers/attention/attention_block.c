@@ -192,9 +192,15 @@ static sv_gemm_b block_doutputs(const attention_call *call, const attention_work
     return operand;
 }
 
-/* One block of queries. Of  o = dropped v,  dropped = dropout(p),  p = softmax(scale s),  s = q
- * k^T: dv += dropped^T doutput;   ddropped = doutput v^T;   ds = scale p (keep ddropped - sum(keep
- * ddropped p)) dq = ds k;              dk += ds^T q Returns the gradient of `scale`. */
+/* One block of queries. Of
+ *     o = dropped v,  dropped = dropout(p),  p = softmax(scale s),  s = q k^T
+ * the gradients are
+ *     dv += dropped^T doutput
+ *     ddropped = doutput v^T
+ *     ds = scale p (keep ddropped - sum(keep ddropped p))
+ *     dq = ds k
+ *     dk += ds^T q
+ * Returns the gradient of `scale`. */
 static real attend_backward(const attention_call *call, attention_work *work, const head_rows *head,
                             const sv_attention_rows *rows)
 {

@@ -96,7 +96,8 @@ static void init_linears(attention_block *block, const sv_parameter_table *table
                          const sv_attention_names *names, double lora_alpha)
 {
     size_t c = block->base.in.channels;
-    /* Adapters of LoRA are part of weights that are not folded. */
+    /* Folding multiplies the weights of queries and keys, and of values and projection. LoRA changes
+     * these weights by W + s B A one by one, so a block with adapters is never folded. */
     const bool adapted =
         sv_layer_parameter_if(&block->base, table, names->qkv, ".lora_a") != SV_NO_PARAMETER;
     block->folded = !adapted && sv_attention_is_folded(block);

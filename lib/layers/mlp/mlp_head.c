@@ -1,9 +1,11 @@
 /* The end of a ShiftViT in inference, fused: the last MLP block, the mean over tokens, and the
  * classifier H, h. Everything after the block's GELU is linear, so the means are taken there and
- * one matmul per image remains: H mean(x_shifted + W2 hidden + b2) + h = (H W2) mean(hidden) + H
- * mean(x_shifted) + (H b2 + h) Its weights [H W2, H] are derived once. W2 is not read, which would
- * take most of one image's time, and the block's output is not computed for every token. The
- * training graph has the three layers apart: mlp_block.c, pooling.c, dense.c. */
+ * one matmul per image remains:
+ *     H mean(x_shifted + W2 hidden + b2) + h
+ *         = (H W2) mean(hidden) + H mean(x_shifted) + (H b2 + h)
+ * Its weights [H W2, H] are derived once. W2 is not read, which would take most of one image's
+ * time, and the block's output is not computed for every token. The training graph has the three
+ * layers apart: mlp_block.c, pooling.c, dense.c. */
 #include "layers/mlp/mlp_internal.h"
 #include "layers/small_matmul.h"
 

@@ -23,8 +23,9 @@ static uint64_t head_work(const svit_model_config *config)
     return config->classifier ? work : 0;
 }
 
-/* With shifted patches a norm precedes the first linear map, which needs the gradient of its
- * input. */
+/* `image_layer` is what the backward saves: the patch embedding reads the image, whose gradient is
+ * not wanted. With shifted patches a norm with parameters lies between the image and the linear
+ * map, so the map's input needs its gradient and nothing is saved. */
 sv_multiply_adds sv_vit_multiply_adds(const svit_model_config *config)
 {
     uint64_t patches =
