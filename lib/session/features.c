@@ -5,9 +5,9 @@
 
 SVIT_API const char *svit_session_layer_name(const svit_session *session, size_t index)
 {
-    if (!session || index >= session->layers.named_count - session->first_named)
+    if (!session || index >= session->layers.named_count - session->active.first_named)
         return NULL;
-    return session->layers.named[session->first_named + index]->name;
+    return session->layers.named[session->active.first_named + index]->name;
 }
 
 static svit_status find_layer(const sv_layer **out, const svit_session *session, const char *name,

@@ -204,13 +204,14 @@ static void pack_layers(svit_session *session, sv_layer *const *layers, size_t c
 static void pack(svit_session *session, int32_t mode)
 {
     const sv_layer_list *list = &session->layers;
-    const size_t first = session->first_trained;
+    const size_t first = session->active.first_recorded;
     if (mode != SVIT_MODE_TRAIN) {
         pack_layers(session, list->inference, list->inference_count, 1);
         return;
     }
-    pack_layers(session, list->inference, session->frozen_inference, 1);
-    pack_layers(session, list->layers + session->frozen_end, first - session->frozen_end, 1);
+    pack_layers(session, list->inference, session->active.frozen_inference, 1);
+    pack_layers(session, list->layers + session->active.frozen_end,
+                first - session->active.frozen_end, 1);
     pack_layers(session, list->layers + first, list->training_count - first, 2);
 }
 

@@ -55,8 +55,8 @@ static const real *forward_inference(svit_session *session, const sv_run *run, c
 static const real *forward_frozen(svit_session *session, const real *input, size_t n)
 {
     const sv_run run = sv_session_run(session, n, false);
-    const real *x = forward_inference(session, &run, input, session->frozen_inference, NULL);
-    for (size_t i = session->frozen_end; i < session->first_trained; i++) {
+    const real *x = forward_inference(session, &run, input, session->active.frozen_inference, NULL);
+    for (size_t i = session->active.frozen_end; i < session->active.first_recorded; i++) {
         const sv_layer *layer = session->layers.layers[i];
         if (layer->ops->training_only)
             continue;
@@ -65,10 +65,11 @@ static const real *forward_frozen(svit_session *session, const real *input, size
         layer->ops->forward(layer, &layer_run, NULL, y, x);
         x = y;
     }
-    real *kept = session->outputs[session->first_trained - 1];
+    real *kept = session->outputs[session->active.first_recorded - 1];
     if (!kept)
         return x;
-    size_t elements = n * sv_shape_elements(session->layers.layers[session->first_trained]->in);
+    size_t elements =
+        n * sv_shape_elements(session->layers.layers[session->active.first_recorded]->in);
     return memcpy(kept, x, elements * sizeof(real));
 }
 
@@ -78,11 +79,11 @@ static void forward_training(svit_session *session, const sv_run *run, const rea
 {
     const size_t count = session->layers.training_count;
     const real *x = input;
-    if (session->first_trained > session->first_layer)
+    if (session->active.first_recorded > session->active.first)
         x = forward_frozen(session, input, run->pass.n);
     else if (session->saved_input)
         x = save_input(session, input, run->pass.n);
-    for (size_t i = session->first_trained; i < count; i++) {
+    for (size_t i = session->active.first_recorded; i < count; i++) {
         const sv_layer *layer = session->layers.layers[i];
         sv_run layer_run = sv_session_layer_run(session, run, layer);
         real *y = i + 1 == count        ? logits
@@ -127,7 +128,7 @@ void sv_session_forward_features(svit_session *session, const real *input, size_
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens)
 {
-    for (size_t i = session->layers.training_count; i-- > session->first_layer;)
+    for (size_t i = session->layers.training_count; i-- > session->active.first;)
         if (sv_layer_attends(session->layers.layers[i], heads, tokens))
             return session->layers.layers[i];
     return NULL;
@@ -153,8 +154,8 @@ void sv_session_forward_attention(svit_session *session, const real *input, size
 static void recompute(const svit_session *session, const sv_run *run, const sv_segment *segment,
                       real *buffer)
 {
-    const real *x = segment->first > session->first_layer ? session->outputs[segment->first - 1]
-                                                          : session->saved_input;
+    const real *x = segment->first > session->active.first ? session->outputs[segment->first - 1]
+                                                           : session->saved_input;
     for (size_t i = segment->first; i < segment->end; i++) {
         const sv_layer *layer = session->layers.layers[i];
         real *y = session->outputs[i] ? session->outputs[i]
@@ -177,7 +178,7 @@ void sv_session_backward(svit_session *session, const real *dlogits, size_t n, r
         const sv_segment *segment = &session->segments.list[i];
         if (segment->recomputed)
             recompute(session, &run, segment, buffers[1]);
-        sv_tape_backward(&session->tape, &run, buffers, segment->first - session->first_trained,
-                         dinput);
+        sv_tape_backward(&session->tape, &run, buffers,
+                         segment->first - session->active.first_recorded, dinput);
     }
 }

@@ -14,8 +14,8 @@ sv_run sv_session_run(const svit_session *session, size_t n, bool training)
                              .seed = session->config.seed,
                              .counter = session->counter},
                     .weights = session->model->weights,
-                    .gradients = session->gradients,
-                    .gradients_first = session->gradients_first};
+                    .gradients = session->gradients.values,
+                    .gradients_first = session->gradients.first};
 }
 
 /* A batch has at most this many rows in the matmuls of a layer that uses the small_m backend. */
@@ -36,7 +36,7 @@ sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, cons
 
 sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer)
 {
-    bool training = session->trains && layer->number >= session->first_trained &&
+    bool training = session->trains && layer->number >= session->active.first_recorded &&
                     layer->number < session->layers.training_count;
     sv_run run = sv_session_run(session, session->config.max_batch, training);
     return sv_session_layer_run(session, &run, layer);

@@ -43,48 +43,8 @@ static svit_status allocate_memory(svit_session *session, svit_error *err)
     session->memory_bytes = bytes;
     sv_session_layout_memory(session);
     if (session->trains)
-        memset(session->gradients, 0, session->gradients_elements * sizeof(real));
+        memset(session->gradients.values, 0, session->gradients.elements * sizeof(real));
     return SVIT_OK;
-}
-
-/* Finds the layers that are trained and the range of the flat arrays that has gradients. */
-static svit_status find_trained(svit_session *session, svit_error *err)
-{
-    const sv_layer_list *list = &session->layers;
-    size_t end = 0;
-    session->first_trained = list->training_count;
-    session->trainable_version = session->model->trainable_version;
-    for (size_t i = list->training_count; i-- > session->first_layer;) {
-        const sv_layer *layer = list->layers[i];
-        if (!layer->trained)
-            continue;
-        session->first_trained = i;
-        if (end == 0 || layer->parameters_first < session->gradients_first)
-            session->gradients_first = layer->parameters_first;
-        end = layer->parameters_end > end ? layer->parameters_end : end;
-    }
-    session->gradients_elements = end - session->gradients_first;
-    sv_session_find_hole(session);
-    if (session->config.input_gradient)
-        session->first_trained = session->first_layer;
-    else if (session->trains && end == 0)
-        return sv_fail(err, SVIT_E_STATE,
-                       "every parameter of the %s is frozen, so there is nothing to train; "
-                       "svit_model_set_trainable changes that",
-                       session->first_layer > 0 ? "layers behind input_layer" : "model");
-    return SVIT_OK;
-}
-
-/* Finds the layers below the first trained one that the inference graph has. */
-static void find_frozen(svit_session *session)
-{
-    const sv_layer_list *list = &session->layers;
-    size_t count = 0;
-    while (session->trains && count < list->inference_count &&
-           list->inference[count]->end <= session->first_trained)
-        count++;
-    session->frozen_inference = count;
-    session->frozen_end = count > 0 ? list->inference[count - 1]->end : session->first_layer;
 }
 
 /* Creates the layers for the session's input size. */
@@ -148,9 +108,7 @@ static svit_status create_unallocated(svit_session **out, svit_model *model,
     session->small_m_gemm = sv_session_gemm(context, local.compute, session->small_m);
     svit_status status = create_layers(session, err);
     if (status == SVIT_OK)
-        status = find_trained(session, err);
-    if (status == SVIT_OK)
-        find_frozen(session);
+        status = sv_session_find_active(session, err);
     if (status == SVIT_OK)
         status = sv_session_choose_segments(session, err);
     if (status != SVIT_OK) {
@@ -249,8 +207,7 @@ SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t co
 
 bool sv_session_gradients(const svit_session *session, sv_gradient_span *span)
 {
-    *span = (sv_gradient_span){session->gradients, session->gradients_first,
-                               session->gradients_elements, session->hole_first, session->hole_end};
+    *span = session->gradients;
     return session->trains;
 }
 

@@ -13,29 +13,37 @@
 /* packed_weights.h */
 typedef struct sv_packed_weights sv_packed_weights;
 
+/* Which layers of a session run, and which of them are on the tape. The indices are of the training
+ * graph unless they say otherwise, and
+ *     first <= frozen_end <= first_recorded <= layers.training_count.
+ * A training pass runs the layers below first_recorded as in inference, since nothing of them is
+ * saved: frozen_inference layers of the inference graph, which cover first..frozen_end - 1, and then
+ * those up to first_recorded one by one. */
+typedef struct sv_active_layers {
+    size_t first;            /* that runs: 0, or that behind config.input_layer */
+    size_t first_named;      /* of layers.named */
+    size_t first_recorded;   /* the lowest trained one; with input_gradient that which runs first */
+    size_t frozen_inference; /* layers of the inference graph */
+    size_t frozen_end;
+} sv_active_layers;
+
 struct svit_session {
     svit_model *model;
     svit_context *context; /* runs the passes and owns the memory, but not that of the layers; the
                               model's, or one with the same kernels */
     svit_session_config config;
-    bool trains;        /* created with SVIT_MODE_TRAIN, so there is memory for the backward */
-    bool small_m;       /* infers few images at most, so matmuls of late layers have few rows */
-    int32_t mode;       /* SVIT_MODE_* of the next forward */
-    uint64_t counter;   /* training forwards so far */
-    sv_shape image;     /* pixels of an image and its channels */
-    sv_shape input;     /* of the first layer that runs: the image, or the output of the layer
+    bool trains;      /* created with SVIT_MODE_TRAIN, so there is memory for the backward */
+    bool small_m;     /* infers few images at most, so matmuls of late layers have few rows */
+    int32_t mode;     /* SVIT_MODE_* of the next forward */
+    uint64_t counter; /* training forwards so far */
+    sv_shape image;   /* pixels of an image and its channels */
+    sv_shape input;   /* of the first layer that runs: the image, or the output of the layer
                            config.input_layer */
-    size_t first_layer; /* of the training graph that runs; the graph for inference begins there */
-    size_t first_named; /* of layers.named that runs */
     size_t classes;
     const sv_gemm *gemm;         /* backend of the matmuls */
     const sv_gemm *small_m_gemm; /* backend of those with few rows */
     sv_layer_list layers;
-    /* A session that trains runs the frozen layers below first_trained, the lowest trained one, as
-     * in inference: frozen_inference layers of the inference graph, which cover the first
-     * frozen_end layers of the training graph, then one by one those up to first_trained. With
-     * input_gradient, first_trained is the first layer that runs. */
-    size_t first_trained, frozen_inference, frozen_end;
+    sv_active_layers active;
     uint64_t trainable_version; /* of the model, when the session was created */
     sv_segments segments;
     sv_tape tape;
@@ -43,12 +51,8 @@ struct svit_session {
 
     char *memory; /* one allocation; the members below lie in it */
     size_t memory_bytes;
-    real *gradients; /* [gradients_elements] of the flat arrays from gradients_first on: the
-                        trained layers' parameters; NULL unless it trains */
-    size_t gradients_first, gradients_elements;
-    size_t hole_first, hole_end; /* parameters of layers that do not run within that range, which
-                                    have no gradient; 0, 0: none */
-    char **saved;                /* by layer of the training graph: its saved activations */
+    sv_gradient_span gradients; /* of the trained layers' parameters; no values unless it trains */
+    char **saved;               /* by layer of the training graph: its saved activations */
     real **outputs;       /* by layer of the training graph: its output if the backward reads it;
                              otherwise NULL */
     char **packed;        /* by layer number: its prepacked weights */
@@ -74,10 +78,10 @@ struct svit_session {
 svit_status sv_session_config_read(svit_session_config *out, const svit_session_config *in,
                                    svit_error *err);
 
-/* input_layer.c */
+/* active_layers.c */
 
 /* Lets the session begin behind the layer config.input_layer, if that is not empty: sets
- * first_layer and input, and cuts the inference graph. SVIT_E_ARGUMENT: there is no such layer, or
+ * active.first and input, and cuts the inference graph. SVIT_E_ARGUMENT: there is no such layer, or
  * none behind it. */
 svit_status sv_session_begin_at_input_layer(svit_session *session, svit_error *err);
 
@@ -87,8 +91,9 @@ const sv_layer *sv_session_named_layer(const svit_session *session, const char *
 /* Whether the layer runs in one of the session's graphs. */
 bool sv_session_runs_layer(const svit_session *session, const sv_layer *layer);
 
-/* Finds the hole of the gradients. Their range is known. */
-void sv_session_find_hole(svit_session *session);
+/* Sets session->active, and the range of session->gradients with its hole. SVIT_E_STATE: the session
+ * trains, and has nothing to train. */
+svit_status sv_session_find_active(svit_session *session, svit_error *err);
 
 /* session_plan.c: memory planning */
 

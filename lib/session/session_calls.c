@@ -75,8 +75,8 @@ SVIT_API svit_status svit_session_attention_size(const svit_session *session, si
     SV_REQUIRE(tokens);
     if (!sv_session_last_attention(session, heads, tokens))
         return sv_fail(err, SVIT_E_UNSUPPORTED, "%s",
-                       session->first_layer > 0 ? "no layer behind input_layer has attention"
-                                                : "the model has no attention");
+                       session->active.first > 0 ? "no layer behind input_layer has attention"
+                                                 : "the model has no attention");
     return SVIT_OK;
 }
 
@@ -213,6 +213,6 @@ SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_err
     SV_REQUIRE(session);
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE, "the session was created to infer: it has no gradients");
-    memset(session->gradients, 0, session->gradients_elements * sizeof(real));
+    memset(session->gradients.values, 0, session->gradients.elements * sizeof(real));
     return SVIT_OK;
 }

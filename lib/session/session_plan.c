@@ -38,7 +38,7 @@ static size_t activation_bytes(const svit_session *session, sv_shape shape)
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 {
     const svit_context *context = session->context;
-    const size_t first = session->trains ? session->first_trained : session->first_layer;
+    const size_t first = session->trains ? session->active.first_recorded : session->active.first;
     const size_t count = session->layers.training_count - first;
     void *memory;
     SVIT_TRY(sv_allocate_array(&context->allocator, &memory, count, sizeof(sv_layer_cost),
@@ -80,9 +80,9 @@ static sv_layer_memory max_layer_memory(const svit_session *session)
 {
     sv_layer_memory max = {0};
     const sv_layer_list *list = &session->layers;
-    for (size_t i = session->frozen_end; session->trains && i < list->training_count; i++) {
+    for (size_t i = session->active.frozen_end; session->trains && i < list->training_count; i++) {
         sv_layer_memory memory =
-            layer_memory(session, list->layers[i], i >= session->first_trained);
+            layer_memory(session, list->layers[i], i >= session->active.first_recorded);
         sv_layer_memory_max(&max, &memory);
     }
     for (size_t i = 0; i < list->inference_count; i++) {
@@ -90,7 +90,7 @@ static sv_layer_memory max_layer_memory(const svit_session *session)
         sv_layer_memory_max(&max, &memory);
     }
     add_chains(&max, session, list->inference_count);
-    add_chains(&max, session, session->frozen_inference);
+    add_chains(&max, session, session->active.frozen_inference);
     return max;
 }
 
@@ -125,7 +125,7 @@ static void layout_input(svit_session *session, sv_arena *arena, const sv_segmen
     if (!segment->recomputed && !keeps_input(session, first))
         return;
     real *input = take_activations(arena, session, session->layers.layers[first]->in);
-    if (first == session->first_layer)
+    if (first == session->active.first)
         session->saved_input = input;
     else if (arena->base)
         session->outputs[first - 1] = input;
@@ -212,10 +212,11 @@ static void layout_all(svit_session *session, sv_arena *arena)
     }
     sv_record *records = sv_arena_take(arena, trained, 1, sizeof *records);
     session->tape = (sv_tape){.records = records, .capacity = count};
-    session->gradients = NULL;
+    session->gradients.values = NULL;
     layout_packed(session, arena);
     if (session->trains) {
-        session->gradients = sv_arena_take(arena, session->gradients_elements, 1, sizeof(real));
+        session->gradients.values =
+            sv_arena_take(arena, session->gradients.elements, 1, sizeof(real));
         layout_segments(session, arena);
     }
     layout_buffers(session, arena);

@@ -237,7 +237,7 @@ START_TEST(test_gradients_equal_difference_quotients)
     sv_session_backward(b.session, b.projection, BATCH, NULL);
     size_t bytes = b.model->parameters.elements * sizeof(double);
     double *gradients = malloc(bytes);
-    memcpy(gradients, b.session->gradients, bytes);
+    memcpy(gradients, b.session->gradients.values, bytes);
     for (size_t i = 0; i < b.model->parameters.count; i++)
         check_parameter(&b, &b.model->parameters.list[i], gradients);
     free(gradients);
@@ -289,11 +289,11 @@ START_TEST(test_gradients_accumulate)
     projected(&b);
     sv_session_backward(b.session, b.projection, BATCH, NULL);
     double *once = malloc(total * sizeof(double));
-    memcpy(once, b.session->gradients, total * sizeof(double));
+    memcpy(once, b.session->gradients.values, total * sizeof(double));
     projected(&b);
     sv_session_backward(b.session, b.projection, BATCH, NULL);
     for (size_t i = 0; i < total; i++)
-        ck_assert_double_le(fabs(b.session->gradients[i] - 2 * once[i]),
+        ck_assert_double_le(fabs(b.session->gradients.values[i] - 2 * once[i]),
                             1e-13 + 1e-12 * fabs(once[i]));
     free(once);
     close_fixture(&b);

@@ -109,7 +109,7 @@ static void pass(svit_model *library_model, svit_session *session, const referen
     for (size_t i = 0; i < model->tensor_count; i++) {
         const reference_tensor *tensor = &model->tensors[i];
         sv_parameter_export(sv_parameter_find(&library_model->parameters, tensor->name), gradients,
-                            session->gradients);
+                            session->gradients.values);
         gradients += tensor->elements;
     }
     for (size_t i = 0; dx && i < pixels; i++)

@@ -1,0 +1,150 @@
+/* Which layers of a session run: all, or those behind a layer whose output it takes in place of
+ * images; which are recorded; and which parameters have gradients. */
+#include "base/size.h"
+#include "session/session.h"
+
+#include <assert.h>
+#include <string.h>
+
+const sv_layer *sv_session_named_layer(const svit_session *session, const char *name)
+{
+    for (size_t i = session->active.first_named; i < session->layers.named_count; i++)
+        if (strcmp(session->layers.named[i]->name, name) == 0)
+            return session->layers.named[i];
+    return NULL;
+}
+
+/* The layers of the inference graph up to the one that ends where layer `end` of the training graph
+ * begins; 0: none ends there. */
+static size_t inference_until(const sv_layer_list *list, size_t end)
+{
+    for (size_t i = 0; i < list->inference_count; i++)
+        if (list->inference[i]->end == end)
+            return i + 1;
+    return 0;
+}
+
+/* Removes the layers up to layer `end` of the training graph from the inference graph. One that
+ * fuses layers on both sides of that limit cannot remain, so no layers are fused then. */
+static void cut_inference(sv_layer_list *list, size_t end)
+{
+    if (inference_until(list, end) == 0)
+        sv_layer_list_unfuse(list);
+    const size_t count = inference_until(list, end);
+    list->inference += count;
+    list->inference_count -= count;
+}
+
+svit_status sv_session_begin_at_input_layer(svit_session *session, svit_error *err)
+{
+    const char *name = session->config.input_layer;
+    if (name[0] == '\0')
+        return SVIT_OK;
+    const sv_layer *layer = sv_session_named_layer(session, name);
+    if (!layer)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "input_layer is '%s'; the model has no such layer, svit_session_layer_name "
+                       "of a session without input_layer lists them",
+                       name);
+    if (layer->end == session->layers.training_count)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "input_layer is '%s', the last layer of the model, so that none is left to "
+                       "run; a layer before it is accepted",
+                       name);
+    session->active.first = layer->end;
+    while (session->active.first_named < session->layers.named_count &&
+           session->layers.named[session->active.first_named]->end <= layer->end)
+        session->active.first_named++;
+    session->input = layer->out;
+    cut_inference(&session->layers, layer->end);
+    return SVIT_OK;
+}
+
+bool sv_session_runs_layer(const svit_session *session, const sv_layer *layer)
+{
+    const sv_layer_list *list = &session->layers;
+    if (layer->number < list->training_count)
+        return layer->number >= session->active.first;
+    for (size_t i = 0; i < list->inference_count; i++)
+        if (list->inference[i] == layer)
+            return true;
+    return false;
+}
+
+/* Finds the range of the flat arrays from the first to the last trained layer. */
+static void find_gradients(svit_session *session)
+{
+    const sv_layer_list *list = &session->layers;
+    sv_gradient_span *span = &session->gradients;
+    size_t end = 0;
+    for (size_t i = session->active.first; i < list->training_count; i++) {
+        const sv_layer *layer = list->layers[i];
+        if (!layer->trained)
+            continue;
+        if (end == 0 || layer->parameters_first < span->first)
+            span->first = layer->parameters_first;
+        end = sv_size_max(end, layer->parameters_end);
+    }
+    span->elements = end - span->first;
+}
+
+/* Finds the hole of that range: the parameters of layers that do not run. */
+static void find_hole(svit_session *session)
+{
+    sv_gradient_span *span = &session->gradients;
+    for (size_t i = 0; i < session->active.first; i++) {
+        const sv_layer *layer = session->layers.layers[i];
+        if (layer->parameters_end == 0 || layer->parameters_first < span->first ||
+            layer->parameters_end > span->first + span->elements)
+            continue;
+        if (span->hole_end == 0 || layer->parameters_first < span->hole_first)
+            span->hole_first = layer->parameters_first;
+        span->hole_end = sv_size_max(span->hole_end, layer->parameters_end);
+    }
+}
+
+static svit_status find_recorded(svit_session *session, svit_error *err)
+{
+    sv_active_layers *active = &session->active;
+    active->first_recorded = active->first;
+    if (session->config.input_gradient)
+        return SVIT_OK;
+    while (active->first_recorded < session->layers.training_count &&
+           !session->layers.layers[active->first_recorded]->trained)
+        active->first_recorded++;
+    if (!session->trains || active->first_recorded < session->layers.training_count)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_STATE,
+                   "every parameter of the %s is frozen, so there is nothing to train; "
+                   "svit_model_set_trainable changes that",
+                   active->first > 0 ? "layers behind input_layer" : "model");
+}
+
+/* Finds the layers below the first recorded one that the inference graph has. */
+static void find_frozen(svit_session *session)
+{
+    const sv_layer_list *list = &session->layers;
+    sv_active_layers *active = &session->active;
+    size_t count = 0;
+    while (session->trains && count < list->inference_count &&
+           list->inference[count]->end <= active->first_recorded)
+        count++;
+    active->frozen_inference = count;
+    active->frozen_end = count > 0 ? list->inference[count - 1]->end : active->first;
+    assert(active->first <= active->frozen_end && active->frozen_end <= active->first_recorded);
+}
+
+svit_status sv_session_find_active(svit_session *session, svit_error *err)
+{
+    session->trainable_version = session->model->trainable_version;
+    find_gradients(session);
+    find_hole(session);
+    SVIT_TRY(find_recorded(session, err));
+    find_frozen(session);
+    return SVIT_OK;
+}
+
+SVIT_API size_t svit_session_input_size(const svit_session *session)
+{
+    return session ? sv_shape_elements(session->input) : 0;
+}
