@@ -111,8 +111,8 @@ static const char *const CONFIGS[] = {
 
 enum { CONFIG_COUNT = sizeof CONFIGS / sizeof *CONFIGS, BATCH = 3 };
 
-/* Elements of each parameter that are compared; fewer if a pass takes long. */
-enum { PROBES = 12, PROBES_LONG = 4, LONG = 256 /* tokens */ };
+/* Directions of each parameter that are compared, one if a pass takes long; elements of the input. */
+enum { DIRECTIONS = 2, INPUT_PROBES = 24, LONG = 256 /* tokens */ };
 
 typedef struct fixture {
     svit_context *context;
@@ -189,43 +189,54 @@ static double projected(fixture *b)
     return sum;
 }
 
-static double difference_quotient(fixture *b, size_t at)
+/* Moves the weights of a parameter by `step` along signs[elements]. */
+static void move(fixture *b, const sv_parameter *parameter, const double *signs, double step)
 {
-    const double step = 1e-6;
-    double *weight = &b->model->weights[at], kept = *weight;
-    *weight = kept + step;
+    double *weights = b->model->weights + parameter->offset;
+    for (size_t i = 0; i < parameter->desc.elements; i++)
+        weights[i] += step * signs[i];
     sv_model_touch(b->model);
-    double above = projected(b);
-    *weight = kept - step;
-    sv_model_touch(b->model);
-    double below = projected(b);
-    *weight = kept;
-    sv_model_touch(b->model);
-    return (above - below) / (2 * step);
 }
 
-/* Checks `probes` elements of a parameter; the tolerance is relative to the parameter's largest
- * gradient. */
+/* Compares the derivative along signs[elements] with a central difference. Its steps have the same
+ * length for any number of elements, and so has the error of rounding per step, which the division
+ * by the step of one element makes larger in a longer parameter. */
+static void check_direction(fixture *b, const sv_parameter *parameter, const double *gradients,
+                            const double *signs, size_t nonzero, double largest)
+{
+    const double length = sqrt((double)nonzero), step = 1e-6 / length;
+    double derivative = 0;
+    for (size_t i = 0; i < parameter->desc.elements; i++)
+        derivative += signs[i] * gradients[parameter->offset + i];
+    move(b, parameter, signs, step);
+    const double above = projected(b);
+    move(b, parameter, signs, -2 * step);
+    const double below = projected(b), quotient = (above - below) / (2 * step);
+    move(b, parameter, signs, step);
+    ck_assert_msg(fabs(quotient - derivative) <= 1e-7 * length * fmax(largest, 0.1),
+                  "%s, %zu elements: %.12g, difference quotient %.12g", parameter->name, nonzero,
+                  derivative, quotient);
+}
+
+/* Checks a parameter along random signs of all elements, so that each of them counts, and along one
+ * element; the tolerance is relative to the parameter's largest gradient. */
 static void check_parameter(fixture *b, const sv_parameter *parameter, const double *gradients)
 {
-    double largest = 0;
-    for (size_t i = 0; i < parameter->desc.elements; i++)
+    const size_t elements = parameter->desc.elements;
+    size_t heads, tokens = 0;
+    double largest = 0, *signs = calloc(elements, sizeof *signs);
+    for (size_t i = 0; i < elements; i++)
         largest = worst_of(largest, fabs(gradients[parameter->offset + i]));
     ck_assert_msg(isfinite(largest) && largest > 0, "%s has no gradient", parameter->name);
-    size_t heads, tokens = 0;
+    signs[sv_random_below(&b->random, (uint32_t)elements)] = 1;
+    check_direction(b, parameter, gradients, signs, 1, largest);
     sv_session_last_attention(b->session, &heads, &tokens);
-    size_t most = tokens > LONG ? PROBES_LONG : PROBES;
-    size_t probes = parameter->desc.elements < most ? parameter->desc.elements : most;
-    for (size_t i = 0; i < probes; i++) {
-        size_t element =
-            probes < most ? i : sv_random_below(&b->random, (uint32_t)parameter->desc.elements);
-        size_t at = parameter->offset + element;
-        double quotient = difference_quotient(b, at);
-        double error = fabs(quotient - gradients[at]);
-        ck_assert_msg(error <= 1e-7 * fmax(largest, 0.1),
-                      "%s[%zu]: %.12g, difference quotient %.12g", parameter->name, element,
-                      gradients[at], quotient);
+    for (int direction = 0; direction < (tokens > LONG ? 1 : DIRECTIONS); direction++) {
+        for (size_t i = 0; i < elements; i++)
+            signs[i] = sv_random_unit(&b->random) < 0.5 ? -1 : 1;
+        check_direction(b, parameter, gradients, signs, elements, largest);
     }
+    free(signs);
 }
 
 START_TEST(test_gradients_equal_difference_quotients)
@@ -253,7 +264,7 @@ static void check_input(fixture *b, const double *dinput, size_t elements)
     for (size_t i = 0; i < elements; i++)
         largest = worst_of(largest, fabs(dinput[i]));
     ck_assert_msg(isfinite(largest) && largest > 0, "the input has no gradient");
-    const size_t stride = elements / (2 * PROBES) | 1;
+    const size_t stride = elements / INPUT_PROBES | 1;
     for (size_t i = 0; i < elements; i += stride) {
         const double kept = b->input[i];
         b->input[i] = kept + step;
