@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Prints the files of a build that its tests need, for ninja: without what only the checks of the tree need.
+
+targets.py BUILD PATTERN
+
+PATTERN is a regular expression for whole names of tests; those of the suites structure and install do not count.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+
+def introspect(build, what):
+    return json.loads(subprocess.run(['meson', 'introspect', build, what], check=True, capture_output=True).stdout)
+
+
+def main():
+    build, pattern = sys.argv[1], re.compile(sys.argv[2])
+    files = {target['id']: target['filename'] for target in introspect(build, '--targets')}
+    needed = {file
+              for test in introspect(build, '--tests')
+              if pattern.fullmatch(test['name']) and not {'structure', 'install'} & {s.split(':')[-1] for s in test['suite']}
+              for target in test['depends']
+              for file in files[target]}
+    folder = os.path.realpath(build)
+    print(*sorted(os.path.relpath(file, folder) for file in needed))
+
+
+if __name__ == '__main__':
+    main()
