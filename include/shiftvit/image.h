@@ -63,9 +63,10 @@ SVIT_API svit_status svit_resize_nearest_u8(const uint8_t *in, size_t height, si
 /* Resizes in[height, width, 3] to out[out_height, out_width, 3], another array, by bilinear
  * interpolation with antialiasing: on an axis that shrinks, the triangle filter is widened by the
  * scale, so that every input pixel contributes. All sides are 1..16384 pixels. The bytes equal
- * those of Pillow's Image.resize((out_width, out_height), BILINEAR) up to Pillow 12; Pillow 13 may
- * differ by one level where one axis shrinks and the other grows. SVIT_E_ARGUMENT names a side that
- * is out of range. SVIT_E_MEMORY: the filter tables, from the context's allocator, do not fit. */
+ * those of Image.resize((out_width, out_height), BILINEAR) in Pillow 13, which resizes vertically
+ * first where the height loses more than twice the lines that the width loses; older versions
+ * differ there. SVIT_E_ARGUMENT names a side that is out of range. SVIT_E_MEMORY: the filter
+ * tables, from the context's allocator, do not fit. */
 SVIT_API svit_status svit_resize_antialias_u8(svit_context *context, const uint8_t *in,
                                               size_t height, size_t width, uint8_t *out,
                                               size_t out_height, size_t out_width, svit_error *err);

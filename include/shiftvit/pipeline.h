@@ -25,7 +25,12 @@ enum {
     SVIT_SOURCE_NEAREST = 0,      /* scales each axis by itself, by nearest neighbour */
     SVIT_SOURCE_SHORTER_SIDE = 1, /* scales both axes alike, with svit_resize_antialias_u8, until
                                      the image just covers the source size, then crops the centre */
-    SVIT_SOURCE_BICUBIC = 2       /* likewise, with bicubic interpolation, antialiased */
+    SVIT_SOURCE_BICUBIC = 2,      /* likewise, with bicubic interpolation, antialiased */
+    SVIT_SOURCE_SHORTER_SIDE_PILLOW_12 = 3, /* as SVIT_SOURCE_SHORTER_SIDE with the bytes of Pillow
+                                               up to 12.1, which resizes horizontally first; Pillow
+                                               13 and the others here do not where the height loses
+                                               more than twice the lines that the width loses */
+    SVIT_SOURCE_BICUBIC_PILLOW_12 = 4       /* likewise, with bicubic interpolation */
 };
 
 /* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the

@@ -1,6 +1,6 @@
-/* Antialiased resizing. The two directions are separable. An input row is resized horizontally
- * once, when the first output row needs it, into a ring of as many rows as one output row
- * combines. */
+/* Antialiased resizing. The two directions are separable. Horizontally first, an input row is
+ * resized once, when the first output row needs it, into a ring of as many rows as one output row
+ * combines. Vertically first, each output row is combined from the input rows and then resized. */
 #include "data/antialias.h"
 
 #include "base/size.h"
@@ -30,7 +30,8 @@ struct sv_antialias {
     axis across;
     axis down;
     size_t channels;
-    size_t stride; /* pixels from one input row to the next */
+    size_t stride;   /* pixels from one input row to the next */
+    bool down_first; /* vertically first */
 };
 
 /* The crop along one axis: the output is lines offset..offset + out - 1 of `resized` lines. */
@@ -135,6 +136,14 @@ static window crop_window(size_t in, size_t resized, size_t out, size_t seen)
                     out};
 }
 
+/* Pillow's choice: the height loses more than twice as many lines as the width. An axis that grows
+ * loses less than none. */
+static bool goes_down_first(const window *across, const window *down)
+{
+    return down->in > down->resized &&
+           down->in - down->resized + 2 * across->resized > 2 * across->in;
+}
+
 svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator,
                                 const sv_antialias_options *options, svit_error *err)
 {
@@ -152,6 +161,7 @@ svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocato
     memset(plan, 0, sizeof *plan);
     plan->channels = o->channels;
     plan->stride = o->width;
+    plan->down_first = !o->across_first && goes_down_first(&across, &down);
     svit_status status = axis_create(&plan->across, allocator, &across, o->filter, err);
     if (status == SVIT_OK)
         status = axis_create(&plan->down, allocator, &down, o->filter, err);
@@ -180,6 +190,8 @@ static size_t ring_rows(const sv_antialias *plan)
 
 size_t sv_antialias_scratch(const sv_antialias *plan)
 {
+    if (plan->down_first)
+        return plan->across.in * plan->channels * (sizeof(int32_t) + 1);
     return plan->across.out * plan->channels * (sizeof(int32_t) + ring_rows(plan));
 }
 
@@ -213,12 +225,36 @@ static void add_row(int32_t *restrict sum, const uint8_t *restrict row, int32_t 
         sum[i] += weight * row[i];
 }
 
-void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *pixels, void *scratch)
+/* row[i] = sum over j of weight[o,j] * in[first[o] + j, i],  of `elements` elements */
+static void combine_rows(uint8_t *restrict row, int32_t *restrict sum, const axis *down, size_t o,
+                         const uint8_t *pixels, size_t elements)
+{
+    for (size_t i = 0; i < elements; i++)
+        sum[i] = HALF;
+    for (size_t i = 0; i < down->count[o]; i++)
+        add_row(sum, pixels + (down->first[o] + i) * elements, down->weight[o * down->taps + i],
+                elements);
+    for (size_t i = 0; i < elements; i++)
+        row[i] = to_byte(sum[i]);
+}
+
+static void run_down_first(const sv_antialias *plan, uint8_t *out, const uint8_t *pixels,
+                           int32_t *scratch)
+{
+    const size_t channels = plan->channels, elements = plan->stride * channels;
+    uint8_t *row = (uint8_t *)(scratch + elements);
+    for (size_t o = 0; o < plan->down.out; o++, out += plan->across.out * channels) {
+        combine_rows(row, scratch, &plan->down, o, pixels, elements);
+        SV_BY_CHANNELS(channels, resize_row, out, row, &plan->across);
+    }
+}
+
+static void run_across_first(const sv_antialias *plan, uint8_t *out, const uint8_t *pixels,
+                             int32_t *sum)
 {
     const axis *down = &plan->down;
     const size_t channels = plan->channels, row = plan->across.out * channels;
     const size_t rows = ring_rows(plan);
-    int32_t *sum = scratch;
     uint8_t *ring = (uint8_t *)(sum + row);
     size_t next_in = 0; /* the next input row to resize; rows before it are in the ring or unused */
     for (size_t o = 0; o < down->out; o++, out += row) {
@@ -234,6 +270,14 @@ void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *pix
         for (size_t i = 0; i < row; i++)
             out[i] = to_byte(sum[i]);
     }
+}
+
+void sv_antialias_run(const sv_antialias *plan, uint8_t *out, const uint8_t *pixels, void *scratch)
+{
+    if (plan->down_first)
+        run_down_first(plan, out, pixels, scratch);
+    else
+        run_across_first(plan, out, pixels, scratch);
 }
 
 /* Taps of an axis that does not shrink. */

@@ -9,12 +9,13 @@
 svit_status sv_source_filter_check(int32_t filter, const char *where, const char *what,
                                    svit_error *err)
 {
-    if (filter >= SVIT_SOURCE_NEAREST && filter <= SVIT_SOURCE_BICUBIC)
+    if (filter >= SVIT_SOURCE_NEAREST && filter <= SVIT_SOURCE_BICUBIC_PILLOW_12)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "%s: %s is %d; SVIT_SOURCE_NEAREST (0), SVIT_SOURCE_SHORTER_SIDE (1) and "
-                   "SVIT_SOURCE_BICUBIC (2) are accepted",
-                   where, what, (int)filter);
+    return sv_fail(
+        err, SVIT_E_ARGUMENT,
+        "%s: %s is %d; SVIT_SOURCE_NEAREST (0) to SVIT_SOURCE_BICUBIC_PILLOW_12 (%d) are "
+        "accepted",
+        where, what, (int)filter, SVIT_SOURCE_BICUBIC_PILLOW_12);
 }
 
 sv_source sv_source_make(int32_t filter, size_t height, size_t width, size_t channels)
@@ -43,6 +44,7 @@ bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width)
 
 sv_antialias_options sv_source_options(const sv_source *step, size_t height, size_t width)
 {
+    const int32_t filter = step->filter;
     return (sv_antialias_options){.height = height,
                                   .width = width,
                                   .channels = step->channels,
@@ -51,9 +53,12 @@ sv_antialias_options sv_source_options(const sv_source *step, size_t height, siz
                                   .cover = true,
                                   .seen_height = step->seen_height,
                                   .seen_width = step->seen_width,
-                                  .filter = step->filter == SVIT_SOURCE_BICUBIC
+                                  .filter = filter == SVIT_SOURCE_BICUBIC ||
+                                                    filter == SVIT_SOURCE_BICUBIC_PILLOW_12
                                                 ? SV_ANTIALIAS_BICUBIC
-                                                : SV_ANTIALIAS_BILINEAR};
+                                                : SV_ANTIALIAS_BILINEAR,
+                                  .across_first = filter == SVIT_SOURCE_SHORTER_SIDE_PILLOW_12 ||
+                                                  filter == SVIT_SOURCE_BICUBIC_PILLOW_12};
 }
 
 svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step,

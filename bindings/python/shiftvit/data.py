@@ -15,7 +15,7 @@ from .context import Context, default_context
 from .errors import ArgumentError
 
 Split = Literal["train", "test", "validation"]
-Filter = Literal["nearest", "shorter-side", "bicubic"]
+Filter = Literal["nearest", "shorter-side", "bicubic", "shorter-side-pillow-12", "bicubic-pillow-12"]
 
 _SampleFunction = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint8), ctypes.POINTER(ctypes.c_int32), ctypes.c_void_p

@@ -48,15 +48,15 @@ extern "C" {
     /// `map` finds: "timm", "huggingface" (ViT, DeiT, DINOv2, CLIP's image tower) or "openclip" for the
     /// plain ViTs of these libraries, NULL for the model's own names, or a JSON object. Its keys are
     /// names of parameters, or the parts of names before a dot, in which one \* stands for a number; its
-    /// values are the name of a tensor, a list of up to 3 names that follow each other on the first axis
+    /// values are the name of a tensor, a list of names that follow each other on the first axis
     /// (queries, keys, values), {"tensor": NAME, "transpose": true} for a weight \[in, out\], or null for
     /// a parameter that is 0. A parameter without a rule has its own name.
     ///
-    /// Convolution weights \[out, in, size, size\] become those of the patch embedding, leading axes of
-    /// length 1 are dropped or added, and a position embedding of another grid (config's position_height
-    /// and position_width, otherwise a square) is interpolated as timm does: bicubic with a = -0.5,
-    /// antialiased. F16, BF16 and I8 tensors are converted. The caller owns \*out and frees it with
-    /// svit_model_free.
+    /// The convolution \[dim, channels, size, size\] of the patch embedding becomes its weight, leading
+    /// axes of length 1 are dropped or added, and a position embedding of another grid (config's
+    /// position_height and position_width, otherwise a square) is interpolated as timm does: bicubic
+    /// with a = -0.5, antialiased. F16, BF16 and I8 tensors are converted. The caller owns \*out and
+    /// frees it with svit_model_free.
     ///
     /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is damaged, or a tensor is missing, has
     /// another shape or belongs to no parameter, which svit_model_load_into can allow. SVIT_E_ARGUMENT

@@ -29,6 +29,13 @@ pub const SVIT_SOURCE_NEAREST: i32 = 0;
 pub const SVIT_SOURCE_SHORTER_SIDE: i32 = 1;
 /// likewise, with bicubic interpolation, antialiased
 pub const SVIT_SOURCE_BICUBIC: i32 = 2;
+/// as SVIT_SOURCE_SHORTER_SIDE with the bytes of Pillow
+/// up to 12.1, which resizes horizontally first; Pillow
+/// 13 and the others here do not where the height loses
+/// more than twice the lines that the width loses
+pub const SVIT_SOURCE_SHORTER_SIDE_PILLOW_12: i32 = 3;
+/// likewise, with bicubic interpolation
+pub const SVIT_SOURCE_BICUBIC_PILLOW_12: i32 = 4;
 
 // A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the
 // bytes of the image before all others, the two after it on its values after step 4 below. Mixup

@@ -32,6 +32,13 @@ enumeration! {
         ShorterSide = SVIT_SOURCE_SHORTER_SIDE,
         /// Likewise, with bicubic interpolation, antialiased.
         Bicubic = SVIT_SOURCE_BICUBIC,
+        /// As `Source::ShorterSide` with the bytes of Pillow
+        /// up to 12.1, which resizes horizontally first; Pillow
+        /// 13 and the others here do not where the height loses
+        /// more than twice the lines that the width loses.
+        ShorterSidePillow12 = SVIT_SOURCE_SHORTER_SIDE_PILLOW_12,
+        /// Likewise, with bicubic interpolation.
+        BicubicPillow12 = SVIT_SOURCE_BICUBIC_PILLOW_12,
     }
 }
 
