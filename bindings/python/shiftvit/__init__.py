@@ -19,12 +19,13 @@ from ._library import string as _string
 from .checkpoint import Checkpoint, save_checkpoint
 from .config import config_fields, model_config, presets, training_config
 from .context import Context, default_context
+from .creation import create_model, load, load_pretrained
 from .data import Dataset, Loader
 from .errors import Error
 from .features import FeatureSet
 from .image import read_image, write_png
 from .losses import binary_cross_entropy, cross_entropy, mean_squared_error, sigmoid, softmax
-from .model import LoadReport, Model, create_model, load, load_pretrained
+from .model import LoadReport, Model
 from .optimizer import Optimizer, learning_rate
 from .parameters import Parameters
 from .predictor import Predictor

@@ -12,6 +12,7 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from ._handles import Handle, article
 from .errors import ArgumentError
 
 Shape = tuple[Optional[int], ...]
@@ -21,6 +22,8 @@ def array(value: Any, name: str) -> NDArray[Any]:
     """Any array or array-like as an ndarray."""
     if isinstance(value, np.ndarray):
         return value
+    if isinstance(value, Handle):
+        raise TypeError(f"{name} is {article(value)}; an array is needed")
     if hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)

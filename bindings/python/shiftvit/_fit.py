@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _library, losses, metrics
+from ._handles import article
 from .config import plain_pipeline, training_structs
 from .errors import ArgumentError
 
@@ -25,6 +26,8 @@ def dataset_of(model: Model, x: Any, y: Any, what: str) -> Dataset:
     """A dataset of arrays, or the dataset that the caller has already."""
     from .data import Dataset
 
+    if isinstance(x, _library.Handle) and not isinstance(x, Dataset):
+        raise TypeError(f"{what} is {article(x)}; an array or a Dataset is needed")
     if isinstance(x, Dataset):
         if y is not None:
             raise TypeError(f"{what} is a Dataset, which has its labels; y must be None")
@@ -117,7 +120,7 @@ def fit(
         validation = validation_data
     elif validation_data is not None:
         if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
-            raise TypeError("validation_data is a Dataset or a pair (x, y)")
+            raise TypeError(f"validation_data is {article(validation_data)}; a Dataset or a pair (x, y) is needed")
         validation = dataset_of(model, *validation_data, "validation_data")
     resumes = resume and (pathlib.Path(folder) / "checkpoint.safetensors").exists()
     with Trainer(
@@ -140,7 +143,14 @@ def logits_of(
     model: Model, data: Dataset, batch: int, pipeline: Mapping[str, Any] | None, compute: str, tta: str
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     """Logits [n, num_classes] and labels [n] of a dataset, by the evaluation of its pipeline."""
-    buffer = _library.config("svit_pipeline_config", pipeline_of(model, data, pipeline))
+    with _library.reading(model):
+        return _logits_of(model, data, batch, pipeline_of(model, data, pipeline), compute, tta)
+
+
+def _logits_of(
+    model: Model, data: Dataset, batch: int, pipeline: Mapping[str, Any], compute: str, tta: str
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    buffer = _library.config("svit_pipeline_config", pipeline)
     count = len(data)
     logits = np.empty((count, model.num_classes), dtype=np.float32)
     labels = np.empty(count, dtype=np.int32)

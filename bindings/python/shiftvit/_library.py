@@ -1,4 +1,4 @@
-"""Loads the C library and calls it: conversion of arguments, statuses to exceptions, lifetimes of handles."""
+"""Loads the C library and calls it: conversion of arguments, statuses to exceptions."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ import pathlib
 import sysconfig
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
-from types import TracebackType
-from typing import Any, Callable, ClassVar, TypeVar, Union
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Callable, Union
 
 import numpy as np
 
 from . import errors
-from ._signatures import SIGNATURES
+from ._handles import Borrowed as Borrowed
+from ._handles import Handle as Handle
+from ._handles import expect as expect
+from ._handles import HandlePointer, Pointer, article, functions, in_use
+from ._handles import reading as reading
+from ._signatures import CHANGES, HANDLES, SIGNATURES
 from ._structs import ErrorRecord
 
 #: What is taken for the name of a file.
 PathName = Union[str, "os.PathLike[str]"]
-
-_Self = TypeVar("_Self", bound="Handle")
 
 #: Bytes of a configuration whose fields are set through JSON. The library ignores zeros behind its own struct.
 _CONFIG_BYTES = 16384
@@ -56,21 +58,6 @@ def _encoded(value: Any) -> bytes | None:
     return encoded
 
 
-class Pointer:
-    """An argument that is a pointer: a handle, an array in C order, a ctypes pointer, an address or None."""
-
-    @classmethod
-    def from_param(cls, value: Any) -> Any:
-        if isinstance(value, Handle):
-            return ctypes.c_void_p(value._state.pointer)
-        if isinstance(value, np.ndarray):
-            assert value.flags.c_contiguous, "arrays must be prepared by _arrays"
-            return ctypes.c_void_p(value.ctypes.data)
-        if isinstance(value, ctypes.Structure):
-            return ctypes.byref(value)
-        return value if value is None or not isinstance(value, int) else ctypes.c_void_p(value)
-
-
 _TYPES: dict[str, Any] = {
     "-": None,
     "x": ctypes.c_int32,
@@ -81,12 +68,13 @@ _TYPES: dict[str, Any] = {
     "f": ctypes.c_float,
     "d": ctypes.c_double,
     "s": ctypes.c_char_p,
-    "p": Pointer,
-    "e": Pointer,
+    "p": Pointer(),
+    "e": Pointer(),
+    **{letter: HandlePointer(noun) for letter, noun in HANDLES.items()},
 }
-_RESULTS: dict[str, Any] = {**_TYPES, "p": ctypes.c_void_p}
+_RESULTS: dict[str, Any] = {**_TYPES, **dict.fromkeys(["p", *HANDLES], ctypes.c_void_p)}
 _SIZE_END = 2 ** (8 * ctypes.sizeof(ctypes.c_size_t))
-_RANGES = {"i": (-(2**31), 2**31), "u": (0, 2**32), "q": (0, 2**64), "z": (0, _SIZE_END)}
+_RANGES = {"x": (-(2**31), 2**31), "i": (-(2**31), 2**31), "u": (0, 2**32), "q": (0, 2**64), "z": (0, _SIZE_END)}
 
 path_of_library = _find()
 _dll = ctypes.CDLL(path_of_library)
@@ -101,6 +89,7 @@ class _Function:
         self.arguments = arguments
         self.checked = result == "x" and arguments.endswith("e")
         self.status = result == "x"
+        self.changes = CHANGES.get(name, "")
         try:
             self.pointer = getattr(_dll, name)
         except AttributeError:
@@ -110,7 +99,11 @@ class _Function:
 
     def prepared(self, arguments: tuple[Any, ...]) -> list[Any]:
         """The arguments with texts encoded and numbers as Python's own. ctypes takes integers modulo their size; one
-        that does not fit is refused here instead."""
+        that does not fit is refused here instead. So is a handle of another class, whose TypeError ctypes would turn
+        into an exception of its own."""
+        given = len(self.arguments) - self.checked
+        if len(arguments) != given:
+            raise TypeError(f"{self.name} takes {given} arguments; {len(arguments)} are given")
         return [self._prepare(code, value) for code, value in zip(self.arguments, arguments)]
 
     def _prepare(self, code: str, value: Any) -> Any:
@@ -118,6 +111,8 @@ class _Function:
             return _encoded(value)
         if code in "fd":
             return float(value)
+        if code in "pe" or code in HANDLES:
+            _TYPES[code].check(value)
         if code not in _RANGES:
             return value
         whole = operator.index(value)
@@ -127,15 +122,15 @@ class _Function:
         return whole
 
 
-_functions = {name: _Function(name, signature) for name, signature in SIGNATURES.items()}
+functions.update((name, _Function(name, signature)) for name, signature in SIGNATURES.items())
 
 #: Statuses and other constants, which are read from the library, so that they cannot differ from it.
 constants: dict[str, int] = {}
 
 
 def _read_constants() -> None:
-    name_of = _functions["svit_constant_name"].pointer
-    value_of = _functions["svit_constant"].pointer
+    name_of = functions["svit_constant_name"].pointer
+    value_of = functions["svit_constant"].pointer
     index = 0
     while (name := name_of(index)) is not None:
         value = ctypes.c_int64()
@@ -170,16 +165,12 @@ def call(name: str, *arguments: Any) -> Any:
     """Calls the function ``name`` without the GIL and returns its result; raises an Error for a status.
 
     The error record is appended to the arguments. Handles among them cannot end before the call does, and a handle
-    that one thread at a time may use is waited for.
+    that one thread at a time may use is waited for. A model or a feature set that another thread changes, or that the
+    function changes while another thread uses it, is a StateError.
     """
-    function = _functions[name]
+    function = functions[name]
     prepared = function.prepared(arguments)
-    held: list[_State] = []
-    try:
-        for argument in arguments:
-            if isinstance(argument, Handle):
-                argument._state.enter()
-                held.append(argument._state)
+    with in_use(name, function.arguments, function.changes, arguments):
         if not function.status:
             return function.pointer(*prepared)
         record = ErrorRecord(ctypes.sizeof(ErrorRecord))
@@ -190,9 +181,6 @@ def call(name: str, *arguments: Any) -> Any:
         if status == 0:
             return None
         message = record.message.decode("utf-8", "replace")
-    finally:
-        for state in reversed(held):
-            state.leave()
     error, _pending.error = _pending.error, None
     if error is not None:
         raise error
@@ -243,8 +231,11 @@ def long_text(name: str, *arguments: Any) -> str:
             capacity = needed.value
 
 
-def text_array(texts: list[str] | tuple[str, ...]) -> Any:
-    """``const char *const *`` of texts, borrowed for one call."""
+def text_array(given: Iterable[str]) -> Any:
+    """``const char *const *`` of texts, borrowed for one call. Its length is their number."""
+    if isinstance(given, (str, bytes)):
+        raise TypeError(f"{given!r} is one text; a sequence of texts is needed")
+    texts = list(given)
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"{text!r} is no text")
@@ -278,6 +269,8 @@ def _plain(value: Any) -> Any:
 
 def to_json(fields: Mapping[str, Any]) -> str:
     """The JSON object of some fields."""
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"{article(fields)} is given where a mapping of fields is needed")
     try:
         return json.dumps(dict(fields), default=_plain, allow_nan=False)
     except ValueError as error:
@@ -311,118 +304,25 @@ def initialised(function: str, struct: type[ctypes.Structure]) -> Any:
     return record
 
 
-class _State:
-    """A handle of the library, its users, and what has to live as long. It is freed after its last user, if it
-    was closed meanwhile."""
-
-    def __init__(self, kind: type[Handle], pointer: int, keep: Any) -> None:
-        self.kind = kind
-        self.pointer: int | None = pointer
-        self.keep = keep
-        self.users = 0
-        self.closed = False
-        self.lock = threading.RLock()
-        self.busy = threading.RLock() if kind._exclusive else None
-
-    def enter(self) -> None:
-        if self.busy:
-            self.busy.acquire()
-        with self.lock:
-            if not self.closed:
-                self.users += 1
-                return
-        if self.busy:
-            self.busy.release()
-        raise errors.StateError(f"the {self.kind.__name__} is closed")
-
-    def leave(self) -> None:
-        self.unpin()
-        if self.busy:
-            self.busy.release()
-
-    def pin(self) -> None:
-        """Adds a user that is no call: an array that shows memory of the handle."""
-        with self.lock:
-            self.users += 1
-
-    def unpin(self) -> None:
-        with self.lock:
-            self.users -= 1
-        self.free_if_unused()
-
-    def close(self) -> None:
-        self.closed = True
-        self.free_if_unused()
-
-    def free_if_unused(self) -> None:
-        with self.lock:
-            if not self.closed or self.users or self.pointer is None:
-                return
-            pointer, self.pointer = self.pointer, None
-        _functions[self.kind._free].pointer(pointer)
-        self.keep = None
-
-
-class Handle:
-    """An object of the C library.
-
-    It ends when it is closed, when its ``with`` block ends, or when nothing refers to it. The library keeps what an
-    object was created from, so objects may be closed in any order. A closed object raises StateError.
-    """
-
-    _free: ClassVar[str]
-    #: True: one thread at a time may use the handle, and other threads wait.
-    _exclusive: ClassVar[bool] = False
-
-    def _adopt(self, pointer: int, keep: Any = None) -> None:
-        """Takes over a new handle. ``keep`` lives at least until it is freed."""
-        self._state = _State(type(self), pointer, keep)
-        finalizer = weakref.finalize(self, self._state.close)
-        # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
-        finalizer.atexit = False
-
-    @property
-    def closed(self) -> bool:
-        """True after :meth:`close`."""
-        return self._state.closed
-
-    def close(self) -> None:
-        """Frees the object; if another thread is in one of its calls, when that call ends. May be called again."""
-        self._state.close()
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
 @contextlib.contextmanager
-def borrowed(handle: Handle | None) -> Iterator[int | None]:
-    """The address of a handle for a field of a struct; the handle cannot end meanwhile. None is NULL."""
+def borrowed(handle: Handle | None, noun: str) -> Iterator[int | None]:
+    """The address of a handle of one kind for a field of a struct; the handle cannot end meanwhile. None is NULL."""
+    HandlePointer(noun).check(handle)
     if handle is None:
         yield None
         return
-    handle._state.enter()
-    try:
+    with reading(handle):
         yield handle._state.pointer
-    finally:
-        handle._state.leave()
 
 
 def view(handle: Handle, function: str, dtype: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """A read-only array of memory that belongs to a handle, which lives as long as the array and all views of it."""
-    handle._state.enter()
-    try:
+    with reading(handle):
         address = call(function, handle)
         bytes_ = int(np.prod(shape)) * np.dtype(dtype).itemsize
         memory = (ctypes.c_char * bytes_).from_address(address)
         handle._state.pin()
         weakref.finalize(memory, handle._state.unpin).atexit = False
-    finally:
-        handle._state.leave()
     buffer: Any = memory
     array: np.ndarray[Any, Any] = np.frombuffer(buffer, dtype=dtype).reshape(shape)
     array.flags.writeable = False

@@ -7,16 +7,25 @@ from collections.abc import Mapping
 
 from . import _library
 from ._library import PathName
-from .context import Context, default_context
+from .context import Context, chosen_context
 from .model import Model
 from .optimizer import Optimizer
 from .session import Session
+
+
+def _expect(
+    model: Model | None, optimizer: Optimizer | None, session: Session | None, model_optional: bool = False
+) -> None:
+    _library.expect(model, Model, "model", model_optional)
+    _library.expect(optimizer, Optimizer, "optimizer", optional=True)
+    _library.expect(session, Session, "session", optional=True)
 
 
 class Checkpoint(_library.Handle):
     """A checkpoint file that was read and checked. ``shiftvit.load`` reads its model alone."""
 
     _free = "svit_checkpoint_free"
+    _copying = "open its file again"
 
     def __init__(self, path: PathName, *, context: Context | None = None) -> None:
         """Reads a checkpoint.
@@ -24,7 +33,7 @@ class Checkpoint(_library.Handle):
         Raises:
             FileError, FormatError: the file cannot be read, or is damaged.
         """
-        self._adopt(_library.create("svit_checkpoint_open", context or default_context(), path))
+        self._adopt(_library.create("svit_checkpoint_open", chosen_context(context), path))
 
     def restore(
         self, model: Model | None = None, optimizer: Optimizer | None = None, session: Session | None = None
@@ -35,6 +44,7 @@ class Checkpoint(_library.Handle):
             ArgumentError: one of them has another configuration than the checkpoint.
             StateError: other parameters are frozen: restore the model alone, then create optimiser and session.
         """
+        _expect(model, optimizer, session, model_optional=True)
         _library.call("svit_checkpoint_restore", self, model, optimizer, session)
 
     def note(self, key: str) -> str | None:
@@ -55,6 +65,7 @@ def save_checkpoint(
 ) -> None:
     """Writes a model, which of its parameters are frozen, an optimiser's state and a session's counter to one file,
     with texts of the caller's own. An old file is replaced as a whole."""
+    _expect(model, optimizer, session)
     texts = dict(notes or {})
     keys, values = _library.text_array(tuple(texts)), _library.text_array(tuple(texts.values()))
     _library.call("svit_checkpoint_save", path, model, optimizer, session, keys, values, len(texts))

@@ -36,6 +36,7 @@ class Context(_library.Handle):
     """
 
     _free = "svit_context_free"
+    _copying = "create another Context where one is needed"
 
     def __init__(self, threads: int = 0, *, gemm: str | None = None) -> None:
         config = _library.initialised("svit_context_config_init", ContextConfig)
@@ -73,6 +74,12 @@ def default_context() -> Context:
         if _default is None or _default[0] != os.getpid() or _default[1].closed:
             _default = (os.getpid(), Context())
         return _default[1]
+
+
+def chosen_context(context: Context | None) -> Context:
+    """The context of an argument, the default one for None."""
+    _library.expect(context, Context, "context", optional=True)
+    return default_context() if context is None else context
 
 
 def _replace_lock() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _arrays, _library
 from ._library import PathName
-from .context import Context, default_context
+from .context import Context, chosen_context
 from .errors import ArgumentError
 
 Split = Literal["train", "test", "validation"]
@@ -32,11 +32,12 @@ class Dataset(_library.Handle):
     """
 
     _free = "svit_dataset_free"
+    _copying = "create it again from its arrays, its files or its function"
 
     @classmethod
     def _create(cls, name: str, context: Context | None, *arguments: Any, keep: Any = None) -> Dataset:
         dataset = cls.__new__(cls)
-        dataset._adopt(_library.create(name, context or default_context(), *arguments), keep)
+        dataset._adopt(_library.create(name, chosen_context(context), *arguments), keep)
         return dataset
 
     def _derive(self, name: str, *arguments: Any) -> Dataset:
@@ -250,7 +251,7 @@ class Dataset(_library.Handle):
 
     def select(self, indices: Sequence[int] | NDArray[Any] | range) -> Dataset:
         """A view of the samples of these indices, in their order."""
-        listed = np.asarray(indices)
+        listed = _arrays.array(indices, "indices")
         given = _arrays.labels(listed if listed.size else listed.astype(np.int64), "indices")
         if given.size and given.min() < 0:
             raise ArgumentError(f"indices has {given.min()}; 0..{len(self) - 1} are accepted")
@@ -294,6 +295,7 @@ class Loader(_library.Handle):
 
     _free = "svit_loader_free"
     _exclusive = True
+    _copying = "create another Loader of its dataset, and seek() to its place"
 
     def __init__(self, dataset: Dataset, pipeline: Mapping[str, Any], **fields: Any) -> None:
         """Creates a loader that stands before its first epoch.
@@ -304,6 +306,7 @@ class Loader(_library.Handle):
             **fields: Fields of ``svit_loader_config``: ``batch`` (256), ``seed`` (0), ``shuffle`` (False), ``augment``
                 (False: the evaluation), ``prefetch`` (2), ``sampling`` (``"shuffle"`` or ``"balanced"``).
         """
+        _library.expect(dataset, Dataset, "dataset")
         config = _library.config("svit_loader_config", fields)
         batch = _library.fields_of("svit_loader_config", config)["batch"]
         images = _library.config("svit_pipeline_config", pipeline)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import _arrays, _library, errors
 from ._library import PathName
 from ._structs import FeaturesConfig
-from .context import Context, default_context
+from .context import Context, chosen_context
 from .data import Dataset
 from .model import Compute, Model
 
@@ -20,6 +20,8 @@ class FeatureSet(_library.Handle):
     """Features [n, channels] of images, with their labels. :meth:`Model.fit_head` trains a classifier on them."""
 
     _free = "svit_features_free"
+    _shared = "F"
+    _copying = "write it with save() and read the file with FeatureSet.load()"
 
     def __init__(
         self,
@@ -40,16 +42,15 @@ class FeatureSet(_library.Handle):
         """
         features = _arrays.floats(values, "values", (None, None))
         known = None if labels is None else _arrays.labels(labels, "labels", len(features))
-        names = None if classes is None else list(classes)
+        names = None if classes is None else _library.text_array(classes)
         if num_classes is None:
             largest = int(known.max(initial=-1)) if known is not None else -1
             num_classes = len(names) if names is not None else largest + 1
         if names is not None and len(names) != num_classes:
             raise errors.ArgumentError(f"classes has {len(names)} names, and num_classes is {num_classes}")
-        texts = None if names is None else _library.text_array(names)
         sizes = (*features.shape, num_classes)
         self._adopt(
-            _library.create("svit_features_create", context or default_context(), features, known, *sizes, texts)
+            _library.create("svit_features_create", chosen_context(context), features, known, *sizes, names)
         )
 
     @classmethod
@@ -84,6 +85,9 @@ class FeatureSet(_library.Handle):
         Raises:
             StateError: the model has no pipeline.
         """
+        _library.expect(model, Model, "model")
+        _library.expect(dataset, Dataset, "dataset")
+        _library.expect(context, Context, "context", optional=True)
         config = _library.initialised("svit_features_config_init", FeaturesConfig)
         if not 0 < batch < 2**32:
             raise errors.ArgumentError(f"batch is {batch}; 1..65536 are accepted")
@@ -92,14 +96,14 @@ class FeatureSet(_library.Handle):
         config.tokens = _library.constant("SVIT_TOKENS_", tokens, "tokens")
         config.layer = None if layer is None else layer.encode()
         images = None if pipeline is None else _library.config("svit_pipeline_config", pipeline)
-        with _library.borrowed(context) as pointer:
+        with _library.borrowed(context, "context") as pointer:
             config.context = pointer
             return cls._from_pointer(_library.create("svit_features_compute", model, dataset, images, config))
 
     @classmethod
     def load(cls, path: PathName, *, context: Context | None = None) -> FeatureSet:
         """Reads a safetensors file with the tensors ``features`` and ``labels``."""
-        return cls._from_pointer(_library.create("svit_features_load", context or default_context(), path))
+        return cls._from_pointer(_library.create("svit_features_load", chosen_context(context), path))
 
     def save(self, path: PathName) -> None:
         """Writes a safetensors file."""
@@ -131,20 +135,24 @@ class FeatureSet(_library.Handle):
     @property
     def values(self) -> NDArray[np.float32]:
         """[n, channels], read-only, not copied."""
-        return _library.view(self, "svit_features_values", np.float32, (len(self), self.channels))
+        with _library.reading(self):
+            return _library.view(self, "svit_features_values", np.float32, (len(self), self.channels))
 
     @property
     def labels(self) -> NDArray[np.int32]:
         """[n], read-only, not copied; -1 for none."""
-        return _library.view(self, "svit_features_labels", np.int32, (len(self),))
+        with _library.reading(self):
+            return _library.view(self, "svit_features_labels", np.int32, (len(self),))
 
     def append(self, other: FeatureSet) -> None:
         """Appends the samples of another set. Classes are matched by their names, and new ones are added.
 
         Raises:
             BufferError: arrays of :attr:`values` or :attr:`labels` exist, which would become invalid.
+            StateError: another thread uses the set.
         """
-        if self._state.users:
+        _library.expect(other, FeatureSet, "other")
+        if self._state.views:
             raise BufferError("arrays of the set's values or labels exist; copy them and delete them first")
         _library.call("svit_features_append", self, other)
 
@@ -154,10 +162,11 @@ class FeatureSet(_library.Handle):
         Returns:
             Probabilities [n, num_classes].
         """
-        values = _arrays.floats(queries, "queries", (None, self.channels))
-        out = np.empty((len(values), self.num_classes), dtype=np.float32)
-        _library.call("svit_features_knn", self, values, len(values), k, temperature, out)
-        return out
+        with _library.reading(self):
+            values = _arrays.floats(queries, "queries", (None, self.channels))
+            out = np.empty((len(values), self.num_classes), dtype=np.float32)
+            _library.call("svit_features_knn", self, values, len(values), k, temperature, out)
+            return out
 
     def __repr__(self) -> str:
         if self.closed:

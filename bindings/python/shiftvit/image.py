@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from . import _arrays, _library
 from ._library import PathName
-from .context import Context, default_context
+from .context import Context, chosen_context
 
 
 class _Image(_library.Handle):
     _free = "svit_image_free"
+    _copying = "copy its array"
 
 
 def read_image(
@@ -29,7 +30,7 @@ def read_image(
         FileError: the file cannot be read.
         FormatError: it is damaged, or neither of the two formats.
     """
-    context = context or default_context()
+    context = chosen_context(context)
     image = _Image()
     if isinstance(source, bytes):
         pointer = _library.create("svit_image_decode", context, source, len(source), None, channels)
@@ -46,4 +47,4 @@ def write_png(path: PathName, rgb: Any, *, context: Context | None = None) -> No
     if pixels.dtype != np.uint8:
         raise TypeError(f"rgb is an array of {pixels.dtype}; uint8 is needed")
     _arrays.check_shape(pixels, "rgb", (None, None, 3))
-    _library.call("svit_image_write_png", context or default_context(), path, pixels, *pixels.shape[:2])
+    _library.call("svit_image_write_png", chosen_context(context), path, pixels, *pixels.shape[:2])

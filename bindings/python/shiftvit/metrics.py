@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _library
-from .context import Context, default_context
+from .context import Context, chosen_context
 
 
 def top_k(logits: Any, labels: Any, k: int = 1) -> float:
@@ -49,7 +49,7 @@ def average_precision(logits: Any, targets: Any, *, context: Context | None = No
     values = _arrays.floats(logits, "logits", (None, None))
     wanted = _arrays.floats(targets, "targets", values.shape)
     out = np.empty(values.shape[1])
-    _library.call("svit_average_precision", context or default_context(), values, wanted, *values.shape, out)
+    _library.call("svit_average_precision", chosen_context(context), values, wanted, *values.shape, out)
     return out
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _fit, _library, errors
+from . import _arrays, _copying, _fit, _library, errors
 from ._library import PathName
 from ._structs import LoadReportRecord, OnnxOptions
-from .config import model_config, preset_buffer, training_structs
-from .context import Context, default_context
+from .context import Context, chosen_context
 from .parameters import Parameters
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ Dtype = Literal["f32", "f16", "bf16", "i8"]
 Tta = Literal["none", "flip", "flip-shift"]
 
 _REPORT_BYTES = 1 << 16
+
+_Self = TypeVar("_Self", bound="Model")
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,13 @@ class Model(_library.Handle):
     """A vision transformer with its parameters, class names and preprocessing.
 
     :func:`shiftvit.create_model`, :func:`shiftvit.load` and :func:`shiftvit.load_pretrained` create models. Any number
-    of threads may read a model; a call that changes it needs it alone. Models can be pickled and copied: the copy is
-    that of a file, so adapters of LoRA are merged and all parameters are trainable.
+    of threads may read a model; a call that changes it needs it alone, and is refused with StateError if other threads
+    use the model. ``copy`` and ``pickle`` give an equal model, with adapters and with what is frozen. A copy has the
+    context of its original, an unpickled model that of :func:`shiftvit.default_context`.
     """
 
     _free = "svit_model_free"
+    _shared = "M"
 
     def __init__(self, config: Mapping[str, Any], *, seed: int = 0, context: Context | None = None) -> None:
         """Creates a model with random initial weights, which depend on ``config`` and ``seed`` alone.
@@ -59,7 +63,7 @@ class Model(_library.Handle):
             seed: 0..2**64 - 1.
             context: None takes :func:`shiftvit.default_context`.
         """
-        context = context or default_context()
+        context = chosen_context(context)
         buffer = _library.config("svit_model_config", config)
         self._take(_library.create("svit_model_create", context, buffer, seed), context)
 
@@ -76,23 +80,43 @@ class Model(_library.Handle):
     @classmethod
     def from_bytes(cls, data: bytes, *, context: Context | None = None) -> Model:
         """Reads a model from the bytes of a model file."""
-        context = context or default_context()
+        context = chosen_context(context)
         return cls._from_pointer(_library.create("svit_model_load_memory", context, data, len(data)), context)
 
     def to_bytes(self) -> bytes:
         """The bytes of the file that :meth:`save` writes."""
         needed = ctypes.c_size_t()
-        try:
-            _library.call("svit_model_save_memory", self, None, 0, ctypes.byref(needed))
-        except errors.ArgumentError:
-            if needed.value == 0:
-                raise
-        out = np.empty(needed.value, dtype=np.uint8)
-        _library.call("svit_model_save_memory", self, out, out.size, None)
+        with _library.reading(self):
+            try:
+                _library.call("svit_model_save_memory", self, None, 0, ctypes.byref(needed))
+            except errors.ArgumentError:
+                if needed.value == 0:
+                    raise
+            out = np.empty(needed.value, dtype=np.uint8)
+            _library.call("svit_model_save_memory", self, out, out.size, None)
         return out.tobytes()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Model.from_bytes, (self.to_bytes(),))
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        state = _copying.state_of(self)
+        return (_copying.restored, (type(self), state), _copying.attributes_of(self) or None)
+
+    def __copy__(self: _Self) -> _Self:
+        return self._copied(_copying.attributes_of(self))
+
+    def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
+        model = self._copied({})
+        memo[id(self)] = model
+        vars(model).update(copy.deepcopy(_copying.attributes_of(self), memo))
+        return model
+
+    def _copied(self: _Self, attributes: dict[str, Any]) -> _Self:
+        if self._context.closed and not self.closed:
+            raise errors.StateError(
+                "the Model's Context is closed; pickle.loads(pickle.dumps(model)) copies it to the default context"
+            )
+        model: Any = _copying.restored(type(self), _copying.state_of(self), self._context)
+        vars(model).update(attributes)
+        return model  # type: ignore[no-any-return]
 
     # What it is.
 
@@ -130,8 +154,8 @@ class Model(_library.Handle):
 
     @classes.setter
     def classes(self, names: Sequence[str] | None) -> None:
-        texts = list(names or [])
-        _library.call("svit_model_set_classes", self, _library.text_array(texts), len(texts))
+        texts = _library.text_array([] if names is None else names)
+        _library.call("svit_model_set_classes", self, texts, len(texts))
 
     @property
     def pipeline(self) -> dict[str, Any] | None:
@@ -416,6 +440,7 @@ class Model(_library.Handle):
             **fields: Fields of ``svit_head_config``: ``epochs``, ``batch``, ``balanced``, ``learning_rate``,
                 ``weight_decay``, ``label_smoothing``, ``seed``.
         """
+        _expect_features(features, "features")
         _library.call("svit_model_fit_head", self, features, _library.config("svit_head_config", fields))
         return self
 
@@ -431,82 +456,14 @@ class Model(_library.Handle):
             old: Samples of the old classes, which make the row more accurate.
             **fields: Fields of ``svit_class_config``: ``weight_decay``, ``new_weight``, ``recall``.
         """
+        _expect_features(features, "features")
+        _expect_features(old, "old", optional=True)
         config = _library.config("svit_class_config", fields)
         _library.call("svit_model_fit_class", self, name, features, old, config)
         return self
 
 
-def create_model(
-    preset: str | None = None, *, seed: int = 0, context: Context | None = None, **fields: Any
-) -> Model:
-    """Creates a model with random initial weights.
+def _expect_features(value: Any, name: str, optional: bool = False) -> None:
+    from .features import FeatureSet
 
-    Args:
-        preset: A name of :func:`shiftvit.presets`; None: the defaults of ``architecture``.
-        seed: Of the initial weights.
-        context: None takes :func:`shiftvit.default_context`.
-        **fields: Fields that differ from the preset's, such as ``num_classes=10`` or ``input_height=64``;
-            ``shiftvit.config_fields("vit")`` lists those of a ViT.
-
-    >>> create_model("deit-tiny-patch16-224", num_classes=10).num_classes
-    10
-    """
-    return Model(model_config(preset, **fields), seed=seed, context=context)
-
-
-def load(path: PathName, *, map: bool = False, context: Context | None = None) -> Model:
-    """Reads a model file, or the model of a checkpoint.
-
-    Args:
-        path: A safetensors file with a configuration, as :meth:`Model.save` writes it.
-        map: True: leave the weights in the file, which is mapped into memory; it must then not be written to in place
-            while the model lives.
-
-    Raises:
-        FileError: the file cannot be read.
-        FormatError: it is damaged.
-    """
-    context = context or default_context()
-    function = "svit_model_map" if map else "svit_model_load"
-    return Model._from_pointer(_library.create(function, context, path), context)
-
-
-def load_pretrained(
-    path: PathName, *, preset: str, map: str | None = "timm", context: Context | None = None, **fields: Any
-) -> Model:
-    """Creates a model with the weights of another library, from its safetensors file, and with the preset's pipeline.
-
-    Args:
-        path: The file. Nothing is downloaded.
-        preset: Which model it is, for example ``"deit-tiny-patch16-224"``.
-        map: ``"timm"``, ``"huggingface"``, ``"openclip"``, a JSON object of names (docs/pretrained.md), or None for
-            the library's own names.
-        **fields: Fields that differ from the preset's, such as ``num_classes`` of a file with another head, or
-            ``input_height`` and ``input_width``, for which positions are interpolated.
-
-    Raises:
-        FormatError: names a tensor that is missing, has another shape or belongs to no parameter.
-    """
-    context = context or default_context()
-    config = _library.fields_of("svit_model_config", preset_buffer(preset))
-    if map == "huggingface":
-        config.update(_huggingface_fields(config))
-    buffer = _library.config("svit_model_config", {**config, **fields})
-    pointer = _library.create("svit_model_load_mapped", context, buffer, path, map)
-    model = Model._from_pointer(pointer, context)
-    pipeline = _library.fields_of("svit_pipeline_config", training_structs(preset, None, {})[2])
-    if (pipeline["output_height"], pipeline["output_width"]) != model.input_shape[:2]:
-        pipeline = _fit.fitted(pipeline, model.input_shape)
-    model.pipeline = pipeline
-    return model
-
-
-def _huggingface_fields(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What transformers computes otherwise than timm: the epsilon of ViT's and DeiT's norms, and a position of the
-    class token beside registers."""
-    fields: dict[str, Any] = {}
-    if not config["layer_scale"] and not config["pre_norm"]:
-        fields["norm_eps"] = 1e-12
-    if config["register_tokens"] > 0:
-        fields["position_tokens"] = "class-patches"
-    return fields
+    _library.expect(value, FeatureSet, name, optional)

@@ -15,6 +15,7 @@ class Optimizer(_library.Handle):
 
     _free = "svit_optimizer_free"
     _exclusive = True
+    _copying = "write its state with save_checkpoint() and restore it to another Optimizer"
 
     def __init__(self, model: Model, **fields: Any) -> None:
         """Creates an optimiser.
@@ -25,7 +26,9 @@ class Optimizer(_library.Handle):
                 ``"lion"``), ``learning_rate`` (1e-3), ``weight_decay`` (1e-4), ``schedule``, ``total_steps``,
                 ``clip_norm``, ``ema``, ``groups`` and so on, as ``optimizer.h`` describes them.
         """
-        self._adopt(_library.create("svit_optimizer_create", model, _library.config("svit_optimizer_config", fields)))
+        _library.expect(model, Model, "model")
+        config = _library.config("svit_optimizer_config", fields)
+        self._adopt(_library.create("svit_optimizer_create", model, config), uses=(model,))
         self._model = model
 
     @property
@@ -44,6 +47,7 @@ class Optimizer(_library.Handle):
         Raises:
             NumericError: names a parameter whose gradient is not finite; nothing has changed then.
         """
+        _library.expect(session, Session, "session")
         _library.call("svit_step", self, session)
 
     def get(self, key: str) -> float:

@@ -23,6 +23,9 @@ class Parameters(MutableMapping[str, NDArray[np.float32]]):
     """
 
     def __init__(self, model: Model) -> None:
+        from .model import Model
+
+        _library.expect(model, Model, "model")
         self._model = model
         self._names = _library.strings("svit_model_parameter_name", model)
 

@@ -12,7 +12,8 @@ from . import _arrays, _library, errors
 from ._library import PathName
 from ._structs import PredictorConfig
 from .context import Context
-from .model import Compute, Model, Output, load
+from .creation import load
+from .model import Compute, Model, Output
 
 
 class Predictor(_library.Handle):
@@ -26,6 +27,7 @@ class Predictor(_library.Handle):
 
     _free = "svit_predictor_free"
     _exclusive = True
+    _copying = "create another Predictor of its model or file"
 
     def __init__(
         self,
@@ -50,6 +52,9 @@ class Predictor(_library.Handle):
             StateError: the model has no pipeline.
             FileError, FormatError: the file cannot be read, or is damaged.
         """
+        if isinstance(model, _library.Handle):
+            _library.expect(model, Model, "model")
+        _library.expect(context, Context, "context", optional=True)
         config = _library.initialised("svit_predictor_config_init", PredictorConfig)
         config.max_batch = max_batch
         config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
@@ -60,9 +65,9 @@ class Predictor(_library.Handle):
             model = Model.from_bytes(model, context=context)
         elif not isinstance(model, Model):
             model = load(model, map=True, context=context)
-        with _library.borrowed(context) as pointer:
+        with _library.borrowed(context, "context") as pointer:
             config.context = pointer
-            self._adopt(_library.create("svit_predictor_create_from_model", model, config))
+            self._adopt(_library.create("svit_predictor_create_from_model", model, config), uses=(model,))
         pipeline = model.pipeline
         assert pipeline is not None, "the library refuses a model without a pipeline"
         self._channels = int(pipeline["channels"])

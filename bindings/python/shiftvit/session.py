@@ -30,6 +30,7 @@ class Session(_library.Handle):
 
     _free = "svit_session_free"
     _exclusive = True
+    _copying = "create another Session of its model"
 
     def __init__(
         self, model: Model, *, mode: Literal["infer", "train"] = "infer", context: Context | None = None, **fields: Any
@@ -48,11 +49,13 @@ class Session(_library.Handle):
             ArgumentError: names the field that is not accepted.
             OutOfMemoryError: says how many bytes are needed.
         """
+        _library.expect(model, Model, "model")
+        _library.expect(context, Context, "context", optional=True)
         buffer = _library.config("svit_session_config", {**fields, "mode": mode})
         config = SessionConfig.from_buffer(buffer)
-        with _library.borrowed(context) as pointer:
+        with _library.borrowed(context, "context") as pointer:
             config.context = pointer
-            self._adopt(_library.create("svit_session_create", model, buffer))
+            self._adopt(_library.create("svit_session_create", model, buffer), uses=(model,))
         self._model = model
         shape = model.input_shape
         self._input: tuple[int, ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -129,6 +130,7 @@ class Trainer(_library.Handle):
 
     _free = "svit_trainer_free"
     _exclusive = True
+    _copying = "give it a folder, and resume another Trainer from the checkpoint"
 
     def __init__(
         self,
@@ -162,6 +164,9 @@ class Trainer(_library.Handle):
             ArgumentError: names the setting that is not accepted, or sizes that do not match.
             StateError: the folder has a run, or another trainer uses it.
         """
+        _library.expect(model, Model, "model")
+        _library.expect(training, Dataset, "training")
+        _library.expect(validation, Dataset, "validation", optional=True)
         words = {"loss": loss} if isinstance(loss, str) else {}
         config, optimizer, images = training_structs(preset, pipeline, {**settings, **words})
         self._settings = training_fields(config, optimizer, images)
@@ -172,8 +177,8 @@ class Trainer(_library.Handle):
             "svit_trainer_create", model.context, model, training, validation, config, optimizer, images
         )
         function = None if loss is None or isinstance(loss, str) else _loss_callback(loss)
-        kept = (training._state.keep, validation and validation._state.keep, function)
-        self._adopt(pointer, kept)
+        kept = (training._state.keep, None if validation is None else validation._state.keep, function)
+        self._adopt(pointer, kept, (model,))
         self._model = model
         self._folder = folder
         if function is not None:
@@ -249,13 +254,19 @@ class Trainer(_library.Handle):
             events.append(_event(record))
         return tuple(events)
 
+    @contextlib.contextmanager
+    def _optimizer(self) -> Iterator[_library.Borrowed]:
+        """The trainer's optimiser, while no other thread uses the trainer."""
+        with _library.reading(self):
+            yield _library.Borrowed("optimizer", _library.call("svit_trainer_optimizer", self))
+
     def get(self, key: str) -> float:
         """A setting of the optimiser, as :meth:`shiftvit.Optimizer.get`."""
-        with _library.borrowed(self):
-            return float(_library.number("svit_optimizer_get_f64", _library.call("svit_trainer_optimizer", self), key))
+        with self._optimizer() as optimizer:
+            return float(_library.number("svit_optimizer_get_f64", optimizer, key))
 
     def set(self, key: str, value: float) -> None:
         """Changes a setting of the optimiser between two events, as :meth:`shiftvit.Optimizer.set`. Checkpoints do not
         contain it."""
-        with _library.borrowed(self):
-            _library.call("svit_optimizer_set_f64", _library.call("svit_trainer_optimizer", self), key, value)
+        with self._optimizer() as optimizer:
+            _library.call("svit_optimizer_set_f64", optimizer, key, value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pathlib
 import re
 
+from shiftvit import _signatures
+
 HEADERS = pathlib.Path(__file__).resolve().parents[3] / "include" / "shiftvit"
 
 SCALARS = {
@@ -17,6 +19,7 @@ SCALARS = {
     "void": "-",
     "svit_status": "x",
 }
+HANDLES = {f"svit_{noun}": letter for letter, noun in _signatures.HANDLES.items()}
 
 
 def text() -> str:
@@ -33,6 +36,9 @@ def code_of(declaration: str) -> str:
         return "e"
     if declaration.count("*") == 1 and re.match(r"const char \*", declaration):
         return "s"
+    handle = re.match(r"(?:const )?(svit_\w+) \*(?!\*)", declaration)
+    if handle and handle[1] in HANDLES:
+        return HANDLES[handle[1]]
     if "*" in declaration or "[" in declaration or re.search(r"svit_\w+_(function|callback)\b", declaration):
         return "p"
     return SCALARS[declaration.replace("const ", "").split()[0]]
@@ -45,6 +51,17 @@ def functions() -> dict[str, str]:
         arguments = " ".join(arguments.split())
         codes = "" if arguments == "void" else "".join(code_of(part) for part in arguments.split(","))
         found[name] = f"{code_of(result)} {codes}".strip()
+    return found
+
+
+def changed() -> dict[str, str]:
+    """The letters of the handles that a function takes without ``const``, but for functions that create or free."""
+    found = {}
+    for name, arguments in re.findall(r"SVIT_API[\w\s*]+?\b(svit_\w+)\(([^;]*)\);", text()):
+        parts = [" ".join(part.split()) for part in arguments.split(",")]
+        letters = "".join(code_of(part) for part in parts if not part.startswith("const "))
+        if not name.endswith("_free"):
+            found[name] = "".join(letter for letter in letters if letter in _signatures.HANDLES)
     return found
 
 

@@ -126,13 +126,13 @@ class Lifetimes(unittest.TestCase):
 
     def test_a_handle_is_freed_once_and_after_its_last_call(self):
         freed = []
-        original = _library._functions["svit_session_free"].pointer
+        original = _library.functions["svit_session_free"].pointer
 
         def free(pointer):
             freed.append(pointer)
             original(pointer)
 
-        _library._functions["svit_session_free"].pointer = free
+        _library.functions["svit_session_free"].pointer = free
         try:
             session = shiftvit.Session(tiny())
             session._state.enter()
@@ -145,7 +145,7 @@ class Lifetimes(unittest.TestCase):
             gc.collect()
             self.assertEqual(len(freed), 1)
         finally:
-            _library._functions["svit_session_free"].pointer = original
+            _library.functions["svit_session_free"].pointer = original
 
     def test_no_memory_is_lost(self):
         def resident():

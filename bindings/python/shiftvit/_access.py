@@ -1,0 +1,51 @@
+"""Who uses a model or a feature set: any number of threads that read it, or one that changes it."""
+
+from __future__ import annotations
+
+import threading
+
+from . import errors
+
+
+class Access:
+    """The readers and the writer of one object. A use that does not fit the others is refused instead of waited for:
+    a thread that waits would find an object that has changed between two of its calls."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._readers: dict[int, int] = {}
+        self._writer: int | None = None
+        self._change = ""
+
+    def begin(self, change: str | None) -> None:
+        """Adds a use by this thread. ``change`` is the function that changes the object, None for one that reads it. A
+        callback of a changing call may read what the call changes."""
+        me = threading.get_ident()
+        with self._lock:
+            if self._writer is not None and (change or self._writer != me):
+                raise errors.StateError(f"{self._change} changes the {self._name} at the moment; {self._advice(me)}")
+            if change and self._readers:
+                raise errors.StateError(
+                    f"{change} changes the {self._name}, which other calls use at the moment; {self._advice(me)}"
+                )
+            if change:
+                self._writer, self._change = me, change
+            else:
+                self._readers[me] = self._readers.get(me, 0) + 1
+
+    def _advice(self, me: int) -> str:
+        if self._writer == me or me in self._readers:
+            return "a callback cannot change what the call that runs it uses"
+        return "any number of threads may read it, or one may change it"
+
+    def end(self, change: str | None) -> None:
+        """Ends what :meth:`begin` began on the same thread."""
+        me = threading.get_ident()
+        with self._lock:
+            if change:
+                self._writer = None
+                return
+            self._readers[me] -= 1
+            if self._readers[me] == 0:
+                del self._readers[me]

@@ -1,0 +1,285 @@
+"""Handles of the C library: their class, their lifetime, and which threads use them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+import weakref
+from collections.abc import Iterator
+from ctypes import c_int
+from types import TracebackType
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from . import errors
+from ._access import Access
+
+_Self = TypeVar("_Self", bound="Handle")
+
+#: The functions of the library by name, which ``_library`` loads.
+functions: dict[str, Any] = {}
+
+
+def one_of(kind: type) -> str:
+    """``a Model`` for messages, of a class."""
+    name = kind.__name__.lstrip("_")
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+
+
+def article(value: Any) -> str:
+    """``a Model`` for messages, of an object."""
+    if isinstance(value, type):
+        return f"the {type(value).__name__} {value.__name__}"
+    return "None" if value is None else one_of(type(value))
+
+
+_CallablePointer: Any = ctypes.CFUNCTYPE(None).__base__
+
+
+class Pointer:
+    """An argument that is a pointer, but not to a handle: an array in C order, a ctypes pointer, bytes or None."""
+
+    _kinds = (bytes, ctypes.Array, ctypes.Structure, ctypes.c_void_p, _CallablePointer, type(ctypes.byref(c_int())))
+
+    def check(self, value: Any) -> None:
+        """Refuses what has no address that the library could use."""
+        if isinstance(value, np.ndarray):
+            if value.dtype.hasobject or not value.flags.c_contiguous:
+                raise TypeError(f"an array of {value.dtype} is given; arrays must be of numbers and in C order")
+        elif value is not None and not isinstance(value, self._kinds):
+            raise TypeError(f"{article(value)} is given where the address of memory is needed")
+
+    def from_param(self, value: Any) -> Any:
+        self.check(value)
+        if isinstance(value, np.ndarray):
+            return ctypes.c_void_p(value.ctypes.data)
+        return ctypes.byref(value) if isinstance(value, ctypes.Structure) else value
+
+
+class Borrowed:
+    """A handle of the library that belongs to another one, such as the optimiser of a trainer."""
+
+    def __init__(self, noun: str, pointer: int) -> None:
+        self.noun = noun
+        self.pointer = pointer
+
+
+class HandlePointer:
+    """An argument that is a handle of one class, or None, which the library itself refuses or accepts."""
+
+    def __init__(self, noun: str) -> None:
+        self.noun = noun
+
+    def check(self, value: Any) -> None:
+        """Refuses what is no handle of the class."""
+        if value is None or (isinstance(value, Handle) and value._free == f"svit_{self.noun}_free"):
+            return
+        if isinstance(value, Borrowed) and value.noun == self.noun:
+            return
+        wanted = one_of(_classes[self.noun]) if self.noun in _classes else f"a handle of svit_{self.noun}"
+        raise TypeError(f"{article(value)} is given where {wanted} is needed")
+
+    def from_param(self, value: Any) -> Any:
+        self.check(value)
+        if value is None:
+            return None
+        return ctypes.c_void_p(value._state.pointer if isinstance(value, Handle) else value.pointer)
+
+
+def expect(value: Any, kind: type[Handle], name: str, optional: bool = False) -> None:
+    """Refuses an argument of a public function that is no object of a class, or None if that is accepted."""
+    if isinstance(value, kind) or (value is None and optional):
+        return
+    raise TypeError(f"{name} is {article(value)}; {one_of(kind)}{' or None' if optional else ''} is needed")
+
+
+#: The class of each kind of handle by its noun: ``"model"`` is Model.
+_classes: dict[str, type[Handle]] = {}
+
+
+class State:
+    """A handle of the library, its users, and what has to live as long. It is freed after its last user, if it
+    was closed meanwhile."""
+
+    def __init__(self, kind: type[Handle], pointer: int, keep: Any, uses: tuple[Handle, ...]) -> None:
+        self.kind = kind
+        self.pointer: int | None = pointer
+        self.keep = keep
+        self.users = 0
+        self.views = 0
+        self.closed = False
+        self.lock = threading.RLock()
+        self.busy = threading.RLock() if kind._exclusive else None
+        self.calls = 0
+        #: What calls with this handle read or change: itself, and the model that it was created from.
+        self.accesses: dict[str, Access] = {}
+        for handle in uses:
+            self.accesses.update(handle._state.accesses)
+        if kind._shared is not None:
+            self.accesses[kind._shared] = Access(kind.__name__)
+
+    def enter(self, change: bool = False) -> None:
+        """Adds a user: a call, which waits if the handle is for one thread at a time. ``change``: the call changes the
+        handle, which a callback of another call cannot."""
+        if self.busy:
+            self.busy.acquire()
+        with self.lock:
+            closed, nested = self.closed, change and self.busy is not None and self.calls > 0
+            if not closed and not nested:
+                self.users += 1
+                self.calls += 1
+                return
+        if self.busy:
+            self.busy.release()
+        name = self.kind.__name__
+        raise errors.StateError(
+            f"the {name} is closed" if closed else f"a callback cannot use the {name} whose call runs it"
+        )
+
+    def leave(self) -> None:
+        with self.lock:
+            self.users -= 1
+            self.calls -= 1
+        self.free_if_unused()
+        if self.busy:
+            self.busy.release()
+
+    def pin(self) -> None:
+        """Adds a user that is no call: an array that shows memory of the handle."""
+        with self.lock:
+            self.users += 1
+            self.views += 1
+
+    def unpin(self) -> None:
+        with self.lock:
+            self.users -= 1
+            self.views -= 1
+        self.free_if_unused()
+
+    def close(self) -> None:
+        self.closed = True
+        self.free_if_unused()
+
+    def free_if_unused(self) -> None:
+        with self.lock:
+            if not self.closed or self.users or self.pointer is None:
+                return
+            pointer, self.pointer = self.pointer, None
+        functions[self.kind._free].pointer(Borrowed(self.kind._noun, pointer))
+        self.keep = None
+
+
+class Uses:
+    """The use of some handles by one call, or by several calls of a method between which none may change."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.entered: list[State] = []
+        self.begun: list[tuple[Access, str | None]] = []
+        self.wanted: dict[Access, str | None] = {}
+
+    def enter(self, state: State, letter: str, changes: str) -> None:
+        """Adds a handle. ``changes`` has the letters of what the call changes, ``letter`` is that of the handle."""
+        state.enter(letter in changes)
+        self.entered.append(state)
+        for shared, access in state.accesses.items():
+            if shared in changes:
+                self.wanted[access] = self.name
+            else:
+                self.wanted.setdefault(access, None)
+
+    def begin(self) -> None:
+        for access, change in self.wanted.items():
+            access.begin(change)
+            self.begun.append((access, change))
+
+    def end(self) -> None:
+        for access, change in reversed(self.begun):
+            access.end(change)
+        for state in reversed(self.entered):
+            state.leave()
+
+
+@contextlib.contextmanager
+def in_use(name: str, letters: str, changes: str, arguments: tuple[Any, ...]) -> Iterator[None]:
+    """Uses the handles among the arguments of a call of the function ``name``."""
+    uses = Uses(name)
+    try:
+        for letter, argument in zip(letters, arguments):
+            if isinstance(argument, Handle):
+                uses.enter(argument._state, letter, changes)
+                # Of two feature sets the first is the one that changes.
+                changes = changes.replace("F", "")
+        uses.begin()
+        yield
+    finally:
+        uses.end()
+
+
+@contextlib.contextmanager
+def reading(*handles: Handle) -> Iterator[None]:
+    """Keeps handles as they are while this thread makes several calls whose results belong together, such as the number
+    of classes and what is written to an array of that size."""
+    uses = Uses("reading")
+    try:
+        for handle in handles:
+            uses.enter(handle._state, "?", "")
+        uses.begin()
+        yield
+    finally:
+        uses.end()
+
+
+class Handle:
+    """An object of the C library.
+
+    It ends when it is closed, when its ``with`` block ends, or when nothing refers to it. The library keeps what an
+    object was created from, so objects may be closed in any order. A closed object raises StateError.
+    """
+
+    #: The noun of the C type: ``"model"`` of ``svit_model``.
+    _noun: ClassVar[str]
+    _free: ClassVar[str]
+    #: True: one thread at a time may use the handle, and other threads wait.
+    _exclusive: ClassVar[bool] = False
+    #: The letter in ``CHANGES`` of an object that any number of threads may read, or one may change.
+    _shared: ClassVar[str | None] = None
+
+    #: What to do in place of a copy, for the message that refuses it.
+    _copying: ClassVar[str] = "create it again"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_free" in vars(cls):
+            cls._noun = cls._free[len("svit_") : -len("_free")]
+            _classes[cls._noun] = cls
+
+    def _adopt(self, pointer: int, keep: Any = None, uses: tuple[Handle, ...] = ()) -> None:
+        """Takes over a new handle. ``keep`` lives at least until it is freed; calls read what ``uses`` are."""
+        self._state = State(type(self), pointer, keep, uses)
+        finalizer = weakref.finalize(self, self._state.close)
+        # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
+        finalizer.atexit = False
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        return self._state.closed
+
+    def close(self) -> None:
+        """Frees the object; if another thread is in one of its calls, when that call ends. May be called again."""
+        self._state.close()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuses copies and pickles: a second object of the same handle would be closed with the first."""
+        raise TypeError(f"{article(self)} cannot be copied or pickled: {self._copying}")
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

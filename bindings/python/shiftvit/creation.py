@@ -1,0 +1,88 @@
+"""Creates models: with random weights, from files, and with the weights of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import _fit, _library
+from ._library import PathName
+from .config import model_config, preset_buffer, training_structs
+from .context import Context, chosen_context
+from .model import Model
+
+
+def create_model(
+    preset: str | None = None, *, seed: int = 0, context: Context | None = None, **fields: Any
+) -> Model:
+    """Creates a model with random initial weights.
+
+    Args:
+        preset: A name of :func:`shiftvit.presets`; None: the defaults of ``architecture``.
+        seed: Of the initial weights.
+        context: None takes :func:`shiftvit.default_context`.
+        **fields: Fields that differ from the preset's, such as ``num_classes=10`` or ``input_height=64``;
+            ``shiftvit.config_fields("vit")`` lists those of a ViT.
+
+    >>> create_model("deit-tiny-patch16-224", num_classes=10).num_classes
+    10
+    """
+    return Model(model_config(preset, **fields), seed=seed, context=context)
+
+
+def load(path: PathName, *, map: bool = False, context: Context | None = None) -> Model:
+    """Reads a model file, or the model of a checkpoint.
+
+    Args:
+        path: A safetensors file with a configuration, as :meth:`Model.save` writes it.
+        map: True: leave the weights in the file, which is mapped into memory; it must then not be written to in place
+            while the model lives.
+
+    Raises:
+        FileError: the file cannot be read.
+        FormatError: it is damaged.
+    """
+    context = chosen_context(context)
+    function = "svit_model_map" if map else "svit_model_load"
+    return Model._from_pointer(_library.create(function, context, path), context)
+
+
+def load_pretrained(
+    path: PathName, *, preset: str, map: str | None = "timm", context: Context | None = None, **fields: Any
+) -> Model:
+    """Creates a model with the weights of another library, from its safetensors file, and with the preset's pipeline.
+
+    Args:
+        path: The file. Nothing is downloaded.
+        preset: Which model it is, for example ``"deit-tiny-patch16-224"``.
+        map: ``"timm"``, ``"huggingface"``, ``"openclip"``, a JSON object of names (docs/pretrained.md), or None for
+            the library's own names.
+        **fields: Fields that differ from the preset's, such as ``num_classes`` of a file with another head, or
+            ``input_height`` and ``input_width``, for which positions are interpolated.
+
+    Raises:
+        FormatError: names a tensor that is missing, has another shape or belongs to no parameter.
+    """
+    context = chosen_context(context)
+    config = _library.fields_of("svit_model_config", preset_buffer(preset))
+    if map == "huggingface":
+        config.update(_huggingface_fields(config))
+    buffer = _library.config("svit_model_config", {**config, **fields})
+    pointer = _library.create("svit_model_load_mapped", context, buffer, path, map)
+    model = Model._from_pointer(pointer, context)
+    pipeline = _library.fields_of("svit_pipeline_config", training_structs(preset, None, {})[2])
+    if (pipeline["output_height"], pipeline["output_width"]) != model.input_shape[:2]:
+        pipeline = _fit.fitted(pipeline, model.input_shape)
+    model.pipeline = pipeline
+    return model
+
+
+def _huggingface_fields(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What transformers computes otherwise than timm: the epsilon of ViT's and DeiT's norms, and a position of the
+    class token beside registers."""
+    fields: dict[str, Any] = {}
+    if not config["layer_scale"] and not config["pre_norm"]:
+        fields["norm_eps"] = 1e-12
+    if config["register_tokens"] > 0:
+        fields["position_tokens"] = "class-patches"
+    return fields
