@@ -242,6 +242,34 @@ def text_array(given: Iterable[str]) -> Any:
     return (ctypes.c_char_p * len(texts))(*[_encoded(text) for text in texts])
 
 
+def class_name(text: Any, what: str) -> str:
+    """The name of a class: a text that is not blank and can be written to files."""
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is {article(text)}; a text is needed")
+    if not text.strip():
+        raise errors.ArgumentError(f"{what} is {text!r}; a name that is not blank is needed")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise errors.ArgumentError(f"{what} is {text!r}, which has no form in UTF-8") from None
+    return text
+
+
+def class_names(given: Iterable[str]) -> Any:
+    """``const char *const *`` of the names of classes, which differ from each other. The C library takes any names,
+    since files have them; here nobody could tell equal ones apart."""
+    if isinstance(given, str):
+        raise TypeError(f"classes is the text {given!r}; a sequence of texts is needed")
+    seen: dict[str, int] = {}
+    for index, text in enumerate(given):
+        name = class_name(text, f"classes[{index}]")
+        if name in seen:
+            both = f"classes[{seen[name]}] and classes[{index}]"
+            raise errors.ArgumentError(f"{both} are both {name!r}; names must differ")
+        seen[name] = index
+    return text_array(seen)
+
+
 def words(prefix: str) -> list[str]:
     """The words that stand for the constants of a prefix: ``SVIT_COMPUTE_BF16`` is ``"bf16"``."""
     return [name[len(prefix) :].lower().replace("_", "-") for name in constants if name.startswith(prefix)]

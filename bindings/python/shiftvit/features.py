@@ -38,11 +38,11 @@ class FeatureSet(_library.Handle):
             values: [n, channels], finite floats.
             labels: [n], integers, -1 for none; None: all are -1.
             num_classes: None: as ``classes`` or the largest label need.
-            classes: Names of the classes.
+            classes: Names of the classes, which differ from each other and are not blank.
         """
         features = _arrays.floats(values, "values", (None, None))
         known = None if labels is None else _arrays.labels(labels, "labels", len(features))
-        names = None if classes is None else _library.text_array(classes)
+        names = None if classes is None else _library.class_names(classes)
         if num_classes is None:
             largest = int(known.max(initial=-1)) if known is not None else -1
             num_classes = len(names) if names is not None else largest + 1

@@ -148,13 +148,13 @@ class Model(_library.Handle):
 
     @property
     def classes(self) -> list[str] | None:
-        """Names of the classes in the order of the labels, or None. They are saved with the model; assign None to
-        remove them."""
+        """Names of the classes in the order of the labels, or None. They are saved with the model. Those that are
+        assigned differ from each other and are not blank; None removes them."""
         return _library.strings("svit_model_class_name", self) or None
 
     @classes.setter
     def classes(self, names: Sequence[str] | None) -> None:
-        texts = _library.text_array([] if names is None else names)
+        texts = _library.class_names([] if names is None else names)
         _library.call("svit_model_set_classes", self, texts, len(texts))
 
     @property
@@ -451,13 +451,15 @@ class Model(_library.Handle):
         bits.
 
         Args:
-            name: Name of the class, in a model with class names.
+            name: Name of the class, in a model with class names, which has none of this name; None drops the names.
             features: Samples of the new class.
             old: Samples of the old classes, which make the row more accurate.
             **fields: Fields of ``svit_class_config``: ``weight_decay``, ``new_weight``, ``recall``.
         """
         _expect_features(features, "features")
         _expect_features(old, "old", optional=True)
+        if name is not None:
+            name = _library.class_name(name, "name")
         config = _library.config("svit_class_config", fields)
         _library.call("svit_model_fit_class", self, name, features, old, config)
         return self

@@ -158,3 +158,53 @@ class Errors(FolderTest):
         self.assertEqual(model.replace_head(np.uint8(5)).num_classes, 5)
         with self.assertRaises(TypeError):
             model.replace_head(2.5)
+
+
+class ClassNames(unittest.TestCase):
+    """Every call that takes names of classes refuses those that cannot stand for them."""
+
+    WRONG = (
+        (["a", "b", "a"], ValueError, r"classes\[0\] and classes\[2\] are both 'a'; names must differ"),
+        (["a", "b", "b"], ValueError, r"classes\[1\] and classes\[2\] are both 'b'"),
+        (["a", "", "c"], ValueError, r"classes\[1\] is ''; a name that is not blank"),
+        (["a", "b", " \t"], ValueError, r"classes\[2\] is ' \\t'; a name that is not blank"),
+        (["", "", ""], ValueError, r"classes\[0\] is ''"),
+        (["a", "b", "\udcff"], ValueError, "UTF-8"),
+        (["a", "b\0", "c"], ValueError, "NUL"),
+        (["a", "b", None], TypeError, r"classes\[2\] is None; a text is needed"),
+        (["a", b"b", "c"], TypeError, r"classes\[1\] is a bytes"),
+        ([0, 1, 2], TypeError, r"classes\[0\] is an int"),
+        ("abc", TypeError, "classes is the text 'abc'; a sequence"),
+        (["a", "b"], ValueError, "2"),
+        (5, TypeError, "int"),
+    )
+
+    def test_wrong_names_are_refused_and_change_nothing(self):
+        model = tiny()
+        model.classes = ["x", "y", "z"]
+        for names, kind, words in self.WRONG:
+            for call in (
+                lambda: setattr(model, "classes", names),
+                lambda: shiftvit.FeatureSet(np.eye(3), [0, 1, 2], classes=names, num_classes=3),
+            ):
+                with self.subTest(names=names), self.assertRaisesRegex(kind, words):
+                    call()
+        self.assertEqual(model.classes, ["x", "y", "z"])
+
+    def test_a_new_class_has_a_name_of_its_own(self):
+        model = tiny()
+        model.classes = ["x", "y", "z"]
+        features = shiftvit.FeatureSet(np.random.default_rng(1).random((5, 8)))
+        for name in ("", "  ", "y", "\udcff", "a\0b"):
+            with self.subTest(name=name), self.assertRaises(errors.ArgumentError):
+                model.fit_class(name, features)
+        self.assertEqual(model.fit_class("w", features).classes, ["x", "y", "z", "w"])
+
+    def test_names_that_differ_are_taken_as_they_are(self):
+        model = tiny()
+        for names in (["a", "A", "a "], ("\u00e4", "a\u0308", "\U0001f600"), {"p": 0, "q": 1, "r": 2}):
+            model.classes = names
+            self.assertEqual(model.classes, list(names))
+            self.assertEqual(shiftvit.FeatureSet(np.eye(3), classes=names).classes, list(names))
+        model.classes = None
+        self.assertIsNone(model.classes)
