@@ -13,8 +13,9 @@ extern "C" {
 
 /* A feature set has features[count, channels], finite floats; labels[count], each a class in
  * 0..classes-1 or -1 for none; the names of the classes, or none of them; and two texts, the name
- * of the layer and a description of the model. Any number of threads may read it. In all functions
- * that create one, the caller owns *out and frees it with svit_features_free. */
+ * of the layer and a description of the model. Any number of threads may read it;
+ * svit_features_append needs it alone. In all functions that create one, the caller owns *out and
+ * frees it with svit_features_free. */
 typedef struct svit_features svit_features;
 
 /* What becomes of a layer with several tokens for each image. */

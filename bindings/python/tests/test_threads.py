@@ -1,0 +1,178 @@
+"""A model or a feature set that one thread changes while another uses it: an exception, never a crash."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import shiftvit
+from shiftvit import errors
+from support import FolderTest, few, tiny
+from thread_pairs import APPENDS, CHANGES, FEATURES, READS, Shared
+
+
+class Blocked:
+    """Runs a function on another thread, which waits within a call of the library until the block ends."""
+
+    def __init__(self, function):
+        self.inside, self.go = threading.Event(), threading.Event()
+        self.error = None
+        self.thread = threading.Thread(target=self.run, args=(function,))
+
+    def run(self, function):
+        try:
+            function(self.wait)
+        except BaseException as error:
+            self.error = error
+        self.inside.set()
+
+    def wait(self):
+        self.inside.set()
+        self.go.wait()
+
+    def __enter__(self):
+        self.thread.start()
+        self.inside.wait()
+        return self
+
+    def __exit__(self, *raised):
+        self.go.set()
+        self.thread.join()
+        if self.error:
+            raise self.error
+
+
+class Threads(FolderTest):
+    def read_slowly(self, shared):
+        """What keeps a call that reads the model from ending."""
+
+        def evaluate(wait):
+            def sample(index):
+                wait()
+                return np.zeros((32, 32, 3), np.uint8), 0
+
+            shared.model.evaluate(shiftvit.Dataset.from_function(sample, 1, (32, 32, 3), 3))
+
+        return Blocked(evaluate)
+
+    def change_slowly(self, shared):
+        """Likewise for one that changes it: a step whose loss waits."""
+
+        def fit(wait):
+            def loss(logits, labels):
+                wait()
+                return shiftvit.cross_entropy(logits, labels)
+
+            shared.model.fit(*few(), epochs=1, loss=loss)
+
+        return Blocked(fit)
+
+    def test_while_one_thread_changes_a_model_every_other_use_is_refused(self):
+        for name, operation in {**READS, **CHANGES}.items():
+            with self.subTest(operation=name):
+                shared = Shared(self.folder)
+                with self.change_slowly(shared):
+                    with self.assertRaisesRegex(errors.StateError, "svit_trainer_step changes the Model"):
+                        operation(shared)
+                operation(shared)
+
+    def test_while_one_thread_reads_a_model_others_read_it_and_none_changes_it(self):
+        for name, operation in {**READS, **CHANGES}.items():
+            with self.subTest(operation=name):
+                shared = Shared(self.folder)
+                with self.read_slowly(shared):
+                    if name in READS:
+                        operation(shared)
+                        continue
+                    words = r"svit_\w+ changes the Model, which other calls use"
+                    with self.assertRaisesRegex(errors.StateError, words):
+                        operation(shared)
+                operation(shared)
+
+    def test_feature_sets_have_many_readers_or_one_append(self):
+        for name, operation in FEATURES.items():
+            with self.subTest(operation=name):
+                shared = Shared(self.folder)
+                uses = [handle._state.accesses["F"] for handle in (shared.features, shared.more)]
+
+                def used(change):
+                    def hold(wait):
+                        for use in uses:
+                            use.begin(change)
+                        wait()
+                        for use in uses:
+                            use.end(change)
+
+                    return Blocked(hold)
+
+                with used(None):
+                    if name in APPENDS:
+                        with self.assertRaisesRegex(errors.StateError, "svit_features_append changes the FeatureSet"):
+                            operation(shared)
+                    else:
+                        operation(shared)
+                with used("svit_features_append"):
+                    with self.assertRaisesRegex(errors.StateError, "changes the FeatureSet at the moment"):
+                        operation(shared)
+                operation(shared)
+
+    def test_callbacks_read_the_model_of_their_call_and_do_not_change_it(self):
+        x, y = few()
+        model = tiny()
+        model.pipeline = shiftvit._fit.plain_pipeline((32, 32), (32, 32), 3, 1.0)
+        data = shiftvit.Dataset.from_arrays(x, y)
+        seen = []
+
+        def loss(logits, labels):
+            seen.append(model.predict(x).shape)
+            seen.append(trainer.get("learning_rate"))
+            for change in (
+                lambda: model.set_trainable("*", False),
+                lambda: model.parameters().__setitem__("norm.bias", np.ones(8)),
+                lambda: model.fit(x, y, epochs=1),
+                trainer.step,
+                trainer.checkpoint,
+                trainer.resume,
+            ):
+                with self.assertRaisesRegex(errors.StateError, "callback"):
+                    change()
+            return shiftvit.cross_entropy(logits, labels)
+
+        with shiftvit.Trainer(model, data, pipeline=model.pipeline, epochs=1, batch=6, loss=loss) as trainer:
+            trainer.run()
+        self.assertEqual(seen, [(6, 3), 0.001])
+
+        def sample(index):
+            with self.assertRaisesRegex(errors.StateError, "callback"):
+                loader.next()
+            return np.zeros((32, 32, 3), np.uint8), 0
+
+        functions = shiftvit.Dataset.from_function(sample, 2, (32, 32, 3), 3)
+        with shiftvit.Loader(functions, model.pipeline, batch=2) as loader:
+            self.assertEqual(len(loader.next()[1]), 2)
+
+    def test_an_object_is_free_after_a_use_that_failed(self):
+        model = tiny()
+        for _ in range(3):
+            with self.assertRaises(ValueError):
+                model.set_trainable("nothing", False)
+            with self.assertRaises(ValueError):
+                model.predict(few()[0][:0])
+            with self.assertRaises(shiftvit.Error):
+                shiftvit.FeatureSet(np.eye(3)).knn(np.eye(3))
+        access = model._state.accesses["M"]
+        self.assertEqual((access._readers, access._writer), ({}, None))
+
+    def test_pairs_of_operations_end_in_a_result_or_an_error(self):
+        program = pathlib.Path(__file__).with_name("thread_pairs.py")
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-W", "ignore", str(program), "3"]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500)
+        lines = done.stdout.splitlines()
+        self.assertEqual(done.returncode, 0, f"{lines[-1:]} {done.stderr[-2000:]}")
+        print(lines[-1], end=" ", flush=True)
+        pairs = (len(READS) + len(CHANGES)) * (len(READS) + len(CHANGES) + 1) // 2
+        self.assertIn(f"{pairs + len(FEATURES) * (len(FEATURES) + 1) // 2} pairs", lines[-1])
+        self.assertIn("StateError", lines[-1])
