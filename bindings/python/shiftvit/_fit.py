@@ -203,4 +203,6 @@ def predict(
     data = dataset_of(model, x, None, "x")
     logits = logits_of(model, data, batch, pipeline, compute, tta)[0]
     wanted = model.output if output == "auto" else output
-    return {"softmax": losses.softmax, "sigmoid": losses.sigmoid}.get(wanted, lambda values: values)(logits)
+    if wanted == "logits":
+        return logits
+    return losses.sigmoid(logits) if wanted == "sigmoid" else losses.softmax(logits)

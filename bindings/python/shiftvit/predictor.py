@@ -112,10 +112,10 @@ class Predictor(_library.Handle):
         array = _arrays.array(image, "image")
         images = _arrays.images(array[None] if array.ndim == 3 else array, "image")
         _arrays.check_shape(images, "image", (None, None, None, self._channels))
-        out = np.empty((len(images), self.num_classes), dtype=np.float32)
+        out: NDArray[np.float32] = np.empty((len(images), self.num_classes), dtype=np.float32)
         function = "svit_predict_u8" if images.dtype == np.uint8 else "svit_predict_f32"
         _library.call(function, self, images, *images.shape[:3], out)
-        return out[0] if array.ndim == 3 else out
+        return out.reshape(-1) if array.ndim == 3 else out
 
     def top(self, image: Any, k: int = 5) -> list[tuple[str, float]]:
         """The ``k`` classes with the largest values for one image, and the values. Classes without names are named by

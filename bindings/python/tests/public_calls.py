@@ -14,6 +14,11 @@ import shiftvit
 from shiftvit import _library, image
 from support import few, synthetic, tiny
 
+try:
+    from shiftvit.sklearn import ViTClassifier
+except ImportError:  # scikit-learn is optional.
+    ViTClassifier = None
+
 
 class Things:
     """Handles and arguments, each created when it is first asked for."""
@@ -166,6 +171,9 @@ class Things:
     def _make_event(self) -> Any:
         return self.trainer.step()
 
+    def _make_vitclassifier(self) -> Any:
+        return ViTClassifier(epochs=1).fit(X, Y)
+
     def _make_rgb(self) -> Any:
         return synthetic(2)[0][0]
 
@@ -200,7 +208,7 @@ GOOD: dict[str, Any] = {
     "load_pretrained.fields": {"depth": 1, "num_classes": 5}, "read_image.source": "@image_file",
     "Handle.__exit__.kind": None, "Handle.__exit__.error": None, "Handle.__exit__.trace": None,
     "Handle.__reduce_ex__.protocol": 4, "Model.__reduce_ex__.protocol": 4, "Model.__deepcopy__.memo": {},
-    "Model.evaluate.y": Y, "Model.save_timm.self": "@plain_vit", "Session.backward.self": "@forwarded",
+    "Model.evaluate.y": Y, "X": X, "Model.save_timm.self": "@plain_vit", "Session.backward.self": "@forwarded",
     "Session.backward_input.self": "@forwarded", "print_epoch.event": "@event",
     "Trainer.__init__.settings": {"epochs": 1},
     "Trainer.__init__.pipeline": "@pipeline", "Parameters.__setitem__.value": np.ones(8, np.float32),
@@ -299,4 +307,7 @@ def public_calls() -> list[Call]:
         else:
             calls.append(_call(name, thing, None))
     calls += _of_class(_library.Handle)
+    if ViTClassifier is not None:
+        # Its parameters are checked by fit, as all of scikit-learn's are.
+        calls += [call for call in _of_class(ViTClassifier) if not call.name.endswith("__init__")]
     return sorted(calls, key=lambda call: (call.name, len(call.parameters)))

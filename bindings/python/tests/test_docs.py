@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import inspect
 import os
 import pkgutil
@@ -21,7 +22,9 @@ class Docs(FolderTest):
     def test_the_blocks_of_the_page_run_in_their_order(self):
         page = (ROOT / "docs" / "python.md").read_text()
         blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.S | re.M)
-        self.assertGreaterEqual(len(blocks), 6)
+        self.assertGreaterEqual(len(blocks), 7)
+        if importlib.util.find_spec("sklearn") is None:
+            blocks = [block for block in blocks if "sklearn" not in block]
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", "\n".join(blocks)],
             cwd=self.folder,
@@ -48,7 +51,12 @@ class Docs(FolderTest):
         self.addCleanup(os.chdir, folder)
         tried = 0
         for module in pkgutil.iter_modules(shiftvit.__path__):
-            loaded = importlib.import_module(f"shiftvit.{module.name}")
+            try:
+                loaded = importlib.import_module(f"shiftvit.{module.name}")
+            except ImportError as error:
+                if module.name == "sklearn" and error.name == "sklearn":
+                    continue
+                raise
             result = doctest.testmod(loaded, extraglobs={"numpy": numpy})
             self.assertEqual(result.failed, 0, module.name)
             tried += result.attempted

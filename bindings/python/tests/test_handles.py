@@ -1,6 +1,7 @@
 """No function of the package takes one handle for another: every function with every wrong value, in a process of its
 own, since a case that fails may end it."""
 
+import itertools
 import os
 import pathlib
 import re
@@ -35,9 +36,9 @@ def run(kind):
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500)
         lines = done.stdout.splitlines()
         ended = bool(lines) and lines[-1] == "end"
-        cases = list(zip(lines[::2], lines[1::2])) + ([] if ended else [(lines[-1], "")] if lines else [])
-        if not cases:
-            raise AssertionError(f"no case ran: {done.stderr}")
+        cases = list(itertools.zip_longest(lines[::2], lines[1::2]))[: -1 if ended else None]
+        if not ended and (not cases or cases[-1][1] is not None):
+            raise AssertionError(f"the program ended between two cases: {done.stdout[-300:]} {done.stderr[-1000:]}")
         for case, result in cases:
             number, _, title = case.partition(" ")
             if result != "ok":
