@@ -99,7 +99,7 @@ static const struct argp parser = {
     parse_option,
     "PATH...",
     "Prints the classes of JPEG and PNG images by confidence."
-    "\vFor a folder, every *.jpg, *.jpeg and *.png in it is predicted. Images come in the order of "
+    "\vFor a folder, every JPEG and PNG file in it is predicted. Images come in the order of "
     "their names. Pictures that this program draws, and the curves.png of a training run, are left "
     "out.",
     children,
@@ -170,8 +170,9 @@ static svit_status list_folder(path_list *list, predict_options *options, const 
     }
     closedir(entries);
     if (status == SVIT_OK && list->count == before)
-        status = program_fail(program, SVIT_E_FORMAT, "'%s' %s no *.jpg, *.jpeg or *.png", folder,
-                              run ? "is the folder of a training run, with" : "has");
+        status = program_fail(
+            program, SVIT_E_FORMAT, "'%s' %s no image; files that end in %s are read", folder,
+            run ? "is the folder of a training run, with" : "has", svit_image_endings());
     return status;
 }
 

@@ -45,9 +45,15 @@ int path_is_folder(const char *path)
 int path_is_image(const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return name[0] != '.' && dot &&
-           (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 ||
-            strcasecmp(dot, ".png") == 0);
+    if (name[0] == '.' || !dot)
+        return 0;
+    const size_t length = strlen(dot);
+    const char *ending = svit_image_endings();
+    while (ending && (strcspn(ending, " ") != length || strncasecmp(ending, dot, length) != 0)) {
+        ending = strchr(ending, ' ');
+        ending += ending != NULL;
+    }
+    return ending != NULL;
 }
 
 int path_exists(const char *path)

@@ -15,7 +15,8 @@ svit_status path_make_folder(struct program *self, const char *folder);
 /* Returns 1 if `path` is a folder. */
 int path_is_folder(const char *path);
 
-/* Returns 1 if the file name is that of an image: *.jpg, *.jpeg or *.png, not hidden. */
+/* Returns 1 if the file name is that of an image, with an ending of svit_image_endings, not hidden.
+ */
 int path_is_image(const char *name);
 
 /* Returns 1 if `path` exists. */

@@ -105,6 +105,10 @@ class dataset : public handle<svit_dataset, svit_dataset_free>
     {
         return take(svit_dataset_select, parent.get(), indices, count);
     }
+    result match_classes(const dataset &parent, const char *const *names, std::size_t count)
+    {
+        return take(svit_dataset_match_classes, parent.get(), names, count);
+    }
     std::size_t count() const noexcept
     {
         return svit_dataset_count(get());
@@ -136,6 +140,11 @@ class dataset : public handle<svit_dataset, svit_dataset_free>
     const char *class_name(std::size_t label) const noexcept
     {
         return svit_dataset_class_name(get(), label);
+    }
+    result path(std::size_t index, std::string &text) const
+    {
+        return detail::read_text(
+            text, [&](auto... rest) { return svit_dataset_path(get(), index, rest...); });
     }
     result sample(std::size_t index, std::uint8_t *pixels, std::int32_t &label) const
     {

@@ -32,6 +32,11 @@ SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, 
                                        size_t bytes, const char *name, size_t channels,
                                        svit_error *err);
 
+/* Returns the endings of the files' names of all formats that the library knows, in lower case,
+ * with a space between two: ".jpg .jpeg .jpe .jfif .png". Datasets of folders take the files that
+ * end so, in either case, for images. Only the first bytes of a file decide on its format. */
+SVIT_API const char *svit_image_endings(void);
+
 /* Frees an image. NULL is allowed. */
 SVIT_API void svit_image_free(svit_image *image);
 

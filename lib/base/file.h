@@ -74,4 +74,20 @@ svit_status sv_folder_list(sv_listing *out, const sv_allocator *allocator, const
                            svit_error *err);
 void sv_listing_free(const sv_allocator *allocator, sv_listing *listing);
 
+/* Appends an entry, which takes over `name`, a text of sv_copy_text. SVIT_E_MEMORY: the name was
+ * released. */
+svit_status sv_listing_add(sv_listing *listing, const sv_allocator *allocator, char *name,
+                           bool is_folder, svit_error *err);
+
+/* Brings the entries into byte order of their names. */
+void sv_listing_sort(sv_listing *listing);
+
+/* What tells a folder apart from all others, whatever path leads to it. */
+typedef struct sv_folder_id {
+    uint64_t device, number;
+} sv_folder_id;
+
+/* Finds the folder that `path` leads to, through symbolic links. SVIT_E_IO. */
+svit_status sv_folder_identify(sv_folder_id *out, const char *path, svit_error *err);
+
 #endif

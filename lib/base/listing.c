@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_folder(DIR *folder, const char *name)
+static bool is_folder_entry(DIR *folder, const char *name)
 {
     struct stat state;
     return fstatat(dirfd(folder), name, &state, 0) == 0 && S_ISDIR(state.st_mode);
@@ -37,6 +37,19 @@ static bool listing_grow(sv_listing *listing, const sv_allocator *allocator)
     return true;
 }
 
+svit_status sv_listing_add(sv_listing *listing, const sv_allocator *allocator, char *name,
+                           bool is_folder, svit_error *err)
+{
+    if (!listing_grow(listing, allocator)) {
+        const size_t bytes = strlen(name) + 1;
+        sv_release_text(allocator, name);
+        return sv_fail_memory(err, bytes, "a folder's listing");
+    }
+    listing->names[listing->count] = name;
+    listing->folders[listing->count++] = is_folder;
+    return SVIT_OK;
+}
+
 static svit_status listing_fill(sv_listing *listing, const sv_allocator *allocator, DIR *folder,
                                 const char *path, svit_error *err)
 {
@@ -47,11 +60,11 @@ static svit_status listing_fill(sv_listing *listing, const sv_allocator *allocat
             return errno ? sv_fail_io(err, "list", path) : SVIT_OK;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        char *name = NULL;
-        if (!listing_grow(listing, allocator) || !(name = sv_copy_text(allocator, entry->d_name)))
+        char *name = sv_copy_text(allocator, entry->d_name);
+        if (!name)
             return sv_fail_memory(err, strlen(entry->d_name) + 1, "a folder's listing");
-        listing->names[listing->count] = name;
-        listing->folders[listing->count++] = is_folder(folder, entry->d_name);
+        SVIT_TRY(
+            sv_listing_add(listing, allocator, name, is_folder_entry(folder, entry->d_name), err));
     }
 }
 
@@ -82,7 +95,7 @@ static void sift_down(sv_listing *listing, size_t root, size_t count)
 }
 
 /* Heapsort, because qsort cannot sort two arrays together. */
-static void listing_sort(sv_listing *listing)
+void sv_listing_sort(sv_listing *listing)
 {
     for (size_t root = listing->count / 2; root-- > 0;)
         sift_down(listing, root, listing->count);
@@ -105,7 +118,7 @@ svit_status sv_folder_list(sv_listing *out, const sv_allocator *allocator, const
         sv_listing_free(allocator, &listing);
         return status;
     }
-    listing_sort(&listing);
+    sv_listing_sort(&listing);
     *out = listing;
     return SVIT_OK;
 }
@@ -117,4 +130,13 @@ void sv_listing_free(const sv_allocator *allocator, sv_listing *listing)
     sv_release(allocator, listing->names, listing->capacity * sizeof *listing->names);
     sv_release(allocator, listing->folders, listing->capacity * sizeof *listing->folders);
     *listing = (sv_listing){0};
+}
+
+svit_status sv_folder_identify(sv_folder_id *out, const char *path, svit_error *err)
+{
+    struct stat state;
+    if (stat(path, &state) != 0)
+        return sv_fail_io(err, "examine", path);
+    *out = (sv_folder_id){(uint64_t)state.st_dev, (uint64_t)state.st_ino};
+    return SVIT_OK;
 }

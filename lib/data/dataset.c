@@ -1,6 +1,7 @@
 /* What all kinds of datasets share: reference counts, sizes, class names, reading a sample. */
 #include "data/dataset_ops.h"
 
+#include "base/json.h"
 #include "data/checks.h"
 
 #include <string.h>
@@ -18,6 +19,19 @@ svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const s
     dataset->channels = SV_RGB;
     *out = dataset;
     return SVIT_OK;
+}
+
+void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent)
+{
+    view->count = parent->count;
+    view->height = parent->height;
+    view->width = parent->width;
+    view->channels = parent->channels;
+    view->classes = parent->classes;
+    view->names = parent->names;
+    view->is_f32 = parent->is_f32;
+    view->has_targets = parent->has_targets;
+    view->caller_thread_only = parent->caller_thread_only;
 }
 
 svit_dataset *sv_dataset_retain(svit_dataset *dataset)
@@ -46,6 +60,24 @@ size_t sv_dataset_image_bytes(const svit_dataset *dataset)
 {
     const sv_image_shape shape = sv_dataset_shape(dataset);
     return sv_image_bytes(&shape);
+}
+
+svit_status sv_dataset_path(const svit_dataset *dataset, size_t index, char **path, svit_error *err)
+{
+    *path = NULL;
+    return dataset->ops->path ? dataset->ops->path(dataset, index, path, err) : SVIT_OK;
+}
+
+SVIT_API svit_status svit_dataset_path(const svit_dataset *dataset, size_t index, char *buffer,
+                                       size_t capacity, size_t *needed, svit_error *err)
+{
+    SV_REQUIRE(dataset);
+    SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
+    char *path = NULL;
+    SVIT_TRY(sv_dataset_path(dataset, index, &path, err));
+    svit_status status = sv_text_to_buffer(path ? path : "", buffer, capacity, needed, err);
+    sv_release_text(&dataset->context->allocator, path);
+    return status;
 }
 
 SVIT_API size_t svit_dataset_count(const svit_dataset *dataset)

@@ -27,6 +27,10 @@ typedef struct sv_dataset_ops {
     svit_status (*targets)(const svit_dataset *dataset, size_t index, float *targets,
                            svit_error *err);
 
+    /* Makes a copy of the path of sample `index`, which the caller releases with sv_release_text,
+     * or leaves NULL. NULL: the samples are no files. */
+    svit_status (*path)(const svit_dataset *dataset, size_t index, char **path, svit_error *err);
+
     /* Frees what the kind owns. The dataset may be incomplete, with its other members zero. NULL if
      * the kind owns nothing. */
     void (*free)(svit_dataset *dataset);
@@ -52,8 +56,15 @@ struct svit_dataset {
 svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const sv_dataset_ops *ops,
                               svit_error *err);
 
+/* Gives a view of `parent` its count, image shape, classes and flags. */
+void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent);
+
 /* Adds a reference, which svit_dataset_free removes. Returns `dataset`. */
 svit_dataset *sv_dataset_retain(svit_dataset *dataset);
+
+/* Calls ops->path; *path is NULL if the samples are no files. */
+svit_status sv_dataset_path(const svit_dataset *dataset, size_t index, char **path,
+                            svit_error *err);
 
 /* The shape of an image. */
 sv_image_shape sv_dataset_shape(const svit_dataset *dataset);

@@ -41,6 +41,13 @@ static svit_status view_targets(const svit_dataset *dataset, size_t index, float
     return svit_dataset_targets(self->parent, parent_index(self, index), targets, err);
 }
 
+static svit_status view_path(const svit_dataset *dataset, size_t index, char **path,
+                             svit_error *err)
+{
+    const view *self = (const view *)dataset;
+    return sv_dataset_path(self->parent, parent_index(self, index), path, err);
+}
+
 static void view_free(svit_dataset *dataset)
 {
     view *self = (view *)dataset;
@@ -52,21 +59,15 @@ static const sv_dataset_ops VIEW = {.bytes = sizeof(view),
                                     .sample = view_sample,
                                     .label = view_label,
                                     .targets = view_targets,
+                                    .path = view_path,
                                     .free = view_free};
 
 static svit_status view_create(view **out, svit_dataset *parent, size_t count, svit_error *err)
 {
     svit_dataset *dataset = NULL;
     SVIT_TRY(sv_dataset_create(&dataset, parent->context, &VIEW, err));
+    sv_dataset_copy_form(dataset, parent);
     dataset->count = count;
-    dataset->height = parent->height;
-    dataset->width = parent->width;
-    dataset->channels = parent->channels;
-    dataset->is_f32 = parent->is_f32;
-    dataset->classes = parent->classes;
-    dataset->names = parent->names;
-    dataset->has_targets = parent->has_targets;
-    dataset->caller_thread_only = parent->caller_thread_only;
     view *self = (view *)dataset;
     self->parent = sv_dataset_retain(parent);
     *out = self;

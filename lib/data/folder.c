@@ -1,19 +1,20 @@
-/* Datasets of image files in one subfolder for each class. The names are listed once; images are
- * decoded when they are read. */
+/* Datasets of image files in one subfolder for each class. The paths are listed once; images are
+ * decoded when they are read. A listing holds, for each image, its path from the class's folder in
+ * an allocation of its own, and 9 bytes (18 at most while it grows). */
 #include "base/file.h"
 #include "data/checks.h"
 #include "data/dataset_ops.h"
+#include "data/folder_walk.h"
 #include "data/image_file.h"
 #include "data/path.h"
 #include "data/pipeline_config.h"
 #include "data/source.h"
 
-#include <string.h>
-#include <strings.h>
+#include <shiftvit/image.h>
 
 /* The images of one class. */
 typedef struct class_files {
-    sv_listing listing;
+    sv_listing listing; /* paths from `folder` */
     char *folder;
 } class_files;
 
@@ -61,20 +62,26 @@ static svit_status folder_label(const svit_dataset *dataset, size_t index, int32
     return SVIT_OK;
 }
 
+static svit_status folder_path(const svit_dataset *dataset, size_t index, char **path,
+                               svit_error *err)
+{
+    const folder_set *self = (const folder_set *)dataset;
+    size_t class = class_of(self, index);
+    const class_files *files = &self->files[class];
+    return sv_path_join(path, &dataset->context->allocator, files->folder,
+                        files->listing.names[index - self->first[class]], err);
+}
+
 static svit_status folder_sample(const svit_dataset *dataset, size_t index, void *pixels,
                                  int32_t *label, svit_error *err)
 {
     const folder_set *self = (const folder_set *)dataset;
-    const sv_allocator *allocator = &dataset->context->allocator;
-    size_t class = class_of(self, index);
-    const class_files *files = &self->files[class];
     char *path = NULL;
-    SVIT_TRY(sv_path_join(&path, allocator, files->folder,
-                          files->listing.names[index - self->first[class]], err));
+    SVIT_TRY(folder_path(dataset, index, &path, err));
     svit_status status = image_load(self, path, pixels, err);
-    sv_release_text(allocator, path);
+    sv_release_text(&dataset->context->allocator, path);
     SVIT_TRY(status);
-    *label = (int32_t) class;
+    *label = (int32_t)class_of(self, index);
     return SVIT_OK;
 }
 
@@ -99,45 +106,18 @@ static void folder_free(svit_dataset *dataset)
 static const sv_dataset_ops FOLDER = {.bytes = sizeof(folder_set),
                                       .sample = folder_sample,
                                       .label = folder_label,
+                                      .path = folder_path,
                                       .free = folder_free};
 
-static bool is_image(const char *name)
-{
-    static const char *const ENDINGS[] = {".jpg", ".jpeg", ".png"};
-    const char *ending = strrchr(name, '.');
-    for (size_t i = 0; ending && i < sizeof ENDINGS / sizeof *ENDINGS; i++)
-        if (strcasecmp(ending, ENDINGS[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Keeps only the subfolders, or only the images, of a listing in their order. Hidden entries are
- * dropped: folders such as .git, and the ._NAME.jpg of macOS, which are not images. */
-static void listing_keep(sv_listing *listing, const sv_allocator *allocator, bool folders)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < listing->count; i++) {
-        char *name = listing->names[i];
-        bool is_folder = listing->folders[i];
-        if (name[0] != '.' && is_folder == folders && (folders || is_image(name))) {
-            listing->names[kept] = name;
-            listing->folders[kept++] = is_folder;
-        } else {
-            sv_release_text(allocator, name);
-        }
-    }
-    listing->count = kept;
-}
-
-static svit_status subfolders_list(folder_set *self, const char *folder, svit_error *err)
+/* Lists the subfolders of the walk's root. */
+static svit_status subfolders_list(folder_set *self, sv_walk *walk, svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
-    SVIT_TRY(sv_folder_list(&self->classes, allocator, folder, err));
-    listing_keep(&self->classes, allocator, true);
+    SVIT_TRY(sv_walk_classes(&self->classes, walk, err));
     size_t count = self->classes.count;
     if (count > INT32_MAX)
-        return sv_fail(err, SVIT_E_FORMAT, "'%s' has %zu subfolders; at most %d are read", folder,
-                       count, INT32_MAX);
+        return sv_fail(err, SVIT_E_FORMAT, "'%s' has %zu subfolders; at most %d are read",
+                       walk->root, count, INT32_MAX);
     self->folder_count = count;
     void *memory = NULL;
     SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof *self->files, "a folder", err));
@@ -148,49 +128,61 @@ static svit_status subfolders_list(folder_set *self, const char *folder, svit_er
     return SVIT_OK;
 }
 
-static svit_status images_list(class_files *files, const sv_allocator *allocator,
-                               const char *folder, const char *name, svit_error *err)
+/* Lists the images of a class. A folder without any file is no class; one whose files are all no
+ * images is a mistake that would silently remove a class. */
+static svit_status images_list(class_files *files, sv_walk *walk, const char *name, svit_error *err)
 {
-    SVIT_TRY(sv_path_join(&files->folder, allocator, folder, name, err));
-    SVIT_TRY(sv_folder_list(&files->listing, allocator, files->folder, err));
-    listing_keep(&files->listing, allocator, false);
-    if (files->listing.count == 0)
+    size_t count = 0;
+    SVIT_TRY(sv_path_join(&files->folder, walk->allocator, walk->root, name, err));
+    SVIT_TRY(sv_walk_images(&files->listing, &count, walk, name, err));
+    if (count > 0 && files->listing.count == 0)
+        return sv_fail(
+            err, SVIT_E_FORMAT,
+            "'%s' has files (%zu) and no image among them; files that end in %s are read",
+            files->folder, count, svit_image_endings());
+    if (count == 0)
         return SVIT_OK;
-    SVIT_TRY(sv_name_check(folder, name, err));
+    SVIT_TRY(sv_name_check(walk->root, name, err));
     for (size_t i = 0; i < files->listing.count; i++)
         SVIT_TRY(sv_name_check(files->folder, files->listing.names[i], err));
     return SVIT_OK;
 }
 
-/* Lists the images of each subfolder. A subfolder without images is not a class. */
-static svit_status classes_list(folder_set *self, const char *folder, svit_error *err)
+/* Moves class `from` to the place `to`, whose entry takes its place. */
+static void swap_classes(folder_set *self, size_t from, size_t to)
 {
-    const sv_allocator *allocator = &self->base.context->allocator;
-    SVIT_TRY(subfolders_list(self, folder, err));
-    sv_listing *classes = &self->classes;
+    char *name = self->classes.names[from];
+    self->classes.names[from] = self->classes.names[to];
+    self->classes.names[to] = name;
+    class_files files = self->files[from];
+    self->files[from] = self->files[to];
+    self->files[to] = files;
+}
+
+/* Lists the images of each subfolder. Those without any come last and are no classes. */
+static svit_status classes_list(folder_set *self, sv_walk *walk, svit_error *err)
+{
+    SVIT_TRY(subfolders_list(self, walk, err));
     size_t kept = 0;
     for (size_t i = 0; i < self->folder_count; i++) {
-        SVIT_TRY(images_list(&self->files[i], allocator, folder, classes->names[i], err));
-        if (self->files[i].listing.count == 0) {
-            files_free(allocator, &self->files[i]);
+        SVIT_TRY(images_list(&self->files[i], walk, self->classes.names[i], err));
+        if (self->files[i].listing.count == 0)
             continue;
-        }
-        char *name = classes->names[i];
-        classes->names[i] = classes->names[kept];
-        classes->names[kept] = name;
-        class_files files = self->files[i];
-        self->files[i] = self->files[kept];
-        self->files[kept] = files;
-        self->first[kept + 1] = self->first[kept] + files.listing.count;
+        swap_classes(self, i, kept);
+        self->first[kept + 1] = self->first[kept] + self->files[kept].listing.count;
         kept++;
     }
     if (kept == 0)
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "no subfolder of '%s' has an image; one for each class is needed, with "
-                       "*.jpg, *.jpeg or *.png in it",
-                       folder);
+        return sv_fail(
+            err, SVIT_E_FORMAT,
+            "no subfolder of '%s' has an image; one for each class is needed, with files "
+            "in it that end in %s",
+            walk->root, svit_image_endings());
+    if (self->first[kept] > UINT32_MAX)
+        return sv_fail(err, SVIT_E_FORMAT, "'%s' has %zu images; at most %u are read", walk->root,
+                       self->first[kept], UINT32_MAX);
     self->base.classes = kept;
-    self->base.names = (const char *const *)classes->names;
+    self->base.names = (const char *const *)self->classes.names;
     self->base.count = self->first[kept];
     return SVIT_OK;
 }
@@ -205,7 +197,11 @@ static svit_status create(svit_dataset **out, svit_context *context, const char 
     dataset->channels = source->channels;
     folder_set *self = (folder_set *)dataset;
     self->source = *source;
-    svit_status status = classes_list(self, folder, err);
+    sv_walk walk = {.allocator = &context->allocator, .root = folder};
+    svit_status status = classes_list(self, &walk, err);
+    sv_walk_free(&walk);
+    if (status == SVIT_OK)
+        sv_walk_report(&walk, context);
     if (status != SVIT_OK) {
         svit_dataset_free(dataset);
         return status;

@@ -46,9 +46,10 @@ static svit_status list_targets(const svit_dataset *dataset, size_t index, float
     return SVIT_OK;
 }
 
-static svit_status image_path(char **out, const list_set *self, size_t index, svit_error *err)
+static svit_status list_path(const svit_dataset *dataset, size_t index, char **out, svit_error *err)
 {
-    const sv_allocator *allocator = &self->base.context->allocator;
+    const list_set *self = list_of(dataset);
+    const sv_allocator *allocator = &dataset->context->allocator;
     const char *name = sv_csv_field(&self->csv, index + 1, 0);
     if (name[0] != '/')
         return sv_path_join(out, allocator, self->folder, name, err);
@@ -63,7 +64,7 @@ static svit_status list_sample(const svit_dataset *dataset, size_t index, void *
     const sv_allocator *allocator = &dataset->context->allocator;
     char *path = NULL;
     sv_pixels pixels;
-    SVIT_TRY(image_path(&path, self, index, err));
+    SVIT_TRY(list_path(dataset, index, &path, err));
     svit_status status = sv_image_file_read(&pixels, allocator, path, dataset->channels, err);
     sv_release_text(allocator, path);
     SVIT_TRY(status);
@@ -88,12 +89,16 @@ static void list_free(svit_dataset *dataset)
     sv_release_text(allocator, self->folder);
 }
 
-static const sv_dataset_ops WITH_LABELS = {
-    .bytes = sizeof(list_set), .sample = list_sample, .label = list_label, .free = list_free};
+static const sv_dataset_ops WITH_LABELS = {.bytes = sizeof(list_set),
+                                           .sample = list_sample,
+                                           .label = list_label,
+                                           .path = list_path,
+                                           .free = list_free};
 static const sv_dataset_ops WITH_TARGETS = {.bytes = sizeof(list_set),
                                             .sample = list_sample,
                                             .label = list_label,
                                             .targets = list_targets,
+                                            .path = list_path,
                                             .free = list_free};
 
 static int compare_texts(const void *a, const void *b)

@@ -25,8 +25,7 @@ START_TEST(test_classes_and_images_are_in_byte_order)
     subfolder_make(&folder, "a");
     subfolder_make(&folder, "Z");
     subfolder_make(&folder, "aa-empty");
-    subfolder_make(&folder, "zz-no-images");
-    file_write(&folder, "zz-no-images/notes.txt", "no image", 8);
+    subfolder_make(&folder, "zz-empty");
     subfolder_make(&folder, ".hidden");
     plain_write(context, &folder, ".hidden/p.png", 50, 4, 4);
     subfolder_make(&folder, "ab-of-hidden-files");
@@ -111,7 +110,7 @@ START_TEST(test_folders_that_are_no_dataset_are_refused)
     subfolder_make(&folder, "a");
     file_write(&folder, "a/readme", "x", 1);
     FAILS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST, err),
-          SVIT_E_FORMAT, "no subfolder");
+          SVIT_E_FORMAT, "/a' has files (1) and no image among them");
     file_write(&folder, "a/empty.jpg", "", 0);
     WORKS(svit_dataset_folder(&dataset, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST, err));
     uint8_t rgb[48];
@@ -157,7 +156,7 @@ START_TEST(test_names_that_are_not_utf8_are_refused)
         {"beyond\xf4\x90\x80\x80", "p.png", "\\xF4\\x90\\x80\\x80"},
         {"cut\xe2\x82", "p.png", "'cut\\xE2\\x82'"},
         {"\x1b[31mred\xff", "p.png", "'\\x1B[31mred\\xFF'"},
-        {"no-image\xff", "notes.txt", "no subfolder of"},
+        {"no-image\xff", "notes.txt", "has files (1) and no image among them"},
     };
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         atomic_llong held = 0;

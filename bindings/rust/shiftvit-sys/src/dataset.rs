@@ -78,15 +78,26 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Opens a folder of images. Each subfolder with at least one \*.jpg, \*.jpeg or \*.png file is a
-    /// class. Classes, and the images of a class, are in byte order of their names; names that begin
-    /// with a dot are skipped. Images are decoded to `channels`, as svit_image_read does, each time they
-    /// are read, and brought to height x width pixels (1..16384) by the source step `filter`, one of
-    /// SVIT_SOURCE_\* in pipeline.h.
-    /// svit_dataset_verify finds the images that cannot be read.
+    /// Opens a folder of images. Each subfolder with at least one image is a class. Its images are the
+    /// files in it, and in folders inside of it down to 32 below, whose names end as svit_image_endings
+    /// says, in upper or lower case. Classes are in byte order of their names, and the images of a class
+    /// in byte order of their paths from there. Symbolic links are followed, but a class reads each
+    /// folder once and none that contains `folder`. Hidden files and folders are passed over: names that
+    /// begin with a dot, Thumbs.db, ehthumbs.db, desktop.ini, __MACOSX, @eaDir.
     ///
-    /// SVIT_E_IO names a folder that cannot be listed. SVIT_E_FORMAT: there is no class, or a class or
-    /// image name is not UTF-8; the message shows its bytes as \\xHH.
+    /// What else is left out is told to the context's log, in one warning for each reason with the
+    /// number and the first path: files with other endings, images outside of the subfolders, subfolders
+    /// without files, links to folders that were read, and folders too far below.
+    ///
+    /// Images are decoded to `channels`, as svit_image_read does, each time they are read, and brought
+    /// to height x width pixels (1..16384) by the source step `filter`, one of SVIT_SOURCE_\* in
+    /// pipeline.h. svit_dataset_verify finds the images that cannot be read. The dataset holds the
+    /// images' paths, some 20 bytes for each besides its characters, and while it is created 32 bytes at
+    /// most for each folder of one class.
+    ///
+    /// SVIT_E_IO names a folder that cannot be listed. SVIT_E_FORMAT: there is no class; a subfolder has
+    /// files but no image; there are more than 4294967295 images; or a class or image name is not UTF-8,
+    /// whose bytes the message shows as \\xHH.
     pub fn svit_dataset_folder(
         out: *mut *mut svit_dataset,
         context: *mut svit_context,
@@ -225,6 +236,19 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
+    /// Creates a view of `parent`, which it keeps alive, whose classes are names\[0..count-1\]: a label of
+    /// `parent` becomes that of the same name. So a test set that lacks some classes of the training set
+    /// gets the labels of the training set. The names are copied; no two are equal. SVIT_E_ARGUMENT: a
+    /// class of `parent` is none of the names, or it has no names. A dataset with targets must have
+    /// these names in this order.
+    pub fn svit_dataset_match_classes(
+        out: *mut *mut svit_dataset,
+        parent: *mut svit_dataset,
+        names: *const *const c_char,
+        count: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
     /// Drops the caller's reference to a dataset. NULL is allowed.
     pub fn svit_dataset_free(dataset: *mut svit_dataset);
 
@@ -252,6 +276,18 @@ extern "C" {
     /// Returns the name of class or target `label`, or NULL past the end or if the dataset has no names.
     /// The text is borrowed until the dataset is freed.
     pub fn svit_dataset_class_name(dataset: *const svit_dataset, label: usize) -> *const c_char;
+
+    /// Writes the path of sample `index`: that of an image of a folder begins with the folder's, and
+    /// that of a list is as svit_dataset_list finds it. The text is empty if the samples are no files.
+    /// `buffer`, `capacity` and `needed` are as in svit_context_describe.
+    pub fn svit_dataset_path(
+        dataset: *const svit_dataset,
+        index: usize,
+        buffer: *mut c_char,
+        capacity: usize,
+        needed: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
 
     /// Reads sample `index` into pixels\[height, width, channels\] and \*label, -1 if the dataset has
     /// targets. SVIT_E_UNSUPPORTED: the images are float. SVIT_E_FORMAT or SVIT_E_IO names an image file

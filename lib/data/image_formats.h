@@ -1,0 +1,16 @@
+/* The image formats that sv_decode reads, and the endings of their files' names. */
+#ifndef SV_IMAGE_FORMATS_H
+#define SV_IMAGE_FORMATS_H
+
+#include <stdbool.h>
+
+/* ROW(format, endings): one row for each format, whether or not the build has its decoder. The
+ * endings are in lower case, each after a space. */
+#define SV_IMAGE_FORMATS(ROW)                                                                      \
+    ROW(JPEG, " .jpg .jpeg .jpe .jfif")                                                            \
+    ROW(PNG, " .png")
+
+/* Whether a file's name ends as that of an image, in either case. */
+bool sv_is_image_name(const char *name);
+
+#endif
