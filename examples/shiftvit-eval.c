@@ -122,12 +122,13 @@ static const struct argp parser = {
     NULL};
 
 /* Prints the data set that the result belongs to. */
-static void print_data(const eval_options *options, const svit_dataset *data)
+static void print_data(const eval_options *options, const data_splits *data)
 {
     char shown[SHOWN_CAPACITY];
     if (!options->program.json)
-        printf("data: %s, %zu images\n", shown_text(shown, options->data.spec),
-               svit_dataset_count(data));
+        printf("data: %s, %zu images%s%s\n", shown_text(shown, options->data.spec),
+               svit_dataset_count(data->split[options->split]), data->drawn ? ", " : "",
+               data->drawn ? data->drawn : "");
 }
 
 /* The loss that belongs to what the model's file says of its outputs. */
@@ -182,7 +183,7 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             options->data.spec, data_split_names[options->split]);
     TRY(bad_check(data, program, &options->data, options->on_bad));
-    print_data(options, data->split[options->split]);
+    print_data(options, data);
     return report(options, *model, data->split[options->split]);
 }
 
@@ -193,7 +194,7 @@ int main(int argc, char **argv)
                             .split = SVIT_SPLIT_TEST,
                             .how = {.batch = 256, .loss = -1}};
     svit_model *model = NULL;
-    data_splits data = {{NULL, NULL, NULL}};
+    data_splits data = {{NULL, NULL, NULL}, NULL};
     options.data.spec = NULL; /* --data has no default here */
     program_parse(&parser, argc, argv, &options);
     svit_status status = evaluate(&options, &model, &data);

@@ -147,7 +147,7 @@ int main(int argc, char **argv)
                               .split = SVIT_SPLIT_TEST,
                               .count = 9,
                               .size = 32};
-    data_splits parts = {{NULL, NULL, NULL}};
+    data_splits parts = {{NULL, NULL, NULL}, NULL};
     program_parse(&parser, argc, argv, &options);
     svit_status status = export_split(&options, &parts);
     data_close(&parts);

@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     features_options options = {
         .program = PROGRAM_INIT, .data = DATA_OPTION_INIT, .split = SVIT_SPLIT_TRAIN};
     svit_model *model = NULL;
-    data_splits data = {{NULL, NULL, NULL}};
+    data_splits data = {{NULL, NULL, NULL}, NULL};
     options.data.spec = NULL; /* --data has no default here */
     svit_features_config_init(&options.features, sizeof options.features);
     program_parse(&parser, argc, argv, &options);

@@ -331,13 +331,14 @@ static void introduce(const train_run *self)
     if (self->options.program.quiet)
         return;
     fprintf(stderr,
-            "%" PRIu64 " parameters, %zu classes; %zu images train, %zu validate, %zu test; "
+            "%" PRIu64 " parameters, %zu classes; %zu images train, %zu validate, %zu test%s%s; "
             "at most %" PRIu32 " epochs in batches of %" PRIu32 ", %" PRIu32 " threads; %s/\n",
             svit_model_parameter_elements(self->model),
             svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]),
             svit_dataset_count(self->data.split[SVIT_SPLIT_TRAIN]),
             svit_dataset_count(self->data.split[SVIT_SPLIT_VALIDATION]),
-            svit_dataset_count(self->data.split[SVIT_SPLIT_TEST]), self->trainer_config.epochs,
+            svit_dataset_count(self->data.split[SVIT_SPLIT_TEST]), self->data.drawn ? ", " : "",
+            self->data.drawn ? self->data.drawn : "", self->trainer_config.epochs,
             self->trainer_config.batch, svit_context_threads(self->options.program.context),
             self->options.out);
     note_average(self);

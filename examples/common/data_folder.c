@@ -2,9 +2,12 @@
  * list. */
 #include "data_folder.h"
 
+#include "data_draw.h"
 #include "path_text.h"
+#include "shown.h"
+#include "split_folders.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +18,7 @@
 typedef struct folder_splits {
     svit_dataset *whole;
     svit_dataset *given[3]; /* by SVIT_SPLIT_*: validation and test if they have folders */
-    const char *name[3];    /* names of these folders or lists */
 } folder_splits;
-
-/* Returns 1 if DIR/train has subfolders for classes. If it has images itself, it is a class with
- * the name "train". */
-static int has_splits(const char *train)
-{
-    DIR *entries = opendir(train);
-    int images = 0;
-    if (!entries)
-        return 0;
-    for (const struct dirent *entry; !images && (entry = readdir(entries));)
-        images = path_is_image(entry->d_name);
-    closedir(entries);
-    return !images;
-}
 
 static svit_status open_one(svit_dataset **out, struct program *self, const char *path,
                             const svit_pipeline_config *pipeline)
@@ -38,150 +26,101 @@ static svit_status open_one(svit_dataset **out, struct program *self, const char
     return svit_dataset_folder_pipeline(out, self->context, path, pipeline, &self->err);
 }
 
-/* Opens the folder of a split under one of its names, if there is one. */
-static svit_status open_split(folder_splits *splits, struct program *self, const char *folder,
-                              int32_t split, const char *const *names,
-                              const svit_pipeline_config *pipeline)
+/* The index of the first class of `other` that `train` lacks; the number of classes if it has all.
+ * Both lists are in byte order. */
+static size_t unknown_class(const svit_dataset *train, const svit_dataset *other)
 {
-    for (; *names; names++) {
-        char path[PATH_CAPACITY];
-        TRY(path_join(self, path, folder, *names));
-        if (!path_is_folder(path))
-            continue;
-        if (splits->given[split])
-            return program_fail(self, SVIT_E_FORMAT, "'%s' has both %s/ and %s/; one is accepted",
-                                folder, splits->name[split], *names);
-        TRY(open_one(&splits->given[split], self, path, pipeline));
-        splits->name[split] = *names;
+    size_t at = 0;
+    size_t class = 0;
+    for (; class < svit_dataset_classes(other); class ++) {
+        const char *name = svit_dataset_class_name(other, class);
+        while (at < svit_dataset_classes(train) &&
+               strcmp(svit_dataset_class_name(train, at), name) < 0)
+            at++;
+        if (at == svit_dataset_classes(train) ||
+            strcmp(svit_dataset_class_name(train, at), name) != 0)
+            break;
     }
+    return class;
+}
+
+/* Says that the split `name` has no images of some classes. */
+static void note_missing(const struct program *self, const svit_dataset *train,
+                         const svit_dataset *other, const char *name)
+{
+    const size_t first = unknown_class(other, train);
+    char shown[SHOWN_CAPACITY];
+    if (!self->quiet)
+        fprintf(stderr, "%s: %s has no images of %zu of the %zu classes, such as '%s'\n",
+                program_invocation_short_name, name,
+                svit_dataset_classes(train) - svit_dataset_classes(other),
+                svit_dataset_classes(train),
+                shown_text(shown, svit_dataset_class_name(train, first)));
+}
+
+/* Gives the split `name` the labels of the training split, whose classes it may lack. Columns of
+ * numbers must be the same. */
+static svit_status match_classes(struct program *self, const svit_dataset *train,
+                                 svit_dataset **other, const char *name)
+{
+    const size_t count = svit_dataset_classes(train);
+    const size_t others = svit_dataset_classes(*other);
+    if (svit_dataset_has_targets(train) != svit_dataset_has_targets(*other))
+        return program_fail(self, SVIT_E_FORMAT, "%s has %s; train has %s, and so has every split",
+                            name, svit_dataset_has_targets(*other) ? "numbers" : "labels",
+                            svit_dataset_has_targets(train) ? "numbers" : "labels");
+    const size_t unknown = svit_dataset_has_targets(train) ? others : unknown_class(train, *other);
+    if (unknown < others)
+        return program_fail(self, SVIT_E_FORMAT,
+                            "%s has the class '%.80s', which train lacks; train has %zu classes, "
+                            "and those of %s must be among them",
+                            name, svit_dataset_class_name(*other, unknown), count, name);
+    const char **names = calloc(count, sizeof *names);
+    svit_dataset *matched = NULL;
+    if (!names)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for the names of %zu classes", count);
+    for (size_t k = 0; k < count; k++)
+        names[k] = svit_dataset_class_name(train, k);
+    svit_status status = svit_dataset_match_classes(&matched, *other, names, count, &self->err);
+    free(names);
+    if (status != SVIT_OK)
+        return program_fail(self, SVIT_E_FORMAT, "%s and train: %s", name, self->err.message);
+    if (others < count)
+        note_missing(self, train, *other, name);
+    svit_dataset_free(*other);
+    *other = matched;
     return SVIT_OK;
-}
-
-/* Lists the quoted class names from `first` on, as many as fit. */
-static void list_classes(char *out, size_t capacity, const svit_dataset *data, size_t first)
-{
-    size_t used = 0;
-    size_t classes = svit_dataset_classes(data);
-    out[0] = '\0';
-    if (first == classes)
-        snprintf(out, capacity, "no more");
-    for (size_t i = first; i < classes; i++) {
-        const char *name = svit_dataset_class_name(data, i);
-        if (used + strlen(name) + sizeof "'', ..." > capacity) {
-            snprintf(out + used, capacity - used, "...");
-            return;
-        }
-        used += (size_t)snprintf(out + used, capacity - used, "'%s'%s", name,
-                                 i + 1 < classes ? ", " : "");
-    }
-}
-
-/* Fails if the classes differ. Labels are indices of the list of classes, so it must be the same in
- * all splits. */
-static svit_status check_classes(struct program *self, const svit_dataset *train,
-                                 const svit_dataset *other, const char *name)
-{
-    size_t classes = svit_dataset_classes(train);
-    size_t others = svit_dataset_classes(other);
-    size_t same = 0;
-    while (same < classes && same < others &&
-           strcmp(svit_dataset_class_name(train, same), svit_dataset_class_name(other, same)) == 0)
-        same++;
-    if (same == classes && same == others)
-        return SVIT_OK;
-    char text[80];
-    char other_text[80];
-    list_classes(text, sizeof text, train, same);
-    list_classes(other_text, sizeof other_text, other, same);
-    return program_fail(self, SVIT_E_FORMAT,
-                        "train has %zu classes, %s %zu; from class %zu on train has %s, %s has %s",
-                        classes, name, others, same, text, name, other_text);
 }
 
 static svit_status open_splits(folder_splits *splits, struct program *self, const char *folder,
-                               const char *train, const svit_pipeline_config *pipeline)
+                               const split_folders *found, const svit_pipeline_config *pipeline)
 {
-    static const char *const validation[] = {"val", "valid", "validation", NULL};
-    static const char *const test[] = {"test", NULL};
-    TRY(open_one(&splits->whole, self, train, pipeline));
-    TRY(open_split(splits, self, folder, SVIT_SPLIT_VALIDATION, validation, pipeline));
-    TRY(open_split(splits, self, folder, SVIT_SPLIT_TEST, test, pipeline));
-    for (size_t split = 0; split < 3; split++)
-        if (splits->given[split])
-            TRY(check_classes(self, splits->whole, splits->given[split], splits->name[split]));
+    char path[PATH_CAPACITY];
+    TRY(path_join(self, path, folder, found->name[SVIT_SPLIT_TRAIN]));
+    TRY(open_one(&splits->whole, self, path, pipeline));
+    for (size_t split = SVIT_SPLIT_TEST; split <= SVIT_SPLIT_VALIDATION; split++) {
+        if (!found->name[split])
+            continue;
+        TRY(path_join(self, path, folder, found->name[split]));
+        TRY(open_one(&splits->given[split], self, path, pipeline));
+        TRY(match_classes(self, splits->whole, &splits->given[split], found->name[split]));
+    }
     return SVIT_OK;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014): good enough for a shuffle, and the same on every
- * machine. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static void shuffle(size_t *indices, size_t count, uint64_t seed)
-{
-    for (size_t i = 0; i < count; i++)
-        indices[i] = i;
-    for (size_t i = count; i > 1; i--) {
-        size_t j = next_random(&seed) % i;
-        size_t held = indices[i - 1];
-        indices[i - 1] = indices[j];
-        indices[j] = held;
-    }
-}
-
-static svit_status fail_few(struct program *self, size_t count)
-{
-    return program_fail(self, SVIT_E_FORMAT,
-                        "%zu images are too few to split; --val-fraction F with a larger F, or "
-                        "--val-fraction 0 to train on all of them, is accepted",
-                        count);
-}
-
-/* Splits `whole` at random: the first `validation` images of a shuffle validate, the next `test`
- * images test, and the rest trains. */
-static svit_status split_by_seed(data_splits *out, struct program *self, svit_dataset *whole,
-                                 size_t validation, size_t test, unsigned wanted)
-{
-    size_t count = svit_dataset_count(whole);
-    if (validation + test >= count)
-        return fail_few(self, count);
-    size_t *indices = calloc(count, sizeof *indices);
-    if (!indices)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu indices", count);
-    shuffle(indices, count, self->seed);
-    const size_t first[3] = {validation + test, validation, 0};
-    const size_t sizes[3] = {count - validation - test, test, validation};
-    svit_status status = SVIT_OK;
-    for (size_t split = 0; split < 3 && status == SVIT_OK; split++)
-        if ((wanted & (1u << split)) && sizes[split] > 0)
-            status = svit_dataset_select(&out->split[split], whole, indices + first[split],
-                                         sizes[split], &self->err);
-    free(indices);
-    return status;
-}
-
-/* Takes the wanted splits without a folder from the training folder. */
+/* Draws the wanted splits that have no folder from the training folder. */
 static svit_status split_training_folder(data_splits *out, struct program *self,
                                          const folder_splits *splits, double fraction,
                                          unsigned wanted)
 {
-    size_t part = (size_t)((double)svit_dataset_count(splits->whole) * fraction);
-    size_t validation = splits->given[SVIT_SPLIT_VALIDATION] ? 0 : part;
-    size_t test = splits->given[SVIT_SPLIT_TEST] ? 0 : part;
+    unsigned drawn = WANT_TEST | WANT_VALIDATION;
     for (size_t split = 0; split < 3; split++)
-        if (splits->given[split])
+        if (splits->given[split]) {
             wanted &= ~(1u << split);
-    if (!wanted)
-        return SVIT_OK;
-    if (part == 0 && fraction > 0 &&
-        !(splits->given[SVIT_SPLIT_VALIDATION] && splits->given[SVIT_SPLIT_TEST]))
-        return fail_few(self, svit_dataset_count(splits->whole));
-    return split_by_seed(out, self, splits->whole, validation, test, wanted);
+            drawn &= ~(1u << split);
+        }
+    const data_draw how = {splits->whole, fraction, drawn, wanted};
+    return wanted ? data_draw_splits(out, self, &how) : SVIT_OK;
 }
 
 /* Hands over the wanted splits that were given, takes the others from the training set, and frees
@@ -203,11 +142,13 @@ static svit_status finish_splits(data_splits *out, struct program *self, folder_
 svit_status data_folder_open(data_splits *out, struct program *self, const char *folder,
                              double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
 {
-    char train[PATH_CAPACITY];
-    folder_splits splits = {NULL, {NULL, NULL, NULL}, {NULL, NULL, NULL}};
-    TRY(path_join(self, train, folder, "train"));
-    svit_status status = has_splits(train) ? open_splits(&splits, self, folder, train, pipeline)
-                                           : open_one(&splits.whole, self, folder, pipeline);
+    folder_splits splits = {NULL, {NULL, NULL, NULL}};
+    split_folders found;
+    svit_status status = split_folders_find(&found, self, folder);
+    if (status == SVIT_OK)
+        status = found.name[SVIT_SPLIT_TRAIN] ? open_splits(&splits, self, folder, &found, pipeline)
+                                              : open_one(&splits.whole, self, folder, pipeline);
+    split_folders_free(&found);
     return finish_splits(out, self, &splits, fraction, wanted, status);
 }
 
@@ -231,8 +172,7 @@ static svit_status open_list_beside(folder_splits *splits, struct program *self,
     if (access(path, F_OK) != 0)
         return SVIT_OK;
     TRY(open_list(&splits->given[split], self, path, pipeline));
-    splits->name[split] = name;
-    return check_classes(self, splits->whole, splits->given[split], name);
+    return match_classes(self, splits->whole, &splits->given[split], name);
 }
 
 static svit_status open_lists(folder_splits *splits, struct program *self, const char *path,
@@ -249,7 +189,7 @@ static svit_status open_lists(folder_splits *splits, struct program *self, const
 svit_status data_list_open(data_splits *out, struct program *self, const char *path,
                            double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
 {
-    folder_splits splits = {NULL, {NULL, NULL, NULL}, {NULL, NULL, NULL}};
+    folder_splits splits = {NULL, {NULL, NULL, NULL}};
     svit_status status = open_lists(&splits, self, path, pipeline);
     return finish_splits(out, self, &splits, fraction, wanted, status);
 }

@@ -4,11 +4,11 @@
 
 #include "data_option.h"
 
-/* Opens the splits in `wanted`, a sum of WANT_*. If `folder` has a train/ with class folders, that
- * is the training split, val/ (or valid/, validation/) is the validation split, and test/ is the
- * test split. If val/ or test/ is missing, `fraction` of the images in train/ takes its place.
- * Without train/, the subfolders of `folder` are the classes, and both splits are taken from them.
- * Images are chosen at random with the program's seed. All folders must have the same classes. */
+/* Opens the splits in `wanted`, a sum of WANT_*. If `folder` has subfolders for splits
+ * (split_folders_find), these are the splits. If that to validate or that to test is missing,
+ * `fraction` of the images that train takes its place. Without such subfolders, those of `folder`
+ * are the classes, and both splits are taken from them. data_draw_splits chooses the images. A
+ * split may lack classes of the training split, but has no others. */
 svit_status data_folder_open(data_splits *out, struct program *self, const char *folder,
                              double fraction, const svit_pipeline_config *pipeline,
                              unsigned wanted);

@@ -31,9 +31,11 @@ static const struct argp_option options[] = {
      "to validate and to test; "
      "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "
      "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
-     "folder:DIR: DIR/train/CLASS/*.jpg|png, with DIR/val/CLASS/... (or valid, validation) and "
-     "DIR/test/CLASS/...; if one of these two is missing, a part of DIR/train takes its place; or "
-     "DIR/CLASS/... alone, with a part to validate and another one to test; "
+     "folder:DIR: the JPEG and PNG files in DIR/train/CLASS and in folders inside of it, with "
+     "DIR/val/CLASS/... (or valid, validation, dev) and DIR/test/CLASS/...; if one of these two is "
+     "missing, a part of DIR/train, drawn by class, takes its place; or DIR/CLASS/... alone, with "
+     "a "
+     "part to validate and another one to test; "
      "list:FILE.csv: the images that FILE.csv lists in lines PATH,LABEL after the header "
      "path,label, or with columns of numbers in place of label (--set loss=binary or loss=mse); if "
      "it is called train.csv, val.csv and test.csv beside it are the other splits",
@@ -223,6 +225,7 @@ void data_close(data_splits *parts)
         svit_dataset_free(parts->split[split]);
         parts->split[split] = NULL;
     }
+    parts->drawn = NULL;
 }
 
 char *data_spec_absolute(const char *spec)

@@ -24,6 +24,7 @@ extern const struct argp data_argp;
  * data set does not have. */
 typedef struct data_splits {
     svit_dataset *split[3];
+    const char *drawn; /* how a program calls the splits that chance has chosen, or NULL */
 } data_splits;
 
 /* Bits of the argument `wanted`: the splits to open. */

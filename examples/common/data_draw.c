@@ -1,0 +1,163 @@
+/* Draws the splits of a data set that has none. */
+#include "data_draw.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* splitmix64 (Steele, Lea, Flood 2014): good enough for a shuffle, and the same on every
+ * machine. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void shuffle(size_t *indices, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        indices[i] = i;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = next_random(&seed) % i;
+        size_t held = indices[i - 1];
+        indices[i - 1] = indices[j];
+        indices[j] = held;
+    }
+}
+
+static svit_status fail_few(struct program *self, size_t count)
+{
+    return program_fail(self, SVIT_E_FORMAT,
+                        "%zu images are too few to split; --val-fraction F with a larger F, or "
+                        "--val-fraction 0 to train on all of them, is accepted",
+                        count);
+}
+
+/* A draw: what each class may still give to each split, and what the splits have. */
+typedef struct drawing {
+    const data_draw *how;
+    size_t parts; /* splits besides the training one that are drawn: 0 to 2 */
+    size_t count; /* images of the whole */
+    int by_class; /* 0: all images are one class */
+    size_t classes;
+    int32_t *labels;   /* [count] all 0 if the images have no labels */
+    size_t *left[3];   /* [classes] by SVIT_SPLIT_*: images that the split still takes */
+    size_t *shuffled;  /* [count] */
+    size_t *chosen[3]; /* [count] by SVIT_SPLIT_*, in the order of `shuffled` */
+    size_t chosen_count[3];
+} drawing;
+
+static svit_status drawing_allocate(drawing *self, struct program *program)
+{
+    int failed = 0;
+    failed |= !(self->labels = calloc(self->count, sizeof *self->labels));
+    failed |= !(self->shuffled = calloc(self->count, sizeof *self->shuffled));
+    for (size_t split = 0; split < 3; split++) {
+        failed |= !(self->left[split] = calloc(self->classes, sizeof **self->left));
+        failed |= !(self->chosen[split] = calloc(self->count, sizeof **self->chosen));
+    }
+    return failed ? program_fail(program, SVIT_E_MEMORY, "no memory for %zu indices", self->count)
+                  : SVIT_OK;
+}
+
+static void drawing_free(drawing *self)
+{
+    free(self->labels);
+    free(self->shuffled);
+    for (size_t split = 0; split < 3; split++) {
+        free(self->left[split]);
+        free(self->chosen[split]);
+    }
+}
+
+/* The images that a class of `count` gives to each part: its share to the nearest whole number, but
+ * at least one, and at least one image that trains. A class too small for that only trains. */
+static size_t share_of_class(const drawing *self, size_t count)
+{
+    const size_t most = self->parts ? (count - (count > 0)) / self->parts : 0;
+    size_t share = (size_t)((double)count * self->how->fraction + 0.5);
+    if (share == 0 && self->how->fraction > 0)
+        share = 1;
+    return share < most ? share : most;
+}
+
+/* Sets what each split takes of a class; returns the sum. */
+static size_t set_share(drawing *self, size_t class, size_t share)
+{
+    for (size_t split = SVIT_SPLIT_TEST; split <= SVIT_SPLIT_VALIDATION; split++)
+        if (self->how->drawn & (1u << split))
+            self->left[split][class] = share;
+    return share * self->parts;
+}
+
+/* Reads the labels and sets the share of each class; *drawn is the sum. */
+static svit_status share_by_class(drawing *self, struct program *program, size_t *drawn)
+{
+    size_t *images = self->left[SVIT_SPLIT_TRAIN]; /* counted here; never limits the training */
+    for (size_t i = 0; i < self->count; i++) {
+        TRY(svit_dataset_label(self->how->whole, i, &self->labels[i], &program->err));
+        images[self->labels[i]]++;
+    }
+    for (size_t class = 0; class < self->classes; class ++)
+        *drawn += set_share(self, class, share_of_class(self, images[class]));
+    return SVIT_OK;
+}
+
+/* Sets what each split takes. Images without labels, or whose classes are all too small to give
+ * any, are one class of exactly the fraction. */
+static svit_status set_shares(drawing *self, struct program *program)
+{
+    size_t drawn = 0;
+    if (self->by_class)
+        TRY(share_by_class(self, program, &drawn));
+    if (drawn == 0) {
+        self->by_class = 0;
+        memset(self->labels, 0, self->count * sizeof *self->labels);
+        drawn = set_share(self, 0, (size_t)((double)self->count * self->how->fraction));
+    }
+    const int none = drawn == 0 && self->how->fraction > 0 && self->parts > 0;
+    return none || drawn >= self->count ? fail_few(program, self->count) : SVIT_OK;
+}
+
+/* Deals the images out in a random order: to validation, then to test, then to training. */
+static void deal(drawing *self, uint64_t seed)
+{
+    shuffle(self->shuffled, self->count, seed);
+    for (size_t i = 0; i < self->count; i++) {
+        const size_t index = self->shuffled[i];
+        const int32_t class = self->labels[index];
+        int32_t split = SVIT_SPLIT_VALIDATION;
+        while (split > SVIT_SPLIT_TRAIN && self->left[split][class] == 0)
+            split--;
+        if (split > SVIT_SPLIT_TRAIN)
+            self->left[split][class]--;
+        self->chosen[split][self->chosen_count[split]++] = index;
+    }
+}
+
+static svit_status draw(data_splits *out, drawing *self, struct program *program)
+{
+    TRY(drawing_allocate(self, program));
+    TRY(set_shares(self, program));
+    deal(self, program->seed);
+    for (size_t split = 0; split < 3; split++)
+        if ((self->how->wanted & (1u << split)) && self->chosen_count[split] > 0)
+            TRY(svit_dataset_select(&out->split[split], self->how->whole, self->chosen[split],
+                                    self->chosen_count[split], &program->err));
+    if (self->parts > 0 && self->how->fraction > 0)
+        out->drawn = self->by_class ? "drawn at random by class" : "drawn at random";
+    return SVIT_OK;
+}
+
+svit_status data_draw_splits(data_splits *out, struct program *self, const data_draw *how)
+{
+    drawing all = {.how = how,
+                   .parts = ((how->drawn & WANT_TEST) != 0) + ((how->drawn & WANT_VALIDATION) != 0),
+                   .count = svit_dataset_count(how->whole),
+                   .by_class = !svit_dataset_has_targets(how->whole)};
+    all.classes = all.by_class ? svit_dataset_classes(how->whole) : 1;
+    svit_status status = draw(out, &all, self);
+    drawing_free(&all);
+    return status;
+}
