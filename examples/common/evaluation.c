@@ -1,6 +1,7 @@
 /* What a model computes for a data set. */
 #include "evaluation.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 const char *const evaluation_loss_names[] = {"cross-entropy", "binary", "mse", NULL};
@@ -33,6 +34,18 @@ static svit_status find_loss(evaluation *self, struct program *program)
     return svit_cross_entropy(self->logits, self->labels, n, classes, 0, &self->loss, NULL, err);
 }
 
+/* Whether numbers are at least 0 and have the sum 1, about, as the trainer checks it. */
+static int is_probability(const float *row, size_t classes)
+{
+    double sum = 0;
+    for (size_t k = 0; k < classes; k++) {
+        if (!(row[k] >= 0))
+            return 0;
+        sum += (double)row[k];
+    }
+    return fabs(sum - 1) <= 0.05;
+}
+
 /* A data set may have fewer classes than the model; targets are as wide as its logits. */
 static svit_status read_targets(evaluation *self, struct program *program, const svit_dataset *data)
 {
@@ -43,8 +56,16 @@ static svit_status read_targets(evaluation *self, struct program *program, const
                             "the data has %zu classes or targets, the model %zu outputs; this loss "
                             "needs equally many",
                             svit_dataset_classes(data), self->classes);
-    for (size_t i = 0; i < self->n; i++)
-        TRY(svit_dataset_targets(data, i, self->targets + i * self->classes, &program->err));
+    for (size_t i = 0; i < self->n; i++) {
+        float *row = self->targets + i * self->classes;
+        TRY(svit_dataset_targets(data, i, row, &program->err));
+        if (self->loss_kind == SVIT_LOSS_CROSS_ENTROPY && !is_probability(row, self->classes))
+            return program_fail(
+                program, SVIT_E_ARGUMENT,
+                "the numbers of image %zu are no probabilities, which cross-entropy "
+                "takes; --loss binary and --loss mse are accepted",
+                i);
+    }
     return SVIT_OK;
 }
 
@@ -57,6 +78,10 @@ svit_status evaluation_run(evaluation *out, struct program *self, svit_model *mo
     TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &self->err));
     *out = (evaluation){
         .loss_kind = how->loss, .n = svit_dataset_count(data), .classes = config.num_classes};
+    if (how->loss == SVIT_LOSS_CROSS_ENTROPY && out->classes == 1)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "the model has one output, whose cross-entropy is always 0; --loss "
+                            "binary and --loss mse are accepted");
     TRY(allocate(out, self,
                  how->loss != SVIT_LOSS_CROSS_ENTROPY || svit_dataset_has_targets(data)));
     TRY(read_targets(out, self, data));

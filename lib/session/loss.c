@@ -13,6 +13,16 @@ svit_status sv_loss_check_sizes(size_t n, size_t classes, svit_error *err)
     return SVIT_OK;
 }
 
+svit_status sv_loss_check_softmax(size_t n, size_t classes, svit_error *err)
+{
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    if (classes == 1)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "classes is 1, whose cross-entropy is always 0; 2 or more are accepted, and "
+                       "svit_binary_cross_entropy and svit_mean_squared_error take one output");
+    return SVIT_OK;
+}
+
 svit_status sv_loss_check_labels(const int32_t *labels, size_t n, size_t classes, svit_error *err)
 {
     for (size_t i = 0; i < n; i++)
@@ -85,7 +95,7 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
 {
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
-    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(sv_loss_check_softmax(n, classes, err));
     SVIT_TRY(sv_loss_check_smoothing(label_smoothing, err));
     SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
     double total = 0;

@@ -9,6 +9,9 @@
 /* SVIT_E_ARGUMENT if there are no rows or no classes. */
 svit_status sv_loss_check_sizes(size_t n, size_t classes, svit_error *err);
 
+/* The same for a cross-entropy, which needs two classes: the softmax of one is always 1. */
+svit_status sv_loss_check_softmax(size_t n, size_t classes, svit_error *err);
+
 /* SVIT_E_ARGUMENT if one of labels[n] is not in 0..classes-1. */
 svit_status sv_loss_check_labels(const int32_t *labels, size_t n, size_t classes, svit_error *err);
 

@@ -89,7 +89,7 @@ SVIT_API svit_status svit_cross_entropy_soft(const float *logits, const float *t
 {
     SV_REQUIRE(logits);
     SV_REQUIRE(targets);
-    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(sv_loss_check_softmax(n, classes, err));
     SVIT_TRY(check_values("targets", targets, n, classes, INFINITY, err));
     row_targets row = {.values = targets, .classes = classes};
     double total = 0;
@@ -111,7 +111,7 @@ SVIT_API svit_status svit_cross_entropy_weighted(const float *logits, const int3
 {
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
-    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(sv_loss_check_softmax(n, classes, err));
     SVIT_TRY(sv_loss_check_smoothing(label_smoothing, err));
     SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
     if (class_weights)

@@ -11,6 +11,59 @@ int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loa
     return objective->loss != SVIT_LOSS_CROSS_ENTROPY || svit_loader_has_targets(loader);
 }
 
+/* What is accepted where cross-entropy is not. */
+#define OTHER_LOSSES                                                                               \
+    "loss=binary (several labels for each image, each from 0 to 1) and loss=mse (numbers) are "    \
+    "accepted"
+
+/* Fails unless a row of targets is at least 0 and has the sum 1, about: a table may have rounded
+ * thirds. */
+static svit_status check_row(const float *row, size_t classes, size_t index, const char *what,
+                             svit_error *err)
+{
+    const double tolerance = 0.05;
+    double sum = 0;
+    for (size_t k = 0; k < classes; k++) {
+        if (!(row[k] >= 0))
+            return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                                   "%s: target %zu of image %zu is %g; cross-entropy takes "
+                                   "probabilities; " OTHER_LOSSES,
+                                   what, k, index, (double)row[k]);
+        sum += (double)row[k];
+    }
+    if (fabs(sum - 1) <= tolerance)
+        return SVIT_OK;
+    return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                           "%s: the targets of image %zu have the sum %g; cross-entropy takes "
+                           "probabilities, whose sum is 1; " OTHER_LOSSES,
+                           what, index, sum);
+}
+
+svit_status sv_objective_check(const sv_objective *objective, const svit_dataset *dataset,
+                               const char *what, svit_context *context, svit_error *err)
+{
+    const size_t classes = objective->classes;
+    if (objective->loss != SVIT_LOSS_CROSS_ENTROPY)
+        return SVIT_OK;
+    if (classes == 1)
+        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
+                               "%s: the model has one output, whose cross-entropy is always 0; two "
+                               "or more classes, " OTHER_LOSSES,
+                               what);
+    if (!svit_dataset_has_targets(dataset))
+        return SVIT_OK;
+    float *row;
+    TRAINER_TRY(sv_trainer_allocate(context, &row, classes, sizeof *row, err));
+    svit_status status = SVIT_OK;
+    for (size_t i = 0; status == SVIT_OK && i < svit_dataset_count(dataset); i++) {
+        status = svit_dataset_targets(dataset, i, row, err);
+        if (status == SVIT_OK)
+            status = check_row(row, classes, i, what, err);
+    }
+    svit_context_release(context, row, classes * sizeof *row);
+    return status;
+}
+
 /* The class of the largest target; the first of equal ones. */
 static int32_t largest_target(const float *row, size_t classes)
 {

@@ -133,6 +133,8 @@ static svit_status read_objective(svit_trainer *trainer, const svit_dataset *tra
             "training has %zu classes or targets; the model has %zu outputs, and "
             "this loss needs equally many",
             svit_dataset_classes(training), classes);
+    TRAINER_TRY(
+        sv_objective_check(&trainer->objective, training, "training", trainer->context, err));
     if (weights && weights != classes)
         return sv_trainer_fail(err, SVIT_E_ARGUMENT,
                                "there are %zu class_weights; the model has %zu classes", weights,
@@ -210,6 +212,8 @@ static svit_status open_validation(svit_trainer *trainer, svit_dataset *validati
         return SVIT_OK;
     trainer->validation_count = svit_dataset_count(validation);
     TRAINER_TRY(sv_trainer_check_fit(trainer->model, validation, "validation", err));
+    TRAINER_TRY(
+        sv_objective_check(&trainer->objective, validation, "validation", trainer->context, err));
     const sv_evaluation how = {.batch = trainer->micro_batch,
                                .compute = trainer->config.compute,
                                .tta = trainer->config.tta,

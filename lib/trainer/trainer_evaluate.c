@@ -226,7 +226,9 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
     sv_evaluator evaluator;
     TRAINER_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
     sv_metrics metrics;
-    svit_status status = sv_evaluator_run(&evaluator, &metrics, err);
+    svit_status status = sv_objective_check(&evaluator.objective, dataset, "dataset", context, err);
+    if (status == SVIT_OK)
+        status = sv_evaluator_run(&evaluator, &metrics, err);
     sv_evaluator_close(&evaluator);
     if (status != SVIT_OK)
         return status;

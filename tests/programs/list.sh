@@ -121,3 +121,27 @@ says "test.csv has the class 'one', which train lacks"
 # shellcheck disable=SC2086
 run 1 shiftvit-train $small --data list:absent.csv --out none
 says "absent.csv"
+
+# Numbers without a loss for them, and one class, are refused before a run begins; so are two columns
+# of numbers that are no probabilities.
+printf 'path,width\n%s,2\n%s,3\n' "$one_image" "$one_image" >one.csv
+mkdir -p one/only
+cp "$one_image" one/only/1.png
+cp "$one_image" one/only/2.png
+for data in list:one.csv folder:one; do
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train $small --data $data --val-fraction 0 --out refused
+    says 'the model has one output, whose cross-entropy is always 0; two or more classes, loss=binary '
+    says 'loss=mse \(numbers\) are accepted'
+    absent refused
+done
+# A loss that is named says that one class is meant.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data folder:one --val-fraction 0 --set loss=binary --out one-class
+# shellcheck disable=SC2086
+run 2 shiftvit-train $small --data list:several.csv --out refused
+says 'the targets of image [0-9]+ have the sum [02]; cross-entropy takes probabilities'
+run 2 shiftvit-eval --model several --data list:several.csv --loss cross-entropy --seed 3
+says 'the numbers of image [0-9]+ are no probabilities.*--loss binary and --loss mse are accepted'
+run 2 shiftvit-eval --model one-class --data folder:one --split train --val-fraction 0 --loss cross-entropy
+says 'the model has one output, whose cross-entropy is always 0'

@@ -10,8 +10,9 @@ extern "C" {
     /// is label_smoothing / classes for every class plus 1 - label_smoothing for the label.
     ///
     /// Writes the loss to \*mean_loss and its gradient to dlogits\[n, classes\]; either may be NULL.
-    /// SVIT_E_ARGUMENT names a label that is out of range. SVIT_E_NUMERIC means that the loss, or an
-    /// element of the gradient, is not a finite float; the outputs are then unchanged.
+    /// SVIT_E_ARGUMENT names a label that is out of range, or says that there is one class, whose
+    /// cross-entropy would always be 0. SVIT_E_NUMERIC means that the loss, or an element of the
+    /// gradient, is not a finite float; the outputs are then unchanged.
     pub fn svit_cross_entropy(
         logits: *const f32,
         labels: *const i32,
@@ -26,7 +27,8 @@ extern "C" {
     /// Computes the mean over rows of the cross-entropy of logits\[n, classes\] with targets\[n, classes\],
     /// which are at least 0 and usually probabilities, as mixed or distilled labels are: the mean of
     /// -sum_k targets\[i, k\] log softmax(logits\[i\])_k. Outputs are as in svit_cross_entropy.
-    /// SVIT_E_ARGUMENT names a target that is negative or not finite; SVIT_E_NUMERIC as there.
+    /// SVIT_E_ARGUMENT names a target that is negative or not finite, or says that there is one class;
+    /// SVIT_E_NUMERIC as there.
     pub fn svit_cross_entropy_soft(
         logits: *const f32,
         targets: *const f32,
@@ -42,7 +44,8 @@ extern "C" {
     /// weights. With label smoothing s the target of a row is as in svit_cross_entropy, and each class
     /// counts with its own weight, as in PyTorch. NULL for class_weights means 1 for every class.
     /// Outputs are as in svit_cross_entropy. SVIT_E_ARGUMENT names a label or weight that is not
-    /// accepted, or says that all rows have the weight 0; SVIT_E_NUMERIC as there.
+    /// accepted, or says that all rows have the weight 0 or that there is one class; SVIT_E_NUMERIC as
+    /// there.
     pub fn svit_cross_entropy_weighted(
         logits: *const f32,
         labels: *const i32,

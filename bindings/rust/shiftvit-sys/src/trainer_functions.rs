@@ -111,7 +111,9 @@ extern "C" {
     /// caller owns \*out and frees it with svit_trainer_free.
     ///
     /// SVIT_E_ARGUMENT names the field that is not accepted, or the size that model, pipeline and
-    /// datasets do not share. SVIT_E_STATE: another trainer uses the folder, or it holds a run and
+    /// datasets do not share; with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample whose
+    /// targets are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE: another
+    /// trainer uses the folder, or it holds a run and
     /// `existing` is SVIT_EXISTING_REFUSE.
     pub fn svit_trainer_create(
         out: *mut *mut svit_trainer,
@@ -219,8 +221,9 @@ extern "C" {
     /// Evaluates a model in float32 on a dataset with the evaluation pipeline, `batch` samples in a
     /// forward pass. Writes the mean cross-entropy to \*loss and fractions in 0..1 to \*top1 and \*top5;
     /// each may be NULL. SVIT_E_ARGUMENT: the sizes or the classes of model, pipeline and dataset do not
-    /// match, or both have class names and these differ. If the dataset has targets, they are taken for
-    /// probabilities, as svit_cross_entropy_soft does; svit_evaluate_logits serves other targets.
+    /// match, or both have class names and these differ. If the dataset has targets, they are
+    /// probabilities: each at least 0, with the sum 1. Others, and a model with one output, are
+    /// SVIT_E_ARGUMENT; svit_evaluate_logits serves them.
     pub fn svit_evaluate(
         context: *mut svit_context,
         model: *mut svit_model,
