@@ -52,7 +52,9 @@ static const struct argp_option option_list[] = {
     {"confusion", KEY_CONFUSION, "FILE", 0,
      "Write the confusion matrix: FILE.csv as a table, FILE.png as a picture", 0},
     {"predictions", KEY_PREDICTIONS, "FILE.csv", 0,
-     "Write label, prediction and probability of each image, or targets and outputs", 0},
+     "Write path, label, prediction and probability of each image, or targets and outputs; its "
+     "number in place of the path if the images are no files",
+     0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -146,7 +148,7 @@ static int32_t loss_of(const svit_model *model)
 
 /* Prints and writes what the options ask for. */
 static svit_status report_evaluation(eval_options *options, const evaluation *of,
-                                     const svit_model *model)
+                                     const svit_model *model, const svit_dataset *data)
 {
     struct program *program = &options->program;
     TRY(results_print(program, of, options->data.spec, data_split_names[options->split]));
@@ -155,7 +157,7 @@ static svit_status report_evaluation(eval_options *options, const evaluation *of
     if (options->confusion)
         TRY(class_report_confusion(program, of, model, options->confusion));
     if (options->predictions)
-        TRY(class_report_predictions(program, of, model, options->predictions));
+        TRY(class_report_predictions(program, of, model, data, options->predictions));
     return SVIT_OK;
 }
 
@@ -164,7 +166,7 @@ static svit_status report(eval_options *options, svit_model *model, svit_dataset
     evaluation result = {0};
     svit_status status = evaluation_run(&result, &options->program, model, data, &options->how);
     if (status == SVIT_OK)
-        status = report_evaluation(options, &result, model);
+        status = report_evaluation(options, &result, model, data);
     evaluation_free(&result);
     return status;
 }

@@ -140,11 +140,14 @@ static void put_text(FILE *out, const char *text)
     putc('"', out);
 }
 
-static svit_status table_write(table_file *self, struct program *program, const char *path)
+/* Ends a table, and writes it to a file if `status`, that of its making, is SVIT_OK. */
+static svit_status table_write(table_file *self, struct program *program, const char *path,
+                               svit_status status)
 {
     int failed = ferror(self->stream) | fclose(self->stream);
-    svit_status status = failed ? program_fail(program, SVIT_E_MEMORY, "no memory for a table")
-                                : svit_file_replace(path, self->text, self->bytes, &program->err);
+    if (status == SVIT_OK)
+        status = failed ? program_fail(program, SVIT_E_MEMORY, "no memory for a table")
+                        : svit_file_replace(path, self->text, self->bytes, &program->err);
     free(self->text);
     return status;
 }
@@ -175,7 +178,7 @@ static svit_status write_matrix(struct program *self, const uint64_t *matrix, si
     table_file table;
     TRY(table_open(&table, self));
     put_matrix(table.stream, matrix, classes, model);
-    return table_write(&table, self, path);
+    return table_write(&table, self, path, SVIT_OK);
 }
 
 svit_status class_report_confusion(struct program *self, const evaluation *of,
@@ -199,25 +202,60 @@ static double probability(const evaluation *of, size_t sample, size_t class)
     return 1 / sum;
 }
 
-static void put_predicted(FILE *out, const evaluation *of, const svit_model *model)
+/* What names an image in a table: its path, or its number if the images are no files. */
+typedef struct image_names {
+    const svit_dataset *data;
+    int are_paths;
+    char *path; /* of the last image */
+    size_t capacity;
+} image_names;
+
+/* Reads the path of an image; "" if it is no file. */
+static svit_status read_path(image_names *self, struct program *program, size_t index)
+{
+    size_t needed = 0;
+    TRY(svit_dataset_path(self->data, index, NULL, 0, &needed, &program->err));
+    if (needed > self->capacity) {
+        char *larger = realloc(self->path, needed);
+        if (!larger)
+            return program_fail(program, SVIT_E_MEMORY, "no memory for a path");
+        self->path = larger;
+        self->capacity = needed;
+    }
+    return svit_dataset_path(self->data, index, self->path, self->capacity, NULL, &program->err);
+}
+
+static svit_status put_image(FILE *out, image_names *names, struct program *program, size_t index)
+{
+    if (!names->are_paths) {
+        fprintf(out, "%zu", index);
+        return SVIT_OK;
+    }
+    TRY(read_path(names, program, index));
+    put_text(out, names->path);
+    return SVIT_OK;
+}
+
+static svit_status put_predicted(FILE *out, image_names *names, struct program *program,
+                                 const evaluation *of, const svit_model *model)
 {
     char number[24];
-    fputs("image,label,predicted,probability\n", out);
+    fprintf(out, "%s,label,predicted,probability\n", names->are_paths ? "path" : "image");
     for (size_t i = 0; i < of->n; i++) {
         size_t class = evaluation_predicted(of, i);
-        fprintf(out, "%zu,", i);
+        TRY(put_image(out, names, program, i));
+        putc(',', out);
         put_text(out, class_name(number, model, (size_t)of->labels[i]));
         putc(',', out);
         put_text(out, class_name(number, model, class));
         fprintf(out, ",%.6g\n", probability(of, i, class));
     }
+    return SVIT_OK;
 }
 
-/* Two columns for each target: what it is, and what the model makes of it. */
-static void put_outputs(FILE *out, const evaluation *of, const svit_model *model)
+static void put_output_names(FILE *out, const evaluation *of, const svit_model *model)
 {
     char number[24];
-    fputs("image", out);
     for (size_t k = 0; k < of->classes; k++) {
         const char *name = class_name(number, model, k);
         putc(',', out);
@@ -226,8 +264,16 @@ static void put_outputs(FILE *out, const evaluation *of, const svit_model *model
         put_text(out, name);
     }
     putc('\n', out);
+}
+
+/* Two columns for each target: what it is, and what the model makes of it. */
+static svit_status put_outputs(FILE *out, image_names *names, struct program *program,
+                               const evaluation *of, const svit_model *model)
+{
+    fputs(names->are_paths ? "path" : "image", out);
+    put_output_names(out, of, model);
     for (size_t i = 0; i < of->n; i++) {
-        fprintf(out, "%zu", i);
+        TRY(put_image(out, names, program, i));
         for (size_t k = i * of->classes; k < (i + 1) * of->classes; k++) {
             double logit = (double)of->logits[k];
             fprintf(out, ",%.9g,%.9g", (double)of->targets[k],
@@ -235,16 +281,21 @@ static void put_outputs(FILE *out, const evaluation *of, const svit_model *model
         }
         putc('\n', out);
     }
+    return SVIT_OK;
 }
 
 svit_status class_report_predictions(struct program *self, const evaluation *of,
-                                     const svit_model *model, const char *path)
+                                     const svit_model *model, const svit_dataset *data,
+                                     const char *path)
 {
     table_file table;
+    image_names names = {.data = data};
     TRY(table_open(&table, self));
-    if (of->targets)
-        put_outputs(table.stream, of, model);
-    else
-        put_predicted(table.stream, of, model);
-    return table_write(&table, self, path);
+    svit_status status = read_path(&names, self, 0);
+    names.are_paths = status == SVIT_OK && names.path[0] != '\0';
+    if (status == SVIT_OK)
+        status = of->targets ? put_outputs(table.stream, &names, self, of, model)
+                             : put_predicted(table.stream, &names, self, of, model);
+    free(names.path);
+    return table_write(&table, self, path, status);
 }

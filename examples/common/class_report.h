@@ -14,9 +14,11 @@ svit_status class_report_print(struct program *self, const evaluation *of, const
 svit_status class_report_confusion(struct program *self, const evaluation *of,
                                    const svit_model *model, const char *path);
 
-/* Writes a CSV file with a line for each image: its number, its label, the predicted class and the
- * probability of that, or its targets and the model's outputs. */
+/* Writes a CSV file with a line for each image of `data`: its path, or its number if the images are
+ * no files; its label, the predicted class and the probability of that, or its targets and the
+ * model's outputs. */
 svit_status class_report_predictions(struct program *self, const evaluation *of,
-                                     const svit_model *model, const char *path);
+                                     const svit_model *model, const svit_dataset *data,
+                                     const char *path);
 
 #endif

@@ -47,6 +47,19 @@ head -n 1 confusion.csv | grep -q '^label,checkerboard,cross,' || fail "its head
 awk -F, 'FNR == 1 { next } NR == FNR { for (k = 2; k <= NF; k++) all += $k; right += $FNR; next }
     { n++; same += $2 == $3 } END { exit !(n == all && same == right && n == 40) }' confusion.csv predictions.csv ||
     fail "matrix and predictions differ: $(cat confusion.csv predictions.csv)"
+# Every line names the image: the label of that path in the list.
+head -n 1 predictions.csv | grep -q '^path,label,predicted,probability$' || fail "its header is $(head -n 1 predictions.csv)"
+awk -F, 'NR == FNR { gsub(/"/, "", $1); label["./" $1] = $2; next }
+    FNR > 1 && label[$1] != $2 { exit 1 }' labels.csv predictions.csv || fail "wrong paths: $(cat predictions.csv)"
+run 0 shiftvit-eval --model list --data folder:images --predictions folder.csv --seed 3
+sed 1d folder.csv | while IFS=, read -r path label rest; do
+    [ -f "$path" ] && [ "$(basename "$(dirname "$path")")" = "$label" ] || fail "the line is $path,$label,$rest"
+done
+[ "$(wc -l <folder.csv)" = 11 ] || fail "the predictions are $(cat folder.csv)"
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data procedural:40 --limit-val 12 --limit-test 12 --out synthetic
+run 0 shiftvit-eval --model synthetic --data procedural:40 --limit-test 12 --predictions numbered.csv --seed 3
+cut -d, -f1 numbered.csv | tr '\n' ' ' | grep -q '^image 0 1 2 .* 11 $' || fail "the predictions are $(cat numbered.csv)"
 run 0 shiftvit-eval --model list --data list:labels.csv --confusion confusion.png --seed 3
 is_png confusion.png
 run 2 shiftvit-eval --model list --data list:labels.csv --confusion matrix.txt
@@ -77,7 +90,7 @@ head -n 2 several/history.csv | tail -n 1 | grep -Eq '^1,[0-9.e-]+,[0-9.e-]+,,[0
     fail "the history is $(cat several/history.csv)"
 run 0 shiftvit-train --resume several --epochs 3
 run 0 shiftvit-eval --model several --data list:several.csv --loss binary --predictions outputs.csv --seed 3
-head -n 1 outputs.csv | grep -q '^image,round,output of round,striped,output of striped$' ||
+head -n 1 outputs.csv | grep -q '^path,round,output of round,striped,output of striped$' ||
     fail "the outputs are $(cat outputs.csv)"
 run 0 shiftvit-eval --model several --data list:several.csv --seed 3
 lasts "^test: loss [0-9.]+ labels $percent"
