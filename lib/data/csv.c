@@ -21,16 +21,28 @@ static svit_status fail_at(const reader *self, const char *what, svit_error *err
     return sv_fail(err, SVIT_E_FORMAT, "'%s', line %zu: %s", self->path, self->line, what);
 }
 
+static svit_status fail_separator(const reader *self, char found, svit_error *err)
+{
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "'%s', line %zu: %s separate the fields; commas are accepted", self->path,
+                   self->line, found == ';' ? "semicolons" : "tabs");
+}
+
 static bool at_line_end(const reader *self)
 {
-    return self->at == self->end || *self->at == '\n' ||
-           (*self->at == '\r' && self->at + 1 < self->end && self->at[1] == '\n');
+    return self->at == self->end || *self->at == '\n' || *self->at == '\r';
+}
+
+/* Whether a line ends at `at`: LF, or CR of the old Mac, or both as one. */
+static bool ends_line(const char *at, const char *end)
+{
+    return *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] != '\n'));
 }
 
 /* Moves past the end of a line. */
 static void skip_line_end(reader *self)
 {
-    if (self->at < self->end && *self->at == '\r')
+    while (self->at < self->end && !ends_line(self->at, self->end))
         self->at++;
     if (self->at < self->end)
         self->at++;
@@ -50,7 +62,7 @@ static char *unquote(reader *self)
             }
             self->at++;
         }
-        self->line += *self->at == '\n';
+        self->line += ends_line(self->at, self->end);
         *to++ = *self->at;
     }
     return NULL;
@@ -65,6 +77,8 @@ static svit_status read_field(reader *self, char **field, char **end, svit_error
         *end = unquote(self);
         if (!*end)
             return fail_at(self, "a quote does not end", err);
+        if (!at_line_end(self) && (*self->at == ';' || *self->at == '\t'))
+            return fail_separator(self, *self->at, err);
         if (!at_line_end(self) && *self->at != ',')
             return fail_at(self, "a comma or the end of the line must follow a closing quote", err);
         return SVIT_OK;
@@ -76,10 +90,20 @@ static svit_status read_field(reader *self, char **field, char **end, svit_error
     return SVIT_OK;
 }
 
+/* A header of one field with other separators in it would be followed by rows whose commas belong
+ * to numbers. */
+static svit_status check_header(const sv_csv *csv, const reader *self, svit_error *err)
+{
+    const char *found = strpbrk(csv->fields[0], ";\t");
+    const reader header = {self->path, NULL, NULL, csv->lines[0]};
+    return csv->columns == 1 && found ? fail_separator(&header, *found, err) : SVIT_OK;
+}
+
 /* Reads the fields of one line. */
 static svit_status read_row(sv_csv *csv, reader *self, svit_error *err)
 {
     size_t count = 0, line = self->line;
+    csv->lines[csv->rows] = (uint32_t)line;
     for (bool more = true; more; count++) {
         char *field = NULL, *end = NULL;
         SVIT_TRY(read_field(self, &field, &end, err));
@@ -102,16 +126,20 @@ static svit_status read_row(sv_csv *csv, reader *self, svit_error *err)
     if (csv->rows == 0)
         csv->columns = count;
     csv->rows++;
-    return SVIT_OK;
+    return csv->rows == 1 ? check_header(csv, self, err) : SVIT_OK;
 }
 
-/* No text has more fields than commas and line ends, and one for the last. */
-static size_t most_fields(const sv_csv *csv)
+/* No text has more rows than line ends, and no more fields than these and commas; and one each for
+ * the last. */
+static void count_most(sv_csv *csv)
 {
-    size_t count = 1;
-    for (size_t i = 0; i < csv->bytes; i++)
-        count += csv->text[i] == ',' || csv->text[i] == '\n';
-    return count;
+    size_t commas = 0;
+    csv->line_capacity = 1;
+    for (size_t i = 0; i < csv->bytes; i++) {
+        commas += csv->text[i] == ',';
+        csv->line_capacity += csv->text[i] == '\n' || csv->text[i] == '\r';
+    }
+    csv->capacity = csv->line_capacity + commas;
 }
 
 svit_status sv_csv_read(sv_csv *out, const sv_allocator *allocator, const char *path,
@@ -123,7 +151,10 @@ svit_status sv_csv_read(sv_csv *out, const sv_allocator *allocator, const char *
     out->text = memory;
     if (memchr(out->text, '\0', out->bytes))
         return sv_fail(err, SVIT_E_FORMAT, "'%s' has a NUL byte; it is no CSV file", path);
-    out->capacity = most_fields(out);
+    count_most(out);
+    SVIT_TRY(sv_allocate_array(allocator, &memory, out->line_capacity, sizeof *out->lines,
+                               "the lines of a CSV file", err));
+    out->lines = memory;
     SVIT_TRY(sv_allocate_array(allocator, &memory, out->capacity, sizeof *out->fields,
                                "the fields of a CSV file", err));
     out->fields = memory;
@@ -142,6 +173,7 @@ svit_status sv_csv_read(sv_csv *out, const sv_allocator *allocator, const char *
 
 void sv_csv_free(const sv_allocator *allocator, sv_csv *csv)
 {
+    sv_release(allocator, csv->lines, csv->line_capacity * sizeof *csv->lines);
     sv_release(allocator, csv->fields, csv->capacity * sizeof *csv->fields);
     if (csv->text)
         sv_release(allocator, csv->text, csv->bytes + 1);

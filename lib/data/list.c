@@ -4,6 +4,7 @@
 #include "data/csv.h"
 #include "data/dataset_ops.h"
 #include "data/image_file.h"
+#include "data/list_header.h"
 #include "data/path.h"
 #include "data/pipeline_config.h"
 #include "data/source.h"
@@ -176,8 +177,9 @@ static svit_status read_number(float *out, const char *path, size_t row, const c
     double value = 0;
     if (!is_number(text) || !sv_decimal_read(&value, text, strlen(text)) || !isfinite((float)value))
         return sv_fail(err, SVIT_E_FORMAT,
-                       "'%s', image %zu: '%.40s' of '%.40s' is no number of float32", path, row,
-                       text, name);
+                       "'%s', image %zu: '%.40s' of '%.40s' is no number of float32; a column of "
+                       "class names is called \"label\" and is the only one besides \"path\"",
+                       path, row, text, name);
     *out = (float)value;
     return SVIT_OK;
 }
@@ -222,25 +224,29 @@ static bool has_labels(const sv_csv *csv)
     return csv->columns == 2 && strcmp(sv_csv_field(csv, 0, 1), "label") == 0;
 }
 
-static svit_status check_table(const sv_csv *csv, const char *path, svit_error *err)
+static svit_status check_table(const sv_csv *csv, const char *path, const sv_allocator *allocator,
+                               svit_error *err)
 {
-    if (csv->rows < 1 || csv->columns < 2 || strcmp(sv_csv_field(csv, 0, 0), "path") != 0)
-        return sv_fail(
-            err, SVIT_E_FORMAT,
-            "'%s': the first line is \"path,label\", or \"path\" and the names of one or "
-            "more columns of numbers",
-            path);
+    if (csv->rows < 1)
+        return sv_fail(err, SVIT_E_FORMAT, "'%s' is empty; " SV_LIST_HEADER, path);
+    SVIT_TRY(sv_list_check_header(csv, path, allocator, err));
     if (csv->rows < 2)
         return sv_fail(err, SVIT_E_FORMAT, "'%s' lists no images; at least one is needed", path);
     if (csv->rows > UINT32_MAX || csv->columns > INT32_MAX)
         return sv_fail(err, SVIT_E_FORMAT, "'%s' has too many lines or columns", path);
+    for (size_t row = 1; row < csv->rows; row++)
+        for (size_t column = 0; column < (has_labels(csv) ? 2u : 1u); column++)
+            if (sv_is_blank(sv_csv_field(csv, row, column)))
+                return sv_fail(err, SVIT_E_FORMAT,
+                               "'%s', line %u: the %s is empty; a text is needed", path,
+                               (unsigned)csv->lines[row], column ? "label" : "path");
     return SVIT_OK;
 }
 
 static svit_status create(svit_dataset **out, svit_context *context, sv_csv *csv, const char *path,
                           svit_error *err)
 {
-    SVIT_TRY(check_table(csv, path, err));
+    SVIT_TRY(check_table(csv, path, &context->allocator, err));
     bool labels = has_labels(csv);
     svit_dataset *dataset = NULL;
     SVIT_TRY(sv_dataset_create(&dataset, context, labels ? &WITH_LABELS : &WITH_TARGETS, err));

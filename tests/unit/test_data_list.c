@@ -100,11 +100,91 @@ START_TEST(test_targets)
 }
 END_TEST
 
+/* What the first line may be instead, and what the message says that it found. */
+START_TEST(test_first_lines_that_are_refused)
+{
+    static const char HEADER[] = "the first line is \"path,label\", or \"path\" and the names";
+    static const struct {
+        const char *text, *part;
+    } LINES[] = {
+        {"", "is empty; the first line is"},
+        {"\r\r\n\n", "is empty; the first line is"},
+        {"path;label\na.png;b\n", "line 1: semicolons separate the fields; commas are accepted"},
+        {"path\tlabel\na.png\tb\n", "line 1: tabs separate the fields; commas are accepted"},
+        {"\n\npath;age\na.png;2,5\n", "line 3: semicolons separate the fields"},
+        {"\"path\";\"label\"\n", "line 1: semicolons separate the fields"},
+        {"\"path\"\t\"label\"\n", "line 1: tabs separate the fields"},
+        {"path,label\n\"a.png\";b\n", "line 2: semicolons separate the fields"},
+        {"path\na.png\n", "\"path\" is the only column"},
+        {"file,label\na.png,b\n", "the first column is called 'file'"},
+        {"Path,label\na.png,b\n", "the first column is called 'Path'"},
+        {"label,path\nb,a.png\n", "\"path\" is column 2, after 'label'"},
+        {",path,label\n0,a.png,b\n", "the name '', as the index that pandas writes"},
+        {"Unnamed: 0,path,label\n0,a.png,b\n", "'Unnamed: 0', as the index that pandas"},
+        {"a.png,b\nc.png,d\n", "the first line lists the image 'a.png' and names no columns"},
+        {"path,Label\na.png,b\n", "column 2 is called 'Label'"},
+        {"path, label\na.png,b\n", "column 2 is called ' label'"},
+        {"path,LABEL \na.png,b\n", "column 2 is called 'LABEL '"},
+        {"path,x,\na.png,1,2\n", "column 3 has no name"},
+    };
+    for (size_t i = 0; i < sizeof LINES / sizeof *LINES; i++) {
+        refuse(LINES[i].text, SVIT_E_FORMAT, LINES[i].part);
+        if (!strstr(LINES[i].part, "separate"))
+            refuse(LINES[i].text, SVIT_E_FORMAT, HEADER);
+    }
+    refuse("path,x,y,x\na.png,1,2,3\n", SVIT_E_FORMAT, "two columns are called 'x'");
+    refuse("path,path\na.png,1\n", SVIT_E_FORMAT, "two columns are called 'path'");
+    refuse("path,kind\na.png,cat\n", SVIT_E_FORMAT, "is called \"label\"");
+}
+END_TEST
+
+/* Texts that are empty, after every form of line end, with and without empty and longer lines in
+ * front. */
+START_TEST(test_empty_texts_are_named_with_their_line)
+{
+    static const char *const ends[] = {"\n", "\r\n", "\r"};
+    static const struct {
+        const char *row, *part;
+    } ROWS[] = {{"a.png,", "line 3: the label is empty"},
+                {"a.png,\"\"", "line 3: the label is empty"},
+                {"a.png, \t", "line 3: the label is empty"},
+                {",cat", "line 3: the path is empty"},
+                {"  ,cat", "line 3: the path is empty"}};
+    for (size_t e = 0; e < 3; e++)
+        for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+            char text[128];
+            snprintf(text, sizeof text, "path,label%sb.png,cat%s%s%s", ends[e], ends[e],
+                     ROWS[i].row, ends[e]);
+            refuse(text, SVIT_E_FORMAT, ROWS[i].part);
+            snprintf(text, sizeof text, "path,label%s%s%s", ends[e], ends[e], ROWS[i].row);
+            refuse(text, SVIT_E_FORMAT, ROWS[i].part);
+            snprintf(text, sizeof text, "path,label%s\"b%s.png\",x%s%s", ends[e], ends[e], ends[e],
+                     ROWS[i].row);
+            refuse(text, SVIT_E_FORMAT, "line 4: the ");
+        }
+}
+END_TEST
+
+/* The same list with every form of line end, also mixed. */
+START_TEST(test_every_line_end_is_read)
+{
+    static const char *const ends[] = {"\n", "\r\n", "\r"};
+    for (size_t i = 0; i < 3 * 3 * 3; i++) {
+        char text[128];
+        svit_dataset *dataset = NULL;
+        snprintf(text, sizeof text, "path,label%sa.png,x%s%s\"b.png\",y%sc.png,x", ends[i % 3],
+                 ends[i / 3 % 3], i % 2 ? "" : ends[i / 3 % 3], ends[i / 9]);
+        WORKS(open_list(&dataset, text, err));
+        ck_assert_uint_eq(svit_dataset_count(dataset), 3);
+        ck_assert_uint_eq(svit_dataset_classes(dataset), 2);
+        ck_assert_str_eq(svit_dataset_class_name(dataset, 1), "y");
+        svit_dataset_free(dataset);
+    }
+}
+END_TEST
+
 START_TEST(test_refused_files)
 {
-    refuse("", SVIT_E_FORMAT, "the first line is \"path,label\"");
-    refuse("path\na.png\n", SVIT_E_FORMAT, "the first line is");
-    refuse("file,label\na.png,b\n", SVIT_E_FORMAT, "the first line is");
     refuse("path,label\n", SVIT_E_FORMAT, "lists no images");
     refuse("path,label\na.png,b\nc.png\n", SVIT_E_FORMAT,
            "line 3: it has 1 fields; the first line has 2");
@@ -135,6 +215,9 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_labels);
     tcase_add_test(c, test_targets);
+    tcase_add_test(c, test_first_lines_that_are_refused);
+    tcase_add_test(c, test_empty_texts_are_named_with_their_line);
+    tcase_add_test(c, test_every_line_end_is_read);
     tcase_add_test(c, test_refused_files);
     suite_add_tcase(all, c);
     return all;
