@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void shuffle(uint32_t *values, uint32_t count, sv_random *random)
@@ -25,32 +26,61 @@ static svit_status allocate(const sv_allocator *allocator, uint32_t **out, size_
     return SVIT_OK;
 }
 
-/* Groups the samples by class, in their order: counts the classes, then places each sample. */
-static svit_status group_samples(sv_balance *self, const svit_dataset *dataset, svit_error *err)
+static int compare_labels(const void *a, const void *b)
 {
-    int32_t label;
+    const uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+    return (first > second) - (first < second);
+}
+
+/* Lists the labels that occur, in their order, in labels[count]. A dataset may state far more
+ * classes than it has samples. */
+static svit_status list_present(sv_balance *self, const svit_dataset *dataset, uint32_t *labels,
+                                svit_error *err)
+{
     for (uint32_t i = 0; i < self->count; i++) {
+        int32_t label;
         SVIT_TRY(svit_dataset_label(dataset, i, &label, err));
-        self->first[label + 1]++;
+        labels[i] = (uint32_t)label;
     }
-    for (uint32_t class = 0; class < self->classes; class ++)
-        self->first[class + 1] += self->first[class];
-    for (uint32_t i = 0; i < self->count; i++) {
-        SVIT_TRY(svit_dataset_label(dataset, i, &label, err));
-        self->samples[self->first[label] + self->used[label]++] = i;
-    }
+    qsort(labels, self->count, sizeof *labels, compare_labels);
+    for (uint32_t i = 0; i < self->count; i++)
+        if (i == 0 || labels[i] != labels[self->classes - 1])
+            labels[self->classes++] = labels[i];
     return SVIT_OK;
 }
 
-static svit_status fill(sv_balance *self, const svit_dataset *dataset, svit_error *err)
+/* Groups the samples by class, in their order: counts the classes, then places each sample. The
+ * class of a sample is the place of its label in present[classes]. */
+static svit_status group_samples(sv_balance *self, const svit_dataset *dataset,
+                                 const uint32_t *present, svit_error *err)
+{
+    uint32_t *classes = self->shuffled; /* [count] of each sample; filled anew for each epoch */
+    for (uint32_t i = 0; i < self->count; i++) {
+        int32_t label;
+        SVIT_TRY(svit_dataset_label(dataset, i, &label, err));
+        const uint32_t *found =
+            bsearch(&label, present, self->classes, sizeof *present, compare_labels);
+        classes[i] = (uint32_t)(found - present);
+        self->first[classes[i] + 1]++;
+    }
+    for (uint32_t class = 0; class < self->classes; class ++)
+        self->first[class + 1] += self->first[class];
+    for (uint32_t i = 0; i < self->count; i++)
+        self->samples[self->first[classes[i]] + self->used[classes[i]]++] = i;
+    return SVIT_OK;
+}
+
+static svit_status fill(sv_balance *self, const svit_dataset *dataset, uint32_t *present,
+                        svit_error *err)
 {
     const sv_allocator *allocator = &dataset->context->allocator;
+    SVIT_TRY(list_present(self, dataset, present, err));
     SVIT_TRY(allocate(allocator, &self->samples, self->count, err));
     SVIT_TRY(allocate(allocator, &self->shuffled, self->count, err));
     SVIT_TRY(allocate(allocator, &self->first, (size_t)self->classes + 1, err));
     SVIT_TRY(allocate(allocator, &self->used, self->classes, err));
     SVIT_TRY(allocate(allocator, &self->round, self->classes, err));
-    return group_samples(self, dataset, err);
+    return group_samples(self, dataset, present, err);
 }
 
 svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svit_error *err)
@@ -64,8 +94,12 @@ svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svi
     sv_balance *self = sv_allocate(allocator, sizeof *self);
     if (!self)
         return sv_fail_memory(err, sizeof *self, "the samples by class");
-    *self = (sv_balance){.count = (uint32_t)dataset->count, .classes = (uint32_t)dataset->classes};
-    svit_status status = fill(self, dataset, err);
+    *self = (sv_balance){.count = (uint32_t)dataset->count};
+    uint32_t *present = NULL;
+    svit_status status = allocate(allocator, &present, self->count, err);
+    if (status == SVIT_OK)
+        status = fill(self, dataset, present, err);
+    sv_release(allocator, present, self->count * sizeof *present);
     if (status != SVIT_OK) {
         sv_balance_free(allocator, self);
         return status;
@@ -102,15 +136,13 @@ void sv_balance_fill(sv_balance *self, uint32_t *order, uint64_t seed, uint64_t 
     sv_random random;
     sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, 1); /* 0 is that of sv_order_fill */
     memcpy(self->shuffled, self->samples, self->count * sizeof *self->samples);
-    uint32_t classes = 0;
     for (uint32_t class = 0; class < self->classes; class ++) {
         self->used[class] = 0;
-        if (self->first[class] < self->first[class + 1])
-            self->round[classes++] = class;
+        self->round[class] = class;
     }
     for (uint32_t i = 0; i < self->count; i++) {
-        if (i % classes == 0)
-            shuffle(self->round, classes, &random);
-        order[i] = next_of(self, self->round[i % classes], &random);
+        if (i % self->classes == 0)
+            shuffle(self->round, self->classes, &random);
+        order[i] = next_of(self, self->round[i % self->classes], &random);
     }
 }

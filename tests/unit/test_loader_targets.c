@@ -211,6 +211,73 @@ START_TEST(test_balanced_sampling)
 }
 END_TEST
 
+/* An allocator that has no more than a MiB for one array. */
+static void *allocate_little(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    if (bytes > 1 << 20)
+        return NULL;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void release_little(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(memory);
+}
+
+/* The order of a balanced epoch, of samples whose classes 0, 1, 2 have the labels of[3]. */
+static void order_of(int order[SAMPLES], numbered *self, const int32_t of[3], size_t classes)
+{
+    const svit_context_config little = {.struct_size = sizeof little,
+                                        .threads = 1,
+                                        .allocate = allocate_little,
+                                        .release = release_little};
+    svit_context *context = NULL;
+    svit_dataset *dataset = NULL;
+    svit_loader *loader = NULL;
+    svit_loader_config config = config_make(1, 0, 2);
+    config.sampling = SVIT_SAMPLING_BALANCED;
+    for (int i = 0; i < SAMPLES; i++)
+        self->labels[i] = of[i % 5 == 0 ? 2 : i % 2];
+    WORKS(svit_context_create(&context, &little, err));
+    WORKS(svit_dataset_memory(&dataset, context, self->rgb, self->labels, SAMPLES, SIDE, SIDE, 3,
+                              classes, err));
+    WORKS(svit_loader_create(&loader, dataset, &self->pipeline, &config, err));
+    int at = 0;
+    for (batch got = batch_next(loader); got.n; got = batch_next(loader))
+        for (size_t i = 0; i < got.n; i++)
+            order[at++] = (int)got.images[i * ELEMENTS + 2];
+    ck_assert_int_eq(at, SAMPLES);
+    svit_loader_free(loader);
+    svit_dataset_free(dataset);
+    svit_context_free(context);
+}
+
+/* Memory and time follow the samples. Regression: 2^31 - 1 classes took 24 GiB. */
+START_TEST(test_balanced_sampling_of_many_classes)
+{
+    static const int golden[SAMPLES] = {7, 20, 2,  11, 5,  22, 15, 6,  19, 13, 4, 10,
+                                        9, 0,  14, 16, 17, 5,  1,  15, 8,  10, 3};
+    static const struct {
+        int32_t labels[3];
+        size_t classes;
+    } CASES[] = {{{0, 1, 2}, 3},
+                 {{0, 1, 2}, 4},
+                 {{0, 1, 2}, INT32_MAX},
+                 {{5, 700, 999}, 1000},
+                 {{0, INT32_MAX / 2, INT32_MAX - 1}, INT32_MAX}};
+    numbered *self = numbered_make();
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        int order[SAMPLES];
+        order_of(order, self, CASES[i].labels, CASES[i].classes);
+        ck_assert_mem_eq(order, golden, sizeof golden);
+    }
+    numbered_free(self);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("loader_targets");
@@ -220,6 +287,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_mixed_images_have_mixed_targets);
     tcase_add_test(c, test_repeated_samples_have_their_own_augmentations);
     tcase_add_test(c, test_balanced_sampling);
+    tcase_add_test(c, test_balanced_sampling_of_many_classes);
     suite_add_tcase(all, c);
     return all;
 }
