@@ -100,8 +100,8 @@ static const struct argp parser = {
     "PATH...",
     "Prints the classes of JPEG and PNG images by confidence."
     "\vFor a folder, every JPEG and PNG file in it is predicted. Images come in the order of "
-    "their names. Pictures that this program draws, and the curves.png of a training run, are left "
-    "out.",
+    "their names. The pictures that --grid and --attention name, and the curves.png of a training "
+    "run, are left out.",
     children,
     NULL,
     NULL};

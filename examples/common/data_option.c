@@ -26,7 +26,8 @@ const char *const data_label_names[] = {"fine", "coarse", NULL};
 
 static const struct argp_option options[] = {
     {"data", KEY_DATA, "SPEC", 0,
-     "procedural[:COUNT] (default): synthetic images from the seed, COUNT (4000) to train, 1000 "
+     "procedural[:COUNT] (default of shiftvit-train): synthetic images from the seed, COUNT (4000) "
+     "to train, 1000 "
      "each "
      "to validate and to test; "
      "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "

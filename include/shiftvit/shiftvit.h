@@ -1,4 +1,5 @@
-/* The whole public API: train and run small vision transformers (ShiftViT, ViT, SL-ViT) on CPUs.
+/* The whole public API: train and run small vision transformers (ShiftViT, ViT, SL-ViT,
+ * MLP-Mixer) on CPUs.
  *
  * The headers stand in reading order, each with what it declares. A program that only classifies
  * images needs predictor.h; one that trains needs dataset.h, model.h and trainer.h. Unless a
