@@ -27,7 +27,22 @@ packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev l
 libjansson-dev libturbojpeg0-dev libpng-dev libcairo2-dev fonts-dejavu-core valgrind
 abigail-tools cmake doxygen mandoc'
 # The tests of the bindings need these. Where they cannot be had, those tests are skipped.
-optional='python3-numpy cargo'
+optional='cargo python3-venv'
+# What tests import, by the names of the modules.
+python_modules='numpy sklearn mypy h5py onnx onnxruntime tensorboard'
+# The packages of PyPI and of Debian that have a module; none where Debian has none that the tests can use.
+pypi_name() {
+    case $1 in
+    sklearn) echo scikit-learn ;;
+    *) echo "$1" ;;
+    esac
+}
+debian_name() {
+    case $1 in
+    numpy | sklearn | h5py) echo "python3-$1" ;;
+    mypy) echo mypy ;;
+    esac
+}
 
 missing() {
     for command in $commands; do
@@ -53,6 +68,72 @@ as_root() {
     fi
 }
 
+# get PACKAGE...: installs packages of Debian.
+get() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >/dev/null
+}
+
+# without PYTHON: the modules that it lacks.
+without() {
+    for module in $python_modules; do
+        "$1" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$module') is None)" 2>/dev/null ||
+            echo "$module"
+    done
+}
+
+# pip_install PACKAGE...: installs packages of PyPI for $python.
+pip_install() {
+    timeout 240 "$python" -m pip install -q --disable-pip-version-check --only-binary :all: --no-compile \
+        --timeout 15 --retries 1 "$@" >>"$log" 2>&1
+}
+
+# Gives the tests that run Python a Python with the modules that they import: the one of SHIFTVIT_PYTHON, python3, or
+# one in build-tests/venv, to which pip adds what python3 lacks. A module that cannot be had is reported, and the
+# tests that need it count as skipped.
+prepare_python() {
+    python=${SHIFTVIT_PYTHON:-python3}
+    lacking=$(without "$python")
+    if [ -n "$lacking" ] && [ -z "${SHIFTVIT_PYTHON-}" ]; then
+        venv=$builds/venv
+        "$venv/bin/python" -c '' 2>/dev/null ||
+            python3 -m venv --clear --system-site-packages "$venv" >"$log" 2>&1
+        if "$venv/bin/python" -c '' 2>/dev/null; then
+            python=$PWD/$venv/bin/python
+            # All at once, which is faster; if that fails, each that can be had. Without numpy there is no network.
+            # shellcheck disable=SC2046
+            pip_install $(for module in $(without "$python"); do pypi_name "$module"; done) ||
+                for module in $(without "$python"); do
+                    pip_install "$(pypi_name "$module")" || [ "$module" != numpy ] || break
+                done
+            lacking=$(without "$python")
+        fi
+    fi
+    [ -z "$lacking" ] || echo "$python lacks $(echo "$lacking" | tr '\n' ' ')and tests that need them are skipped"
+    SHIFTVIT_PYTHON=$python
+    TENSORBOARD_PYTHON=${TENSORBOARD_PYTHON:-$python}
+    export SHIFTVIT_PYTHON TENSORBOARD_PYTHON
+}
+
+# Installs the optional packages that are missing, one after another, so that each works without the others. Debian's
+# modules are for Debian's Python alone.
+prepare_optional() {
+    command -v apt-get >/dev/null 2>&1 || return 0
+    if [ "$(command -v python3)" = /usr/bin/python3 ] && [ -z "${SHIFTVIT_PYTHON-}" ]; then
+        for module in $(without python3); do
+            package=$(debian_name "$module")
+            [ -z "$package" ] || get "$package" 2>/dev/null
+        done
+    fi
+    for package in $optional; do
+        # cargo is a program, python3-venv the modules that python3 needs for a folder of packages.
+        case $package in
+        python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null && continue ;;
+        *) command -v "$package" >/dev/null 2>&1 && continue ;;
+        esac
+        get "$package" 2>/dev/null || echo "the tests of the bindings may be skipped: no $package"
+    done
+}
+
 prepare() {
     [ -z "$(missing)" ] && return 0
     echo "missing: $(missing | tr '\n' ' ')"
@@ -60,11 +141,7 @@ prepare() {
         as_root apt-get update -q >/dev/null
         # The list is meant to be split.
         # shellcheck disable=SC2086
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
-            $packages >/dev/null
-        # shellcheck disable=SC2086
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
-            $optional >/dev/null || echo "the tests of the bindings may be skipped: no $optional"
+        get $packages
     fi
     [ -z "$(missing)" ] && return 0
     echo "still missing: $(missing | tr '\n' ' ')"
@@ -217,7 +294,7 @@ full() {
 
 mkdir -p "$builds"
 begun=$(date +%s)
-if prepare && step 'gcc builds without a warning' build gcc gcc \
+if prepare && prepare_optional && prepare_python && step 'gcc builds without a warning' build gcc gcc \
     -Dexamples=true -Dtests=true; then
     tests 'all tests' gcc --no-suite install
     [ "$quick" = yes ] || full

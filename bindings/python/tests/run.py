@@ -1,6 +1,7 @@
 """Runs the tests of the Python package with unittest. Without NumPy they are skipped, with the exit status 77.
 
-    python3 run.py [NAME...]        in a build: meson test python
+    python3 run.py [NAME...]            in a build: meson test python python_generated
+    python3 run.py --except NAME...     all other modules
 
 SHIFTVIT_PYTHON names another Python that has NumPy. SHIFTVIT_LIBRARY is the library under test, SHIFTVIT_PROGRAMS the
 folder of the programs with which results are compared. If SHIFTVIT_INSTALLED is set, the installed package is tested.
@@ -26,9 +27,10 @@ if __name__ == "__main__":
     if "SHIFTVIT_INSTALLED" not in os.environ:
         sys.path.insert(0, str(HERE.parent))
     names = sys.argv[1:]
-    loader = unittest.defaultTestLoader
-    suite = loader.loadTestsFromNames(names) if names else loader.discover(str(HERE))
+    if not names or names[0] == "--except":
+        names = sorted({path.stem for path in HERE.glob("test_*.py")} - set(names))
+    suite = unittest.defaultTestLoader.loadTestsFromNames(names)
     result = unittest.TextTestRunner(verbosity=2).run(suite)
     for test, reason in result.skipped:
-        print(f"skipped: {test}: {reason}")
+        print(f"skipped check: {test}: {reason}")
     sys.exit(not result.wasSuccessful())
