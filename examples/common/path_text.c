@@ -27,9 +27,16 @@ svit_status path_make_folder(struct program *self, const char *folder)
         slash = strchrnul(slash, '/');
         int last = *slash == '\0';
         *slash = '\0';
-        if (mkdir(path, 0777) != 0 && !(errno == EEXIST && path_is_folder(path)))
+        struct stat about;
+        const int made = mkdir(path, 0777) == 0 ? 0 : errno;
+        if (made == EEXIST && !path_exists(path) && lstat(path, &about) == 0)
+            return program_fail(self, SVIT_E_IO,
+                                "cannot make the folder '%s': it is a symbolic link to what is not "
+                                "there; no link, or a link to what exists, is accepted",
+                                path);
+        if (made && !(made == EEXIST && path_is_folder(path)))
             return program_fail(self, SVIT_E_IO, "cannot make the folder '%s': %s", path,
-                                strerror(errno));
+                                strerror(made));
         if (last)
             return SVIT_OK;
         *slash = '/';

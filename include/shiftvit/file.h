@@ -12,9 +12,13 @@ extern "C" {
  * loss of power, sees the old contents or the new ones and never a mixture: the function writes a
  * temporary file in the same folder, flushes it, renames it and flushes the folder. The new file
  * gets the permissions of the old one. Several threads and processes may write the same path, and
- * the last to finish wins.
+ * the last to finish wins. A symbolic link to a file is followed.
  *
- * SVIT_E_IO names the path and the system's reason. The old file is then unchanged, unless the
+ * The temporary file's name is hidden, `.shiftvit-` with a hash of the file's name and `.part`, and no
+ * other file is touched. What a killed process leaves is used by the next that writes the path.
+ *
+ * SVIT_E_IO names the path and the system's reason, or a symbolic link that leads nowhere. The old
+ * file is then unchanged, unless the
  * message says that the new file is in place and only the folder could not be flushed. Any thread
  * may call it. */
 SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,

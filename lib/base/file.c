@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,10 @@ struct sv_replacement {
     char *temporary;
     size_t capacity; /* bytes of `temporary` */
 };
+
+/* The name of a temporary file, and the bytes that it has at most, with the NUL. */
+#define TEMPORARY_NAME ".shiftvit-%016" PRIx64 ".part"
+enum { TEMPORARY_BYTES = sizeof ".shiftvit-0123456789abcdef.part" };
 
 svit_status sv_fail_io(svit_error *err, const char *action, const char *path)
 {
@@ -179,14 +184,39 @@ static void replacement_free(const sv_allocator *allocator, sv_replacement *repl
     sv_release(allocator, replacement, sizeof *replacement);
 }
 
-/* Returns a copy of the path to replace: the target if `path` is a symbolic link, so that the link
+svit_status sv_fail_dangling(svit_error *err, const char *action, const char *path)
+{
+    char target[256];
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    target[length < 0 ? 0 : length] = '\0';
+    return sv_fail(
+        err, SVIT_E_IO,
+        "cannot %s '%s': it is a symbolic link to '%s', which is not there; no link, or a "
+        "link to what exists, is accepted",
+        action, path, target);
+}
+
+bool sv_is_dangling(const char *path)
+{
+    struct stat state;
+    return lstat(path, &state) == 0 && S_ISLNK(state.st_mode) && stat(path, &state) != 0 &&
+           errno == ENOENT;
+}
+
+/* Makes a copy of the path to replace: the target if `path` is a symbolic link, so that the link
  * stays. */
-static char *resolve_link(const sv_allocator *allocator, const char *path)
+static svit_status resolve_link(char **out, const sv_allocator *allocator, const char *path,
+                                svit_error *err)
 {
     struct stat state;
     char target[PATH_MAX];
+    if (sv_is_dangling(path))
+        return sv_fail_dangling(err, "write", path);
     bool link = lstat(path, &state) == 0 && S_ISLNK(state.st_mode);
-    return sv_copy_text(allocator, link && realpath(path, target) ? target : path);
+    if (link && !realpath(path, target))
+        return sv_fail_io(err, "write", path);
+    *out = sv_copy_text(allocator, link ? target : path);
+    return *out ? SVIT_OK : sv_fail_memory(err, strlen(path) + 1, "a file's name");
 }
 
 static bool same_file(int descriptor, const char *path)
@@ -196,29 +226,33 @@ static bool same_file(int descriptor, const char *path)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/* Removes the file at `path` if no process holds its lock: then its writer was killed. Returns
- * false with errno if a writer still holds the lock (EBUSY) or if the file cannot be removed. */
+/* Opens a leftover to lock it. A writer may have given it permissions that only allow to read. */
+static int open_leftover(const char *path)
+{
+    const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int descriptor = open(path, O_WRONLY | flags);
+    return descriptor < 0 && errno == EACCES ? open(path, O_RDONLY | flags) : descriptor;
+}
+
+/* Removes the file at `path` if no process holds its lock: then its writer was killed. What is no
+ * regular file was not written here. Returns false if the name stays taken. */
 static bool remove_leftover(const char *path)
 {
-    int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat state;
+    int descriptor = open_leftover(path);
     if (descriptor < 0)
         return errno == ENOENT;
-    bool removed = true;
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-        removed = false;
-        errno = EBUSY;
-    } else if (same_file(descriptor, path)) {
+    bool removed = fstat(descriptor, &state) == 0 && S_ISREG(state.st_mode) &&
+                   flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    if (removed && same_file(descriptor, path))
         removed = unlink(path) == 0 || errno == ENOENT;
-    }
-    int code = errno;
     close(descriptor);
-    errno = code;
     return removed;
 }
 
-/* Creates and locks a temporary file. Between the two steps another writer may take the file for a
- * leftover and remove it; then it tries again. On a file system without locks the file stays
- * unlocked. */
+/* Creates and locks a temporary file; -1 with EEXIST if its name is taken. Between the two steps
+ * another writer may take the file for a leftover and remove it; then it tries again. On a file
+ * system without locks the file stays unlocked. */
 static int create_temporary(const char *path, mode_t mode)
 {
     for (;;) {
@@ -228,23 +262,48 @@ static int create_temporary(const char *path, mode_t mode)
             if (failed != EWOULDBLOCK && same_file(descriptor, path))
                 return descriptor;
             close(descriptor);
-        } else if (errno != EEXIST || !remove_leftover(path)) {
+        } else if (errno != EEXIST) {
+            return -1;
+        } else if (!remove_leftover(path)) {
+            errno = EEXIST;
             return -1;
         }
     }
 }
 
-/* Opens the first of `path`.part, .part1, .part2, ... that no other writer has locked. So
- * concurrent writers of one path get different files, and the next writer reuses the file of a
- * killed one. */
+/* FNV-1a of 64 bits (Fowler, Noll, Vo 1991). */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
+    return hash;
+}
+
+/* Writes the temporary file's name number `i`: in the folder of the file that it replaces, hidden,
+ * with a hash of that file's name, so that a file with such a name was written here and nowhere
+ * else. */
+static void name_temporary(sv_replacement *replacement, int i)
+{
+    const char *slash = strrchr(replacement->path, '/');
+    const char *name = slash ? slash + 1 : replacement->path;
+    char number[16];
+    snprintf(number, sizeof number, "/%d", i);
+    const uint64_t hash =
+        hash_text(hash_text(hash_text(0xCBF29CE484222325u, "shiftvit/replace/"), name), number);
+    snprintf(replacement->temporary, replacement->capacity, "%.*s" TEMPORARY_NAME,
+             (int)(name - replacement->path), replacement->path, hash);
+}
+
+/* Opens the first temporary file whose name no other writer has locked. So concurrent writers of
+ * one path get different files, and the next writer reuses the name of a killed one, which leaves
+ * no more files than there were writers at once. */
 static int open_temporary(sv_replacement *replacement, mode_t mode)
 {
     enum { NAMES = 4096 };
     for (int i = 0; i < NAMES; i++) {
-        snprintf(replacement->temporary, replacement->capacity, i ? "%s.part%d" : "%s.part",
-                 replacement->path, i);
+        name_temporary(replacement, i);
         int descriptor = create_temporary(replacement->temporary, mode);
-        if (descriptor >= 0 || errno != EBUSY)
+        if (descriptor >= 0 || errno != EEXIST)
             return descriptor;
     }
     errno = EBUSY;
@@ -280,7 +339,7 @@ static svit_status begin_temporary(sv_replacement *replacement, svit_error *err)
      */
     replacement->descriptor = open_temporary(replacement, replaces ? 0600 : 0666);
     if (replacement->descriptor < 0)
-        return sv_fail_io(err, "write", replacement->temporary);
+        return sv_fail_io(err, "write", replacement->path);
     return replaces ? keep_permissions(replacement, &old, err) : SVIT_OK;
 }
 
@@ -290,16 +349,15 @@ svit_status sv_replacement_begin(sv_replacement **out, const sv_allocator *alloc
     sv_replacement *replacement = sv_allocate(allocator, sizeof *replacement);
     if (!replacement)
         return sv_fail_memory(err, sizeof *replacement, "a file replacement");
-    *replacement = (sv_replacement){-1, resolve_link(allocator, path), NULL, 0};
-    if (replacement->path) {
-        replacement->capacity = strlen(replacement->path) + sizeof ".part9999";
+    *replacement = (sv_replacement){-1, NULL, NULL, 0};
+    svit_status status = resolve_link(&replacement->path, allocator, path, err);
+    if (status == SVIT_OK) {
+        replacement->capacity = strlen(replacement->path) + TEMPORARY_BYTES;
         replacement->temporary = sv_allocate(allocator, replacement->capacity);
+        status = replacement->temporary
+                     ? begin_temporary(replacement, err)
+                     : sv_fail_memory(err, replacement->capacity, "a file's name");
     }
-    if (!replacement->temporary) {
-        replacement_free(allocator, replacement);
-        return sv_fail_memory(err, strlen(path) + 1, "a file's name");
-    }
-    svit_status status = begin_temporary(replacement, err);
     if (status != SVIT_OK) {
         if (replacement->descriptor >= 0)
             unlink(replacement->temporary);
@@ -330,7 +388,7 @@ static svit_status write_all(int descriptor, const void *data, size_t bytes, con
 svit_status sv_replacement_write(sv_replacement *replacement, const void *data, size_t bytes,
                                  svit_error *err)
 {
-    return write_all(replacement->descriptor, data, bytes, replacement->temporary, err);
+    return write_all(replacement->descriptor, data, bytes, replacement->path, err);
 }
 
 static svit_status fail_flush(svit_error *err, const char *path)
@@ -368,7 +426,7 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
 {
     svit_status status = SVIT_OK;
     if (fsync(replacement->descriptor) != 0)
-        status = sv_fail_io(err, "flush", replacement->temporary);
+        status = sv_fail_io(err, "flush", replacement->path);
     else if (rename(replacement->temporary, replacement->path) != 0)
         status = sv_fail_io(err, "replace", replacement->path);
     if (status != SVIT_OK) {
@@ -425,6 +483,8 @@ SVIT_API svit_status svit_file_append(const char *path, const void *data, size_t
     SV_REQUIRE(path);
     if (bytes)
         SV_REQUIRE(data);
+    if (sv_is_dangling(path))
+        return sv_fail_dangling(err, "append to", path);
     /* O_NONBLOCK: a FIFO without a reader is refused instead of waited for. */
     int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
     if (descriptor < 0)

@@ -12,6 +12,13 @@
  * system's reason, errno. */
 svit_status sv_fail_io(svit_error *err, const char *action, const char *path);
 
+/* Whether `path` is a symbolic link to what does not exist. Files are not written there, and
+ * folders are not made: the system's calls differ in what they would do. */
+bool sv_is_dangling(const char *path);
+
+/* SVIT_E_IO with a message of what could not be done, the link and its target. */
+svit_status sv_fail_dangling(svit_error *err, const char *action, const char *path);
+
 /* Reads a whole file into *data, allocates *bytes + 1 bytes for it and ends it with a NUL byte. The
  * caller releases *data with that size. SVIT_E_FORMAT if the file has more than `limit` bytes. */
 svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
@@ -45,7 +52,8 @@ svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t b
 typedef struct sv_replacement sv_replacement;
 
 /* Creates the temporary file with the permissions of the file that it will replace, if there is
- * one. A symbolic link at `path` is followed. */
+ * one. Its name is hidden and has a hash of the file's name; no other file is touched. A symbolic
+ * link at `path` is followed; SVIT_E_IO if it leads nowhere. */
 svit_status sv_replacement_begin(sv_replacement **out, const sv_allocator *allocator,
                                  const char *path, svit_error *err);
 

@@ -1,5 +1,6 @@
 /* Exclusive locks of folders: flock on the file `.lock` in the folder. Besides base/file.c, only
  * this file opens files. */
+#include "base/file.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "context/context.h"
@@ -37,14 +38,6 @@ static void close_in_child(void)
         lock->descriptor = -1;
     }
     held_locks = NULL;
-}
-
-static svit_status fail_io(svit_error *err, const char *action, const char *path)
-{
-    char reason[128];
-    int code = errno;
-    return sv_fail(err, SVIT_E_IO, "cannot %s '%s': %s", action, path,
-                   sv_errno_text(code, reason, sizeof reason));
 }
 
 /* Creates the folder whose path is the first `length` characters of lock->folder, unless it exists.
@@ -89,6 +82,14 @@ static void remove_folders(svit_folder_lock *lock)
     }
 }
 
+/* Whether the open lock file has no content, as this file creates it. A `.lock` of another program
+ * that has some is locked, but not removed. */
+static bool is_own(const svit_folder_lock *lock)
+{
+    struct stat state;
+    return fstat(lock->descriptor, &state) == 0 && state.st_size == 0;
+}
+
 /* Whether the open lock file is still the one at its path. The previous owner removes the file
  * before it unlocks it, so another process may have opened a file that has lost its name. */
 static bool is_at_path(const svit_folder_lock *lock)
@@ -120,6 +121,26 @@ static int try_lock(svit_folder_lock *lock)
     return code;
 }
 
+/* A failure to make or lock the folder, with its reason in errno. A symbolic link that leads
+ * nowhere, at the folder's place or above, has a message of its own. */
+static svit_status fail_lock(svit_folder_lock *lock, svit_error *err)
+{
+    const int code = errno;
+    for (size_t i = 1; i <= strlen(lock->folder); i++) {
+        const char after = lock->folder[i];
+        if (after != '/' && after != '\0')
+            continue;
+        lock->folder[i] = '\0';
+        const bool dangles = sv_is_dangling(lock->folder);
+        svit_status status =
+            dangles ? sv_fail_dangling(err, "make the folder", lock->folder) : SVIT_OK;
+        lock->folder[i] = after;
+        SVIT_TRY(status);
+    }
+    errno = code;
+    return sv_fail_io(err, "lock the folder", lock->folder);
+}
+
 /* Locks the folder and adds the lock to held_locks. The caller holds sv_process_lock, so that no
  * fork happens in between. */
 static svit_status lock_folder(svit_folder_lock *lock, svit_error *err)
@@ -135,7 +156,7 @@ static svit_status lock_folder(svit_folder_lock *lock, svit_error *err)
                        lock->folder);
     errno = code;
     if (code)
-        return fail_io(err, "lock the folder", lock->folder);
+        return fail_lock(lock, err);
     sv_process_set_fork_handler(close_in_child);
     lock->next = held_locks;
     held_locks = lock;
@@ -149,7 +170,7 @@ static void unlock_folder(svit_folder_lock *lock)
     while (*link != lock)
         link = &(*link)->next;
     *link = lock->next;
-    if (is_at_path(lock))
+    if (is_at_path(lock) && is_own(lock))
         unlink(lock->path);
     close(lock->descriptor);
     lock->descriptor = -1;
@@ -247,6 +268,6 @@ SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *lock, const char 
                        name);
     char path[PATH_MAX];
     if (!path_of(path, lock, name) || (unlink(path) != 0 && errno != ENOENT))
-        return fail_io(err, "remove", path);
+        return sv_fail_io(err, "remove", path);
     return SVIT_OK;
 }

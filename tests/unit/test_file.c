@@ -1,5 +1,6 @@
 /* Checks files: what is no regular file is refused at once. Replacing a file keeps its permissions,
  * does not disturb another writer, and a failure says which content is on the disk. */
+#include "base/file.h"
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>
@@ -10,9 +11,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -44,12 +45,12 @@ static size_t count_entries(int remove)
     ck_assert_ptr_nonnull(list);
     for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
         char path[400];
-        if (entry->d_name[0] == '.')
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         count++;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (remove)
-            unlink(path);
+        if (remove && unlink(path) != 0)
+            ck_assert_int_eq(rmdir(path), 0);
     }
     closedir(list);
     return count;
@@ -125,34 +126,221 @@ START_TEST(test_a_replacement_keeps_permissions)
 }
 END_TEST
 
-START_TEST(test_what_a_killed_writer_left_is_used_again)
+static sv_replacement *begin(void)
 {
-    char left[128];
-    snprintf(left, sizeof left, "%s.part", target);
-    int descriptor = open(left, O_WRONLY | O_CREAT, 0600);
-    ck_assert_int_ge(descriptor, 0);
-    close(descriptor);
+    const sv_allocator allocator = sv_allocator_default();
+    svit_error err = {sizeof err, 0, ""};
+    sv_replacement *replacement = NULL;
+    svit_status status = sv_replacement_begin(&replacement, &allocator, target, &err);
+    ck_assert_msg(status == SVIT_OK, "%s", err.message);
+    ck_assert_int_eq(sv_replacement_write(replacement, "half", 4, &err), SVIT_OK);
+    return replacement;
+}
+
+/* Leaves what a writer leaves that is killed between its first byte and the rename. */
+static void be_killed(void)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        begin();
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+
+START_TEST(test_what_killed_writers_left_is_used_again)
+{
+    static const mode_t modes[] = {0, 0644, 0600, 0444, 0400};
     mode_t mask = umask(022);
-    replace("whole");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (modes[i]) {
+            replace("old");
+            ck_assert_int_eq(chmod(target, modes[i]), 0);
+        }
+        for (int kill = 0; kill < 5; kill++) {
+            be_killed();
+            ck_assert_uint_eq(count_entries(0), modes[i] ? 2 : 1);
+        }
+        replace("whole");
+        assert_holds("whole");
+        ck_assert_uint_eq(mode_of_target(), modes[i] ? modes[i] : 0644);
+        ck_assert_uint_eq(count_entries(0), 1);
+    }
     umask(mask);
-    assert_holds("whole");
-    ck_assert_uint_eq(mode_of_target(), 0644);
-    ck_assert_uint_eq(count_entries(0), 1);
 }
 END_TEST
 
 START_TEST(test_a_writer_at_work_is_left_alone)
 {
-    char busy[128];
-    snprintf(busy, sizeof busy, "%s.part", target);
-    int descriptor = open(busy, O_WRONLY | O_CREAT, 0600);
-    ck_assert_int_ge(descriptor, 0);
-    ck_assert_int_eq(flock(descriptor, LOCK_EX), 0);
+    const sv_allocator allocator = sv_allocator_default();
+    sv_replacement *first = begin(), *second = begin();
+    ck_assert_uint_eq(count_entries(0), 2);
     replace("another's");
     assert_holds("another's");
+    ck_assert_uint_eq(count_entries(0), 3);
+    ck_assert_int_eq(sv_replacement_commit(&allocator, second, NULL), SVIT_OK);
+    assert_holds("half");
+    sv_replacement_abandon(&allocator, first);
+    ck_assert_uint_eq(count_entries(0), 1);
+}
+END_TEST
+
+/* The path of the only hidden entry, in a static text. */
+static const char *hidden_entry(void)
+{
+    static char path[400];
+    DIR *list = opendir(folder);
+    path[0] = '\0';
+    for (struct dirent *entry; (entry = readdir(list)) != NULL;)
+        if (entry->d_name[0] == '.' && entry->d_name[1] != '\0' && entry->d_name[1] != '.')
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    closedir(list);
+    ck_assert_str_ne(path, "");
+    return path;
+}
+
+/* What a user may have at a path. */
+static void put(const char *path, int kind)
+{
+    if (kind == 0)
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+    else if (kind == 1)
+        ck_assert_int_eq(mkfifo(path, 0600), 0);
+    else if (kind == 2)
+        ck_assert_int_eq(symlink("nowhere", path), 0);
+    else
+        close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
+}
+
+/* Everything that is no regular file at the temporary file's own name, and everything at the names
+ * that look like one. Regression: a user's NAME.part was deleted, and a folder of this name made
+ * every write fail. */
+START_TEST(test_what_others_have_is_left_alone)
+{
+    char taken[400];
+    const sv_allocator allocator = sv_allocator_default();
+    sv_replacement *replacement = begin();
+    snprintf(taken, sizeof taken, "%s", hidden_entry());
+    sv_replacement_abandon(&allocator, replacement);
+    static const char *const endings[] = {".part", ".part1", "~", ".tmp"};
+    for (int kind = 0; kind < 4; kind++)
+        for (size_t i = kind == 3; i < 5; i++) {
+            struct stat state;
+            char path[400];
+            if (i == 0)
+                snprintf(path, sizeof path, "%s", taken);
+            else
+                snprintf(path, sizeof path, "%s%s", target, endings[i - 1]);
+            put(path, kind);
+            replace("new");
+            assert_holds("new");
+            ck_assert_int_eq(lstat(path, &state), 0);
+            ck_assert_uint_eq(count_entries(0), 2);
+            ck_assert_int_eq(kind == 0 ? rmdir(path) : unlink(path), 0);
+        }
+}
+END_TEST
+
+/* Names of every length that the system accepts. */
+START_TEST(test_long_names)
+{
+    for (size_t length = 240; length <= 255; length++) {
+        char path[400];
+        svit_error err = {sizeof err, 0, ""};
+        const int front = snprintf(path, sizeof path, "%s/", folder);
+        memset(path + front, 'n', length);
+        path[(size_t)front + length] = '\0';
+        ck_assert_msg(svit_file_replace(path, "x", 1, &err) == SVIT_OK, "%s", err.message);
+        ck_assert_int_eq(unlink(path), 0);
+    }
+}
+END_TEST
+
+static svit_status append(const char *path, svit_error *err)
+{
+    return svit_file_append(path, "x", 1, err);
+}
+
+static svit_status write_whole(const char *path, svit_error *err)
+{
+    return svit_file_replace(path, "x", 1, err);
+}
+
+static svit_status lock_folder(const char *path, svit_error *err)
+{
+    svit_context *context = NULL;
+    svit_folder_lock *lock = NULL;
+    ck_assert_int_eq(svit_context_create(&context, NULL, err), SVIT_OK);
+    svit_status status = svit_folder_lock_create(&lock, context, path, err);
+    svit_folder_lock_free(lock);
+    svit_context_free(context);
+    return status;
+}
+
+static svit_status lock_inside(const char *path, svit_error *err)
+{
+    char inner[200];
+    snprintf(inner, sizeof inner, "%s/a/b", path);
+    return lock_folder(inner, err);
+}
+
+/* One rule for files and folders: a link that leads nowhere is refused and stays as it is. */
+START_TEST(test_links_that_lead_nowhere_are_refused)
+{
+    svit_status (*const writers[])(const char *, svit_error *) = {write_whole, append, lock_folder,
+                                                                  lock_inside};
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
+        char link[128], end[64] = "";
+        svit_error err = {sizeof err, 0, ""};
+        snprintf(link, sizeof link, "%s/link", folder);
+        ck_assert_int_eq(symlink("gone", link), 0);
+        ck_assert_int_eq(writers[i](link, &err), SVIT_E_IO);
+        ck_assert_msg(strstr(err.message, "/link': it is a symbolic link to 'gone', which is not "
+                                          "there; no link, or a link to what exists, is accepted"),
+                      "%s", err.message);
+        ck_assert_int_eq(readlink(link, end, sizeof end - 1), 4);
+        ck_assert_uint_eq(count_entries(0), 1);
+        /* A link in a circle is refused, too. */
+        ck_assert_int_eq(unlink(link), 0);
+        ck_assert_int_eq(symlink("link", link), 0);
+        ck_assert_int_eq(writers[i](link, &err), SVIT_E_IO);
+        ck_assert_uint_eq(count_entries(0), 1);
+        ck_assert_int_eq(unlink(link), 0);
+    }
+}
+END_TEST
+
+START_TEST(test_a_link_to_a_file_or_folder_is_followed_and_stays)
+{
+    char link[128];
+    svit_error err = {sizeof err, 0, ""};
+    snprintf(link, sizeof link, "%s/link", folder);
+    replace("old");
+    ck_assert_int_eq(symlink("target", link), 0);
+    ck_assert_int_eq(write_whole(link, &err), SVIT_OK);
+    assert_holds("x");
+    ck_assert_int_eq(append(link, &err), SVIT_OK);
+    assert_holds("xx");
+    ck_assert_int_eq(unlink(target), 0);
+    ck_assert_int_eq(mkdir(target, 0700), 0);
+    ck_assert_int_eq(lock_folder(link, &err), SVIT_OK);
     ck_assert_uint_eq(count_entries(0), 2);
-    ck_assert_int_eq(access(busy, F_OK), 0);
-    close(descriptor);
+}
+END_TEST
+
+/* Regression: the lock file `.lock` was removed even if another program had written it. */
+START_TEST(test_a_lock_file_with_content_stays)
+{
+    char path[128];
+    svit_error err = {sizeof err, 0, ""};
+    snprintf(path, sizeof path, "%s/.lock", folder);
+    ck_assert_int_eq(lock_folder(folder, &err), SVIT_OK);
+    ck_assert_uint_eq(count_entries(0), 0);
+    ck_assert_int_eq(svit_file_replace(path, "mine", 4, &err), SVIT_OK);
+    ck_assert_int_eq(lock_folder(folder, &err), SVIT_OK);
+    ck_assert_uint_eq(count_entries(0), 1);
 }
 END_TEST
 
@@ -200,8 +388,13 @@ static Suite *file_suite(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, test_what_is_no_regular_file_is_refused_at_once);
     tcase_add_test(tests, test_a_replacement_keeps_permissions);
-    tcase_add_test(tests, test_what_a_killed_writer_left_is_used_again);
+    tcase_add_test(tests, test_what_killed_writers_left_is_used_again);
     tcase_add_test(tests, test_a_writer_at_work_is_left_alone);
+    tcase_add_test(tests, test_what_others_have_is_left_alone);
+    tcase_add_test(tests, test_long_names);
+    tcase_add_test(tests, test_links_that_lead_nowhere_are_refused);
+    tcase_add_test(tests, test_a_link_to_a_file_or_folder_is_followed_and_stays);
+    tcase_add_test(tests, test_a_lock_file_with_content_stays);
     tcase_add_test(tests, test_threads_that_write_one_path_all_succeed);
     tcase_add_test(tests, test_a_folder_that_is_not_flushed_is_told_apart);
     suite_add_tcase(suite, tests);
