@@ -85,10 +85,11 @@ SVIT_API svit_status svit_dataset_folder_pipeline(svit_dataset **out, svit_conte
                                                   svit_error *err);
 
 /* Opens a dataset of image files that a CSV file (RFC 4180, UTF-8, at most 1 GiB) lists. Lines end
- * with LF, CR or both. The first line has the names of the columns, no two of which are equal. "path,label": the classes are the distinct labels in byte
- * order. "path" and other names: each of these columns has the decimal numbers of one target, and
- * the dataset has targets instead of labels. A path is relative to the folder of the CSV file.
- * Images are read as those of svit_dataset_folder_pipeline.
+ * with LF, CR or both. The first line has the names of the columns, no two of which are equal.
+ * "path,label": the classes are the distinct labels in byte order. "path" and other names: each of
+ * these columns has the decimal numbers of one target, and the dataset has targets instead of
+ * labels. A path is relative to the folder of the CSV file. Images are read as those of
+ * svit_dataset_folder_pipeline.
  *
  * SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the line or the image that is not
  * accepted: other separators, other columns, an empty path or label, a text that is no number. */

@@ -14,19 +14,19 @@ extern "C" {
  * gets the permissions of the old one. Several threads and processes may write the same path, and
  * the last to finish wins. A symbolic link to a file is followed.
  *
- * The temporary file's name is hidden, `.shiftvit-` with a hash of the file's name and `.part`, and no
- * other file is touched. What a killed process leaves is used by the next that writes the path.
+ * The temporary file's name is hidden, `.shiftvit-` with a hash of the file's name and `.part`, and
+ * no other file is touched. What a killed process leaves is used by the next that writes the path.
  *
  * SVIT_E_IO names the path and the system's reason, or a symbolic link that leads nowhere. The old
- * file is then unchanged, unless the
- * message says that the new file is in place and only the folder could not be flushed. Any thread
- * may call it. */
+ * file is then unchanged, unless the message says that the new file is in place and only the folder
+ * could not be flushed. Any thread may call it. */
 SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
                                        svit_error *err);
 
 /* Appends data[bytes] to the file `path`, or creates it, and flushes it to disk. A process that is
  * killed may leave a part of the data at the end. SVIT_E_IO names the path and the system's reason;
- * a folder, FIFO, socket or device is refused. Any thread may call it, one at a time for a path. */
+ * a folder, FIFO, socket or device is refused, and so is a symbolic link that leads nowhere. Any
+ * thread may call it, one at a time for a path. */
 SVIT_API svit_status svit_file_append(const char *path, const void *data, size_t bytes,
                                       svit_error *err);
 

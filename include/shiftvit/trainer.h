@@ -231,10 +231,9 @@ typedef svit_status (*svit_loss_function)(svit_loss_call *call, void *user, svit
  * caller owns *out and frees it with svit_trainer_free.
  *
  * SVIT_E_ARGUMENT names the field that is not accepted, or the size that model, pipeline and
- * datasets do not share; with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample whose
- * targets are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE: another
- * trainer uses the folder, or it holds a run and
- * `existing` is SVIT_EXISTING_REFUSE. */
+ * datasets do not share; with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample
+ * whose targets are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE:
+ * another trainer uses the folder, or it holds a run and `existing` is SVIT_EXISTING_REFUSE. */
 SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *context,
                                          svit_model *model, svit_dataset *training,
                                          svit_dataset *validation,

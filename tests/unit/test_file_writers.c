@@ -80,16 +80,11 @@ static const struct {
     const char *name;
     svit_status (*write)(const char *path, svit_error *error);
 } WRITERS[] = {
-    {"other.safetensors", write_file},
-    {"image.png", write_png},
-    {"model.safetensors", save_model},
-    {"model.safetensors", save_int8},
-    {"other.safetensors", export_onnx},
-    {"checkpoint.safetensors", save_checkpoint},
-    {"other.safetensors", save_features},
-    {"checkpoint.safetensors", train},
-    {"best.safetensors", train},
-    {"history.csv", train},
+    {"other.safetensors", write_file},    {"image.png", write_png},
+    {"model.safetensors", save_model},    {"model.safetensors", save_int8},
+    {"other.safetensors", export_onnx},   {"checkpoint.safetensors", save_checkpoint},
+    {"other.safetensors", save_features}, {"checkpoint.safetensors", train},
+    {"best.safetensors", train},          {"history.csv", train},
 };
 
 static const char *const ENDINGS[] = {".part", ".part1", ".tmp", "~"};

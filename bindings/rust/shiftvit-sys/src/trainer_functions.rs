@@ -111,10 +111,9 @@ extern "C" {
     /// caller owns \*out and frees it with svit_trainer_free.
     ///
     /// SVIT_E_ARGUMENT names the field that is not accepted, or the size that model, pipeline and
-    /// datasets do not share; with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample whose
-    /// targets are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE: another
-    /// trainer uses the folder, or it holds a run and
-    /// `existing` is SVIT_EXISTING_REFUSE.
+    /// datasets do not share; with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample
+    /// whose targets are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE:
+    /// another trainer uses the folder, or it holds a run and `existing` is SVIT_EXISTING_REFUSE.
     pub fn svit_trainer_create(
         out: *mut *mut svit_trainer,
         context: *mut svit_context,
