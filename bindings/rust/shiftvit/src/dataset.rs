@@ -41,27 +41,6 @@ unsafe impl Send for DatasetInner {}
 unsafe impl Sync for DatasetInner {}
 
 impl DatasetInner {
-    /// A view whose classes are these names: a label becomes that of the same name, so that a test set
-    /// which lacks some classes of the training set gets the labels of the training set.
-    pub fn match_classes(&self, names: &[&str]) -> Result<Self> {
-        let texts = text::texts("a class name", names)?;
-        let names = text::pointers(&texts);
-        // SAFETY: the handle is alive, the view keeps it so, and the array has the length that is passed.
-        let raw = create(|out, err| unsafe {
-            let (parent, names, count) = (self.raw(), names.as_ptr(), names.len());
-            sys::svit_dataset_match_classes(out, parent, names, count, err)
-        })?;
-        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
-    }
-
-    /// The path of a sample; empty if the samples are no files.
-    pub fn path(&self, index: usize) -> Result<String> {
-        text::written(|buffer, capacity, needed, err| {
-            // SAFETY: the handle is alive, and the buffer has the capacity that is passed.
-            unsafe { sys::svit_dataset_path(self.raw(), index, buffer, capacity, needed, err) }
-        })
-    }
-
     pub(crate) fn raw(&self) -> *mut sys::svit_dataset {
         self.raw.get()
     }
@@ -310,6 +289,27 @@ impl Dataset {
             sys::svit_dataset_select(out, self.raw(), indices.as_ptr(), indices.len(), err)
         })?;
         Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
+    }
+
+    /// A view whose classes are these names: a label becomes that of the same name, so that a test set
+    /// which lacks some classes of the training set gets the labels of the training set.
+    pub fn match_classes(&self, names: &[&str]) -> Result<Self> {
+        let texts = text::texts("a class name", names)?;
+        let names = text::pointers(&texts);
+        // SAFETY: the handle is alive, the view keeps it so, and the array has the length that is passed.
+        let raw = create(|out, err| unsafe {
+            let (parent, names, count) = (self.raw(), names.as_ptr(), names.len());
+            sys::svit_dataset_match_classes(out, parent, names, count, err)
+        })?;
+        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
+    }
+
+    /// The path of a sample; empty if the samples are no files.
+    pub fn path(&self, index: usize) -> Result<String> {
+        text::written(|buffer, capacity, needed, err| {
+            // SAFETY: the handle is alive, and the buffer has the capacity that is passed.
+            unsafe { sys::svit_dataset_path(self.raw(), index, buffer, capacity, needed, err) }
+        })
     }
 
     pub(crate) fn raw(&self) -> *mut sys::svit_dataset {
