@@ -149,6 +149,21 @@ static shiftvit::model small_model(shiftvit::context &context)
     return model;
 }
 
+static void test_classes_by_name(shiftvit::context &context)
+{
+    static const std::uint8_t pixels[3] = {};
+    static const std::int32_t labels[] = {0};
+    const char *const names[] = {"square", "disc"};
+    shiftvit::dataset data, matched, unnamed;
+    std::string path = "none";
+    WORKS(data.synthetic(context, 1, SVIT_SPLIT_TRAIN, 2));
+    CHECK(code_of([&] { return matched.match_classes(data, names, 2); }) == SVIT_E_ARGUMENT);
+    WORKS(unnamed.memory(context, pixels, labels, 1, 1, 1, 3, 1));
+    CHECK(code_of([&] { return matched.match_classes(unnamed, names, 2); }) == SVIT_E_ARGUMENT);
+    WORKS(data.path(0, path));
+    CHECK(path.empty());
+}
+
 static void test_train_and_predict(shiftvit::context &context, const std::string &folder)
 {
     shiftvit::model model = small_model(context);
@@ -283,6 +298,7 @@ int main(int count, char **arguments)
     test_texts(context);
     test_sizes(context);
     test_steps(context);
+    test_classes_by_name(context);
     test_train_and_predict(context, arguments[1]);
     test_callback_stops(context);
     std::printf("%d failures\n", failures);

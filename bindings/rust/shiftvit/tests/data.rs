@@ -45,3 +45,19 @@ fn floats_take_the_place_of_bytes() {
     drop((data, context));
     assert_eq!((clone.len(), clone.is_empty(), clone.shape()), (2, false, shape));
 }
+
+#[test]
+fn classes_are_matched_by_name_and_samples_have_paths() {
+    let context = context();
+    let folder = Folder::new();
+    let list = folder.path("list.csv");
+    std::fs::write(&list, "path,label\n/a.png,dog\n/b.png,cat\n").unwrap();
+    let data = Dataset::csv(&context, &list, &pipeline()).unwrap();
+    let matched = data.match_classes(&["ant", "cat", "dog"]).unwrap();
+    drop(data);
+    assert_eq!(matched.class_names(), ["ant", "cat", "dog"]);
+    assert_eq!((matched.label(0).unwrap(), matched.label(1).unwrap()), (2, 1));
+    assert_eq!(matched.path(1).unwrap(), "/b.png");
+    assert!(matched.match_classes(&["ant", "cat"]).is_err());
+    assert_eq!(synthetic(&context, Split::Train, 1).path(0).unwrap(), "");
+}
