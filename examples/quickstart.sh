@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 out=${1-run/quickstart}
 packages='gcc libc6-dev meson ninja-build pkg-config libopenblas-dev libjansson-dev
-libturbojpeg0-dev libpng-dev libcairo2-dev fonts-dejavu-core'
+libjpeg62-turbo-dev libpng-dev libcairo2-dev fonts-dejavu-core'
 
 missing() {
     for command in meson ninja pkg-config; do
@@ -14,7 +14,7 @@ missing() {
     done
     command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 || echo gcc
     if command -v pkg-config >/dev/null 2>&1; then
-        for module in openblas jansson libturbojpeg libpng cairo; do
+        for module in openblas jansson libjpeg libpng cairo; do
             pkg-config --exists "$module" || echo "$module"
         done
     fi

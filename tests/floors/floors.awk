@@ -23,8 +23,8 @@ BEGIN {
     header_door["threads.h"] = "lib/base/thread.c"
     header_door["cblas.h"] = "lib/gemm/blas.c"
     door("cblas_sgemm cblas_dgemm", "lib/gemm/blas.c")
-    header_door["turbojpeg.h"] = "lib/data/jpeg.c"
     header_door["jpeglib.h"] = "lib/data/jpeg.c"
+    header_door["jerror.h"] = "lib/data/jpeg.c"
     header_door["png.h"] = "lib/data/png.c"
     header_door["jansson.h"] = "examples/, not in the library"
 }

@@ -52,7 +52,7 @@ plant lib/kernels/planted.c '#include <dlfcn.h>' 'lib/base/dynamic_library.c'
 plant lib/layers/planted.c '#include <cblas.h>' 'lib/gemm/blas.c'
 plant lib/layers/planted.c 'void f(void) { cblas_sgemm(0); }' 'lib/gemm/blas.c'
 plant lib/layers/planted.c '#include <png.h>' 'lib/data/png.c'
-plant lib/layers/planted.c '#include <turbojpeg.h>' 'lib/data/jpeg.c'
+plant lib/layers/planted.c '#include <jpeglib.h>' 'lib/data/jpeg.c'
 plant lib/base/planted.c '#include <jansson.h>' 'examples/'
 for call in malloc calloc realloc free aligned_alloc posix_memalign strdup; do
     plant lib/layers/planted.c "void *p = $call(1);" "$call() belongs in lib/base/memory.c"

@@ -60,9 +60,9 @@ lacking() {
     shift
     rm "$@"
 }
-lacking no-libturbojpeg "$folder/no-libturbojpeg/libturbojpeg.pc"
+lacking no-libjpeg "$folder/no-libjpeg/libjpeg.pc"
 lacking no-libpng "$folder/no-libpng/libpng.pc" "$folder/no-libpng/libpng16.pc"
-lacking neither "$folder/neither/libturbojpeg.pc" "$folder/neither/libpng.pc" "$folder/neither/libpng16.pc"
+lacking neither "$folder/neither/libjpeg.pc" "$folder/neither/libpng.pc" "$folder/neither/libpng16.pc"
 
 # configure NAME FOLDER OPTION...: where the pkg-config files are those of FOLDER.
 configure() {
@@ -74,7 +74,7 @@ configure() {
 }
 
 # A missing library is an error, unless it is left out or may be.
-for missing in libturbojpeg libpng; do
+for missing in libjpeg libpng; do
     ! configure "default-$missing" "no-$missing" 2>/dev/null || fail "configures without $missing"
     grep -q "\"$missing\" not found" "$folder/log" || fail "does not name $missing: $(cat "$folder/log")"
 done
@@ -122,8 +122,8 @@ with "$full" read "$png" | grep -qx '8 x 8'
 with "$full" read "$jpeg" | grep -qx '8 x 8'
 
 # Without optimisation but for the kernels, which compiles fast.
-build no-jpeg no-libturbojpeg --buildtype=debug -Doptimization=0 -Djpeg=disabled -Dinstruction_sets=avx2
-lacks turbojpeg turbojpeg.h
+build no-jpeg no-libjpeg --buildtype=debug -Doptimization=0 -Djpeg=disabled -Dinstruction_sets=avx2
+lacks libjpeg jpeglib.h
 refuses -Djpeg=enabled read "$jpeg"
 gives '^8 x 8$' read "$png"
 gives '^written$' write "$folder/b.png"
@@ -144,7 +144,7 @@ same_bits avx512
 # "auto" leaves out what is missing.
 build smallest neither --buildtype=minsize -Dinstruction_sets= -Dlow_precision=false -Donnx=false -Djpeg=auto \
     -Dpng=disabled -Dblas=none
-lacks turbojpeg turbojpeg.h
+lacks libjpeg jpeglib.h
 lacks png png.h
 refuses -Djpeg=enabled read "$jpeg"
 refuses -Dpng=enabled read "$png"

@@ -1,13 +1,12 @@
 /* Checks EXIF orientations: all eight, in both byte orders, in JPEG and PNG files, and malformed
  * EXIF data. Regression: orientations are ignored, so that photographs of telephones lie on their
  * side. */
+#include "jpeg_make.h"
 #include "test_data_support.h"
 
 #include "data/exif.h"
 
 #include <shiftvit/image.h>
-
-#include <turbojpeg.h>
 
 enum { TIFF_BYTES = 8 + 2 + 2 * 12 + 4 };
 
@@ -136,26 +135,18 @@ END_TEST
 enum { HIGH = 70, WIDE = 133 };
 
 /* Makes a JPEG of stripes and gradients, larger than the blocks in which images are turned. */
-static uint8_t *jpeg_make(size_t *size)
+static uint8_t *stripes_make(size_t *size)
 {
     static uint8_t rgb[HIGH * WIDE * 3];
-    unsigned char *data = NULL;
-    unsigned long bytes = 0;
     for (size_t y = 0; y < HIGH; y++)
         for (size_t x = 0; x < WIDE; x++) {
             rgb[(y * WIDE + x) * 3] = (uint8_t)(x + y);
             rgb[(y * WIDE + x) * 3 + 1] = (uint8_t)(3 * y);
             rgb[(y * WIDE + x) * 3 + 2] = (uint8_t)(255 - x);
         }
-    tjhandle handle = tjInitCompress();
-    ck_assert_int_eq(
-        tjCompress2(handle, rgb, WIDE, 0, HIGH, TJPF_RGB, &data, &bytes, TJSAMP_444, 95, 0), 0);
-    tjDestroy(handle);
-    uint8_t *copy = malloc(bytes);
-    memcpy(copy, data, bytes);
-    tjFree(data);
-    *size = bytes;
-    return copy;
+    jpeg_file file = jpeg_make(rgb, HIGH, WIDE, (jpeg_options){.channels = 3, .quality = 95});
+    *size = file.bytes;
+    return file.data;
 }
 
 /* Returns `file` with an APP1 segment of EXIF data after its first two bytes, behind a segment of
@@ -191,7 +182,7 @@ START_TEST(test_all_orientations_of_a_jpeg)
     const size_t channels = CHANNELS[_i];
     svit_context *context = context_open();
     size_t plain_size = 0;
-    uint8_t *plain = jpeg_make(&plain_size);
+    uint8_t *plain = stripes_make(&plain_size);
     svit_image *stored = NULL;
     WORKS(svit_image_decode(&stored, context, plain, plain_size, "jpeg", channels, err));
     for (unsigned orientation = 1; orientation <= 8; orientation++) {
@@ -234,7 +225,7 @@ START_TEST(test_exif_data_cut_anywhere_is_upright)
 {
     svit_context *context = context_open();
     size_t plain_size = 0;
-    uint8_t *plain = jpeg_make(&plain_size);
+    uint8_t *plain = stripes_make(&plain_size);
     for (int little = 0; little < 2; little++) {
         uint8_t tiff[TIFF_BYTES];
         tiff_make(tiff, 6, little);

@@ -30,8 +30,8 @@ extern "C" {
     /// The caller owns \*out and frees it with svit_image_free.
     ///
     /// SVIT_E_ARGUMENT: `channels` is another number. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT
-    /// names the file and the problem: it is damaged, a CMYK JPEG, wider or higher than 16384 pixels, or
-    /// larger than 64 million pixels. SVIT_E_UNSUPPORTED: the build has no decoder for the format, which
+    /// names the file and the problem: it is damaged, of another format, wider or higher than 16384
+    /// pixels, or larger than 64 million pixels. SVIT_E_UNSUPPORTED: the build has no decoder for the format, which
     /// svit_context_describe tells. SVIT_E_MEMORY: the decoder has not enough memory.
     pub fn svit_image_read(
         out: *mut *mut svit_image,
