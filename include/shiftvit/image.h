@@ -11,23 +11,25 @@ extern "C" {
 /* A decoded image of 8-bit pixels [height, width, channels]. */
 typedef struct svit_image svit_image;
 
-/* Reads a JPEG or PNG file; the first bytes tell which it is. `channels` says what it becomes:
- *  1: grey, the luma (19595 R + 38470 G + 7471 B + 32768) >> 16 as Pillow's convert("L"), without
- *     regard to transparency;
- *  3: RGB, transparent pixels blended with black;
- *  4: RGBA, the alpha 255 where the file has none.
- * The image is turned upright by the orientation in its EXIF data. Malformed EXIF data is ignored.
- * The caller owns *out and frees it with svit_image_free.
+/* Reads a JPEG, PNG or WebP file; the first bytes tell which it is. `channels` says what it
+ * becomes: 1: grey, the luma (19595 R + 38470 G + 7471 B + 32768) >> 16 as Pillow's convert("L"),
+ * without regard to transparency; 3: RGB, transparent pixels blended with black; 4: RGBA, the alpha
+ * 255 where the file has none. The pixels are those of Pillow, before a blend with black: colour
+ * profiles and gamma are ignored, CMYK becomes RGB by Pillow's formula, and an animation gives its
+ * first frame. The image is turned upright by the orientation in its EXIF data or XMP, as by
+ * Pillow's ImageOps.exif_transpose. Malformed EXIF data is ignored. The caller owns *out and frees
+ * it with svit_image_free.
  *
  * SVIT_E_ARGUMENT: `channels` is another number. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT
  * names the file and the problem: it is damaged, of another format, wider or higher than 16384
- * pixels, or larger than 64 million pixels. SVIT_E_UNSUPPORTED: the build has no decoder for the format, which
- * svit_context_describe tells. SVIT_E_MEMORY: the decoder has not enough memory. */
+ * pixels, or larger than 64 million pixels. SVIT_E_UNSUPPORTED: the build has no decoder for the
+ * format, which svit_context_describe tells. SVIT_E_MEMORY: the decoder has not enough memory. */
 SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
                                      size_t channels, svit_error *err);
 
-/* Decodes a JPEG or PNG file from memory, data[bytes], as svit_image_read does. Messages call the
- * image `name`; NULL stands for "image". The caller owns *out and frees it with svit_image_free. */
+/* Decodes a JPEG, PNG or WebP file from memory, data[bytes], as svit_image_read does. Messages call
+ * the image `name`; NULL stands for "image". The caller owns *out and frees it with
+ * svit_image_free. */
 SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, const void *data,
                                        size_t bytes, const char *name, size_t channels,
                                        svit_error *err);

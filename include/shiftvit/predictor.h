@@ -82,7 +82,7 @@ SVIT_API svit_status svit_predict_f32(svit_predictor *predictor, const float *im
                                       size_t height, size_t width, float *probabilities,
                                       svit_error *err);
 
-/* Computes probabilities[classes] of one JPEG or PNG file, decoded to the channels of the model's
+/* Computes probabilities[classes] of one image file, decoded to the channels of the model's
  * pipeline. Errors are those of svit_image_read and
  * svit_predict_u8. */
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,

@@ -20,7 +20,7 @@
 #include <shiftvit/allocator.h>  /* memory functions that a program may supply */
 #include <shiftvit/parallel.h>   /* tasks on threads of the program */
 #include <shiftvit/context.h>    /* threads, allocator, log and GEMM backend; folder locks */
-#include <shiftvit/image.h>      /* images: JPEG and PNG files, resizing, patches */
+#include <shiftvit/image.h>      /* images: files, resizing, patches */
 #include <shiftvit/pipeline.h>   /* preprocessing and augmentation: bytes to model input */
 #include <shiftvit/dataset.h>    /* labelled images from files, memory or callbacks */
 #include <shiftvit/loader.h>     /* shuffled, augmented batches of a dataset */

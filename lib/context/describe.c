@@ -70,6 +70,9 @@ static void put_decoders(sv_json_writer *writer)
 #ifdef SV_HAVE_PNG
     sv_json_put_text(writer, "png");
 #endif
+#ifdef SV_HAVE_WEBP
+    sv_json_put_text(writer, "webp");
+#endif
     sv_json_end(writer, ']');
 }
 

@@ -7,6 +7,7 @@
 #include "data/exif.h"
 #include "data/orient.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 svit_status sv_codec_check_size(size_t height, size_t width, const char *name, svit_error *err)
@@ -43,23 +44,62 @@ void sv_codec_reduce_to_luma(sv_pixels *pixels)
     pixels->channels = SV_GREY;
 }
 
-/* Decodes the pixels as stored, and the EXIF orientation. */
+void sv_codec_compose_over_black(sv_pixels *pixels)
+{
+    const uint8_t *in = pixels->data;
+    uint8_t *out = pixels->data;
+    for (size_t i = pixels->height * pixels->width; i > 0; i--, in += SV_RGBA, out += SV_RGB) {
+        unsigned alpha = in[3];
+        for (size_t c = 0; c < SV_RGB; c++)
+            out[c] = (uint8_t)((in[c] * alpha + 127) / 255);
+    }
+    pixels->channels = SV_RGB;
+}
+
+typedef svit_status decode_function(sv_pixels *out, unsigned *orientation,
+                                    const sv_allocator *allocator, const uint8_t *data,
+                                    size_t bytes, const char *name, size_t channels,
+                                    svit_error *err);
+
+/* A format and the bytes `mark` that its files have at `at`. */
+typedef struct format {
+    const char *name;
+    const char *mark;
+    size_t at;
+    size_t bytes;
+    decode_function *decode; /* NULL: the format is refused */
+} format;
+
+static const format FORMATS[] = {
+    {"JPEG", "\xff\xd8\xff", 0, 3, sv_jpeg_decode},
+    {"PNG", "\x89PNG\r\n\x1a\n", 0, 8, sv_png_decode},
+    {"WebP", "WEBP", 8, 4, sv_webp_decode},
+    {"BMP", "BM", 0, 2, NULL},
+    {"GIF", "GIF8", 0, 4, NULL},
+    {"TIFF", "II*", 0, 4, NULL},
+    {"TIFF", "MM\0*", 0, 4, NULL},
+};
+
+static bool has_format(const format *of, const uint8_t *data, size_t bytes)
+{
+    return bytes >= of->at + of->bytes && memcmp(data + of->at, of->mark, of->bytes) == 0;
+}
+
+/* Decodes the pixels as stored, and the orientation. */
 static svit_status decode_stored(sv_pixels *out, unsigned *orientation,
                                  const sv_allocator *allocator, const uint8_t *data, size_t bytes,
                                  const char *name, size_t channels, svit_error *err)
 {
-    static const uint8_t jpeg[] = {0xff, 0xd8, 0xff};
-    static const uint8_t png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0) {
-        *orientation = sv_exif_of_jpeg(data, bytes);
-        return sv_jpeg_decode(out, allocator, data, bytes, name, channels, err);
-    }
-    if (bytes >= sizeof png && memcmp(data, png, sizeof png) == 0) {
-        *orientation = sv_exif_of_png(data, bytes);
-        return sv_png_decode(out, allocator, data, bytes, name, channels, err);
+    for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++) {
+        const format *of = &FORMATS[i];
+        if (has_format(of, data, bytes) && of->decode)
+            return of->decode(out, orientation, allocator, data, bytes, name, channels, err);
+        if (has_format(of, data, bytes))
+            return sv_fail(err, SVIT_E_FORMAT, "%s: a %s file; JPEG, PNG and WebP are accepted",
+                           name, of->name);
     }
     return sv_fail(err, SVIT_E_FORMAT,
-                   "%s: %zu bytes that begin as neither JPEG nor PNG; these two are accepted", name,
+                   "%s: %zu bytes that begin as no image; JPEG, PNG and WebP are accepted", name,
                    bytes);
 }
 

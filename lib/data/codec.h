@@ -1,5 +1,5 @@
-/* Decoding of JPEG and PNG from memory, and encoding of PNG to memory. Any thread. decoders.h has
- * the decoder of each format, which a build may lack: SVIT_E_UNSUPPORTED. */
+/* Decoding of JPEG, PNG and WebP from memory, and encoding of PNG to memory. Any thread. decoders.h
+ * has the decoder of each format, which a build may lack: SVIT_E_UNSUPPORTED. */
 #ifndef SV_CODEC_H
 #define SV_CODEC_H
 
@@ -18,7 +18,7 @@ typedef struct sv_pixels {
 /* Decodes the bytes of a whole file, whose format is recognised by its first bytes. `name` stands
  * for it in messages. `channels`, 1, 3 or 4, are those that svit_image_read describes, and its
  * limits are checked before pixels are allocated. The image is turned upright by the file's EXIF
- * orientation. The caller releases out->data with out->bytes. SVIT_E_MEMORY, or SVIT_E_FORMAT if
+ * data or XMP. The caller releases out->data with out->bytes. SVIT_E_MEMORY, or SVIT_E_FORMAT if
  * the file is damaged. */
 svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
                       const char *name, size_t channels, svit_error *err);

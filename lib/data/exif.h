@@ -1,5 +1,6 @@
-/* The image orientation in EXIF data. The data is not trusted: every offset is checked, and
- * malformed data counts as upright. */
+/* The image orientation in EXIF data and in XMP. Orientations are found, and their sources have the
+ * precedence, as in ImageOps.exif_transpose of Pillow. The data is not trusted: every offset is
+ * checked, and malformed data counts as none. */
 #ifndef SV_EXIF_H
 #define SV_EXIF_H
 
@@ -9,6 +10,7 @@
 /* The orientations: values of the EXIF tag 0x0112. The comments say how the stored image differs
  * from the upright one. */
 enum {
+    SV_NO_ORIENTATION = 0, /* the data says nothing */
     SV_UPRIGHT = 1,
     SV_MIRRORED = 2, /* left and right exchanged */
     SV_TURNED_180 = 3,
@@ -19,13 +21,32 @@ enum {
     SV_TURNED_LEFT = 8        /* the first row is the left side, from the bottom */
 };
 
-/* The orientation in EXIF data, which is a TIFF structure: 1..8, SV_UPRIGHT if there is none. */
-unsigned sv_exif_orientation(const uint8_t *tiff, size_t bytes);
+/* Bytes of a file; none if `bytes` is 0. */
+typedef struct sv_span {
+    const uint8_t *at;
+    size_t bytes;
+} sv_span;
 
-/* The orientation of a whole JPEG file, from its first APP1 segment that begins with "Exif". */
+/* The orientation in EXIF data, a TIFF structure behind up to two prefixes "Exif". It is the first
+ * entry of the tag, of any numeric type but BYTE, and its first value if it has several. A value
+ * that is no orientation is SV_UPRIGHT. */
+unsigned sv_exif_orientation(sv_span exif);
+
+/* The orientation in XMP: the first `tiff:Orientation`, as an attribute or as an element. */
+unsigned sv_xmp_orientation(sv_span xmp);
+
+/* The orientation of an image with this metadata, 1..8: that of EXIF, or else that of XMP. */
+unsigned sv_orientation(sv_span exif, sv_span xmp);
+
+/* Decodes the text of ImageMagick's raw profile, in place: three lines, then hexadecimal digits
+ * with white space between the bytes. Returns no bytes if it is malformed. */
+sv_span sv_raw_profile(char *text, size_t bytes);
+
+/* The EXIF data of a whole PNG file: that of its last eXIf chunk. `at` is NULL if there is none. */
+sv_span sv_exif_of_png(const uint8_t *data, size_t bytes);
+
+/* The orientation of a whole JPEG file, 1..8: from its first APP1 segment that begins with "Exif",
+ * and its last one that has XMP. */
 unsigned sv_exif_of_jpeg(const uint8_t *data, size_t bytes);
-
-/* The orientation of a whole PNG file, from its eXIf chunk. */
-unsigned sv_exif_of_png(const uint8_t *data, size_t bytes);
 
 #endif

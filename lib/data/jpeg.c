@@ -2,6 +2,7 @@
  * upsampling. So the pixels are those of Pillow. */
 #include "data/checks.h"
 #include "data/decoders.h"
+#include "data/exif.h"
 
 #include <setjmp.h>
 #include <stdbool.h>
@@ -207,8 +208,9 @@ static svit_status jpeg_read(jpeg_state *state, sv_pixels *out, const sv_allocat
     return SVIT_OK;
 }
 
-svit_status sv_jpeg_decode(sv_pixels *out, const sv_allocator *allocator, const uint8_t *data,
-                           size_t bytes, const char *name, size_t channels, svit_error *err)
+svit_status sv_jpeg_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+                           const uint8_t *data, size_t bytes, const char *name, size_t channels,
+                           svit_error *err)
 {
     jpeg_state state;
     memset(&state, 0, sizeof state);
@@ -218,6 +220,7 @@ svit_status sv_jpeg_decode(sv_pixels *out, const sv_allocator *allocator, const 
     state.errors.emit_message = jpeg_warn;
     state.errors.output_message = jpeg_say_nothing;
     state.progress.progress_monitor = jpeg_count_scans;
+    *orientation = sv_exif_of_jpeg(data, bytes);
     svit_status status = jpeg_read(&state, out, allocator, data, bytes, name, channels, err);
     jpeg_destroy_decompress(&state.jpeg);
     return status;

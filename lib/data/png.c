@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "data/checks.h"
 #include "data/decoders.h"
+#include "data/exif.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -10,42 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPAQUE = 255 };
+enum {
+    OPAQUE = 255,
+    MOST_TEXTS = 32 /* chunks of text that are read; libpng limits the bytes of each */
+};
 
-static size_t big_endian(const uint8_t *four)
-{
-    return (size_t)four[0] << 24 | (size_t)four[1] << 16 | (size_t)four[2] << 8 | four[3];
-}
-
-/* Whether the chunks are complete up to IEND. libpng stops at the last row and would not notice a
- * missing end. */
-static bool png_is_whole(const uint8_t *data, size_t bytes)
-{
-    enum { SIGNATURE = 8, FRAME = 12 };
-    size_t at = SIGNATURE;
-    while (at <= bytes && bytes - at >= FRAME) {
-        size_t length = big_endian(data + at);
-        if (length > bytes - at - FRAME)
-            return false;
-        if (memcmp(data + at + 4, "IEND", 4) == 0)
-            return true;
-        at += FRAME + length;
-    }
-    return false;
-}
-
-/* Composes RGBA over black, in place: colour * alpha / 255, in sRGB values. */
-static void compose_over_black(sv_pixels *pixels)
-{
-    const uint8_t *in = pixels->data;
-    uint8_t *out = pixels->data;
-    for (size_t i = pixels->height * pixels->width; i > 0; i--, in += SV_RGBA, out += SV_RGB) {
-        unsigned alpha = in[3];
-        for (size_t c = 0; c < SV_RGB; c++)
-            out[c] = (uint8_t)((in[c] * alpha + 127) / 255);
-    }
-    pixels->channels = SV_RGB;
-}
+/* Chunks that libpng need not read, since no pixel depends on them. sv_exif_of_png reads eXIf. */
+static const png_byte UNREAD[][5] = {"bKGD", "cHRM", "eXIf", "gAMA", "hIST", "iCCP", "oFFs", "pCAL",
+                                     "pHYs", "sBIT", "sCAL", "sPLT", "sRGB", "sTER", "tIME"};
 
 /* The state of one PNG decoding. libpng's error, memory and input callbacks all get it. */
 typedef struct png_source {
@@ -53,7 +26,10 @@ typedef struct png_source {
     const uint8_t *data; /* the rest of the file */
     size_t bytes;
     size_t channels; /* that are asked for */
-    bool no_memory;  /* an allocation has failed, even if libpng ignored it */
+    size_t height;   /* 0 before the header is read */
+    bool interlaced;
+    bool no_memory; /* an allocation has failed, even if libpng ignored it */
+    bool whole;     /* the file ends behind the data of the last row */
     char message[128];
 } png_source;
 
@@ -85,11 +61,22 @@ static void png_release(png_structp png, png_voidp given)
     sv_release(source->allocator, memory, total);
 }
 
+/* Whether libpng has given the last row, and reads what is behind it. */
+static bool has_all_rows(png_structp png, const png_source *source)
+{
+    enum { PASSES = 7 };
+    if (source->interlaced)
+        return png_get_current_pass_number(png) >= PASSES;
+    return source->height > 0 && png_get_current_row_number(png) >= source->height;
+}
+
 static void png_take(png_structp png, png_bytep out, size_t bytes)
 {
     png_source *source = png_get_io_ptr(png);
-    if (bytes > source->bytes)
+    if (bytes > source->bytes) {
+        source->whole = has_all_rows(png, source);
         png_error(png, "its end is missing");
+    }
     memcpy(out, source->data, bytes);
     source->data += bytes;
     source->bytes -= bytes;
@@ -110,18 +97,27 @@ static void png_ignore(png_structp png, png_const_charp message)
 }
 
 /* Reads the header, and sets the output to 8-bit RGB, or to RGBA if there is transparency or if it
- * is asked for, in sRGB. libpng converts another gamma of the file. */
+ * is asked for. The gamma and the colour space of the file are ignored, as Pillow does. Of 16 bits
+ * a channel, Pillow takes the upper 8; grey without alpha, which it does not convert, is rounded.
+ */
 static void png_prepare(png_structp png, png_infop info, bool *alpha)
 {
-    const png_source *source = png_get_io_ptr(png);
+    png_source *source = png_get_io_ptr(png);
     png_set_benign_errors(png, 1);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, UNREAD[0],
+                                sizeof UNREAD / sizeof *UNREAD);
+    png_set_chunk_cache_max(png, MOST_TEXTS);
     png_read_info(png, info);
     *alpha = (png_get_color_type(png, info) & PNG_COLOR_MASK_ALPHA) != 0 ||
              png_get_valid(png, info, PNG_INFO_tRNS) != 0;
+    source->height = png_get_image_height(png, info);
+    source->interlaced = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
     png_set_expand(png);
     png_set_gray_to_rgb(png);
-    png_set_scale_16(png);
-    png_set_alpha_mode(png, PNG_ALPHA_PNG, PNG_DEFAULT_sRGB);
+    if (png_get_color_type(png, info) == PNG_COLOR_TYPE_GRAY)
+        png_set_scale_16(png);
+    else
+        png_set_strip_16(png);
     if (source->channels == SV_RGBA && !*alpha) {
         png_set_add_alpha(png, OPAQUE, PNG_FILLER_AFTER);
         *alpha = true;
@@ -150,17 +146,44 @@ static bool png_header(png_structp png, png_infop info, bool *alpha)
     return true;
 }
 
-/* Reads the pixels. Returns false after an error, as png_header does. */
+/* Reads the pixels. Returns false after an error, as png_header does, unless they are whole. */
 static bool png_body(png_structp png, png_infop info, const sv_pixels *pixels)
 {
     if (setjmp(png_jmpbuf(png)))
-        return false;
+        return ((const png_source *)png_get_io_ptr(png))->whole;
     png_read_pixels(png, info, pixels);
     return true;
 }
 
+/* Reads the chunks behind the pixels, as far as there are any without an error. */
+static void png_tail(png_structp png, png_infop info)
+{
+    if (!setjmp(png_jmpbuf(png)))
+        png_read_end(png, info);
+}
+
+/* The orientation in the eXIf chunk of the file, or else in ImageMagick's raw profile, or else in
+ * XMP. Of several chunks of one kind the last one counts. */
+static unsigned find_orientation(png_structp png, png_infop info, sv_span exif)
+{
+    sv_span xmp = {NULL, 0};
+    png_textp texts = NULL;
+    png_textp profile = NULL;
+    int count = 0;
+    png_get_text(png, info, &texts, &count);
+    for (png_textp text = texts; count > 0; count--, text++) {
+        if (strcmp(text->key, "Raw profile type exif") == 0)
+            profile = text;
+        if (strcmp(text->key, "XML:com.adobe.xmp") == 0 && text->text)
+            xmp = (sv_span){(const uint8_t *)text->text, strlen(text->text)};
+    }
+    if (!exif.at && profile && profile->text)
+        exif = sv_raw_profile(profile->text, strlen(profile->text));
+    return sv_orientation(exif, xmp);
+}
+
 /* The status after a step. A failed allocation is an error even if libpng goes on without the
- * memory: an ignored chunk may change the colours. */
+ * memory: an ignored chunk may turn the image. */
 static svit_status png_status(const png_source *source, bool read, const char *name,
                               svit_error *err)
 {
@@ -172,7 +195,8 @@ static svit_status png_status(const png_source *source, bool read, const char *n
 }
 
 static svit_status png_read(png_structp png, png_infop info, const png_source *source,
-                            sv_pixels *out, const char *name, svit_error *err)
+                            sv_pixels *out, unsigned *orientation, sv_span exif, const char *name,
+                            svit_error *err)
 {
     bool alpha = false;
     SVIT_TRY(png_status(source, png_header(png, info, &alpha), name, err));
@@ -182,7 +206,10 @@ static svit_status png_read(png_structp png, png_infop info, const png_source *s
     sv_pixels pixels;
     SVIT_TRY(sv_codec_allocate(&pixels, source->allocator, height, width, alpha ? SV_RGBA : SV_RGB,
                                err));
-    svit_status status = png_status(source, png_body(png, info, &pixels), name, err);
+    bool read = png_body(png, info, &pixels);
+    if (read && !source->whole)
+        png_tail(png, info);
+    svit_status status = png_status(source, read, name, err);
     if (status != SVIT_OK) {
         sv_release(source->allocator, pixels.data, pixels.bytes);
         return status;
@@ -190,16 +217,16 @@ static svit_status png_read(png_structp png, png_infop info, const png_source *s
     if (source->channels == SV_GREY)
         sv_codec_reduce_to_luma(&pixels);
     else if (alpha && source->channels == SV_RGB)
-        compose_over_black(&pixels);
+        sv_codec_compose_over_black(&pixels);
+    *orientation = find_orientation(png, info, exif);
     *out = pixels;
     return SVIT_OK;
 }
 
-svit_status sv_png_decode(sv_pixels *out, const sv_allocator *allocator, const uint8_t *data,
-                          size_t bytes, const char *name, size_t channels, svit_error *err)
+svit_status sv_png_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+                          const uint8_t *data, size_t bytes, const char *name, size_t channels,
+                          svit_error *err)
 {
-    if (!png_is_whole(data, bytes))
-        return sv_fail(err, SVIT_E_FORMAT, "%s: damaged PNG: its end is missing", name);
     png_source source = {
         .allocator = allocator, .data = data, .bytes = bytes, .channels = channels};
     png_infop info = NULL;
@@ -210,7 +237,8 @@ svit_status sv_png_decode(sv_pixels *out, const sv_allocator *allocator, const u
     svit_status status = SVIT_E_MEMORY;
     if (info) {
         png_set_read_fn(png, &source, png_take);
-        status = png_read(png, info, &source, out, name, err);
+        status =
+            png_read(png, info, &source, out, orientation, sv_exif_of_png(data, bytes), name, err);
     } else {
         sv_fail(err, status, "%s: no memory for a PNG decoder", name);
     }

@@ -1,10 +1,11 @@
 /* In place of png.c in a build without libpng. */
 #include "data/decoders.h"
 
-svit_status sv_png_decode(sv_pixels *out, const sv_allocator *allocator, const uint8_t *data,
-                          size_t bytes, const char *name, size_t channels, svit_error *err)
+svit_status sv_png_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+                          const uint8_t *data, size_t bytes, const char *name, size_t channels,
+                          svit_error *err)
 {
-    (void)out, (void)allocator, (void)data, (void)bytes, (void)channels;
+    (void)out, (void)orientation, (void)allocator, (void)data, (void)bytes, (void)channels;
     return sv_fail(err, SVIT_E_UNSUPPORTED,
                    "%s: a PNG; this build of shiftvit has no PNG decoder, which its build option "
                    "-Dpng=enabled adds",

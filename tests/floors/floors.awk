@@ -26,6 +26,7 @@ BEGIN {
     header_door["jpeglib.h"] = "lib/data/jpeg.c"
     header_door["jerror.h"] = "lib/data/jpeg.c"
     header_door["png.h"] = "lib/data/png.c"
+    header_door["webp/decode.h"] = "lib/data/webp.c"
     header_door["jansson.h"] = "examples/, not in the library"
 }
 

@@ -53,6 +53,7 @@ plant lib/layers/planted.c '#include <cblas.h>' 'lib/gemm/blas.c'
 plant lib/layers/planted.c 'void f(void) { cblas_sgemm(0); }' 'lib/gemm/blas.c'
 plant lib/layers/planted.c '#include <png.h>' 'lib/data/png.c'
 plant lib/layers/planted.c '#include <jpeglib.h>' 'lib/data/jpeg.c'
+plant lib/layers/planted.c '#include <webp/decode.h>' 'lib/data/webp.c'
 plant lib/base/planted.c '#include <jansson.h>' 'examples/'
 for call in malloc calloc realloc free aligned_alloc posix_memalign strdup; do
     plant lib/layers/planted.c "void *p = $call(1);" "$call() belongs in lib/base/memory.c"

@@ -12,7 +12,7 @@ unset LD_LIBRARY_PATH
 # What a static program needs besides the library, from which a program alone is made first.
 if [ "$what" = static ]; then
     echo 'int main(void) { return 0; }' >"$folder/empty.c"
-    for library in "$blas" jpeg png z m c; do
+    for library in "$blas" jpeg png webp z m c; do
         # shellcheck disable=SC2046,SC2086
         $cc -static "$folder/empty.c" -o "$folder/empty" \
             $(pkg-config --libs-only-L "$blas" 2>/dev/null) -l"$library" 2>"$folder/log" ||

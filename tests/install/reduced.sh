@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds that leave things out: without JPEG, without PNG, and the smallest one. Each builds without the
+# Builds that leave things out: without JPEG and WebP, without PNG, and the smallest one. Each builds without the
 # headers of what it lacks and does not link it, exports every symbol, refuses what it lacks with a
 # message that names it, and trains to the same bits as this build with the same kernels. The smallest
 # has less than 600 KiB.
@@ -49,7 +49,7 @@ refuses() {
     gives "^$unsupported: ${2-}.*$option" "$@"
 }
 
-# Folders of pkg-config files, as on machines that lack one of the image libraries or both.
+# Folders of pkg-config files, as on machines that lack some of the image libraries or all of them.
 lacking() {
     mkdir "$folder/$1"
     pkg-config --variable pc_path pkg-config | tr : '\n' | while read -r found; do
@@ -60,9 +60,9 @@ lacking() {
     shift
     rm "$@"
 }
-lacking no-libjpeg "$folder/no-libjpeg/libjpeg.pc"
+lacking no-libjpeg "$folder/no-libjpeg/libjpeg.pc" "$folder/no-libjpeg/libwebp.pc"
 lacking no-libpng "$folder/no-libpng/libpng.pc" "$folder/no-libpng/libpng16.pc"
-lacking neither "$folder/neither/libjpeg.pc" "$folder/neither/libpng.pc" "$folder/neither/libpng16.pc"
+lacking none "$folder/none/libjpeg.pc" "$folder/none/libpng.pc" "$folder/none/libpng16.pc" "$folder/none/libwebp.pc"
 
 # configure NAME FOLDER OPTION...: where the pkg-config files are those of FOLDER.
 configure() {
@@ -73,11 +73,13 @@ configure() {
     CC=$cc meson setup "$folder/$name" "$root" -Dtests=false -Dexamples=false "$@" >"$folder/log" 2>&1
 }
 
-# A missing library is an error, unless it is left out or may be.
+# A missing library is an error, unless it is left out or may be, as libwebp by default.
 for missing in libjpeg libpng; do
     ! configure "default-$missing" "no-$missing" 2>/dev/null || fail "configures without $missing"
     grep -q "\"$missing\" not found" "$folder/log" || fail "does not name $missing: $(cat "$folder/log")"
 done
+! configure asked-libwebp no-libjpeg -Djpeg=disabled -Dwebp=enabled 2>/dev/null || fail 'configures without libwebp'
+grep -q '"libwebp" not found' "$folder/log" || fail "does not name libwebp: $(cat "$folder/log")"
 
 # build NAME FOLDER OPTION...
 build() {
@@ -109,22 +111,26 @@ same_bits() {
 
 name='this build'
 $cc -std=c11 -I"$root/include" "$here/reduced.c" -o "$folder/reduced" -L"$full" -lshiftvit
-with "$full" describe | grep -Eq '"decoders": *\["jpeg", *"png"\]' || skip 'this build lacks decoders itself'
-jpeg=$folder/a.jpg png=$folder/a.png
+with "$full" describe | grep -Eq '"decoders": *\["jpeg", *"png", *"webp"\]' || skip 'this build lacks decoders itself'
+jpeg=$folder/a.jpg png=$folder/a.png webp=$folder/a.webp
 base64 -d >"$jpeg" <<'end'
 /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAP//////////////////////////////////////////////////////////////////
 ////////////////////wgALCAAIAAgBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAAP/aAAgBAQAAAAF//8QAFBABAAAAAAAAAAAA
 AAAAAAAAAP/aAAgBAQABBQJ//8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAAgBAQAGPwJ//8QAFBABAAAAAAAAAAAAAAAAAAAAAP/a
 AAgBAQABPyF//9oACAEBAAAAEH//xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oACAEBAAE/EH//2Q==
 end
+echo UklGRh4AAABXRUJQVlA4TBEAAAAvB8ABAAfQsSYUuf+BiOh/AAA= | base64 -d >"$webp"
 with "$full" write "$png" | grep -qx written
 with "$full" read "$png" | grep -qx '8 x 8'
 with "$full" read "$jpeg" | grep -qx '8 x 8'
+with "$full" read "$webp" | grep -qx '8 x 8'
 
 # Without optimisation but for the kernels, which compiles fast.
 build no-jpeg no-libjpeg --buildtype=debug -Doptimization=0 -Djpeg=disabled -Dinstruction_sets=avx2
 lacks libjpeg jpeglib.h
+lacks libwebp webp/decode.h
 refuses -Djpeg=enabled read "$jpeg"
+refuses -Dwebp=enabled read "$webp"
 gives '^8 x 8$' read "$png"
 gives '^written$' write "$folder/b.png"
 gives '^created$' bf16
@@ -137,15 +143,18 @@ refuses -Dpng=enabled read "$png"
 refuses -Dpng=enabled write "$folder/c.png"
 [ ! -e "$folder/c.png" ] || fail 'leaves a file'
 gives '^8 x 8$' read "$jpeg"
+gives '^8 x 8$' read "$webp"
 gives '^exported$' onnx "$folder/a.onnx"
-gives '"decoders": *\["jpeg"\]' describe
+gives '"decoders": *\["jpeg", *"webp"\]' describe
 same_bits avx512
 
 # "auto" leaves out what is missing.
-build smallest neither --buildtype=minsize -Dinstruction_sets= -Dlow_precision=false -Donnx=false -Djpeg=auto \
-    -Dpng=disabled -Dblas=none
+build smallest none --buildtype=minsize -Dinstruction_sets= -Dlow_precision=false -Donnx=false -Djpeg=auto \
+    -Dpng=disabled -Dwebp=disabled -Dblas=none
 lacks libjpeg jpeglib.h
 lacks png png.h
+lacks libwebp webp/decode.h
+refuses -Dwebp=enabled read "$webp"
 refuses -Djpeg=enabled read "$jpeg"
 refuses -Dpng=enabled read "$png"
 refuses -Dpng=enabled write "$folder/d.png"

@@ -8,7 +8,7 @@ pid=
 trap '[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || :; rm -rf "$work"' EXIT
 export XDG_CACHE_HOME="$work"
 
-if ! "$bin/shiftvit-info" --build | grep -qx 'decoders *jpeg png'; then
+if ! "$bin/shiftvit-info" --build | grep -Eqx 'decoders *jpeg png( webp)?'; then
     echo 'skipped: this build has no JPEG or no PNG'
     exit 77
 fi

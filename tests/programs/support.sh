@@ -72,7 +72,7 @@ small='--set dim=24 --set blocks=[1,1] --epochs 1 --batch 32 --threads 2 --limit
 
 # needs_decoders: skips the test where the library cannot read JPEG or PNG.
 needs_decoders() {
-    if ! "$programs/shiftvit-info" --build | grep -qx 'decoders *jpeg png'; then
+    if ! "$programs/shiftvit-info" --build | grep -Eqx 'decoders *jpeg png( webp)?'; then
         echo 'skipped: this build has no JPEG or no PNG'
         exit 77
     fi

@@ -1,4 +1,4 @@
-/* Checks decoders and the encoder without memory: every allocation inside libjpeg and libpng fails
+/* Checks decoders and the encoder without memory: every allocation inside the image libraries fails
  * in turn. Regression: this is reported as a damaged file. Also checks interlaced PNG files.
  */
 #include "jpeg_make.h"
@@ -8,6 +8,9 @@
 
 #include <errno.h>
 #include <png.h>
+#ifdef SV_HAVE_WEBP
+#include <webp/encode.h>
+#endif
 
 /* The allocator of the C library, under the names that glibc keeps for programs that replace it.
  * Sanitizers replace it themselves, so with them no allocation fails. */
@@ -147,6 +150,20 @@ static void jpeg_put(file *out, int channels, int luma, int progressive)
     free(made.data);
 }
 
+#ifdef SV_HAVE_WEBP
+static void webp_make(file *out, int lossless)
+{
+    static uint8_t pixels[HEIGHT * WIDTH * 4];
+    uint8_t *data = NULL;
+    bytes_fill(pixels, sizeof pixels, 13);
+    out->bytes = lossless ? WebPEncodeLosslessRGBA(pixels, WIDTH, HEIGHT, 4 * WIDTH, &data)
+                          : WebPEncodeRGBA(pixels, WIDTH, HEIGHT, 4 * WIDTH, 80, &data);
+    ck_assert(out->bytes > 0 && out->bytes <= sizeof out->data);
+    memcpy(out->data, data, out->bytes);
+    WebPFree(data);
+}
+#endif
+
 static void make(file *out, int which)
 {
     switch (which) {
@@ -217,6 +234,32 @@ START_TEST(test_a_decoder_without_memory_says_so)
         ck_assert_int_gt(n, 3);
     svit_image_free(whole);
     svit_context_free(context);
+}
+END_TEST
+
+/* Only the canvas and the question whether there is memory can fail: libwebp 1.2.4 does not survive
+ * all failures of its own allocations. */
+START_TEST(test_a_webp_decoder_without_memory_says_so)
+{
+#if defined(SV_HAVE_WEBP) && INTERPOSED
+    static file in;
+    svit_context *context = context_open();
+    svit_image *image = NULL;
+    webp_make(&in, _i);
+    for (long long n = 0; n < 2; n++) {
+        svit_error error = ERROR_RECORD;
+        left = n;
+        svit_status status =
+            svit_image_decode(&image, context, in.data, in.bytes, "image", 3, &error);
+        left = -1;
+        ck_assert_msg(status == SVIT_E_MEMORY, "%lld: %d (%s)", n, status, error.message);
+    }
+    WORKS(svit_image_decode(&image, context, in.data, in.bytes, "image", 3, err));
+    svit_image_free(image);
+    svit_context_free(context);
+#else
+    skip_check("this build has no WebP, or no allocation fails");
+#endif
 }
 END_TEST
 
@@ -314,6 +357,7 @@ static Suite *codec_suite(void)
     TCase *cases = tcase_create("all");
     tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, test_a_decoder_without_memory_says_so, 0, FILES);
+    tcase_add_loop_test(cases, test_a_webp_decoder_without_memory_says_so, 0, 2);
     tcase_add_test(cases, test_an_encoder_without_memory_says_so);
     tcase_add_test(cases, test_interlacing_changes_no_pixel);
     tcase_add_loop_test(cases, test_grey_and_rgb_follow_from_rgba, 0, 3);

@@ -41,7 +41,7 @@ fn link_folder(folder: &str, statically: bool) -> Result<(), String> {
     link_library(statically);
     if statically {
         let words = pkg_config(&["--static", "--libs"], Some(folder)).unwrap_or_else(|_| {
-            "-ljpeg -lpng -lz -lm".to_string() // those of the default build
+            "-ljpeg -lpng -lwebp -lz -lm".to_string() // those of the default build
         });
         link_words(&words, false);
     }

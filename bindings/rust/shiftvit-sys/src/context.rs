@@ -118,7 +118,7 @@ extern "C" {
     /// "gemm_bf16"        GEMM backend of sessions that compute in bfloat16; "": the build has none
     /// "gemm_int8"        GEMM backend of sessions that compute in int8; "": the build has none
     /// "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for
-    /// "decoders"         array of the image formats that the build reads: "jpeg", "png"
+    /// "decoders"         array of the image formats that the build reads: "jpeg", "png", "webp"
     /// "threads"          number of workers
     /// "warnings"         array of texts, for example that the BLAS ignores the CPU's AVX-512
     ///

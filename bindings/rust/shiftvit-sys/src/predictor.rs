@@ -121,7 +121,7 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Computes probabilities\[classes\] of one JPEG or PNG file, decoded to the channels of the model's
+    /// Computes probabilities\[classes\] of one image file, decoded to the channels of the model's
     /// pipeline. Errors are those of svit_image_read and
     /// svit_predict_u8.
     pub fn svit_predict_file(
