@@ -29,11 +29,12 @@ abigail-tools cmake doxygen mandoc'
 # The tests of the bindings need these. Where they cannot be had, those tests are skipped.
 optional='cargo python3-venv'
 # What tests import, by the names of the modules.
-python_modules='numpy sklearn mypy h5py onnx onnxruntime tensorboard'
+python_modules='numpy sklearn mypy h5py onnx onnxruntime tensorboard PIL'
 # The packages of PyPI and of Debian that have a module; none where Debian has none that the tests can use.
 pypi_name() {
     case $1 in
     sklearn) echo scikit-learn ;;
+    PIL) echo pillow ;;
     *) echo "$1" ;;
     esac
 }
@@ -41,6 +42,7 @@ debian_name() {
     case $1 in
     numpy | sklearn | h5py) echo "python3-$1" ;;
     mypy) echo mypy ;;
+    PIL) echo python3-pil ;;
     esac
 }
 

@@ -8,7 +8,8 @@
  * endings are in lower case, each after a space. */
 #define SV_IMAGE_FORMATS(ROW)                                                                      \
     ROW(JPEG, " .jpg .jpeg .jpe .jfif")                                                            \
-    ROW(PNG, " .png")
+    ROW(PNG, " .png")                                                                              \
+    ROW(WEBP, " .webp")
 
 /* Whether a file's name ends as that of an image, in either case. */
 bool sv_is_image_name(const char *name);
