@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 out=${1-run/quickstart}
 packages='gcc libc6-dev meson ninja-build pkg-config libopenblas-dev libjansson-dev
-libjpeg62-turbo-dev libpng-dev libwebp-dev libcairo2-dev fonts-dejavu-core'
+libjpeg-dev libpng-dev libwebp-dev libcairo2-dev fonts-dejavu-core'
 
 missing() {
     for command in meson ninja pkg-config; do

@@ -24,7 +24,7 @@ commands='meson ninja pkg-config gcc g++ clang valgrind abidw abidiff cmake doxy
 libraries='libblis.so'
 modules='openblas check jansson libjpeg libpng libwebp cairo'
 packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev libblis-dev check
-libjansson-dev libjpeg62-turbo-dev libpng-dev libwebp-dev libcairo2-dev fonts-dejavu-core valgrind
+libjansson-dev libjpeg-dev libpng-dev libwebp-dev libcairo2-dev fonts-dejavu-core valgrind
 abigail-tools cmake doxygen mandoc'
 # The tests of the bindings need these. Where they cannot be had, those tests are skipped.
 optional='cargo python3-venv'
