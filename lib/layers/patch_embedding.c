@@ -1,7 +1,7 @@
 /* A convolution: patch embedding and patch merging, whose kernel size equals the stride, and the
  * convolutions of a stem, whose patches overlap. The inference graph also has it fused with the
  * norm before it: y = patches W^T + b,  or  y = norm(patches) W^T + b Reference:
- * tests/reference/reference_patches.c. */
+ * tests/reference/plain_patches.c. */
 #include "layers/create.h"
 #include "layers/linear.h"
 

@@ -1,7 +1,7 @@
 /* Shifted patch tokenization (Lee, Lee, Song 2021): y = norm(patches) W^T + b, of patches of an
  * image and of its four diagonally shifted copies. The patches have five times the elements of the
  * image, so they are gathered one token block at a time, again in the backward, and never saved.
- * Reference: tests/reference/reference_spt.c. */
+ * Reference: tests/reference/plain_patches.c. */
 #include "layers/partial_gradients.h"
 
 #include <string.h>

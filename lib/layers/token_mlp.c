@@ -7,7 +7,7 @@
  *   y        = x + drop_path_scale * dropout(branch_t^T)   [T, c]
  * The rows of both matmuls are channels. A task computes one image, so its transposes stay in one
  * core's cache. The backward recomputes norm and GELU instead of saving their outputs.
- * Reference: tests/reference/reference_token_mlp.c. */
+ * Reference: tests/reference/plain_mixer.c. */
 #include "layers/create.h"
 #include "layers/dropout_bits.h"
 #include "layers/partial_gradients.h"

@@ -3,7 +3,7 @@
 #define LIBRARY_MATMUL_H
 
 #include "backends.h"
-#include "reference.h"
+#include "reference_matmul.h"
 
 /* The layout of the operands and the division of the work, which do not change the result. */
 typedef struct library_layout {

@@ -76,13 +76,14 @@ int library_accepts(const svit_model_config *config)
     return status == SVIT_OK;
 }
 
-static void set_parameters(svit_model *to, const reference_model *model)
+static void set_parameters(svit_model *to, const plain_model *model)
 {
     ck_assert_uint_eq(svit_model_parameter_count(to), model->tensor_count);
     for (size_t i = 0; i < model->tensor_count; i++) {
-        const reference_tensor *tensor = &model->tensors[i];
+        const plain_tensor *tensor = &model->tensors[i];
         float *values = malloc(tensor->elements * sizeof *values);
         ck_assert_ptr_nonnull(values);
+        ck_assert_str_eq(svit_model_parameter_name(to, i), tensor->name);
         for (size_t j = 0; j < tensor->elements; j++)
             values[j] = (float)tensor->value[j];
         WORKS(svit_model_set_parameter(to, tensor->name, values, tensor->elements, err));
@@ -91,7 +92,7 @@ static void set_parameters(svit_model *to, const reference_model *model)
 }
 
 #ifdef SV_DOUBLE
-static void pass(svit_model *library_model, svit_session *session, const reference_model *model,
+static void pass(svit_model *library_model, svit_session *session, const plain_model *model,
                  const library_options *options, float *logits, float *gradients)
 {
     const size_t count = model->images * model->classes;
@@ -107,7 +108,7 @@ static void pass(svit_model *library_model, svit_session *session, const referen
     double *dx = session->config.input_gradient ? malloc(pixels * sizeof *dx) : NULL;
     sv_session_backward(session, model->dlogits, model->images, dx);
     for (size_t i = 0; i < model->tensor_count; i++) {
-        const reference_tensor *tensor = &model->tensors[i];
+        const plain_tensor *tensor = &model->tensors[i];
         sv_parameter_export(sv_parameter_find(&library_model->parameters, tensor->name), gradients,
                             session->gradients.values);
         gradients += tensor->elements;
@@ -127,7 +128,7 @@ static float *rounded(const double *values, size_t count)
 }
 
 /* Behind the gradients of the tensors comes that of the images, if the session computes it. */
-static void backward(svit_session *session, const reference_model *model, const float *dlogits,
+static void backward(svit_session *session, const plain_model *model, const float *dlogits,
                      float *gradients, int32_t input_gradient)
 {
     for (size_t i = 0; input_gradient && i < model->tensor_count; i++)
@@ -136,7 +137,7 @@ static void backward(svit_session *session, const reference_model *model, const 
                          : svit_backward(session, dlogits, model->images, err));
 }
 
-static void pass(svit_model *library_model, svit_session *session, const reference_model *model,
+static void pass(svit_model *library_model, svit_session *session, const plain_model *model,
                  const library_options *options, float *logits, float *gradients)
 {
     const svit_model_config *config = &model->config;
@@ -149,7 +150,7 @@ static void pass(svit_model *library_model, svit_session *session, const referen
     if (training)
         backward(session, model, dlogits, gradients, options->input_gradient);
     for (size_t i = 0; training && i < model->tensor_count; i++) {
-        const reference_tensor *tensor = &model->tensors[i];
+        const plain_tensor *tensor = &model->tensors[i];
         WORKS(svit_session_get_gradient(session, tensor->name, gradients, tensor->elements, err));
         gradients += tensor->elements;
     }
@@ -158,7 +159,7 @@ static void pass(svit_model *library_model, svit_session *session, const referen
 }
 #endif
 
-void library_run(const reference_model *model, const library_options *options, float *logits,
+void library_run(const plain_model *model, const library_options *options, float *logits,
                  float *gradients)
 {
     svit_model *library_model = NULL;

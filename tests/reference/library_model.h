@@ -1,9 +1,9 @@
-/* Runs a model of the library on the parameters, images and logit gradients of a reference model.
+/* Runs a model of the library on the parameters, images and logit gradients of a plain model.
  */
 #ifndef LIBRARY_MODEL_H
 #define LIBRARY_MODEL_H
 
-#include "reference_model.h"
+#include "plain_model.h"
 
 #include <stdint.h>
 
@@ -32,7 +32,7 @@ int library_accepts(const svit_model_config *config);
 /* logits[images, classes] and, in SVIT_MODE_TRAIN, the gradients of the model's tensors, one after
  * another, each as model files have it, and behind them that of the images, if it is computed.
  * Fails the test on any error, and if the model's tensors are not the library's. */
-void library_run(const reference_model *model, const library_options *options, float *logits,
+void library_run(const plain_model *model, const library_options *options, float *logits,
                  float *gradients);
 
 #endif

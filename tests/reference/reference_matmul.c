@@ -1,6 +1,8 @@
 /* A matmul with its epilogue, and its backward. Compared with it: every GEMM backend with every
  * epilogue, on each instruction set (test_reference_matmul), and the linear layers of models. */
-#include "reference.h"
+#include "reference_matmul.h"
+
+#include "plain_operations.h"
 
 /* The factor of element (i, j) after GELU: dropout and DropPath. */
 static double dropout_scale(const reference_epilogue *epilogue, size_t i, size_t j, size_t n)
@@ -28,7 +30,7 @@ void reference_matmul(double *y, const double *x, const double *weight,
                 sum += x[i * k + p] * weight[j * k + p];
             if (epilogue->pre_gelu) {
                 epilogue->pre_gelu[i * n + j] = sum;
-                sum = reference_gelu(sum);
+                sum = plain_activation(sum, SVIT_ACTIVATION_GELU);
             }
             sum *= dropout_scale(epilogue, i, j, n);
             y[i * n + j] = sum + (epilogue->residual ? epilogue->residual[i * n + j] : 0);
@@ -47,7 +49,8 @@ void reference_matmul_backward(double *dx, double *dweight, double *dbias, doubl
         for (size_t j = 0; j < n; j++) {
             double dsum = dy[i * n + j] * dropout_scale(epilogue, i, j, n);
             if (epilogue->pre_gelu)
-                dsum *= reference_gelu_derivative(epilogue->pre_gelu[i * n + j]);
+                dsum *= plain_activation_derivative(epilogue->pre_gelu[i * n + j],
+                                                    SVIT_ACTIVATION_GELU);
             if (dresidual)
                 dresidual[i * n + j] += dy[i * n + j];
             if (dbias)

@@ -2,6 +2,7 @@
  * supports, compared with the reference. Compiled once more in double, for the backends in double.
  */
 #include "library_matmul.h"
+#include "plain_operations.h"
 #include "random_shapes.h"
 
 #include <math.h>
@@ -209,11 +210,11 @@ START_TEST(test_matmuls_through_the_derivative_of_gelu_equal_the_reference)
         reference_matmul(o.wanted, o.x, o.weight, &o.epilogue, o.m, o.n, o.k);
         for (size_t i = 0; i < o.m * o.n; i++) {
             const double scale = dropout ? dropout[i] : 1;
-            const double slope = reference_gelu_derivative(o.pre_gelu[i]);
+            const double slope = plain_activation_derivative(o.pre_gelu[i], SVIT_ACTIVATION_GELU);
             const double size = GELU_ERROR * fabs(o.wanted[i]);
             o.bound[i] = scale * (GELU_SLOPE * sum_bound(of, &o, i / o.n, i % o.n) + size);
             o.wanted[i] *= scale * slope;
-            o.wanted_other[i] = scale * reference_gelu(o.pre_gelu[i]);
+            o.wanted_other[i] = scale * plain_activation(o.pre_gelu[i], SVIT_ACTIVATION_GELU);
         }
         library_matmul_gelu_backward(of, kernels, &o.layout, o.got, o.got_other, o.x, o.weight,
                                      o.pre_gelu, dropout, o.m, o.n, o.k);

@@ -8,8 +8,8 @@
  * runs. The norm of the error is compared for the logits and for the gradient of each parameter. */
 #include "build.h"
 #include "library_model.h"
+#include "plain_model.h"
 #include "random_shapes.h"
-#include "reference_layer.h"
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>
@@ -25,8 +25,10 @@ enum {
     CONFIG_COUNT = SHIFTVIT_COUNT + VIT_COUNT + MIXER_COUNT
 };
 
-/* Runs of a disturbed reference; their errors are averaged. */
-enum { DISTURBED_RUNS = 3 };
+/* Runs of a disturbed reference; their errors are averaged. Where a norm amplifies some disturbances
+ * much more than others, few runs see none of these, so a result that lies outside the error that a
+ * few runs allow is compared with the error of many. */
+enum { FEW_RUNS = 3, MANY_RUNS = 60 };
 
 /* How many times as far from the reference as a disturbed one the library may be: twice the largest
  * ratios seen, which are 6.8 in float32, whose sums within a layer are rounded, too, 1.9 in
@@ -60,16 +62,17 @@ typedef struct result {
     double errors[ROUNDINGS]; /* the norm of the disturbed references' errors */
 } result;
 
-enum { MAX_RESULTS = REFERENCE_MAX_TENSORS + 2 };
+enum { MAX_RESULTS = PLAIN_MAX_TENSORS + 2 };
 
 typedef struct comparison {
-    reference_model *model;
+    plain_model *model;
     double *parameters; /* the tensors' values */
     double *wanted;     /* all results of the reference, the logits first, dx of the images last */
     float *got;
     result results[MAX_RESULTS];
     size_t result_count, elements;
     size_t tokens;  /* of the batch, in the largest feature map */
+    int runs;       /* disturbed runs that the errors come from */
     double typical; /* the root mean square of all gradients' elements */
     random_state state;
 } comparison;
@@ -115,7 +118,7 @@ static void draw_parameters(comparison *c)
 {
     const double root = sqrt(c->model->config.head_dim + 1.0);
     for (size_t i = 0; i < c->model->tensor_count; i++) {
-        const reference_tensor *tensor = &c->model->tensors[i];
+        const plain_tensor *tensor = &c->model->tensors[i];
         const double in = tensor->out ? (double)tensor->elements / (double)tensor->out : 0;
         double middle = ends_with(tensor->name, ".weight") && !tensor->out ? 1 : 0;
         double range = tensor->out ? sqrt(3 / in) : 0.3;
@@ -148,15 +151,14 @@ static void add_result(comparison *c, const char *name, size_t elements)
 /* Runs the reference and copies its results, or leaves the gradients out. */
 static void run_reference(const comparison *c, double *to, bool backward)
 {
-    reference_model_forward(c->model);
+    plain_model_forward(c->model);
     memcpy(to, c->model->logits, c->results[0].elements * sizeof *to);
     if (!backward)
         return;
-    reference_model_backward(c->model);
+    plain_model_backward(c->model);
     for (size_t i = 1; i < c->result_count; i++)
         memcpy(to + c->results[i].offset,
-               i <= c->model->tensor_count ? c->model->tensors[i - 1].gradient
-                                           : c->model->layers[0].dx,
+               i <= c->model->tensor_count ? c->model->tensors[i - 1].gradient : c->model->dx,
                c->results[i].elements * sizeof *to);
 }
 
@@ -171,7 +173,7 @@ static double norm_of(const double *values, size_t elements)
 static void set_values(const comparison *c, disturbance *by)
 {
     for (size_t i = 0; i < c->model->tensor_count; i++) {
-        const reference_tensor *tensor = &c->model->tensors[i];
+        const plain_tensor *tensor = &c->model->tensors[i];
         memcpy(tensor->value, c->parameters + c->results[i + 1].offset,
                tensor->elements * sizeof(double));
         if (by && tensor->out)
@@ -181,21 +183,22 @@ static void set_values(const comparison *c, disturbance *by)
 
 /* Measures the effect of rounding: the error of the reference if the weights and the output of each
  * layer are disturbed by random rounding errors. */
-static void measure_rounding(comparison *c, rounding which)
+static void measure_rounding(comparison *c, rounding which, int runs)
 {
     double *disturbed = checked_calloc(c->elements, sizeof *disturbed);
     disturbance by = {which, c->state};
+    c->runs = runs;
     double squares[MAX_RESULTS] = {0};
     c->model->disturb = disturb;
     c->model->disturb_argument = &by;
-    for (int run = 0; run < DISTURBED_RUNS; run++) {
+    for (int run = 0; run < runs; run++) {
         set_values(c, &by);
         run_reference(c, disturbed, which == ROUND_BF16);
         for (size_t i = 0; i < c->elements; i++)
             disturbed[i] -= c->wanted[i];
         for (size_t i = 0; i < c->result_count; i++) {
             double error = norm_of(disturbed + c->results[i].offset, c->results[i].elements);
-            squares[i] += error * error / DISTURBED_RUNS;
+            squares[i] += error * error / runs;
         }
     }
     for (size_t i = 0; i < c->result_count; i++)
@@ -213,12 +216,11 @@ static svit_model_config random_config(int number, random_state *state, size_t *
                                                : random_mixer(state, images);
 }
 
-static comparison open_comparison(int number)
+static comparison open_comparison(const svit_model_config *of, size_t images, random_state state)
 {
-    comparison c = {.state = 0x9E3779B97F4A7C15u * (uint64_t)(number + 1)};
-    size_t images;
-    const svit_model_config config = random_config(number, &c.state, &images);
-    c.model = reference_model_create(&config, images);
+    const svit_model_config config = *of;
+    comparison c = {.state = state};
+    c.model = plain_model_create(&config, images);
     c.tokens =
         images * config.input_height * config.input_width / config.patch_size / config.patch_size;
     draw_parameters(&c);
@@ -240,14 +242,22 @@ static comparison open_comparison(int number)
         c.results[i].size = norm_of(c.wanted + c.results[i].offset, c.results[i].elements);
     const size_t logits = c.results[0].elements, gradients = without_input - logits;
     c.typical = norm_of(c.wanted + logits, gradients) / sqrt((double)gradients);
-    measure_rounding(&c, ROUND_BF16);
-    measure_rounding(&c, ROUND_INT8);
+    measure_rounding(&c, ROUND_BF16, FEW_RUNS);
+    measure_rounding(&c, ROUND_INT8, FEW_RUNS);
     return c;
+}
+
+static comparison open_random(int number)
+{
+    random_state state = 0x9E3779B97F4A7C15u * (uint64_t)(number + 1);
+    size_t images;
+    const svit_model_config config = random_config(number, &state, &images);
+    return open_comparison(&config, images, state);
 }
 
 static void close_comparison(comparison *c)
 {
-    reference_model_free(c->model);
+    plain_model_free(c->model);
     free(c->parameters);
     free(c->wanted);
     free(c->got);
@@ -281,6 +291,15 @@ static void print_options(const comparison *c, const library_options *options)
            options->compute, options->memory, options->input_gradient);
 }
 
+/* The error of a result of the library, whose norm is compared. */
+static double error_of(const comparison *c, const result *of)
+{
+    double squares = 0;
+    for (size_t j = of->offset; j < of->offset + of->elements; j++)
+        squares += (c->got[j] - c->wanted[j]) * (c->got[j] - c->wanted[j]);
+    return sqrt(squares);
+}
+
 /* Runs the library once and compares all results. */
 static void compare(comparison *c, const library_options *options)
 {
@@ -290,10 +309,12 @@ static void compare(comparison *c, const library_options *options)
     library_run(c->model, options, c->got, c->got + c->results[0].elements);
     for (size_t i = 0; i < count; i++) {
         const result *of = &c->results[i];
-        double squares = 0;
-        for (size_t j = of->offset; j < of->offset + of->elements; j++)
-            squares += (c->got[j] - c->wanted[j]) * (c->got[j] - c->wanted[j]);
-        const double error = sqrt(squares), allowed = allowed_error(c, of, options->compute);
+        const double error = error_of(c, of);
+        if (!(error <= allowed_error(c, of, options->compute)) && c->runs < MANY_RUNS) {
+            measure_rounding(c, ROUND_INT8, MANY_RUNS);
+            measure_rounding(c, ROUND_BF16, MANY_RUNS);
+        }
+        const double allowed = allowed_error(c, of, options->compute);
         if (!(error <= allowed)) {
             print_options(c, options);
             ck_abort_msg("%s is off by %g, where %g of %g is allowed", of->name, error, allowed,
@@ -335,7 +356,7 @@ static void compare_f32(comparison *c, const char *isa, const char *gemm)
 
 START_TEST(test_every_instruction_set_and_backend_equals_the_reference)
 {
-    comparison c = open_comparison(_i);
+    comparison c = open_random(_i);
     const char *isas[LIBRARY_MAX_ISAS];
     for (size_t i = library_isas(isas); i-- > 0;)
         compare_f32(&c, isas[i], "tile");
@@ -350,7 +371,7 @@ END_TEST
 #ifndef SV_DOUBLE
 START_TEST(test_bfloat16_and_int8_are_as_near_to_the_reference_as_their_rounding)
 {
-    comparison c = open_comparison(_i);
+    comparison c = open_random(_i);
     const char *isas[LIBRARY_MAX_ISAS];
     for (size_t i = library_isas(isas); i-- > 0;)
         for (int mode = 2; mode < 5; mode++) {

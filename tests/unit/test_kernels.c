@@ -1,6 +1,6 @@
 /* Checks properties of kernels on every instruction set that this machine has. */
 #include "isa.h"
-#include "reference.h"
+#include "plain_shiftvit.h"
 #include "suite.h"
 
 #include "base/random.h"
@@ -69,8 +69,8 @@ START_TEST(test_shift_equals_the_reference)
     enum { IMAGES = 3 };
     for (size_t i = 0; i < sizeof SHIFTS / sizeof *SHIFTS; i++) {
         const sv_shift_geometry *map = &SHIFTS[i];
-        const reference_shift_shape shape = {IMAGES,     map->height, map->width, map->channels,
-                                             map->group, map->pixels, map->crop};
+        const plain_shift shape = {IMAGES,     map->height, map->width, map->channels,
+                                   map->group, map->pixels, map->crop};
         const size_t tokens = IMAGES * map->height * map->width, count = tokens * map->channels;
         float *x = malloc(count * sizeof *x), *y = malloc(count * sizeof *y);
         double *in = malloc(count * sizeof *in), *wanted = malloc(count * sizeof *wanted);
@@ -78,7 +78,7 @@ START_TEST(test_shift_equals_the_reference)
         for (size_t at = 0; at < count; at++)
             in[at] = x[at];
         shift_all(k, y, x, map, tokens, 0);
-        reference_shift(wanted, in, &shape);
+        plain_shift_forward(wanted, in, &shape);
         for (size_t at = 0; at < count; at++)
             ck_assert_double_eq(y[at], wanted[at]);
         free(x);

@@ -1,6 +1,6 @@
 /* Compares patches with golden values, with the reference, and with small cases by hand. */
 #include "golden.h"
-#include "reference.h"
+#include "plain_operations.h"
 #include "test_data_support.h"
 
 #include <shiftvit/image.h>
@@ -78,27 +78,19 @@ START_TEST(test_copies_of_any_image_equal_the_reference)
         for (int32_t order = 0; order < 2; order++) {
             const size_t height = 4 * patch, width = across * patch;
             const size_t elements = height * width * channels;
-            const reference_spt_shape spt = {1, height, width, channels, patch / 2, order};
-            reference_patch_shape patches = {.images = 1,
-                                             .height = height,
-                                             .width = width,
-                                             .channels = 5 * channels,
-                                             .size = patch};
+            const plain_patches shape = {1, height, width, channels, patch, 5, order};
             float *in = malloc(elements * sizeof *in), *got = malloc(5 * elements * sizeof *got);
-            double *x = malloc(elements * sizeof *x), *copies = malloc(5 * elements * sizeof *x);
+            double *x = malloc(elements * sizeof *x);
             double *wanted = malloc(5 * elements * sizeof *wanted);
             for (size_t i = 0; i < elements; i++)
                 x[i] = in[i] = (float)(i + 1);
-            reference_patch_padding(&patches, 0);
-            reference_spt_copies(copies, x, &spt);
-            reference_patch_rows(wanted, copies, &patches);
+            plain_patches_forward(wanted, x, &shape);
             WORKS(svit_patches_f32(in, height, width, channels, patch, 1, order, got, err));
             for (size_t i = 0; i < 5 * elements; i++)
                 ck_assert_double_eq(got[i], wanted[i]);
             free(in);
             free(got);
             free(x);
-            free(copies);
             free(wanted);
         }
 }

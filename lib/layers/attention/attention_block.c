@@ -6,7 +6,7 @@
  * With LayerScale Wproj and bproj are derived, with LoRA both maps.
  * A task computes one image: queries, keys and values, then head by head blocks of queries, then
  * the projection. The backward recomputes scores and softmax instead of saving them (Dao et al.
- * 2022). Reference: tests/reference/reference_attention.c. Special paths: attention_small_m.c,
+ * 2022). Reference: tests/reference/plain_attention.c. Special paths: attention_small_m.c,
  * attention_folded.c. */
 #include "layers/attention/attention_internal.h"
 #include "layers/dropout_bits.h"

@@ -9,7 +9,7 @@
  * no gradient. K^T Q and P V [c, c] therefore yield queries and values, the tokens are the keys,
  * and a head's weighted values are its contribution to the branch. For c small beside d that is
  * less arithmetic and fewer activations. Derivation: docs/derivations/attention.md. The folded
- * block is compared with tests/reference/reference_attention.c, which does not fold. */
+ * block is compared with tests/reference/plain_attention.c, which does not fold. */
 #include "layers/attention/attention_internal.h"
 #include "layers/small_matmul.h"
 

@@ -1,7 +1,7 @@
 /* The attention block in inference on few images: the workers share one image's heads, then its
  * rows. Each worker computes the queries, keys and values of its own heads, since fetching what
  * another worker has computed takes longer. The bits are those of the general path,
- * attention_block.c. Reference: tests/reference/reference_attention.c. */
+ * attention_block.c. Reference: tests/reference/plain_attention.c. */
 #include "layers/attention/attention_internal.h"
 
 /* With more images than this the general path, one image a task, keeps the workers busy. */

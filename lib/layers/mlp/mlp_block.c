@@ -8,7 +8,7 @@
  *   y         = x_shifted + drop_path_scale * branch
  * The forward takes one token block after another through the whole block, while it is in cache.
  * The backward recomputes norm and GELU instead of saving their outputs.
- * Reference: tests/reference/reference_mlp.c. Special paths: mlp_small_m.c, mlp_chunks.c. */
+ * Reference: tests/reference/plain_shiftvit.c. Special paths: mlp_small_m.c, mlp_chunks.c. */
 #include "layers/dropout_bits.h"
 #include "layers/mlp/mlp_internal.h"
 

@@ -2,7 +2,7 @@
  * batch, in groups of few images that go through the whole backward while they are in cache. Each
  * chunk sums its own partial gradient of every parameter, which stays in L2 meanwhile; the partial
  * gradients are then added in index order. General path: sv_mlp_backward in mlp_block.c.
- * Reference: tests/reference/reference_mlp.c. */
+ * Reference: tests/reference/plain_shiftvit.c. */
 #include "layers/mlp/mlp_internal.h"
 #include "layers/partial_gradients.h"
 

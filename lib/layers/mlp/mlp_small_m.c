@@ -1,7 +1,7 @@
 /* The MLP block in inference over few tokens, as one image has in the late stages. Reading the
  * weights takes the time there, so the workers split the columns of both matmuls and each reads its
  * own part of the weights once. No sum is split, so the bits are those of the general path,
- * mlp_block.c. Reference: tests/reference/reference_mlp.c. */
+ * mlp_block.c. Reference: tests/reference/plain_shiftvit.c. */
 #include "layers/mlp/mlp_internal.h"
 
 typedef struct small_call {
