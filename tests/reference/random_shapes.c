@@ -64,6 +64,17 @@ static void draw_groups(random_state *state, svit_model_config *config, uint32_t
     }
 }
 
+/* The stem 'conv' has patches of 2 or 4 pixels and SAME padding. */
+static void draw_stem(random_state *state, svit_model_config *config)
+{
+    config->stem = (int32_t)random_between(state, 0, 2);
+    config->mixer = random_between(state, 0, 2) == 0;
+    if (config->stem == SVIT_STEM_CONV) {
+        config->patch_size = config->patch_size > 2 ? 4 : 2;
+        config->patch_padding = SVIT_PADDING_SAME;
+    }
+}
+
 svit_model_config random_shiftvit(random_state *state, size_t *images)
 {
     static const double ratios[] = {0.5, 1, 2, 2, 2.5, 4};
@@ -86,6 +97,7 @@ svit_model_config random_shiftvit(random_state *state, size_t *images)
         config.final_norm = random_coin(state);
         config.patch_padding = random_coin(state);
         config.merge_padding = random_coin(state);
+        draw_stem(state, &config);
         config.mlp_ratio = ratios[random_between(state, 0, sizeof ratios / sizeof *ratios - 1)];
         config.classifier = random_between(state, 0, 4) > 0;
         config.num_classes = (uint32_t)random_between(state, 1, 20);
@@ -106,6 +118,60 @@ static void draw_attention(random_state *state, svit_model_config *config)
     config->qkv_bias = random_coin(state);
 }
 
+/* What the paper's files have no names for, and what these fields exclude. */
+static void draw_pretrained_fields(random_state *state, svit_model_config *config)
+{
+    if (config->names == SVIT_NAMES_PAPER)
+        return;
+    if (random_coin(state))
+        config->pool = (int32_t)random_between(state, SVIT_POOL_MEAN_PATCHES, SVIT_POOL_CLASS_MEAN);
+    config->distilled = config->pool == SVIT_POOL_CLASS_TOKEN && random_between(state, 0, 2) > 0;
+    if (config->pool != SVIT_POOL_FLATTEN && config->pool != SVIT_POOL_MEAN)
+        config->register_tokens = (uint32_t)random_between(state, 0, 3);
+    config->position_tokens = (int32_t)random_between(state, 0, 2);
+    config->patch_bias = random_coin(state);
+    config->pre_norm = random_coin(state);
+    config->final_norm = random_coin(state);
+    config->head_norm = random_coin(state);
+    config->layer_scale = random_coin(state);
+    config->mlp = random_coin(state);
+}
+
+static void draw_mlp(random_state *state, svit_model_config *config)
+{
+    config->activation = (int32_t)random_between(state, 0, 2);
+    config->mlp_last_gelu = config->activation == SVIT_ACTIVATION_GELU && !config->layer_scale &&
+                            config->mlp == SVIT_MLP_PLAIN && random_coin(state);
+}
+
+static void draw_lora(random_state *state, svit_model_config *config)
+{
+    config->lora_rank =
+        random_between(state, 0, 3) == 0 ? (uint32_t)random_between(state, 1, 4) : 0;
+    config->lora_alpha = config->lora_rank / 2.0;
+}
+
+/* The width of what is pooled. */
+static uint32_t vit_features(const svit_model_config *config)
+{
+    const uint32_t patches =
+        (config->input_height / config->patch_size) * (config->input_width / config->patch_size);
+    return config->dim * (config->pool == SVIT_POOL_FLATTEN      ? patches
+                          : config->pool == SVIT_POOL_CLASS_MEAN ? 2
+                                                                 : 1);
+}
+
+static void draw_head(random_state *state, svit_model_config *config)
+{
+    config->classifier = random_between(state, 0, 4) > 0;
+    const int deep = config->names == SVIT_NAMES_TIMM && config->classifier && !config->distilled;
+    config->head_layers = deep ? (uint32_t)random_between(state, 0, 2) : 0;
+    for (size_t i = 0; i < SVIT_MAX_HEAD_LAYERS; i++)
+        config->head_units[i] = i < config->head_layers ? draw_width(state, 49) : 0;
+    config->num_classes =
+        config->classifier ? (uint32_t)random_between(state, 1, 20) : vit_features(config);
+}
+
 svit_model_config random_vit(random_state *state, size_t *images)
 {
     svit_model_config config;
@@ -124,22 +190,12 @@ svit_model_config random_vit(random_state *state, size_t *images)
         draw_attention(state, &config);
         config.tokenizer = random_coin(state);
         config.spt_order = random_coin(state);
-        config.mlp_last_gelu = random_coin(state);
-        config.pool = (int32_t)random_between(state, 0, 2);
-        config.names = random_coin(state);
-        config.classifier = random_between(state, 0, 4) > 0;
-        config.head_layers = config.names == SVIT_NAMES_TIMM && config.classifier
-                                 ? (uint32_t)random_between(state, 0, 2)
-                                 : 0;
-        for (size_t i = 0; i < SVIT_MAX_HEAD_LAYERS; i++)
-            config.head_units[i] = i < config.head_layers ? draw_width(state, 49) : 0;
-        config.num_classes = (uint32_t)random_between(state, 1, 20);
-        if (!config.classifier) {
-            size_t tokens = (size_t)(config.input_height / config.patch_size) *
-                            (config.input_width / config.patch_size);
-            config.num_classes =
-                config.dim * (uint32_t)(config.pool == SVIT_POOL_FLATTEN ? tokens : 1);
-        }
+        config.pool = (int32_t)random_between(state, SVIT_POOL_FLATTEN, SVIT_POOL_MEAN);
+        config.names = random_between(state, 0, 3) == 0;
+        draw_pretrained_fields(state, &config);
+        draw_mlp(state, &config);
+        draw_lora(state, &config);
+        draw_head(state, &config);
     } while (!library_accepts(&config));
     return config;
 }
@@ -164,5 +220,53 @@ svit_model_config random_mixer(random_state *state, size_t *images)
         config.num_classes =
             config.classifier ? (uint32_t)random_between(state, 1, 20) : config.dim;
     } while (!library_accepts(&config));
+    return config;
+}
+
+static void shrink_shiftvit(svit_model_config *config)
+{
+    config->input_height = 4 * config->patch_size + 1;
+    config->input_width = 5 * config->patch_size + 3;
+    config->dim = 4 * config->num_div;
+    config->stages = config->stages < 3 ? config->stages : 3;
+    for (size_t i = 0; i < SVIT_MAX_STAGES; i++)
+        config->blocks[i] = i < config->stages ? 1 : 0;
+    if (!config->classifier)
+        config->num_classes = config->dim << (config->stages - 1);
+}
+
+/* head_dim stays at least dim where it is, since the library folds the weights then. */
+static void shrink_vit(svit_model_config *config)
+{
+    config->head_dim = config->head_dim >= config->dim ? 24 : 8;
+    config->dim = 24;
+    config->heads = config->heads < 3 ? config->heads : 3;
+    for (size_t i = 0; i < config->head_layers; i++)
+        config->head_units[i] = 20 - 8 * (uint32_t)i;
+    if (!config->classifier)
+        config->num_classes = vit_features(config);
+}
+
+svit_model_config small_preset(const char *name)
+{
+    svit_model_config config;
+    svit_model_config_preset(&config, sizeof config, name, NULL);
+    config = no_rates(config);
+    config.num_classes = 10;
+    if (config.architecture == SVIT_ARCHITECTURE_SHIFTVIT) {
+        shrink_shiftvit(&config);
+        return config;
+    }
+    config.patch_size = 4;
+    config.input_height = 8;
+    config.input_width = 12;
+    config.depth = 2;
+    config.mlp_dim = 40;
+    if (config.architecture == SVIT_ARCHITECTURE_VIT) {
+        shrink_vit(&config);
+    } else {
+        config.dim = 24;
+        config.token_mlp_dim = 16;
+    }
     return config;
 }

@@ -1,4 +1,4 @@
-/* Compares models of random shapes, in every way that the library computes them, with the
+/* Compares models of random shapes and small models of every preset, in every way that the library computes them, with the
  * references: every instruction set and backend, training with each way to save memory and
  * inference, float32, bfloat16 and int8, 1 and 3 threads.
  *
@@ -21,7 +21,7 @@
 enum {
     SHIFTVIT_COUNT = 40,
     VIT_COUNT = 30,
-    MIXER_COUNT = 20,
+    MIXER_COUNT = 12,
     CONFIG_COUNT = SHIFTVIT_COUNT + VIT_COUNT + MIXER_COUNT
 };
 
@@ -29,6 +29,8 @@ enum {
  * much more than others, few runs see none of these, so a result that lies outside the error that a
  * few runs allow is compared with the error of many. */
 enum { FEW_RUNS = 3, MANY_RUNS = 60 };
+
+enum { MAX_PRESETS = 64 };
 
 /* How many times as far from the reference as a disturbed one the library may be: twice the largest
  * ratios seen, which are 6.8 in float32, whose sums within a layer are rounded, too, 1.9 in
@@ -354,6 +356,51 @@ static void compare_f32(comparison *c, const char *isa, const char *gemm)
     }
 }
 
+/* The presets, made small, with their words and flags as they are. Those that differ in sizes alone
+ * are then equal, and one of them is enough. */
+typedef struct preset_families {
+    char json[MAX_PRESETS][2048];
+    svit_model_config configs[MAX_PRESETS];
+    int count;
+} preset_families;
+
+static void add_family(preset_families *to, const char *preset)
+{
+    const svit_model_config config = small_preset(preset);
+    to->configs[to->count] = config;
+    svit_model_config_to_json(&config, to->json[to->count], sizeof to->json[0], NULL, NULL);
+    for (int i = 0; i < to->count; i++)
+        if (strcmp(to->json[i], to->json[to->count]) == 0)
+            return;
+    to->count++;
+}
+
+static const preset_families *families(void)
+{
+    static preset_families all;
+    if (all.count == 0)
+        for (size_t i = 0; i < MAX_PRESETS && svit_model_preset_name(i); i++)
+            add_family(&all, svit_model_preset_name(i));
+    return &all;
+}
+
+START_TEST(test_every_preset_equals_the_reference)
+{
+    ck_assert_ptr_null(svit_model_preset_name(MAX_PRESETS));
+    comparison c = open_comparison(&families()->configs[_i], 3, 0x9E3779B97F4A7C15u + (uint64_t)_i);
+    compare_f32(&c, NULL, NULL);
+#ifndef SV_DOUBLE
+    const library_options bf16 = {.threads = 1,
+                                  .input_gradient = 1,
+                                  .max_batch = 3,
+                                  .mode = SVIT_MODE_TRAIN,
+                                  .compute = SVIT_COMPUTE_BF16};
+    compare(&c, &bf16);
+#endif
+    close_comparison(&c);
+}
+END_TEST
+
 START_TEST(test_every_instruction_set_and_backend_equals_the_reference)
 {
     comparison c = open_random(_i);
@@ -388,7 +435,7 @@ END_TEST
 static Suite *models_suite(void)
 {
     Suite *suite = suite_create("reference models");
-    TCase *all = tcase_create("random shapes");
+    TCase *all = tcase_create("shapes");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_every_instruction_set_and_backend_equals_the_reference, 0,
                         CONFIG_COUNT);
@@ -396,6 +443,7 @@ static Suite *models_suite(void)
     tcase_add_loop_test(all, test_bfloat16_and_int8_are_as_near_to_the_reference_as_their_rounding,
                         0, CONFIG_COUNT);
 #endif
+    tcase_add_loop_test(all, test_every_preset_equals_the_reference, 0, families()->count);
     suite_add_tcase(suite, all);
     return suite;
 }
