@@ -13,8 +13,8 @@ static double score_scale(const plain_attention *of, size_t h)
     return of->per_head ? of->temperature->value[h] : 1 / of->temperature->value[0];
 }
 
-/* The scores s[tokens] of token t become softmax(s), in place. In LSA t does not attend to itself: its
- * weight is 0; if there is no other token, all weights are 0. */
+/* The scores s[tokens] of token t become softmax(s), in place. In LSA t does not attend to
+ * itself: its weight is 0; if there is no other token, all weights are 0. */
 static void softmax(double *s, size_t tokens, size_t t, int masked)
 {
     double largest = -INFINITY, sum = 0;
@@ -26,8 +26,8 @@ static void softmax(double *s, size_t tokens, size_t t, int masked)
         s[u] /= sum > 0 ? sum : 1;
 }
 
-/* qkv[rows, 3, heads, head_dim] -> heads[rows, heads, head_dim] and p[images, heads, T, T], for each
- * image and head:  p[t] = softmax over u of scale * q[t] . k[u];  o[t] = sum_u p[t, u] v[u] */
+/* qkv[rows, 3, heads, head_dim] -> heads[rows, heads, head_dim] and p[images, heads, T, T], for
+ * each image and head:  p[t] = softmax over u of scale * q[t] . k[u];  o[t] = sum_u p[t, u] v[u] */
 void plain_attention_forward(double *heads, double *p, const double *qkv, const plain_attention *of)
 {
     const size_t tokens = of->tokens, head_dim = of->head_dim, width = of->heads * head_dim;

@@ -92,7 +92,8 @@ static void transpose(double *y, const double *x, size_t images, size_t rows, si
     }
 }
 
-/* normed = norm(x);  in = normed, or normed^T;  out = fc2(gelu(fc1(in)));  y = x + out, or x + out^T */
+/* normed = norm(x);  in = normed, or normed^T
+ *   out = fc2(gelu(fc1(in)));  y = x + out, or x + out^T */
 static void half_forward(const plain_model *m, const mixer *v, const half *h)
 {
     const size_t dim = m->config.dim, elements = v->rows * dim;

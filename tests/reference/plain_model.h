@@ -1,6 +1,6 @@
-/* The plain models: ViT and SL-ViT, ShiftViT and MLP-Mixer, forward and backward, in plain loops and
- * double precision. They are the specification of what the library computes, written to be read:
- * begin with plain_vit.c or plain_shiftvit.c, each from its top to its end, and look up in
+/* The plain models: ViT and SL-ViT, ShiftViT and MLP-Mixer, forward and backward, in plain loops
+ * and double precision. They are the specification of what the library computes, written to be
+ * read: begin with plain_vit.c or plain_shiftvit.c, each from its top to its end, and look up in
  * plain_operations.c what they share. They compute without dropout and DropPath. The tests compare
  * whole sessions of the library with them (test_reference_models). */
 #ifndef PLAIN_MODEL_H
@@ -28,8 +28,8 @@ typedef struct plain_model {
     plain_tensor tensors[PLAIN_MAX_TENSORS]; /* in the order of model files */
     size_t tensor_count;
     void *parts; /* the parameters and saved activations, as the architecture's file has them */
-    /* Called with the output [rows, columns] of each step, and in a backward with the gradient of its
-     * input; NULL: not called. Tests simulate rounding errors with it. */
+    /* Called with the output [rows, columns] of each step, and in a backward with the gradient of
+     * its input; NULL: not called. Tests simulate rounding errors with it. */
     void (*disturb)(void *argument, double *values, size_t rows, size_t columns);
     void *disturb_argument;
     void *arrays[PLAIN_MAX_ARRAYS]; /* all memory of the model */
@@ -44,8 +44,8 @@ void plain_model_free(plain_model *model);
 /* model->x -> model->logits */
 void plain_model_forward(plain_model *model);
 
-/* model->dlogits -> the gradients of all tensors and model->dx, which it overwrites. A forward comes
- * before. */
+/* model->dlogits -> the gradients of all tensors and model->dx, which it overwrites. A forward
+ * comes before. */
 void plain_model_backward(plain_model *model);
 
 /* The parts of an architecture's own file: it adds its parameters and arrays to a model;

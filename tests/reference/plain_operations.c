@@ -32,7 +32,8 @@ void plain_add_lora(plain_model *model, plain_linear *map, const char *prefix, c
     map->dmerged = plain_array(model, map->out * map->in);
 }
 
-/* Returns the weight that the map has: weight, or merged = weight + lora_scale * B A. Hu et al. 2021 */
+/* Returns the weight that the map has: weight, or merged = weight + lora_scale * B A.
+ * Hu et al. 2021. */
 static const double *weight_forward(const plain_linear *map)
 {
     for (size_t i = 0; map->rank > 0 && i < map->out * map->in; i++) {
@@ -73,7 +74,8 @@ void plain_linear_forward(double *y, const double *x, const plain_linear *map, s
         }
 }
 
-/* dbias[o] += dy[i, o];  dweight[o, p] += dy[i, o] x[i, p];  dx[i, p] = sum_o dy[i, o] weight[o, p] */
+/* dbias[o] += dy[i, o];  dweight[o, p] += dy[i, o] x[i, p]
+ *   dx[i, p] = sum over o of dy[i, o] weight[o, p] */
 void plain_linear_backward(double *dx, const double *dy, const double *x, const plain_linear *map,
                            size_t rows)
 {
@@ -230,7 +232,8 @@ void plain_activation_backward(double *du, const double *dy, const double *u, si
         du[i] = dy[i] * plain_activation_derivative(u[i], activation);
 }
 
-/* y[rows, hidden] = silu(u) * w of x[rows, 2 hidden] = (u, w),  silu(u) = u sigmoid(u).  Shazeer 2020. */
+/* y[rows, hidden] = silu(u) * w of x[rows, 2 hidden] = (u, w),  silu(u) = u sigmoid(u).
+ * Shazeer 2020. */
 void plain_swiglu_forward(double *y, const double *x, size_t rows, size_t hidden)
 {
     for (size_t i = 0; i < rows * hidden; i++) {

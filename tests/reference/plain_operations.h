@@ -2,8 +2,8 @@
  *
  * Arrays are row-major: a feature map is [images, height, width, channels] (NHWC), the tokens of a
  * batch are its pixels, image by image and row by row, and a weight is [out, in]. A forward
- * overwrites y. A backward overwrites dx, and adds (+=) to the gradients of parameters. The gradient
- * of `x` is `dx`. */
+ * overwrites y. A backward overwrites dx, and adds (+=) to the gradients of parameters. The
+ * gradient of `x` is `dx`. */
 #ifndef PLAIN_OPERATIONS_H
 #define PLAIN_OPERATIONS_H
 
@@ -13,8 +13,8 @@
 plain_tensor *plain_add_part(plain_model *model, const char *prefix, const char *name,
                              const char *suffix, size_t out, size_t elements);
 
-/* y[rows, out] = x[rows, in] weight^T + bias; bias may be NULL. With adapters of LoRA of rank > 0 the
- * weight is weight + lora_scale * lora_b lora_a. */
+/* y[rows, out] = x[rows, in] weight^T + bias; bias may be NULL. With adapters of LoRA of rank > 0
+ * the weight is weight + lora_scale * lora_b lora_a. */
 typedef struct plain_linear {
     size_t out, in, rank;
     plain_tensor *weight, *bias; /* [out, in], [out] */
@@ -31,8 +31,8 @@ void plain_linear_backward(double *dx, const double *dy, const double *x, const 
                            size_t rows);
 
 /* Norms of x[groups, elements], where `elements` is a multiple of `channels`: layer norm if a group
- * is one token, group norm with one group if it is a whole image. If weight is NULL, the model has no
- * such norm, and y = x. */
+ * is one token, group norm with one group if it is a whole image. If weight is NULL, the model
+ * has no such norm, and y = x. */
 typedef struct plain_norm {
     size_t channels;
     double eps;
@@ -60,13 +60,13 @@ void plain_activation_forward(double *y, const double *u, size_t elements, int32
 void plain_activation_backward(double *du, const double *dy, const double *u, size_t elements,
                                int32_t activation);
 
-/* SwiGLU (Shazeer 2020): x[rows, 2 hidden] = (u, v) -> y[rows, hidden] = silu(u) * v */
+/* SwiGLU (Shazeer 2020): x[rows, 2 hidden] = (u, w) -> y[rows, hidden] = silu(u) * w */
 void plain_swiglu_forward(double *y, const double *x, size_t rows, size_t hidden);
 void plain_swiglu_backward(double *dx, const double *dy, const double *x, size_t rows,
                            size_t hidden);
 
-/* y[rows, dim] = x + scale * branch; scale[dim] are the factors of LayerScale (Touvron et al. 2021),
- * or NULL. The gradient of x is dy. */
+/* y[rows, dim] = x + scale * branch; scale[dim] are the factors of LayerScale (Touvron et al.
+ * 2021), or NULL. The gradient of x is dy. */
 void plain_residual_forward(double *y, const double *x, const double *branch,
                             const plain_tensor *scale, size_t rows, size_t dim);
 void plain_residual_backward(double *dbranch, const double *dy, const double *branch,
@@ -81,8 +81,8 @@ typedef struct plain_attention {
                                   they are divided by sqrt(head_dim) */
 } plain_attention;
 
-/* qkv[images, tokens, 3, heads, head_dim] -> heads[images, tokens, heads, head_dim], and the attention
- * weights p[images, heads, tokens, tokens]. */
+/* qkv[images, tokens, 3, heads, head_dim] -> heads[images, tokens, heads, head_dim], and the
+ * attention weights p[images, heads, tokens, tokens]. */
 void plain_attention_forward(double *heads, double *p, const double *qkv,
                              const plain_attention *of);
 

@@ -68,9 +68,10 @@ void plain_convolution_backward(double *dx, const double *dy, const double *x,
     }
 }
 
-/* Where in x the value comes from that becomes y[patch, ky, kx, copy, c] of an image; -1: a zero. The
- * copies are the image itself, then left-up, left-down, right-up, right-down by half a patch; the
- * paper's code has right-down, left-down, right-up, left-up. Left-up is x[h + half, w + half]. */
+/* Where in x the value comes from that becomes y[patch, ky, kx, copy, c] of an image; -1: a zero.
+ * The copies are the image itself, then left-up, left-down, right-up, right-down by half a patch;
+ * the paper's code has right-down, left-down, right-up, left-up. Left-up is
+ * x[h + half, w + half]. */
 static ptrdiff_t patch_source(const plain_patches *of, size_t patch, size_t element)
 {
     static const int rows[2][5] = {{0, 1, -1, 1, -1}, {0, -1, -1, 1, 1}};

@@ -4,7 +4,7 @@
  *
  * The order of reading: the parts of the model with their parameters, by the names of model files;
  * the operations that no other model has, each forward next to its backward; the shift block; then
- * the two functions that name every step. A field of svit_model_config is c->field. */
+ * the two functions that name every step. plain_step hands a result to a hook of tests. */
 #include "plain_shiftvit.h"
 
 #include "plain_operations.h"
@@ -227,7 +227,8 @@ void plain_shift_forward(double *y, const double *x, const plain_shift *shift)
         }
 }
 
-/* dx[source(i)] = dy[i]; an element that has no copy gets 0.  Derivation: docs/derivations/shift.md */
+/* dx[source(i)] = dy[i]; an element that has no copy gets 0.
+ * Derivation: docs/derivations/shift.md */
 void plain_shift_backward(double *dx, const double *dy, const plain_shift *shift)
 {
     const size_t pixels = shift->images * shift->height * shift->width;
@@ -252,7 +253,8 @@ static ptrdiff_t depthwise_source(const plain_convolution *of, size_t pixel, siz
     return ((ptrdiff_t)pixel + down * width + right) * (ptrdiff_t)of->out + (ptrdiff_t)c;
 }
 
-/* y[h, w, c] = x[h, w, c] + bias[c] + sum over ky, kx of x[h + ky - 1, w + kx - 1, c] weight[c, ky, kx] */
+/* y[h, w, c] = x[h, w, c] + bias[c] + sum over ky, kx of
+ *     x[h + ky - 1, w + kx - 1, c] weight[c, ky, kx] */
 static void depthwise_forward(double *y, const double *x, const plain_convolution *of)
 {
     for (size_t i = 0; i < of->images * of->height * of->width; i++)

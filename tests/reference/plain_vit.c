@@ -3,8 +3,8 @@
  * al. 2020; Lee, Lee, Song 2021.
  *
  * The order of reading: names of parameters; the parts of the model; the operations that no other
- * model has, each forward next to its backward; attention and MLP block; then the two functions that
- * name every step. A field of svit_model_config is c->field. */
+ * model has, each forward next to its backward; attention and MLP block; then the two functions
+ * that name every step. plain_step hands a result to a hook of tests. */
 #include "plain_operations.h"
 
 #include <math.h>
@@ -303,8 +303,8 @@ static void attention_block_backward(const plain_model *m, const vit *v, const l
     plain_step(m, v->d, rows, dim);
 }
 
-/* y = y1 + scale2 * fc2(gelu(fc1(norm2(y1)))), with SwiGLU in place of the GELU, or one more GELU after
- * fc2. */
+/* y = y1 + scale2 * fc2(gelu(fc1(norm2(y1)))), with SwiGLU in place of the GELU, or one more GELU
+ * after fc2. */
 static void mlp_block_forward(const plain_model *m, const vit *v, const layer *l)
 {
     const svit_model_config *c = &m->config;
@@ -391,8 +391,8 @@ static void pool_backward(const plain_model *m, const vit *v, double *dx, const 
         plain_step(m, dx, v->rows, dim);
 }
 
-/* v->features_y -> logits: linear maps with a GELU between them. In a distilled model the logits are
- * the mean of those of two heads, or of two tokens if there is no classifier. */
+/* v->features_y -> logits: linear maps with a GELU between them. In a distilled model the logits
+ * are the mean of those of two heads, or of two tokens if there is no classifier. */
 static void head_forward(const plain_model *m, const vit *v)
 {
     const svit_model_config *c = &m->config;
@@ -446,8 +446,8 @@ static void head_backward(const plain_model *m, const vit *v)
         plain_step(m, v->d + pooled, images, v->features);
 }
 
-/* Patches, tokens with positions, layers, pooling, head. A norm that the configuration has not leaves
- * its input as it is. */
+/* Patches, tokens with positions, layers, pooling, head. A norm that the configuration has not
+ * leaves its input as it is. */
 void plain_vit_forward(plain_model *m)
 {
     const svit_model_config *c = &m->config;

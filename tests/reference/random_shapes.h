@@ -40,8 +40,8 @@ svit_model_config random_shiftvit(random_state *state, size_t *images);
 svit_model_config random_vit(random_state *state, size_t *images);
 svit_model_config random_mixer(random_state *state, size_t *images);
 
-/* The preset with few channels, blocks and pixels, and all rates 0; its words and flags, and with them
- * the families, are those of the preset. */
+/* The preset with few channels, blocks and pixels, and all rates 0; its words and flags, and with
+ * them the families, are those of the preset. */
 svit_model_config small_preset(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
-/* Compares models of random shapes and small models of every preset, in every way that the library computes them, with the
- * references: every instruction set and backend, training with each way to save memory and
- * inference, float32, bfloat16 and int8, 1 and 3 threads.
+/* Compares models of random shapes and small models of every preset, in every way that the
+ * library computes them, with the references: every instruction set and backend, training with
+ * each way to save memory and inference, float32, bfloat16 and int8, 1 and 3 threads.
  *
  * The tolerances come from the reference in double precision: it runs again with its weights and
  * the output of each layer disturbed by random rounding errors of the type that the library
@@ -25,9 +25,9 @@ enum {
     CONFIG_COUNT = SHIFTVIT_COUNT + VIT_COUNT + MIXER_COUNT
 };
 
-/* Runs of a disturbed reference; their errors are averaged. Where a norm amplifies some disturbances
- * much more than others, few runs see none of these, so a result that lies outside the error that a
- * few runs allow is compared with the error of many. */
+/* Runs of a disturbed reference; their errors are averaged. Where a norm amplifies some
+ * disturbances much more than others, few runs see none of these, so a result that lies outside
+ * the error that a few runs allow is compared with the error of many. */
 enum { FEW_RUNS = 3, MANY_RUNS = 60 };
 
 enum { MAX_PRESETS = 64 };
