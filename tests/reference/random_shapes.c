@@ -118,11 +118,18 @@ static void draw_attention(random_state *state, svit_model_config *config)
     config->qkv_bias = random_coin(state);
 }
 
+/* The paper's models, which have no projection if there is one head and head_dim is dim. */
+static void draw_paper_fields(random_state *state, svit_model_config *config)
+{
+    if (random_coin(state)) {
+        config->heads = 1;
+        config->head_dim = config->dim;
+    }
+}
+
 /* What the paper's files have no names for, and what these fields exclude. */
 static void draw_pretrained_fields(random_state *state, svit_model_config *config)
 {
-    if (config->names == SVIT_NAMES_PAPER)
-        return;
     if (random_coin(state))
         config->pool = (int32_t)random_between(state, SVIT_POOL_MEAN_PATCHES, SVIT_POOL_CLASS_MEAN);
     config->distilled = config->pool == SVIT_POOL_CLASS_TOKEN && random_between(state, 0, 2) > 0;
@@ -192,7 +199,10 @@ svit_model_config random_vit(random_state *state, size_t *images)
         config.spt_order = random_coin(state);
         config.pool = (int32_t)random_between(state, SVIT_POOL_FLATTEN, SVIT_POOL_MEAN);
         config.names = random_between(state, 0, 3) == 0;
-        draw_pretrained_fields(state, &config);
+        if (config.names == SVIT_NAMES_PAPER)
+            draw_paper_fields(state, &config);
+        else
+            draw_pretrained_fields(state, &config);
         draw_mlp(state, &config);
         draw_lora(state, &config);
         draw_head(state, &config);
