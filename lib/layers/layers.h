@@ -118,9 +118,8 @@ svit_status sv_attention_create(sv_layer **out, svit_context *context,
 bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens);
 
 /* Shifted patch tokenization: y = norm(patches) W^T + b, of patches [tokens, size * size * 5
- * channels] of the image and of its four diagonally shifted copies. It must be a model's first
- * layer, since it computes no gradient of the image. `norm` and `projection` are prefixes of
- * .weight and .bias. */
+ * channels] of the image and of its four diagonally shifted copies. `norm` and `projection` are
+ * prefixes of .weight and .bias. */
 typedef struct sv_shifted_options {
     sv_shape in;
     size_t size, channels_out;
