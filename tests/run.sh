@@ -303,6 +303,7 @@ if prepare && prepare_optional && prepare_python && step 'gcc builds without a w
 else
     failed=$((failed > 0 ? failed : 1))
 fi
+python3 tests/structure/lines.py .
 echo "$(($(date +%s) - begun)) s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
