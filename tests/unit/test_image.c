@@ -247,6 +247,25 @@ START_TEST(test_sizes_are_checked_before_memory_is_taken)
 }
 END_TEST
 
+START_TEST(test_other_formats_are_refused_by_name)
+{
+    static const struct {
+        const char *bytes, *name;
+    } CASES[] = {{"BM0123456789", "a BMP file"},
+                 {"GIF89a012345", "a GIF file"},
+                 {"GIF87a012345", "a GIF file"},
+                 {"II*\0\x08\0\0\0\0\0\0\0", "a TIFF file"},
+                 {"MM\0*\0\0\0\x08\0\0\0\0", "a TIFF file"},
+                 {"RIFF0000WAVE", "no image"}};
+    svit_context *context = context_open();
+    svit_image *image = NULL;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        FAILS(svit_image_decode(&image, context, CASES[i].bytes, 12, "other", 3, err),
+              SVIT_E_FORMAT, CASES[i].name);
+    svit_context_free(context);
+}
+END_TEST
+
 START_TEST(test_what_is_no_image_is_refused)
 {
     svit_context *context = context_open();
@@ -314,6 +333,7 @@ static Suite *image_suite(void)
     tcase_add_test(files, test_a_jpeg_cut_anywhere_is_refused);
     tcase_add_test(files, test_a_png_cut_before_its_last_pixels_is_refused);
     tcase_add_test(files, test_sizes_are_checked_before_memory_is_taken);
+    tcase_add_test(files, test_other_formats_are_refused_by_name);
     tcase_add_test(files, test_what_is_no_image_is_refused);
     tcase_add_test(files, test_wrong_arguments_of_images_are_named);
     suite_add_tcase(suite, files);
