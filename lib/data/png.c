@@ -13,7 +13,7 @@
 
 enum {
     OPAQUE = 255,
-    MOST_TEXTS = 32 /* chunks of text that are read; libpng limits the bytes of each */
+    MEMORY_LIMIT = 64 << 20 /* bytes that libpng may hold; rows and tables take less than 2 MiB */
 };
 
 /* Chunks that libpng need not read, since no pixel depends on them. sv_exif_of_png reads eXIf. */
@@ -25,6 +25,7 @@ typedef struct png_source {
     const sv_allocator *allocator;
     const uint8_t *data; /* the rest of the file */
     size_t bytes;
+    size_t held;     /* bytes of libpng */
     size_t channels; /* that are asked for */
     size_t height;   /* 0 before the header is read */
     bool interlaced;
@@ -40,24 +41,29 @@ static png_voidp png_allocate(png_structp png, png_alloc_size_t bytes)
     png_source *source = png_get_mem_ptr(png);
     size_t total = 0;
     uint8_t *memory = NULL;
-    if (sv_size_add(&total, bytes, PNG_HEADER))
-        memory = sv_allocate(source->allocator, total);
+    /* Text may take a thousand times the bytes of its chunk. What exceeds the limit, libpng ignores
+     * with a warning. */
+    if (!sv_size_add(&total, bytes, PNG_HEADER) || total > MEMORY_LIMIT - source->held)
+        return NULL;
+    memory = sv_allocate(source->allocator, total);
     if (!memory) {
         source->no_memory = true;
         return NULL;
     }
+    source->held += total;
     memcpy(memory, &total, sizeof total);
     return memory + PNG_HEADER;
 }
 
 static void png_release(png_structp png, png_voidp given)
 {
-    const png_source *source = png_get_mem_ptr(png);
+    png_source *source = png_get_mem_ptr(png);
     uint8_t *memory = (uint8_t *)given - PNG_HEADER;
     size_t total = 0;
     if (!given)
         return;
     memcpy(&total, memory, sizeof total);
+    source->held -= total;
     sv_release(source->allocator, memory, total);
 }
 
@@ -106,7 +112,6 @@ static void png_prepare(png_structp png, png_infop info, bool *alpha)
     png_set_benign_errors(png, 1);
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, UNREAD[0],
                                 sizeof UNREAD / sizeof *UNREAD);
-    png_set_chunk_cache_max(png, MOST_TEXTS);
     png_read_info(png, info);
     *alpha = (png_get_color_type(png, info) & PNG_COLOR_MASK_ALPHA) != 0 ||
              png_get_valid(png, info, PNG_INFO_tRNS) != 0;

@@ -77,7 +77,7 @@ int posix_memalign(void **memory, size_t alignment, size_t bytes)
 enum { HEIGHT = 40, WIDTH = 33 };
 
 typedef struct file {
-    uint8_t data[1 << 16];
+    uint8_t data[1 << 18];
     size_t bytes;
 } file;
 
@@ -239,6 +239,59 @@ END_TEST
 
 /* Only the canvas and the question whether there is memory can fail: libwebp 1.2.4 does not survive
  * all failures of its own allocations. */
+/* Makes a PNG with 12 texts of 7.9 MB, which take about 8 KB each in the file. */
+static void png_make_swollen(file *out)
+{
+    enum { LENGTH = 7900000, TEXTS = 12 };
+    static char key[] = "Comment";
+    static uint8_t row[3 * WIDTH];
+    char *words = malloc(LENGTH + 1);
+    memset(words, 'a', LENGTH);
+    words[LENGTH] = '\0';
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    out->bytes = 0;
+    png_set_write_fn(png, out, png_append, png_flush_nothing);
+    png_set_IHDR(png, info, WIDTH, 1, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_text text = {.compression = PNG_TEXT_COMPRESSION_zTXt, .key = key, .text = words};
+    for (int i = 0; i < TEXTS; i++)
+        png_set_text(png, info, &text, 1);
+    png_write_info(png, info);
+    png_write_row(png, row);
+    png_write_end(png, NULL);
+    png_destroy_write_struct(&png, &info);
+    free(words);
+}
+
+static void *limited_allocate(void *user, size_t bytes, size_t alignment)
+{
+    ck_assert_int_le(*(atomic_llong *)user + (long long)bytes, 80 << 20);
+    return counting_allocate(user, bytes, alignment);
+}
+
+/* Regression: compressed text, of which only an orientation matters, may fill the memory. */
+START_TEST(test_text_of_a_png_takes_little_memory)
+{
+    static file in;
+    atomic_llong held = 0;
+    svit_context_config config = {.struct_size = sizeof config,
+                                  .threads = 1,
+                                  .allocate = limited_allocate,
+                                  .release = counting_release,
+                                  .allocator_user = &held};
+    svit_context *context = NULL;
+    svit_image *image = NULL;
+    png_make_swollen(&in);
+    WORKS(svit_context_create(&context, &config, err));
+    WORKS(svit_image_decode(&image, context, in.data, in.bytes, "image", 3, err));
+    ck_assert_uint_eq(svit_image_width(image), WIDTH);
+    svit_image_free(image);
+    svit_context_free(context);
+    ck_assert_int_eq(held, 0);
+}
+END_TEST
+
 START_TEST(test_a_webp_decoder_without_memory_says_so)
 {
 #if defined(SV_HAVE_WEBP) && INTERPOSED
@@ -359,6 +412,7 @@ static Suite *codec_suite(void)
     tcase_add_loop_test(cases, test_a_decoder_without_memory_says_so, 0, FILES);
     tcase_add_loop_test(cases, test_a_webp_decoder_without_memory_says_so, 0, 2);
     tcase_add_test(cases, test_an_encoder_without_memory_says_so);
+    tcase_add_test(cases, test_text_of_a_png_takes_little_memory);
     tcase_add_test(cases, test_interlacing_changes_no_pixel);
     tcase_add_loop_test(cases, test_grey_and_rgb_follow_from_rgba, 0, 3);
     suite_add_tcase(suite, cases);
