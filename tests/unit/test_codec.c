@@ -150,7 +150,7 @@ static void jpeg_put(file *out, int channels, int luma, int progressive)
     free(made.data);
 }
 
-#ifdef SV_HAVE_WEBP
+#if defined(SV_HAVE_WEBP) && INTERPOSED
 static void webp_make(file *out, int lossless)
 {
     static uint8_t pixels[HEIGHT * WIDTH * 4];
