@@ -140,14 +140,7 @@ static void check_property(const onnx_contents *file, const char *key, const cha
 /* A file used to have names of no class, and no word of how its images are made. */
 START_TEST(test_a_file_says_what_the_model_is)
 {
-    static const char *const names[] = {"oak",
-                                        "b\xc3\xa4"
-                                        "r \"x\"",
-                                        "c",
-                                        "d",
-                                        "e",
-                                        "f",
-                                        "g"};
+    static const char *const names[] = {"oak", "b\303\244r \"x\"", "c", "d", "e", "f", "g"};
     svit_model *model = model_in(context, SHIFTVIT "}");
     svit_pipeline_config pipeline = pipeline_of(12, 16, 3);
     ck_assert_int_eq(svit_model_export_onnx(model, path, NULL, NULL), SVIT_OK);
@@ -161,9 +154,7 @@ START_TEST(test_a_file_says_what_the_model_is)
     ck_assert_int_eq(svit_model_export_onnx(model, path, NULL, NULL), SVIT_OK);
     file = onnx_read(path);
     ck_assert_uint_eq(file->property_count, 4);
-    check_property(file, "classes",
-                   "[\"oak\",\"b\xc3\xa4"
-                   "r \\\"x\\\"\",");
+    check_property(file, "classes", "[\"oak\",\"b\303\244r \\\"x\\\"\",");
     check_property(file, "preprocessing", "{\"source_height\":14");
     check_property(file, "output", "sigmoid");
     onnx_free(file);
