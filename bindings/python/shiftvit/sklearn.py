@@ -103,6 +103,8 @@ class ViTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if shape is None:
             shape = (1, rows.shape[1], 1)
         self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has 1 class, {self.classes_[0]!r}; a classifier needs two or more")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.model_ = self._started(shape, seed)
         self.image_shape_ = shape
