@@ -1,6 +1,6 @@
 /* Describes the fields of all configurations that users set by name. */
 #include "api/fields.h"
-#include "data/pipeline_config.h"
+#include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
 #include "optim/optimizer.h"
 

@@ -2,7 +2,7 @@
 #ifndef SV_API_FIELDS_H
 #define SV_API_FIELDS_H
 
-#include "base/fields.h"
+#include "config/fields.h"
 
 #include <shiftvit/trainer.h>
 

@@ -1,7 +1,7 @@
 /* The configuration of a trainer: defaults, ranges of the fields, and JSON. It stands apart from
  * lib/trainer, which uses the public functions alone. */
 #include "api/fields.h"
-#include "base/config.h"
+#include "config/config.h"
 #include "session/session.h"
 
 #include <float.h>

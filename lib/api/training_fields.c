@@ -2,8 +2,8 @@
  * and the pipeline's configuration. It stands apart from lib/trainer, which uses the public
  * functions alone. */
 #include "api/fields.h"
-#include "base/config.h"
-#include "data/pipeline_config.h"
+#include "config/config.h"
+#include "data/augmentation/pipeline_config.h"
 #include "optim/optimizer.h"
 
 #include <shiftvit/trainer.h>

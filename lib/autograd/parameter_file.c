@@ -1,7 +1,7 @@
 /* Reads and writes flat arrays of parameters as the tensors of a file. */
 #include "autograd/parameter_file.h"
 
-#include "base/finite.h"
+#include "base/numbers/finite.h"
 #include "base/size.h"
 #include "tensor/convert.h"
 

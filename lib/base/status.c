@@ -1,7 +1,7 @@
 /* Status names, the version, and the formatting of messages into the caller's error record. */
 #include "base/status.h"
 
-#include "base/message.h"
+#include "base/text/message.h"
 
 #include <shiftvit/version.h>
 

@@ -2,8 +2,8 @@
  * starts the worker pool. */
 #include "context/context.h"
 
-#include "base/config.h"
 #include "base/status.h"
+#include "config/config.h"
 
 #include <inttypes.h>
 #include <stddef.h>

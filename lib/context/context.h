@@ -3,9 +3,9 @@
 #ifndef SV_CONTEXT_H
 #define SV_CONTEXT_H
 
-#include "base/cpu.h"
 #include "base/memory.h"
-#include "base/pool.h"
+#include "base/threads/cpu.h"
+#include "base/threads/pool.h"
 #include "gemm/gemm.h"
 
 #include <shiftvit/context.h>

@@ -1,6 +1,6 @@
 /* Describes a context as JSON: the CPU, the chosen kernels and GEMM backends, and warnings. */
-#include "base/json.h"
 #include "base/status.h"
+#include "config/json.h"
 #include "context/context.h"
 #include "gemm/blas.h"
 

@@ -1,8 +1,8 @@
 /* Exclusive locks of folders: flock on the file `.lock` in the folder. Besides base/file.c, only
  * this file opens files. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "context/context.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Writes ONNX files: a ModelProto whose last field is the graph, in which the initialisers come
  * last, so that only one parameter at a time is in memory twice. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/size.h"
 #include "export/onnx.h"
 #include "export/onnx_format.h"

@@ -1,6 +1,6 @@
 /* The options of the ONNX export, which every build has. */
-#include "base/config.h"
-#include "base/fields.h"
+#include "config/config.h"
+#include "config/fields.h"
 #include "export/onnx.h"
 
 #define FIELD(field, kind) SV_FIELD(svit_onnx_options, field, kind)

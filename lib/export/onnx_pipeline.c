@@ -1,5 +1,5 @@
 /* The evaluation's steps of a pipeline as ONNX nodes. */
-#include "data/antialias.h"
+#include "data/resampling/antialias.h"
 #include "export/onnx.h"
 #include "export/onnx_format.h"
 #include "export/onnx_ops.h"

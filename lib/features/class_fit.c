@@ -1,9 +1,9 @@
 /* Adds one class to a classifier and leaves the others as they are. */
-#include "base/config.h"
-#include "base/fields.h"
-#include "base/fp_env.h"
 #include "base/size.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
+#include "base/threads/fp_env.h"
+#include "config/config.h"
+#include "config/fields.h"
 #include "features/classifier.h"
 
 #include <shiftvit/load.h>

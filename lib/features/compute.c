@@ -1,8 +1,8 @@
 /* Computes the features of a dataset with a model. */
-#include "base/config.h"
-#include "base/fields.h"
 #include "base/size.h"
-#include "data/pipeline_config.h"
+#include "config/config.h"
+#include "config/fields.h"
+#include "data/augmentation/pipeline_config.h"
 #include "features/features.h"
 #include "session/session.h"
 

@@ -1,9 +1,9 @@
 /* Feature sets: their life and their fields. */
 #include "features/features.h"
 
-#include "base/finite.h"
+#include "base/numbers/finite.h"
 #include "base/size.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

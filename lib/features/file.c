@@ -1,5 +1,5 @@
 /* Feature sets as safetensors files. */
-#include "base/finite.h"
+#include "base/numbers/finite.h"
 #include "base/size.h"
 #include "features/features.h"
 #include "io/safetensors.h"

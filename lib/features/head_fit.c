@@ -1,8 +1,8 @@
 /* Trains a model's classifier on a feature set, in a session that begins behind the features. */
-#include "base/config.h"
-#include "base/fields.h"
 #include "base/size.h"
-#include "data/order.h"
+#include "config/config.h"
+#include "config/fields.h"
+#include "data/loading/order.h"
 #include "features/classifier.h"
 
 #include <shiftvit/loss.h>

@@ -1,5 +1,5 @@
 /* Classification by the k nearest neighbours in cosine similarity. */
-#include "base/finite.h"
+#include "base/numbers/finite.h"
 #include "base/size.h"
 #include "features/features.h"
 

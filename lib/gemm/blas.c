@@ -2,8 +2,8 @@
  * linked. A program that links the library then starts no threads of a BLAS that it never uses. */
 #include "gemm/blas.h"
 
-#include "base/dynamic_library.h"
-#include "base/thread.h"
+#include "base/files/dynamic_library.h"
+#include "base/threads/thread.h"
 
 #include <stdatomic.h>
 

@@ -3,7 +3,7 @@
 #ifndef SV_BYTE_SOURCE_H
 #define SV_BYTE_SOURCE_H
 
-#include "base/file.h"
+#include "base/files/file.h"
 
 /* Bytes to be read. All zero: none. */
 typedef struct sv_byte_source {

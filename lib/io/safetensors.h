@@ -3,8 +3,8 @@
 #ifndef SV_SAFETENSORS_H
 #define SV_SAFETENSORS_H
 
-#include "base/json.h"
-#include "base/mapping.h"
+#include "base/files/mapping.h"
+#include "config/json.h"
 #include "io/byte_source.h"
 #include "tensor/tensor_desc.h"
 

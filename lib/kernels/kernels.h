@@ -5,8 +5,8 @@
 #ifndef SV_KERNELS_H
 #define SV_KERNELS_H
 
-#include "base/cpu.h"
 #include "base/real.h"
+#include "base/threads/cpu.h"
 #include "kernels/kernel_list.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* A depthwise 3 x 3 convolution with a residual connection: y = x + conv(x, w) + b. The residual is
  * 1 added to the centre tap. */
 #include "layers/create.h"
-#include "layers/partial_gradients.h"
+#include "layers/linear/partial_gradients.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * one on the distillation token, whose logits are averaged. y = ((x0 W0^T + b0) + (x1 W1^T + b1)) /
  * 2 = x W^T + b,  x = [x0 x1],  W = [W0 W1] / 2 W and b = (b0 + b1) / 2 are derived. */
 #include "layers/create.h"
-#include "layers/linear.h"
+#include "layers/linear/linear.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Dropout and DropPath from counter-based random numbers. */
 #include "layers/dropout_bits.h"
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 enum { STEPS = 65536 };
 

@@ -1,7 +1,7 @@
 /* GELU and dropout as layers, for a classifier head of several linear layers. */
 #include "layers/create.h"
 #include "layers/dropout_bits.h"
-#include "layers/linear.h"
+#include "layers/linear/linear.h"
 
 #include <string.h>
 

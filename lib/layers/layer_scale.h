@@ -4,7 +4,7 @@
 #ifndef SV_LAYER_SCALE_H
 #define SV_LAYER_SCALE_H
 
-#include "layers/linear.h"
+#include "layers/linear/linear.h"
 
 /* Offsets of the factors [out] and of the linear map's own weight [out, in] and bias [out]. */
 typedef struct sv_layer_scale {

@@ -1,6 +1,6 @@
 /* Layer norm of each token, or group norm of each image with one group, as a layer. */
 #include "layers/create.h"
-#include "layers/linear.h"
+#include "layers/linear/linear.h"
 
 typedef struct norm_layer {
     sv_layer base;

@@ -1,6 +1,6 @@
 /* Global average pooling as a layer. */
 #include "layers/create.h"
-#include "layers/linear.h"
+#include "layers/linear/linear.h"
 
 enum { TASK_IMAGES = 8 };
 

@@ -10,7 +10,7 @@
  * Reference: tests/reference/plain_mixer.c. */
 #include "layers/create.h"
 #include "layers/dropout_bits.h"
-#include "layers/partial_gradients.h"
+#include "layers/linear/partial_gradients.h"
 
 typedef struct token_mlp {
     sv_layer base;

@@ -6,7 +6,7 @@
 #define SV_ARCHITECTURE_H
 
 #include "autograd/parameter.h"
-#include "base/fields.h"
+#include "config/fields.h"
 
 #include <shiftvit/model.h>
 

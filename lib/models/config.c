@@ -1,7 +1,7 @@
 /* Checks, imports and compares model configurations. */
 #include "models/config.h"
 
-#include "base/config.h"
+#include "config/config.h"
 #include "models/architecture.h"
 
 /* Smaller structs than that of the first version are refused. */

@@ -3,7 +3,7 @@
 #ifndef SV_CONFIG_FIELDS_H
 #define SV_CONFIG_FIELDS_H
 
-#include "base/fields.h"
+#include "config/fields.h"
 #include "models/architecture.h"
 
 #include <float.h>

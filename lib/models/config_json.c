@@ -1,5 +1,5 @@
 /* Model configurations as JSON objects. */
-#include "base/config.h"
+#include "config/config.h"
 #include "models/architecture.h"
 #include "models/config.h"
 

@@ -1,8 +1,8 @@
 /* Initial weights. Each value is a function of the seed, the index of its parameter and its index
  * within the parameter, so it does not depend on the number of workers. */
 #include "models/initial.h"
-#include "base/pool.h"
-#include "base/random.h"
+#include "base/numbers/random.h"
+#include "base/threads/pool.h"
 #include "models/architecture.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* Models: their creation and release, and access to parameters, class names and pipeline. */
 #include "models/model.h"
 
-#include "base/config.h"
-#include "base/finite.h"
-#include "base/pattern.h"
+#include "base/numbers/finite.h"
+#include "base/text/pattern.h"
+#include "config/config.h"
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/initial.h"

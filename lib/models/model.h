@@ -3,8 +3,8 @@
 #define SV_MODEL_H
 
 #include "autograd/parameter.h"
-#include "base/mapping.h"
-#include "base/thread.h"
+#include "base/files/mapping.h"
+#include "base/threads/thread.h"
 
 #include <shiftvit/model.h>
 

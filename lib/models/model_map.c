@@ -4,7 +4,7 @@
 #include "models/model_map.h"
 
 #include "autograd/parameter_file.h"
-#include "base/finite.h"
+#include "base/numbers/finite.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The presets of all architectures, by name and by index. */
-#include "base/config.h"
+#include "config/config.h"
 #include "models/architecture.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The fields of an optimiser's configuration: defaults, ranges, JSON, and the fields that may
  * change during training. */
-#include "base/config.h"
+#include "config/config.h"
 #include "optim/groups.h"
 #include "optim/optimizer.h"
 

@@ -1,7 +1,7 @@
 /* The settings of single parameters: those of the optimiser, changed by its groups. */
 #include "optim/groups.h"
 
-#include "base/pattern.h"
+#include "base/text/pattern.h"
 
 #include <math.h>
 

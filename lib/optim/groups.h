@@ -3,7 +3,7 @@
 #define SV_GROUPS_H
 
 #include "autograd/parameter.h"
-#include "base/fields.h"
+#include "config/fields.h"
 #include "optim/optimizer_ops.h"
 
 typedef struct sv_parameter_settings {

@@ -1,7 +1,7 @@
 /* Newton-Schulz orthogonalisation by the library's GEMM. */
 #include "optim/newton_schulz.h"
 
-#include "layers/small_matmul.h"
+#include "layers/linear/small_matmul.h"
 #include "tensor/arena.h"
 
 #include <math.h>

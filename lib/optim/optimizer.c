@@ -2,7 +2,7 @@
  * chunks over the workers, averages. */
 #include "optim/optimizer.h"
 
-#include "base/pattern.h"
+#include "base/text/pattern.h"
 #include "optim/update.h"
 
 #include <assert.h>

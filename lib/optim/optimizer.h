@@ -4,7 +4,7 @@
 #define SV_OPTIM_H
 
 #include "autograd/parameter.h"
-#include "base/fields.h"
+#include "config/fields.h"
 #include "optim/groups.h"
 #include "optim/optimizer_ops.h"
 

@@ -1,9 +1,9 @@
 /* Predictors: from images to class probabilities, with a model and its
  * preprocessing. */
-#include "base/config.h"
 #include "base/size.h"
+#include "config/config.h"
 #include "data/checks.h"
-#include "data/image_shape.h"
+#include "data/decoding/image_shape.h"
 #include "gemm/gemm.h"
 #include "session/session.h"
 

@@ -1,6 +1,6 @@
 /* Measures the speed of matmuls, with the partitions, packing and kernels that layers use. */
-#include "base/config.h"
-#include "layers/linear.h"
+#include "config/config.h"
+#include "layers/linear/linear.h"
 #include "session/session.h"
 
 #include <shiftvit/benchmark.h>

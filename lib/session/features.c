@@ -1,6 +1,6 @@
 /* Features: the outputs of single layers. */
-#include "base/fp_env.h"
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "session/session.h"
 
 SVIT_API const char *svit_session_layer_name(const svit_session *session, size_t index)

@@ -1,7 +1,7 @@
 /* Chooses fused chains of layers and infers through them. */
 #include "session/fused_chain.h"
 
-#include "layers/linear.h"
+#include "layers/linear/linear.h"
 
 enum {
     CHAIN_TOKENS = 144, /* of a task: a multiple of MR of most microkernels */

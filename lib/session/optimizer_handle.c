@@ -1,7 +1,7 @@
 /* The public calls for optimisers: they check the arguments and call the optimiser of a model. */
 #include "session/optimizer_handle.h"
 
-#include "base/fp_env.h"
+#include "base/threads/fp_env.h"
 #include "session/session.h"
 
 #include <string.h>

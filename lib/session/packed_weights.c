@@ -1,7 +1,7 @@
 /* Packs weights, for one session or for all that share a copy. */
 #include "session/packed_weights.h"
 
-#include "layers/prepack.h"
+#include "layers/linear/prepack.h"
 #include "models/model_map.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* The public calls that pass arrays to and from a session: they check the arguments and run the
  * passes. */
-#include "base/finite.h"
-#include "base/fp_env.h"
+#include "base/numbers/finite.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "base/threads/fp_env.h"
 #include "session/session.h"
 
 #include <string.h>

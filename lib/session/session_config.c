@@ -1,6 +1,6 @@
 /* Session configurations: defaults, the ranges of their fields, and JSON. */
-#include "base/config.h"
-#include "base/fields.h"
+#include "config/config.h"
+#include "config/fields.h"
 #include "session/session.h"
 
 enum { CONFIG_MIN_SIZE = sizeof(svit_session_config), SIDE_MAX = 8192 };

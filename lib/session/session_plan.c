@@ -1,7 +1,7 @@
 /* Plans a session's memory. The same functions lay it out twice: first without a base address, to
  * measure it, and then in the allocated memory. */
 #include "base/size.h"
-#include "layers/prepack.h"
+#include "layers/linear/prepack.h"
 #include "session/fused_chain.h"
 #include "session/packed_weights.h"
 

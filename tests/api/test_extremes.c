@@ -3,7 +3,7 @@
 
 #include <shiftvit/shiftvit.h>
 
-#include "base/fp_env.h"
+#include "base/threads/fp_env.h"
 
 #include <fenv.h>
 #include <float.h>

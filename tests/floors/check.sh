@@ -1,9 +1,18 @@
 #!/bin/sh
 # Checks the first two laws of docs/architecture.md: includes point down only, and each outside thing
-# has one adapter. check.sh SOURCE_ROOT
+# has one adapter. Checks also that no folder of lib/ is a long corridor. check.sh SOURCE_ROOT
 set -eu
 LC_ALL=C
 export LC_ALL
 cd "$1"
 here=tests/floors
 find lib -name '*.[ch]' | sort | xargs awk -f "$here/floors.awk"
+
+# Sources and headers in one folder, without those of its subfolders.
+most=25
+crowded=$(find lib -name '*.[ch]' | sed 's#/[^/]*$##' | sort | uniq -c |
+    awk -v most=$most '$1 > most { print $2 "/ has " $1 " files, of at most " most }')
+[ -z "$crowded" ] || {
+    echo "$crowded"
+    exit 1
+}

@@ -1,7 +1,7 @@
 # Reads the sources of lib/ and reports includes that point up or sideways, and uses of an outside
 # thing, such as malloc, in another file than its adapter (here called its door).
 BEGIN {
-    split("base 0 tensor 1 kernels 2 io 2 gemm 3 context 4 data 5 autograd 5 layers 6 models 7 optim 7 " \
+    split("base 0 config 1 tensor 1 kernels 2 io 2 gemm 3 context 4 data 5 autograd 5 layers 6 models 7 optim 7 " \
           "session 8 export 8 predictor 9 features 9 trainer 10 api 11", words, " ")
     for (i = 1; (i in words); i += 2)
         floor_of[words[i]] = words[i + 1]
@@ -14,19 +14,19 @@ BEGIN {
     door("malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc " \
          "strdup strndup asprintf vasprintf getline getdelim", "lib/base/memory.c")
     door("fopen fdopen freopen open openat creat mkstemp tmpfile rename renameat fsync fdatasync",
-         "lib/base/file.c")
+         "lib/base/files/file.c")
     second_door["open", "lib/context/folder_lock.c"] = 1
-    door("mmap mmap64 munmap mremap", "lib/base/mapping.c")
-    door("dlopen dlmopen dlsym dlvsym", "lib/base/dynamic_library.c")
-    header_door["dlfcn.h"] = "lib/base/dynamic_library.c"
-    header_door["pthread.h"] = "lib/base/thread.c"
-    header_door["threads.h"] = "lib/base/thread.c"
+    door("mmap mmap64 munmap mremap", "lib/base/files/mapping.c")
+    door("dlopen dlmopen dlsym dlvsym", "lib/base/files/dynamic_library.c")
+    header_door["dlfcn.h"] = "lib/base/files/dynamic_library.c"
+    header_door["pthread.h"] = "lib/base/threads/thread.c"
+    header_door["threads.h"] = "lib/base/threads/thread.c"
     header_door["cblas.h"] = "lib/gemm/blas.c"
     door("cblas_sgemm cblas_dgemm", "lib/gemm/blas.c")
-    header_door["jpeglib.h"] = "lib/data/jpeg.c"
-    header_door["jerror.h"] = "lib/data/jpeg.c"
-    header_door["png.h"] = "lib/data/png.c"
-    header_door["webp/decode.h"] = "lib/data/webp.c"
+    header_door["jpeglib.h"] = "lib/data/decoding/jpeg.c"
+    header_door["jerror.h"] = "lib/data/decoding/jpeg.c"
+    header_door["png.h"] = "lib/data/decoding/png.c"
+    header_door["webp/decode.h"] = "lib/data/decoding/webp.c"
     header_door["jansson.h"] = "examples/, not in the library"
 }
 

@@ -33,7 +33,7 @@ plant() {
 plant lib/base/planted.c '#include "tensor/arena.h"' 'may not look'
 plant lib/tensor/planted.c '#include "kernels/kernels.h"' 'may not look'
 plant lib/data/planted.c '#include "autograd/tape.h"' 'may not look'
-plant lib/io/planted.c '#include "data/codec.h"' 'may not look'
+plant lib/io/planted.c '#include "data/decoding/codec.h"' 'may not look'
 plant lib/gemm/planted.c '#include "context/context.h"' 'may not look'
 plant lib/gemm/planted.c '#include <shiftvit/session.h>' 'may not look at <shiftvit/session.h>'
 plant lib/base/planted.c '#include <shiftvit/context.h>' 'may not look at <shiftvit/context.h>'
@@ -47,25 +47,38 @@ plant lib/features/planted.c '#include <shiftvit/trainer.h>' 'may not look at <s
 plant lib/trainer/planted.c '#include "base/status.h"' 'written on <shiftvit'
 plant lib/layers/planted.c '#include "layers.h"' 'does not say its folder'
 plant lib/layers/planted.c '#include "nowhere/layers.h"' 'in no folder'
-plant lib/layers/planted.c '#include <pthread.h>' 'lib/base/thread.c'
-plant lib/kernels/planted.c '#include <dlfcn.h>' 'lib/base/dynamic_library.c'
+plant lib/layers/planted.c '#include <pthread.h>' 'lib/base/threads/thread.c'
+plant lib/kernels/planted.c '#include <dlfcn.h>' 'lib/base/files/dynamic_library.c'
 plant lib/layers/planted.c '#include <cblas.h>' 'lib/gemm/blas.c'
 plant lib/layers/planted.c 'void f(void) { cblas_sgemm(0); }' 'lib/gemm/blas.c'
-plant lib/layers/planted.c '#include <png.h>' 'lib/data/png.c'
-plant lib/layers/planted.c '#include <jpeglib.h>' 'lib/data/jpeg.c'
-plant lib/layers/planted.c '#include <webp/decode.h>' 'lib/data/webp.c'
+plant lib/layers/planted.c '#include <png.h>' 'lib/data/decoding/png.c'
+plant lib/layers/planted.c '#include <jpeglib.h>' 'lib/data/decoding/jpeg.c'
+plant lib/layers/planted.c '#include <webp/decode.h>' 'lib/data/decoding/webp.c'
 plant lib/base/planted.c '#include <jansson.h>' 'examples/'
 for call in malloc calloc realloc free aligned_alloc posix_memalign strdup; do
     plant lib/layers/planted.c "void *p = $call(1);" "$call() belongs in lib/base/memory.c"
 done
 for call in fopen open rename fsync; do
-    plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/file.c"
+    plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/files/file.c"
 done
-plant lib/context/folder_lock.c "int f = rename (0, 0);" "rename() belongs in lib/base/file.c"
+plant lib/context/folder_lock.c "int f = rename (0, 0);" "rename() belongs in lib/base/files/file.c"
 for call in mmap munmap; do
-    plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/mapping.c"
+    plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/files/mapping.c"
 done
 for call in dlopen dlsym; do
-    plant lib/kernels/planted.c "void *p = $call(0, 0);" "$call() belongs in lib/base/dynamic_library.c"
+    plant lib/kernels/planted.c "void *p = $call(0, 0);" "$call() belongs in lib/base/files/dynamic_library.c"
 done
+# One file more than a folder may have.
+for n in $(seq 26); do : >"$copy/lib/predictor/planted$n.c"; done
+said=$(sh "$copy/tests/floors/check.sh" "$copy" 2>&1) && {
+    echo 'a folder of more than 25 files is not caught'
+    failed=1
+}
+case $said in
+*'lib/predictor/ has 27 files'*) ;;
+*)
+    echo "a folder of more than 25 files is reported as: $said"
+    failed=1
+    ;;
+esac
 exit $failed

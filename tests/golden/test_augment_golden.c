@@ -1,8 +1,8 @@
 /* Compares every augmentation operation and policy with the bytes that Pillow, torchvision and timm
  * give. All bytes are equal. */
-#include "data/antialias.h"
-#include "data/augment/policy.h"
-#include "data/augment/steps.h"
+#include "data/augmentation/policy.h"
+#include "data/augmentation/steps.h"
+#include "data/resampling/antialias.h"
 #include "golden.h"
 
 #include "fit.h"

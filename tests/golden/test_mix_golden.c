@@ -1,6 +1,6 @@
 /* Compares Mixup and CutMix with timm, and the distribution of their random numbers with its
  * moments. */
-#include "data/augment/mix.h"
+#include "data/augmentation/mix.h"
 #include "fit.h"
 #include "golden.h"
 

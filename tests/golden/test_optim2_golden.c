@@ -1,7 +1,7 @@
 /* Compares optimisers, parameter groups and averages with the golden updates of the real packages
  * (torch, timm, lion-pytorch, the authors' Muon), on a parameter table of their own: matrices a
  * [6, 8] and b [16, 4], a bias c [5], a convolution d [24, 3, 2, 2]. */
-#include "base/pattern.h"
+#include "base/text/pattern.h"
 #include "golden.h"
 #include "optim/optimizer.h"
 

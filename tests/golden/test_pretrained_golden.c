@@ -4,7 +4,7 @@
 #include "golden.h"
 #include "suite.h"
 
-#include "base/json.h"
+#include "config/json.h"
 #include "context/context.h"
 
 #include <math.h>

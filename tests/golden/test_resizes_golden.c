@@ -2,7 +2,7 @@
  * of its directions. make_resizes.py describes the golden file. */
 #include "test_data_support.h"
 
-#include "data/antialias.h"
+#include "data/resampling/antialias.h"
 #include "io/safetensors.h"
 
 #include <shiftvit/image.h>

@@ -1,6 +1,6 @@
 /* Compares the whitening filters of a stem with those that NumPy computed (stride 2 of the golden
  * file), and checks the eigenvectors themselves. */
-#include "base/eigen.h"
+#include "base/numbers/eigen.h"
 #include "fit.h"
 #include "golden.h"
 

@@ -1,11 +1,11 @@
 /* Gradients of one layer against central differences, in double precision. */
 #include "layer_check.h"
 
-#include "layers/prepack.h"
+#include "layers/linear/prepack.h"
 #include "suite.h"
 #include "worst.h"
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "suite.h"
 #include "worst.h"
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 #include <math.h>
 #include <stdio.h>

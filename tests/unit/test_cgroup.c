@@ -1,7 +1,7 @@
 /* Checks the CPU quota that is read from control groups, in folders that look like a system's. */
 #include "suite.h"
 
-#include "base/cgroup.h"
+#include "base/threads/cgroup.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * reads back, and every wrong one is named. */
 #include "fit.h"
 
-#include "base/fields.h"
+#include "config/fields.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * model trains, infers, writes its file and reads it back, and exports. */
 #include "fit.h"
 
-#include "base/fields.h"
+#include "config/fields.h"
 #include "models/architecture.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef TEST_DATA_SUPPORT_H
 #define TEST_DATA_SUPPORT_H
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "context/context.h"
 #include "suite.h"
 

@@ -4,7 +4,7 @@
 #include "jpeg_make.h"
 #include "test_data_support.h"
 
-#include "data/exif.h"
+#include "data/decoding/exif.h"
 
 #include <shiftvit/image.h>
 

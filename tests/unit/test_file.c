@@ -1,6 +1,6 @@
 /* Checks files: what is no regular file is refused at once. Replacing a file keeps its permissions,
  * does not disturb another writer, and a failure says which content is on the disk. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>

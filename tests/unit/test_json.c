@@ -2,8 +2,8 @@
  * mode, and what happens without memory. */
 #include "fit.h"
 
-#include "base/decimal.h"
-#include "base/json.h"
+#include "config/decimal.h"
+#include "config/json.h"
 
 #include <fenv.h>
 #include <float.h>

@@ -3,7 +3,7 @@
 #include "plain_shiftvit.h"
 #include "suite.h"
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 #include "gemm/gemm.h"
 
 #include <shiftvit/image.h>

@@ -1,7 +1,7 @@
 /* Checks libraries that are loaded when they are first needed. */
 #include "suite.h"
 
-#include "base/dynamic_library.h"
+#include "base/files/dynamic_library.h"
 #include <string.h>
 
 START_TEST(test_a_missing_library_has_a_reason)

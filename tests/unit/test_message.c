@@ -1,8 +1,8 @@
 /* Checks that messages are printable UTF-8 whatever they quote. */
 #include "fit.h"
 
-#include "base/message.h"
-#include "base/utf8.h"
+#include "base/text/message.h"
+#include "base/text/utf8.h"
 
 static const struct {
     const char *text, *shown;

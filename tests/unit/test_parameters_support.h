@@ -4,7 +4,7 @@
 
 #include "fit.h"
 
-#include "base/json.h"
+#include "config/json.h"
 
 static svit_context *context;
 static fit_folder folder;

@@ -2,7 +2,7 @@
  * allows it, and tokens into token blocks. */
 #include "suite.h"
 
-#include "layers/linear.h"
+#include "layers/linear/linear.h"
 
 enum { COLUMNS = 2500 };
 

@@ -2,8 +2,8 @@
 #include "hosts.h"
 #include "suite.h"
 
-#include "base/fp_env.h"
-#include "base/pool.h"
+#include "base/threads/fp_env.h"
+#include "base/threads/pool.h"
 
 #include <stdatomic.h>
 

@@ -1,7 +1,7 @@
 /* Compares Philox with its published vectors, and checks the sequences made of it. */
 #include "suite.h"
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 #include <math.h>
 #include <string.h>

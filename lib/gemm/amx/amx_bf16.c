@@ -2,7 +2,7 @@
  * tile multiply unit and the vector units work at the same time: while one row block is multiplied,
  * the three terms of the next one are packed. */
 #include "gemm/amx/amx_impl.h"
-#include "gemm/avx512/bf16_backend_impl.h"
+#include "gemm/low_precision/bf16_backend_impl.h"
 
 SV_INLINE void load_sums(const bf16_microtile *microtile, const int two_rows, const int two_columns)
 {

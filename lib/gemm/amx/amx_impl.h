@@ -10,7 +10,7 @@
 #ifndef SV_AMX_IMPL_H
 #define SV_AMX_IMPL_H
 
-#include "gemm/avx512/amx_tile_impl.h"
+#include "gemm/amx/amx_tile_impl.h"
 
 /* The operand of LDTILECFG; palette 1 has eight tiles of at most 16 rows of 64 bytes. */
 typedef struct tile_config {

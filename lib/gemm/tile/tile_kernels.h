@@ -13,7 +13,7 @@ typedef enum sv_packed_type {
     SV_PACKED_F32_ROUNDED, /* float32 rounded to bfloat16: the bits of SV_PACKED_BF16, twice the
                               bytes, and no widening where many rows meet a micropanel */
 
-    /* VNNI interleaving, for dot products (gemm/avx512/): */
+    /* VNNI interleaving, for dot products (gemm/low_precision/): */
     SV_PACKED_BF16X2, /* two steps of k in bfloat16 per lane */
     SV_PACKED_INT8X4  /* four steps of k in int8 per lane; A is uint8 */
 } sv_packed_type;

@@ -11,7 +11,7 @@
  * less arithmetic and fewer activations. Derivation: docs/derivations/attention.md. The folded
  * block is compared with tests/reference/plain_attention.c, which does not fold. */
 #include "layers/attention/attention_internal.h"
-#include "layers/small_matmul.h"
+#include "layers/linear/small_matmul.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #define SV_ATTENTION_INTERNAL_H
 
 #include "layers/create.h"
-#include "layers/lora.h"
-#include "layers/partial_gradients.h"
+#include "layers/linear/lora.h"
+#include "layers/linear/partial_gradients.h"
 
 /* The layer. Offsets are into the flat arrays of the parameter table; T is the tokens of an image.
  *

@@ -3,8 +3,8 @@
  * chunk sums its own partial gradient of every parameter, which stays in L2 meanwhile; the partial
  * gradients are then added in index order. General path: sv_mlp_backward in mlp_block.c.
  * Reference: tests/reference/plain_shiftvit.c. */
+#include "layers/linear/partial_gradients.h"
 #include "layers/mlp/mlp_internal.h"
-#include "layers/partial_gradients.h"
 
 /* Weights of at most 768 KiB stay in L2 beside 256 tokens at work. */
 enum { SMALL_WEIGHTS = 768 << 10, TOKENS_AT_ONCE = 256 };

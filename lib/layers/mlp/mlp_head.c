@@ -6,8 +6,8 @@
  * Its weights [H W2, H] are derived once. W2 is not read, which would take most of one image's
  * time, and the block's output is not computed for every token. The training graph has the three
  * layers apart: mlp_block.c, pooling.c, dense.c. */
+#include "layers/linear/small_matmul.h"
 #include "layers/mlp/mlp_internal.h"
-#include "layers/small_matmul.h"
 
 #include <string.h>
 

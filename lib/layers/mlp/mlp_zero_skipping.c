@@ -5,8 +5,8 @@
  * The norm maps such a group to (0 - mean) rstd w + b, with the norm's weight w and bias b. xn
  * holds zeros there instead, and the matmul adds the correction term of each zero group g:
  *   W1 xn = W1 [xn with zeros] + sum over g of (-mean rstd) (W1 w)[g] + (W1 b)[g] */
+#include "layers/linear/small_matmul.h"
 #include "layers/mlp/mlp_internal.h"
-#include "layers/small_matmul.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Name maps: from the caller's text to rules, and from a parameter to the tensors of a file. */
 #include "models/load/name_map.h"
 
-#include "base/pattern.h"
 #include "base/size.h"
+#include "base/text/pattern.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The whitening filters of a stem, computed from the patches of training images. */
-#include "base/eigen.h"
+#include "base/numbers/eigen.h"
 #include "base/size.h"
 #include "models/model.h"
 #include "models/shiftvit/shiftvit.h"

@@ -1,0 +1,89 @@
+/* Cleans messages. A name from a file may contain terminal escape sequences, and "%.64s" in a
+ * format may cut a UTF-8 character. Both are repaired here for all messages. */
+#include "base/text/message.h"
+
+#include "base/text/utf8.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char ELLIPSIS[] = "\xe2\x80\xa6";
+
+/* Bytes of the longest printable form of one character, with its NUL: two "\xNN" for the two UTF-8
+ * bytes of a C1 control character need 9. */
+enum { PRINTABLE = 12 };
+
+/* C0, DEL, and C1, which some terminals also interpret in UTF-8. */
+static bool is_control(const unsigned char *text, size_t length)
+{
+    if (length == 1)
+        return text[0] < 0x20 || text[0] == 0x7f;
+    return length == 2 && text[0] == 0xC2 && text[1] < 0xA0;
+}
+
+/* Returns the bytes of a character whose last bytes were cut off before a quote or the end, 0 if
+ * the text does not begin with one. */
+static size_t cut_length(const unsigned char *text)
+{
+    size_t wanted = text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2, length = 1;
+    if (text[0] < 0xC2 || text[0] > 0xF4)
+        return 0;
+    while (length < wanted && (text[length] & 0xC0) == 0x80)
+        length++;
+    unsigned char next = text[length];
+    return length < wanted && (next == '\'' || next == '"' || next == '\0') ? length : 0;
+}
+
+static void escape(char printable[PRINTABLE], const unsigned char *text, size_t length)
+{
+    const char *known = strchr("\nn\rr\tt", text[0]);
+    if (length == 1 && known && text[0] < 0x20) {
+        snprintf(printable, PRINTABLE, "\\%c", known[1]);
+        return;
+    }
+    for (size_t i = 0; i < length; i++)
+        snprintf(printable + 4 * i, PRINTABLE - 4 * i, "\\x%02X", text[i]);
+}
+
+/* Writes the first character of the text in its printable form. Returns the bytes that it occupies
+ * in the text. */
+static size_t printable_character(char printable[PRINTABLE], const char *text)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t length = sv_utf8_length(text, strnlen(text, 4));
+    if (length == 0) {
+        size_t cut = cut_length(bytes);
+        if (cut)
+            strcpy(printable, ELLIPSIS);
+        else
+            escape(printable, bytes, 1);
+        return cut ? cut : 1;
+    }
+    if (is_control(bytes, length)) {
+        escape(printable, bytes, length);
+        return length;
+    }
+    memcpy(printable, text, length);
+    printable[length] = '\0';
+    return length;
+}
+
+void sv_message_clean(char *out, size_t capacity, const char *text)
+{
+    size_t used = 0, room = 0; /* an ellipsis still fits at out + room */
+    while (*text) {
+        char printable[PRINTABLE];
+        text += printable_character(printable, text);
+        size_t length = strlen(printable);
+        if (used + sizeof ELLIPSIS <= capacity)
+            room = used;
+        if (used + length + 1 > capacity) {
+            strcpy(out + room, ELLIPSIS);
+            return;
+        }
+        memcpy(out + used, printable, length);
+        used += length;
+    }
+    out[used] = '\0';
+}

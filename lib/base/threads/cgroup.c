@@ -1,0 +1,119 @@
+/* Reads CPU quotas of control groups. What cannot be read or understood is no quota. */
+#include "base/threads/cgroup.h"
+
+#include "base/files/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT = 2048 }; /* bytes of the longest path and file that are read */
+
+/* Reads a number of microseconds from the file `name` of a group's folder; 0 if there is none. */
+static int64_t read_number(const char *folder, const char *name)
+{
+    char path[TEXT], text[32];
+    int64_t number = 0;
+    int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (length < 0 || length >= TEXT || !sv_file_read_short(path, text, sizeof text) ||
+        sscanf(text, "%" SCNd64, &number) != 1)
+        return 0;
+    return number;
+}
+
+static uint32_t cores(int64_t quota, int64_t period)
+{
+    if (quota <= 0 || period <= 0)
+        return 0;
+    int64_t whole = quota / period + (quota % period != 0);
+    return whole < UINT32_MAX ? (uint32_t)whole : UINT32_MAX;
+}
+
+/* Version 2: the file cpu.max has "QUOTA PERIOD" or "max PERIOD". */
+static uint32_t read_version_2(const char *folder)
+{
+    char path[TEXT], text[64];
+    int64_t quota = 0, period = 0;
+    int length = snprintf(path, sizeof path, "%s/cpu.max", folder);
+    if (length < 0 || length >= TEXT || !sv_file_read_short(path, text, sizeof text) ||
+        sscanf(text, "%" SCNd64 " %" SCNd64, &quota, &period) != 2)
+        return 0;
+    return cores(quota, period);
+}
+
+/* Version 1: a file for each number; a quota of -1 is none. */
+static uint32_t read_version_1(const char *folder)
+{
+    return cores(read_number(folder, "cpu.cfs_quota_us"), read_number(folder, "cpu.cfs_period_us"));
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return b == 0 || (a != 0 && a < b) ? a : b;
+}
+
+/* The smallest quota of the group and its parents, up to the folder where the groups are mounted.
+ * In a container the group's path may be that of the host, and only its last parents exist. */
+static uint32_t read_group(const char *root, const char *mount, const char *group,
+                           uint32_t (*read)(const char *folder))
+{
+    char folder[TEXT];
+    int top = snprintf(folder, sizeof folder, "%s%s", root, mount);
+    int length = snprintf(folder, sizeof folder, "%s%s%s", root, mount, group);
+    if (top < 0 || length < 0 || length >= TEXT)
+        return 0;
+    uint32_t least = 0;
+    for (;;) {
+        least = smaller(least, read(folder));
+        char *last = strrchr(folder, '/');
+        if (!last || last < folder + top)
+            return least;
+        *last = '\0';
+    }
+}
+
+/* Whether the comma-separated list, which ends before `end`, has the controller "cpu". */
+static bool has_cpu(const char *list, const char *end)
+{
+    while (list < end) {
+        const char *comma = memchr(list, ',', (size_t)(end - list));
+        const char *stop = comma ? comma : end;
+        if (stop - list == 3 && memcmp(list, "cpu", 3) == 0)
+            return true;
+        list = stop + 1;
+    }
+    return false;
+}
+
+/* A line of /proc/self/cgroup: "NUMBER:CONTROLLERS:PATH", for version 2 "0::PATH". */
+static uint32_t read_line(const char *root, const char *line)
+{
+    const char *controllers = strchr(line, ':');
+    const char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!group)
+        return 0;
+    controllers++;
+    if (controllers == group)
+        return read_group(root, "/sys/fs/cgroup", group + 1, read_version_2);
+    if (!has_cpu(controllers, group))
+        return 0;
+    return smaller(read_group(root, "/sys/fs/cgroup/cpu", group + 1, read_version_1),
+                   read_group(root, "/sys/fs/cgroup/cpu,cpuacct", group + 1, read_version_1));
+}
+
+uint32_t sv_cgroup_cores(const char *root)
+{
+    char path[TEXT], text[TEXT];
+    int length = snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    if (length < 0 || length >= TEXT || !sv_file_read_short(path, text, sizeof text))
+        return 0;
+    uint32_t least = 0;
+    for (char *line = text; line;) {
+        char *end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        least = smaller(least, read_line(root, line));
+        line = end ? end + 1 : NULL;
+    }
+    return least;
+}

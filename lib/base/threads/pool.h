@@ -1,0 +1,40 @@
+/* The worker pool, which runs tasks, each identified by an index. Any worker may run a task, so a
+ * task's results must depend on its index alone. */
+#ifndef SV_POOL_H
+#define SV_POOL_H
+
+#include "base/threads/host_pool.h"
+#include "base/threads/thread.h"
+
+typedef struct sv_pool sv_pool;
+
+/* Runs the task with index `task` on worker 0..threads-1. The worker's index selects its
+ * scratch. */
+typedef sv_ranges_task sv_task;
+
+/* Creates a pool of `threads` workers, 1..SV_MAX_THREADS: the thread that calls sv_pool_run, and
+ * threads - 1 that it starts. If the host has a function, that runs the workers, and no thread is
+ * started. */
+svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_t threads,
+                           sv_host_pool host, svit_error *err);
+
+/* Stops the workers and frees the pool. NULL is allowed. In a forked child, which has no workers,
+ * it only releases the memory. */
+void sv_pool_free(const sv_allocator *allocator, sv_pool *pool);
+
+/* Runs tasks 0..count-1 and returns when all are done. Any thread of the process that created the
+ * pool may call it; concurrent calls run one after the other, on a host's threads side by side. The
+ * caller holds no lock. Allocates nothing. */
+void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count);
+
+/* The same for a caller that holds a lock: without the host, whose function may run other work that
+ * waits for the lock on this very thread. */
+void sv_pool_run_locked(sv_pool *pool, sv_task task, void *argument, size_t count);
+
+/* Workers, the calling thread included. */
+uint32_t sv_pool_threads(const sv_pool *pool);
+
+/* The id of the process that created the pool. */
+int64_t sv_pool_process(const sv_pool *pool);
+
+#endif

@@ -1,0 +1,180 @@
+/* Threads, mutexes and condition variables over pthreads. */
+#include "base/threads/thread.h"
+
+#include "base/threads/cgroup.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+struct sv_mutex {
+    pthread_mutex_t handle;
+};
+
+struct sv_condition {
+    pthread_cond_t handle;
+};
+
+struct sv_thread {
+    pthread_t handle;
+    void (*body)(void *);
+    void *argument;
+};
+
+int64_t sv_process_id(void)
+{
+    return getpid();
+}
+
+sv_mutex *sv_mutex_create(const sv_allocator *allocator)
+{
+    sv_mutex *mutex = sv_allocate(allocator, sizeof *mutex);
+    if (mutex && pthread_mutex_init(&mutex->handle, NULL) != 0) {
+        sv_release(allocator, mutex, sizeof *mutex);
+        return NULL;
+    }
+    return mutex;
+}
+
+void sv_mutex_free(const sv_allocator *allocator, sv_mutex *mutex)
+{
+    if (!mutex)
+        return;
+    pthread_mutex_destroy(&mutex->handle);
+    sv_mutex_abandon(allocator, mutex);
+}
+
+void sv_mutex_abandon(const sv_allocator *allocator, sv_mutex *mutex)
+{
+    sv_release(allocator, mutex, sizeof *mutex);
+}
+
+void sv_mutex_lock(sv_mutex *mutex)
+{
+    pthread_mutex_lock(&mutex->handle);
+}
+
+void sv_mutex_unlock(sv_mutex *mutex)
+{
+    pthread_mutex_unlock(&mutex->handle);
+}
+
+sv_condition *sv_condition_create(const sv_allocator *allocator)
+{
+    sv_condition *condition = sv_allocate(allocator, sizeof *condition);
+    if (condition && pthread_cond_init(&condition->handle, NULL) != 0) {
+        sv_release(allocator, condition, sizeof *condition);
+        return NULL;
+    }
+    return condition;
+}
+
+void sv_condition_free(const sv_allocator *allocator, sv_condition *condition)
+{
+    if (!condition)
+        return;
+    pthread_cond_destroy(&condition->handle);
+    sv_condition_abandon(allocator, condition);
+}
+
+void sv_condition_abandon(const sv_allocator *allocator, sv_condition *condition)
+{
+    sv_release(allocator, condition, sizeof *condition);
+}
+
+void sv_condition_wait(sv_condition *condition, sv_mutex *mutex)
+{
+    pthread_cond_wait(&condition->handle, &mutex->handle);
+}
+
+void sv_condition_broadcast(sv_condition *condition)
+{
+    pthread_cond_broadcast(&condition->handle);
+}
+
+static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+static void (*fork_handler)(void);
+
+static void lock_process(void)
+{
+    pthread_mutex_lock(&process_mutex);
+}
+
+static void begin_child(void)
+{
+    if (fork_handler)
+        fork_handler();
+    pthread_mutex_unlock(&process_mutex);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(lock_process, sv_process_unlock, begin_child);
+}
+
+void sv_process_lock(void)
+{
+    pthread_once(&process_once, watch_forks);
+    lock_process();
+}
+
+void sv_process_unlock(void)
+{
+    pthread_mutex_unlock(&process_mutex);
+}
+
+void sv_process_set_fork_handler(void (*handler)(void))
+{
+    fork_handler = handler;
+}
+
+static void *thread_main(void *argument)
+{
+    sv_thread *thread = argument;
+    thread->body(thread->argument);
+    return NULL;
+}
+
+/* Signals stay blocked, so that the program's handlers run on the program's threads. */
+sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument)
+{
+    sv_thread *thread = sv_allocate(allocator, sizeof *thread);
+    if (!thread)
+        return NULL;
+    thread->body = body;
+    thread->argument = argument;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&thread->handle, NULL, thread_main, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        sv_release(allocator, thread, sizeof *thread);
+        return NULL;
+    }
+    return thread;
+}
+
+void sv_thread_join(const sv_allocator *allocator, sv_thread *thread)
+{
+    pthread_join(thread->handle, NULL);
+    sv_thread_abandon(allocator, thread);
+}
+
+void sv_thread_abandon(const sv_allocator *allocator, sv_thread *thread)
+{
+    sv_release(allocator, thread, sizeof *thread);
+}
+
+uint32_t sv_thread_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1;
+    const uint32_t quota = sv_cgroup_cores("");
+    const int cores = CPU_COUNT(&set);
+    const uint32_t allowed = cores > 0 ? (uint32_t)cores : 1;
+    return quota > 0 && quota < allowed ? quota : allowed;
+}

@@ -1,0 +1,273 @@
+/* Checks and compares configuration structs by the tables of their fields. */
+#include "config/fields.h"
+
+#include "config/decimal.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LABEL = 80 }; /* bytes of "name[index]" */
+
+const char *sv_field_key(const sv_field *field)
+{
+    return field->key ? field->key : field->name;
+}
+
+const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_field *field = &table->fields[i];
+        if (strcmp(sv_field_key(field), key) == 0)
+            return field;
+    }
+    return NULL;
+}
+
+const sv_field *sv_fields_find_member(const sv_field_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->fields[i].name, name) == 0)
+            return &table->fields[i];
+    return NULL;
+}
+
+static const void *address(const sv_field *field, const void *config)
+{
+    return (const char *)config + field->offset;
+}
+
+static uint32_t read_u32(const void *config, size_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)config + offset, sizeof value);
+    return value;
+}
+
+static double read_real(const void *config, size_t offset)
+{
+    double value;
+    memcpy(&value, (const char *)config + offset, sizeof value);
+    return value;
+}
+
+/* NaN is in no range. */
+static bool is_in_range(const sv_field *field, double value)
+{
+    bool above = field->min_is_open ? value > field->min : value >= field->min;
+    bool below = field->max_is_open ? value < field->max : value <= field->max;
+    return above && below;
+}
+
+void sv_field_bounds(const sv_field *field, double *min, double *max)
+{
+    *min = field->min_is_open ? nextafter(field->min, DBL_MAX) : field->min;
+    *max = field->max_is_open ? nextafter(field->max, -DBL_MAX) : field->max;
+}
+
+const char *sv_field_number_text(char text[SV_FIELD_NUMBER_TEXT], double value)
+{
+    if (!isfinite(value)) {
+        snprintf(text, SV_FIELD_NUMBER_TEXT, "%g", value);
+        return text;
+    }
+    sv_decimal_text(text, value);
+    size_t length = strlen(text);
+    if (length > 2 && strcmp(text + length - 2, ".0") == 0)
+        text[length - 2] = '\0';
+    return text;
+}
+
+const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < SV_FIELD_WORDS && field->words[i] && used < SV_FIELD_RANGE_TEXT; i++)
+        used += (size_t)snprintf(text + used, SV_FIELD_RANGE_TEXT - used, i ? " or '%s'" : "'%s'",
+                                 field->words[i]);
+    return text;
+}
+
+const char *sv_field_range_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
+{
+    char min[SV_FIELD_NUMBER_TEXT], max[SV_FIELD_NUMBER_TEXT];
+    sv_field_number_text(min, field->min);
+    sv_field_number_text(max, field->max);
+    if (field->min == -DBL_MAX)
+        snprintf(text, SV_FIELD_RANGE_TEXT, "it is a finite number");
+    else if (field->max == DBL_MAX)
+        snprintf(text, SV_FIELD_RANGE_TEXT, "it is a finite number %s %s",
+                 field->min_is_open ? "above" : "from", min);
+    else
+        snprintf(text, SV_FIELD_RANGE_TEXT, "it is in %c%s, %s%c", field->min_is_open ? '(' : '[',
+                 min, max, field->max_is_open ? ')' : ']');
+    return text;
+}
+
+static uint32_t count_words(const sv_field *field)
+{
+    uint32_t count = 0;
+    while (count < SV_FIELD_WORDS && field->words[count])
+        count++;
+    return count;
+}
+
+svit_status sv_field_check_number(const sv_field *field, const char *label, double value,
+                                  svit_error *err)
+{
+    if (is_in_range(field, value))
+        return SVIT_OK;
+    char number[SV_FIELD_NUMBER_TEXT], range[SV_FIELD_RANGE_TEXT];
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", label, sv_field_number_text(number, value),
+                   sv_field_range_text(field, range));
+}
+
+static svit_status check_word(const sv_field *field, const void *config, svit_error *err)
+{
+    uint32_t value = read_u32(config, field->offset);
+    uint32_t accepted = field->kind == SV_FIELD_SET ? 1u << count_words(field) : count_words(field);
+    if (field->kind == SV_FIELD_FLAG)
+        accepted = 2;
+    if (value < accepted)
+        return SVIT_OK;
+    char words[SV_FIELD_RANGE_TEXT];
+    sv_field_words_text(field, words);
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRId32 "; it is 0..%" PRIu32 "%s%s", field->name,
+                   (int32_t)value, accepted - 1, words[0] ? ": " : "", words);
+}
+
+static svit_status check_element(const sv_field *field, size_t i, double value, svit_error *err)
+{
+    char label[LABEL];
+    snprintf(label, sizeof label, "%s[%zu]", field->name, i);
+    return sv_field_check_number(field, label, value, err);
+}
+
+static svit_status check_reals(const sv_field *field, const void *config, uint32_t count,
+                               svit_error *err)
+{
+    for (uint32_t i = 0; i < count; i++)
+        SVIT_TRY(
+            check_element(field, i, read_real(config, field->offset + i * sizeof(double)), err));
+    return SVIT_OK;
+}
+
+static svit_status check_list(const sv_field *field, const void *config, svit_error *err)
+{
+    uint32_t count = read_u32(config, field->count_offset);
+    if (count < field->min_count || count > field->max_count)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is %" PRIu32 "..%" PRIu32,
+                       field->count_name, count, field->min_count, field->max_count);
+    for (uint32_t i = 0; i < count; i++)
+        SVIT_TRY(
+            check_element(field, i, read_u32(config, field->offset + i * sizeof(uint32_t)), err));
+    return SVIT_OK;
+}
+
+/* The caller may have written the array without a terminating NUL. */
+static svit_status check_chars(const sv_field *field, const void *config, svit_error *err)
+{
+    if (memchr(address(field, config), '\0', field->max_count))
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s has no end; it is a text of at most %" PRIu32 " bytes",
+                   field->name, field->max_count - 1);
+}
+
+/* Puts the index of the element that is refused before the message: "groups[2]: ...". */
+static svit_status check_elements(const sv_field *field, const void *config, svit_error *err)
+{
+    uint32_t count = read_u32(config, field->count_offset);
+    char label[LABEL];
+    if (count > field->max_count)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is 0..%" PRIu32,
+                       field->count_name, count, field->max_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *element = (const char *)config + field->offset + i * field->elements->bytes;
+        svit_status status = field->elements->check(element, err);
+        snprintf(label, sizeof label, "%s[%" PRIu32 "]", field->name, i);
+        if (status != SVIT_OK)
+            return sv_fail_in(err, status, label);
+    }
+    return SVIT_OK;
+}
+
+static svit_status check_field(const sv_field *field, const void *config, svit_error *err)
+{
+    switch (field->kind) {
+    case SV_FIELD_U32:
+        return sv_field_check_number(field, field->name, read_u32(config, field->offset), err);
+    case SV_FIELD_REAL:
+        return sv_field_check_number(field, field->name, read_real(config, field->offset), err);
+    case SV_FIELD_PAIR:
+        return check_reals(field, config, 2, err);
+    case SV_FIELD_REALS:
+        return check_reals(field, config, read_u32(config, field->count_offset), err);
+    case SV_FIELD_WORD:
+    case SV_FIELD_FLAG:
+    case SV_FIELD_SET:
+        return check_word(field, config, err);
+    case SV_FIELD_LIST:
+        return check_list(field, config, err);
+    case SV_FIELD_CHARS:
+        return check_chars(field, config, err);
+    case SV_FIELD_ELEMENTS:
+        return check_elements(field, config, err);
+    case SV_FIELD_U64:
+    case SV_FIELD_CONSTANT:
+    case SV_FIELD_TEXT:
+        break;
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_fields_check(const sv_field_table *table, const void *config, svit_error *err)
+{
+    svit_status status = SVIT_OK;
+    for (size_t i = 0; i < table->count && status == SVIT_OK; i++)
+        status = check_field(&table->fields[i], config, err);
+    if (status != SVIT_OK && table->prefix)
+        return sv_fail_in(err, status, table->prefix);
+    return status;
+}
+
+static size_t field_bytes(const sv_field *field, const void *config)
+{
+    switch (field->kind) {
+    case SV_FIELD_U64:
+        return sizeof(uint64_t);
+    case SV_FIELD_REAL:
+        return sizeof(double);
+    case SV_FIELD_PAIR:
+        return 2 * sizeof(double);
+    case SV_FIELD_REALS:
+        return read_u32(config, field->count_offset) * sizeof(double);
+    case SV_FIELD_LIST:
+        return read_u32(config, field->count_offset) * sizeof(uint32_t);
+    case SV_FIELD_CHARS:
+        return field->max_count;
+    case SV_FIELD_ELEMENTS:
+        return read_u32(config, field->count_offset) * field->elements->bytes;
+    case SV_FIELD_CONSTANT:
+    case SV_FIELD_TEXT:
+        return 0;
+    case SV_FIELD_U32:
+    case SV_FIELD_WORD:
+    case SV_FIELD_FLAG:
+    case SV_FIELD_SET:
+        break;
+    }
+    return sizeof(uint32_t);
+}
+
+const char *sv_fields_difference(const sv_field_table *table, const void *a, const void *b)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_field *field = &table->fields[i];
+        size_t bytes = field_bytes(field, a);
+        if (bytes != field_bytes(field, b) || memcmp(address(field, a), address(field, b), bytes))
+            return field->name;
+    }
+    return NULL;
+}

@@ -1,0 +1,210 @@
+/* Writes configuration structs and descriptions of their fields as JSON. */
+#include "config/fields.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_list(const sv_field *field, const void *config, sv_json_writer *writer)
+{
+    uint32_t count, element;
+    memcpy(&count, (const char *)config + field->count_offset, sizeof count);
+    sv_json_begin(writer, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(&element, (const char *)config + field->offset + i * sizeof element, sizeof element);
+        sv_json_put_u64(writer, element);
+    }
+    sv_json_end(writer, ']');
+}
+
+static void put_reals(const double *list, size_t count, sv_json_writer *writer)
+{
+    sv_json_begin(writer, '[');
+    for (size_t i = 0; i < count; i++)
+        sv_json_put_real(writer, list[i]);
+    sv_json_end(writer, ']');
+}
+
+static void put_set(const sv_field *field, uint32_t set, sv_json_writer *writer)
+{
+    sv_json_begin(writer, '[');
+    for (uint32_t i = 0; i < SV_FIELD_WORDS && field->words[i]; i++)
+        if (set >> i & 1)
+            sv_json_put_text(writer, field->words[i]);
+    sv_json_end(writer, ']');
+}
+
+static void put_elements(const sv_field *field, const void *config, sv_json_writer *writer)
+{
+    const char *list = (const char *)config + field->offset;
+    uint32_t count;
+    memcpy(&count, (const char *)config + field->count_offset, sizeof count);
+    sv_json_begin(writer, '[');
+    for (uint32_t i = 0; i < count; i++)
+        field->elements->write(list + i * field->elements->bytes, writer);
+    sv_json_end(writer, ']');
+}
+
+static void put_field(const sv_field *field, const void *config, sv_json_writer *writer)
+{
+    const void *from = (const char *)config + field->offset;
+    uint32_t count;
+    switch (field->kind) {
+    case SV_FIELD_U32:
+        sv_json_put_u64(writer, *(const uint32_t *)from);
+        break;
+    case SV_FIELD_U64:
+        sv_json_put_u64(writer, *(const uint64_t *)from);
+        break;
+    case SV_FIELD_WORD:
+        sv_json_put_text(writer, field->words[*(const int32_t *)from]);
+        break;
+    case SV_FIELD_FLAG:
+        sv_json_put_flag(writer, *(const int32_t *)from != 0);
+        break;
+    case SV_FIELD_REAL:
+        sv_json_put_real(writer, *(const double *)from);
+        break;
+    case SV_FIELD_PAIR:
+        put_reals(from, 2, writer);
+        break;
+    case SV_FIELD_REALS:
+        memcpy(&count, (const char *)config + field->count_offset, sizeof count);
+        put_reals(from, count, writer);
+        break;
+    case SV_FIELD_LIST:
+        put_list(field, config, writer);
+        break;
+    case SV_FIELD_SET:
+        put_set(field, *(const uint32_t *)from, writer);
+        break;
+    case SV_FIELD_CONSTANT:
+        sv_json_put_text(writer, field->words[0]);
+        break;
+    case SV_FIELD_TEXT:
+        sv_json_put_text(writer, *(const char *const *)from);
+        break;
+    case SV_FIELD_CHARS:
+        sv_json_put_text(writer, from);
+        break;
+    case SV_FIELD_ELEMENTS:
+        put_elements(field, config, writer);
+        break;
+    }
+}
+
+/* Whether the field is left out of JSON: a text that the struct does not have, or no elements. */
+static bool is_absent(const sv_field *field, const void *config)
+{
+    uint32_t count;
+    if (field->is_optional) {
+        memcpy(&count, (const char *)config + field->count_offset, sizeof count);
+        return count == 0;
+    }
+    return field->kind == SV_FIELD_TEXT &&
+           !*(const char *const *)(const void *)((const char *)config + field->offset);
+}
+
+void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writer *writer)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_field *field = &table->fields[i];
+        if (is_absent(field, config))
+            continue;
+        sv_json_put_key(writer, sv_field_key(field));
+        put_field(field, config, writer);
+    }
+}
+
+void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer)
+{
+    sv_json_begin(writer, '{');
+    sv_fields_put(table, config, writer);
+    sv_json_end(writer, '}');
+}
+
+svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_t count,
+                                           const char *noun, char *buffer, size_t capacity,
+                                           size_t *needed, svit_error *err)
+{
+    sv_allocator allocator = sv_allocator_default();
+    sv_json_writer writer = sv_json_writer_make(&allocator);
+    sv_json_begin(&writer, '{');
+    for (size_t i = 0; i < count; i++)
+        sv_fields_put(structs[i].table, structs[i].config, &writer);
+    sv_json_end(&writer, '}');
+    return sv_json_writer_finish(&writer, noun, buffer, capacity, needed, err);
+}
+
+/* The kind of a field's JSON value, for readers of svit_config_fields. */
+static const char *type_name(sv_field_kind kind)
+{
+    static const char *const NAMES[] = {
+        [SV_FIELD_U32] = "integer",   [SV_FIELD_U64] = "integer", [SV_FIELD_WORD] = "word",
+        [SV_FIELD_FLAG] = "flag",     [SV_FIELD_REAL] = "number", [SV_FIELD_PAIR] = "2 numbers",
+        [SV_FIELD_REALS] = "numbers", [SV_FIELD_LIST] = "list",   [SV_FIELD_SET] = "words",
+        [SV_FIELD_CONSTANT] = "word", [SV_FIELD_TEXT] = "text",   [SV_FIELD_CHARS] = "text",
+        [SV_FIELD_ELEMENTS] = "list",
+    };
+    return NAMES[kind];
+}
+
+/* The range of a number without an upper limit: "above 0" or "at least 0". */
+static const char *limit_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
+{
+    snprintf(text, SV_FIELD_RANGE_TEXT, field->min_is_open ? "above %g" : "at least %g",
+             field->min);
+    return text;
+}
+
+/* What a field accepts, as text: its words, or its range. */
+static const char *accepted_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT])
+{
+    switch (field->kind) {
+    case SV_FIELD_FLAG:
+        return "true or false";
+    case SV_FIELD_U64:
+        return "0..2^64 - 1";
+    case SV_FIELD_CHARS:
+        return "a text";
+    case SV_FIELD_ELEMENTS:
+        return field->elements->noun;
+    case SV_FIELD_WORD:
+    case SV_FIELD_SET:
+    case SV_FIELD_CONSTANT:
+        return sv_field_words_text(field, text);
+    default:
+        if (field->min > -DBL_MAX && field->max >= FLT_MAX)
+            return limit_text(field, text);
+        return sv_field_range_text(field, text) + strlen("it is ");
+    }
+}
+
+void sv_fields_describe(const sv_field_table *table, const void *defaults, sv_json_writer *writer)
+{
+    char text[SV_FIELD_RANGE_TEXT];
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_field *field = &table->fields[i];
+        if (field->kind == SV_FIELD_TEXT)
+            continue;
+        sv_json_begin(writer, '{');
+        sv_json_put_key(writer, "name");
+        sv_json_put_text(writer, sv_field_key(field));
+        sv_json_put_key(writer, "type");
+        sv_json_put_text(writer, type_name(field->kind));
+        sv_json_put_key(writer, "accepted");
+        sv_json_put_text(writer, accepted_text(field, text));
+        sv_json_put_key(writer, "default");
+        put_field(field, defaults, writer);
+        sv_json_end(writer, '}');
+    }
+}
+
+svit_status sv_fields_to_buffer(const sv_field_table *table, const void *config, char *buffer,
+                                size_t capacity, size_t *needed, svit_error *err)
+{
+    sv_allocator allocator = sv_allocator_default();
+    sv_json_writer writer = sv_json_writer_make(&allocator);
+    sv_fields_to_json(table, config, &writer);
+    return sv_json_writer_finish(&writer, table->noun, buffer, capacity, needed, err);
+}

@@ -1,0 +1,135 @@
+/* Pipeline configurations: defaults and the ranges of the fields. */
+#include "data/augmentation/pipeline_config.h"
+
+#include "config/config.h"
+#include "data/augmentation/step_fields.h"
+#include "data/checks.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <stdbool.h>
+
+enum { MAX_SIDE = 8192 };
+
+svit_pipeline_config sv_pipeline_config_default(void)
+{
+    return (svit_pipeline_config){
+        .struct_size = sizeof(svit_pipeline_config),
+        .source_height = 32,
+        .source_width = 32,
+        .resize_height = 52,
+        .resize_width = 52,
+        .output_height = 48,
+        .output_width = 48,
+        .evaluation = SVIT_EVALUATE_RESIZE,
+        .per_batch = 0,
+        .flip_probability = 0.5,
+        .scale = 1.0 / 255,
+        .channels = SV_RGB,
+        .mean = {0, 0, 0, 0},
+        .variance = {1, 1, 1, 1},
+        .rotation = 0,
+        .zoom = 0,
+        .source_filter = SVIT_SOURCE_NEAREST,
+    };
+}
+
+#define SIDE(field)                                                                                \
+    {                                                                                              \
+        SV_FIELD(svit_pipeline_config, field, U32), .min = 1, .max = MAX_SIDE                      \
+    }
+#define REAL(field, ...)                                                                           \
+    {                                                                                              \
+        SV_FIELD(svit_pipeline_config, field, REAL), __VA_ARGS__                                   \
+    }
+
+#define BY_CHANNEL(field)                                                                          \
+    SV_FIELD(svit_pipeline_config, field, REALS),                                                  \
+        .count_name = "channels", .count_offset = offsetof(svit_pipeline_config, channels)
+
+/* The constant `filter` names the only filter of the resize for other readers of model files. */
+static const sv_field FIELDS[] = {
+    SIDE(source_height),
+    SIDE(source_width),
+    {SV_FIELD(svit_pipeline_config, source_filter, WORD),
+     .words = {[SVIT_SOURCE_NEAREST] = "nearest",
+               [SVIT_SOURCE_SHORTER_SIDE] = "shorter-side",
+               [SVIT_SOURCE_BICUBIC] = "bicubic",
+               [SVIT_SOURCE_SHORTER_SIDE_PILLOW_12] = "shorter-side-pillow-12",
+               [SVIT_SOURCE_BICUBIC_PILLOW_12] = "bicubic-pillow-12"}},
+    SIDE(resize_height),
+    SIDE(resize_width),
+    {.name = "filter", .kind = SV_FIELD_CONSTANT, .words = {"bilinear"}},
+    SIDE(output_height),
+    SIDE(output_width),
+    {SV_FIELD(svit_pipeline_config, evaluation, WORD), .words = {[SVIT_EVALUATE_RESIZE] = "resize",
+                                                                 [SVIT_EVALUATE_KEEP] = "keep",
+                                                                 [SVIT_EVALUATE_CROP] = "crop"}},
+    {SV_FIELD(svit_pipeline_config, per_batch, FLAG)},
+    REAL(flip_probability, .max = 1),
+    REAL(scale, .min_is_open = 1, .max = DBL_MAX),
+    {SV_FIELD(svit_pipeline_config, channels, U32), .min = 1, .max = SVIT_MAX_CHANNELS},
+    {BY_CHANNEL(mean), .min = -DBL_MAX, .max = DBL_MAX},
+    {BY_CHANNEL(variance), .min_is_open = 1, .max = DBL_MAX},
+    REAL(rotation, .max = 1),
+    REAL(zoom, .max = 1, .max_is_open = 1),
+    {SV_FIELD(svit_pipeline_config, augment, ELEMENTS), .count_name = "augment_count",
+     .count_offset = offsetof(svit_pipeline_config, augment_count),
+     .max_count = SVIT_MAX_AUGMENT_STEPS, .is_optional = 1, .elements = &sv_augment_elements},
+};
+const sv_field_table sv_pipeline_fields = {.type = "svit_pipeline_config",
+                                           .noun = "preprocessing",
+                                           .prefix = "svit_pipeline_config",
+                                           .fields = FIELDS,
+                                           .count = sizeof FIELDS / sizeof *FIELDS};
+
+/* The resized image must be at least as large as the crop. */
+static svit_status check_crop(const char *side, uint32_t resize, uint32_t output, svit_error *err)
+{
+    if (resize >= output)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "resize_%s is %" PRIu32 "; at least output_%s, %" PRIu32 ", is accepted", side,
+                   resize, side, output);
+}
+
+svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err)
+{
+    SVIT_TRY(sv_fields_check(&sv_pipeline_fields, config, err));
+    SVIT_TRY(sv_check_channels(sv_pipeline_fields.type, config->channels, err));
+    SVIT_TRY(sv_augment_check_order(config, err));
+    SVIT_TRY(sv_augment_check_channels(config, err));
+    SVIT_TRY(check_crop("height", config->resize_height, config->output_height, err));
+    return check_crop("width", config->resize_width, config->output_width, err);
+}
+
+svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeline_config *in,
+                                    svit_error *err)
+{
+    svit_pipeline_config config = sv_pipeline_config_default();
+    SVIT_TRY(sv_config_import(&config, sizeof config, in, SV_PIPELINE_CONFIG_MIN_SIZE,
+                              sv_pipeline_fields.type, err));
+    SVIT_TRY(sv_pipeline_config_check(&config, err));
+    *out = config;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, size_t size)
+{
+    svit_pipeline_config local = sv_pipeline_config_default();
+    return sv_config_export(config, size, &local, sizeof local, sv_pipeline_fields.type, NULL);
+}
+
+SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *config,
+                                                   size_t *height, size_t *width, svit_error *err)
+{
+    SV_REQUIRE(config);
+    SV_REQUIRE(height);
+    SV_REQUIRE(width);
+    svit_pipeline_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local, config, err));
+    bool keep = local.evaluation == SVIT_EVALUATE_KEEP;
+    *height = keep ? local.resize_height : local.output_height;
+    *width = keep ? local.resize_width : local.output_width;
+    return SVIT_OK;
+}

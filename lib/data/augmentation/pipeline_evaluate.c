@@ -1,0 +1,102 @@
+/* The public function that runs the evaluation pipeline on a batch. Each image is one task of the
+ * worker pool. */
+#include <shiftvit/pipeline.h>
+
+#include "base/size.h"
+#include "context/context.h"
+#include "data/augmentation/pipeline_config.h"
+#include "data/augmentation/pipeline_plan.h"
+#include "data/checks.h"
+
+typedef struct evaluation {
+    const sv_pipeline *plan;
+    const char *pixels;
+    size_t image_bytes; /* of one input image */
+    float *out;
+    size_t elements; /* of one output image */
+    float *scratch;
+    size_t scratch_size; /* elements of one worker's scratch */
+} evaluation;
+
+static void evaluate_task(void *argument, size_t task, uint32_t worker)
+{
+    const evaluation *job = argument;
+    sv_pipeline_evaluate(job->plan, job->out + task * job->elements,
+                         job->pixels + task * job->image_bytes,
+                         job->scratch + worker * job->scratch_size);
+}
+
+static svit_status evaluate_images(svit_context *context, const sv_pipeline *plan,
+                                   const void *pixels, size_t n, const sv_image_shape *shape,
+                                   float *out, svit_error *err)
+{
+    size_t workers = sv_pool_threads(context->pool);
+    size_t scratch_size = sv_pipeline_scratch(plan);
+    void *scratch = NULL;
+    SVIT_TRY(sv_allocate_array(&context->allocator, &scratch, workers, scratch_size * sizeof(float),
+                               "a pipeline's scratch", err));
+    evaluation job = {
+        .plan = plan,
+        .pixels = pixels,
+        .image_bytes = sv_image_bytes(shape),
+        .out = out,
+        .elements =
+            sv_pipeline_height(plan, false) * sv_pipeline_width(plan, false) * shape->channels,
+        .scratch = scratch,
+        .scratch_size = scratch_size,
+    };
+    sv_pool_run(context->pool, evaluate_task, &job, n);
+    sv_release(&context->allocator, scratch, workers * scratch_size * sizeof(float));
+    return SVIT_OK;
+}
+
+/* Checks the images, whose shape needs its channels, and evaluates them. */
+static svit_status apply(const char *where, svit_context *context,
+                         const svit_pipeline_config *config, const void *pixels, size_t n,
+                         sv_image_shape shape, float *out, svit_error *err)
+{
+    SVIT_TRY(svit_context_check(context, err));
+    svit_pipeline_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local, config, err));
+    SVIT_TRY(sv_check_sides(where, "", shape.height, shape.width, err));
+    shape.channels = local.channels;
+    size_t bytes = 0;
+    if (n < 1 || !sv_size_multiply(&bytes, n, sv_image_bytes(&shape)))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", where, n);
+    if (shape.is_f32)
+        SVIT_TRY(sv_check_finite(where, pixels, n, sv_image_bytes(&shape) / sizeof(float), err));
+    sv_pipeline *plan = NULL;
+    SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &local, shape.height, shape.width,
+                                shape.is_f32, err));
+    svit_status status = evaluate_images(context, plan, pixels, n, &shape, out, err);
+    sv_pipeline_free(&context->allocator, plan);
+    return status;
+}
+
+SVIT_API svit_status svit_pipeline_apply_evaluation(svit_context *context,
+                                                    const svit_pipeline_config *config,
+                                                    const uint8_t *pixels, size_t n, size_t height,
+                                                    size_t width, float *out, svit_error *err)
+{
+    SV_REQUIRE(context);
+    SV_REQUIRE(config);
+    SV_REQUIRE(pixels);
+    SV_REQUIRE(out);
+    const sv_image_shape shape = {.height = height, .width = width};
+    return apply(__func__, context, config, pixels, n, shape, out, err);
+}
+
+SVIT_API svit_status svit_pipeline_apply_evaluation_f32(svit_context *context,
+                                                        const svit_pipeline_config *config,
+                                                        const float *images, size_t n,
+                                                        size_t height, size_t width, float *out,
+                                                        svit_error *err)
+{
+    SV_REQUIRE(context);
+    SV_REQUIRE(config);
+    SV_REQUIRE(images);
+    SV_REQUIRE(out);
+    const sv_image_shape shape = {.height = height, .width = width, .is_f32 = true};
+    return apply(__func__, context, config, images, n, shape, out, err);
+}

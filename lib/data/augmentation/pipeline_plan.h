@@ -1,0 +1,57 @@
+/* Pipeline plans: tables computed once for a configuration and a size of input images. Images are
+ * then processed one by one without allocation. A plan is immutable, so any number of threads may
+ * use it, each with its own scratch. */
+#ifndef SV_PIPELINE_PLAN_H
+#define SV_PIPELINE_PLAN_H
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "data/augmentation/steps.h"
+
+#include <shiftvit/pipeline.h>
+
+#include <stdbool.h>
+
+typedef struct sv_pipeline sv_pipeline;
+
+/* Makes a plan for images [height, width, config->channels] of bytes, or of floats with `is_f32`.
+ * `config` has been checked. SVIT_E_MEMORY if its tables cannot be allocated. SVIT_E_UNSUPPORTED if
+ * floats need an antialiased source step. */
+svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
+                               const svit_pipeline_config *config, size_t height, size_t width,
+                               bool is_f32, svit_error *err);
+
+/* Frees a plan. NULL is allowed. */
+void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan);
+
+/* Elements of scratch for one thread. */
+size_t sv_pipeline_scratch(const sv_pipeline *plan);
+
+/* The size of an output image, of training or of evaluation. */
+size_t sv_pipeline_height(const sv_pipeline *plan, bool training);
+size_t sv_pipeline_width(const sv_pipeline *plan, bool training);
+
+/* Runs the evaluation pipeline on one image. */
+void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const void *pixels, float *scratch);
+
+/* The random augmentation of one image. It is a function of (seed, epoch, sample), except that with
+ * per_batch the crop is a function of (seed, epoch, batch). Epochs are below 2^52. */
+typedef struct sv_augmentation {
+    sv_augment_key key; /* of the steps of svit_pipeline_config.augment */
+    uint32_t top;       /* the crop's first row and column */
+    uint32_t left;
+    bool mirror;
+    double turns;         /* full turns, in +-rotation */
+    double height_factor; /* in +-zoom, as width_factor; positive zooms out */
+    double width_factor;
+} sv_augmentation;
+
+/* Draws the augmentation of one sample. */
+sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch,
+                                 uint32_t sample, uint32_t batch);
+
+/* Runs the training pipeline on one image: crop, mirror, rotation and zoom as `drawn` says. */
+void sv_pipeline_train(const sv_pipeline *plan, float *out, const void *pixels,
+                       const sv_augmentation *drawn, float *scratch);
+
+#endif

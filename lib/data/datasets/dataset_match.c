@@ -1,0 +1,168 @@
+/* Views of datasets whose labels are those of another list of class names. */
+#include "data/checks.h"
+#include "data/datasets/dataset_ops.h"
+
+#include <string.h>
+
+typedef struct matched {
+    svit_dataset base;
+    svit_dataset *parent;
+    char **names; /* [classes] copies */
+    int32_t
+        *labels; /* [label_count] the label of each class of the parent; NULL if it has targets */
+    size_t label_count;
+} matched;
+
+static int32_t label_of(const matched *self, int32_t label)
+{
+    return self->labels ? self->labels[label] : label;
+}
+
+static svit_status matched_sample(const svit_dataset *dataset, size_t index, void *pixels,
+                                  int32_t *label, svit_error *err)
+{
+    const matched *self = (const matched *)dataset;
+    SVIT_TRY(self->parent->ops->sample(self->parent, index, pixels, label, err));
+    *label = label_of(self, *label);
+    return SVIT_OK;
+}
+
+static svit_status matched_label(const svit_dataset *dataset, size_t index, int32_t *label,
+                                 svit_error *err)
+{
+    const matched *self = (const matched *)dataset;
+    SVIT_TRY(svit_dataset_label(self->parent, index, label, err));
+    *label = label_of(self, *label);
+    return SVIT_OK;
+}
+
+/* Called only for targets, which stay as they are. */
+static svit_status matched_targets(const svit_dataset *dataset, size_t index, float *targets,
+                                   svit_error *err)
+{
+    return svit_dataset_targets(((const matched *)dataset)->parent, index, targets, err);
+}
+
+static svit_status matched_path(const svit_dataset *dataset, size_t index, char **path,
+                                svit_error *err)
+{
+    return sv_dataset_path(((const matched *)dataset)->parent, index, path, err);
+}
+
+static void matched_free(svit_dataset *dataset)
+{
+    matched *self = (matched *)dataset;
+    const sv_allocator *allocator = &dataset->context->allocator;
+    for (size_t k = 0; self->names && k < dataset->classes; k++)
+        sv_release_text(allocator, self->names[k]);
+    sv_release(allocator, self->names, dataset->classes * sizeof *self->names);
+    sv_release(allocator, self->labels, self->label_count * sizeof *self->labels);
+    svit_dataset_free(self->parent);
+}
+
+static const sv_dataset_ops MATCHED = {.bytes = sizeof(matched),
+                                       .sample = matched_sample,
+                                       .label = matched_label,
+                                       .targets = matched_targets,
+                                       .path = matched_path,
+                                       .free = matched_free};
+
+static svit_status copy_names(matched *self, const char *const *names, svit_error *err)
+{
+    const sv_allocator *allocator = &self->base.context->allocator;
+    const size_t count = self->base.classes;
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof *self->names, "class names", err));
+    self->names = memory;
+    memset(self->names, 0, count * sizeof *self->names);
+    for (size_t k = 0; k < count; k++) {
+        self->names[k] = sv_copy_text(allocator, names[k]);
+        if (!self->names[k])
+            return sv_fail_memory(err, strlen(names[k]) + 1, "a class name");
+    }
+    self->base.names = (const char *const *)self->names;
+    return SVIT_OK;
+}
+
+static svit_status fail_unknown(const matched *self, size_t class, svit_error *err)
+{
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "class %zu, '%.60s', is none of the %zu names; the first is '%.60s'", class,
+                   self->parent->names[class], self->base.classes, self->names[0]);
+}
+
+/* Finds the label of each class of the parent. Both lists are usually in the same order, so the
+ * search begins behind the name that was found last. */
+static svit_status match_labels(matched *self, svit_error *err)
+{
+    void *memory = NULL;
+    const svit_dataset *parent = self->parent;
+    SVIT_TRY(sv_allocate_array(&parent->context->allocator, &memory, parent->classes,
+                               sizeof *self->labels, "the labels of a dataset", err));
+    self->labels = memory;
+    self->label_count = parent->classes;
+    const size_t count = self->base.classes;
+    size_t at = 0;
+    for (size_t class = 0; class < parent->classes; class ++) {
+        size_t tried = 0;
+        while (tried < count && strcmp(self->names[at], parent->names[class]) != 0) {
+            at = (at + 1) % count;
+            tried++;
+        }
+        if (tried == count)
+            return fail_unknown(self, class, err);
+        self->labels[class] = (int32_t)at;
+    }
+    return SVIT_OK;
+}
+
+/* The numbers of targets have no labels that could be matched. */
+static svit_status compare_names(const matched *self, svit_error *err)
+{
+    const svit_dataset *parent = self->parent;
+    for (size_t k = 0; k < parent->classes; k++)
+        if (parent->classes != self->base.classes || strcmp(parent->names[k], self->names[k]) != 0)
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "the dataset has %zu targets, from '%.60s' on; the %zu names, from "
+                           "'%.60s' on, must be the same in the same order",
+                           parent->classes, parent->names[k], self->base.classes,
+                           self->names[k < self->base.classes ? k : 0]);
+    return SVIT_OK;
+}
+
+static svit_status fill(matched *self, const char *const *names, svit_error *err)
+{
+    SVIT_TRY(copy_names(self, names, err));
+    return self->base.has_targets ? compare_names(self, err) : match_labels(self, err);
+}
+
+SVIT_API svit_status svit_dataset_match_classes(svit_dataset **out, svit_dataset *parent,
+                                                const char *const *names, size_t count,
+                                                svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(parent);
+    SV_REQUIRE(names);
+    SVIT_TRY(sv_check_range(__func__, "count", count, 1, INT32_MAX, err));
+    for (size_t k = 0; k < count; k++)
+        if (!names[k])
+            return sv_fail(err, SVIT_E_ARGUMENT, "%s: names[%zu] is NULL; a text is needed",
+                           __func__, k);
+    if (!parent->names)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: parent has no class names; a dataset with names is needed", __func__);
+    svit_dataset *dataset = NULL;
+    SVIT_TRY(sv_dataset_create(&dataset, parent->context, &MATCHED, err));
+    sv_dataset_copy_form(dataset, parent);
+    matched *self = (matched *)dataset;
+    self->parent = sv_dataset_retain(parent);
+    dataset->classes = count;
+    dataset->names = NULL;
+    svit_status status = fill(self, names, err);
+    if (status != SVIT_OK) {
+        svit_dataset_free(dataset);
+        return status;
+    }
+    *out = dataset;
+    return SVIT_OK;
+}

@@ -1,0 +1,75 @@
+/* What a kind of dataset implements. A kind is a struct whose first member is `svit_dataset base`,
+ * and an sv_dataset_ops. Its public function creates the dataset with sv_dataset_create and sets
+ * the sizes. */
+#ifndef SV_DATASET_OPS_H
+#define SV_DATASET_OPS_H
+
+#include "base/status.h"
+#include "context/context.h"
+#include "data/decoding/image_shape.h"
+
+#include <shiftvit/dataset.h>
+
+typedef struct sv_dataset_ops {
+    size_t bytes; /* size of the kind's struct */
+
+    /* Writes the image pixels[height, width, channels] of sample `index`, which is below `count`:
+     * bytes, or floats if is_f32. Writes its label, which is below `classes`, or -1 if the dataset
+     * has targets. Several threads may call it at once unless caller_thread_only. */
+    svit_status (*sample)(const svit_dataset *dataset, size_t index, void *pixels, int32_t *label,
+                          svit_error *err);
+
+    /* Writes the label of sample `index` without its image. NULL: the image must be read. */
+    svit_status (*label)(const svit_dataset *dataset, size_t index, int32_t *label,
+                         svit_error *err);
+
+    /* Writes targets[classes] of sample `index`. NULL: the dataset has labels. */
+    svit_status (*targets)(const svit_dataset *dataset, size_t index, float *targets,
+                           svit_error *err);
+
+    /* Makes a copy of the path of sample `index`, which the caller releases with sv_release_text,
+     * or leaves NULL. NULL: the samples are no files. */
+    svit_status (*path)(const svit_dataset *dataset, size_t index, char **path, svit_error *err);
+
+    /* Frees what the kind owns. The dataset may be incomplete, with its other members zero. NULL if
+     * the kind owns nothing. */
+    void (*free)(svit_dataset *dataset);
+} sv_dataset_ops;
+
+struct svit_dataset {
+    atomic_uint references;
+    svit_context *context;
+    const sv_dataset_ops *ops;
+    size_t count;
+    size_t height;
+    size_t width;
+    size_t channels;
+    size_t classes;
+    const char *const *names; /* [classes] owned by the kind, or NULL */
+    bool is_f32;              /* images are float instead of bytes */
+    bool has_targets; /* numbers instead of labels; `classes` is their count, and a label is -1 */
+    bool caller_thread_only; /* samples are read only on the thread that calls the library */
+};
+
+/* Allocates a dataset of ops->bytes bytes with one reference and 3 channels. All members after its
+ * base are zero. SVIT_E_MEMORY. */
+svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const sv_dataset_ops *ops,
+                              svit_error *err);
+
+/* Gives a view of `parent` its count, image shape, classes and flags. */
+void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent);
+
+/* Adds a reference, which svit_dataset_free removes. Returns `dataset`. */
+svit_dataset *sv_dataset_retain(svit_dataset *dataset);
+
+/* Calls ops->path; *path is NULL if the samples are no files. */
+svit_status sv_dataset_path(const svit_dataset *dataset, size_t index, char **path,
+                            svit_error *err);
+
+/* The shape of an image. */
+sv_image_shape sv_dataset_shape(const svit_dataset *dataset);
+
+/* Bytes of one image. */
+size_t sv_dataset_image_bytes(const svit_dataset *dataset);
+
+#endif

@@ -1,0 +1,98 @@
+/* Checks the first line of a list of image files, and says what is wrong with the usual other ones.
+ */
+#include "data/datasets/list_header.h"
+
+#include "data/decoding/image_formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool sv_is_blank(const char *text)
+{
+    return text[strspn(text, " \t")] == '\0';
+}
+
+/* Whether a name is `wanted` but for upper case and spaces around it. */
+static bool is_nearly(const char *name, const char *wanted)
+{
+    const size_t length = strlen(wanted);
+    name += strspn(name, " \t");
+    return strncasecmp(name, wanted, length) == 0 && sv_is_blank(name + length);
+}
+
+/* The index that pandas writes in front has no name; read and written again, it has this one. */
+static bool is_index(const char *name)
+{
+    return sv_is_blank(name) || strcmp(name, "Unnamed: 0") == 0;
+}
+
+static svit_status fail_first_column(const sv_csv *csv, const char *path, svit_error *err)
+{
+    const char *name = sv_csv_field(csv, 0, 0);
+    if (csv->columns > 1 && is_index(name))
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "'%s': the first column has the name '%.40s', as the index that pandas "
+                       "writes; to_csv(index=False) leaves it out; " SV_LIST_HEADER,
+                       path, name);
+    if (sv_is_image_name(name))
+        return sv_fail(
+            err, SVIT_E_FORMAT,
+            "'%s': the first line lists the image '%.40s' and names no columns; " SV_LIST_HEADER,
+            path, name);
+    for (size_t column = 1; column < csv->columns; column++)
+        if (strcmp(sv_csv_field(csv, 0, column), "path") == 0)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "'%s': \"path\" is column %zu, after '%.40s'; " SV_LIST_HEADER, path,
+                           column + 1, name);
+    return sv_fail(err, SVIT_E_FORMAT, "'%s': the first column is called '%.40s'; " SV_LIST_HEADER,
+                   path, name);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Fails if two columns have one name; sorts a copy of the names, of which a file may have millions.
+ */
+static svit_status check_distinct(const sv_csv *csv, const char *path,
+                                  const sv_allocator *allocator, svit_error *err)
+{
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, csv->columns, sizeof(char *),
+                               "the names of columns", err));
+    char **names = memory;
+    memcpy(names, csv->fields, csv->columns * sizeof *names);
+    qsort(names, csv->columns, sizeof *names, compare_names);
+    const char *twice = NULL;
+    for (size_t i = 1; !twice && i < csv->columns; i++)
+        if (strcmp(names[i], names[i - 1]) == 0)
+            twice = names[i];
+    sv_release(allocator, memory, csv->columns * sizeof *names);
+    if (!twice)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "'%s': two columns are called '%.40s'; different names are needed", path, twice);
+}
+
+svit_status sv_list_check_header(const sv_csv *csv, const char *path, const sv_allocator *allocator,
+                                 svit_error *err)
+{
+    if (strcmp(sv_csv_field(csv, 0, 0), "path") != 0)
+        return fail_first_column(csv, path, err);
+    if (csv->columns < 2)
+        return sv_fail(err, SVIT_E_FORMAT, "'%s': \"path\" is the only column; " SV_LIST_HEADER,
+                       path);
+    for (size_t column = 1; column < csv->columns; column++) {
+        const char *name = sv_csv_field(csv, 0, column);
+        if (sv_is_blank(name))
+            return sv_fail(err, SVIT_E_FORMAT, "'%s': column %zu has no name; " SV_LIST_HEADER,
+                           path, column + 1);
+        if (csv->columns == 2 && is_nearly(name, "label") && strcmp(name, "label") != 0)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "'%s': column %zu is called '%.40s'; " SV_LIST_HEADER, path, column + 1,
+                           name);
+    }
+    return check_distinct(csv, path, allocator, err);
+}

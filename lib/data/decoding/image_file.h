@@ -1,0 +1,14 @@
+/* Reading of whole image files. */
+#ifndef SV_IMAGE_FILE_H
+#define SV_IMAGE_FILE_H
+
+#include "data/decoding/codec.h"
+
+/* The largest image file in bytes: about 64 million uncompressed pixels of four channels. */
+enum { SV_IMAGE_FILE_LIMIT = 256 << 20 };
+
+/* Reads and decodes `path` as sv_decode does. The caller releases out->data with out->bytes. */
+svit_status sv_image_file_read(sv_pixels *out, const sv_allocator *allocator, const char *path,
+                               size_t channels, svit_error *err);
+
+#endif

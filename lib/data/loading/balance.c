@@ -1,0 +1,148 @@
+/* Balanced sampling. */
+#include "data/loading/balance.h"
+
+#include "base/numbers/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void shuffle(uint32_t *values, uint32_t count, sv_random *random)
+{
+    for (uint32_t left = count; left > 1; left--) {
+        uint32_t chosen = sv_random_below(random, left);
+        uint32_t kept = values[left - 1];
+        values[left - 1] = values[chosen];
+        values[chosen] = kept;
+    }
+}
+
+static svit_status allocate(const sv_allocator *allocator, uint32_t **out, size_t count,
+                            svit_error *err)
+{
+    void *memory = NULL;
+    SVIT_TRY(
+        sv_allocate_array(allocator, &memory, count, sizeof **out, "the samples by class", err));
+    *out = memory;
+    return SVIT_OK;
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+    const uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+    return (first > second) - (first < second);
+}
+
+/* Lists the labels that occur, in their order, in labels[count]. A dataset may state far more
+ * classes than it has samples. */
+static svit_status list_present(sv_balance *self, const svit_dataset *dataset, uint32_t *labels,
+                                svit_error *err)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        int32_t label;
+        SVIT_TRY(svit_dataset_label(dataset, i, &label, err));
+        labels[i] = (uint32_t)label;
+    }
+    qsort(labels, self->count, sizeof *labels, compare_labels);
+    for (uint32_t i = 0; i < self->count; i++)
+        if (i == 0 || labels[i] != labels[self->classes - 1])
+            labels[self->classes++] = labels[i];
+    return SVIT_OK;
+}
+
+/* Groups the samples by class, in their order: counts the classes, then places each sample. The
+ * class of a sample is the place of its label in present[classes]. */
+static svit_status group_samples(sv_balance *self, const svit_dataset *dataset,
+                                 const uint32_t *present, svit_error *err)
+{
+    uint32_t *classes = self->shuffled; /* [count] of each sample; filled anew for each epoch */
+    for (uint32_t i = 0; i < self->count; i++) {
+        int32_t label;
+        SVIT_TRY(svit_dataset_label(dataset, i, &label, err));
+        const uint32_t *found =
+            bsearch(&label, present, self->classes, sizeof *present, compare_labels);
+        classes[i] = (uint32_t)(found - present);
+        self->first[classes[i] + 1]++;
+    }
+    for (uint32_t class = 0; class < self->classes; class ++)
+        self->first[class + 1] += self->first[class];
+    for (uint32_t i = 0; i < self->count; i++)
+        self->samples[self->first[classes[i]] + self->used[classes[i]]++] = i;
+    return SVIT_OK;
+}
+
+static svit_status fill(sv_balance *self, const svit_dataset *dataset, uint32_t *present,
+                        svit_error *err)
+{
+    const sv_allocator *allocator = &dataset->context->allocator;
+    SVIT_TRY(list_present(self, dataset, present, err));
+    SVIT_TRY(allocate(allocator, &self->samples, self->count, err));
+    SVIT_TRY(allocate(allocator, &self->shuffled, self->count, err));
+    SVIT_TRY(allocate(allocator, &self->first, (size_t)self->classes + 1, err));
+    SVIT_TRY(allocate(allocator, &self->used, self->classes, err));
+    SVIT_TRY(allocate(allocator, &self->round, self->classes, err));
+    return group_samples(self, dataset, present, err);
+}
+
+svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svit_error *err)
+{
+    if (dataset->has_targets || dataset->caller_thread_only)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "balanced sampling needs the labels of all samples; %s",
+                       dataset->has_targets ? "this dataset has targets instead of labels"
+                                            : "a dataset of a callback does not tell them");
+    const sv_allocator *allocator = &dataset->context->allocator;
+    sv_balance *self = sv_allocate(allocator, sizeof *self);
+    if (!self)
+        return sv_fail_memory(err, sizeof *self, "the samples by class");
+    *self = (sv_balance){.count = (uint32_t)dataset->count};
+    uint32_t *present = NULL;
+    svit_status status = allocate(allocator, &present, self->count, err);
+    if (status == SVIT_OK)
+        status = fill(self, dataset, present, err);
+    sv_release(allocator, present, self->count * sizeof *present);
+    if (status != SVIT_OK) {
+        sv_balance_free(allocator, self);
+        return status;
+    }
+    *out = self;
+    return SVIT_OK;
+}
+
+void sv_balance_free(const sv_allocator *allocator, sv_balance *self)
+{
+    if (!self)
+        return;
+    sv_release(allocator, self->samples, self->count * sizeof *self->samples);
+    sv_release(allocator, self->shuffled, self->count * sizeof *self->shuffled);
+    sv_release(allocator, self->first, ((size_t)self->classes + 1) * sizeof *self->first);
+    sv_release(allocator, self->used, self->classes * sizeof *self->used);
+    sv_release(allocator, self->round, self->classes * sizeof *self->round);
+    sv_release(allocator, self, sizeof *self);
+}
+
+/* The next sample of a class. */
+static uint32_t next_of(sv_balance *self, uint32_t class, sv_random *random)
+{
+    uint32_t *samples = self->shuffled + self->first[class];
+    uint32_t count = self->first[class + 1] - self->first[class];
+    uint32_t at = self->used[class]++ % count;
+    if (at == 0)
+        shuffle(samples, count, random);
+    return samples[at];
+}
+
+void sv_balance_fill(sv_balance *self, uint32_t *order, uint64_t seed, uint64_t epoch)
+{
+    sv_random random;
+    sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, 1); /* 0 is that of sv_order_fill */
+    memcpy(self->shuffled, self->samples, self->count * sizeof *self->samples);
+    for (uint32_t class = 0; class < self->classes; class ++) {
+        self->used[class] = 0;
+        self->round[class] = class;
+    }
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (i % self->classes == 0)
+            shuffle(self->round, self->classes, &random);
+        order[i] = next_of(self, self->round[i % self->classes], &random);
+    }
+}

@@ -1,0 +1,219 @@
+/* Makes batches: chooses the samples, reads them, and sends them through the pipeline. */
+#include "data/loading/batcher.h"
+
+#include "data/augmentation/mix.h"
+#include "data/augmentation/step_fields.h"
+#include "data/augmentation/steps.h"
+#include "data/loading/balance.h"
+#include "data/loading/order.h"
+
+#include <stdio.h>
+
+struct sv_batcher {
+    svit_dataset *dataset;
+    svit_loader_config config;
+    svit_pipeline_config pipeline;
+    sv_pipeline *plan;
+    uint32_t repeats; /* times that a sample of an epoch is read */
+    bool mixes, has_targets;
+    sv_balance *balance; /* NULL unless sampling is balanced */
+    uint32_t *order;     /* of epoch order_epoch, if has_order */
+    uint64_t order_epoch;
+    bool has_order;
+    void *pixels;   /* one sample */
+    float *scratch; /* of the plan */
+};
+
+static const sv_allocator *allocator_of(const sv_batcher *batcher)
+{
+    return &batcher->dataset->context->allocator;
+}
+
+static uint32_t sample_count(const sv_batcher *batcher)
+{
+    return (uint32_t)batcher->dataset->count;
+}
+
+static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
+{
+    const svit_dataset *dataset = batcher->dataset;
+    const svit_pipeline_config *pipeline = &batcher->pipeline;
+    const sv_allocator *allocator = allocator_of(batcher);
+    const sv_image_shape shape = sv_dataset_shape(dataset);
+    if (shape.channels != pipeline->channels)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the dataset's images have %zu channels; channels of the pipeline is %u, "
+                       "and both are the same",
+                       shape.channels, pipeline->channels);
+    if (batcher->config.augment)
+        SVIT_TRY(sv_augment_check_images(pipeline, &shape, err));
+    SVIT_TRY(sv_pipeline_create(&batcher->plan, allocator, pipeline, shape.height, shape.width,
+                                shape.is_f32, err));
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, dataset->count, sizeof *batcher->order,
+                               "the order of an epoch", err));
+    batcher->order = memory;
+    SVIT_TRY(sv_allocate_array(allocator, &batcher->pixels, sv_dataset_image_bytes(dataset), 1,
+                               "an image", err));
+    SVIT_TRY(sv_allocate_array(allocator, &memory, sv_pipeline_scratch(batcher->plan),
+                               sizeof *batcher->scratch, "a pipeline's scratch", err));
+    batcher->scratch = memory;
+    if (batcher->config.shuffle && batcher->config.sampling == SVIT_SAMPLING_BALANCED)
+        return sv_balance_create(&batcher->balance, dataset, err);
+    return SVIT_OK;
+}
+
+svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
+                              const svit_pipeline_config *pipeline,
+                              const svit_loader_config *config, svit_error *err)
+{
+    sv_batcher *batcher = sv_allocate(&dataset->context->allocator, sizeof *batcher);
+    if (!batcher)
+        return sv_fail_memory(err, sizeof *batcher, "a loader");
+    bool mixes = config->augment && sv_mix_in(pipeline);
+    *batcher = (sv_batcher){.dataset = sv_dataset_retain(dataset),
+                            .config = *config,
+                            .pipeline = *pipeline,
+                            .repeats = config->augment ? sv_augment_repeats(pipeline) : 1,
+                            .mixes = mixes,
+                            .has_targets = mixes || dataset->has_targets};
+    svit_status status = buffers_create(batcher, err);
+    if (status != SVIT_OK) {
+        sv_batcher_free(batcher);
+        return status;
+    }
+    *out = batcher;
+    return SVIT_OK;
+}
+
+void sv_batcher_free(sv_batcher *batcher)
+{
+    if (!batcher)
+        return;
+    svit_dataset *dataset = batcher->dataset;
+    const sv_allocator *allocator = allocator_of(batcher);
+    if (batcher->plan)
+        sv_release(allocator, batcher->scratch,
+                   sv_pipeline_scratch(batcher->plan) * sizeof *batcher->scratch);
+    sv_balance_free(allocator, batcher->balance);
+    sv_release(allocator, batcher->pixels, sv_dataset_image_bytes(dataset));
+    sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
+    sv_pipeline_free(allocator, batcher->plan);
+    sv_release(allocator, batcher, sizeof *batcher);
+    svit_dataset_free(dataset);
+}
+
+uint64_t sv_batcher_batches(const sv_batcher *batcher)
+{
+    uint64_t size = batcher->config.batch;
+    return (sample_count(batcher) + size - 1) / size;
+}
+
+size_t sv_batcher_height(const sv_batcher *batcher)
+{
+    return sv_pipeline_height(batcher->plan, batcher->config.augment);
+}
+
+size_t sv_batcher_width(const sv_batcher *batcher)
+{
+    return sv_pipeline_width(batcher->plan, batcher->config.augment);
+}
+
+size_t sv_batcher_elements(const sv_batcher *batcher)
+{
+    return sv_batcher_height(batcher) * sv_batcher_width(batcher) * batcher->pipeline.channels;
+}
+
+size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch)
+{
+    uint64_t left = sample_count(batcher) - batch * batcher->config.batch;
+    return (size_t)(left < batcher->config.batch ? left : batcher->config.batch);
+}
+
+bool sv_batcher_has_targets(const sv_batcher *batcher)
+{
+    return batcher->has_targets;
+}
+
+size_t sv_batcher_classes(const sv_batcher *batcher)
+{
+    return batcher->dataset->classes;
+}
+
+static svit_status sample_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, uint32_t sample,
+                               float *image, int32_t *label, svit_error *err)
+{
+    const svit_dataset *dataset = batcher->dataset;
+    svit_status status = dataset->ops->sample(dataset, sample, batcher->pixels, label, err);
+    if (status != SVIT_OK) {
+        char where[32];
+        snprintf(where, sizeof where, "sample %u", (unsigned)sample);
+        return sv_fail_in(err, status, where);
+    }
+    if (!batcher->config.augment) {
+        sv_pipeline_evaluate(batcher->plan, image, batcher->pixels, batcher->scratch);
+        return SVIT_OK;
+    }
+    sv_augmentation drawn =
+        sv_pipeline_draw(batcher->plan, batcher->config.seed, epoch, sample, (uint32_t)batch);
+    sv_pipeline_train(batcher->plan, image, batcher->pixels, &drawn, batcher->scratch);
+    return SVIT_OK;
+}
+
+/* Brings the order of samples to that of the epoch. */
+static void update_order(sv_batcher *batcher, uint64_t epoch)
+{
+    if (batcher->has_order && (batcher->order_epoch == epoch || !batcher->config.shuffle))
+        return;
+    if (batcher->balance)
+        sv_balance_fill(batcher->balance, batcher->order, batcher->config.seed, epoch);
+    else
+        sv_order_fill(batcher->order, sample_count(batcher), batcher->config.shuffle,
+                      batcher->config.seed, epoch);
+    batcher->order_epoch = epoch;
+    batcher->has_order = true;
+}
+
+/* Reads one sample of a batch, at `position` of the epoch. Each reading of a repeated sample counts
+ * as an epoch of its own for its random numbers. */
+static svit_status position_make(sv_batcher *batcher, uint64_t epoch, uint64_t position,
+                                 float *image, int32_t *label, float *targets, svit_error *err)
+{
+    uint32_t sample = batcher->order[position / batcher->repeats];
+    uint64_t reading = epoch * batcher->repeats + position % batcher->repeats;
+    int32_t unused;
+    SVIT_TRY(sample_make(batcher, reading, position / batcher->config.batch, sample, image,
+                         label ? label : &unused, err));
+    return targets ? svit_dataset_targets(batcher->dataset, sample, targets, err) : SVIT_OK;
+}
+
+/* Mixes the images of a batch, as Mixup and CutMix do. */
+static void mix_batch(const sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
+                      float *targets, size_t n)
+{
+    size_t height = sv_batcher_height(batcher), width = sv_batcher_width(batcher);
+    sv_mix mix = sv_mix_draw(&batcher->pipeline, batcher->config.seed, epoch, (uint32_t)batch,
+                             height, width);
+    sv_mix_apply(&mix, images, n, height, width, batcher->pipeline.channels, targets,
+                 batcher->dataset->classes);
+}
+
+svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
+                            const sv_batch_targets *to, const atomic_uint *current, unsigned wanted,
+                            svit_error *err)
+{
+    update_order(batcher, epoch);
+    size_t n = sv_batcher_samples(batcher, batch), classes = batcher->dataset->classes;
+    bool has_targets = batcher->has_targets;
+    for (size_t i = 0; i < n; i++) {
+        if (current && atomic_load_explicit(current, memory_order_relaxed) != wanted)
+            return SVIT_E_STOPPED;
+        SVIT_TRY(position_make(batcher, epoch, batch * batcher->config.batch + i,
+                               images + i * sv_batcher_elements(batcher),
+                               has_targets ? NULL : &to->labels[i],
+                               has_targets ? to->targets + i * classes : NULL, err));
+    }
+    if (batcher->mixes)
+        mix_batch(batcher, epoch, batch, images, to->targets, n);
+    return SVIT_OK;
+}

@@ -1,0 +1,187 @@
+/* Loaders: a position in the epochs, and the batches from there on, made on demand or
+ * prefetched. */
+#include <shiftvit/loader.h>
+
+#include "data/augmentation/pipeline_config.h"
+#include "data/checks.h"
+#include "data/loading/batcher.h"
+#include "data/loading/loader_config.h"
+#include "data/loading/prefetch.h"
+
+#include <string.h>
+
+/* One past the last epoch that svit_loader_seek accepts. The random streams have room for 2^52. */
+static const uint64_t EPOCH_LIMIT = (uint64_t)1 << 52;
+
+struct svit_loader {
+    svit_context *context;
+    sv_batcher *batcher;
+    sv_prefetch *prefetch; /* NULL: batches are made on the caller's thread */
+    int32_t *labels;       /* [largest] of a batch whose targets are made from them */
+    size_t largest;        /* samples of the largest batch */
+    bool epochs_differ;    /* shuffled or augmented */
+    uint64_t epoch;
+    uint64_t batch; /* the next batch; the number of batches at the end of the epoch */
+};
+
+/* Samples of the largest batch. */
+static size_t largest_batch(const svit_dataset *dataset, const svit_loader_config *config)
+{
+    return dataset->count < config->batch ? dataset->count : config->batch;
+}
+
+static svit_status create_batcher(svit_loader *loader, svit_dataset *dataset,
+                                  const svit_pipeline_config *pipeline,
+                                  const svit_loader_config *config, svit_error *err)
+{
+    SVIT_TRY(sv_batcher_create(&loader->batcher, dataset, pipeline, config, err));
+    const sv_allocator *allocator = &loader->context->allocator;
+    loader->largest = largest_batch(dataset, config);
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, loader->largest, sizeof *loader->labels,
+                               "a batch", err));
+    loader->labels = memory;
+    if (config->prefetch == 0 || dataset->caller_thread_only)
+        return SVIT_OK;
+    return sv_prefetch_create(&loader->prefetch, allocator, loader->batcher, config->prefetch,
+                              loader->largest, err);
+}
+
+SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset,
+                                        const svit_pipeline_config *pipeline,
+                                        const svit_loader_config *config, svit_error *err)
+{
+    SV_REQUIRE(out);
+    SV_REQUIRE(dataset);
+    SV_REQUIRE(pipeline);
+    SVIT_TRY(svit_context_check(dataset->context, err));
+    svit_pipeline_config local_pipeline;
+    svit_loader_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local_pipeline, pipeline, err));
+    SVIT_TRY(sv_loader_config_read(&local, config, err));
+    SVIT_TRY(sv_check_range(__func__, "count of the dataset", dataset->count, 1, UINT32_MAX, err));
+    svit_loader *loader = sv_allocate(&dataset->context->allocator, sizeof *loader);
+    if (!loader)
+        return sv_fail_memory(err, sizeof *loader, "a loader");
+    *loader = (svit_loader){
+        .context = sv_context_retain(dataset->context),
+        .epochs_differ = local.shuffle || local.augment,
+    };
+    svit_status status = create_batcher(loader, dataset, &local_pipeline, &local, err);
+    if (status != SVIT_OK) {
+        svit_loader_free(loader);
+        return status;
+    }
+    *out = loader;
+    return SVIT_OK;
+}
+
+SVIT_API void svit_loader_free(svit_loader *loader)
+{
+    if (!loader)
+        return;
+    svit_context *context = loader->context;
+    sv_prefetch_free(loader->prefetch);
+    sv_batcher_free(loader->batcher);
+    sv_release(&context->allocator, loader->labels, loader->largest * sizeof *loader->labels);
+    sv_release(&context->allocator, loader, sizeof *loader);
+    svit_context_free(context);
+}
+
+SVIT_API size_t svit_loader_height(const svit_loader *loader)
+{
+    return loader ? sv_batcher_height(loader->batcher) : 0;
+}
+
+SVIT_API size_t svit_loader_width(const svit_loader *loader)
+{
+    return loader ? sv_batcher_width(loader->batcher) : 0;
+}
+
+SVIT_API uint64_t svit_loader_batches(const svit_loader *loader)
+{
+    return loader ? sv_batcher_batches(loader->batcher) : 0;
+}
+
+SVIT_API int32_t svit_loader_has_targets(const svit_loader *loader)
+{
+    return loader ? sv_batcher_has_targets(loader->batcher) : 0;
+}
+
+/* Makes or takes the next batch; *n is 0 at the end of an epoch. */
+static svit_status next_batch(svit_loader *loader, float *images, const sv_batch_targets *to,
+                              size_t *n, svit_error *err)
+{
+    SVIT_TRY(svit_context_check(loader->context, err));
+    if (loader->batch == sv_batcher_batches(loader->batcher)) {
+        loader->epoch++;
+        loader->batch = 0;
+        *n = 0;
+        return SVIT_OK;
+    }
+    if (loader->prefetch)
+        SVIT_TRY(sv_prefetch_take(loader->prefetch, loader->epoch, loader->batch, images, to, err));
+    else
+        SVIT_TRY(sv_batcher_make(loader->batcher, loader->epoch, loader->batch, images, to, NULL, 0,
+                                 err));
+    *n = sv_batcher_samples(loader->batcher, loader->batch++);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
+                                      size_t *n, svit_error *err)
+{
+    SV_REQUIRE(loader);
+    SV_REQUIRE(images);
+    SV_REQUIRE(labels);
+    SV_REQUIRE(n);
+    if (sv_batcher_has_targets(loader->batcher))
+        return sv_fail(err, SVIT_E_STATE,
+                       "%s: the batches have targets instead of labels, from the dataset or by "
+                       "mixing; svit_loader_next_targets reads them",
+                       __func__);
+    const sv_batch_targets to = {.labels = labels};
+    return next_batch(loader, images, &to, n, err);
+}
+
+/* Sets each row of targets[n, classes] to 1 for the label and 0 for the other classes. */
+static void expand_labels(float *targets, const int32_t *labels, size_t n, size_t classes)
+{
+    memset(targets, 0, n * classes * sizeof *targets);
+    for (size_t i = 0; i < n; i++)
+        targets[i * classes + (size_t)labels[i]] = 1;
+}
+
+SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images, float *targets,
+                                              size_t *n, svit_error *err)
+{
+    SV_REQUIRE(loader);
+    SV_REQUIRE(images);
+    SV_REQUIRE(targets);
+    SV_REQUIRE(n);
+    const sv_batch_targets to = {loader->labels, targets};
+    SVIT_TRY(next_batch(loader, images, &to, n, err));
+    if (!sv_batcher_has_targets(loader->batcher))
+        expand_labels(targets, loader->labels, *n, sv_batcher_classes(loader->batcher));
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_loader_seek(svit_loader *loader, uint64_t epoch, uint64_t batch,
+                                      svit_error *err)
+{
+    SV_REQUIRE(loader);
+    SVIT_TRY(svit_context_check(loader->context, err));
+    uint64_t batches = sv_batcher_batches(loader->batcher);
+    if (epoch >= EPOCH_LIMIT)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: epoch is %llu; 0..%llu are accepted", __func__,
+                       (unsigned long long)epoch, (unsigned long long)(EPOCH_LIMIT - 1));
+    if (batch > batches)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s: batch is %llu; 0..%llu are accepted", __func__,
+                       (unsigned long long)batch, (unsigned long long)batches);
+    bool unchanged = batch == loader->batch && (epoch == loader->epoch || !loader->epochs_differ);
+    if (loader->prefetch && !unchanged)
+        sv_prefetch_drop(loader->prefetch);
+    loader->epoch = epoch;
+    loader->batch = batch;
+    return SVIT_OK;
+}

@@ -1,0 +1,91 @@
+/* The source step of pipelines and folder datasets. */
+#include "data/loading/source.h"
+
+#include "context/context.h"
+#include "data/augmentation/pipeline_config.h"
+#include "data/checks.h"
+#include "data/resampling/resize.h"
+
+svit_status sv_source_filter_check(int32_t filter, const char *where, const char *what,
+                                   svit_error *err)
+{
+    if (filter >= SVIT_SOURCE_NEAREST && filter <= SVIT_SOURCE_BICUBIC_PILLOW_12)
+        return SVIT_OK;
+    return sv_fail(
+        err, SVIT_E_ARGUMENT,
+        "%s: %s is %d; SVIT_SOURCE_NEAREST (0) to SVIT_SOURCE_BICUBIC_PILLOW_12 (%d) are "
+        "accepted",
+        where, what, (int)filter, SVIT_SOURCE_BICUBIC_PILLOW_12);
+}
+
+sv_source sv_source_make(int32_t filter, size_t height, size_t width, size_t channels)
+{
+    return (sv_source){filter, height, width, channels, height, width};
+}
+
+sv_source sv_source_of(const svit_pipeline_config *config)
+{
+    sv_source step = sv_source_make(config->source_filter, config->source_height,
+                                    config->source_width, config->channels);
+    /* The crop follows the source step directly if the resize between them changes nothing. */
+    if (config->evaluation == SVIT_EVALUATE_CROP &&
+        config->resize_height == config->source_height &&
+        config->resize_width == config->source_width) {
+        step.seen_height = config->output_height;
+        step.seen_width = config->output_width;
+    }
+    return step;
+}
+
+bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width)
+{
+    return step->filter != SVIT_SOURCE_NEAREST && (height != step->height || width != step->width);
+}
+
+sv_antialias_options sv_source_options(const sv_source *step, size_t height, size_t width)
+{
+    const int32_t filter = step->filter;
+    return (sv_antialias_options){.height = height,
+                                  .width = width,
+                                  .channels = step->channels,
+                                  .out_height = step->height,
+                                  .out_width = step->width,
+                                  .cover = true,
+                                  .seen_height = step->seen_height,
+                                  .seen_width = step->seen_width,
+                                  .filter = filter == SVIT_SOURCE_BICUBIC ||
+                                                    filter == SVIT_SOURCE_BICUBIC_PILLOW_12
+                                                ? SV_ANTIALIAS_BICUBIC
+                                                : SV_ANTIALIAS_BILINEAR,
+                                  .across_first = filter == SVIT_SOURCE_SHORTER_SIDE_PILLOW_12 ||
+                                                  filter == SVIT_SOURCE_BICUBIC_PILLOW_12};
+}
+
+svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step,
+                           const uint8_t *pixels, size_t height, size_t width, uint8_t *out,
+                           svit_error *err)
+{
+    if (!sv_source_is_antialias(step, height, width)) {
+        sv_resize_nearest(out, step->height, step->width, pixels, height, width, step->channels);
+        return SVIT_OK;
+    }
+    const sv_antialias_options options = sv_source_options(step, height, width);
+    return sv_antialias_resize(allocator, &options, pixels, out, err);
+}
+
+SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,
+                                                const svit_pipeline_config *config,
+                                                const uint8_t *pixels, size_t height, size_t width,
+                                                uint8_t *out, svit_error *err)
+{
+    SV_REQUIRE(context);
+    SV_REQUIRE(config);
+    SV_REQUIRE(pixels);
+    SV_REQUIRE(out);
+    svit_pipeline_config local;
+    SVIT_TRY(sv_pipeline_config_read(&local, config, err));
+    SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
+    SVIT_TRY(sv_check_distinct(__func__, pixels, out, err));
+    const sv_source step = sv_source_of(&local);
+    return sv_source_step(&context->allocator, &step, pixels, height, width, out, err);
+}

@@ -1,0 +1,44 @@
+/* The source step, which resizes an image of any size to the source size of a pipeline. Folder
+ * datasets and pipelines share it, so training and prediction see the same bytes. */
+#ifndef SV_SOURCE_H
+#define SV_SOURCE_H
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "data/resampling/antialias.h"
+
+#include <shiftvit/pipeline.h>
+
+#include <stdbool.h>
+
+/* SVIT_E_ARGUMENT, naming the argument `what`, unless `filter` is one of SVIT_SOURCE_*. */
+svit_status sv_source_filter_check(int32_t filter, const char *where, const char *what,
+                                   svit_error *err);
+
+/* The source step of a pipeline. */
+typedef struct sv_source {
+    int32_t filter;                 /* SVIT_SOURCE_* */
+    size_t height, width;           /* of its output */
+    size_t channels;                /* of its input and output */
+    size_t seen_height, seen_width; /* the part that the crop of evaluation keeps (antialias.h) */
+} sv_source;
+
+/* The source step of a checked configuration. */
+sv_source sv_source_of(const svit_pipeline_config *config);
+
+/* A source step without a crop after it. */
+sv_source sv_source_make(int32_t filter, size_t height, size_t width, size_t channels);
+
+/* Whether the step is a resize with antialiasing. Otherwise it is nearest neighbour or a copy. */
+bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width);
+
+/* What such a resize does to an image of height x width pixels. */
+sv_antialias_options sv_source_options(const sv_source *step, size_t height, size_t width);
+
+/* Resizes pixels[height, width, channels] to out[step->height, step->width, channels], a different
+ * array. SVIT_E_MEMORY. */
+svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step,
+                           const uint8_t *pixels, size_t height, size_t width, uint8_t *out,
+                           svit_error *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* Matmuls of weights, by which a layer derives weights from others and the gradients of those. They
+ * run on this thread, in float32 whatever the session computes in, so that a derived weight is
+ * rounded once. */
+#ifndef SV_SMALL_MATMUL_H
+#define SV_SMALL_MATMUL_H
+
+#include "layers/linear/linear.h"
+
+/* Element (i, j) is x[i * row + j * column]; one of row and column is 1. */
+typedef struct sv_matrix {
+    const real *x;
+    size_t row, column;
+} sv_matrix;
+
+/* c[m,n] += a[m,k] b[k,n], c in rows of ldc elements. */
+typedef struct sv_small_matmul {
+    real *c;
+    size_t ldc;
+    sv_matrix a, b;
+    size_t m, k, n;
+} sv_small_matmul;
+
+/* Bytes of scratch that sv_add_matmul needs for such a b. */
+size_t sv_small_matmul_bytes(const sv_exec *exec, size_t k, size_t n);
+
+void sv_add_matmul(const sv_exec *exec, const sv_small_matmul *matmul, void *scratch);
+
+#endif
