@@ -1,4 +1,4 @@
-/* Loads and unloads the library 200 times and counts the threads, files, mappings and allocated
+/* Loads and unloads the library 50 times and counts the threads, files, mappings and allocated
  * bytes of the process.  dlopen LIBRARY
  *
  * glibc counts freed memory in a thread's cache as allocated: run it without that cache, by
@@ -13,7 +13,7 @@
 
 /* The smallest allocation of glibc takes 32 bytes on 64-bit machines: with half of that for each
  * load, nothing was lost each time. */
-enum { WARM_UP = 20, LOADS = 200, SMALLEST_CHUNK = 32 };
+enum { WARM_UP = 10, LOADS = 50, SMALLEST_CHUNK = 32 };
 
 static int entries(const char *folder)
 {

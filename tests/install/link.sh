@@ -23,8 +23,10 @@ if [ "$what" = static ]; then
     # Nothing is loaded at run time by such a program, so the BLAS is linked.
     build=$folder/build
     {
+        # Words of options are meant to be split.
+        # shellcheck disable=SC2086
         meson setup "$build" "$root" --prefix=/usr --libdir=lib -Dtests=false -Dexamples=false \
-            -Dblas="$blas" -Dblas_linked=true
+            -Dblas="$blas" -Dblas_linked=true $quick_build
         meson compile -C "$build"
     } >"$folder/log" 2>&1 || {
         cat "$folder/log"

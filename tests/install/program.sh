@@ -12,7 +12,9 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 prefix=$folder/prefix
 {
-    meson setup "$folder/build" "$root" --prefix="$prefix" --libdir=lib -Dtests=false -Dblas=none
+    # Words of options are meant to be split.
+    # shellcheck disable=SC2086
+    meson setup "$folder/build" "$root" --prefix="$prefix" --libdir=lib -Dtests=false -Dblas=none $quick_build
     meson compile -C "$folder/build"
     meson install -C "$folder/build" --no-rebuild
 } >"$folder/log" 2>&1 || {

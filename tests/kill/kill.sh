@@ -1,8 +1,9 @@
 #!/bin/sh
-# A run that is killed ten times at random moments, and resumed each time, ends with the same bytes as
-# a run that is not killed. If a run that replaces another is killed, the old one can be resumed.  usage: kill.sh SHIFTVIT_TRAIN THREADS shiftvit|slvit [SEED]
+# A run that is killed ten times at random moments, and resumed each time with one thread and two in turn, ends with the
+# same bytes as a run that is not killed. If a run that replaces another is killed, the old one can be resumed.
+# usage: kill.sh SHIFTVIT_TRAIN shiftvit|slvit [SEED]
 set -eu
-train=$1 threads=$2 model=$3 seed=${4:-$$}
+train=$1 model=$2 seed=${3:-$$}
 kills=10
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -17,7 +18,7 @@ slvit) config='{"architecture": "vit", "tokenizer": "spt", "attention": "lsa",
 esac
 printf '%s\n' "$config" >"$work/config.json"
 options="--data procedural:1200 --limit-val 200 --limit-test 100 --config $work/config.json
-         --epochs 10 --batch 32 --patience 0 --checkpoint-seconds 0.05 --threads $threads --quiet"
+         --epochs 10 --batch 32 --patience 0 --checkpoint-seconds 0.05 --quiet"
 
 # Seconds, the $1-th random number of this seed. Ten of them add up to a little more than half of the time
 # that the run which is not killed took (`seconds` in its history), so that few runs end before ten kills.
@@ -28,9 +29,9 @@ delay() {
         END { srand(seed * 1000 + at); printf "%.3f", 0.05 + seconds / 9 * rand() }' "$work/whole/history.csv"
 }
 
-echo "$model, seed $seed, $threads threads"
+echo "$model, seed $seed"
 # shellcheck disable=SC2086
-"$train" $options --out "$work/whole" >/dev/null
+"$train" $options --threads 2 --out "$work/whole" >/dev/null
 
 killed=0 attempt=0
 while [ "$killed" -lt "$kills" ]; do
@@ -40,10 +41,10 @@ while [ "$killed" -lt "$kills" ]; do
         exit 1
     fi
     if [ -e "$work/broken/checkpoint.safetensors" ]; then
-        "$train" --resume "$work/broken" --threads "$threads" --quiet >/dev/null 2>"$work/errors" &
+        "$train" --resume "$work/broken" --threads $((attempt % 2 + 1)) --quiet >/dev/null 2>"$work/errors" &
     else
         # shellcheck disable=SC2086
-        "$train" $options --out "$work/broken" >/dev/null 2>"$work/errors" &
+        "$train" $options --threads $((attempt % 2 + 1)) --out "$work/broken" >/dev/null 2>"$work/errors" &
     fi
     process=$!
     sleep "$(delay "$attempt")"
@@ -96,7 +97,7 @@ if "$train" $options --out "$work/broken" >/dev/null 2>"$work/said"; then
 fi
 grep -q "holds a run (checkpoint.safetensors, [0-9]* epochs done).*--resume.*--overwrite" "$work/said"
 
-"$train" --resume "$work/broken" --threads "$threads" --quiet >/dev/null
+"$train" --resume "$work/broken" --threads 2 --quiet >/dev/null
 cmp "$work/whole/model.safetensors" "$work/broken/model.safetensors"
 cmp "$work/whole/best.safetensors" "$work/broken/best.safetensors"
 [ ! -e "$work/broken/.lock" ]
@@ -105,7 +106,7 @@ echo "killed $killed times in $attempt starts, and once while it was replaced: t
 # After the replacement the files are those of the new run; files that no run wrote stay.
 echo note >"$work/broken/note"
 # shellcheck disable=SC2086
-"$train" $options --overwrite --out "$work/broken" >/dev/null
+"$train" $options --threads 2 --overwrite --out "$work/broken" >/dev/null
 cmp "$work/whole/model.safetensors" "$work/broken/model.safetensors"
 [ "$(cat "$work/broken/note")" = note ]
 cmp "$work/whole/run.json" "$work/broken/run.json"

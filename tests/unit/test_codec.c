@@ -72,6 +72,18 @@ int posix_memalign(void **memory, size_t alignment, size_t bytes)
         *memory = given;
     return given ? 0 : ENOMEM;
 }
+
+/* False where another tool has taken the place of these functions, as valgrind does. */
+static bool allocations_fail(void)
+{
+    left = 0;
+    void *volatile given = malloc(1);
+    left = -1;
+    free(given);
+    if (given)
+        skip_check("no allocation fails under this tool");
+    return !given;
+}
 #endif
 
 enum { HEIGHT = 40, WIDTH = 33 };
@@ -296,6 +308,8 @@ START_TEST(test_a_webp_decoder_without_memory_says_so)
 {
 #if defined(SV_HAVE_WEBP) && INTERPOSED
     static file in;
+    if (!allocations_fail())
+        return;
     svit_context *context = context_open();
     svit_image *image = NULL;
     webp_make(&in, _i);
