@@ -183,6 +183,11 @@ class session : public handle<svit_session, svit_session_free>
     {
         return detail::call(svit_session_zero_gradients, get());
     }
+    /* `reducer` nullptr: each backward adds to the gradients. */
+    result set_reducer(const svit_reducer *reducer)
+    {
+        return detail::call(svit_session_set_reducer, get(), reducer);
+    }
 };
 
 /* Parameter updates: optimizer.h. */

@@ -27,6 +27,7 @@
 #include <shiftvit/model.h>      /* model configuration, parameters and files */
 #include <shiftvit/onnx.h>       /* models as ONNX files, for other runtimes */
 #include <shiftvit/load.h>       /* weights of timm, Hugging Face and OpenCLIP; parts of files */
+#include <shiftvit/reducer.h>    /* what adds gradients of several processes in a fixed order */
 #include <shiftvit/session.h>    /* forward and backward passes on preallocated memory */
 #include <shiftvit/loss.h>       /* cross-entropy, softmax and accuracy on plain arrays */
 #include <shiftvit/metrics.h>    /* confusion matrix, F1, average precision, errors of numbers */

@@ -103,6 +103,15 @@ static void find_hole(svit_session *session)
     }
 }
 
+size_t sv_session_gradients_below(const svit_session *session, size_t index)
+{
+    size_t end = session->gradients.first;
+    for (size_t i = session->active.first; i < index; i++)
+        if (session->layers.layers[i]->trained)
+            end = sv_size_max(end, session->layers.layers[i]->parameters_end);
+    return end - session->gradients.first;
+}
+
 static svit_status find_recorded(svit_session *session, svit_error *err)
 {
     sv_active_layers *active = &session->active;

@@ -166,6 +166,38 @@ static void recompute(const svit_session *session, const sv_run *run, const sv_s
     }
 }
 
+/* The gradients of layer `index` and of those behind it are final. */
+static void tell_leaves(svit_session *session, size_t index)
+{
+    sv_leaves_ready(session->leaves, session->context, &session->gradients,
+                    sv_session_gradients_below(session, index));
+}
+
+void sv_session_backward_nothing(svit_session *session)
+{
+    for (size_t i = session->layers.training_count;
+         sv_leaves_at_last(session->leaves) && i-- > session->active.first_recorded;)
+        tell_leaves(session, i);
+}
+
+/* The backward of the recorded layers of a segment: one by one in the last leaf of a batch, so that their
+ * gradients are on their way to other ranks meanwhile. */
+static void backward_segment(svit_session *session, const sv_run *run, real *buffers[2],
+                             const sv_segment *segment, real *dinput)
+{
+    const size_t first_recorded = session->active.first_recorded,
+                 until = segment->first - first_recorded;
+    sv_tape *tape = &session->tape;
+    if (!session->leaves || !sv_leaves_at_last(session->leaves)) {
+        sv_tape_backward(tape, run, buffers, until, dinput);
+        return;
+    }
+    while (tape->count > until) {
+        sv_tape_backward(tape, run, buffers, tape->count - 1, dinput);
+        tell_leaves(session, first_recorded + tape->count);
+    }
+}
+
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n, real *dinput)
 {
     assert(session->tape.n == n);
@@ -178,7 +210,6 @@ void sv_session_backward(svit_session *session, const real *dlogits, size_t n, r
         const sv_segment *segment = &session->segments.list[i];
         if (segment->recomputed)
             recompute(session, &run, segment, buffers[1]);
-        sv_tape_backward(&session->tape, &run, buffers,
-                         segment->first - session->active.first_recorded, dinput);
+        backward_segment(session, &run, buffers, segment, dinput);
     }
 }

@@ -163,6 +163,7 @@ SVIT_API void svit_session_free(svit_session *session)
     svit_context *context = session->context;
     const sv_allocator *allocator = &context->allocator;
     sv_packed_weights_leave(session);
+    sv_leaves_free(context, session->leaves);
     sv_release(allocator, session->memory, session->memory_bytes);
     sv_segments_free(context, &session->segments);
     if (session->layers.layers)
@@ -174,7 +175,9 @@ SVIT_API void svit_session_free(svit_session *session)
 
 SVIT_API uint64_t svit_session_memory(const svit_session *session)
 {
-    return session ? (uint64_t)session->memory_bytes + sv_packed_weights_bytes(session) : 0;
+    return session ? (uint64_t)session->memory_bytes + sv_packed_weights_bytes(session) +
+                         sv_leaves_bytes(session->leaves)
+                   : 0;
 }
 
 SVIT_API svit_status svit_session_set_mode(svit_session *session, int32_t mode, svit_error *err)
@@ -203,6 +206,17 @@ SVIT_API svit_status svit_session_set_counter(svit_session *session, uint64_t co
     SV_REQUIRE(session);
     session->counter = counter;
     return SVIT_OK;
+}
+
+svit_status sv_session_finish_gradients(svit_session *session, svit_error *err)
+{
+    return session->leaves ? sv_leaves_finish(session->leaves, err) : SVIT_OK;
+}
+
+void sv_session_restart_gradients(svit_session *session)
+{
+    if (session->leaves)
+        sv_leaves_restart(session->leaves, &session->gradients);
 }
 
 bool sv_session_gradients(const svit_session *session, sv_gradient_span *span)

@@ -6,6 +6,7 @@
 #include "autograd/tape.h"
 #include "models/layer_list.h"
 #include "models/model.h"
+#include "session/leaves.h"
 #include "session/segments.h"
 
 #include <shiftvit/session.h>
@@ -47,6 +48,7 @@ struct svit_session {
     uint64_t trainable_version; /* of the model, when the session was created */
     sv_segments segments;
     sv_tape tape;
+    sv_leaves *leaves; /* adds the gradients of leaves; NULL: each backward adds to the gradients */
     sv_packed_weights *shared; /* of a session that only infers; NULL in one that trains */
 
     char *memory; /* one allocation; the members below lie in it */
@@ -90,6 +92,10 @@ const sv_layer *sv_session_named_layer(const svit_session *session, const char *
 
 /* Whether the layer runs in one of the session's graphs. */
 bool sv_session_runs_layer(const svit_session *session, const sv_layer *layer);
+
+/* Where the gradients of the layers below layer `index` of the training graph end, counted from the
+ * start of session->gradients; 0: they have none. */
+size_t sv_session_gradients_below(const svit_session *session, size_t index);
 
 /* Sets session->active, and the range of session->gradients with its hole. SVIT_E_STATE: the session
  * trains, and has nothing to train. */
@@ -140,6 +146,9 @@ const sv_layer *sv_session_last_attention(const svit_session *session, size_t *h
  * session has input_gradient; NULL: it is not computed. */
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n, real *dinput);
 
+/* The backward of a leaf without images: begins the same buckets as that of a leaf with some. */
+void sv_session_backward_nothing(svit_session *session);
+
 /* Computes the output of the inference graph's layer that ends where layer `end` of the training
  * graph begins. */
 void sv_session_forward_features(svit_session *session, const real *input, size_t n, size_t end,
@@ -161,6 +170,11 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
                                     size_t first, float *logits, svit_error *err);
 
 /* session.c */
+
+/* Before and after an update with the session's gradients: sv_leaves_finish and sv_leaves_restart, if the
+ * session has leaves. */
+svit_status sv_session_finish_gradients(svit_session *session, svit_error *err);
+void sv_session_restart_gradients(svit_session *session);
 
 /* Returns whether the session trains; if so, *span is its gradients. */
 bool sv_session_gradients(const svit_session *session, sv_gradient_span *span);

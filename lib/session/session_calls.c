@@ -107,6 +107,10 @@ static svit_status check_backward(const svit_session *session, const float *dlog
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE,
                        "the session was created to infer; create one with SVIT_MODE_TRAIN");
+    if (session->leaves)
+        SVIT_TRY(sv_leaves_check_open(session->leaves, err));
+    if (session->leaves && n == 0)
+        return SVIT_OK;
     if (session->tape.count == 0)
         return sv_fail(err, SVIT_E_STATE,
                        "backward without a forward in training mode since the last backward");
@@ -116,11 +120,19 @@ static svit_status check_backward(const svit_session *session, const float *dlog
     return sv_session_check_finite(dlogits, n * session->classes, "dlogits", err);
 }
 
-static void backward(svit_session *session, const float *dlogits, size_t n, float *dinput)
+static svit_status backward(svit_session *session, const float *dlogits, size_t n, float *dinput,
+                            svit_error *err)
 {
     sv_fp_env before = sv_fp_env_begin();
-    sv_session_backward(session, dlogits, n, dinput);
+    svit_status status = SVIT_OK;
+    if (n > 0)
+        sv_session_backward(session, dlogits, n, dinput);
+    else
+        sv_session_backward_nothing(session);
+    if (session->leaves)
+        status = sv_leaves_end(session->leaves, session->context, &session->gradients, err);
     sv_fp_env_end(before);
+    return status;
 }
 
 SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
@@ -129,8 +141,7 @@ SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, 
     SV_REQUIRE(session);
     SV_REQUIRE(dlogits);
     SVIT_TRY(check_backward(session, dlogits, n, err));
-    backward(session, dlogits, n, NULL);
-    return SVIT_OK;
+    return backward(session, dlogits, n, NULL, err);
 }
 
 SVIT_API svit_status svit_backward_input(svit_session *session, const float *dlogits, size_t n,
@@ -144,8 +155,7 @@ SVIT_API svit_status svit_backward_input(svit_session *session, const float *dlo
                        "the session computes no gradient of its input; create one with "
                        "input_gradient 1");
     SVIT_TRY(check_backward(session, dlogits, n, err));
-    backward(session, dlogits, n, dnhwc);
-    return SVIT_OK;
+    return backward(session, dlogits, n, dnhwc, err);
 }
 
 /* Finds a parameter by name and checks that the caller's array has its size. */
@@ -214,5 +224,19 @@ SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_err
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE, "the session was created to infer: it has no gradients");
     memset(session->gradients.values, 0, session->gradients.elements * sizeof(real));
+    sv_session_restart_gradients(session);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_session_set_reducer(svit_session *session, const svit_reducer *reducer,
+                                              svit_error *err)
+{
+    SV_REQUIRE(session);
+    sv_leaves *leaves = NULL;
+    SVIT_TRY(svit_session_zero_gradients(session, err));
+    if (reducer)
+        SVIT_TRY(sv_leaves_create(&leaves, session->context, &session->gradients, reducer, err));
+    sv_leaves_free(session->context, session->leaves);
+    session->leaves = leaves;
     return SVIT_OK;
 }

@@ -295,6 +295,37 @@ LAYOUT(svit_error, 256, SVIT_ERROR)
     F(T, dlogits, 48, 8)
 LAYOUT(svit_loss_call, 56, SVIT_LOSS_CALL)
 
+#define SVIT_PARTIAL_SUM(F, T) \
+    F(T, leaf, 0, 8) \
+    F(T, values, 8, 8)
+LAYOUT(svit_partial_sum, 16, SVIT_PARTIAL_SUM)
+
+#define SVIT_BUCKET(F, T) \
+    F(T, number, 0, 8) \
+    F(T, elements, 8, 8) \
+    F(T, count, 16, 8) \
+    F(T, partials, 24, 8) \
+    F(T, sum, 32, 8)
+LAYOUT(svit_bucket, 40, SVIT_BUCKET)
+
+#define SVIT_REDUCER(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, leaves, 4, 4) \
+    F(T, rank, 8, 4) \
+    F(T, ranks, 12, 4) \
+    F(T, user, 16, 8) \
+    F(T, begin, 24, 8) \
+    F(T, finish, 32, 8) \
+    F(T, gather, 40, 8)
+LAYOUT(svit_reducer, 48, SVIT_REDUCER)
+
+#define SVIT_REDUCTION(F, T) \
+    F(T, to, 0, 8) \
+    F(T, from, 8, 8) \
+    F(T, to_rank, 16, 4) \
+    F(T, from_rank, 20, 4)
+LAYOUT(svit_reduction, 24, SVIT_REDUCTION)
+
 #define SVIT_TRAINER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, epochs, 4, 4) \

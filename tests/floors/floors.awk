@@ -6,7 +6,7 @@ BEGIN {
     for (i = 1; (i in words); i += 2)
         floor_of[words[i]] = words[i + 1]
     split("allocator base parallel base file base status base version base context context dataset data image data loader data " \
-          "load models pipeline data model models optimizer optim checkpoint session loss session metrics session benchmark session onnx export " \
+          "load models reducer session pipeline data model models optimizer optim checkpoint session loss session metrics session benchmark session onnx export " \
           "session session predictor predictor features features trainer trainer shiftvit api", words, " ")
     for (i = 1; (i in words); i += 2)
         owner_of[words[i] ".h"] = words[i + 1]

@@ -259,6 +259,33 @@ pub fn check() {
         targets: 40, 8;
         dlogits: 48, 8;
     });
+    layout!(svit_partial_sum, {
+        leaf: 0, 8;
+        values: 8, 8;
+    });
+    layout!(svit_bucket, {
+        number: 0, 8;
+        elements: 8, 8;
+        count: 16, 8;
+        partials: 24, 8;
+        sum: 32, 8;
+    });
+    layout!(svit_reducer, {
+        struct_size: 0, 4;
+        leaves: 4, 4;
+        rank: 8, 4;
+        ranks: 12, 4;
+        user: 16, 8;
+        begin: 24, 8;
+        finish: 32, 8;
+        gather: 40, 8;
+    });
+    layout!(svit_reduction, {
+        to: 0, 8;
+        from: 8, 8;
+        to_rank: 16, 4;
+        from_rank: 20, 4;
+    });
     layout!(svit_trainer_config, {
         struct_size: 0, 4;
         epochs: 4, 4;
