@@ -14,9 +14,9 @@ static svit_status check(svit_trainer_config config, svit_error *err)
 svit_status sv_trainer_config_import(svit_trainer_config *local, const svit_trainer_config *config,
                                      svit_error *err)
 {
-    TRAINER_TRY(svit_trainer_config_init(local, sizeof *local));
+    SVIT_TRY(svit_trainer_config_init(local, sizeof *local));
     if (config)
-        TRAINER_TRY(sv_trainer_import(local, sizeof *local, config, CONFIG_LEAST,
-                                      "svit_trainer_config", err));
+        SVIT_TRY(sv_config_import(local, sizeof *local, config, CONFIG_LEAST, "svit_trainer_config",
+                                  err));
     return check(*local, err);
 }

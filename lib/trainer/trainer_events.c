@@ -42,9 +42,9 @@ static void add_all(sv_trainer_text *text, const svit_trainer *trainer, double n
 static svit_status write_text(svit_trainer *trainer, const sv_trainer_text *text, svit_error *err)
 {
     if (text->failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the events of a run");
+        return sv_fail(err, SVIT_E_MEMORY, "no memory for the events of a run");
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_EVENTS_FILE, err));
+    SVIT_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_EVENTS_FILE, err));
     svit_status status = trainer->has_events
                              ? svit_file_append(path.data, text->data, text->length, err)
                              : svit_file_replace(path.data, text->data, text->length, err);

@@ -19,9 +19,9 @@ static svit_status read_entry(const svit_checkpoint *checkpoint, const char *key
     errno = 0;
     uint64_t value = text ? strtoull(text, NULL, 10) : 0;
     if (!text || errno || text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
-        return sv_trainer_fail(err, SVIT_E_FORMAT,
-                               "the checkpoint's entry '%s' is '%.40s'; it is a whole number", key,
-                               text ? text : "");
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "the checkpoint's entry '%s' is '%.40s'; it is a whole number", key,
+                       text ? text : "");
     *out = value;
     return SVIT_OK;
 }
@@ -72,19 +72,19 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
         return SVIT_OK;
     if (copy->config.schedule_anew && sv_trainer_extends(copy, checkpoint))
         return SVIT_OK;
-    TRAINER_TRY(read_entry(checkpoint, SCHEDULE_KEY, &schedule, err));
+    SVIT_TRY(read_entry(checkpoint, SCHEDULE_KEY, &schedule, err));
     if (schedule != (uint64_t)copy->optimizer_config.schedule)
         return SVIT_OK;
     /* A checkpoint of library 0.1 lacks the entry: its runs were never extended. */
     const char *key = svit_checkpoint_value(checkpoint, SV_TRAINER_SCHEDULE_KEY)
                           ? SV_TRAINER_SCHEDULE_KEY
                           : EPOCHS_KEY;
-    TRAINER_TRY(read_entry(checkpoint, key, &epochs, err));
-    TRAINER_TRY(read_entry(checkpoint, EPOCHS_KEY, &all, err));
+    SVIT_TRY(read_entry(checkpoint, key, &epochs, err));
+    SVIT_TRY(read_entry(checkpoint, EPOCHS_KEY, &all, err));
     if (epochs < 1 || epochs > all)
-        return sv_trainer_fail(err, SVIT_E_FORMAT,
-                               "the checkpoint's entry '%s' is %" PRIu64 "; it is in 1..%" PRIu64,
-                               key, epochs, all);
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "the checkpoint's entry '%s' is %" PRIu64 "; it is in 1..%" PRIu64, key,
+                       epochs, all);
     sv_trainer_compute_schedule(copy, epochs);
     return SVIT_OK;
 }

@@ -41,7 +41,7 @@ static svit_status refuse(const svit_trainer *trainer, const char *file, svit_er
 {
     sv_trainer_text epochs = {.context = trainer->context};
     add_epochs(&epochs, trainer, NULL);
-    svit_status status = sv_trainer_fail(
+    svit_status status = sv_fail(
         err, SVIT_E_STATE,
         "'%.100s' holds a run (%s%s); set svit_trainer_config.existing to SVIT_EXISTING_RESUME to "
         "go on with it or SVIT_EXISTING_OVERWRITE to replace it",
@@ -54,7 +54,7 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err)
 {
     if (!trainer->config.folder)
         return SVIT_OK;
-    TRAINER_TRY(
+    SVIT_TRY(
         svit_folder_lock_create(&trainer->lock, trainer->context, trainer->config.folder, err));
     const char *file = find_run(trainer);
     if (file && trainer->config.existing == SVIT_EXISTING_REFUSE)
@@ -65,12 +65,12 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err)
 
 svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err)
 {
-    TRAINER_TRY(svit_context_check(trainer->context, err));
+    SVIT_TRY(svit_context_check(trainer->context, err));
     if (trainer->has_other_run && trainer->config.existing == SVIT_EXISTING_RESUME)
-        return sv_trainer_fail(err, SVIT_E_STATE,
-                               "'%.100s' holds a run and existing is SVIT_EXISTING_RESUME: "
-                               "svit_trainer_resume comes before the first step",
-                               trainer->config.folder);
+        return sv_fail(err, SVIT_E_STATE,
+                       "'%.100s' holds a run and existing is SVIT_EXISTING_RESUME: "
+                       "svit_trainer_resume comes before the first step",
+                       trainer->config.folder);
     return SVIT_OK;
 }
 
@@ -83,7 +83,7 @@ static svit_status write_description(svit_trainer *trainer, svit_error *err)
                    ? svit_folder_lock_remove(trainer->lock, SV_TRAINER_RUN_FILE, err)
                    : SVIT_OK;
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_RUN_FILE, err));
+    SVIT_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_RUN_FILE, err));
     svit_status status = svit_file_replace(path.data, text, strlen(text), err);
     sv_trainer_text_free(&path);
     return status;
@@ -94,12 +94,12 @@ svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
     if (trainer->is_settled)
         return SVIT_OK;
     if (trainer->progress.best_epoch == 0)
-        TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_BEST_FILE, err));
+        SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_BEST_FILE, err));
     if (trainer->progress.rows == 0) {
-        TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_HISTORY_FILE, err));
-        TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_EVENTS_FILE, err));
+        SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_HISTORY_FILE, err));
+        SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_EVENTS_FILE, err));
     }
-    TRAINER_TRY(write_description(trainer, err));
+    SVIT_TRY(write_description(trainer, err));
     trainer->has_other_run = 0;
     trainer->is_settled = 1;
     return SVIT_OK;

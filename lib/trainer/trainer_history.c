@@ -48,11 +48,12 @@ svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_
         return SVIT_OK;
     size_t capacity = 2 * rows + 16;
     svit_trainer_event *history;
-    TRAINER_TRY(sv_trainer_allocate(trainer->context, &history, capacity, sizeof *history, err));
+    SVIT_TRY(sv_allocate_array(&trainer->context->allocator, (void **)&history, capacity,
+                               sizeof *history, "the history", err));
     if (trainer->progress.rows)
         memcpy(history, trainer->history, trainer->progress.rows * sizeof *history);
-    svit_context_release(trainer->context, trainer->history,
-                         trainer->history_capacity * sizeof *history);
+    sv_release(&trainer->context->allocator, trainer->history,
+               trainer->history_capacity * sizeof *history);
     trainer->history = history;
     trainer->history_capacity = capacity;
     return SVIT_OK;
@@ -73,7 +74,7 @@ static void print_row(sv_trainer_text *text, const svit_trainer_event *row)
 svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
 {
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_HISTORY_FILE, err));
+    SVIT_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_HISTORY_FILE, err));
     sv_trainer_text text = {.context = trainer->context};
     sv_trainer_text_add(&text, "epoch");
     for (size_t i = 0; i < COLUMN_COUNT; i++)
@@ -82,9 +83,9 @@ svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
     sv_trainer_text_add(&text, ",pflop\n");
     for (uint64_t i = 0; i < trainer->progress.rows; i++)
         print_row(&text, &trainer->history[i]);
-    svit_status status =
-        text.failed ? sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the history's text")
-                    : svit_file_replace(path.data, text.data, text.length, err);
+    svit_status status = text.failed
+                             ? sv_fail(err, SVIT_E_MEMORY, "no memory for the history's text")
+                             : svit_file_replace(path.data, text.data, text.length, err);
     sv_trainer_text_free(&text);
     sv_trainer_text_free(&path);
     return status;
@@ -134,11 +135,11 @@ svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, u
                                       svit_error *err)
 {
     if (strlen(text) != rows * PACKED_ROW)
-        return sv_trainer_fail(err, SVIT_E_FORMAT,
-                               "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
-                               "' does not have %" PRIu64 " epochs",
-                               rows);
-    TRAINER_TRY(sv_trainer_history_reserve(trainer, (size_t)rows, err));
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY "' does not have %" PRIu64
+                       " epochs",
+                       rows);
+    SVIT_TRY(sv_trainer_history_reserve(trainer, (size_t)rows, err));
     for (uint64_t i = 0; i < rows; i++) {
         svit_trainer_event row = {.struct_size = sizeof row,
                                   .kind = SVIT_EVENT_EPOCH,
@@ -147,10 +148,10 @@ svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, u
                                   .step = trainer->steps,
                                   .steps = trainer->steps};
         if (!unpack_row(&row, text + i * PACKED_ROW))
-            return sv_trainer_fail(err, SVIT_E_FORMAT,
-                                   "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
-                                   "' is damaged at epoch %" PRIu64,
-                                   i + 1);
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
+                           "' is damaged at epoch %" PRIu64,
+                           i + 1);
         row.pflop = pflop(trainer, (i + 1) * trainer->training_count);
         trainer->history[i] = row;
     }
@@ -216,12 +217,12 @@ SVIT_API size_t svit_trainer_history_count(const svit_trainer *trainer)
 SVIT_API svit_status svit_trainer_history(const svit_trainer *trainer, size_t index,
                                           svit_trainer_event *event, size_t size, svit_error *err)
 {
-    TRAINER_REQUIRE(trainer);
-    TRAINER_REQUIRE(event);
+    SV_REQUIRE(trainer);
+    SV_REQUIRE(event);
     if (index >= trainer->progress.rows)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "index is %zu; the history has %" PRIu64 " rows, from 0", index,
-                               trainer->progress.rows);
-    return sv_trainer_export(event, size, &trainer->history[index], sizeof *event,
-                             "svit_trainer_event", err);
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "index is %zu; the history has %" PRIu64 " rows, from 0", index,
+                       trainer->progress.rows);
+    return sv_config_export(event, size, &trainer->history[index], sizeof *event,
+                            "svit_trainer_event", err);
 }

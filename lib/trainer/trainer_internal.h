@@ -2,14 +2,34 @@
 #ifndef SV_TRAINER_INTERNAL_H
 #define SV_TRAINER_INTERNAL_H
 
+#include "config/config.h"
+#include "models/model.h"
 #include "trainer/objective.h"
+#include "trainer/trainer_support.h"
 
+#include <shiftvit/file.h>
 #include <shiftvit/loss.h>
 #include <shiftvit/trainer.h>
 
+/* Arrays that are freed together. */
+typedef struct sv_arrays {
+    const sv_allocator *allocator;
+    struct {
+        void *memory;
+        size_t bytes;
+    } list[8];
+    size_t count;
+} sv_arrays;
+
+/* Allocates [rows, row_bytes], all zero, and writes its address to the pointer at `out`. */
+svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_bytes,
+                          svit_error *err);
+
+/* Frees the arrays; none are left. */
+void sv_arrays_free(sv_arrays *arrays);
+
 /* A session, a loader and buffers that evaluate a model on one dataset. */
 typedef struct sv_evaluator {
-    svit_context *context;
     svit_session *session;
     svit_loader *loader;
     sv_objective objective; /* without smoothing and class weights */
@@ -20,6 +40,7 @@ typedef struct sv_evaluator {
     size_t batch, image_floats;
     size_t height, width, channels; /* of an image */
     int32_t tta;                    /* SVIT_TTA_* */
+    sv_arrays arrays;
 } sv_evaluator;
 
 /* The progress of the run: all that a checkpoint restores besides model, optimiser and session. The
@@ -61,11 +82,13 @@ struct svit_trainer {
     sv_batch data; /* [batch, image_floats], [batch], [batch, classes] if it has targets */
     float *logits, *dlogits; /* [micro_batch, classes] */
 
+    sv_arrays arrays;
+
     sv_progress progress;
     svit_trainer_event *history; /* [history_capacity], of which progress.rows are in use */
     size_t history_capacity;
-    float *best; /* SVIT_KEEP_BEST: all parameters of the best epoch, in file order; else NULL */
-    size_t best_elements;
+    float
+        *best; /* SVIT_KEEP_BEST: the weights of the best epoch [parameters.elements]; else NULL */
     int32_t started, finished;
     int32_t
         has_other_run;  /* 1: the folder holds a run that this trainer neither wrote nor resumed */
@@ -85,7 +108,13 @@ struct svit_trainer {
 svit_status sv_trainer_config_import(svit_trainer_config *local, const svit_trainer_config *config,
                                      svit_error *err);
 
-/* trainer_create.c: creates a session that trains as the trainer's configuration says. */
+/* trainer_create.c */
+
+/* Writes a copy of `text` to *out, or NULL for NULL. Release it with sv_release_text. */
+svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, const char *text,
+                                 svit_error *err);
+
+/* Creates a session that trains as the trainer's configuration says. */
 svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, svit_error *err);
 
 /* trainer_evaluate.c */
@@ -119,14 +148,11 @@ svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_
 
 /* trainer_best.c */
 
-/* Allocates the copy of the best weights. */
-svit_status sv_trainer_best_allocate(svit_trainer *trainer, svit_error *err);
-
 /* Copies all parameters of `from` to the best weights. */
-svit_status sv_trainer_best_copy(svit_trainer *trainer, const svit_model *from, svit_error *err);
+void sv_trainer_best_copy(svit_trainer *trainer, const svit_model *from);
 
 /* Copies the best weights to the trainer's model. */
-svit_status sv_trainer_best_restore(svit_trainer *trainer, svit_error *err);
+void sv_trainer_best_restore(svit_trainer *trainer);
 
 /* Reads the best weights from the run's folder. */
 svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err);

@@ -242,9 +242,9 @@ static void fill_pipeline(svit_pipeline_config *out, const recipe *from)
 static svit_status fill(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                         svit_pipeline_config *pipeline, const char *preset, svit_error *err)
 {
-    TRAINER_TRY(svit_trainer_config_init(trainer, sizeof *trainer));
-    TRAINER_TRY(svit_optimizer_config_init(optimizer, sizeof *optimizer));
-    TRAINER_TRY(svit_pipeline_config_init(pipeline, sizeof *pipeline));
+    SVIT_TRY(svit_trainer_config_init(trainer, sizeof *trainer));
+    SVIT_TRY(svit_optimizer_config_init(optimizer, sizeof *optimizer));
+    SVIT_TRY(svit_pipeline_config_init(pipeline, sizeof *pipeline));
     const recipe *from = find(preset);
     if (from) {
         fill_trainer(trainer, from);
@@ -254,24 +254,23 @@ static svit_status fill(svit_trainer_config *trainer, svit_optimizer_config *opt
     }
     if (strcmp(preset, "shiftvit-cifar10-fast") == 0)
         return svit_training_from_json(trainer, optimizer, pipeline, FAST, err);
-    return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                           "preset '%.40s' is unknown; svit_model_preset_name lists the known ones",
-                           preset);
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "preset '%.40s' is unknown; svit_model_preset_name lists the known ones",
+                   preset);
 }
 
 /* Checks the size of a caller's struct, before any of the three is written. */
 static svit_status check_size(const void *out, size_t size, const char *what, svit_error *err)
 {
     if (out && (size < sizeof(uint32_t) || size > 65536))
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "size of %s is %zu; give its sizeof", what,
-                               size);
+        return sv_fail(err, SVIT_E_ARGUMENT, "size of %s is %zu; give its sizeof", what, size);
     return SVIT_OK;
 }
 
 static svit_status export(void *out, size_t size, const void *local, size_t local_size,
                           const char *type, svit_error *err)
 {
-    return out ? sv_trainer_export(out, size, local, local_size, type, err) : SVIT_OK;
+    return out ? sv_config_export(out, size, local, local_size, type, err) : SVIT_OK;
 }
 
 SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_config *trainer,
@@ -282,15 +281,15 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
     svit_trainer_config local_trainer;
     svit_optimizer_config local_optimizer;
     svit_pipeline_config local_pipeline;
-    TRAINER_REQUIRE(preset);
-    TRAINER_TRY(check_size(trainer, trainer_size, "svit_trainer_config", err));
-    TRAINER_TRY(check_size(optimizer, optimizer_size, "svit_optimizer_config", err));
-    TRAINER_TRY(check_size(pipeline, pipeline_size, "svit_pipeline_config", err));
-    TRAINER_TRY(fill(&local_trainer, &local_optimizer, &local_pipeline, preset, err));
-    TRAINER_TRY(export(trainer, trainer_size, &local_trainer, sizeof local_trainer,
-                       "svit_trainer_config", err));
-    TRAINER_TRY(export(optimizer, optimizer_size, &local_optimizer, sizeof local_optimizer,
-                       "svit_optimizer_config", err));
+    SV_REQUIRE(preset);
+    SVIT_TRY(check_size(trainer, trainer_size, "svit_trainer_config", err));
+    SVIT_TRY(check_size(optimizer, optimizer_size, "svit_optimizer_config", err));
+    SVIT_TRY(check_size(pipeline, pipeline_size, "svit_pipeline_config", err));
+    SVIT_TRY(fill(&local_trainer, &local_optimizer, &local_pipeline, preset, err));
+    SVIT_TRY(export(trainer, trainer_size, &local_trainer, sizeof local_trainer,
+                    "svit_trainer_config", err));
+    SVIT_TRY(export(optimizer, optimizer_size, &local_optimizer, sizeof local_optimizer,
+                    "svit_optimizer_config", err));
     return export(pipeline, pipeline_size, &local_pipeline, sizeof local_pipeline,
                   "svit_pipeline_config", err);
 }

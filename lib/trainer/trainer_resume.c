@@ -30,19 +30,18 @@ static svit_status check_setting(const sv_trainer_entry *entry, const svit_train
     if (strcmp(saved, present) == 0)
         return SVIT_OK;
     if (entry->kind == SV_ENTRY_FINGERPRINT)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "the %s data differ from the checkpoint's (fingerprint %.16s "
-                               "there, %s here); a resumed run needs the same",
-                               entry->offset == offsetof(svit_trainer, training_fingerprint)
-                                   ? "training"
-                                   : "validation",
-                               saved, present);
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the %s data differ from the checkpoint's (fingerprint %.16s "
+                       "there, %s here); a resumed run needs the same",
+                       entry->offset == offsetof(svit_trainer, training_fingerprint) ? "training"
+                                                                                     : "validation",
+                       saved, present);
     char a[SV_TRAINER_NUMBER], b[SV_TRAINER_NUMBER];
-    return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                           "%s is %.24s in the checkpoint and %s here; a resumed run must have "
-                           "the settings of the run that it continues",
-                           strchr(entry->key, '.') + 1, readable(a, entry, saved),
-                           readable(b, entry, present));
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s is %.24s in the checkpoint and %s here; a resumed run must have "
+                   "the settings of the run that it continues",
+                   strchr(entry->key, '.') + 1, readable(a, entry, saved),
+                   readable(b, entry, present));
 }
 
 /* Reads one value of the progress into `into`. `saved` must be decimal digits, or the 16
@@ -56,8 +55,8 @@ static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into,
     uint64_t value = strtoull(saved, NULL, is_real ? 16 : 10);
     if (errno || length == 0 || strspn(saved, is_real ? HEX_DIGITS : "0123456789") != length ||
         (is_real && length != sizeof HEX_DIGITS - 1))
-        return sv_trainer_fail(err, SVIT_E_FORMAT, "the checkpoint's entry '%s' is '%.40s'",
-                               entry->key, saved);
+        return sv_fail(err, SVIT_E_FORMAT, "the checkpoint's entry '%s' is '%.40s'", entry->key,
+                       saved);
     memcpy((char *)into + entry->offset, &value, sizeof value);
     return SVIT_OK;
 }
@@ -74,13 +73,12 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer 
         if (!saved && entry->kind == SV_ENTRY_FINGERPRINT)
             continue;
         if (!saved)
-            return sv_trainer_fail(err, SVIT_E_FORMAT,
-                                   "the checkpoint is not a trainer's: it has no entry '%s'",
-                                   entry->key);
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "the checkpoint is not a trainer's: it has no entry '%s'", entry->key);
         if (entry->is_state)
-            TRAINER_TRY(read_state(entry, copy, saved, err));
+            SVIT_TRY(read_state(entry, copy, saved, err));
         else if (!extends || !entry->may_extend)
-            TRAINER_TRY(check_setting(entry, copy, saved, err));
+            SVIT_TRY(check_setting(entry, copy, saved, err));
     }
     return sv_trainer_check_progress(copy, &copy->progress, checkpoint, err);
 }
@@ -93,18 +91,16 @@ static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_
     const char *text = svit_checkpoint_value(checkpoint, SV_TRAINER_PIPELINE_KEY);
     svit_trainer copy = *trainer;
     if (text)
-        TRAINER_TRY(
-            svit_pipeline_config_from_json(&copy.pipeline, sizeof copy.pipeline, text, err));
+        SVIT_TRY(svit_pipeline_config_from_json(&copy.pipeline, sizeof copy.pipeline, text, err));
     sv_trainer_text saved = {.context = trainer->context};
     sv_trainer_text present = {.context = trainer->context};
     svit_status status = sv_trainer_pipeline_text(&saved, &copy, err);
     if (status == SVIT_OK)
         status = sv_trainer_pipeline_text(&present, trainer, err);
     if (status == SVIT_OK && (!text || strcmp(saved.data, present.data) != 0))
-        status =
-            sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                            "pipeline differs from the one in the checkpoint; a resumed run needs "
-                            "the same");
+        status = sv_fail(err, SVIT_E_ARGUMENT,
+                         "pipeline differs from the one in the checkpoint; a resumed run needs "
+                         "the same");
     sv_trainer_text_free(&present);
     sv_trainer_text_free(&saved);
     return status;
@@ -147,7 +143,7 @@ static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit
     sv_trainer_text present = {.context = copy->context};
     if (!text)
         return SVIT_OK;
-    TRAINER_TRY(svit_optimizer_config_from_json(&config, sizeof config, text, err));
+    SVIT_TRY(svit_optimizer_config_from_json(&config, sizeof config, text, err));
     if (sv_trainer_extends(copy, checkpoint))
         take_schedule(&config, &copy->optimizer_config);
     take_unused(&config, &copy->optimizer_config);
@@ -155,9 +151,9 @@ static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit
     if (status == SVIT_OK)
         status = sv_trainer_optimizer_text(&present, &copy->optimizer_config, err);
     if (status == SVIT_OK && strcmp(saved.data, present.data) != 0)
-        status = sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                                 "the optimizer's settings differ from those in the checkpoint; a "
-                                 "resumed run needs the same");
+        status = sv_fail(err, SVIT_E_ARGUMENT,
+                         "the optimizer's settings differ from those in the checkpoint; a "
+                         "resumed run needs the same");
     sv_trainer_text_free(&present);
     sv_trainer_text_free(&saved);
     return status;
@@ -169,7 +165,7 @@ static svit_status check_objective(const svit_checkpoint *checkpoint, const svit
                                    svit_error *err)
 {
     svit_trainer_config defaults;
-    TRAINER_TRY(svit_trainer_config_init(&defaults, sizeof defaults));
+    SVIT_TRY(svit_trainer_config_init(&defaults, sizeof defaults));
     const char *saved = svit_checkpoint_value(checkpoint, SV_TRAINER_OBJECTIVE_KEY);
     sv_trainer_text old = {.context = trainer->context}, present = old;
     svit_status status = sv_trainer_objective_text(&old, &defaults, 0, err);
@@ -177,11 +173,10 @@ static svit_status check_objective(const svit_checkpoint *checkpoint, const svit
         status = sv_trainer_objective_text(&present, &trainer->config,
                                            trainer->objective.function != NULL, err);
     if (status == SVIT_OK && strcmp(saved ? saved : old.data, present.data) != 0)
-        status =
-            sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                            "the checkpoint's run has '%.80s', this one '%.80s'; a resumed run "
-                            "needs the same",
-                            saved ? saved : old.data, present.data);
+        status = sv_fail(err, SVIT_E_ARGUMENT,
+                         "the checkpoint's run has '%.80s', this one '%.80s'; a resumed run "
+                         "needs the same",
+                         saved ? saved : old.data, present.data);
     sv_trainer_text_free(&present);
     sv_trainer_text_free(&old);
     return status;
@@ -208,8 +203,8 @@ static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *ch
                                 const sv_progress *at, svit_error *err)
 {
     const char *history = svit_checkpoint_value(checkpoint, SV_TRAINER_HISTORY_KEY);
-    TRAINER_TRY(sv_trainer_history_unpack(trainer, history ? history : "", at->rows, err));
-    TRAINER_TRY(sv_trainer_check_history(trainer, at, err));
+    SVIT_TRY(sv_trainer_history_unpack(trainer, history ? history : "", at->rows, err));
+    SVIT_TRY(sv_trainer_check_history(trainer, at, err));
     return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
 }
 
@@ -218,7 +213,7 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
                            const sv_progress *at, svit_optimizer *optimizer, svit_session *session,
                            svit_error *err)
 {
-    TRAINER_TRY(svit_loader_seek(trainer->loader, at->epoch, at->position, err));
+    SVIT_TRY(svit_loader_seek(trainer->loader, at->epoch, at->position, err));
     svit_status status =
         svit_checkpoint_restore(checkpoint, trainer->model, optimizer, session, err);
     if (status == SVIT_OK)
@@ -244,7 +239,7 @@ static svit_status restore_trainable(svit_trainer *trainer, const svit_checkpoin
 {
     svit_optimizer *optimizer = NULL;
     svit_session *session = NULL;
-    TRAINER_TRY(svit_checkpoint_restore(checkpoint, trainer->model, NULL, NULL, err));
+    SVIT_TRY(svit_checkpoint_restore(checkpoint, trainer->model, NULL, NULL, err));
     svit_status status =
         svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err);
     if (status == SVIT_OK)
@@ -267,7 +262,7 @@ static svit_status restore_schedule(svit_trainer *trainer, const svit_checkpoint
                                     const svit_trainer *copy, svit_error *err)
 {
     svit_optimizer *optimizer = NULL;
-    TRAINER_TRY(svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err));
+    SVIT_TRY(svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err));
     svit_status status =
         restore(trainer, checkpoint, &copy->progress, optimizer, trainer->session, err);
     if (status == SVIT_OK)
@@ -295,44 +290,43 @@ static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *che
                                svit_error *err)
 {
     svit_trainer copy = *trainer;
-    TRAINER_TRY(sv_trainer_adopt_schedule(&copy, checkpoint, err));
-    TRAINER_TRY(read_entries(checkpoint, &copy, err));
-    TRAINER_TRY(check_optimizer(checkpoint, &copy, err));
-    TRAINER_TRY(check_pipeline(checkpoint, trainer, err));
-    TRAINER_TRY(check_objective(checkpoint, trainer, err));
-    TRAINER_TRY(read_history(trainer, checkpoint, &copy.progress, err));
+    SVIT_TRY(sv_trainer_adopt_schedule(&copy, checkpoint, err));
+    SVIT_TRY(read_entries(checkpoint, &copy, err));
+    SVIT_TRY(check_optimizer(checkpoint, &copy, err));
+    SVIT_TRY(check_pipeline(checkpoint, trainer, err));
+    SVIT_TRY(check_objective(checkpoint, trainer, err));
+    SVIT_TRY(read_history(trainer, checkpoint, &copy.progress, err));
     const char *description = trainer->config.description;
     if (!description)
-        TRAINER_TRY(sv_trainer_copy(&description, trainer->context,
-                                    svit_checkpoint_value(checkpoint, SV_TRAINER_DESCRIPTION_KEY),
-                                    err));
+        SVIT_TRY(sv_trainer_copy_text(&description, trainer,
+                                      svit_checkpoint_value(checkpoint, SV_TRAINER_DESCRIPTION_KEY),
+                                      err));
     svit_status status = restore_run(trainer, checkpoint, &copy, err);
     if (status == SVIT_OK)
         trainer->config.description = description;
     else if (!trainer->config.description)
-        sv_trainer_release_text(trainer->context, description);
+        sv_release_text(&trainer->context->allocator, (char *)description);
     return status;
 }
 
 SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
 {
-    TRAINER_REQUIRE(trainer);
-    TRAINER_TRY(svit_context_check(trainer->context, err));
+    SV_REQUIRE(trainer);
+    SVIT_TRY(svit_context_check(trainer->context, err));
     if (!trainer->config.folder)
-        return sv_trainer_fail(err, SVIT_E_STATE,
-                               "the trainer has no folder to resume from; set "
-                               "svit_trainer_config.folder");
+        return sv_fail(err, SVIT_E_STATE,
+                       "the trainer has no folder to resume from; set "
+                       "svit_trainer_config.folder");
     if (trainer->started)
-        return sv_trainer_fail(
-            err, SVIT_E_STATE,
-            "the run has begun; svit_trainer_resume comes before the first step");
+        return sv_fail(err, SVIT_E_STATE,
+                       "the run has begun; svit_trainer_resume comes before the first step");
     if (trainer->has_other_run && trainer->config.existing == SVIT_EXISTING_OVERWRITE)
-        return sv_trainer_fail(err, SVIT_E_STATE,
-                               "existing is SVIT_EXISTING_OVERWRITE, which replaces the run in "
-                               "'%.100s'; SVIT_EXISTING_RESUME continues it",
-                               trainer->config.folder);
+        return sv_fail(err, SVIT_E_STATE,
+                       "existing is SVIT_EXISTING_OVERWRITE, which replaces the run in "
+                       "'%.100s'; SVIT_EXISTING_RESUME continues it",
+                       trainer->config.folder);
     sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
+    SVIT_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
     svit_checkpoint *checkpoint = NULL;
     svit_status status = svit_checkpoint_open(&checkpoint, trainer->context, path.data, err);
     if (status == SVIT_OK)

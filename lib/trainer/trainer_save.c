@@ -86,10 +86,10 @@ svit_status sv_trainer_optimizer_text(sv_trainer_text *text, const svit_optimize
                                       svit_error *err)
 {
     char json[CONFIG_TEXT];
-    TRAINER_TRY(svit_optimizer_config_to_json(config, json, sizeof json, NULL, err));
+    SVIT_TRY(svit_optimizer_config_to_json(config, json, sizeof json, NULL, err));
     sv_trainer_text_add(text, "%s", json);
     if (text->failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the optimiser's text");
+        return sv_fail(err, SVIT_E_MEMORY, "no memory for the optimiser's text");
     return SVIT_OK;
 }
 
@@ -103,7 +103,7 @@ svit_status sv_trainer_objective_text(sv_trainer_text *text, const svit_trainer_
         sv_trainer_text_add(text, " %s", sv_trainer_number(number, config->class_weights[i]));
     }
     if (text->failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the objective's text");
+        return sv_fail(err, SVIT_E_MEMORY, "no memory for the objective's text");
     return SVIT_OK;
 }
 
@@ -111,10 +111,10 @@ svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *
                                      svit_error *err)
 {
     char json[CONFIG_TEXT];
-    TRAINER_TRY(svit_pipeline_config_to_json(&trainer->pipeline, json, sizeof json, NULL, err));
+    SVIT_TRY(svit_pipeline_config_to_json(&trainer->pipeline, json, sizeof json, NULL, err));
     sv_trainer_text_add(text, "%s", json);
     if (text->failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the pipeline's text");
+        return sv_fail(err, SVIT_E_MEMORY, "no memory for the pipeline's text");
     return SVIT_OK;
 }
 
@@ -151,14 +151,14 @@ static svit_status save(svit_trainer *trainer, const texts *t, svit_error *err)
 
 static svit_status fill_texts(texts *t, const svit_trainer *trainer, svit_error *err)
 {
-    TRAINER_TRY(sv_trainer_path(&t->path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
-    TRAINER_TRY(sv_trainer_optimizer_text(&t->optimizer, &trainer->optimizer_config, err));
-    TRAINER_TRY(sv_trainer_pipeline_text(&t->pipeline, trainer, err));
-    TRAINER_TRY(sv_trainer_objective_text(&t->objective, &trainer->config,
-                                          trainer->objective.function != NULL, err));
+    SVIT_TRY(sv_trainer_path(&t->path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
+    SVIT_TRY(sv_trainer_optimizer_text(&t->optimizer, &trainer->optimizer_config, err));
+    SVIT_TRY(sv_trainer_pipeline_text(&t->pipeline, trainer, err));
+    SVIT_TRY(sv_trainer_objective_text(&t->objective, &trainer->config,
+                                       trainer->objective.function != NULL, err));
     sv_trainer_history_pack(&t->history, trainer);
     if (t->history.failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the history's text");
+        return sv_fail(err, SVIT_E_MEMORY, "no memory for the history's text");
     return SVIT_OK;
 }
 
@@ -179,16 +179,16 @@ static svit_status write_checkpoint(svit_trainer *trainer, svit_error *err)
 
 SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err)
 {
-    TRAINER_REQUIRE(trainer);
-    TRAINER_TRY(sv_trainer_folder_check(trainer, err));
+    SV_REQUIRE(trainer);
+    SVIT_TRY(sv_trainer_folder_check(trainer, err));
     if (!trainer->config.folder)
-        return sv_trainer_fail(err, SVIT_E_STATE,
-                               "the trainer has no folder to write a checkpoint to; set "
-                               "svit_trainer_config.folder");
+        return sv_fail(err, SVIT_E_STATE,
+                       "the trainer has no folder to write a checkpoint to; set "
+                       "svit_trainer_config.folder");
     /* The last epoch wrote its checkpoint before `finish` changed the weights of the model. */
     if (trainer->finished)
         return SVIT_OK;
-    TRAINER_TRY(write_checkpoint(trainer, err));
+    SVIT_TRY(write_checkpoint(trainer, err));
     trainer->last_checkpoint = sv_trainer_clock();
     return sv_trainer_folder_settle(trainer, err);
 }

@@ -80,8 +80,6 @@ function check_include(own, line, target, folder)
     folder = folder_of(target)
     if (!(folder in floor_of))
         complain("\"" target "\" is in no folder of lib/")
-    else if (folder != own && own == "trainer")
-        complain("trainer/ is written on <shiftvit/...> alone, not on \"" target "\"")
     else if (folder != own && floor_of[folder] >= floor_of[own])
         complain(own "/ may not look at \"" target "\"")
 }
