@@ -19,28 +19,21 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
 {
     svit_model_config config;
     SVIT_TRY(svit_model_get_config(trainer->model, &config, sizeof config, err));
-    sv_trainer_text path = {.context = trainer->context};
-    SVIT_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_BEST_FILE, err));
-    svit_model *model = NULL;
-    svit_status status =
-        svit_model_load_with_config(&model, trainer->context, &config, path.data, err);
-    if (status == SVIT_OK)
-        sv_trainer_best_copy(trainer, model);
+    svit_model *model;
+    char path[SV_TRAINER_PATH];
+    sv_trainer_path(path, trainer, SV_TRAINER_BEST_FILE);
+    SVIT_TRY(svit_model_load_with_config(&model, trainer->context, &config, path, err));
+    sv_trainer_best_copy(trainer, model);
     svit_model_free(model);
-    sv_trainer_text_free(&path);
-    return status;
+    return SVIT_OK;
 }
 
 svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err)
 {
-    sv_trainer_text path = {.context = trainer->context};
-    svit_model_config config;
-    SVIT_TRY(svit_model_get_config(trainer->model, &config, sizeof config, err));
-    SVIT_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_BEST_FILE, err));
+    char path[SV_TRAINER_PATH];
+    sv_trainer_path(path, trainer, SV_TRAINER_BEST_FILE);
     /* A checkpoint has the adapters of LoRA, which a resumed run needs; a model file has not. */
-    svit_status status = config.lora_rank > 0 ? svit_checkpoint_save(path.data, trainer->model,
-                                                                     NULL, NULL, NULL, NULL, 0, err)
-                                              : svit_model_save(trainer->model, path.data, err);
-    sv_trainer_text_free(&path);
-    return status;
+    if (trainer->model->config.lora_rank > 0)
+        return svit_checkpoint_save(path, trainer->model, NULL, NULL, NULL, NULL, 0, err);
+    return svit_model_save(trainer->model, path, err);
 }

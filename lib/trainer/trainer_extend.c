@@ -1,11 +1,8 @@
 /* Extends a run by more epochs than it was started with. */
 #include "trainer/trainer_internal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define EPOCHS_KEY "trainer.epochs"
 #define NO_RATE 1e-5 /* of learning_rate: nothing is learned */
@@ -16,14 +13,11 @@ static svit_status read_entry(const svit_checkpoint *checkpoint, const char *key
                               svit_error *err)
 {
     const char *text = svit_checkpoint_value(checkpoint, key);
-    errno = 0;
-    uint64_t value = text ? strtoull(text, NULL, 10) : 0;
-    if (!text || errno || text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "the checkpoint's entry '%s' is '%.40s'; it is a whole number", key,
-                       text ? text : "");
-    *out = value;
-    return SVIT_OK;
+    if (text && sv_trainer_read_digits(out, text, 10))
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "the checkpoint's entry '%s' is '%.40s'; it is a whole number", key,
+                   text ? text : "");
 }
 
 int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint)

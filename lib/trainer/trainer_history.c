@@ -1,39 +1,35 @@
 /* The history, one row for each epoch: in memory, in history.csv and in checkpoints. */
+#include "base/files/file.h"
 #include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* The columns after `epoch`. Those with `in_csv` are in history.csv, in this order, and then
- * `pflop`, which follows from the epoch and is not stored. */
-static const struct {
-    const char *name;
-    size_t offset;
-    int32_t in_csv;
-} COLUMNS[] = {
-    {"train_loss", offsetof(svit_trainer_event, train_loss), 1},
-    {"train_top1", offsetof(svit_trainer_event, train_top1), 1},
-    {"train_top5", offsetof(svit_trainer_event, train_top5), 1},
-    {"val_loss", offsetof(svit_trainer_event, val_loss), 1},
-    {"val_top1", offsetof(svit_trainer_event, val_top1), 1},
-    {"val_top5", offsetof(svit_trainer_event, val_top5), 1},
-    {"lr", offsetof(svit_trainer_event, learning_rate), 1},
-    {"images_per_second", offsetof(svit_trainer_event, images_per_second), 1},
-    {"seconds", offsetof(svit_trainer_event, seconds), 1},
-    {"eta_seconds", offsetof(svit_trainer_event, eta_seconds), 0},
-};
-enum { COLUMN_COUNT = sizeof COLUMNS / sizeof *COLUMNS, DIGITS = 16 };
+/* The columns of history.csv between `epoch` and `pflop`, which follows from the epoch and is not
+ * stored; and then what checkpoints have besides. */
+static const size_t COLUMNS[] = {
+    offsetof(svit_trainer_event, train_loss),    offsetof(svit_trainer_event, train_top1),
+    offsetof(svit_trainer_event, train_top5),    offsetof(svit_trainer_event, val_loss),
+    offsetof(svit_trainer_event, val_top1),      offsetof(svit_trainer_event, val_top5),
+    offsetof(svit_trainer_event, learning_rate), offsetof(svit_trainer_event, images_per_second),
+    offsetof(svit_trainer_event, seconds),       offsetof(svit_trainer_event, eta_seconds),
+    offsetof(svit_trainer_event, best_epoch)};
+static const char CSV_HEAD[] = "epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,"
+                               "lr,images_per_second,seconds,pflop\n";
 
-/* Characters of a row in a checkpoint: the bits of each column, and the best epoch, as 16
- * hexadecimal digits each. */
-enum { PACKED_ROW = (COLUMN_COUNT + 1) * DIGITS };
+/* Characters of a row in a checkpoint: the bits of each column as 16 hexadecimal digits. */
+enum { COLUMN_COUNT = sizeof COLUMNS / sizeof *COLUMNS, CSV_COLUMNS = COLUMN_COUNT - 2 };
+enum { DIGITS = 16, PACKED_ROW = COLUMN_COUNT * DIGITS };
+enum { CSV_ROW = (CSV_COLUMNS + 2) * SV_TRAINER_NUMBER }; /* bytes of the longest row */
 
-static double column_of(const svit_trainer_event *row, size_t column)
+/* The bits of a column, each of which has 8 bytes. */
+static uint64_t bits_of(const svit_trainer_event *row, size_t column)
 {
-    double value;
-    memcpy(&value, (const char *)row + COLUMNS[column].offset, sizeof value);
-    return value;
+    uint64_t bits;
+    memcpy(&bits, (const char *)row + COLUMNS[column], sizeof bits);
+    return bits;
 }
 
 /* 1e15 operations for that many images. */
@@ -59,76 +55,73 @@ svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_
     return SVIT_OK;
 }
 
-static void print_row(sv_trainer_text *text, const svit_trainer_event *row)
+const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value)
 {
-    char number[SV_TRAINER_NUMBER];
-    sv_trainer_text_add(text, "%" PRIu64, row->epoch);
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        double value = column_of(row, i);
-        if (COLUMNS[i].in_csv)
-            sv_trainer_text_add(text, ",%s", isnan(value) ? "" : sv_trainer_number(number, value));
+    static const char ASCII[] = "0123456789+-einfa";
+    snprintf(out, SV_TRAINER_NUMBER, "%.9g", value);
+    char *point = out + strspn(out, ASCII), *after = point + strcspn(point, ASCII);
+    if (after > point) {
+        *point = '.';
+        memmove(point + 1, after, strlen(after) + 1);
     }
-    sv_trainer_text_add(text, ",%s\n", sv_trainer_number(number, row->pflop));
+    return out;
+}
+
+/* Writes a row of history.csv. */
+static svit_status write_row(sv_replacement *file, const svit_trainer_event *row, svit_error *err)
+{
+    char text[CSV_ROW], number[SV_TRAINER_NUMBER];
+    int length = snprintf(text, sizeof text, "%" PRIu64, row->epoch);
+    for (size_t i = 0; i < CSV_COLUMNS; i++) {
+        double value;
+        memcpy(&value, (const char *)row + COLUMNS[i], sizeof value);
+        length += snprintf(text + length, sizeof text - (size_t)length, ",%s",
+                           isnan(value) ? "" : sv_trainer_number(number, value));
+    }
+    length += snprintf(text + length, sizeof text - (size_t)length, ",%s\n",
+                       sv_trainer_number(number, row->pflop));
+    return sv_replacement_write(file, text, (size_t)length, err);
 }
 
 svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
 {
-    sv_trainer_text path = {.context = trainer->context};
-    SVIT_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_HISTORY_FILE, err));
-    sv_trainer_text text = {.context = trainer->context};
-    sv_trainer_text_add(&text, "epoch");
-    for (size_t i = 0; i < COLUMN_COUNT; i++)
-        if (COLUMNS[i].in_csv)
-            sv_trainer_text_add(&text, ",%s", COLUMNS[i].name);
-    sv_trainer_text_add(&text, ",pflop\n");
-    for (uint64_t i = 0; i < trainer->progress.rows; i++)
-        print_row(&text, &trainer->history[i]);
-    svit_status status = text.failed
-                             ? sv_fail(err, SVIT_E_MEMORY, "no memory for the history's text")
-                             : svit_file_replace(path.data, text.data, text.length, err);
-    sv_trainer_text_free(&text);
-    sv_trainer_text_free(&path);
+    const sv_allocator *allocator = &trainer->context->allocator;
+    char path[SV_TRAINER_PATH];
+    sv_replacement *file;
+    SVIT_TRY(sv_replacement_begin(&file, allocator,
+                                  sv_trainer_path(path, trainer, SV_TRAINER_HISTORY_FILE), err));
+    svit_status status = sv_replacement_write(file, CSV_HEAD, strlen(CSV_HEAD), err);
+    for (uint64_t i = 0; i < trainer->progress.rows && status == SVIT_OK; i++)
+        status = write_row(file, &trainer->history[i], err);
+    if (status == SVIT_OK)
+        return sv_replacement_commit(allocator, file, err);
+    sv_replacement_abandon(allocator, file);
     return status;
 }
 
-void sv_trainer_history_pack(sv_trainer_text *text, const svit_trainer *trainer)
+char *sv_trainer_history_pack(const svit_trainer *trainer)
 {
-    sv_trainer_text_add(text, "%s", "");
-    for (uint64_t i = 0; i < trainer->progress.rows; i++) {
-        const svit_trainer_event *row = &trainer->history[i];
-        for (size_t column = 0; column < COLUMN_COUNT; column++) {
-            double value = column_of(row, column);
-            uint64_t bits;
-            memcpy(&bits, &value, sizeof bits);
-            sv_trainer_text_add(text, "%016" PRIx64, bits);
-        }
-        sv_trainer_text_add(text, "%016" PRIx64, row->best_epoch);
-    }
-}
-
-/* Reads 16 hexadecimal digits in lower case. Returns 0 if `text` does not begin with them. */
-static int32_t unpack_u64(uint64_t *out, const char *text)
-{
-    static const char DIGIT[] = "0123456789abcdef";
-    *out = 0;
-    for (int i = 0; i < DIGITS; i++) {
-        const char *found = text[i] ? strchr(DIGIT, text[i]) : NULL;
-        if (!found)
-            return 0;
-        *out = *out << 4 | (uint64_t)(found - DIGIT);
-    }
-    return 1;
+    const size_t values = (size_t)trainer->progress.rows * COLUMN_COUNT;
+    char *text = sv_allocate(&trainer->context->allocator, values * DIGITS + 1);
+    if (text)
+        text[0] = '\0';
+    for (size_t i = 0; text && i < values; i++)
+        snprintf(text + i * DIGITS, DIGITS + 1, "%016" PRIx64,
+                 bits_of(&trainer->history[i / COLUMN_COUNT], i % COLUMN_COUNT));
+    return text;
 }
 
 static int32_t unpack_row(svit_trainer_event *row, const char *text)
 {
     for (size_t column = 0; column < COLUMN_COUNT; column++, text += DIGITS) {
+        char digits[DIGITS + 1] = "";
         uint64_t bits;
-        if (!unpack_u64(&bits, text))
+        memcpy(digits, text, DIGITS);
+        if (!sv_trainer_read_digits(&bits, digits, 16))
             return 0;
-        memcpy((char *)row + COLUMNS[column].offset, &bits, sizeof bits);
+        memcpy((char *)row + COLUMNS[column], &bits, sizeof bits);
     }
-    return unpack_u64(&row->best_epoch, text);
+    return 1;
 }
 
 svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, uint64_t rows,
@@ -201,7 +194,7 @@ void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event,
         .images_per_second = trainer->training_seconds > 0
                                  ? (double)trainer->timed_samples / trainer->training_seconds
                                  : 0,
-        .seconds = trainer->timed_steps ? sv_trainer_clock() - trainer->epoch_start : 0,
+        .seconds = trainer->timed_steps ? sv_clock_seconds() - trainer->epoch_start : 0,
         .eta_seconds = eta(trainer),
         .best_epoch = progress->best_epoch,
         .pflop =

@@ -5,11 +5,12 @@
 #include "config/config.h"
 #include "models/model.h"
 #include "trainer/objective.h"
-#include "trainer/trainer_support.h"
 
 #include <shiftvit/file.h>
 #include <shiftvit/loss.h>
 #include <shiftvit/trainer.h>
+
+#include <limits.h>
 
 /* Arrays that are freed together. */
 typedef struct sv_arrays {
@@ -168,6 +169,12 @@ svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err);
 #define SV_TRAINER_RUN_FILE "run.json"
 #define SV_TRAINER_EVENTS_FILE "events.out.tfevents.shiftvit"
 
+/* Writes the path of a file of the run's folder. A path that does not fit is longer than the system
+ * accepts, even truncated. Returns `out`. */
+enum { SV_TRAINER_PATH = PATH_MAX + 64 };
+const char *sv_trainer_path(char out[SV_TRAINER_PATH], const svit_trainer *trainer,
+                            const char *name);
+
 /* Creates and locks the folder, and looks for another run in it. */
 svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
 
@@ -198,16 +205,27 @@ svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_
 /* Writes history.csv. */
 svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err);
 
-/* trainer_events.c: appends the last epoch to the event file if the configuration asks for one. */
-svit_status sv_trainer_events_write(svit_trainer *trainer, svit_error *err);
+/* Returns the history in the form that checkpoints have. Release it with sv_release_text. NULL if
+ * there is no memory. */
+char *sv_trainer_history_pack(const svit_trainer *trainer);
 
-/* Appends the history to `text` in the form that checkpoints have. */
-void sv_trainer_history_pack(sv_trainer_text *text, const svit_trainer *trainer);
+/* Prints a number with 9 significant digits and a decimal point, whatever the locale is. Returns
+ * `out`. */
+enum { SV_TRAINER_NUMBER = 40 };
+const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value);
 
 /* Reads `rows` rows of history, one an epoch, from a checkpoint's text into the trainer. The
  * message of SVIT_E_FORMAT names the damaged epoch. */
 svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, uint64_t rows,
                                       svit_error *err);
+
+/* events.c */
+
+/* Appends the last epoch to the event file if the configuration asks for one. */
+svit_status sv_trainer_events_write(svit_trainer *trainer, svit_error *err);
+
+/* CRC-32C (Castagnoli 1993), as RFC 3720 has it. */
+uint32_t sv_crc32c(const void *data, size_t bytes);
 
 /* Fills an event with the current epoch. Its validation fields are NaN. */
 void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event, int32_t kind);
@@ -246,6 +264,16 @@ enum { SV_TRAINER_VALUE = 24 };
 void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *entry,
                             const svit_trainer *trainer);
 
+/* Reads decimal digits, or, if `base` is 16, the 16 hexadecimal digits of a real number's bits. Returns
+ * 0 if `text` is something else. */
+int32_t sv_trainer_read_digits(uint64_t *out, const char *text, int base);
+
+/* Writes loss, sampling, test-time augmentation and class weights; and whether a function of the
+ * program computes the loss, which is text of a run that has one alone. */
+enum { SV_TRAINER_OBJECTIVE = 128 + SVIT_MAX_CLASS_WEIGHTS * 24 };
+void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_trainer_config *config,
+                               int32_t has_function);
+
 /* trainer_extend.c */
 
 #define SV_TRAINER_SCHEDULE_KEY "trainer.schedule_epochs"
@@ -266,18 +294,5 @@ void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
  * SVIT_E_FORMAT names a damaged entry. */
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err);
-
-/* Appends a configuration of an optimiser as JSON. */
-svit_status sv_trainer_optimizer_text(sv_trainer_text *text, const svit_optimizer_config *config,
-                                      svit_error *err);
-
-/* Appends loss, sampling, test-time augmentation and class weights; and whether a function of the
- * program computes the loss, which is text of a run that has one alone. */
-svit_status sv_trainer_objective_text(sv_trainer_text *text, const svit_trainer_config *config,
-                                      int32_t has_function, svit_error *err);
-
-/* Appends the pipeline of the trainer as JSON. */
-svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,
-                                     svit_error *err);
 
 #endif

@@ -1,12 +1,11 @@
 /* Resumes a run from its checkpoint: reads and checks everything first, then restores it. */
+#include "data/augmentation/pipeline_config.h"
+#include "optim/optimizer.h"
 #include "trainer/trainer_internal.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define HEX_DIGITS "0123456789abcdef"
 
 /* Returns the value of an entry as a message shows it: real numbers in decimal. */
 static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry *entry,
@@ -44,17 +43,12 @@ static svit_status check_setting(const sv_trainer_entry *entry, const svit_train
                    readable(b, entry, present));
 }
 
-/* Reads one value of the progress into `into`. `saved` must be decimal digits, or the 16
- * hexadecimal digits of a real number's bits. */
+/* Reads one value of the progress into `into`: decimal digits, or the bits of a real number. */
 static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into, const char *saved,
                               svit_error *err)
 {
-    int32_t is_real = entry->kind == SV_ENTRY_F64;
-    size_t length = strlen(saved);
-    errno = 0;
-    uint64_t value = strtoull(saved, NULL, is_real ? 16 : 10);
-    if (errno || length == 0 || strspn(saved, is_real ? HEX_DIGITS : "0123456789") != length ||
-        (is_real && length != sizeof HEX_DIGITS - 1))
+    uint64_t value;
+    if (!sv_trainer_read_digits(&value, saved, entry->kind == SV_ENTRY_F64 ? 16 : 10))
         return sv_fail(err, SVIT_E_FORMAT, "the checkpoint's entry '%s' is '%.40s'", entry->key,
                        saved);
     memcpy((char *)into + entry->offset, &value, sizeof value);
@@ -83,27 +77,35 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer 
     return sv_trainer_check_progress(copy, &copy->progress, checkpoint, err);
 }
 
-/* Compares the pipelines as JSON texts. Fields that an older library did not save have their
- * defaults. */
+/* SVIT_E_ARGUMENT, with `message`, unless two configurations have the same fields. They are
+ * compared as JSON, since unused bytes of a struct may differ. */
+static svit_status check_same(const sv_field_table *table, const void *saved, const void *present,
+                              const sv_allocator *allocator, const char *message, svit_error *err)
+{
+    sv_json_writer a = sv_json_writer_make(allocator), b = a;
+    sv_fields_to_json(table, saved, &a);
+    sv_fields_to_json(table, present, &b);
+    svit_status status = sv_json_writer_status(a.status != SVIT_OK ? &a : &b, table->noun, err);
+    if (status == SVIT_OK && strcmp(a.text, b.text) != 0)
+        status = sv_fail(err, SVIT_E_ARGUMENT, "%s", message);
+    sv_json_writer_free(&b);
+    sv_json_writer_free(&a);
+    return status;
+}
+
+/* Compares the pipelines. Fields that an older library did not save have their defaults. */
 static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
                                   svit_error *err)
 {
+    static const char MESSAGE[] =
+        "pipeline differs from the one in the checkpoint; a resumed run needs the same";
     const char *text = svit_checkpoint_value(checkpoint, SV_TRAINER_PIPELINE_KEY);
-    svit_trainer copy = *trainer;
-    if (text)
-        SVIT_TRY(svit_pipeline_config_from_json(&copy.pipeline, sizeof copy.pipeline, text, err));
-    sv_trainer_text saved = {.context = trainer->context};
-    sv_trainer_text present = {.context = trainer->context};
-    svit_status status = sv_trainer_pipeline_text(&saved, &copy, err);
-    if (status == SVIT_OK)
-        status = sv_trainer_pipeline_text(&present, trainer, err);
-    if (status == SVIT_OK && (!text || strcmp(saved.data, present.data) != 0))
-        status = sv_fail(err, SVIT_E_ARGUMENT,
-                         "pipeline differs from the one in the checkpoint; a resumed run needs "
-                         "the same");
-    sv_trainer_text_free(&present);
-    sv_trainer_text_free(&saved);
-    return status;
+    svit_pipeline_config saved;
+    if (!text)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s", MESSAGE);
+    SVIT_TRY(svit_pipeline_config_from_json(&saved, sizeof saved, text, err));
+    return check_same(&sv_pipeline_fields, &saved, &trainer->pipeline, &trainer->context->allocator,
+                      MESSAGE, err);
 }
 
 /* Takes over settings that the schedule does not use. Their defaults were 1 in library 0.2. */
@@ -132,31 +134,24 @@ static void take_schedule(svit_optimizer_config *to, const svit_optimizer_config
     memcpy(to->points, from->points, sizeof to->points);
 }
 
-/* Compares the settings of the optimisers as JSON texts. A checkpoint without the text is one of
- * library 0.1, whose optimisers have no other settings than the entries that were compared. */
+/* Compares the settings of the optimisers. A checkpoint without their text is one of library 0.1,
+ * whose optimisers have no other settings than the entries that were compared. */
 static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit_trainer *copy,
                                    svit_error *err)
 {
     const char *text = svit_checkpoint_value(checkpoint, SV_TRAINER_OPTIMIZER_KEY);
     svit_optimizer_config config;
-    sv_trainer_text saved = {.context = copy->context};
-    sv_trainer_text present = {.context = copy->context};
     if (!text)
         return SVIT_OK;
     SVIT_TRY(svit_optimizer_config_from_json(&config, sizeof config, text, err));
     if (sv_trainer_extends(copy, checkpoint))
         take_schedule(&config, &copy->optimizer_config);
     take_unused(&config, &copy->optimizer_config);
-    svit_status status = sv_trainer_optimizer_text(&saved, &config, err);
-    if (status == SVIT_OK)
-        status = sv_trainer_optimizer_text(&present, &copy->optimizer_config, err);
-    if (status == SVIT_OK && strcmp(saved.data, present.data) != 0)
-        status = sv_fail(err, SVIT_E_ARGUMENT,
-                         "the optimizer's settings differ from those in the checkpoint; a "
-                         "resumed run needs the same");
-    sv_trainer_text_free(&present);
-    sv_trainer_text_free(&saved);
-    return status;
+    return check_same(sv_optim_fields(), &config, &copy->optimizer_config,
+                      &copy->context->allocator,
+                      "the optimizer's settings differ from those in the checkpoint; a resumed run "
+                      "needs the same",
+                      err);
 }
 
 /* Compares loss, sampling, test-time augmentation and class weights. A checkpoint without their
@@ -164,22 +159,16 @@ static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit
 static svit_status check_objective(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
                                    svit_error *err)
 {
-    svit_trainer_config defaults;
-    SVIT_TRY(svit_trainer_config_init(&defaults, sizeof defaults));
+    char old[SV_TRAINER_OBJECTIVE], present[SV_TRAINER_OBJECTIVE];
     const char *saved = svit_checkpoint_value(checkpoint, SV_TRAINER_OBJECTIVE_KEY);
-    sv_trainer_text old = {.context = trainer->context}, present = old;
-    svit_status status = sv_trainer_objective_text(&old, &defaults, 0, err);
-    if (status == SVIT_OK)
-        status = sv_trainer_objective_text(&present, &trainer->config,
-                                           trainer->objective.function != NULL, err);
-    if (status == SVIT_OK && strcmp(saved ? saved : old.data, present.data) != 0)
-        status = sv_fail(err, SVIT_E_ARGUMENT,
-                         "the checkpoint's run has '%.80s', this one '%.80s'; a resumed run "
-                         "needs the same",
-                         saved ? saved : old.data, present.data);
-    sv_trainer_text_free(&present);
-    sv_trainer_text_free(&old);
-    return status;
+    sv_trainer_objective_text(old, &(svit_trainer_config){0}, 0);
+    sv_trainer_objective_text(present, &trainer->config, trainer->objective.function != NULL);
+    if (strcmp(saved ? saved : old, present) == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "the checkpoint's run has '%.80s', this one '%.80s'; a resumed run needs the "
+                   "same",
+                   saved ? saved : old, present);
 }
 
 /* Logs a warning if the checkpoint has no fingerprints to compare. */
@@ -325,12 +314,11 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
                        "existing is SVIT_EXISTING_OVERWRITE, which replaces the run in "
                        "'%.100s'; SVIT_EXISTING_RESUME continues it",
                        trainer->config.folder);
-    sv_trainer_text path = {.context = trainer->context};
-    SVIT_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
-    svit_checkpoint *checkpoint = NULL;
-    svit_status status = svit_checkpoint_open(&checkpoint, trainer->context, path.data, err);
-    if (status == SVIT_OK)
-        status = resume_from(trainer, checkpoint, err);
+    char path[SV_TRAINER_PATH];
+    sv_trainer_path(path, trainer, SV_TRAINER_CHECKPOINT_FILE);
+    svit_checkpoint *checkpoint;
+    SVIT_TRY(svit_checkpoint_open(&checkpoint, trainer->context, path, err));
+    svit_status status = resume_from(trainer, checkpoint, err);
     if (status == SVIT_OK) {
         trainer->started = 1;
         trainer->has_other_run = 0;
@@ -338,6 +326,5 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
         sv_trainer_warn_of_extension(trainer, checkpoint);
     }
     svit_checkpoint_free(checkpoint);
-    sv_trainer_text_free(&path);
     return status;
 }

@@ -49,7 +49,7 @@ static void start_clock(svit_trainer *trainer, double now)
 /* Runs one optimiser step. A failure moves the loader and the session back to its start. */
 static svit_status run_step(svit_trainer *trainer, svit_error *err)
 {
-    double begin = sv_trainer_clock();
+    double begin = sv_clock_seconds();
     start_clock(trainer, begin);
     uint64_t counter = svit_session_counter(trainer->session);
     sv_metrics sums = trainer->progress.train;
@@ -65,7 +65,7 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
     trainer->timed_steps++;
     trainer->progress.train = sums;
     trainer->progress.position++;
-    double end = sv_trainer_clock();
+    double end = sv_clock_seconds();
     trainer->training_seconds += end - begin;
     if (trainer->config.folder && trainer->config.checkpoint_seconds > 0 &&
         end - trainer->last_checkpoint >= trainer->config.checkpoint_seconds)
@@ -114,14 +114,14 @@ static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, 
 /* Validates the moving average of the weights if the optimiser keeps one, else the weights. */
 static svit_status validate(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
 {
-    double begin = sv_trainer_clock();
+    double begin = sv_clock_seconds();
     int32_t average = trainer->optimizer_config.ema != SVIT_EMA_NONE;
     if (average)
         SVIT_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
     svit_status status = validate_weights(trainer, metrics, err);
     if (average)
         svit_optimizer_swap_ema(trainer->optimizer, NULL);
-    trainer->validation_seconds = sv_trainer_clock() - begin;
+    trainer->validation_seconds = sv_clock_seconds() - begin;
     return status;
 }
 
