@@ -131,8 +131,7 @@ void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *co
         *min = config->lr_start;
 }
 
-/* Whether the optimiser needs total_steps. */
-static bool needs_length(const svit_optimizer_config *config)
+bool sv_optim_needs_length(const svit_optimizer_config *config)
 {
     return sv_schedule_has_length(config->schedule) || config->ema == SVIT_EMA_SWA;
 }
@@ -143,7 +142,7 @@ static svit_status check_fields(const svit_optimizer_config *config, svit_error 
 {
     SVIT_TRY(sv_fields_check(&TABLE, config, err));
     SVIT_TRY(sv_config_check_reserved(config->reserved, TABLE.type, err));
-    if (needs_length(config) && config->total_steps == 0)
+    if (sv_optim_needs_length(config) && config->total_steps == 0)
         return SVIT_OK;
     return sv_schedule_check(config, err);
 }
@@ -160,7 +159,7 @@ static svit_status import(svit_optimizer_config *local, const svit_optimizer_con
 svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err)
 {
     SVIT_TRY(check_fields(config, err));
-    if (needs_length(config) && config->total_steps == 0)
+    if (sv_optim_needs_length(config) && config->total_steps == 0)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "total_steps is 0; a schedule with a length has at least 1 step");
     return SVIT_OK;

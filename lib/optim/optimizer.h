@@ -60,6 +60,9 @@ void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *co
 /* Checks every field of `config`. SVIT_E_ARGUMENT names the one that is not legal. */
 svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err);
 
+/* Whether an optimiser of this configuration needs total_steps. */
+bool sv_optim_needs_length(const svit_optimizer_config *config);
+
 /* Copies a caller's struct of any known size into `local` and checks it. NULL means the
  * defaults. */
 svit_status sv_optim_config_import(svit_optimizer_config *local,

@@ -1,27 +1,21 @@
 /* Creates and frees trainers. */
+#include "base/text/utf8.h"
+#include "data/augmentation/pipeline_config.h"
+#include "data/datasets/dataset_ops.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
 #include "trainer/trainer_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A description is stored as JSON, so the writer of JSON is what checks it. */
-static svit_status check_description(const char *description, svit_error *err)
-{
-    svit_trainer_config config;
-    SVIT_TRY(svit_trainer_config_init(&config, sizeof config));
-    config.description = description;
-    svit_status status = svit_trainer_config_to_json(&config, NULL, 0, NULL, err);
-    if (status == SVIT_E_ARGUMENT)
-        return sv_fail(err, SVIT_E_ARGUMENT, "description is not UTF-8; such a text is accepted");
-    return status;
-}
-
 svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_bytes,
                           svit_error *err)
 {
     void **memory = &arrays->list[arrays->count].memory;
-    SVIT_TRY(sv_allocate_array(arrays->allocator, memory, rows, row_bytes, "a trainer", err));
+    SVIT_TRY(
+        sv_allocate_array(arrays->allocator, memory, rows, row_bytes, "a batch or weights", err));
     arrays->list[arrays->count++].bytes = rows * row_bytes;
     memcpy(out, memory, sizeof *memory);
     return SVIT_OK;
@@ -46,7 +40,8 @@ svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, 
 static svit_status copy_texts(svit_trainer *trainer, const svit_trainer_config *config,
                               svit_error *err)
 {
-    SVIT_TRY(check_description(config->description, err));
+    if (config->description && !sv_utf8_valid(config->description))
+        return sv_fail(err, SVIT_E_ARGUMENT, "description is not UTF-8; such a text is accepted");
     SVIT_TRY(sv_trainer_copy_text(&trainer->config.description, trainer, config->description, err));
     return sv_trainer_copy_text(&trainer->config.folder, trainer, config->folder, err);
 }
@@ -64,14 +59,6 @@ static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *
     return svit_dataset_fingerprint(validation, &trainer->validation_fingerprint, err);
 }
 
-/* Whether the optimiser needs total_steps. */
-static int32_t needs_length(const svit_optimizer_config *config)
-{
-    return (config->schedule != SVIT_SCHEDULE_CONSTANT && config->schedule != SVIT_SCHEDULE_STEP &&
-            config->schedule != SVIT_SCHEDULE_COSINE_RESTARTS) ||
-           config->ema == SVIT_EMA_SWA;
-}
-
 /* Logs a warning for each setting of another schedule than the one that is chosen. */
 static void note_unused(const svit_trainer *trainer, const svit_optimizer_config *config)
 {
@@ -82,8 +69,7 @@ static void note_unused(const svit_trainer *trainer, const svit_optimizer_config
         int32_t is_used;
     } settings[] = {
         {"warmup_steps", config->warmup_steps, 0,
-         schedule == SVIT_SCHEDULE_WARMUP_COSINE || schedule == SVIT_SCHEDULE_LINEAR ||
-             schedule == SVIT_SCHEDULE_ONE_CYCLE},
+         sv_schedule_has_length(schedule) && sv_schedule_uses_start(schedule)},
         {"step_size", config->step_size, 1, schedule == SVIT_SCHEDULE_STEP},
         {"restart_steps", config->restart_steps, 1, schedule == SVIT_SCHEDULE_COSINE_RESTARTS},
         {"points", config->point_count, 0, schedule == SVIT_SCHEDULE_PIECEWISE}};
@@ -103,13 +89,10 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
                                   svit_error *err)
 {
     svit_optimizer_config *local = &trainer->optimizer_config;
-    SVIT_TRY(svit_optimizer_config_init(local, sizeof *local));
-    if (optimizer)
-        SVIT_TRY(sv_config_import(local, sizeof *local, optimizer, sizeof *local,
-                                  "svit_optimizer_config", err));
+    SVIT_TRY(sv_optim_config_import_unplanned(local, optimizer, err));
     note_unused(trainer, local);
     trainer->warmup_steps = local->warmup_steps;
-    if (needs_length(local) && local->total_steps == 0)
+    if (sv_optim_needs_length(local) && local->total_steps == 0)
         sv_trainer_compute_schedule(trainer, trainer->config.epochs);
     uint64_t batch = trainer->config.batch;
     if (local->swa_every == 0 && local->ema == SVIT_EMA_SWA)
@@ -121,24 +104,22 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
 static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_config *pipeline,
                                  svit_error *err)
 {
+    const svit_model_config *model = &trainer->model->config;
     svit_pipeline_config *local = &trainer->pipeline;
-    SVIT_TRY(svit_pipeline_config_init(local, sizeof *local));
+    *local = sv_pipeline_config_default();
     if (pipeline)
-        SVIT_TRY(sv_config_import(local, sizeof *local, pipeline, sizeof *local,
-                                  "svit_pipeline_config", err));
-    svit_model_config model;
-    SVIT_TRY(svit_model_get_config(trainer->model, &model, sizeof model, err));
-    if (local->output_height != model.input_height || local->output_width != model.input_width)
+        SVIT_TRY(sv_pipeline_config_read(local, pipeline, err));
+    if (local->output_height != model->input_height || local->output_width != model->input_width)
         return sv_fail(
             err, SVIT_E_ARGUMENT, "the pipeline's output is %u x %u; the model's input is %u x %u",
-            local->output_height, local->output_width, model.input_height, model.input_width);
-    if (local->channels != model.in_channels)
+            local->output_height, local->output_width, model->input_height, model->input_width);
+    if (local->channels != model->in_channels)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the pipeline's channels is %u; the model's in_channels is %u",
-                       local->channels, model.in_channels);
-    SVIT_TRY(svit_model_multiply_adds(&model, &trainer->multiply_adds, NULL, err));
-    trainer->classes = model.num_classes;
-    trainer->image_floats = (size_t)model.input_height * model.input_width * model.in_channels;
+                       local->channels, model->in_channels);
+    SVIT_TRY(svit_model_multiply_adds(model, &trainer->multiply_adds, NULL, err));
+    trainer->classes = model->num_classes;
+    trainer->image_floats = (size_t)model->input_height * model->input_width * model->in_channels;
     return SVIT_OK;
 }
 
@@ -249,17 +230,9 @@ static svit_status open_validation(svit_trainer *trainer, svit_dataset *validati
 static svit_status set_class_names(const svit_trainer *trainer, const svit_dataset *training,
                                    svit_error *err)
 {
-    size_t count = svit_dataset_classes(training);
-    if (count != trainer->classes || !svit_dataset_class_name(training, 0))
+    if (training->classes != trainer->classes || !training->names)
         return SVIT_OK;
-    const char **names;
-    SVIT_TRY(sv_allocate_array(&trainer->context->allocator, (void **)&names, count, sizeof *names,
-                               "class names", err));
-    for (size_t i = 0; i < count; i++)
-        names[i] = svit_dataset_class_name(training, i);
-    svit_status status = svit_model_set_classes(trainer->model, names, count, err);
-    sv_release(&trainer->context->allocator, names, count * sizeof *names);
-    return status;
+    return svit_model_set_classes(trainer->model, training->names, training->classes, err);
 }
 
 /* Freezes in the model what the groups of the optimiser freeze, so that the session computes no

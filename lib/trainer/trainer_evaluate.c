@@ -2,6 +2,8 @@
 #include "trainer/trainer_internal.h"
 
 #include "base/size.h"
+#include "data/augmentation/pipeline_config.h"
+#include "data/datasets/dataset_ops.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,50 +11,38 @@
 svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *dataset,
                                  const char *what, svit_error *err)
 {
-    svit_model_config config;
-    SVIT_TRY(svit_model_get_config(model, &config, sizeof config, err));
+    const svit_model_config *config = &model->config;
     if (svit_dataset_count(dataset) < 1)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s has no samples; at least 1 is needed", what);
-    if (svit_dataset_channels(dataset) != config.in_channels)
+    if (svit_dataset_channels(dataset) != config->in_channels)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s has images of %zu channels; the model's in_channels is %u", what,
-                       svit_dataset_channels(dataset), config.in_channels);
-    if (svit_dataset_classes(dataset) > config.num_classes)
+                       svit_dataset_channels(dataset), config->in_channels);
+    if (svit_dataset_classes(dataset) > config->num_classes)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %u", what,
-                       svit_dataset_classes(dataset), config.num_classes);
-    if (svit_dataset_has_targets(dataset) && svit_dataset_classes(dataset) != config.num_classes)
+                       svit_dataset_classes(dataset), config->num_classes);
+    if (svit_dataset_has_targets(dataset) && svit_dataset_classes(dataset) != config->num_classes)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s has %zu targets for each sample; the model has %u outputs, and "
                        "these are equally many",
-                       what, svit_dataset_classes(dataset), config.num_classes);
+                       what, svit_dataset_classes(dataset), config->num_classes);
     return SVIT_OK;
-}
-
-/* Returns the class name of the model, or of the dataset if `model` is NULL. */
-static const char *name_of(const svit_model *model, const svit_dataset *dataset, size_t label)
-{
-    return model ? svit_model_class_name(model, label) : svit_dataset_class_name(dataset, label);
 }
 
 /* Bytes for a list of class names in a message, which holds two of them. */
 enum { NAMES = 64 };
 
 /* Lists the class names from `first` on, as many as fit, for a message. */
-static void list_names(char out[NAMES], const svit_model *model, const svit_dataset *dataset,
-                       size_t first)
+static void list_names(char out[NAMES], const char *const *names, size_t count, size_t first)
 {
-    static const char more[] = "...";
-    const char *name;
-    size_t length = 0;
     strcpy(out, first ? "... " : "");
-    for (size_t i = first; (name = name_of(model, dataset, i)) != NULL; i++) {
-        length = strlen(out);
+    for (size_t i = first; i < count; i++) {
+        const size_t length = strlen(out);
         const char *comma = i > first ? ", " : "";
-        if (length + strlen(comma) + strlen(name) + sizeof " ..." > NAMES) {
-            snprintf(out + length, NAMES - length, "%s%s", comma, more);
+        const bool fits = length + strlen(comma) + strlen(names[i]) + sizeof " ..." <= NAMES;
+        snprintf(out + length, NAMES - length, "%s%s", comma, fits ? names[i] : "...");
+        if (!fits)
             return;
-        }
-        snprintf(out + length, NAMES - length, "%s%s", comma, name);
     }
 }
 
@@ -60,18 +50,18 @@ static void list_names(char out[NAMES], const svit_model *model, const svit_data
 static svit_status check_names(const svit_model *model, const svit_dataset *dataset,
                                svit_error *err)
 {
-    if (!svit_model_class_name(model, 0) || !svit_dataset_class_name(dataset, 0))
-        return SVIT_OK;
+    const char *const *a = (const char *const *)model->classes, *const *b = dataset->names;
+    const size_t a_count = model->config.num_classes, b_count = dataset->classes;
     size_t first = 0;
-    const char *a, *b;
-    while ((a = name_of(model, NULL, first)) && (b = name_of(NULL, dataset, first)) &&
-           strcmp(a, b) == 0)
+    if (!a || !b)
+        return SVIT_OK;
+    while (first < a_count && first < b_count && strcmp(a[first], b[first]) == 0)
         first++;
-    if (!name_of(model, NULL, first) && !name_of(NULL, dataset, first))
+    if (first == a_count && first == b_count)
         return SVIT_OK;
     char of_model[NAMES], of_dataset[NAMES];
-    list_names(of_model, model, NULL, first);
-    list_names(of_dataset, NULL, dataset, first);
+    list_names(of_model, a, a_count, first);
+    list_names(of_dataset, b, b_count, first);
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "from class %zu on the model has '%s', the dataset '%s'; the class names "
                    "must be the same",
@@ -127,9 +117,7 @@ static svit_status open_steps(sv_evaluator *evaluator, svit_model *model, svit_d
                               const svit_pipeline_config *pipeline, const sv_evaluation *how,
                               svit_error *err)
 {
-    svit_model_config config;
-    SVIT_TRY(svit_model_get_config(model, &config, sizeof config, err));
-    evaluator->objective = (sv_objective){.loss = how->loss, .classes = config.num_classes};
+    evaluator->objective = (sv_objective){.loss = how->loss, .classes = model->config.num_classes};
     SVIT_TRY(open_session(evaluator, model, how->compute, pipeline, err));
     SVIT_TRY(open_loader(evaluator, dataset, how->prefetch, pipeline, err));
     return open_buffers(evaluator, err);
@@ -193,11 +181,9 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
                                 svit_dataset *dataset, const svit_pipeline_config *pipeline,
                                 const sv_evaluation *how, svit_error *err)
 {
-    svit_pipeline_config local;
-    SVIT_TRY(svit_pipeline_config_init(&local, sizeof local));
+    svit_pipeline_config local = sv_pipeline_config_default();
     if (pipeline)
-        SVIT_TRY(sv_config_import(&local, sizeof local, pipeline, sizeof local,
-                                  "svit_pipeline_config", err));
+        SVIT_TRY(sv_pipeline_config_read(&local, pipeline, err));
     if (how->batch < 1 || how->batch > 65536)
         return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
     SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));

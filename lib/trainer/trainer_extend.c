@@ -1,4 +1,5 @@
 /* Extends a run by more epochs than it was started with. */
+#include "optim/schedule.h"
 #include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
@@ -30,12 +31,12 @@ int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *c
 void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
 {
     const svit_optimizer_config *config = &trainer->optimizer_config;
-    uint64_t epochs;
-    double rate;
-    if (!sv_trainer_extends(trainer, checkpoint) ||
-        read_entry(checkpoint, EPOCHS_KEY, &epochs, NULL) != SVIT_OK ||
-        svit_learning_rate(config, epochs * trainer->steps, &rate, NULL) != SVIT_OK ||
-        rate > NO_RATE * config->learning_rate)
+    uint64_t epochs = 0;
+    if (!sv_trainer_extends(trainer, checkpoint))
+        return;
+    read_entry(checkpoint, EPOCHS_KEY, &epochs, NULL);
+    const double rate = sv_learning_rate(config, epochs * trainer->steps);
+    if (rate > NO_RATE * config->learning_rate)
         return;
     char text[256];
     snprintf(text, sizeof text,

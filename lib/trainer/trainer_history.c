@@ -1,5 +1,7 @@
 /* The history, one row for each epoch: in memory, in history.csv and in checkpoints. */
 #include "base/files/file.h"
+#include "base/threads/thread.h"
+#include "optim/schedule.h"
 #include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
@@ -163,19 +165,10 @@ static double eta(const svit_trainer *trainer)
            epochs_left * trainer->validation_seconds;
 }
 
-/* Returns the learning rate of the last step. */
-static double learning_rate(const svit_trainer *trainer)
-{
-    uint64_t steps = svit_optimizer_steps(trainer->optimizer);
-    double rate = 0;
-    if (steps)
-        svit_learning_rate(&trainer->optimizer_config, steps - 1, &rate, NULL);
-    return rate;
-}
-
 void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event, int32_t kind)
 {
     const sv_progress *progress = &trainer->progress;
+    const uint64_t steps = svit_optimizer_steps(trainer->optimizer);
     double samples = progress->train.samples ? (double)progress->train.samples : 1;
     *event = (svit_trainer_event){
         .struct_size = sizeof *event,
@@ -190,7 +183,7 @@ void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event,
         .val_loss = NAN,
         .val_top1 = NAN,
         .val_top5 = NAN,
-        .learning_rate = learning_rate(trainer),
+        .learning_rate = steps ? sv_learning_rate(&trainer->optimizer_config, steps - 1) : 0,
         .images_per_second = trainer->training_seconds > 0
                                  ? (double)trainer->timed_samples / trainer->training_seconds
                                  : 0,

@@ -1,4 +1,5 @@
 /* The training loop, one event at a time: each call works up to the next event. */
+#include "base/threads/thread.h"
 #include "trainer/trainer_internal.h"
 
 #include <inttypes.h>
