@@ -5,7 +5,7 @@
  * data, all little-endian (TFRecord). The data is an Event message in the encoding of protocol
  * buffers (tensorflow/core/util/event.proto). Times are in seconds since 1970. */
 #include "io/protobuf_writer.h"
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <math.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* Runs a trainer to its end and passes each event to a callback; what else a program may change. */
-#include "trainer/trainer_internal.h"
+#include "trainer/trainer.h"
 
 /* Ends a run that the callback has stopped with `value`: writes a checkpoint and reports the
  * step. */

@@ -1,7 +1,7 @@
 /* Resumes a run from its checkpoint: reads and checks everything first, then restores it. */
 #include "data/augmentation/pipeline_config.h"
 #include "optim/optimizer.h"
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -197,80 +197,48 @@ static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *ch
     return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
 }
 
-/* Restores model, `optimizer`, `session` and the loader; sets the progress last. */
+/* Restores the run as `copy` describes it; sets the progress last. The optimiser is another one if
+ * its schedule has another length, and the session too with `anew`. */
 static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpoint,
-                           const sv_progress *at, svit_optimizer *optimizer, svit_session *session,
-                           svit_error *err)
+                           const svit_trainer *copy, bool anew, svit_error *err)
 {
-    SVIT_TRY(svit_loader_seek(trainer->loader, at->epoch, at->position, err));
+    svit_optimizer *optimizer = trainer->optimizer;
+    svit_session *session = trainer->session;
     svit_status status =
-        svit_checkpoint_restore(checkpoint, trainer->model, optimizer, session, err);
+        svit_loader_seek(trainer->loader, copy->progress.epoch, copy->progress.position, err);
+    if (status == SVIT_OK && (anew || copy->schedule_epochs != trainer->schedule_epochs))
+        status = svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err);
+    if (status == SVIT_OK && anew)
+        status = sv_trainer_open_session(trainer, &session, err);
     if (status == SVIT_OK)
-        trainer->progress = *at;
-    else
+        status = svit_checkpoint_restore(checkpoint, trainer->model, optimizer, session, err);
+    const bool restored = status == SVIT_OK;
+    if (optimizer != trainer->optimizer)
+        svit_optimizer_free(restored ? trainer->optimizer : optimizer);
+    if (session != trainer->session)
+        svit_session_free(restored ? trainer->session : session);
+    if (!restored) {
         svit_loader_seek(trainer->loader, 0, 0, NULL);
-    return status;
-}
-
-/* Exchanges the trainer's optimiser for another one. */
-static void take_optimizer(svit_trainer *trainer, const svit_trainer *copy,
-                           svit_optimizer *optimizer)
-{
-    svit_optimizer_free(trainer->optimizer);
+        return status;
+    }
     trainer->optimizer = optimizer;
     trainer->optimizer_config = copy->optimizer_config;
     trainer->schedule_epochs = copy->schedule_epochs;
-}
-
-/* Restores the run with an optimiser and a session for the parameters that it trains. */
-static svit_status restore_trainable(svit_trainer *trainer, const svit_checkpoint *checkpoint,
-                                     const svit_trainer *copy, svit_error *err)
-{
-    svit_optimizer *optimizer = NULL;
-    svit_session *session = NULL;
-    SVIT_TRY(svit_checkpoint_restore(checkpoint, trainer->model, NULL, NULL, err));
-    svit_status status =
-        svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err);
-    if (status == SVIT_OK)
-        status = sv_trainer_open_session(trainer, &session, err);
-    if (status == SVIT_OK)
-        status = restore(trainer, checkpoint, &copy->progress, optimizer, session, err);
-    if (status != SVIT_OK) {
-        svit_session_free(session);
-        svit_optimizer_free(optimizer);
-        return status;
-    }
-    svit_session_free(trainer->session);
     trainer->session = session;
-    take_optimizer(trainer, copy, optimizer);
+    trainer->progress = copy->progress;
     return SVIT_OK;
 }
 
-/* Restores the run with an optimiser of its schedule. */
-static svit_status restore_schedule(svit_trainer *trainer, const svit_checkpoint *checkpoint,
-                                    const svit_trainer *copy, svit_error *err)
-{
-    svit_optimizer *optimizer = NULL;
-    SVIT_TRY(svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err));
-    svit_status status =
-        restore(trainer, checkpoint, &copy->progress, optimizer, trainer->session, err);
-    if (status == SVIT_OK)
-        take_optimizer(trainer, copy, optimizer);
-    else
-        svit_optimizer_free(optimizer);
-    return status;
-}
-
-/* Restores the run as `copy` describes it, with its progress. SVIT_E_STATE of a checkpoint means
- * that other parameters are frozen there than in the model. */
+/* Restores the run. SVIT_E_STATE of a checkpoint means that other parameters are frozen there than
+ * in the model: optimiser and session are then created for those that the run trains. */
 static svit_status restore_run(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                                const svit_trainer *copy, svit_error *err)
 {
-    svit_status status = copy->schedule_epochs == trainer->schedule_epochs
-                             ? restore(trainer, checkpoint, &copy->progress, trainer->optimizer,
-                                       trainer->session, err)
-                             : restore_schedule(trainer, checkpoint, copy, err);
-    return status == SVIT_E_STATE ? restore_trainable(trainer, checkpoint, copy, err) : status;
+    svit_status status = restore(trainer, checkpoint, copy, false, err);
+    if (status != SVIT_E_STATE)
+        return status;
+    SVIT_TRY(svit_checkpoint_restore(checkpoint, trainer->model, NULL, NULL, err));
+    return restore(trainer, checkpoint, copy, true, err);
 }
 
 /* Checks the checkpoint against the trainer and restores it. Settings and progress are read into a

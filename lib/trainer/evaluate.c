@@ -1,5 +1,5 @@
 /* Evaluates a model on a dataset, batch by batch, without gradients. */
-#include "trainer/trainer_internal.h"
+#include "trainer/trainer.h"
 
 #include "base/size.h"
 #include "data/augmentation/pipeline_config.h"

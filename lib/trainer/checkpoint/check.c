@@ -1,6 +1,6 @@
 /* Checks the progress and the history that a checkpoint holds before a resume uses them. A damaged
  * file must not send the run to an epoch for which there is no history. */
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -33,11 +33,6 @@ static svit_status check_real(const char *key, double value, int32_t is_legal, s
                    "the checkpoint's entry '%s' is %g, which no run can produce", key, value);
 }
 
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Checks epochs, steps and the state of early stopping. */
 static svit_status check_position(const svit_trainer *trainer, const sv_progress *at,
                                   svit_error *err)
@@ -58,7 +53,9 @@ static svit_status check_position(const svit_trainer *trainer, const sv_progress
 static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at, svit_error *err)
 {
     const sv_metrics *sums = &at->train;
-    uint64_t samples = least_of(at->position * trainer->config.batch, trainer->training_count);
+    uint64_t samples = at->position * trainer->config.batch;
+    if (samples > trainer->training_count)
+        samples = trainer->training_count;
     SVIT_TRY(check_number(STATE_KEY "train.samples", sums->samples, samples, samples, err));
     SVIT_TRY(check_number(STATE_KEY "train.top5", sums->top5, 0, samples, err));
     SVIT_TRY(check_number(STATE_KEY "train.top1", sums->top1, 0, sums->top5, err));

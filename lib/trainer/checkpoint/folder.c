@@ -4,7 +4,7 @@
  * history, and then replaces or removes the other files. Before that checkpoint the old run is
  * complete; after it the new run can be resumed from the checkpoint alone. If the process is killed
  * in between, the next checkpoint removes the remaining files of the old run. */
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <stdio.h>
 #include <string.h>

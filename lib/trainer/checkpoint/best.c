@@ -1,5 +1,5 @@
 /* The weights of the best epoch: a copy in memory and a model file beside the checkpoint. */
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "data/datasets/dataset_ops.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The training settings that belong to the model presets. */
-#include "trainer/trainer_internal.h"
+#include "trainer/trainer.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The training loop, one event at a time: each call works up to the next event. */
 #include "base/threads/thread.h"
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <math.h>

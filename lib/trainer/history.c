@@ -2,7 +2,7 @@
 #include "base/files/file.h"
 #include "base/threads/thread.h"
 #include "optim/schedule.h"
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Test-time augmentation: versions of a batch of images, and the mean of their logits. */
-#include "trainer/trainer_internal.h"
+#include "trainer/trainer.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Imports and checks a caller's configuration of a trainer. */
-#include "trainer/trainer_internal.h"
+#include "trainer/trainer.h"
 
 enum { CONFIG_LEAST = offsetof(svit_trainer_config, loss) }; /* of library 0.1 */
 

@@ -3,7 +3,7 @@
 #include "base/threads/thread.h"
 #include "data/augmentation/pipeline_config.h"
 #include "optim/optimizer.h"
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* Extends a run by more epochs than it was started with. */
 #include "optim/schedule.h"
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <stdio.h>
