@@ -1,8 +1,6 @@
 /* Describes the fields of all configurations that users set by name. */
 #include "api/fields.h"
-#include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
-#include "optim/optimizer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +8,9 @@
 static void describe_training(sv_json_writer *writer)
 {
     svit_trainer_config trainer = sv_trainer_config_default();
-    svit_optimizer_config optimizer;
-    svit_pipeline_config pipeline = sv_pipeline_config_default();
-    svit_optimizer_config_init(&optimizer, sizeof optimizer);
     sv_fields_describe(&sv_trainer_fields, &trainer, writer);
-    sv_fields_describe(sv_optim_fields(), &optimizer, writer);
-    sv_fields_describe(&sv_pipeline_fields, &pipeline, writer);
+    sv_fields_describe(&sv_optimizer_config_type.table, sv_optimizer_config_type.defaults, writer);
+    sv_fields_describe(&sv_pipeline_config_type.table, sv_pipeline_config_type.defaults, writer);
 }
 
 /* Returns whether there is an architecture of that name. */

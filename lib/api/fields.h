@@ -2,9 +2,19 @@
 #ifndef SV_API_FIELDS_H
 #define SV_API_FIELDS_H
 
-#include "config/fields.h"
+#include "config/config.h"
+#include "data/augmentation/pipeline_config.h"
+#include "optim/optimizer.h"
 
 #include <shiftvit/trainer.h>
+
+/* What training_fields.c calls the types of the other two configurations. */
+#define sv_optim_fields() (&sv_optimizer_config_type.table)
+#define sv_pipeline_fields sv_pipeline_config_type.table
+#define sv_optim_config_import_unplanned(local, config, err)                                       \
+    sv_config_read(&sv_optimizer_config_type, local, config, err)
+#define sv_pipeline_config_read(local, config, err)                                                \
+    sv_config_read(&sv_pipeline_config_type, local, config, err)
 
 /* The table of the fields of svit_trainer_config. */
 extern const sv_field_table sv_trainer_fields;
