@@ -45,10 +45,60 @@ svit_status sv_config_import(void *local, size_t local_size, const void *in, siz
     return SVIT_OK;
 }
 
-svit_status sv_config_check_reserved(uint32_t reserved, const char *type, svit_error *err)
+static svit_status check_reserved(const sv_config_type *type, const void *local, svit_error *err)
 {
+    uint32_t reserved = 0;
+    if (type->reserved)
+        memcpy(&reserved, (const char *)local + type->reserved, sizeof reserved);
     if (reserved == 0)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_VERSION, "reserved of %s is %u; version %s of the library takes 0",
-                   type, (unsigned)reserved, svit_version_string());
+                   type->table.type, (unsigned)reserved, svit_version_string());
+}
+
+void sv_config_defaults(const sv_config_type *type, void *local)
+{
+    uint32_t size = (uint32_t)type->size;
+    memset(local, 0, type->size);
+    if (type->defaults)
+        memcpy(local, type->defaults, type->size);
+    memcpy(local, &size, sizeof size);
+}
+
+svit_status sv_config_check(const sv_config_type *type, const void *local, svit_error *err)
+{
+    SVIT_TRY(check_reserved(type, local, err));
+    SVIT_TRY(sv_fields_check(&type->table, local, err));
+    return type->check ? type->check(local, err) : SVIT_OK;
+}
+
+svit_status sv_config_read_over(const sv_config_type *type, void *local, const void *config,
+                                svit_error *err)
+{
+    if (config || !type->null_is_default)
+        SVIT_TRY(sv_config_import(local, type->size, config,
+                                  type->min_size ? type->min_size : type->size, type->table.type,
+                                  err));
+    return sv_config_check(type, local, err);
+}
+
+svit_status sv_config_read(const sv_config_type *type, void *local, const void *config,
+                           svit_error *err)
+{
+    sv_config_defaults(type, local);
+    return sv_config_read_over(type, local, config, err);
+}
+
+svit_status sv_config_write(const sv_config_type *type, void *config, size_t size,
+                            const void *local, svit_error *err)
+{
+    return sv_config_export(config, size, local, type->size, type->table.type, err);
+}
+
+svit_status sv_config_from_json(const sv_config_type *type, void *local, const char *json,
+                                svit_error *err)
+{
+    sv_config_defaults(type, local);
+    SVIT_TRY(sv_fields_from_text(&type->table, local, json, err));
+    return sv_config_check(type, local, err);
 }

@@ -1,15 +1,12 @@
 /* Checks, imports and compares model configurations. */
 #include "models/config.h"
 
-#include "config/config.h"
 #include "models/architecture.h"
+#include "models/config_fields.h"
 
-/* Smaller structs than that of the first version are refused. */
-enum { CONFIG_MIN_SIZE = sizeof(svit_model_config) };
-
-svit_status sv_model_config_check(const svit_model_config *config, svit_error *err)
+static svit_status check(const void *checked, svit_error *err)
 {
-    SVIT_TRY(sv_fields_check(&sv_architecture_field, config, err));
+    const svit_model_config *config = checked;
     const sv_architecture *architecture = sv_architecture_of(config);
     SVIT_TRY(sv_fields_check(architecture->fields, config, err));
     if (config->lora_rank > 0 && !sv_fields_find_member(architecture->fields, "lora_rank"))
@@ -24,6 +21,12 @@ svit_status sv_model_config_check(const svit_model_config *config, svit_error *e
                        config->num_classes, features, features);
     return SVIT_OK;
 }
+
+static const sv_field FIELDS[] = {SV_MODEL_FIELD_ARCHITECTURE};
+
+const sv_config_type sv_model_config_type = {
+    SV_CONFIG(svit_model_config, FIELDS, "the model configuration"),
+    .reserved = offsetof(svit_model_config, reserved), .check = check};
 
 /* The patches must cover a side of `input` pixels exactly. */
 static svit_status check_side(const svit_model_config *config, const char *field, uint32_t input,
@@ -46,11 +49,8 @@ svit_status sv_model_config_check_patches(const svit_model_config *config, svit_
 svit_status sv_model_config_import(svit_model_config *out, const svit_model_config *config,
                                    svit_error *err)
 {
-    const char *type = sv_architecture_field.type;
     SVIT_TRY(svit_model_config_init(out, sizeof *out));
-    SVIT_TRY(sv_config_import(out, sizeof *out, config, CONFIG_MIN_SIZE, type, err));
-    SVIT_TRY(sv_config_check_reserved(out->reserved, type, err));
-    return sv_model_config_check(out, err);
+    return sv_config_read_over(&sv_model_config_type, out, config, err);
 }
 
 const char *sv_model_config_difference(const svit_model_config *a, const svit_model_config *b)

@@ -2,14 +2,14 @@
 #ifndef SV_MODEL_CONFIG_H
 #define SV_MODEL_CONFIG_H
 
-#include "base/status.h"
+#include "config/config.h"
 
 #include <shiftvit/model.h>
 
-/* Checks the range of each field of the configuration's architecture, and the constraints between
- * fields. Fields that only other architectures have are ignored. The message of SVIT_E_ARGUMENT
- * names the field, its value and what is accepted. */
-svit_status sv_model_config_check(const svit_model_config *config, svit_error *err);
+/* The type of model configurations. Its table has the field `architecture` alone. Its check, that
+ * of the architecture, ignores fields that only other architectures have; its defaults are those of
+ * svit_model_config_init. */
+extern const sv_config_type sv_model_config_type;
 
 /* SVIT_E_ARGUMENT if patches of patch_size do not cover the input exactly. For architectures that
  * need that. */

@@ -1,5 +1,4 @@
 /* Model configurations as JSON objects. */
-#include "config/config.h"
 #include "models/architecture.h"
 #include "models/config.h"
 
@@ -10,7 +9,7 @@
 static svit_status read_defaults(svit_model_config *config, const sv_json_value *object,
                                  svit_error *err)
 {
-    const sv_field *architecture = sv_architecture_field.fields;
+    const sv_field *architecture = sv_model_config_type.table.fields;
     SVIT_TRY(svit_model_config_init(config, sizeof *config));
     const sv_json_value *word = sv_json_get(object, architecture->name);
     if (!word)
@@ -49,7 +48,7 @@ static svit_status read_object(svit_model_config *config, const sv_json_value *o
         size_t features = architecture->features(config);
         config->num_classes = features < UINT32_MAX ? (uint32_t)features : UINT32_MAX;
     }
-    return sv_model_config_check(config, err);
+    return sv_config_check(&sv_model_config_type, config, err);
 }
 
 SVIT_API svit_status svit_model_config_from_json(svit_model_config *config, size_t size,
@@ -57,15 +56,15 @@ SVIT_API svit_status svit_model_config_from_json(svit_model_config *config, size
 {
     SV_REQUIRE(config);
     SV_REQUIRE(json);
-    const sv_field_table *table = &sv_architecture_field;
     sv_allocator allocator = sv_allocator_default();
     sv_json *parsed;
-    SVIT_TRY(sv_json_parse_object(&parsed, &allocator, json, strlen(json), table->noun, err));
+    SVIT_TRY(sv_json_parse_object(&parsed, &allocator, json, strlen(json),
+                                  sv_model_config_type.table.noun, err));
     svit_model_config read;
     svit_status status = read_object(&read, sv_json_root(parsed), err);
     sv_json_free(parsed);
     SVIT_TRY(status);
-    return sv_config_export(config, size, &read, sizeof read, table->type, err);
+    return sv_config_write(&sv_model_config_type, config, size, &read, err);
 }
 
 SVIT_API svit_status svit_model_config_to_json(const svit_model_config *config, char *buffer,

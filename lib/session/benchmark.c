@@ -29,11 +29,9 @@ typedef struct benchmark {
     size_t worker_bytes;
 } benchmark;
 
-SVIT_API svit_status svit_matmul_init(svit_matmul *matmul, size_t size)
-{
-    svit_matmul local = {.struct_size = sizeof local};
-    return sv_config_export(matmul, size, &local, sizeof local, "svit_matmul", NULL);
-}
+static const sv_config_type TYPE = {SV_CONFIG_STRUCT(svit_matmul)};
+
+SV_CONFIG_INIT(svit_matmul, TYPE)
 
 static svit_status check_size(const char *name, uint32_t value, uint32_t min, svit_error *err)
 {
@@ -244,8 +242,7 @@ SVIT_API svit_status svit_benchmark_matmul(svit_context *context, const svit_mat
     SV_REQUIRE(gflops);
     SVIT_TRY(svit_context_check(context, err));
     benchmark self = {.context = context};
-    SVIT_TRY(sv_config_import(&self.matmul, sizeof self.matmul, matmul, sizeof self.matmul,
-                              "svit_matmul", err));
+    SVIT_TRY(sv_config_read(&TYPE, &self.matmul, matmul, err));
     SVIT_TRY(check(&self.matmul, seconds, err));
     self.gemm = sv_session_gemm(context, self.matmul.compute, false);
     if (self.matmul.heads)

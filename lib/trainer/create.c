@@ -1,8 +1,6 @@
 /* Creates and frees trainers. */
 #include "base/text/utf8.h"
-#include "data/augmentation/pipeline_config.h"
 #include "data/datasets/dataset_ops.h"
-#include "optim/optimizer.h"
 #include "optim/schedule.h"
 #include "trainer/checkpoint/checkpoint.h"
 
@@ -89,10 +87,10 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
                                   svit_error *err)
 {
     svit_optimizer_config *local = &trainer->optimizer_config;
-    SVIT_TRY(sv_optim_config_import_unplanned(local, optimizer, err));
+    SVIT_TRY(sv_config_read(&sv_optimizer_config_type, local, optimizer, err));
     note_unused(trainer, local);
     trainer->warmup_steps = local->warmup_steps;
-    if (sv_optim_needs_length(local) && local->total_steps == 0)
+    if (sv_optim_lacks_length(local))
         sv_trainer_compute_schedule(trainer, trainer->config.epochs);
     uint64_t batch = trainer->config.batch;
     if (local->swa_every == 0 && local->ema == SVIT_EMA_SWA)
@@ -106,9 +104,9 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
 {
     const svit_model_config *model = &trainer->model->config;
     svit_pipeline_config *local = &trainer->pipeline;
-    *local = sv_pipeline_config_default();
+    sv_config_defaults(&sv_pipeline_config_type, local);
     if (pipeline)
-        SVIT_TRY(sv_pipeline_config_read(local, pipeline, err));
+        SVIT_TRY(sv_config_read(&sv_pipeline_config_type, local, pipeline, err));
     if (local->output_height != model->input_height || local->output_width != model->input_width)
         return sv_fail(
             err, SVIT_E_ARGUMENT, "the pipeline's output is %u x %u; the model's input is %u x %u",
@@ -299,7 +297,7 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     SV_REQUIRE(model);
     SV_REQUIRE(training);
     svit_trainer_config local;
-    SVIT_TRY(sv_trainer_config_import(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_trainer_config_type, &local, config, err));
     if (local.keep == SVIT_KEEP_BEST && !validation)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "keep is SVIT_KEEP_BEST but validation is NULL; the best weights "

@@ -2,7 +2,6 @@
 #include "trainer/trainer.h"
 
 #include "base/size.h"
-#include "data/augmentation/pipeline_config.h"
 #include "data/datasets/dataset_ops.h"
 
 #include <stdio.h>
@@ -181,9 +180,10 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
                                 svit_dataset *dataset, const svit_pipeline_config *pipeline,
                                 const sv_evaluation *how, svit_error *err)
 {
-    svit_pipeline_config local = sv_pipeline_config_default();
+    svit_pipeline_config local;
+    sv_config_defaults(&sv_pipeline_config_type, &local);
     if (pipeline)
-        SVIT_TRY(sv_pipeline_config_read(&local, pipeline, err));
+        SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
     if (how->batch < 1 || how->batch > 65536)
         return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
     SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));

@@ -2,8 +2,8 @@
 #ifndef SV_TRAINER_H
 #define SV_TRAINER_H
 
-#include "config/config.h"
 #include "models/model.h"
+#include "trainer/config.h"
 #include "trainer/objective.h"
 
 #include <shiftvit/loss.h>
@@ -98,13 +98,6 @@ struct svit_trainer {
     double epoch_start, training_seconds, validation_seconds, last_checkpoint;
     uint64_t timed_samples, timed_steps;
 };
-
-/* config.c */
-
-/* Copies the caller's configuration, NULL for the defaults, into `local` and checks it. The texts
- * still belong to the caller, and the description is not checked. */
-svit_status sv_trainer_config_import(svit_trainer_config *local, const svit_trainer_config *config,
-                                     svit_error *err);
 
 /* create.c */
 

@@ -1,6 +1,4 @@
 /* Resumes a run from its checkpoint: reads and checks everything first, then restores it. */
-#include "data/augmentation/pipeline_config.h"
-#include "optim/optimizer.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <stddef.h>
@@ -104,8 +102,8 @@ static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_
     if (!text)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s", MESSAGE);
     SVIT_TRY(svit_pipeline_config_from_json(&saved, sizeof saved, text, err));
-    return check_same(&sv_pipeline_fields, &saved, &trainer->pipeline, &trainer->context->allocator,
-                      MESSAGE, err);
+    return check_same(&sv_pipeline_config_type.table, &saved, &trainer->pipeline,
+                      &trainer->context->allocator, MESSAGE, err);
 }
 
 /* Takes over settings that the schedule does not use. Their defaults were 1 in library 0.2. */
@@ -147,7 +145,7 @@ static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit
     if (sv_trainer_extends(copy, checkpoint))
         take_schedule(&config, &copy->optimizer_config);
     take_unused(&config, &copy->optimizer_config);
-    return check_same(sv_optim_fields(), &config, &copy->optimizer_config,
+    return check_same(&sv_optimizer_config_type.table, &config, &copy->optimizer_config,
                       &copy->context->allocator,
                       "the optimizer's settings differ from those in the checkpoint; a resumed run "
                       "needs the same",

@@ -1,8 +1,6 @@
 /* Writes the checkpoints of a run: the trainer's text entries beside model, optimiser and
  * session. */
 #include "base/threads/thread.h"
-#include "data/augmentation/pipeline_config.h"
-#include "optim/optimizer.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <errno.h>
@@ -143,14 +141,14 @@ static svit_status write_checkpoint(svit_trainer *trainer, svit_error *err)
     const sv_allocator *allocator = &trainer->context->allocator;
     texts t = {sv_json_writer_make(allocator), sv_json_writer_make(allocator),
                sv_trainer_history_pack(trainer)};
-    sv_fields_to_json(sv_optim_fields(), &trainer->optimizer_config, &t.optimizer);
-    sv_fields_to_json(&sv_pipeline_fields, &trainer->pipeline, &t.pipeline);
+    sv_fields_to_json(&sv_optimizer_config_type.table, &trainer->optimizer_config, &t.optimizer);
+    sv_fields_to_json(&sv_pipeline_config_type.table, &trainer->pipeline, &t.pipeline);
     svit_status status =
         t.history ? SVIT_OK : sv_fail(err, SVIT_E_MEMORY, "no memory for the history's text");
     if (status == SVIT_OK)
-        status = sv_json_writer_status(&t.optimizer, sv_optim_fields()->noun, err);
+        status = sv_json_writer_status(&t.optimizer, sv_optimizer_config_type.table.noun, err);
     if (status == SVIT_OK)
-        status = sv_json_writer_status(&t.pipeline, sv_pipeline_fields.noun, err);
+        status = sv_json_writer_status(&t.pipeline, sv_pipeline_config_type.table.noun, err);
     if (status == SVIT_OK)
         status = save(trainer, &t, err);
     sv_release_text(allocator, t.history);
