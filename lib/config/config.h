@@ -19,6 +19,13 @@ typedef struct sv_config_type {
     /* Checks what one field allows another, once all are in their ranges; NULL: anything.
      * SVIT_E_ARGUMENT names the field. */
     svit_status (*check)(const void *config, svit_error *err);
+
+    /* For a struct whose fields depend on the value of one of them, which alone is in `table`; else
+     * NULL. They write the defaults, return the table of all fields, and set those that a JSON
+     * object has, with the defaults that it implies for the others. */
+    void (*set_defaults)(void *config);
+    const sv_field_table *(*fields_of)(const void *config);
+    svit_status (*read)(void *config, const sv_json_value *object, svit_error *err);
 } sv_config_type;
 
 /* Begins the description of a struct: {SV_CONFIG_STRUCT(svit_context_config), .check = ...} */
@@ -33,15 +40,11 @@ typedef struct sv_config_type {
 /* Writes the defaults to *local. */
 void sv_config_defaults(const sv_config_type *type, void *local);
 
-/* Copies a caller's struct over the defaults in *local and checks it. Fields that the caller's
+/* Copies a caller's struct over the defaults to *local and checks it. Fields that the caller's
  * version lacks keep their defaults. SVIT_E_ARGUMENT if struct_size is too small or a field is
  * refused. SVIT_E_VERSION if the caller sets a byte that this version does not know. */
 svit_status sv_config_read(const sv_config_type *type, void *local, const void *config,
                            svit_error *err);
-
-/* Does the same with the fields that *local has instead of the defaults. */
-svit_status sv_config_read_over(const sv_config_type *type, void *local, const void *config,
-                                svit_error *err);
 
 /* Checks every field of a struct of this version. SVIT_E_VERSION if `reserved` is not 0. */
 svit_status sv_config_check(const sv_config_type *type, const void *local, svit_error *err);
@@ -56,6 +59,15 @@ svit_status sv_config_write(const sv_config_type *type, void *config, size_t siz
  * it. SVIT_E_FORMAT if the text is no JSON object. */
 svit_status sv_config_from_json(const sv_config_type *type, void *local, const char *json,
                                 svit_error *err);
+
+/* Writes the JSON object of a struct that has been checked to the caller's buffer. `capacity` and
+ * `needed` are as in svit_context_describe. */
+svit_status sv_config_to_json(const sv_config_type *type, const void *local, char *buffer,
+                              size_t capacity, size_t *needed, svit_error *err);
+
+/* Returns the name of the first field that differs between two checked structs, NULL if there is
+ * none. */
+const char *sv_config_difference(const sv_config_type *type, const void *a, const void *b);
 
 /* Define public functions of the struct `name`: name_init, and with the JSON form name_from_json and
  * name_to_json as well. */
@@ -83,7 +95,7 @@ svit_status sv_config_from_json(const sv_config_type *type, void *local, const c
         SV_REQUIRE(config);                                                                        \
         name local;                                                                                \
         SVIT_TRY(sv_config_read(&(type), &local, config, err));                                    \
-        return sv_fields_to_buffer(&(type).table, &local, buffer, capacity, needed, err);          \
+        return sv_config_to_json(&(type), &local, buffer, capacity, needed, err);                  \
     }
 
 /* The copies themselves, for structs without an sv_config_type. */

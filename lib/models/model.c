@@ -98,7 +98,7 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
     SV_REQUIRE(context);
     SV_REQUIRE(config);
     svit_model_config local;
-    SVIT_TRY(sv_model_config_import(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_model_config_type, &local, config, err));
     svit_model *model;
     SVIT_TRY(sv_model_open_zero(&model, context, &local, err));
     sv_initial_weights(model->weights, &model->parameters, &local, seed, context->pool);

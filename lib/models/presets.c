@@ -19,14 +19,6 @@ static bool find_preset(const char **name, svit_model_config *config, size_t ind
     return false;
 }
 
-SVIT_API svit_status svit_model_config_init(svit_model_config *config, size_t size)
-{
-    svit_model_config preset;
-    const char *name;
-    find_preset(&name, &preset, 0);
-    return sv_config_write(&sv_model_config_type, config, size, &preset, NULL);
-}
-
 SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t size,
                                               const char *preset, svit_error *err)
 {
