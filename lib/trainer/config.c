@@ -1,10 +1,10 @@
 /* The configuration of a trainer: defaults, ranges of the fields, and JSON; and all settings of a
  * training run in one JSON object. */
 #include "trainer/config.h"
+
 #include "session/session.h"
 
 #include <float.h>
-#include <string.h>
 
 #define FIELD(field, kind) SV_FIELD(svit_trainer_config, field, kind)
 

@@ -85,8 +85,7 @@ struct svit_trainer {
     sv_progress progress;
     svit_trainer_event *history; /* [history_capacity], of which progress.rows are in use */
     size_t history_capacity;
-    float
-        *best; /* SVIT_KEEP_BEST: the weights of the best epoch [parameters.elements]; else NULL */
+    float *best; /* [parameters.elements] the best epoch's weights; NULL without SVIT_KEEP_BEST */
     int32_t started, finished;
     int32_t
         has_other_run;  /* 1: the folder holds a run that this trainer neither wrote nor resumed */
