@@ -45,10 +45,79 @@ svit_status sv_config_import(void *local, size_t local_size, const void *in, siz
     return SVIT_OK;
 }
 
-svit_status sv_config_check_reserved(uint32_t reserved, const char *type, svit_error *err)
+static svit_status check_reserved(const sv_config_type *type, const void *local, svit_error *err)
 {
+    uint32_t reserved = 0;
+    if (type->reserved)
+        memcpy(&reserved, (const char *)local + type->reserved, sizeof reserved);
     if (reserved == 0)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_VERSION, "reserved of %s is %u; version %s of the library takes 0",
-                   type, (unsigned)reserved, svit_version_string());
+                   type->table.type, (unsigned)reserved, svit_version_string());
+}
+
+static const sv_field_table *fields_of(const sv_config_type *type, const void *local)
+{
+    return type->fields_of ? type->fields_of(local) : &type->table;
+}
+
+void sv_config_defaults(const sv_config_type *type, void *local)
+{
+    uint32_t size = (uint32_t)type->size;
+    memset(local, 0, type->size);
+    if (type->set_defaults)
+        type->set_defaults(local);
+    else if (type->defaults)
+        memcpy(local, type->defaults, type->size);
+    memcpy(local, &size, sizeof size);
+}
+
+svit_status sv_config_check(const sv_config_type *type, const void *local, svit_error *err)
+{
+    SVIT_TRY(check_reserved(type, local, err));
+    SVIT_TRY(sv_fields_check(&type->table, local, err));
+    SVIT_TRY(type->fields_of ? sv_fields_check(type->fields_of(local), local, err) : SVIT_OK);
+    return type->check ? type->check(local, err) : SVIT_OK;
+}
+
+svit_status sv_config_read(const sv_config_type *type, void *local, const void *config,
+                           svit_error *err)
+{
+    size_t min_size = type->min_size ? type->min_size : type->size;
+    sv_config_defaults(type, local);
+    if (config || !type->null_is_default)
+        SVIT_TRY(sv_config_import(local, type->size, config, min_size, type->table.type, err));
+    return sv_config_check(type, local, err);
+}
+
+svit_status sv_config_write(const sv_config_type *type, void *config, size_t size,
+                            const void *local, svit_error *err)
+{
+    return sv_config_export(config, size, local, type->size, type->table.type, err);
+}
+
+svit_status sv_config_from_json(const sv_config_type *type, void *local, const char *json,
+                                svit_error *err)
+{
+    sv_allocator allocator = sv_allocator_default();
+    sv_json *parsed;
+    const char *noun = type->table.noun;
+    SVIT_TRY(sv_json_parse_object(&parsed, &allocator, json, strlen(json), noun, err));
+    sv_config_defaults(type, local);
+    svit_status status = type->read
+                             ? type->read(local, sv_json_root(parsed), err)
+                             : sv_fields_from_json(&type->table, local, sv_json_root(parsed), err);
+    sv_json_free(parsed);
+    return status == SVIT_OK ? sv_config_check(type, local, err) : status;
+}
+
+svit_status sv_config_to_json(const sv_config_type *type, const void *local, char *buffer,
+                              size_t capacity, size_t *needed, svit_error *err)
+{
+    return sv_fields_to_buffer(fields_of(type, local), local, buffer, capacity, needed, err);
+}
+
+const char *sv_config_difference(const sv_config_type *type, const void *a, const void *b)
+{
+    return sv_fields_difference(fields_of(type, a), a, b);
 }

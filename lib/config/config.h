@@ -1,26 +1,107 @@
-/* Configuration structs that may grow at their end in later versions: how the library exchanges
- * them with callers that were compiled against an older or a newer header. */
+/* Configuration structs of the public API: their defaults, how they are exchanged with callers that
+ * were compiled against an older or a newer header, and their JSON forms. A struct is described once,
+ * by its sv_config_type, and all else follows from that. */
 #ifndef SV_CONFIG_H
 #define SV_CONFIG_H
 
-#include "base/status.h"
+#include "config/fields.h"
 
-/* Copies the library's struct `local` to the caller's `out` of `size` bytes. The first field of
- * both is the uint32_t struct_size. Bytes of `out` beyond `local_size` are cleared, and its
- * struct_size becomes `size`. `type` names the struct in messages. SVIT_E_ARGUMENT if `out` is NULL
- * or `size` is below 4 bytes or above 64 KiB. */
+/* A configuration struct, which may grow at its end in later versions. Its first field is the
+ * uint32_t struct_size. */
+typedef struct sv_config_type {
+    sv_field_table table; /* its type, and its fields if they are described */
+    size_t size;          /* of the struct in this version */
+    size_t min_size;      /* of the struct in the first released version; 0: `size` */
+    size_t reserved;      /* offset of a uint32_t that callers leave 0; 0: there is none */
+    const void *defaults; /* such a struct, whose struct_size is not read; NULL: all fields are 0 */
+    bool null_is_default; /* a caller may pass NULL, which means the defaults */
+
+    /* Checks what one field allows another, once all are in their ranges; NULL: anything.
+     * SVIT_E_ARGUMENT names the field. */
+    svit_status (*check)(const void *config, svit_error *err);
+
+    /* For a struct whose fields depend on the value of one of them, which alone is in `table`; else
+     * NULL. They write the defaults, return the table of all fields, and set those that a JSON
+     * object has, with the defaults that it implies for the others. */
+    void (*set_defaults)(void *config);
+    const sv_field_table *(*fields_of)(const void *config);
+    svit_status (*read)(void *config, const sv_json_value *object, svit_error *err);
+} sv_config_type;
+
+/* Begins the description of a struct: {SV_CONFIG_STRUCT(svit_context_config), .check = ...} */
+#define SV_CONFIG_STRUCT(name) .table.type = #name, .size = sizeof(name)
+
+/* The same for a struct whose fields are described by the array `list` of sv_field. `what` is the
+ * struct's noun in messages. */
+#define SV_CONFIG(name, list, what)                                                                \
+    SV_CONFIG_STRUCT(name), .table.noun = (what), .table.fields = (list),                          \
+                            .table.count = sizeof(list) / sizeof *(list)
+
+/* Writes the defaults to *local. */
+void sv_config_defaults(const sv_config_type *type, void *local);
+
+/* Copies a caller's struct over the defaults to *local and checks it. Fields that the caller's
+ * version lacks keep their defaults. SVIT_E_ARGUMENT if struct_size is too small or a field is
+ * refused. SVIT_E_VERSION if the caller sets a byte that this version does not know. */
+svit_status sv_config_read(const sv_config_type *type, void *local, const void *config,
+                           svit_error *err);
+
+/* Checks every field of a struct of this version. SVIT_E_VERSION if `reserved` is not 0. */
+svit_status sv_config_check(const sv_config_type *type, const void *local, svit_error *err);
+
+/* Copies *local to the caller's struct of `size` bytes, which becomes its struct_size. Bytes that
+ * this version does not know are cleared. SVIT_E_ARGUMENT if `config` is NULL, or `size` is below 4
+ * bytes or above 64 KiB. */
+svit_status sv_config_write(const sv_config_type *type, void *config, size_t size,
+                            const void *local, svit_error *err);
+
+/* Sets *local from the JSON object `json`, with defaults for the fields that it lacks, and checks
+ * it. SVIT_E_FORMAT if the text is no JSON object. */
+svit_status sv_config_from_json(const sv_config_type *type, void *local, const char *json,
+                                svit_error *err);
+
+/* Writes the JSON object of a struct that has been checked to the caller's buffer. `capacity` and
+ * `needed` are as in svit_context_describe. */
+svit_status sv_config_to_json(const sv_config_type *type, const void *local, char *buffer,
+                              size_t capacity, size_t *needed, svit_error *err);
+
+/* Returns the name of the first field that differs between two checked structs, NULL if there is
+ * none. */
+const char *sv_config_difference(const sv_config_type *type, const void *a, const void *b);
+
+/* Define public functions of the struct `name`: name_init, and with the JSON form name_from_json and
+ * name_to_json as well. */
+#define SV_CONFIG_INIT(name, type)                                                                 \
+    SVIT_API svit_status name##_init(name *config, size_t size)                                    \
+    {                                                                                              \
+        name local;                                                                                \
+        sv_config_defaults(&(type), &local);                                                       \
+        return sv_config_write(&(type), config, size, &local, NULL);                               \
+    }
+#define SV_CONFIG_FUNCTIONS(name, type)                                                            \
+    SV_CONFIG_INIT(name, type)                                                                     \
+    SVIT_API svit_status name##_from_json(name *config, size_t size, const char *json,             \
+                                          svit_error *err)                                         \
+    {                                                                                              \
+        SV_REQUIRE(config);                                                                        \
+        SV_REQUIRE(json);                                                                          \
+        name local;                                                                                \
+        SVIT_TRY(sv_config_from_json(&(type), &local, json, err));                                 \
+        return sv_config_write(&(type), config, size, &local, err);                                \
+    }                                                                                              \
+    SVIT_API svit_status name##_to_json(const name *config, char *buffer, size_t capacity,         \
+                                        size_t *needed, svit_error *err)                           \
+    {                                                                                              \
+        SV_REQUIRE(config);                                                                        \
+        name local;                                                                                \
+        SVIT_TRY(sv_config_read(&(type), &local, config, err));                                    \
+        return sv_config_to_json(&(type), &local, buffer, capacity, needed, err);                  \
+    }
+
+/* The copies themselves, for structs without an sv_config_type. */
 svit_status sv_config_export(void *out, size_t size, const void *local, size_t local_size,
                              const char *type, svit_error *err);
-
-/* Copies the caller's struct `in` over the library's `local`, which holds the defaults. Fields that
- * the caller's version lacks keep their defaults. SVIT_E_ARGUMENT if struct_size is below
- * `min_size`, the size of the first released version. SVIT_E_VERSION if the caller sets a byte
- * beyond `local_size`, which belongs to a field that this version does not know. */
 svit_status sv_config_import(void *local, size_t local_size, const void *in, size_t min_size,
                              const char *type, svit_error *err);
-
-/* SVIT_E_VERSION unless the field `reserved` of the struct `type` is 0. A later version may give
- * the field a meaning. */
-svit_status sv_config_check_reserved(uint32_t reserved, const char *type, svit_error *err);
 
 #endif

@@ -34,23 +34,36 @@ const sv_field *sv_fields_find_member(const sv_field_table *table, const char *n
     return NULL;
 }
 
-static const void *address(const sv_field *field, const void *config)
+bool sv_field_is_array(const sv_field *field)
 {
-    return (const char *)config + field->offset;
+    return field->count_name || field->kind == SV_FIELD_PAIR;
 }
 
-static uint32_t read_u32(const void *config, size_t offset)
+uint32_t sv_field_count(const sv_field *field, const void *config)
 {
-    uint32_t value;
-    memcpy(&value, (const char *)config + offset, sizeof value);
-    return value;
+    if (field->count_name)
+        return *(const uint32_t *)(const void *)((const char *)config + field->count_offset);
+    return field->kind == SV_FIELD_PAIR ? 2 : 1;
 }
 
-static double read_real(const void *config, size_t offset)
+size_t sv_field_bytes(const sv_field *field)
 {
-    double value;
-    memcpy(&value, (const char *)config + offset, sizeof value);
-    return value;
+    switch (field->kind) {
+    case SV_FIELD_U64:
+    case SV_FIELD_REAL:
+    case SV_FIELD_PAIR:
+    case SV_FIELD_REALS:
+        return sizeof(double);
+    case SV_FIELD_CHARS:
+        return field->max_count;
+    case SV_FIELD_ELEMENTS:
+        return field->elements->bytes;
+    case SV_FIELD_CONSTANT:
+    case SV_FIELD_TEXT:
+        return 0;
+    default:
+        return sizeof(uint32_t);
+    }
 }
 
 /* NaN is in no range. */
@@ -124,9 +137,8 @@ svit_status sv_field_check_number(const sv_field *field, const char *label, doub
                    sv_field_range_text(field, range));
 }
 
-static svit_status check_word(const sv_field *field, const void *config, svit_error *err)
+static svit_status check_word(const sv_field *field, uint32_t value, svit_error *err)
 {
-    uint32_t value = read_u32(config, field->offset);
     uint32_t accepted = field->kind == SV_FIELD_SET ? 1u << count_words(field) : count_words(field);
     if (field->kind == SV_FIELD_FLAG)
         accepted = 2;
@@ -138,86 +150,64 @@ static svit_status check_word(const sv_field *field, const void *config, svit_er
                    (int32_t)value, accepted - 1, words[0] ? ": " : "", words);
 }
 
-static svit_status check_element(const sv_field *field, size_t i, double value, svit_error *err)
-{
-    char label[LABEL];
-    snprintf(label, sizeof label, "%s[%zu]", field->name, i);
-    return sv_field_check_number(field, label, value, err);
-}
-
-static svit_status check_reals(const sv_field *field, const void *config, uint32_t count,
-                               svit_error *err)
-{
-    for (uint32_t i = 0; i < count; i++)
-        SVIT_TRY(
-            check_element(field, i, read_real(config, field->offset + i * sizeof(double)), err));
-    return SVIT_OK;
-}
-
-static svit_status check_list(const sv_field *field, const void *config, svit_error *err)
-{
-    uint32_t count = read_u32(config, field->count_offset);
-    if (count < field->min_count || count > field->max_count)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is %" PRIu32 "..%" PRIu32,
-                       field->count_name, count, field->min_count, field->max_count);
-    for (uint32_t i = 0; i < count; i++)
-        SVIT_TRY(
-            check_element(field, i, read_u32(config, field->offset + i * sizeof(uint32_t)), err));
-    return SVIT_OK;
-}
-
 /* The caller may have written the array without a terminating NUL. */
-static svit_status check_chars(const sv_field *field, const void *config, svit_error *err)
+static svit_status check_chars(const sv_field *field, const char *text, svit_error *err)
 {
-    if (memchr(address(field, config), '\0', field->max_count))
+    if (memchr(text, '\0', field->max_count))
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT, "%s has no end; it is a text of at most %" PRIu32 " bytes",
                    field->name, field->max_count - 1);
 }
 
-/* Puts the index of the element that is refused before the message: "groups[2]: ...". */
-static svit_status check_elements(const sv_field *field, const void *config, svit_error *err)
+/* Puts the label of an element that is refused before the message: "groups[2]: ...". */
+static svit_status check_element(const sv_field *field, const char *label, const void *element,
+                                 svit_error *err)
 {
-    uint32_t count = read_u32(config, field->count_offset);
-    char label[LABEL];
-    if (count > field->max_count)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is 0..%" PRIu32,
-                       field->count_name, count, field->max_count);
-    for (uint32_t i = 0; i < count; i++) {
-        const char *element = (const char *)config + field->offset + i * field->elements->bytes;
-        svit_status status = field->elements->check(element, err);
-        snprintf(label, sizeof label, "%s[%" PRIu32 "]", field->name, i);
-        if (status != SVIT_OK)
-            return sv_fail_in(err, status, label);
+    svit_status status = field->elements->check(element, err);
+    return status == SVIT_OK ? SVIT_OK : sv_fail_in(err, status, label);
+}
+
+static svit_status check_value(const sv_field *field, const char *label, const void *value,
+                               svit_error *err)
+{
+    switch (field->kind) {
+    case SV_FIELD_U32:
+    case SV_FIELD_LIST:
+        return sv_field_check_number(field, label, *(const uint32_t *)value, err);
+    case SV_FIELD_REAL:
+    case SV_FIELD_PAIR:
+    case SV_FIELD_REALS:
+        return sv_field_check_number(field, label, *(const double *)value, err);
+    case SV_FIELD_WORD:
+    case SV_FIELD_FLAG:
+    case SV_FIELD_SET:
+        return check_word(field, *(const uint32_t *)value, err);
+    case SV_FIELD_CHARS:
+        return check_chars(field, value, err);
+    case SV_FIELD_ELEMENTS:
+        return check_element(field, label, value, err);
+    case SV_FIELD_U64:
+    case SV_FIELD_CONSTANT:
+    case SV_FIELD_TEXT:
+        break;
     }
     return SVIT_OK;
 }
 
 static svit_status check_field(const sv_field *field, const void *config, svit_error *err)
 {
-    switch (field->kind) {
-    case SV_FIELD_U32:
-        return sv_field_check_number(field, field->name, read_u32(config, field->offset), err);
-    case SV_FIELD_REAL:
-        return sv_field_check_number(field, field->name, read_real(config, field->offset), err);
-    case SV_FIELD_PAIR:
-        return check_reals(field, config, 2, err);
-    case SV_FIELD_REALS:
-        return check_reals(field, config, read_u32(config, field->count_offset), err);
-    case SV_FIELD_WORD:
-    case SV_FIELD_FLAG:
-    case SV_FIELD_SET:
-        return check_word(field, config, err);
-    case SV_FIELD_LIST:
-        return check_list(field, config, err);
-    case SV_FIELD_CHARS:
-        return check_chars(field, config, err);
-    case SV_FIELD_ELEMENTS:
-        return check_elements(field, config, err);
-    case SV_FIELD_U64:
-    case SV_FIELD_CONSTANT:
-    case SV_FIELD_TEXT:
-        break;
+    const char *value = (const char *)config + field->offset;
+    const uint32_t count = sv_field_count(field, config);
+    char label[LABEL];
+    if (field->count_name && field->max_count > 0 &&
+        (count < field->min_count || count > field->max_count))
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is %" PRIu32 "..%" PRIu32,
+                       field->count_name, count, field->min_count, field->max_count);
+    if (!sv_field_is_array(field))
+        return check_value(field, field->name, value, err);
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(label, sizeof label, "%s[%" PRIu32 "]", field->name, i);
+        SVIT_TRY(check_value(field, label, value + i * sv_field_bytes(field), err));
     }
     return SVIT_OK;
 }
@@ -232,41 +222,14 @@ svit_status sv_fields_check(const sv_field_table *table, const void *config, svi
     return status;
 }
 
-static size_t field_bytes(const sv_field *field, const void *config)
-{
-    switch (field->kind) {
-    case SV_FIELD_U64:
-        return sizeof(uint64_t);
-    case SV_FIELD_REAL:
-        return sizeof(double);
-    case SV_FIELD_PAIR:
-        return 2 * sizeof(double);
-    case SV_FIELD_REALS:
-        return read_u32(config, field->count_offset) * sizeof(double);
-    case SV_FIELD_LIST:
-        return read_u32(config, field->count_offset) * sizeof(uint32_t);
-    case SV_FIELD_CHARS:
-        return field->max_count;
-    case SV_FIELD_ELEMENTS:
-        return read_u32(config, field->count_offset) * field->elements->bytes;
-    case SV_FIELD_CONSTANT:
-    case SV_FIELD_TEXT:
-        return 0;
-    case SV_FIELD_U32:
-    case SV_FIELD_WORD:
-    case SV_FIELD_FLAG:
-    case SV_FIELD_SET:
-        break;
-    }
-    return sizeof(uint32_t);
-}
-
 const char *sv_fields_difference(const sv_field_table *table, const void *a, const void *b)
 {
     for (size_t i = 0; i < table->count; i++) {
         const sv_field *field = &table->fields[i];
-        size_t bytes = field_bytes(field, a);
-        if (bytes != field_bytes(field, b) || memcmp(address(field, a), address(field, b), bytes))
+        const uint32_t count = sv_field_count(field, a);
+        if (count != sv_field_count(field, b) ||
+            memcmp((const char *)a + field->offset, (const char *)b + field->offset,
+                   count * sv_field_bytes(field)) != 0)
             return field->name;
     }
     return NULL;

@@ -73,6 +73,12 @@ typedef struct sv_field_struct {
 /* The JSON key of a field. */
 const char *sv_field_key(const sv_field *field);
 
+/* Whether the field is an array of values; how many it has now (1 if it is none), and the bytes of
+ * each. The count of an array of any size is a field before it. */
+bool sv_field_is_array(const sv_field *field);
+uint32_t sv_field_count(const sv_field *field, const void *config);
+size_t sv_field_bytes(const sv_field *field);
+
 /* Finds a field by its JSON key. NULL if there is none. */
 const sv_field *sv_fields_find_key(const sv_field_table *table, const char *key);
 

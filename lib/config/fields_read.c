@@ -12,64 +12,21 @@ static svit_status fail_kind(const sv_field *field, const char *wanted, svit_err
     return sv_fail(err, SVIT_E_ARGUMENT, "%s is not %s", sv_field_key(field), wanted);
 }
 
+static svit_status read_number(const sv_field *field, double *out, const sv_json_value *value,
+                               svit_error *err)
+{
+    return sv_json_number(value, out) ? sv_field_check_number(field, sv_field_key(field), *out, err)
+                                      : fail_kind(field, "a number", err);
+}
+
 static svit_status read_u32(const sv_field *field, uint32_t *out, const sv_json_value *value,
                             svit_error *err)
 {
     double number;
-    if (value->kind != SV_JSON_INTEGER || !sv_json_number(value, &number))
+    if (value->kind != SV_JSON_INTEGER)
         return fail_kind(field, "a whole number", err);
-    SVIT_TRY(sv_field_check_number(field, sv_field_key(field), number, err));
+    SVIT_TRY(read_number(field, &number, value, err));
     *out = (uint32_t)number;
-    return SVIT_OK;
-}
-
-static svit_status read_u64(const sv_field *field, uint64_t *out, const sv_json_value *value,
-                            svit_error *err)
-{
-    return sv_json_u64(value, out) ? SVIT_OK
-                                   : fail_kind(field, "a whole number from 0 to 2^64 - 1", err);
-}
-
-static svit_status read_real(const sv_field *field, double *out, const sv_json_value *value,
-                             svit_error *err)
-{
-    double number;
-    if (!sv_json_number(value, &number))
-        return fail_kind(field, "a number", err);
-    SVIT_TRY(sv_field_check_number(field, sv_field_key(field), number, err));
-    *out = number;
-    return SVIT_OK;
-}
-
-static svit_status read_reals(const sv_field *field, double *out, uint32_t count,
-                              const sv_json_value *value, svit_error *err)
-{
-    if (value->kind != SV_JSON_ARRAY || value->count != count)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s is not an array of %" PRIu32 " number%s%s%s",
-                       sv_field_key(field), count, count == 1 ? "" : "s",
-                       field->count_name ? ", as many as " : "",
-                       field->count_name ? field->count_name : "");
-    const sv_json_value *element = value + 1;
-    for (uint32_t i = 0; i < count; i++, element = element->after)
-        SVIT_TRY(read_real(field, &out[i], element, err));
-    return SVIT_OK;
-}
-
-static svit_status read_list(const sv_field *field, void *config, const sv_json_value *value,
-                             svit_error *err)
-{
-    uint32_t *list = (uint32_t *)(void *)((char *)config + field->offset);
-    if (value->kind != SV_JSON_ARRAY || value->count < field->min_count ||
-        value->count > field->max_count)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s is not an array of %" PRIu32 " to %" PRIu32 " whole numbers",
-                       sv_field_key(field), field->min_count, field->max_count);
-    uint32_t count = (uint32_t)value->count;
-    memset(list, 0, field->max_count * sizeof *list);
-    memcpy((char *)config + field->count_offset, &count, sizeof count);
-    const sv_json_value *element = value + 1;
-    for (uint32_t i = 0; i < count; i++, element = element->after)
-        SVIT_TRY(read_u32(field, &list[i], element, err));
     return SVIT_OK;
 }
 
@@ -109,10 +66,8 @@ static svit_status read_set(const sv_field *field, uint32_t *out, const sv_json_
 static svit_status read_flag(const sv_field *field, int32_t *out, const sv_json_value *value,
                              svit_error *err)
 {
-    if (value->kind != SV_JSON_TRUE && value->kind != SV_JSON_FALSE)
-        return fail_kind(field, "true or false", err);
     *out = value->kind == SV_JSON_TRUE;
-    return SVIT_OK;
+    return *out || value->kind == SV_JSON_FALSE ? SVIT_OK : fail_kind(field, "true or false", err);
 }
 
 static svit_status read_chars(const sv_field *field, char *out, const sv_json_value *value,
@@ -130,52 +85,25 @@ static svit_status read_chars(const sv_field *field, char *out, const sv_json_va
     return SVIT_OK;
 }
 
-static svit_status read_elements(const sv_field *field, void *config, const sv_json_value *value,
-                                 svit_error *err)
+static svit_status read_value(const sv_field *field, void *out, const sv_json_value *value,
+                              svit_error *err)
 {
-    const sv_field_elements *elements = field->elements;
-    char *list = (char *)config + field->offset;
-    char label[MAX_NAME];
-    if (value->kind != SV_JSON_ARRAY || value->count > field->max_count)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s is not an array of at most %" PRIu32 " %s",
-                       sv_field_key(field), field->max_count, elements->noun);
-    uint32_t count = (uint32_t)value->count;
-    memset(list, 0, field->max_count * elements->bytes);
-    memcpy((char *)config + field->count_offset, &count, sizeof count);
-    const sv_json_value *element = value + 1;
-    for (uint32_t i = 0; i < count; i++, element = element->after) {
-        svit_status status = elements->read(list + i * elements->bytes, element, err);
-        snprintf(label, sizeof label, "%s[%" PRIu32 "]", sv_field_key(field), i);
-        if (status != SVIT_OK)
-            return sv_fail_in(err, status, label);
-    }
-    return SVIT_OK;
-}
-
-svit_status sv_field_from_json(const sv_field *field, void *config, const sv_json_value *value,
-                               svit_error *err)
-{
-    void *out = (char *)config + field->offset;
     int32_t word;
-    uint32_t count;
     switch (field->kind) {
     case SV_FIELD_U32:
+    case SV_FIELD_LIST:
         return read_u32(field, out, value, err);
     case SV_FIELD_U64:
-        return read_u64(field, out, value, err);
+        return sv_json_u64(value, out) ? SVIT_OK
+                                       : fail_kind(field, "a whole number from 0 to 2^64 - 1", err);
     case SV_FIELD_WORD:
         return read_word(field, out, value, err);
     case SV_FIELD_FLAG:
         return read_flag(field, out, value, err);
     case SV_FIELD_REAL:
-        return read_real(field, out, value, err);
     case SV_FIELD_PAIR:
-        return read_reals(field, out, 2, value, err);
     case SV_FIELD_REALS:
-        memcpy(&count, (char *)config + field->count_offset, sizeof count);
-        return read_reals(field, out, count, value, err);
-    case SV_FIELD_LIST:
-        return read_list(field, config, value, err);
+        return read_number(field, out, value, err);
     case SV_FIELD_SET:
         return read_set(field, out, value, err);
     case SV_FIELD_CONSTANT:
@@ -183,7 +111,7 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
     case SV_FIELD_CHARS:
         return read_chars(field, out, value, err);
     case SV_FIELD_ELEMENTS:
-        return read_elements(field, config, value, err);
+        return field->elements->read(out, value, err);
     case SV_FIELD_TEXT:
         break;
     }
@@ -192,6 +120,57 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
         "%s is a string that the struct only points to, so it is not read from JSON; set "
         "the field itself",
         sv_field_key(field));
+}
+
+/* Refuses what is no array, or an array of another length. */
+static svit_status fail_length(const sv_field *field, uint32_t count, svit_error *err)
+{
+    const char *key = sv_field_key(field), *counter = field->count_name;
+    if (field->elements)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s is not an array of at most %" PRIu32 " %s", key,
+                       field->max_count, field->elements->noun);
+    if (field->max_count)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s is not an array of %" PRIu32 " to %" PRIu32 " whole numbers", key,
+                       field->min_count, field->max_count);
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is not an array of %" PRIu32 " number%s%s%s", key,
+                   count, count == 1 ? "" : "s", counter ? ", as many as " : "",
+                   counter ? counter : "");
+}
+
+/* Checks the length of an array, and stores it unless the struct has it already. */
+static svit_status read_length(const sv_field *field, void *config, const sv_json_value *value,
+                               svit_error *err)
+{
+    uint32_t count = sv_field_count(field, config);
+    bool is_free = field->max_count > 0;
+    size_t min = is_free ? field->min_count : count, max = is_free ? field->max_count : count;
+    if (value->kind != SV_JSON_ARRAY || value->count < min || value->count > max)
+        return fail_length(field, count, err);
+    if (is_free) {
+        count = (uint32_t)value->count;
+        memset((char *)config + field->offset, 0, field->max_count * sv_field_bytes(field));
+        memcpy((char *)config + field->count_offset, &count, sizeof count);
+    }
+    return SVIT_OK;
+}
+
+/* The message of an element that is refused begins with "groups[2]: ". */
+svit_status sv_field_from_json(const sv_field *field, void *config, const sv_json_value *value,
+                               svit_error *err)
+{
+    char *out = (char *)config + field->offset, label[MAX_NAME];
+    if (!sv_field_is_array(field))
+        return read_value(field, out, value, err);
+    SVIT_TRY(read_length(field, config, value, err));
+    const sv_json_value *element = value + 1;
+    for (size_t i = 0; i < value->count; i++, element = element->after) {
+        svit_status status = read_value(field, out + i * sv_field_bytes(field), element, err);
+        snprintf(label, sizeof label, "%s[%zu]", sv_field_key(field), i);
+        if (status != SVIT_OK)
+            return field->elements ? sv_fail_in(err, status, label) : status;
+    }
+    return SVIT_OK;
 }
 
 static size_t min_of_3(size_t a, size_t b, size_t c)
@@ -258,33 +237,29 @@ static svit_status read_member(const sv_field_struct *structs, size_t count, con
 static svit_status read_members(const sv_field_struct *structs, size_t count, const char *noun,
                                 const sv_json_value *object, svit_error *err)
 {
+    svit_status status = SVIT_OK;
     for (int reals = 0; reals < 2; reals++) {
         const sv_json_value *member = object + 1;
-        for (size_t i = 0; i < object->count; i++, member = member->after)
-            SVIT_TRY(read_member(structs, count, noun, member, reals, err));
+        for (size_t i = 0; i < object->count && status == SVIT_OK; i++, member = member->after)
+            status = read_member(structs, count, noun, member, reals, err);
     }
-    return SVIT_OK;
+    if (status != SVIT_OK && count == 1 && structs->table->prefix)
+        return sv_fail_in(err, status, structs->table->prefix);
+    return status;
 }
 
 svit_status sv_fields_from_json(const sv_field_table *table, void *config,
                                 const sv_json_value *object, svit_error *err)
 {
-    sv_field_struct one = {table, config};
-    svit_status status = read_members(&one, 1, table->noun, object, err);
-    if (status != SVIT_OK && table->prefix)
-        return sv_fail_in(err, status, table->prefix);
-    return status;
+    const sv_field_struct one = {table, config};
+    return read_members(&one, 1, table->noun, object, err);
 }
 
 svit_status sv_fields_from_text(const sv_field_table *table, void *config, const char *text,
                                 svit_error *err)
 {
-    sv_allocator allocator = sv_allocator_default();
-    sv_json *json;
-    SVIT_TRY(sv_json_parse_object(&json, &allocator, text, strlen(text), table->noun, err));
-    svit_status status = sv_fields_from_json(table, config, sv_json_root(json), err);
-    sv_json_free(json);
-    return status;
+    const sv_field_struct one = {table, config};
+    return sv_fields_of_structs_from_text(&one, 1, table->noun, text, err);
 }
 
 svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_t count,

@@ -5,26 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_list(const sv_field *field, const void *config, sv_json_writer *writer)
-{
-    uint32_t count, element;
-    memcpy(&count, (const char *)config + field->count_offset, sizeof count);
-    sv_json_begin(writer, '[');
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(&element, (const char *)config + field->offset + i * sizeof element, sizeof element);
-        sv_json_put_u64(writer, element);
-    }
-    sv_json_end(writer, ']');
-}
-
-static void put_reals(const double *list, size_t count, sv_json_writer *writer)
-{
-    sv_json_begin(writer, '[');
-    for (size_t i = 0; i < count; i++)
-        sv_json_put_real(writer, list[i]);
-    sv_json_end(writer, ']');
-}
-
 static void put_set(const sv_field *field, uint32_t set, sv_json_writer *writer)
 {
     sv_json_begin(writer, '[');
@@ -34,73 +14,63 @@ static void put_set(const sv_field *field, uint32_t set, sv_json_writer *writer)
     sv_json_end(writer, ']');
 }
 
-static void put_elements(const sv_field *field, const void *config, sv_json_writer *writer)
+static void put_value(const sv_field *field, const void *value, sv_json_writer *writer)
 {
-    const char *list = (const char *)config + field->offset;
-    uint32_t count;
-    memcpy(&count, (const char *)config + field->count_offset, sizeof count);
-    sv_json_begin(writer, '[');
-    for (uint32_t i = 0; i < count; i++)
-        field->elements->write(list + i * field->elements->bytes, writer);
-    sv_json_end(writer, ']');
-}
-
-static void put_field(const sv_field *field, const void *config, sv_json_writer *writer)
-{
-    const void *from = (const char *)config + field->offset;
-    uint32_t count;
     switch (field->kind) {
     case SV_FIELD_U32:
-        sv_json_put_u64(writer, *(const uint32_t *)from);
+    case SV_FIELD_LIST:
+        sv_json_put_u64(writer, *(const uint32_t *)value);
         break;
     case SV_FIELD_U64:
-        sv_json_put_u64(writer, *(const uint64_t *)from);
+        sv_json_put_u64(writer, *(const uint64_t *)value);
         break;
     case SV_FIELD_WORD:
-        sv_json_put_text(writer, field->words[*(const int32_t *)from]);
+        sv_json_put_text(writer, field->words[*(const int32_t *)value]);
         break;
     case SV_FIELD_FLAG:
-        sv_json_put_flag(writer, *(const int32_t *)from != 0);
+        sv_json_put_flag(writer, *(const int32_t *)value != 0);
         break;
     case SV_FIELD_REAL:
-        sv_json_put_real(writer, *(const double *)from);
-        break;
     case SV_FIELD_PAIR:
-        put_reals(from, 2, writer);
-        break;
     case SV_FIELD_REALS:
-        memcpy(&count, (const char *)config + field->count_offset, sizeof count);
-        put_reals(from, count, writer);
-        break;
-    case SV_FIELD_LIST:
-        put_list(field, config, writer);
+        sv_json_put_real(writer, *(const double *)value);
         break;
     case SV_FIELD_SET:
-        put_set(field, *(const uint32_t *)from, writer);
+        put_set(field, *(const uint32_t *)value, writer);
         break;
     case SV_FIELD_CONSTANT:
         sv_json_put_text(writer, field->words[0]);
         break;
     case SV_FIELD_TEXT:
-        sv_json_put_text(writer, *(const char *const *)from);
+        sv_json_put_text(writer, *(const char *const *)value);
         break;
     case SV_FIELD_CHARS:
-        sv_json_put_text(writer, from);
+        sv_json_put_text(writer, value);
         break;
     case SV_FIELD_ELEMENTS:
-        put_elements(field, config, writer);
+        field->elements->write(value, writer);
         break;
     }
+}
+
+static void put_field(const sv_field *field, const void *config, sv_json_writer *writer)
+{
+    const char *value = (const char *)config + field->offset;
+    if (!sv_field_is_array(field)) {
+        put_value(field, value, writer);
+        return;
+    }
+    sv_json_begin(writer, '[');
+    for (uint32_t i = 0; i < sv_field_count(field, config); i++)
+        put_value(field, value + i * sv_field_bytes(field), writer);
+    sv_json_end(writer, ']');
 }
 
 /* Whether the field is left out of JSON: a text that the struct does not have, or no elements. */
 static bool is_absent(const sv_field *field, const void *config)
 {
-    uint32_t count;
-    if (field->is_optional) {
-        memcpy(&count, (const char *)config + field->count_offset, sizeof count);
-        return count == 0;
-    }
+    if (field->is_optional)
+        return sv_field_count(field, config) == 0;
     return field->kind == SV_FIELD_TEXT &&
            !*(const char *const *)(const void *)((const char *)config + field->offset);
 }
@@ -203,8 +173,6 @@ void sv_fields_describe(const sv_field_table *table, const void *defaults, sv_js
 svit_status sv_fields_to_buffer(const sv_field_table *table, const void *config, char *buffer,
                                 size_t capacity, size_t *needed, svit_error *err)
 {
-    sv_allocator allocator = sv_allocator_default();
-    sv_json_writer writer = sv_json_writer_make(&allocator);
-    sv_fields_to_json(table, config, &writer);
-    return sv_json_writer_finish(&writer, table->noun, buffer, capacity, needed, err);
+    const sv_field_struct one = {table, (void *)config};
+    return sv_fields_of_structs_to_buffer(&one, 1, table->noun, buffer, capacity, needed, err);
 }

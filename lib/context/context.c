@@ -2,7 +2,6 @@
  * starts the worker pool. */
 #include "context/context.h"
 
-#include "base/status.h"
 #include "config/config.h"
 
 #include <inttypes.h>
@@ -10,28 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_t size)
+static svit_status check_config(const void *checked, svit_error *err)
 {
-    svit_context_config local = {.struct_size = sizeof local};
-    return sv_config_export(config, size, &local, sizeof local, "svit_context_config", NULL);
-}
-
-static svit_status read_config(svit_context_config *local, const svit_context_config *config,
-                               svit_error *err)
-{
-    *local = (svit_context_config){.struct_size = sizeof *local};
-    if (config)
-        SVIT_TRY(sv_config_import(local, sizeof *local, config,
-                                  offsetof(svit_context_config, parallel_for),
-                                  "svit_context_config", err));
-    if (local->threads > SV_MAX_THREADS)
+    const svit_context_config *config = checked;
+    if (config->threads > SV_MAX_THREADS)
         return sv_fail(err, SVIT_E_ARGUMENT, "threads is %u; 0 (every core) to %d are accepted",
-                       local->threads, SV_MAX_THREADS);
-    if (!local->allocate != !local->release)
+                       config->threads, SV_MAX_THREADS);
+    if (!config->allocate != !config->release)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "only one of allocate and release is set; both or neither are needed");
     return SVIT_OK;
 }
+
+static const sv_config_type TYPE = {SV_CONFIG_STRUCT(svit_context_config),
+                                    .min_size = offsetof(svit_context_config, parallel_for),
+                                    .null_is_default = true, .check = check_config};
+
+SV_CONFIG_INIT(svit_context_config, TYPE)
 
 /* The CPU's instruction set. Tests lower it with SHIFTVIT_TEST_ISA to run every copy of the
  * kernels; it cannot be raised. */
@@ -64,7 +58,7 @@ SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_
 {
     SV_REQUIRE(out);
     svit_context_config local;
-    SVIT_TRY(read_config(&local, config, err));
+    SVIT_TRY(sv_config_read(&TYPE, &local, config, err));
     sv_allocator allocator = sv_allocator_default();
     if (local.allocate)
         allocator = (sv_allocator){local.allocate, local.release, local.allocator_user};

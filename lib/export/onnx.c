@@ -57,7 +57,7 @@ SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char 
     SV_REQUIRE(model);
     SV_REQUIRE(path);
     svit_onnx_options local;
-    SVIT_TRY(sv_onnx_options_read(&local, options, err));
+    SVIT_TRY(sv_config_read(&sv_onnx_options_type, &local, options, err));
     svit_model *merged = NULL;
     if (sv_model_has_lora(model))
         SVIT_TRY(sv_model_merged(&merged, model, err));

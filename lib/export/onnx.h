@@ -2,14 +2,13 @@
 #ifndef SV_ONNX_H
 #define SV_ONNX_H
 
+#include "config/config.h"
 #include "export/onnx_graph.h"
 #include "models/architecture.h"
 
 #include <shiftvit/onnx.h>
 
-/* Reads the caller's options, the defaults if `options` is NULL, and checks them. */
-svit_status sv_onnx_options_read(svit_onnx_options *out, const svit_onnx_options *options,
-                                 svit_error *err);
+extern const sv_config_type sv_onnx_options_type;
 
 /* Names of the graph's inputs. */
 #define SV_ONNX_IMAGES "images"

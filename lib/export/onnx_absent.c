@@ -9,7 +9,7 @@ SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char 
     SV_REQUIRE(model);
     SV_REQUIRE(path);
     svit_onnx_options local;
-    SVIT_TRY(sv_onnx_options_read(&local, options, err));
+    SVIT_TRY(sv_config_read(&sv_onnx_options_type, &local, options, err));
     return sv_fail(err, SVIT_E_UNSUPPORTED,
                    "%s: this build of shiftvit writes no ONNX files, which its build option "
                    "-Donnx=true adds",

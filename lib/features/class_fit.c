@@ -3,7 +3,6 @@
 #include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "config/config.h"
-#include "config/fields.h"
 #include "features/classifier.h"
 
 #include <shiftvit/load.h>
@@ -19,53 +18,14 @@ static const sv_field FIELDS[] = {
     {FIELD(new_weight, REAL), .min = 0, .max = DBL_MAX, .min_is_open = 1},
     {FIELD(recall, REAL), .min = 0, .max = 1, .min_is_open = 1},
 };
-static const sv_field_table TABLE = {.type = "svit_class_config",
-                                     .noun = "the configuration of a new class",
-                                     .fields = FIELDS,
-                                     .count = sizeof FIELDS / sizeof *FIELDS};
+static const svit_class_config DEFAULTS = {.weight_decay = 0.1, .new_weight = 2, .recall = 0.6};
 
-static svit_class_config defaults(void)
-{
-    return (svit_class_config){.struct_size = sizeof(svit_class_config),
-                               .weight_decay = 0.1,
-                               .new_weight = 2,
-                               .recall = 0.6};
-}
+static const sv_config_type TYPE = {
+    SV_CONFIG(svit_class_config, FIELDS, "the configuration of a new class"),
+    .reserved = offsetof(svit_class_config, reserved), .defaults = &DEFAULTS,
+    .null_is_default = true};
 
-SVIT_API svit_status svit_class_config_init(svit_class_config *config, size_t size)
-{
-    svit_class_config local = defaults();
-    return sv_config_export(config, size, &local, sizeof local, TABLE.type, NULL);
-}
-
-static svit_status import(svit_class_config *local, const svit_class_config *config,
-                          svit_error *err)
-{
-    *local = defaults();
-    if (config)
-        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local, TABLE.type, err));
-    SVIT_TRY(sv_config_check_reserved(local->reserved, TABLE.type, err));
-    return sv_fields_check(&TABLE, local, err);
-}
-
-SVIT_API svit_status svit_class_config_from_json(svit_class_config *config, size_t size,
-                                                 const char *json, svit_error *err)
-{
-    SV_REQUIRE(config);
-    SV_REQUIRE(json);
-    svit_class_config local = defaults();
-    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
-    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
-}
-
-SVIT_API svit_status svit_class_config_to_json(const svit_class_config *config, char *buffer,
-                                               size_t capacity, size_t *needed, svit_error *err)
-{
-    SV_REQUIRE(config);
-    svit_class_config local;
-    SVIT_TRY(import(&local, config, err));
-    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
-}
+SV_CONFIG_FUNCTIONS(svit_class_config, TYPE)
 
 /* One call. */
 typedef struct addition {
@@ -210,7 +170,7 @@ SVIT_API svit_status svit_model_fit_class(svit_model *model, const char *name,
     SV_REQUIRE(model);
     SV_REQUIRE(features);
     addition self = {.model = model, .features = features, .old = old};
-    SVIT_TRY(import(&self.config, config, err));
+    SVIT_TRY(sv_config_read(&TYPE, &self.config, config, err));
     SVIT_TRY(check(&self, err));
     svit_status status = add(&self, name, err);
     release(&self);

@@ -1,7 +1,5 @@
 /* Computes the features of a dataset with a model. */
 #include "base/size.h"
-#include "config/config.h"
-#include "config/fields.h"
 #include "data/augmentation/pipeline_config.h"
 #include "features/features.h"
 #include "session/session.h"
@@ -19,21 +17,13 @@ static const sv_field FIELDS[] = {
     {FIELD(compute, WORD), .words = {SV_COMPUTE_WORDS, [SVIT_COMPUTE_INT8] = "int8"}},
     {FIELD(tokens, WORD), .words = {[SVIT_TOKENS_MEAN] = "mean", [SVIT_TOKENS_CLASS] = "class"}},
 };
-static const sv_field_table TABLE = {.type = "svit_features_config",
-                                     .noun = "the configuration of features",
-                                     .fields = FIELDS,
-                                     .count = sizeof FIELDS / sizeof *FIELDS};
+static const svit_features_config DEFAULTS = {.batch = 256};
 
-static svit_features_config defaults(void)
-{
-    return (svit_features_config){.struct_size = sizeof(svit_features_config), .batch = 256};
-}
+static const sv_config_type TYPE = {
+    SV_CONFIG(svit_features_config, FIELDS, "the configuration of features"), .defaults = &DEFAULTS,
+    .null_is_default = true};
 
-SVIT_API svit_status svit_features_config_init(svit_features_config *config, size_t size)
-{
-    svit_features_config local = defaults();
-    return sv_config_export(config, size, &local, sizeof local, TABLE.type, NULL);
-}
+SV_CONFIG_INIT(svit_features_config, TYPE)
 
 /* One computation. Everything is released by `release`. */
 typedef struct computation {
@@ -56,14 +46,10 @@ static svit_status import(computation *self, const svit_pipeline_config *pipelin
                           const svit_features_config *config, svit_error *err)
 {
     svit_model_config model;
-    self->config = defaults();
-    if (config)
-        SVIT_TRY(sv_config_import(&self->config, sizeof self->config, config, sizeof self->config,
-                                  TABLE.type, err));
-    SVIT_TRY(sv_fields_check(&TABLE, &self->config, err));
+    SVIT_TRY(sv_config_read(&TYPE, &self->config, config, err));
     self->layer = self->config.layer ? self->config.layer : "features";
     if (pipeline)
-        SVIT_TRY(sv_pipeline_config_read(&self->pipeline, pipeline, err));
+        SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &self->pipeline, pipeline, err));
     else
         SVIT_TRY(svit_model_get_pipeline(self->model, &self->pipeline, sizeof self->pipeline, err));
     SVIT_TRY(svit_model_get_config(self->model, &model, sizeof model, err));

@@ -1,7 +1,6 @@
 /* Trains a model's classifier on a feature set, in a session that begins behind the features. */
 #include "base/size.h"
 #include "config/config.h"
-#include "config/fields.h"
 #include "data/loading/order.h"
 #include "features/classifier.h"
 
@@ -23,52 +22,14 @@ static const sv_field FIELDS[] = {
     {FIELD(label_smoothing, REAL), .min = 0, .max = 1, .max_is_open = 1},
     {FIELD(seed, U64)},
 };
-static const sv_field_table TABLE = {.type = "svit_head_config",
-                                     .noun = "the configuration of a head",
-                                     .fields = FIELDS,
-                                     .count = sizeof FIELDS / sizeof *FIELDS};
+static const svit_head_config DEFAULTS = {
+    .epochs = 100, .batch = 256, .learning_rate = 0.003, .weight_decay = -1};
 
-static svit_head_config defaults(void)
-{
-    return (svit_head_config){.struct_size = sizeof(svit_head_config),
-                              .epochs = 100,
-                              .batch = 256,
-                              .learning_rate = 0.003,
-                              .weight_decay = -1};
-}
+static const sv_config_type TYPE = {
+    SV_CONFIG(svit_head_config, FIELDS, "the configuration of a head"), .defaults = &DEFAULTS,
+    .null_is_default = true};
 
-SVIT_API svit_status svit_head_config_init(svit_head_config *config, size_t size)
-{
-    svit_head_config local = defaults();
-    return sv_config_export(config, size, &local, sizeof local, TABLE.type, NULL);
-}
-
-static svit_status import(svit_head_config *local, const svit_head_config *config, svit_error *err)
-{
-    *local = defaults();
-    if (config)
-        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local, TABLE.type, err));
-    return sv_fields_check(&TABLE, local, err);
-}
-
-SVIT_API svit_status svit_head_config_from_json(svit_head_config *config, size_t size,
-                                                const char *json, svit_error *err)
-{
-    SV_REQUIRE(config);
-    SV_REQUIRE(json);
-    svit_head_config local = defaults();
-    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
-    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
-}
-
-SVIT_API svit_status svit_head_config_to_json(const svit_head_config *config, char *buffer,
-                                              size_t capacity, size_t *needed, svit_error *err)
-{
-    SV_REQUIRE(config);
-    svit_head_config local;
-    SVIT_TRY(import(&local, config, err));
-    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
-}
+SV_CONFIG_FUNCTIONS(svit_head_config, TYPE)
 
 /* One call. */
 typedef struct fit {
@@ -240,7 +201,7 @@ SVIT_API svit_status svit_model_fit_head(svit_model *model, const svit_features 
     SV_REQUIRE(model);
     SV_REQUIRE(features);
     fit self = {.model = model, .features = features};
-    SVIT_TRY(import(&self.config, config, err));
+    SVIT_TRY(sv_config_read(&TYPE, &self.config, config, err));
     SVIT_TRY(check(&self, err));
     self.config.batch = (uint32_t)sv_size_min(self.config.batch, features->count);
     svit_status status = run(&self, err);

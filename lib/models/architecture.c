@@ -1,8 +1,6 @@
 /* The table of architectures. */
 #include "models/architecture.h"
 
-#include "models/config_fields.h"
-
 #define OPERATIONS(constant, prefix)                                                               \
     [SVIT_ARCHITECTURE_##constant] = {#prefix,                                                     \
                                       &sv_##prefix##_fields,                                       \
@@ -18,9 +16,6 @@
 
 const sv_architecture sv_architectures[] = {SV_ARCHITECTURES(OPERATIONS)};
 const size_t sv_architecture_count = sizeof sv_architectures / sizeof *sv_architectures;
-
-static const sv_field FIELD[] = {SV_MODEL_FIELD_ARCHITECTURE};
-const sv_field_table sv_architecture_field = SV_MODEL_FIELD_TABLE(FIELD);
 
 const sv_architecture *sv_architecture_of(const svit_model_config *config)
 {

@@ -33,7 +33,7 @@ typedef struct sv_multiply_adds {
     uint64_t image_layer; /* of the layer whose input is the image, which needs no gradient */
 } sv_multiply_adds;
 
-/* The operations of one architecture. `config` has passed sv_model_config_check, except in `check`
+/* The operations of one architecture. `config` has passed sv_config_check, except in `check`
  * and `features`, where only the range of each field has been checked. */
 typedef struct sv_architecture {
     const char *name;
@@ -88,9 +88,6 @@ SV_ARCHITECTURES(SV_ARCHITECTURE_DECLARE)
 /* All architectures, indexed by SVIT_ARCHITECTURE_*. */
 extern const sv_architecture sv_architectures[];
 extern const size_t sv_architecture_count;
-
-/* A table of the field `architecture` alone. */
-extern const sv_field_table sv_architecture_field;
 
 /* The architecture of a configuration, whose field `architecture` must be in its range. */
 const sv_architecture *sv_architecture_of(const svit_model_config *config);

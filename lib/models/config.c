@@ -1,17 +1,60 @@
-/* Checks, imports and compares model configurations. */
+/* The type of model configurations, whose fields depend on the architecture, and their checks. */
 #include "models/config.h"
 
-#include "config/config.h"
 #include "models/architecture.h"
+#include "models/config_fields.h"
 
-/* Smaller structs than that of the first version are refused. */
-enum { CONFIG_MIN_SIZE = sizeof(svit_model_config) };
-
-svit_status sv_model_config_check(const svit_model_config *config, svit_error *err)
+/* Sets the default configuration of the architecture that *config names. */
+static void set_defaults(void *config)
 {
-    SVIT_TRY(sv_fields_check(&sv_architecture_field, config, err));
+    const char *name;
+    sv_architecture_of(config)->preset(&name, config, 0);
+}
+
+static const sv_field_table *fields_of(const void *config)
+{
+    return sv_architecture_of(config)->fields;
+}
+
+/* Fails if `key` is not a field of this architecture, but of another one. */
+static svit_status check_architecture(const sv_architecture *architecture, const char *key,
+                                      svit_error *err)
+{
+    if (sv_fields_find_key(architecture->fields, key))
+        return SVIT_OK;
+    for (size_t i = 0; i < sv_architecture_count; i++)
+        if (sv_fields_find_key(sv_architectures[i].fields, key))
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "'%s' is a field of architecture '%s'; here it is '%s'", key,
+                           sv_architectures[i].name, architecture->name);
+    return SVIT_OK;
+}
+
+/* An object that names no architecture has the library's default. */
+static svit_status read(void *out, const sv_json_value *object, svit_error *err)
+{
+    svit_model_config *config = out;
+    const sv_field *field = sv_model_config_type.table.fields;
+    const sv_json_value *word = sv_json_get(object, field->name), *member = object + 1;
+    if (word)
+        SVIT_TRY(sv_field_from_json(field, config, word, err));
+    set_defaults(config);
     const sv_architecture *architecture = sv_architecture_of(config);
-    SVIT_TRY(sv_fields_check(architecture->fields, config, err));
+    for (size_t i = 0; i < object->count; i++, member = member->after)
+        SVIT_TRY(check_architecture(architecture, member->key, err));
+    SVIT_TRY(sv_fields_from_json(architecture->fields, config, object, err));
+    /* Without a classifier the number of logits follows from the other fields. */
+    if (!config->classifier && !sv_json_get(object, "num_classes")) {
+        size_t features = architecture->features(config);
+        config->num_classes = features < UINT32_MAX ? (uint32_t)features : UINT32_MAX;
+    }
+    return SVIT_OK;
+}
+
+static svit_status check(const void *checked, svit_error *err)
+{
+    const svit_model_config *config = checked;
+    const sv_architecture *architecture = sv_architecture_of(config);
     if (config->lora_rank > 0 && !sv_fields_find_member(architecture->fields, "lora_rank"))
         return sv_fail(err, SVIT_E_ARGUMENT, "lora_rank is %u; in architecture '%s' it is 0",
                        config->lora_rank, architecture->name);
@@ -24,6 +67,18 @@ svit_status sv_model_config_check(const svit_model_config *config, svit_error *e
                        config->num_classes, features, features);
     return SVIT_OK;
 }
+
+static const sv_field FIELDS[] = {SV_MODEL_FIELD_ARCHITECTURE};
+
+const sv_config_type sv_model_config_type = {
+    SV_CONFIG(svit_model_config, FIELDS, "the model configuration"),
+    .reserved = offsetof(svit_model_config, reserved),
+    .set_defaults = set_defaults,
+    .fields_of = fields_of,
+    .read = read,
+    .check = check};
+
+SV_CONFIG_FUNCTIONS(svit_model_config, sv_model_config_type)
 
 /* The patches must cover a side of `input` pixels exactly. */
 static svit_status check_side(const svit_model_config *config, const char *field, uint32_t input,
@@ -43,27 +98,12 @@ svit_status sv_model_config_check_patches(const svit_model_config *config, svit_
     return check_side(config, "input_width", config->input_width, err);
 }
 
-svit_status sv_model_config_import(svit_model_config *out, const svit_model_config *config,
-                                   svit_error *err)
-{
-    const char *type = sv_architecture_field.type;
-    SVIT_TRY(svit_model_config_init(out, sizeof *out));
-    SVIT_TRY(sv_config_import(out, sizeof *out, config, CONFIG_MIN_SIZE, type, err));
-    SVIT_TRY(sv_config_check_reserved(out->reserved, type, err));
-    return sv_model_config_check(out, err);
-}
-
-const char *sv_model_config_difference(const svit_model_config *a, const svit_model_config *b)
-{
-    return sv_fields_difference(sv_architecture_of(a)->fields, a, b);
-}
-
 SVIT_API svit_status svit_model_multiply_adds(const svit_model_config *config, uint64_t *forward,
                                               uint64_t *training, svit_error *err)
 {
     SV_REQUIRE(config);
     svit_model_config local;
-    SVIT_TRY(sv_model_config_import(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_model_config_type, &local, config, err));
     sv_multiply_adds counts = sv_architecture_of(&local)->multiply_adds(&local);
     if (forward)
         *forward = counts.forward;

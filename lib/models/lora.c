@@ -16,7 +16,7 @@ static svit_status open_with(svit_model **out, const svit_model *model, uint32_t
     svit_model_config config = model->config;
     config.lora_rank = rank;
     config.lora_alpha = alpha;
-    SVIT_TRY(sv_model_config_check(&config, err));
+    SVIT_TRY(sv_config_check(&sv_model_config_type, &config, err));
     return sv_model_open_zero(out, model->context, &config, err);
 }
 

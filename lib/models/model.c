@@ -3,7 +3,7 @@
 
 #include "base/numbers/finite.h"
 #include "base/text/pattern.h"
-#include "config/config.h"
+#include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/initial.h"
@@ -98,7 +98,7 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
     SV_REQUIRE(context);
     SV_REQUIRE(config);
     svit_model_config local;
-    SVIT_TRY(sv_model_config_import(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_model_config_type, &local, config, err));
     svit_model *model;
     SVIT_TRY(sv_model_open_zero(&model, context, &local, err));
     sv_initial_weights(model->weights, &model->parameters, &local, seed, context->pool);
@@ -156,8 +156,7 @@ SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_c
 {
     SV_REQUIRE(model);
     SV_REQUIRE(config);
-    return sv_config_export(config, size, &model->config, sizeof model->config, "svit_model_config",
-                            err);
+    return sv_config_write(&sv_model_config_type, config, size, &model->config, err);
 }
 
 SVIT_API size_t svit_model_parameter_count(const svit_model *model)
@@ -333,12 +332,8 @@ SVIT_API svit_status svit_model_set_pipeline(svit_model *model, const svit_pipel
         model->has_pipeline = 0;
         return SVIT_OK;
     }
-    size_t height, width; /* unused: the call checks the configuration */
-    SVIT_TRY(svit_pipeline_evaluation_size(config, &height, &width, err));
     svit_pipeline_config copy;
-    SVIT_TRY(svit_pipeline_config_init(&copy, sizeof copy));
-    SVIT_TRY(
-        sv_config_import(&copy, sizeof copy, config, sizeof copy, "svit_pipeline_config", err));
+    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &copy, config, err));
     model->pipeline = copy;
     model->has_pipeline = 1;
     return SVIT_OK;
@@ -352,17 +347,22 @@ SVIT_API svit_status svit_model_get_pipeline(const svit_model *model, svit_pipel
     if (!model->has_pipeline)
         return sv_fail(err, SVIT_E_STATE,
                        "the model has no pipeline; svit_model_set_pipeline gives it one");
-    return sv_config_export(config, size, &model->pipeline, sizeof model->pipeline,
-                            "svit_pipeline_config", err);
+    return sv_config_write(&sv_pipeline_config_type, config, size, &model->pipeline, err);
+}
+
+svit_status sv_model_check_output(int32_t output, svit_error *err)
+{
+    if (output < SVIT_OUTPUT_AUTO || output > SVIT_OUTPUT_LOGITS)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "output is %d; SVIT_OUTPUT_AUTO (0) to SVIT_OUTPUT_LOGITS (%d) are accepted",
+                       (int)output, SVIT_OUTPUT_LOGITS);
+    return SVIT_OK;
 }
 
 SVIT_API svit_status svit_model_set_output(svit_model *model, int32_t output, svit_error *err)
 {
     SV_REQUIRE(model);
-    if (output < SVIT_OUTPUT_AUTO || output > SVIT_OUTPUT_LOGITS)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "output is %d; SVIT_OUTPUT_AUTO (0) to SVIT_OUTPUT_LOGITS (%d) are accepted",
-                       (int)output, SVIT_OUTPUT_LOGITS);
+    SVIT_TRY(sv_model_check_output(output, err));
     model->output = output;
     return SVIT_OK;
 }

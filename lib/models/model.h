@@ -49,6 +49,9 @@ svit_status sv_model_allocate_weights(svit_model *model, svit_error *err);
 svit_status sv_model_open_zero(svit_model **out, svit_context *context,
                                const svit_model_config *config, svit_error *err);
 
+/* SVIT_E_ARGUMENT unless `output` is one of SVIT_OUTPUT_*. */
+svit_status sv_model_check_output(int32_t output, svit_error *err);
+
 /* Exchanges configuration, parameters and weights of two models of one context. `model` has neither
  * sessions nor optimisers (sv_model_check_alone); if it maps a file, the mapping is released and
  * `with` gets no weights. `with` is to be freed. Class names, pipeline and output stay. */

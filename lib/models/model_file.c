@@ -420,6 +420,6 @@ SVIT_API svit_status svit_model_load_with_config(svit_model **out, svit_context 
     SV_REQUIRE(config);
     SV_REQUIRE(path);
     svit_model_config local;
-    SVIT_TRY(sv_model_config_import(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_model_config_type, &local, config, err));
     return load(out, context, &local, LOADING_READ, path, err);
 }

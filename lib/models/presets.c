@@ -1,6 +1,6 @@
 /* The presets of all architectures, by name and by index. */
-#include "config/config.h"
 #include "models/architecture.h"
+#include "models/config.h"
 
 #include <string.h>
 
@@ -19,16 +19,6 @@ static bool find_preset(const char **name, svit_model_config *config, size_t ind
     return false;
 }
 
-SVIT_API svit_status svit_model_config_init(svit_model_config *config, size_t size)
-{
-    if (!config)
-        return SVIT_E_ARGUMENT;
-    svit_model_config preset;
-    const char *name;
-    find_preset(&name, &preset, 0);
-    return sv_config_export(config, size, &preset, sizeof preset, sv_architecture_field.type, NULL);
-}
-
 SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t size,
                                               const char *preset, svit_error *err)
 {
@@ -38,8 +28,7 @@ SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t 
     const char *name;
     for (size_t i = 0; find_preset(&name, &found, i); i++)
         if (strcmp(name, preset) == 0)
-            return sv_config_export(config, size, &found, sizeof found, sv_architecture_field.type,
-                                    err);
+            return sv_config_write(&sv_model_config_type, config, size, &found, err);
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "preset '%.40s' is unknown; svit_model_preset_name lists the known", preset);
 }

@@ -1,6 +1,5 @@
 /* The fields of an optimiser's configuration: defaults, ranges, JSON, and the fields that may
  * change during training. */
-#include "config/config.h"
 #include "optim/groups.h"
 #include "optim/optimizer.h"
 
@@ -67,40 +66,54 @@ static const sv_field FIELDS[] = {
      .count_offset = offsetof(svit_optimizer_config, point_count),
      .max_count = SVIT_MAX_SCHEDULE_POINTS, .elements = &sv_point_elements},
 };
-static const sv_field_table TABLE = {.type = "svit_optimizer_config",
-                                     .noun = "the optimizer configuration",
-                                     .fields = FIELDS,
-                                     .count = sizeof FIELDS / sizeof *FIELDS};
+static const svit_optimizer_config DEFAULTS = {.kind = SVIT_OPTIMIZER_ADAMW,
+                                               .learning_rate = 1e-3,
+                                               .beta1 = 0.9,
+                                               .beta2 = 0.999,
+                                               .epsilon = 1e-7,
+                                               .weight_decay = 1e-4,
+                                               .schedule = SVIT_SCHEDULE_CONSTANT,
+                                               .decay_rule = SVIT_DECAY_SCALED,
+                                               .ema = SVIT_EMA_NONE,
+                                               .adamw_learning_rate = 1e-3,
+                                               .lookahead_alpha = 0.5,
+                                               .layer_decay = 1,
+                                               .step_factor = 0.1,
+                                               .restart_factor = 1};
+
+bool sv_optim_lacks_length(const svit_optimizer_config *config)
+{
+    return config->total_steps == 0 &&
+           (sv_schedule_has_length(config->schedule) || config->ema == SVIT_EMA_SWA);
+}
+
+/* A schedule without total_steps is accepted, because a trainer computes them. */
+static svit_status check(const void *config, svit_error *err)
+{
+    return sv_optim_lacks_length(config) ? SVIT_OK : sv_schedule_check(config, err);
+}
+
+const sv_config_type sv_optimizer_config_type = {
+    SV_CONFIG(svit_optimizer_config, FIELDS, "the optimizer configuration"),
+    .reserved = offsetof(svit_optimizer_config, reserved), .defaults = &DEFAULTS,
+    .null_is_default = true, .check = check};
+
+SV_CONFIG_FUNCTIONS(svit_optimizer_config, sv_optimizer_config_type)
+
+svit_status sv_optim_config_import(svit_optimizer_config *local,
+                                   const svit_optimizer_config *config, svit_error *err)
+{
+    SVIT_TRY(sv_config_read(&sv_optimizer_config_type, local, config, err));
+    if (sv_optim_lacks_length(local))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "total_steps is 0; a schedule with a length has at least 1 step");
+    return SVIT_OK;
+}
 
 /* Fields that svit_optimizer_set_f64 may change during training. */
 static const char *const SETTABLE[] = {"learning_rate", "weight_decay", "momentum", "clip_norm",
                                        "ema_momentum"};
 enum { SETTABLE_COUNT = sizeof SETTABLE / sizeof *SETTABLE };
-
-static svit_optimizer_config defaults(void)
-{
-    return (svit_optimizer_config){.struct_size = sizeof(svit_optimizer_config),
-                                   .kind = SVIT_OPTIMIZER_ADAMW,
-                                   .learning_rate = 1e-3,
-                                   .beta1 = 0.9,
-                                   .beta2 = 0.999,
-                                   .epsilon = 1e-7,
-                                   .weight_decay = 1e-4,
-                                   .schedule = SVIT_SCHEDULE_CONSTANT,
-                                   .decay_rule = SVIT_DECAY_SCALED,
-                                   .ema = SVIT_EMA_NONE,
-                                   .adamw_learning_rate = 1e-3,
-                                   .lookahead_alpha = 0.5,
-                                   .layer_decay = 1,
-                                   .step_factor = 0.1,
-                                   .restart_factor = 1};
-}
-
-SVIT_API svit_status svit_optimizer_config_init(svit_optimizer_config *config, size_t size)
-{
-    svit_optimizer_config local = defaults();
-    return sv_config_export(config, size, &local, sizeof local, "svit_optimizer_config", NULL);
-}
 
 static svit_status fail_unknown(const char *name, svit_error *err)
 {
@@ -116,7 +129,7 @@ svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_err
 {
     for (size_t i = 0; i < SETTABLE_COUNT; i++)
         if (strcmp(SETTABLE[i], name) == 0) {
-            *out = sv_fields_find_member(&TABLE, name);
+            *out = sv_fields_find_member(&sv_optimizer_config_type.table, name);
             return SVIT_OK;
         }
     return fail_unknown(name, err);
@@ -129,78 +142,4 @@ void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *co
     if (field->offset == offsetof(svit_optimizer_config, learning_rate) &&
         sv_schedule_uses_start(config->schedule))
         *min = config->lr_start;
-}
-
-/* Whether the optimiser needs total_steps. */
-static bool needs_length(const svit_optimizer_config *config)
-{
-    return sv_schedule_has_length(config->schedule) || config->ema == SVIT_EMA_SWA;
-}
-
-/* Checks every field. A schedule without total_steps is accepted, because a trainer computes
- * them. */
-static svit_status check_fields(const svit_optimizer_config *config, svit_error *err)
-{
-    SVIT_TRY(sv_fields_check(&TABLE, config, err));
-    SVIT_TRY(sv_config_check_reserved(config->reserved, TABLE.type, err));
-    if (needs_length(config) && config->total_steps == 0)
-        return SVIT_OK;
-    return sv_schedule_check(config, err);
-}
-
-static svit_status import(svit_optimizer_config *local, const svit_optimizer_config *config,
-                          svit_error *err)
-{
-    *local = defaults();
-    if (config)
-        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local, TABLE.type, err));
-    return check_fields(local, err);
-}
-
-svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err)
-{
-    SVIT_TRY(check_fields(config, err));
-    if (needs_length(config) && config->total_steps == 0)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "total_steps is 0; a schedule with a length has at least 1 step");
-    return SVIT_OK;
-}
-
-svit_status sv_optim_config_import(svit_optimizer_config *local,
-                                   const svit_optimizer_config *config, svit_error *err)
-{
-    SVIT_TRY(import(local, config, err));
-    return sv_optim_config_check(local, err);
-}
-
-SVIT_API svit_status svit_optimizer_config_from_json(svit_optimizer_config *config, size_t size,
-                                                     const char *json, svit_error *err)
-{
-    SV_REQUIRE(config);
-    SV_REQUIRE(json);
-    svit_optimizer_config local = defaults();
-    SVIT_TRY(sv_fields_from_text(&TABLE, &local, json, err));
-    SVIT_TRY(check_fields(&local, err));
-    return sv_config_export(config, size, &local, sizeof local, TABLE.type, err);
-}
-
-SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *config,
-                                                   char *buffer, size_t capacity, size_t *needed,
-                                                   svit_error *err)
-{
-    SV_REQUIRE(config);
-    svit_optimizer_config local;
-    SVIT_TRY(import(&local, config, err));
-    return sv_fields_to_buffer(&TABLE, &local, buffer, capacity, needed, err);
-}
-
-const sv_field_table *sv_optim_fields(void)
-{
-    return &TABLE;
-}
-
-svit_status sv_optim_config_import_unplanned(svit_optimizer_config *local,
-                                             const svit_optimizer_config *config, svit_error *err)
-{
-    return import(local, config, err);
 }

@@ -4,7 +4,7 @@
 #define SV_OPTIM_H
 
 #include "autograd/parameter.h"
-#include "config/fields.h"
+#include "config/config.h"
 #include "optim/groups.h"
 #include "optim/optimizer_ops.h"
 
@@ -57,20 +57,16 @@ svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_err
 void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *min,
                           double *max);
 
-/* Checks every field of `config`. SVIT_E_ARGUMENT names the one that is not legal. */
-svit_status sv_optim_config_check(const svit_optimizer_config *config, svit_error *err);
+/* Whether total_steps, which an optimiser of this configuration needs, is missing. */
+bool sv_optim_lacks_length(const svit_optimizer_config *config);
 
 /* Copies a caller's struct of any known size into `local` and checks it. NULL means the
  * defaults. */
 svit_status sv_optim_config_import(svit_optimizer_config *local,
                                    const svit_optimizer_config *config, svit_error *err);
 
-/* Does the same, but accepts a schedule without total_steps, because a trainer computes them. */
-svit_status sv_optim_config_import_unplanned(svit_optimizer_config *local,
-                                             const svit_optimizer_config *config, svit_error *err);
-
-/* The table of the fields of svit_optimizer_config. */
-const sv_field_table *sv_optim_fields(void);
+/* Accepts a schedule without total_steps, because a trainer computes them. */
+extern const sv_config_type sv_optimizer_config_type;
 
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
  * Slots, average and slow weights are those of the range from the first to the last parameter that

@@ -22,35 +22,21 @@ struct svit_predictor {
     int32_t output; /* SVIT_OUTPUT_*, not SVIT_OUTPUT_AUTO */
 };
 
-enum { MAX_BATCH_LIMIT = 65536 };
+static const svit_predictor_config DEFAULTS = {.max_batch = 32};
 
-static svit_predictor_config defaults(void)
+static svit_status check_config(const void *config, svit_error *err)
 {
-    return (svit_predictor_config){.struct_size = sizeof(svit_predictor_config), .max_batch = 32};
+    return sv_model_check_output(((const svit_predictor_config *)config)->output, err);
 }
 
-SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, size_t size)
-{
-    svit_predictor_config local = defaults();
-    return sv_config_export(config, size, &local, sizeof local, "svit_predictor_config", NULL);
-}
+static const sv_field FIELDS[] = {
+    {SV_FIELD(svit_predictor_config, max_batch, U32), .min = 1, .max = 65536}};
 
-static svit_status import(svit_predictor_config *local, const svit_predictor_config *config,
-                          svit_error *err)
-{
-    *local = defaults();
-    if (config)
-        SVIT_TRY(sv_config_import(local, sizeof *local, config, sizeof *local,
-                                  "svit_predictor_config", err));
-    if (local->max_batch < 1 || local->max_batch > MAX_BATCH_LIMIT)
-        return sv_fail(err, SVIT_E_ARGUMENT, "max_batch is %u; it is 1..%d", local->max_batch,
-                       MAX_BATCH_LIMIT);
-    if (local->output < SVIT_OUTPUT_AUTO || local->output > SVIT_OUTPUT_LOGITS)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "output is %d; SVIT_OUTPUT_AUTO (0) to SVIT_OUTPUT_LOGITS (%d) are accepted",
-                       (int)local->output, SVIT_OUTPUT_LOGITS);
-    return SVIT_OK;
-}
+static const sv_config_type TYPE = {
+    SV_CONFIG(svit_predictor_config, FIELDS, "the predictor configuration"), .defaults = &DEFAULTS,
+    .null_is_default = true, .check = check_config};
+
+SV_CONFIG_INIT(svit_predictor_config, TYPE)
 
 static svit_status create_session(svit_predictor *predictor, size_t height, size_t width,
                                   int32_t compute, svit_error *err)
@@ -94,7 +80,7 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     SV_REQUIRE(out);
     SV_REQUIRE(model);
     svit_predictor_config local;
-    SVIT_TRY(import(&local, config, err));
+    SVIT_TRY(sv_config_read(&TYPE, &local, config, err));
     svit_predictor *predictor;
     svit_context *context = local.context ? local.context : model->context;
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&predictor, 1, sizeof *predictor,
@@ -147,7 +133,7 @@ SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *c
     SV_REQUIRE(context);
     SV_REQUIRE(path);
     svit_predictor_config local;
-    SVIT_TRY(import(&local, config, err));
+    SVIT_TRY(sv_config_read(&TYPE, &local, config, err));
     svit_model *model;
     SVIT_TRY(svit_model_map(&model, context, path, err));
     return create_alone(out, model, path, &local, err);
@@ -162,7 +148,7 @@ SVIT_API svit_status svit_predictor_create_from_memory(svit_predictor **out, svi
     SV_REQUIRE(context);
     SV_REQUIRE(data);
     svit_predictor_config local;
-    SVIT_TRY(import(&local, config, err));
+    SVIT_TRY(sv_config_read(&TYPE, &local, config, err));
     svit_model *model;
     SVIT_TRY(svit_model_load_memory(&model, context, data, bytes, err));
     return create_alone(out, model, "the model in memory", &local, err);

@@ -5,8 +5,6 @@
 
 #include <shiftvit/benchmark.h>
 
-#include <time.h>
-
 enum { DIMENSION_MAX = 1 << 28, SECONDS_MAX = 3600 };
 
 /* The matrices of one matmul. With heads each worker has its own, which stay in its cache as those
@@ -31,11 +29,9 @@ typedef struct benchmark {
     size_t worker_bytes;
 } benchmark;
 
-SVIT_API svit_status svit_matmul_init(svit_matmul *matmul, size_t size)
-{
-    svit_matmul local = {.struct_size = sizeof local};
-    return sv_config_export(matmul, size, &local, sizeof local, "svit_matmul", NULL);
-}
+static const sv_config_type TYPE = {SV_CONFIG_STRUCT(svit_matmul)};
+
+SV_CONFIG_INIT(svit_matmul, TYPE)
 
 static svit_status check_size(const char *name, uint32_t value, uint32_t min, svit_error *err)
 {
@@ -222,13 +218,6 @@ static void compute(benchmark *self)
         sv_pool_run(pool, linear_task, self, sv_linear_partition_tasks(&self->partition));
 }
 
-static double now_seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* GFLOP/s over at least `seconds`, after one warm-up. */
 static double measure_gflops(benchmark *self, double seconds)
 {
@@ -238,9 +227,9 @@ static double measure_gflops(benchmark *self, double seconds)
     double elapsed = 0, count = 0;
     compute(self);
     /* Repeats until the clock has advanced, however coarse it is. */
-    for (double begin = now_seconds(); elapsed <= 0 || elapsed < seconds; count++) {
+    for (double begin = sv_clock_seconds(); elapsed <= 0 || elapsed < seconds; count++) {
         compute(self);
-        elapsed = now_seconds() - begin;
+        elapsed = sv_clock_seconds() - begin;
     }
     return 1e-9 * operations * count / elapsed;
 }
@@ -253,8 +242,7 @@ SVIT_API svit_status svit_benchmark_matmul(svit_context *context, const svit_mat
     SV_REQUIRE(gflops);
     SVIT_TRY(svit_context_check(context, err));
     benchmark self = {.context = context};
-    SVIT_TRY(sv_config_import(&self.matmul, sizeof self.matmul, matmul, sizeof self.matmul,
-                              "svit_matmul", err));
+    SVIT_TRY(sv_config_read(&TYPE, &self.matmul, matmul, err));
     SVIT_TRY(check(&self.matmul, seconds, err));
     self.gemm = sv_session_gemm(context, self.matmul.compute, false);
     if (self.matmul.heads)

@@ -90,7 +90,7 @@ static svit_status create_unallocated(svit_session **out, svit_model *model,
                                       const svit_session_config *config, svit_error *err)
 {
     svit_session_config local;
-    SVIT_TRY(sv_session_config_read(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_session_config_type, &local, config, err));
     SVIT_TRY(sv_session_check_compute(local.compute, err));
     svit_context *context = local.context ? local.context : model->context;
     SVIT_TRY(check_context(context, model->context, err));

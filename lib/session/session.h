@@ -4,6 +4,7 @@
 #define SV_SESSION_H
 
 #include "autograd/tape.h"
+#include "config/config.h"
 #include "models/layer_list.h"
 #include "models/model.h"
 #include "session/leaves.h"
@@ -76,9 +77,7 @@ struct svit_session {
 
 /* session_config.c */
 
-/* Copies a caller's configuration, or the defaults if `in` is NULL, to *out and checks it. */
-svit_status sv_session_config_read(svit_session_config *out, const svit_session_config *in,
-                                   svit_error *err);
+extern const sv_config_type sv_session_config_type;
 
 /* active_layers.c */
 

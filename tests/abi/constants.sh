@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
     echo '#include <shiftvit/shiftvit.h>'
     echo '#include <stdio.h>'
     echo 'static const struct { const char *name; long long value; } enumerators[] = {'
-    awk -f "$root/tests/headers/constants.awk" "$root"/include/shiftvit/*.h
+    awk -f "$root/lib/base/constants.awk" "$root"/include/shiftvit/*.h
     echo '};'
     cat <<'END'
 int main(void) {

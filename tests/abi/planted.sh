@@ -6,8 +6,8 @@ set -eu
 root=$1 cc=$2
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy/tests/headers"
-cp "$root/tests/headers/constants.awk" "$copy/tests/headers"
+mkdir -p "$copy/lib/base"
+cp "$root/lib/base/constants.awk" "$copy/lib/base"
 failed=0
 types=yes
 for tool in abidw abidiff; do

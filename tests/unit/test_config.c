@@ -233,9 +233,10 @@ START_TEST(test_a_mixer_has_its_own_fields)
     changed = config;
     changed.heads = 65537;
     changed.stages = 77;
-    ck_assert_ptr_null(sv_model_config_difference(&changed, &config));
+    ck_assert_ptr_null(sv_config_difference(&sv_model_config_type, &changed, &config));
     changed.token_mlp_dim = 65;
-    ck_assert_str_eq(sv_model_config_difference(&changed, &config), "token_mlp_dim");
+    ck_assert_str_eq(sv_config_difference(&sv_model_config_type, &changed, &config),
+                     "token_mlp_dim");
 }
 END_TEST
 
@@ -248,17 +249,17 @@ START_TEST(test_fields_of_the_other_architecture_are_ignored)
     config.num_div = 3;
     config.mlp_ratio = -1;
     ck_assert(fit_same_config(&config, &clean));
-    ck_assert_ptr_null(sv_model_config_difference(&config, &clean));
+    ck_assert_ptr_null(sv_config_difference(&sv_model_config_type, &config, &clean));
     config.head_units[1] = 1000;
-    ck_assert_str_eq(sv_model_config_difference(&config, &clean), "head_units");
+    ck_assert_str_eq(sv_config_difference(&sv_model_config_type, &config, &clean), "head_units");
     config.head_layers = 1;
-    ck_assert_str_eq(sv_model_config_difference(&config, &clean), "head_units");
+    ck_assert_str_eq(sv_config_difference(&sv_model_config_type, &config, &clean), "head_units");
     WORKS(svit_model_config_init(&clean, sizeof clean));
     config = clean;
     config.heads = 65537;
     config.pool = 9;
     ck_assert(fit_same_config(&config, &clean));
-    ck_assert_ptr_null(sv_model_config_difference(&config, &clean));
+    ck_assert_ptr_null(sv_config_difference(&sv_model_config_type, &config, &clean));
 }
 END_TEST
 

@@ -1,7 +1,7 @@
-/* Pipeline configurations: defaults and the ranges of the fields. */
+/* Pipeline configurations: defaults, ranges of the fields, and JSON: the object `preprocessing` of
+ * model files. */
 #include "data/augmentation/pipeline_config.h"
 
-#include "config/config.h"
 #include "data/augmentation/step_fields.h"
 #include "data/checks.h"
 
@@ -10,29 +10,6 @@
 #include <stdbool.h>
 
 enum { MAX_SIDE = 8192 };
-
-svit_pipeline_config sv_pipeline_config_default(void)
-{
-    return (svit_pipeline_config){
-        .struct_size = sizeof(svit_pipeline_config),
-        .source_height = 32,
-        .source_width = 32,
-        .resize_height = 52,
-        .resize_width = 52,
-        .output_height = 48,
-        .output_width = 48,
-        .evaluation = SVIT_EVALUATE_RESIZE,
-        .per_batch = 0,
-        .flip_probability = 0.5,
-        .scale = 1.0 / 255,
-        .channels = SV_RGB,
-        .mean = {0, 0, 0, 0},
-        .variance = {1, 1, 1, 1},
-        .rotation = 0,
-        .zoom = 0,
-        .source_filter = SVIT_SOURCE_NEAREST,
-    };
-}
 
 #define SIDE(field)                                                                                \
     {                                                                                              \
@@ -77,11 +54,21 @@ static const sv_field FIELDS[] = {
      .count_offset = offsetof(svit_pipeline_config, augment_count),
      .max_count = SVIT_MAX_AUGMENT_STEPS, .is_optional = 1, .elements = &sv_augment_elements},
 };
-const sv_field_table sv_pipeline_fields = {.type = "svit_pipeline_config",
-                                           .noun = "preprocessing",
-                                           .prefix = "svit_pipeline_config",
-                                           .fields = FIELDS,
-                                           .count = sizeof FIELDS / sizeof *FIELDS};
+/* The pipeline of the Keras ShiftViT example. */
+static const svit_pipeline_config DEFAULTS = {
+    .source_height = 32,
+    .source_width = 32,
+    .resize_height = 52,
+    .resize_width = 52,
+    .output_height = 48,
+    .output_width = 48,
+    .evaluation = SVIT_EVALUATE_RESIZE,
+    .flip_probability = 0.5,
+    .scale = 1.0 / 255,
+    .channels = SV_RGB,
+    .variance = {1, 1, 1, 1},
+    .source_filter = SVIT_SOURCE_NEAREST,
+};
 
 /* The resized image must be at least as large as the crop. */
 static svit_status check_crop(const char *side, uint32_t resize, uint32_t output, svit_error *err)
@@ -93,32 +80,21 @@ static svit_status check_crop(const char *side, uint32_t resize, uint32_t output
                    resize, side, output);
 }
 
-svit_status sv_pipeline_config_check(const svit_pipeline_config *config, svit_error *err)
+static svit_status check(const void *checked, svit_error *err)
 {
-    SVIT_TRY(sv_fields_check(&sv_pipeline_fields, config, err));
-    SVIT_TRY(sv_check_channels(sv_pipeline_fields.type, config->channels, err));
+    const svit_pipeline_config *config = checked;
+    SVIT_TRY(sv_check_channels("svit_pipeline_config", config->channels, err));
     SVIT_TRY(sv_augment_check_order(config, err));
     SVIT_TRY(sv_augment_check_channels(config, err));
     SVIT_TRY(check_crop("height", config->resize_height, config->output_height, err));
     return check_crop("width", config->resize_width, config->output_width, err);
 }
 
-svit_status sv_pipeline_config_read(svit_pipeline_config *out, const svit_pipeline_config *in,
-                                    svit_error *err)
-{
-    svit_pipeline_config config = sv_pipeline_config_default();
-    SVIT_TRY(sv_config_import(&config, sizeof config, in, SV_PIPELINE_CONFIG_MIN_SIZE,
-                              sv_pipeline_fields.type, err));
-    SVIT_TRY(sv_pipeline_config_check(&config, err));
-    *out = config;
-    return SVIT_OK;
-}
+const sv_config_type sv_pipeline_config_type = {
+    SV_CONFIG(svit_pipeline_config, FIELDS, "preprocessing"),
+    .table.prefix = "svit_pipeline_config", .defaults = &DEFAULTS, .check = check};
 
-SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, size_t size)
-{
-    svit_pipeline_config local = sv_pipeline_config_default();
-    return sv_config_export(config, size, &local, sizeof local, sv_pipeline_fields.type, NULL);
-}
+SV_CONFIG_FUNCTIONS(svit_pipeline_config, sv_pipeline_config_type)
 
 SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *config,
                                                    size_t *height, size_t *width, svit_error *err)
@@ -127,7 +103,7 @@ SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *c
     SV_REQUIRE(height);
     SV_REQUIRE(width);
     svit_pipeline_config local;
-    SVIT_TRY(sv_pipeline_config_read(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, config, err));
     bool keep = local.evaluation == SVIT_EVALUATE_KEEP;
     *height = keep ? local.resize_height : local.output_height;
     *width = keep ? local.resize_width : local.output_width;

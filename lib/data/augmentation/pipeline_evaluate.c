@@ -57,7 +57,7 @@ static svit_status apply(const char *where, svit_context *context,
 {
     SVIT_TRY(svit_context_check(context, err));
     svit_pipeline_config local;
-    SVIT_TRY(sv_pipeline_config_read(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, config, err));
     SVIT_TRY(sv_check_sides(where, "", shape.height, shape.width, err));
     shape.channels = local.channels;
     size_t bytes = 0;

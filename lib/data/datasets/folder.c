@@ -234,7 +234,7 @@ SVIT_API svit_status svit_dataset_folder_pipeline(svit_dataset **out, svit_conte
     SV_REQUIRE(folder);
     SV_REQUIRE(pipeline);
     svit_pipeline_config local;
-    SVIT_TRY(sv_pipeline_config_read(&local, pipeline, err));
+    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
     const sv_source source = sv_source_of(&local);
     return create(out, context, folder, &source, err);
 }

@@ -273,7 +273,7 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
     SV_REQUIRE(file);
     SV_REQUIRE(pipeline);
     svit_pipeline_config local;
-    SVIT_TRY(sv_pipeline_config_read(&local, pipeline, err));
+    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
     sv_csv csv;
     svit_dataset *dataset = NULL;
     svit_status status = sv_csv_read(&csv, &context->allocator, file, err);

@@ -57,8 +57,8 @@ SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset
     SVIT_TRY(svit_context_check(dataset->context, err));
     svit_pipeline_config local_pipeline;
     svit_loader_config local;
-    SVIT_TRY(sv_pipeline_config_read(&local_pipeline, pipeline, err));
-    SVIT_TRY(sv_loader_config_read(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local_pipeline, pipeline, err));
+    SVIT_TRY(sv_config_read(&sv_loader_config_type, &local, config, err));
     SVIT_TRY(sv_check_range(__func__, "count of the dataset", dataset->count, 1, UINT32_MAX, err));
     svit_loader *loader = sv_allocate(&dataset->context->allocator, sizeof *loader);
     if (!loader)

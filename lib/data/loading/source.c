@@ -83,7 +83,7 @@ SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,
     SV_REQUIRE(pixels);
     SV_REQUIRE(out);
     svit_pipeline_config local;
-    SVIT_TRY(sv_pipeline_config_read(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, config, err));
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SVIT_TRY(sv_check_distinct(__func__, pixels, out, err));
     const sv_source step = sv_source_of(&local);

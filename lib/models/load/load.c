@@ -116,7 +116,7 @@ SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *cont
     SV_REQUIRE(path);
     svit_model_config local;
     svit_model *model;
-    SVIT_TRY(sv_model_config_import(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_model_config_type, &local, config, err));
     SVIT_TRY(sv_model_open(&model, context, &local, err));
     svit_status status = sv_model_allocate_weights(model, err);
     if (status == SVIT_OK)

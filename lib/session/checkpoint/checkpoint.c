@@ -92,7 +92,8 @@ SVIT_API svit_status svit_checkpoint_get_u64(const svit_checkpoint *checkpoint, 
 static svit_status check_model(const svit_checkpoint *checkpoint, const svit_model *model,
                                svit_error *err)
 {
-    const char *field = sv_model_config_difference(&checkpoint->config, &model->config);
+    const char *field =
+        sv_config_difference(&sv_model_config_type, &checkpoint->config, &model->config);
     if (field)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s is of a model with another '%s'; the model must have the checkpoint's "

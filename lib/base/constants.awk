@@ -1,4 +1,9 @@
-# Makes a C table of the enumerators of headers: {"SVIT_OK", SVIT_OK}, ...
+# Makes rows of a C table of the enumerators of headers: {"SVIT_OK", SVIT_OK}, ... With -v table=1 it
+# makes the source file that defines sv_constants of constants.h.
+BEGIN {
+    if (table)
+        print "#include \"base/constants.h\"\n\n#include <shiftvit/shiftvit.h>\n\nconst sv_constant sv_constants[] = {"
+}
 {
     text = text " " $0
 }
@@ -18,4 +23,6 @@ END {
                 printf "{\"%s\", %s},\n", parts[i], parts[i]
         }
     }
+    if (table)
+        print "{NULL, 0}};"
 }
