@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Wire types. */
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_32_BITS = 5 };
+enum { WIRE_VARINT = 0, WIRE_64_BITS = 1, WIRE_BYTES = 2, WIRE_32_BITS = 5 };
 
 /* Bytes of the longest varint. */
 enum { VARINT_MAX = 10 };
@@ -83,15 +83,26 @@ void sv_protobuf_put_integer(sv_protobuf_writer *writer, unsigned field, int64_t
     append_varint(writer, (uint64_t)value);
 }
 
+void sv_protobuf_append_little(sv_protobuf_writer *writer, uint64_t value, int bytes)
+{
+    for (; bytes > 0; bytes--, value >>= 8)
+        sv_protobuf_append(writer, &(uint8_t){(uint8_t)value}, 1);
+}
+
 void sv_protobuf_put_float(sv_protobuf_writer *writer, unsigned field, float value)
 {
     uint32_t bits;
-    uint8_t bytes[4];
     memcpy(&bits, &value, sizeof bits);
-    for (int i = 0; i < 4; i++)
-        bytes[i] = (uint8_t)(bits >> 8 * i);
     append_key(writer, field, WIRE_32_BITS);
-    sv_protobuf_append(writer, bytes, sizeof bytes);
+    sv_protobuf_append_little(writer, bits, 4);
+}
+
+void sv_protobuf_put_double(sv_protobuf_writer *writer, unsigned field, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    append_key(writer, field, WIRE_64_BITS);
+    sv_protobuf_append_little(writer, bits, 8);
 }
 
 void sv_protobuf_put_length(sv_protobuf_writer *writer, unsigned field, uint64_t bytes)

@@ -1,5 +1,4 @@
-/* Writes the wire format of protocol buffers to a growing buffer. lib/trainer/events.c has its own
- * small writer, since it may use the public headers alone. */
+/* Writes the wire format of protocol buffers to a growing buffer. */
 #ifndef SV_PROTOBUF_WRITER_H
 #define SV_PROTOBUF_WRITER_H
 
@@ -23,6 +22,7 @@ void sv_protobuf_free(sv_protobuf_writer *writer);
 /* Append a field. A negative integer has ten bytes, as in the types int32 and int64. */
 void sv_protobuf_put_integer(sv_protobuf_writer *writer, unsigned field, int64_t value);
 void sv_protobuf_put_float(sv_protobuf_writer *writer, unsigned field, float value);
+void sv_protobuf_put_double(sv_protobuf_writer *writer, unsigned field, double value);
 void sv_protobuf_put_text(sv_protobuf_writer *writer, unsigned field, const char *text);
 void sv_protobuf_put_bytes(sv_protobuf_writer *writer, unsigned field, const void *data,
                            size_t bytes);
@@ -32,6 +32,9 @@ void sv_protobuf_put_length(sv_protobuf_writer *writer, unsigned field, uint64_t
 
 /* Appends bytes that are already encoded. */
 void sv_protobuf_append(sv_protobuf_writer *writer, const void *data, size_t bytes);
+
+/* Appends the lower `bytes` bytes of an integer, the lowest first. */
+void sv_protobuf_append_little(sv_protobuf_writer *writer, uint64_t value, int bytes);
 
 /* Begin and end a field that is a message. sv_protobuf_end takes what sv_protobuf_begin has
  * returned. */

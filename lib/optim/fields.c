@@ -81,8 +81,7 @@ static const svit_optimizer_config DEFAULTS = {.kind = SVIT_OPTIMIZER_ADAMW,
                                                .step_factor = 0.1,
                                                .restart_factor = 1};
 
-/* Whether total_steps, which the optimiser needs, is missing. */
-static bool lacks_length(const svit_optimizer_config *config)
+bool sv_optim_lacks_length(const svit_optimizer_config *config)
 {
     return config->total_steps == 0 &&
            (sv_schedule_has_length(config->schedule) || config->ema == SVIT_EMA_SWA);
@@ -91,7 +90,7 @@ static bool lacks_length(const svit_optimizer_config *config)
 /* A schedule without total_steps is accepted, because a trainer computes them. */
 static svit_status check(const void *config, svit_error *err)
 {
-    return lacks_length(config) ? SVIT_OK : sv_schedule_check(config, err);
+    return sv_optim_lacks_length(config) ? SVIT_OK : sv_schedule_check(config, err);
 }
 
 const sv_config_type sv_optimizer_config_type = {
@@ -105,7 +104,7 @@ svit_status sv_optim_config_import(svit_optimizer_config *local,
                                    const svit_optimizer_config *config, svit_error *err)
 {
     SVIT_TRY(sv_config_read(&sv_optimizer_config_type, local, config, err));
-    if (lacks_length(local))
+    if (sv_optim_lacks_length(local))
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "total_steps is 0; a schedule with a length has at least 1 step");
     return SVIT_OK;

@@ -57,6 +57,9 @@ svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_err
 void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *min,
                           double *max);
 
+/* Whether total_steps, which an optimiser of this configuration needs, is missing. */
+bool sv_optim_lacks_length(const svit_optimizer_config *config);
+
 /* Copies a caller's struct of any known size into `local` and checks it. NULL means the
  * defaults. */
 svit_status sv_optim_config_import(svit_optimizer_config *local,

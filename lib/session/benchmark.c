@@ -5,8 +5,6 @@
 
 #include <shiftvit/benchmark.h>
 
-#include <time.h>
-
 enum { DIMENSION_MAX = 1 << 28, SECONDS_MAX = 3600 };
 
 /* The matrices of one matmul. With heads each worker has its own, which stay in its cache as those
@@ -220,13 +218,6 @@ static void compute(benchmark *self)
         sv_pool_run(pool, linear_task, self, sv_linear_partition_tasks(&self->partition));
 }
 
-static double now_seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* GFLOP/s over at least `seconds`, after one warm-up. */
 static double measure_gflops(benchmark *self, double seconds)
 {
@@ -236,9 +227,9 @@ static double measure_gflops(benchmark *self, double seconds)
     double elapsed = 0, count = 0;
     compute(self);
     /* Repeats until the clock has advanced, however coarse it is. */
-    for (double begin = now_seconds(); elapsed <= 0 || elapsed < seconds; count++) {
+    for (double begin = sv_clock_seconds(); elapsed <= 0 || elapsed < seconds; count++) {
         compute(self);
-        elapsed = now_seconds() - begin;
+        elapsed = sv_clock_seconds() - begin;
     }
     return 1e-9 * operations * count / elapsed;
 }

@@ -1,16 +1,14 @@
-/* The records of TensorBoard's event files. */
-#include "trainer/events.h"
+/* The history as TensorBoard's event file. A viewer keeps the file open, so epochs are appended; a
+ * process writes the file anew at its first epoch, which repairs an end that a kill has torn.
+ *
+ * A record is the length of its data, a checksum of the length, the data, and a checksum of the
+ * data, all little-endian (TFRecord). The data is an Event message in the encoding of protocol
+ * buffers (tensorflow/core/util/event.proto). Times are in seconds since 1970. */
+#include "io/protobuf_writer.h"
+#include "trainer/checkpoint/checkpoint.h"
 
-#include <string.h>
-
-/* A message or record that is built in memory. */
-typedef struct message {
-    unsigned char data[2048];
-    size_t length;
-} message;
-
-/* Wire types of protocol buffers. */
-enum { WIRE_VARINT = 0, WIRE_64_BITS = 1, WIRE_BYTES = 2, WIRE_32_BITS = 5 };
+#include <math.h>
+#include <time.h>
 
 /* Field numbers of Event, Summary and Summary.Value. */
 enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_SUMMARY = 5 };
@@ -28,93 +26,101 @@ uint32_t sv_crc32c(const void *data, size_t bytes)
     return ~crc;
 }
 
-/* TFRecord rotates and shifts checksums, so that a record may hold other records. */
-static uint32_t masked_crc(const void *data, size_t bytes)
+/* Appends the checksum of the last `bytes` bytes. TFRecord rotates and shifts checksums, so that a
+ * record may hold other records. */
+static void add_checksum(sv_protobuf_writer *file, size_t bytes)
 {
-    uint32_t crc = sv_crc32c(data, bytes);
-    return (crc >> 15 | crc << 17) + 0xa282ead8u;
+    if (file->status != SVIT_OK)
+        return;
+    uint32_t crc = sv_crc32c(file->data + file->length - bytes, bytes);
+    sv_protobuf_append_little(file, (crc >> 15 | crc << 17) + 0xa282ead8u, 4);
 }
 
-static void put_byte(message *out, unsigned char byte)
+/* Appends the record of a message, and frees the message. */
+static void add_record(sv_protobuf_writer *file, sv_protobuf_writer *event)
 {
-    if (out->length < sizeof out->data)
-        out->data[out->length++] = byte;
+    sv_protobuf_append_little(file, event->length, 8);
+    add_checksum(file, 8);
+    sv_protobuf_append(file, event->data, event->length);
+    add_checksum(file, event->length);
+    if (event->status != SVIT_OK)
+        file->status = event->status;
+    sv_protobuf_free(event);
 }
 
-static void put_little(message *out, uint64_t value, int bytes)
+/* Appends the record that a file begins with: the version of the format. */
+static void add_version(sv_protobuf_writer *file, double wall_time)
 {
-    for (int i = 0; i < bytes; i++)
-        put_byte(out, (unsigned char)(value >> 8 * i));
-}
-
-static void put_varint(message *out, uint64_t value)
-{
-    for (; value >= 128; value >>= 7)
-        put_byte(out, (unsigned char)(value | 128));
-    put_byte(out, (unsigned char)value);
-}
-
-static void put_key(message *out, unsigned field, unsigned wire)
-{
-    put_varint(out, field << 3 | wire);
-}
-
-static void put_bytes(message *out, unsigned field, const void *data, size_t bytes)
-{
-    put_key(out, field, WIRE_BYTES);
-    put_varint(out, bytes);
-    for (size_t i = 0; i < bytes; i++)
-        put_byte(out, ((const unsigned char *)data)[i]);
-}
-
-static void put_double(message *out, unsigned field, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    put_key(out, field, WIRE_64_BITS);
-    put_little(out, bits, 8);
-}
-
-static void put_scalar(message *summary, const sv_event_scalar *scalar)
-{
-    message value = {.length = 0};
-    uint32_t bits;
-    memcpy(&bits, &scalar->value, sizeof bits);
-    put_bytes(&value, VALUE_TAG, scalar->tag, strlen(scalar->tag));
-    put_key(&value, VALUE_SIMPLE_VALUE, WIRE_32_BITS);
-    put_little(&value, bits, 4);
-    put_bytes(summary, SUMMARY_VALUE, value.data, value.length);
-}
-
-static void add_record(sv_trainer_text *file, const message *event)
-{
-    message head = {.length = 0}, tail = {.length = 0};
-    put_little(&head, event->length, 8);
-    put_little(&head, masked_crc(head.data, head.length), 4);
-    put_little(&tail, masked_crc(event->data, event->length), 4);
-    sv_trainer_text_put(file, head.data, head.length);
-    sv_trainer_text_put(file, event->data, event->length);
-    sv_trainer_text_put(file, tail.data, tail.length);
-}
-
-void sv_events_begin(sv_trainer_text *file, double wall_time)
-{
-    static const char VERSION[] = "brain.Event:2";
-    message event = {.length = 0};
-    put_double(&event, EVENT_WALL_TIME, wall_time);
-    put_bytes(&event, EVENT_FILE_VERSION, VERSION, strlen(VERSION));
+    sv_protobuf_writer event = sv_protobuf_make(file->allocator);
+    sv_protobuf_put_double(&event, EVENT_WALL_TIME, wall_time);
+    sv_protobuf_put_text(&event, EVENT_FILE_VERSION, "brain.Event:2");
     add_record(file, &event);
 }
 
-void sv_events_add(sv_trainer_text *file, double wall_time, uint64_t step,
-                   const sv_event_scalar *scalars, size_t count)
+/* Appends the record of one epoch, without values that it does not have. */
+static void add_epoch(sv_protobuf_writer *file, const svit_trainer_event *row, double wall_time)
 {
-    message event = {.length = 0}, summary = {.length = 0};
-    put_double(&event, EVENT_WALL_TIME, wall_time);
-    put_key(&event, EVENT_STEP, WIRE_VARINT);
-    put_varint(&event, step);
-    for (size_t i = 0; i < count; i++)
-        put_scalar(&summary, &scalars[i]);
-    put_bytes(&event, EVENT_SUMMARY, summary.data, summary.length);
+    const struct {
+        const char *tag;
+        float value;
+    } scalars[] = {{"loss/train", (float)row->train_loss},
+                   {"loss/validation", (float)row->val_loss},
+                   {"top1/train", (float)row->train_top1},
+                   {"top1/validation", (float)row->val_top1},
+                   {"top5/train", (float)row->train_top5},
+                   {"top5/validation", (float)row->val_top5},
+                   {"learning_rate", (float)row->learning_rate},
+                   {"images_per_second", (float)row->images_per_second},
+                   {"pflop", (float)row->pflop}};
+    sv_protobuf_writer event = sv_protobuf_make(file->allocator);
+    sv_protobuf_put_double(&event, EVENT_WALL_TIME, wall_time);
+    sv_protobuf_put_integer(&event, EVENT_STEP, (int64_t)row->epoch);
+    size_t summary = sv_protobuf_begin(&event, EVENT_SUMMARY);
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+        if (!isfinite(scalars[i].value))
+            continue;
+        size_t value = sv_protobuf_begin(&event, SUMMARY_VALUE);
+        sv_protobuf_put_text(&event, VALUE_TAG, scalars[i].tag);
+        sv_protobuf_put_float(&event, VALUE_SIMPLE_VALUE, scalars[i].value);
+        sv_protobuf_end(&event, value);
+    }
+    sv_protobuf_end(&event, summary);
     add_record(file, &event);
+}
+
+/* Appends all epochs. They end one after the other, the last one now. */
+static void add_all(sv_protobuf_writer *file, const svit_trainer *trainer, double now)
+{
+    double begin = now;
+    for (uint64_t i = 0; i < trainer->progress.rows; i++)
+        begin -= trainer->history[i].seconds;
+    add_version(file, begin);
+    for (uint64_t i = 0; i < trainer->progress.rows; i++) {
+        begin += trainer->history[i].seconds;
+        add_epoch(file, &trainer->history[i], begin);
+    }
+}
+
+svit_status sv_trainer_events_write(svit_trainer *trainer, svit_error *err)
+{
+    if (!trainer->config.tensorboard)
+        return SVIT_OK;
+    char path[SV_TRAINER_PATH];
+    sv_trainer_path(path, trainer, SV_TRAINER_EVENTS_FILE);
+    sv_protobuf_writer file = sv_protobuf_make(&trainer->context->allocator);
+    double now = (double)time(NULL);
+    if (trainer->has_events)
+        add_epoch(&file, &trainer->history[trainer->progress.rows - 1], now);
+    else
+        add_all(&file, trainer, now);
+    svit_status status = file.status;
+    if (status != SVIT_OK)
+        sv_fail(err, status, "no memory for the events of a run");
+    else if (trainer->has_events)
+        status = svit_file_append(path, file.data, file.length, err);
+    else
+        status = svit_file_replace(path, file.data, file.length, err);
+    sv_protobuf_free(&file);
+    trainer->has_events |= status == SVIT_OK;
+    return status;
 }

@@ -25,18 +25,18 @@ static svit_status check_row(const float *row, size_t classes, size_t index, con
     double sum = 0;
     for (size_t k = 0; k < classes; k++) {
         if (!(row[k] >= 0))
-            return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                                   "%s: target %zu of image %zu is %g; cross-entropy takes "
-                                   "probabilities; " OTHER_LOSSES,
-                                   what, k, index, (double)row[k]);
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "%s: target %zu of image %zu is %g; cross-entropy takes "
+                           "probabilities; " OTHER_LOSSES,
+                           what, k, index, (double)row[k]);
         sum += (double)row[k];
     }
     if (fabs(sum - 1) <= tolerance)
         return SVIT_OK;
-    return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                           "%s: the targets of image %zu have the sum %g; cross-entropy takes "
-                           "probabilities, whose sum is 1; " OTHER_LOSSES,
-                           what, index, sum);
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s: the targets of image %zu have the sum %g; cross-entropy takes "
+                   "probabilities, whose sum is 1; " OTHER_LOSSES,
+                   what, index, sum);
 }
 
 svit_status sv_objective_check(const sv_objective *objective, const svit_dataset *dataset,
@@ -46,21 +46,22 @@ svit_status sv_objective_check(const sv_objective *objective, const svit_dataset
     if (objective->loss != SVIT_LOSS_CROSS_ENTROPY)
         return SVIT_OK;
     if (classes == 1)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "%s: the model has one output, whose cross-entropy is always 0; two "
-                               "or more classes, " OTHER_LOSSES,
-                               what);
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: the model has one output, whose cross-entropy is always 0; two "
+                       "or more classes, " OTHER_LOSSES,
+                       what);
     if (!svit_dataset_has_targets(dataset))
         return SVIT_OK;
     float *row;
-    TRAINER_TRY(sv_trainer_allocate(context, &row, classes, sizeof *row, err));
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&row, classes, sizeof *row, "targets",
+                               err));
     svit_status status = SVIT_OK;
     for (size_t i = 0; status == SVIT_OK && i < svit_dataset_count(dataset); i++) {
         status = svit_dataset_targets(dataset, i, row, err);
         if (status == SVIT_OK)
             status = check_row(row, classes, i, what, err);
     }
-    svit_context_release(context, row, classes * sizeof *row);
+    sv_release(&context->allocator, row, classes * sizeof *row);
     return status;
 }
 
@@ -79,7 +80,7 @@ svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_l
 {
     if (!batch->targets)
         return svit_loader_next(loader, batch->images, batch->labels, &batch->n, err);
-    TRAINER_TRY(svit_loader_next_targets(loader, batch->images, batch->targets, &batch->n, err));
+    SVIT_TRY(svit_loader_next_targets(loader, batch->images, batch->targets, &batch->n, err));
     for (size_t i = 0; i < batch->n; i++)
         batch->labels[i] =
             largest_target(batch->targets + i * objective->classes, objective->classes);
@@ -127,14 +128,13 @@ static svit_status call_function(const sv_objective *objective, const sv_batch *
         dlogits[i] = NAN;
     svit_status status = objective->function(&call, objective->user, &local);
     if (status != SVIT_OK && local.message[0] == '\0')
-        return sv_trainer_fail(err, status, "the loss function returned %d (%s)", (int)status,
-                               svit_status_name(status));
+        return sv_fail(err, status, "the loss function returned %d (%s)", (int)status,
+                       svit_status_name(status));
     if (status != SVIT_OK)
         return svit_error_set(err, status, local.message);
     if (!isfinite(call.loss))
-        return sv_trainer_fail(err, SVIT_E_NUMERIC,
-                               "the loss function gave the loss %g; it must be finite",
-                               (double)call.loss);
+        return sv_fail(err, SVIT_E_NUMERIC, "the loss function gave the loss %g; it must be finite",
+                       (double)call.loss);
     *loss = call.loss;
     return SVIT_OK;
 }
@@ -176,8 +176,8 @@ static svit_status count_exact(const sv_batch *batch, const float *logits, size_
                                uint64_t *out, svit_error *err)
 {
     double fraction;
-    TRAINER_TRY(svit_multilabel_metrics(logits, batch->targets, batch->n, classes, NULL, &fraction,
-                                        NULL, NULL, err));
+    SVIT_TRY(svit_multilabel_metrics(logits, batch->targets, batch->n, classes, NULL, &fraction,
+                                     NULL, NULL, err));
     *out = (uint64_t)(fraction * (double)batch->n + 0.5);
     return SVIT_OK;
 }
@@ -188,10 +188,10 @@ svit_status sv_metrics_add(sv_metrics *metrics, const sv_objective *objective,
     const size_t n = batch->n, classes = objective->classes;
     uint64_t top1 = 0, top5 = 0;
     if (objective->loss == SVIT_LOSS_CROSS_ENTROPY) {
-        TRAINER_TRY(svit_count_top1(logits, batch->labels, n, classes, &top1, err));
-        TRAINER_TRY(svit_count_top_k(logits, batch->labels, n, classes, 5, &top5, err));
+        SVIT_TRY(svit_count_top1(logits, batch->labels, n, classes, &top1, err));
+        SVIT_TRY(svit_count_top_k(logits, batch->labels, n, classes, 5, &top5, err));
     } else if (objective->loss == SVIT_LOSS_BINARY) {
-        TRAINER_TRY(count_exact(batch, logits, classes, &top1, err));
+        SVIT_TRY(count_exact(batch, logits, classes, &top1, err));
         top5 = top1;
     }
     metrics->loss += loss * (double)n;

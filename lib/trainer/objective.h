@@ -2,7 +2,7 @@
 #ifndef SV_OBJECTIVE_H
 #define SV_OBJECTIVE_H
 
-#include "trainer/trainer_support.h"
+#include "context/context.h"
 
 #include <shiftvit/loader.h>
 #include <shiftvit/trainer.h>

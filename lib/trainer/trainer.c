@@ -1,5 +1,5 @@
 /* Runs a trainer to its end and passes each event to a callback; what else a program may change. */
-#include "trainer/trainer_internal.h"
+#include "trainer/trainer.h"
 
 /* Ends a run that the callback has stopped with `value`: writes a checkpoint and reports the
  * step. */
@@ -7,25 +7,23 @@ static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
 {
     trainer->stop_value = value;
     if (trainer->config.folder)
-        TRAINER_TRY(svit_trainer_checkpoint(trainer, err));
+        SVIT_TRY(svit_trainer_checkpoint(trainer, err));
     if (trainer->progress.position == 0)
-        return sv_trainer_fail(err, SVIT_E_STOPPED,
-                               "the callback returned %d at the end of epoch %llu", value,
-                               (unsigned long long)trainer->progress.epoch);
-    return sv_trainer_fail(err, SVIT_E_STOPPED,
-                           "the callback returned %d after step %llu of epoch %llu", value,
-                           (unsigned long long)trainer->progress.position,
-                           (unsigned long long)trainer->progress.epoch + 1);
+        return sv_fail(err, SVIT_E_STOPPED, "the callback returned %d at the end of epoch %llu",
+                       value, (unsigned long long)trainer->progress.epoch);
+    return sv_fail(err, SVIT_E_STOPPED, "the callback returned %d after step %llu of epoch %llu",
+                   value, (unsigned long long)trainer->progress.position,
+                   (unsigned long long)trainer->progress.epoch + 1);
 }
 
 SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callback callback,
                                       void *user, svit_error *err)
 {
-    TRAINER_REQUIRE(trainer);
+    SV_REQUIRE(trainer);
     trainer->stop_value = 0;
     svit_trainer_event event;
     do {
-        TRAINER_TRY(svit_trainer_step(trainer, &event, sizeof event, err));
+        SVIT_TRY(svit_trainer_step(trainer, &event, sizeof event, err));
         int32_t value = callback ? callback(&event, user) : 0;
         if (value)
             return stop(trainer, value, err);
@@ -36,7 +34,7 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
 SVIT_API svit_status svit_trainer_set_loss(svit_trainer *trainer, svit_loss_function function,
                                            void *user, svit_error *err)
 {
-    TRAINER_REQUIRE(trainer);
+    SV_REQUIRE(trainer);
     trainer->objective.function = function;
     trainer->objective.user = function ? user : NULL;
     return SVIT_OK;

@@ -1,7 +1,7 @@
 /* Checks TensorBoard's event files: checksums, records and messages are read by a reader of the
  * test's own, and a resumed run repairs a torn file. */
 #include "test_trainer_support.h"
-#include "trainer/events.h"
+#include "trainer/trainer.h"
 
 #define EVENTS "events.out.tfevents.shiftvit"
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 struct sv_mutex {
@@ -177,4 +178,11 @@ uint32_t sv_thread_cores(void)
     const int cores = CPU_COUNT(&set);
     const uint32_t allowed = cores > 0 ? (uint32_t)cores : 1;
     return quota > 0 && quota < allowed ? quota : allowed;
+}
+
+double sv_clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

@@ -49,6 +49,9 @@ sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), 
 void sv_thread_join(const sv_allocator *allocator, sv_thread *thread);
 void sv_thread_abandon(const sv_allocator *allocator, sv_thread *thread);
 
+/* The seconds of a clock that never goes back. */
+double sv_clock_seconds(void);
+
 /* The number of cores that affinity and the quota of its control group leave to the process, at
  * least 1. */
 uint32_t sv_thread_cores(void);

@@ -1,30 +1,47 @@
 /* Creates and frees trainers. */
-#include "trainer/trainer_internal.h"
+#include "base/text/utf8.h"
+#include "data/datasets/dataset_ops.h"
+#include "optim/schedule.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-/* A description is stored as JSON, so the writer of JSON is what checks it. */
-static svit_status check_description(const char *description, svit_error *err)
+svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_bytes,
+                          svit_error *err)
 {
-    svit_trainer_config config;
-    TRAINER_TRY(svit_trainer_config_init(&config, sizeof config));
-    config.description = description;
-    svit_status status = svit_trainer_config_to_json(&config, NULL, 0, NULL, err);
-    if (status == SVIT_E_ARGUMENT)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "description is not UTF-8; such a text is accepted");
-    return status;
+    void **memory = &arrays->list[arrays->count].memory;
+    SVIT_TRY(
+        sv_allocate_array(arrays->allocator, memory, rows, row_bytes, "a batch or weights", err));
+    arrays->list[arrays->count++].bytes = rows * row_bytes;
+    memcpy(out, memory, sizeof *memory);
+    return SVIT_OK;
+}
+
+void sv_arrays_free(sv_arrays *arrays)
+{
+    while (arrays->count-- > 0)
+        sv_release(arrays->allocator, arrays->list[arrays->count].memory,
+                   arrays->list[arrays->count].bytes);
+    arrays->count = 0;
+}
+
+svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, const char *text,
+                                 svit_error *err)
+{
+    *out = text ? sv_copy_text(&trainer->context->allocator, text) : NULL;
+    return text && !*out ? sv_fail_memory(err, strlen(text) + 1, "a text") : SVIT_OK;
 }
 
 /* Copies the texts of the caller's configuration into the trainer. */
 static svit_status copy_texts(svit_trainer *trainer, const svit_trainer_config *config,
                               svit_error *err)
 {
-    TRAINER_TRY(check_description(config->description, err));
-    TRAINER_TRY(
-        sv_trainer_copy(&trainer->config.description, trainer->context, config->description, err));
-    return sv_trainer_copy(&trainer->config.folder, trainer->context, config->folder, err);
+    if (config->description && !sv_utf8_valid(config->description))
+        return sv_fail(err, SVIT_E_ARGUMENT, "description is not UTF-8; such a text is accepted");
+    SVIT_TRY(sv_trainer_copy_text(&trainer->config.description, trainer, config->description, err));
+    return sv_trainer_copy_text(&trainer->config.folder, trainer, config->folder, err);
 }
 
 /* Computes the fingerprints that a resume compares. A run without a folder has no checkpoint and
@@ -34,18 +51,10 @@ static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *
 {
     if (!trainer->config.folder)
         return SVIT_OK;
-    TRAINER_TRY(svit_dataset_fingerprint(training, &trainer->training_fingerprint, err));
+    SVIT_TRY(svit_dataset_fingerprint(training, &trainer->training_fingerprint, err));
     if (!validation)
         return SVIT_OK;
     return svit_dataset_fingerprint(validation, &trainer->validation_fingerprint, err);
-}
-
-/* Whether the optimiser needs total_steps. */
-static int32_t needs_length(const svit_optimizer_config *config)
-{
-    return (config->schedule != SVIT_SCHEDULE_CONSTANT && config->schedule != SVIT_SCHEDULE_STEP &&
-            config->schedule != SVIT_SCHEDULE_COSINE_RESTARTS) ||
-           config->ema == SVIT_EMA_SWA;
 }
 
 /* Logs a warning for each setting of another schedule than the one that is chosen. */
@@ -58,8 +67,7 @@ static void note_unused(const svit_trainer *trainer, const svit_optimizer_config
         int32_t is_used;
     } settings[] = {
         {"warmup_steps", config->warmup_steps, 0,
-         schedule == SVIT_SCHEDULE_WARMUP_COSINE || schedule == SVIT_SCHEDULE_LINEAR ||
-             schedule == SVIT_SCHEDULE_ONE_CYCLE},
+         sv_schedule_has_length(schedule) && sv_schedule_uses_start(schedule)},
         {"step_size", config->step_size, 1, schedule == SVIT_SCHEDULE_STEP},
         {"restart_steps", config->restart_steps, 1, schedule == SVIT_SCHEDULE_COSINE_RESTARTS},
         {"points", config->point_count, 0, schedule == SVIT_SCHEDULE_PIECEWISE}};
@@ -79,13 +87,10 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
                                   svit_error *err)
 {
     svit_optimizer_config *local = &trainer->optimizer_config;
-    TRAINER_TRY(svit_optimizer_config_init(local, sizeof *local));
-    if (optimizer)
-        TRAINER_TRY(sv_trainer_import(local, sizeof *local, optimizer, sizeof *local,
-                                      "svit_optimizer_config", err));
+    SVIT_TRY(sv_config_read(&sv_optimizer_config_type, local, optimizer, err));
     note_unused(trainer, local);
     trainer->warmup_steps = local->warmup_steps;
-    if (needs_length(local) && local->total_steps == 0)
+    if (sv_optim_lacks_length(local))
         sv_trainer_compute_schedule(trainer, trainer->config.epochs);
     uint64_t batch = trainer->config.batch;
     if (local->swa_every == 0 && local->ema == SVIT_EMA_SWA)
@@ -97,24 +102,22 @@ static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_co
 static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_config *pipeline,
                                  svit_error *err)
 {
+    const svit_model_config *model = &trainer->model->config;
     svit_pipeline_config *local = &trainer->pipeline;
-    TRAINER_TRY(svit_pipeline_config_init(local, sizeof *local));
+    sv_config_defaults(&sv_pipeline_config_type, local);
     if (pipeline)
-        TRAINER_TRY(sv_trainer_import(local, sizeof *local, pipeline, sizeof *local,
-                                      "svit_pipeline_config", err));
-    svit_model_config model;
-    TRAINER_TRY(svit_model_get_config(trainer->model, &model, sizeof model, err));
-    if (local->output_height != model.input_height || local->output_width != model.input_width)
-        return sv_trainer_fail(
+        SVIT_TRY(sv_config_read(&sv_pipeline_config_type, local, pipeline, err));
+    if (local->output_height != model->input_height || local->output_width != model->input_width)
+        return sv_fail(
             err, SVIT_E_ARGUMENT, "the pipeline's output is %u x %u; the model's input is %u x %u",
-            local->output_height, local->output_width, model.input_height, model.input_width);
-    if (local->channels != model.in_channels)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "the pipeline's channels is %u; the model's in_channels is %u",
-                               local->channels, model.in_channels);
-    TRAINER_TRY(svit_model_multiply_adds(&model, &trainer->multiply_adds, NULL, err));
-    trainer->classes = model.num_classes;
-    trainer->image_floats = (size_t)model.input_height * model.input_width * model.in_channels;
+            local->output_height, local->output_width, model->input_height, model->input_width);
+    if (local->channels != model->in_channels)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the pipeline's channels is %u; the model's in_channels is %u",
+                       local->channels, model->in_channels);
+    SVIT_TRY(svit_model_multiply_adds(model, &trainer->multiply_adds, NULL, err));
+    trainer->classes = model->num_classes;
+    trainer->image_floats = (size_t)model->input_height * model->input_width * model->in_channels;
     return SVIT_OK;
 }
 
@@ -128,21 +131,18 @@ static svit_status read_objective(svit_trainer *trainer, const svit_dataset *tra
                                         .label_smoothing = (float)config->label_smoothing,
                                         .classes = classes};
     if (config->loss != SVIT_LOSS_CROSS_ENTROPY && svit_dataset_classes(training) != classes)
-        return sv_trainer_fail(
-            err, SVIT_E_ARGUMENT,
-            "training has %zu classes or targets; the model has %zu outputs, and "
-            "this loss needs equally many",
-            svit_dataset_classes(training), classes);
-    TRAINER_TRY(
-        sv_objective_check(&trainer->objective, training, "training", trainer->context, err));
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "training has %zu classes or targets; the model has %zu outputs, and "
+                       "this loss needs equally many",
+                       svit_dataset_classes(training), classes);
+    SVIT_TRY(sv_objective_check(&trainer->objective, training, "training", trainer->context, err));
     if (weights && weights != classes)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "there are %zu class_weights; the model has %zu classes", weights,
-                               classes);
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "there are %zu class_weights; the model has %zu classes", weights, classes);
     if (!weights)
         return SVIT_OK;
-    TRAINER_TRY(sv_trainer_allocate(trainer->context, &trainer->objective.class_weights, classes,
-                                    sizeof(float), err));
+    SVIT_TRY(sv_arrays_add(&trainer->arrays, &trainer->objective.class_weights, classes,
+                           sizeof(float), err));
     for (size_t i = 0; i < classes; i++)
         trainer->objective.class_weights[i] = (float)config->class_weights[i];
     return SVIT_OK;
@@ -154,10 +154,10 @@ static svit_status check_mixing(const svit_trainer *trainer, const svit_dataset 
 {
     if (svit_loader_has_targets(trainer->loader) &&
         svit_dataset_classes(training) != trainer->classes)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "the pipeline mixes images, but training has %zu classes and the "
-                               "model %zu; they are equally many",
-                               svit_dataset_classes(training), trainer->classes);
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the pipeline mixes images, but training has %zu classes and the "
+                       "model %zu; they are equally many",
+                       svit_dataset_classes(training), trainer->classes);
     return SVIT_OK;
 }
 
@@ -166,7 +166,7 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, s
     uint32_t batch = trainer->config.batch;
     trainer->micro_batch = (batch + trainer->config.accumulate - 1) / trainer->config.accumulate;
     svit_session_config config;
-    TRAINER_TRY(svit_session_config_init(&config, sizeof config));
+    SVIT_TRY(svit_session_config_init(&config, sizeof config));
     config.max_batch = (uint32_t)trainer->micro_batch;
     config.mode = SVIT_MODE_TRAIN;
     config.compute = trainer->config.compute;
@@ -178,32 +178,33 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, s
 static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, svit_error *err)
 {
     svit_loader_config config;
-    TRAINER_TRY(svit_loader_config_init(&config, sizeof config));
+    SVIT_TRY(svit_loader_config_init(&config, sizeof config));
     config.batch = trainer->config.batch;
     config.seed = trainer->config.seed;
     config.shuffle = 1;
     config.sampling = trainer->config.sampling;
     config.augment = 1;
     config.prefetch = trainer->config.prefetch;
-    TRAINER_TRY(svit_loader_create(&trainer->loader, training, &trainer->pipeline, &config, err));
+    SVIT_TRY(svit_loader_create(&trainer->loader, training, &trainer->pipeline, &config, err));
     trainer->steps = svit_loader_batches(trainer->loader);
     return SVIT_OK;
 }
 
 static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
 {
-    svit_context *context = trainer->context;
-    size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
-    TRAINER_TRY(sv_trainer_allocate(context, &trainer->data.images, batch,
-                                    trainer->image_floats * sizeof(float), err));
-    TRAINER_TRY(sv_trainer_allocate(context, &trainer->data.labels, batch, sizeof(int32_t), err));
+    sv_arrays *arrays = &trainer->arrays;
+    const size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
+    const size_t image = trainer->image_floats * sizeof(float);
+    SVIT_TRY(sv_arrays_add(arrays, &trainer->data.images, batch, image, err));
+    SVIT_TRY(sv_arrays_add(arrays, &trainer->data.labels, batch, sizeof(int32_t), err));
     if (sv_objective_needs_targets(&trainer->objective, trainer->loader))
-        TRAINER_TRY(sv_trainer_allocate(context, &trainer->data.targets, batch, row, err));
-    TRAINER_TRY(sv_trainer_allocate(context, &trainer->logits, trainer->micro_batch, row, err));
-    TRAINER_TRY(sv_trainer_allocate(context, &trainer->dlogits, trainer->micro_batch, row, err));
-    if (trainer->config.keep == SVIT_KEEP_BEST)
-        TRAINER_TRY(sv_trainer_best_allocate(trainer, err));
-    return SVIT_OK;
+        SVIT_TRY(sv_arrays_add(arrays, &trainer->data.targets, batch, row, err));
+    SVIT_TRY(sv_arrays_add(arrays, &trainer->logits, trainer->micro_batch, row, err));
+    SVIT_TRY(sv_arrays_add(arrays, &trainer->dlogits, trainer->micro_batch, row, err));
+    if (trainer->config.keep != SVIT_KEEP_BEST)
+        return SVIT_OK;
+    return sv_arrays_add(arrays, &trainer->best, trainer->model->parameters.elements,
+                         sizeof *trainer->best, err);
 }
 
 static svit_status open_validation(svit_trainer *trainer, svit_dataset *validation, svit_error *err)
@@ -211,8 +212,8 @@ static svit_status open_validation(svit_trainer *trainer, svit_dataset *validati
     if (!validation)
         return SVIT_OK;
     trainer->validation_count = svit_dataset_count(validation);
-    TRAINER_TRY(sv_trainer_check_fit(trainer->model, validation, "validation", err));
-    TRAINER_TRY(
+    SVIT_TRY(sv_trainer_check_fit(trainer->model, validation, "validation", err));
+    SVIT_TRY(
         sv_objective_check(&trainer->objective, validation, "validation", trainer->context, err));
     const sv_evaluation how = {.batch = trainer->micro_batch,
                                .compute = trainer->config.compute,
@@ -227,16 +228,9 @@ static svit_status open_validation(svit_trainer *trainer, svit_dataset *validati
 static svit_status set_class_names(const svit_trainer *trainer, const svit_dataset *training,
                                    svit_error *err)
 {
-    size_t count = svit_dataset_classes(training);
-    if (count != trainer->classes || !svit_dataset_class_name(training, 0))
+    if (training->classes != trainer->classes || !training->names)
         return SVIT_OK;
-    const char **names;
-    TRAINER_TRY(sv_trainer_allocate(trainer->context, &names, count, sizeof *names, err));
-    for (size_t i = 0; i < count; i++)
-        names[i] = svit_dataset_class_name(training, i);
-    svit_status status = svit_model_set_classes(trainer->model, names, count, err);
-    svit_context_release(trainer->context, names, count * sizeof *names);
-    return status;
+    return svit_model_set_classes(trainer->model, training->names, training->classes, err);
 }
 
 /* Freezes in the model what the groups of the optimiser freeze, so that the session computes no
@@ -268,26 +262,26 @@ static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config
                                 const svit_optimizer_config *optimizer,
                                 const svit_pipeline_config *pipeline, svit_error *err)
 {
-    TRAINER_TRY(copy_texts(trainer, config, err));
+    SVIT_TRY(copy_texts(trainer, config, err));
     trainer->training_count = svit_dataset_count(training);
-    TRAINER_TRY(sv_trainer_check_fit(trainer->model, training, "training", err));
-    TRAINER_TRY(read_optimizer(trainer, optimizer, err));
-    TRAINER_TRY(read_pipeline(trainer, pipeline, err));
-    TRAINER_TRY(read_objective(trainer, training, err));
+    SVIT_TRY(sv_trainer_check_fit(trainer->model, training, "training", err));
+    SVIT_TRY(read_optimizer(trainer, optimizer, err));
+    SVIT_TRY(read_pipeline(trainer, pipeline, err));
+    SVIT_TRY(read_objective(trainer, training, err));
     freeze_groups(trainer);
-    TRAINER_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model,
-                                      &trainer->optimizer_config, err));
-    TRAINER_TRY(sv_trainer_open_session(trainer, &trainer->session, err));
-    TRAINER_TRY(open_loader(trainer, training, err));
-    TRAINER_TRY(check_mixing(trainer, training, err));
-    TRAINER_TRY(open_validation(trainer, validation, err));
-    TRAINER_TRY(open_buffers(trainer, err));
-    TRAINER_TRY(read_fingerprints(trainer, training, validation, err));
-    TRAINER_TRY(sv_trainer_folder_open(trainer, err));
+    SVIT_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model, &trainer->optimizer_config,
+                                   err));
+    SVIT_TRY(sv_trainer_open_session(trainer, &trainer->session, err));
+    SVIT_TRY(open_loader(trainer, training, err));
+    SVIT_TRY(check_mixing(trainer, training, err));
+    SVIT_TRY(open_validation(trainer, validation, err));
+    SVIT_TRY(open_buffers(trainer, err));
+    SVIT_TRY(read_fingerprints(trainer, training, validation, err));
+    SVIT_TRY(sv_trainer_folder_open(trainer, err));
     /* The model is changed last, so that a failure leaves it as it was. The pipeline is legal here.
      */
-    TRAINER_TRY(set_class_names(trainer, training, err));
-    TRAINER_TRY(set_output(trainer, err));
+    SVIT_TRY(set_class_names(trainer, training, err));
+    SVIT_TRY(set_output(trainer, err));
     return svit_model_set_pipeline(trainer->model, &trainer->pipeline, err);
 }
 
@@ -298,19 +292,21 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
                                          const svit_optimizer_config *optimizer,
                                          const svit_pipeline_config *pipeline, svit_error *err)
 {
-    TRAINER_REQUIRE(out);
-    TRAINER_REQUIRE(context);
-    TRAINER_REQUIRE(model);
-    TRAINER_REQUIRE(training);
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(model);
+    SV_REQUIRE(training);
     svit_trainer_config local;
-    TRAINER_TRY(sv_trainer_config_import(&local, config, err));
+    SVIT_TRY(sv_config_read(&sv_trainer_config_type, &local, config, err));
     if (local.keep == SVIT_KEEP_BEST && !validation)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "keep is SVIT_KEEP_BEST but validation is NULL; the best weights "
-                               "are chosen by validation");
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "keep is SVIT_KEEP_BEST but validation is NULL; the best weights "
+                       "are chosen by validation");
     svit_trainer *trainer;
-    TRAINER_TRY(sv_trainer_allocate(context, &trainer, 1, sizeof *trainer, err));
-    trainer->context = svit_context_retain(context);
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&trainer, 1, sizeof *trainer,
+                               "a trainer", err));
+    trainer->context = sv_context_retain(context);
+    trainer->arrays.allocator = &context->allocator;
     trainer->model = model;
     trainer->config = local;
     trainer->config.folder = trainer->config.description = NULL; /* until copy_texts copies them */
@@ -324,36 +320,21 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     return status;
 }
 
-static void free_memory(svit_trainer *trainer)
-{
-    svit_context *context = trainer->context;
-    size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
-    svit_context_release(context, trainer->data.images,
-                         batch * trainer->image_floats * sizeof(float));
-    svit_context_release(context, trainer->data.labels, batch * sizeof(int32_t));
-    svit_context_release(context, trainer->data.targets, batch * row);
-    svit_context_release(context, trainer->objective.class_weights, row);
-    svit_context_release(context, trainer->logits, trainer->micro_batch * row);
-    svit_context_release(context, trainer->dlogits, trainer->micro_batch * row);
-    svit_context_release(context, trainer->best, trainer->best_elements * sizeof(float));
-    svit_context_release(context, trainer->history,
-                         trainer->history_capacity * sizeof *trainer->history);
-    sv_trainer_release_text(context, trainer->config.folder);
-    sv_trainer_release_text(context, trainer->config.description);
-}
-
 SVIT_API void svit_trainer_free(svit_trainer *trainer)
 {
     if (!trainer)
         return;
     svit_context *context = trainer->context;
-    free_memory(trainer);
-    if (trainer->validation.context)
-        sv_evaluator_close(&trainer->validation);
+    const sv_allocator *allocator = &context->allocator;
+    sv_evaluator_close(&trainer->validation);
     svit_loader_free(trainer->loader);
     svit_optimizer_free(trainer->optimizer);
     svit_folder_lock_free(trainer->lock);
     svit_session_free(trainer->session);
-    svit_context_release(context, trainer, sizeof *trainer);
+    sv_arrays_free(&trainer->arrays);
+    sv_release(allocator, trainer->history, trainer->history_capacity * sizeof *trainer->history);
+    sv_release_text(allocator, (char *)trainer->config.folder);
+    sv_release_text(allocator, (char *)trainer->config.description);
+    sv_release(allocator, trainer, sizeof *trainer);
     svit_context_free(context);
 }

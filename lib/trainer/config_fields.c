@@ -1,16 +1,17 @@
 /* Describes the fields of all configurations that users set by name. */
-#include "api/fields.h"
 #include "models/architecture.h"
+#include "trainer/config.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static void describe_training(sv_json_writer *writer)
 {
-    svit_trainer_config trainer = sv_trainer_config_default();
-    sv_fields_describe(&sv_trainer_fields, &trainer, writer);
-    sv_fields_describe(&sv_optimizer_config_type.table, sv_optimizer_config_type.defaults, writer);
-    sv_fields_describe(&sv_pipeline_config_type.table, sv_pipeline_config_type.defaults, writer);
+    sv_training training;
+    sv_training_part parts[SV_TRAINING_PARTS];
+    sv_training_parts(parts, &training);
+    for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
+        sv_fields_describe(&parts[i].type->table, parts[i].type->defaults, writer);
 }
 
 /* Returns whether there is an architecture of that name. */

@@ -1,6 +1,6 @@
 /* Checks the progress and the history that a checkpoint holds before a resume uses them. A damaged
  * file must not send the run to an epoch for which there is no history. */
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,14 +14,14 @@ static svit_status check_number(const char *key, uint64_t value, uint64_t min, u
     if (value >= min && value <= max)
         return SVIT_OK;
     if (min == max)
-        return sv_trainer_fail(err, SVIT_E_FORMAT,
-                               "the checkpoint's entry '%s' is %" PRIu64 "; it must be %" PRIu64
-                               " at the epoch and step of its run",
-                               key, value, min);
-    return sv_trainer_fail(err, SVIT_E_FORMAT,
-                           "the checkpoint's entry '%s' is %" PRIu64 "; it must be in %" PRIu64
-                           "..%" PRIu64 " at the epoch and step of its run",
-                           key, value, min, max);
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "the checkpoint's entry '%s' is %" PRIu64 "; it must be %" PRIu64
+                       " at the epoch and step of its run",
+                       key, value, min);
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "the checkpoint's entry '%s' is %" PRIu64 "; it must be in %" PRIu64 "..%" PRIu64
+                   " at the epoch and step of its run",
+                   key, value, min, max);
 }
 
 /* SVIT_E_FORMAT, naming the checkpoint's entry, unless the value is legal. */
@@ -29,14 +29,8 @@ static svit_status check_real(const char *key, double value, int32_t is_legal, s
 {
     if (is_legal)
         return SVIT_OK;
-    return sv_trainer_fail(err, SVIT_E_FORMAT,
-                           "the checkpoint's entry '%s' is %g, which no run can produce", key,
-                           value);
-}
-
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "the checkpoint's entry '%s' is %g, which no run can produce", key, value);
 }
 
 /* Checks epochs, steps and the state of early stopping. */
@@ -44,12 +38,12 @@ static svit_status check_position(const svit_trainer *trainer, const sv_progress
                                   svit_error *err)
 {
     int32_t validates = trainer->validation.loader != NULL;
-    TRAINER_TRY(check_number(STATE_KEY "epoch", at->epoch, 0, trainer->config.epochs, err));
-    TRAINER_TRY(check_number(STATE_KEY "rows", at->rows, at->epoch, at->epoch, err));
-    TRAINER_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, validates && at->epoch > 0,
-                             validates ? at->epoch : 0, err));
+    SVIT_TRY(check_number(STATE_KEY "epoch", at->epoch, 0, trainer->config.epochs, err));
+    SVIT_TRY(check_number(STATE_KEY "rows", at->rows, at->epoch, at->epoch, err));
+    SVIT_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, validates && at->epoch > 0,
+                          validates ? at->epoch : 0, err));
     uint64_t waited = validates ? at->epoch - at->best_epoch : 0;
-    TRAINER_TRY(check_number(STATE_KEY "waited", at->waited, waited, waited, err));
+    SVIT_TRY(check_number(STATE_KEY "waited", at->waited, waited, waited, err));
     int32_t is_over = at->epoch == trainer->config.epochs ||
                       (validates && trainer->config.patience && waited >= trainer->config.patience);
     return check_number(STATE_KEY "position", at->position, 0, is_over ? 0 : trainer->steps, err);
@@ -59,10 +53,12 @@ static svit_status check_position(const svit_trainer *trainer, const sv_progress
 static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at, svit_error *err)
 {
     const sv_metrics *sums = &at->train;
-    uint64_t samples = least_of(at->position * trainer->config.batch, trainer->training_count);
-    TRAINER_TRY(check_number(STATE_KEY "train.samples", sums->samples, samples, samples, err));
-    TRAINER_TRY(check_number(STATE_KEY "train.top5", sums->top5, 0, samples, err));
-    TRAINER_TRY(check_number(STATE_KEY "train.top1", sums->top1, 0, sums->top5, err));
+    uint64_t samples = at->position * trainer->config.batch;
+    if (samples > trainer->training_count)
+        samples = trainer->training_count;
+    SVIT_TRY(check_number(STATE_KEY "train.samples", sums->samples, samples, samples, err));
+    SVIT_TRY(check_number(STATE_KEY "train.top5", sums->top5, 0, samples, err));
+    SVIT_TRY(check_number(STATE_KEY "train.top1", sums->top1, 0, sums->top5, err));
     return check_real(STATE_KEY "train.loss", sums->loss,
                       isfinite(sums->loss) && sums->loss >= 0 && (samples > 0 || sums->loss == 0),
                       err);
@@ -94,8 +90,8 @@ static svit_status check_handles(const svit_trainer *trainer, const sv_progress 
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         uint64_t value;
-        TRAINER_TRY(svit_checkpoint_get_u64(checkpoint, numbers[i].key, &value, err));
-        TRAINER_TRY(check_number(numbers[i].key, value, numbers[i].wanted, numbers[i].wanted, err));
+        SVIT_TRY(svit_checkpoint_get_u64(checkpoint, numbers[i].key, &value, err));
+        SVIT_TRY(check_number(numbers[i].key, value, numbers[i].wanted, numbers[i].wanted, err));
     }
     return SVIT_OK;
 }
@@ -103,8 +99,8 @@ static svit_status check_handles(const svit_trainer *trainer, const sv_progress 
 svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_progress *at,
                                       const svit_checkpoint *checkpoint, svit_error *err)
 {
-    TRAINER_TRY(check_position(trainer, at, err));
-    TRAINER_TRY(check_sums(trainer, at, err));
+    SVIT_TRY(check_position(trainer, at, err));
+    SVIT_TRY(check_sums(trainer, at, err));
     return check_handles(trainer, at, checkpoint, err);
 }
 
@@ -145,12 +141,12 @@ svit_status sv_trainer_check_history(const svit_trainer *trainer, const sv_progr
     const svit_trainer_event *rows = trainer->history;
     for (uint64_t i = 0; i < at->rows; i++)
         if (!is_row(trainer, &rows[i], i ? &rows[i - 1] : NULL))
-            return sv_trainer_fail(err, SVIT_E_FORMAT,
-                                   "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
-                                   "' has values for epoch %" PRIu64 " that no run can produce",
-                                   i + 1);
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
+                           "' has values for epoch %" PRIu64 " that no run can produce",
+                           i + 1);
     uint64_t best = at->rows ? rows[at->rows - 1].best_epoch : 0;
-    TRAINER_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, best, best, err));
+    SVIT_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, best, best, err));
     double score = best ? sv_objective_score(&trainer->objective, rows[best - 1].val_loss,
                                              rows[best - 1].val_top1)
                         : -INFINITY;

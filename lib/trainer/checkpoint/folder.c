@@ -4,12 +4,20 @@
  * history, and then replaces or removes the other files. Before that checkpoint the old run is
  * complete; after it the new run can be resumed from the checkpoint alone. If the process is killed
  * in between, the next checkpoint removes the remaining files of the old run. */
-#include "trainer/trainer_internal.h"
+#include "trainer/checkpoint/checkpoint.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const RUN_FILES[] = {SV_TRAINER_CHECKPOINT_FILE, SV_TRAINER_BEST_FILE,
                                         SV_TRAINER_HISTORY_FILE, SV_TRAINER_RUN_FILE};
+
+const char *sv_trainer_path(char out[SV_TRAINER_PATH], const svit_trainer *trainer,
+                            const char *name)
+{
+    snprintf(out, SV_TRAINER_PATH, "%s/%s", trainer->config.folder, name);
+    return out;
+}
 
 /* Returns the first file of a run that is in the folder, or NULL if there is none. */
 static const char *find_run(const svit_trainer *trainer)
@@ -20,41 +28,30 @@ static const char *find_run(const svit_trainer *trainer)
     return NULL;
 }
 
-/* Adds ", 3 epochs done" to a message if the checkpoint can be read. */
-static void add_epochs(sv_trainer_text *text, const svit_trainer *trainer, svit_error *err)
-{
-    sv_trainer_text path = {.context = trainer->context};
-    svit_checkpoint *checkpoint = NULL;
-    if (sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err) ==
-            SVIT_OK &&
-        svit_checkpoint_open(&checkpoint, trainer->context, path.data, err) == SVIT_OK) {
-        const char *epochs = svit_checkpoint_value(checkpoint, SV_TRAINER_EPOCH_KEY);
-        if (epochs)
-            sv_trainer_text_add(text, ", %.10s epochs done", epochs);
-    }
-    svit_checkpoint_free(checkpoint);
-    sv_trainer_text_free(&path);
-}
-
-/* Fails because the folder holds a run, of which `file` was found. */
+/* Fails because the folder holds a run, of which `file` was found. The message has the completed
+ * epochs if the checkpoint can be read. */
 static svit_status refuse(const svit_trainer *trainer, const char *file, svit_error *err)
 {
-    sv_trainer_text epochs = {.context = trainer->context};
-    add_epochs(&epochs, trainer, NULL);
-    svit_status status = sv_trainer_fail(
-        err, SVIT_E_STATE,
-        "'%.100s' holds a run (%s%s); set svit_trainer_config.existing to SVIT_EXISTING_RESUME to "
-        "go on with it or SVIT_EXISTING_OVERWRITE to replace it",
-        trainer->config.folder, file, epochs.length ? epochs.data : "");
-    sv_trainer_text_free(&epochs);
-    return status;
+    char path[SV_TRAINER_PATH], done[40] = "";
+    svit_checkpoint *checkpoint = NULL;
+    sv_trainer_path(path, trainer, SV_TRAINER_CHECKPOINT_FILE);
+    if (svit_checkpoint_open(&checkpoint, trainer->context, path, NULL) == SVIT_OK) {
+        const char *epochs = svit_checkpoint_value(checkpoint, SV_TRAINER_EPOCH_KEY);
+        if (epochs)
+            snprintf(done, sizeof done, ", %.10s epochs done", epochs);
+    }
+    svit_checkpoint_free(checkpoint);
+    return sv_fail(err, SVIT_E_STATE,
+                   "'%.100s' holds a run (%s%s); set svit_trainer_config.existing to "
+                   "SVIT_EXISTING_RESUME to go on with it or SVIT_EXISTING_OVERWRITE to replace it",
+                   trainer->config.folder, file, done);
 }
 
 svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err)
 {
     if (!trainer->config.folder)
         return SVIT_OK;
-    TRAINER_TRY(
+    SVIT_TRY(
         svit_folder_lock_create(&trainer->lock, trainer->context, trainer->config.folder, err));
     const char *file = find_run(trainer);
     if (file && trainer->config.existing == SVIT_EXISTING_REFUSE)
@@ -65,12 +62,12 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err)
 
 svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err)
 {
-    TRAINER_TRY(svit_context_check(trainer->context, err));
+    SVIT_TRY(svit_context_check(trainer->context, err));
     if (trainer->has_other_run && trainer->config.existing == SVIT_EXISTING_RESUME)
-        return sv_trainer_fail(err, SVIT_E_STATE,
-                               "'%.100s' holds a run and existing is SVIT_EXISTING_RESUME: "
-                               "svit_trainer_resume comes before the first step",
-                               trainer->config.folder);
+        return sv_fail(err, SVIT_E_STATE,
+                       "'%.100s' holds a run and existing is SVIT_EXISTING_RESUME: "
+                       "svit_trainer_resume comes before the first step",
+                       trainer->config.folder);
     return SVIT_OK;
 }
 
@@ -82,11 +79,9 @@ static svit_status write_description(svit_trainer *trainer, svit_error *err)
         return trainer->has_other_run
                    ? svit_folder_lock_remove(trainer->lock, SV_TRAINER_RUN_FILE, err)
                    : SVIT_OK;
-    sv_trainer_text path = {.context = trainer->context};
-    TRAINER_TRY(sv_trainer_path(&path, trainer->config.folder, SV_TRAINER_RUN_FILE, err));
-    svit_status status = svit_file_replace(path.data, text, strlen(text), err);
-    sv_trainer_text_free(&path);
-    return status;
+    char path[SV_TRAINER_PATH];
+    return svit_file_replace(sv_trainer_path(path, trainer, SV_TRAINER_RUN_FILE), text,
+                             strlen(text), err);
 }
 
 svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
@@ -94,12 +89,12 @@ svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
     if (trainer->is_settled)
         return SVIT_OK;
     if (trainer->progress.best_epoch == 0)
-        TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_BEST_FILE, err));
+        SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_BEST_FILE, err));
     if (trainer->progress.rows == 0) {
-        TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_HISTORY_FILE, err));
-        TRAINER_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_EVENTS_FILE, err));
+        SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_HISTORY_FILE, err));
+        SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_EVENTS_FILE, err));
     }
-    TRAINER_TRY(write_description(trainer, err));
+    SVIT_TRY(write_description(trainer, err));
     trainer->has_other_run = 0;
     trainer->is_settled = 1;
     return SVIT_OK;

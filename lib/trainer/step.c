@@ -1,5 +1,6 @@
 /* The training loop, one event at a time: each call works up to the next event. */
-#include "trainer/trainer_internal.h"
+#include "base/threads/thread.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,14 +11,14 @@ static svit_status run_micro_batch(svit_trainer *trainer, const sv_batch *part, 
 {
     const sv_objective *objective = &trainer->objective;
     float loss;
-    TRAINER_TRY(svit_forward(trainer->session, part->images, part->n, trainer->logits, err));
-    TRAINER_TRY(sv_objective_loss(objective, part, trainer->logits, &loss, trainer->dlogits, err));
+    SVIT_TRY(svit_forward(trainer->session, part->images, part->n, trainer->logits, err));
+    SVIT_TRY(sv_objective_loss(objective, part, trainer->logits, &loss, trainer->dlogits, err));
     /* dlogits is the gradient of the mean over the micro-batch, which is a part of the batch's. */
     double own = sv_objective_divisor(objective, part);
     if (own != divisor)
         for (size_t i = 0; i < part->n * trainer->classes; i++)
             trainer->dlogits[i] *= (float)own / (float)divisor;
-    TRAINER_TRY(svit_backward(trainer->session, trainer->dlogits, part->n, err));
+    SVIT_TRY(svit_backward(trainer->session, trainer->dlogits, part->n, err));
     return sv_metrics_add(sums, objective, part, trainer->logits, loss, err);
 }
 
@@ -26,12 +27,12 @@ static svit_status run_batch(svit_trainer *trainer, sv_metrics *sums, svit_error
 {
     const sv_objective *objective = &trainer->objective;
     sv_batch *batch = &trainer->data;
-    TRAINER_TRY(sv_batch_next(batch, objective, trainer->loader, err));
+    SVIT_TRY(sv_batch_next(batch, objective, trainer->loader, err));
     double divisor = sv_objective_divisor(objective, batch);
     for (size_t first = 0, n; first < batch->n; first += n) {
         n = batch->n - first < trainer->micro_batch ? batch->n - first : trainer->micro_batch;
         sv_batch part = sv_batch_part(batch, objective, trainer->image_floats, first, n);
-        TRAINER_TRY(run_micro_batch(trainer, &part, divisor, sums, err));
+        SVIT_TRY(run_micro_batch(trainer, &part, divisor, sums, err));
     }
     return svit_step(trainer->optimizer, trainer->session, err);
 }
@@ -49,7 +50,7 @@ static void start_clock(svit_trainer *trainer, double now)
 /* Runs one optimiser step. A failure moves the loader and the session back to its start. */
 static svit_status run_step(svit_trainer *trainer, svit_error *err)
 {
-    double begin = sv_trainer_clock();
+    double begin = sv_clock_seconds();
     start_clock(trainer, begin);
     uint64_t counter = svit_session_counter(trainer->session);
     sv_metrics sums = trainer->progress.train;
@@ -65,7 +66,7 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
     trainer->timed_steps++;
     trainer->progress.train = sums;
     trainer->progress.position++;
-    double end = sv_trainer_clock();
+    double end = sv_clock_seconds();
     trainer->training_seconds += end - begin;
     if (trainer->config.folder && trainer->config.checkpoint_seconds > 0 &&
         end - trainer->last_checkpoint >= trainer->config.checkpoint_seconds)
@@ -93,9 +94,9 @@ static svit_status keep_if_best(svit_trainer *trainer, double score, double loss
         return SVIT_OK;
     }
     if (trainer->best)
-        TRAINER_TRY(sv_trainer_best_copy(trainer, trainer->model, err));
+        sv_trainer_best_copy(trainer, trainer->model);
     if (trainer->config.folder)
-        TRAINER_TRY(sv_trainer_best_save(trainer, err));
+        SVIT_TRY(sv_trainer_best_save(trainer, err));
     progress->best_top1 = score;
     progress->best_epoch = progress->epoch + 1;
     progress->waited = 0;
@@ -104,7 +105,7 @@ static svit_status keep_if_best(svit_trainer *trainer, double score, double loss
 
 static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
 {
-    TRAINER_TRY(sv_evaluator_run(&trainer->validation, metrics, err));
+    SVIT_TRY(sv_evaluator_run(&trainer->validation, metrics, err));
     const double loss = metrics->loss / (double)metrics->samples;
     double score = sv_objective_score(&trainer->objective, loss,
                                       sv_objective_top1(&trainer->objective, metrics));
@@ -114,25 +115,25 @@ static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, 
 /* Validates the moving average of the weights if the optimiser keeps one, else the weights. */
 static svit_status validate(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
 {
-    double begin = sv_trainer_clock();
+    double begin = sv_clock_seconds();
     int32_t average = trainer->optimizer_config.ema != SVIT_EMA_NONE;
     if (average)
-        TRAINER_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
+        SVIT_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
     svit_status status = validate_weights(trainer, metrics, err);
     if (average)
         svit_optimizer_swap_ema(trainer->optimizer, NULL);
-    trainer->validation_seconds = sv_trainer_clock() - begin;
+    trainer->validation_seconds = sv_clock_seconds() - begin;
     return status;
 }
 
 /* Validates and adds the row of the current epoch to the history. */
 static svit_status add_row(svit_trainer *trainer, svit_error *err)
 {
-    TRAINER_TRY(sv_trainer_history_reserve(trainer, (size_t)trainer->progress.rows + 1, err));
+    SVIT_TRY(sv_trainer_history_reserve(trainer, (size_t)trainer->progress.rows + 1, err));
     sv_metrics metrics = {0};
     int32_t validated = trainer->validation.loader != NULL;
     if (validated)
-        TRAINER_TRY(validate(trainer, &metrics, err));
+        SVIT_TRY(validate(trainer, &metrics, err));
     svit_trainer_event *row = &trainer->history[trainer->progress.rows];
     sv_trainer_describe(trainer, row, SVIT_EVENT_EPOCH);
     if (validated) {
@@ -150,16 +151,16 @@ static svit_status add_row(svit_trainer *trainer, svit_error *err)
 static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
 {
     sv_progress *progress = &trainer->progress;
-    TRAINER_TRY(add_row(trainer, err));
+    SVIT_TRY(add_row(trainer, err));
     if (progress->epoch + 1 < trainer->config.epochs)
-        TRAINER_TRY(svit_loader_seek(trainer->loader, progress->epoch + 1, 0, err));
+        SVIT_TRY(svit_loader_seek(trainer->loader, progress->epoch + 1, 0, err));
     progress->epoch++;
     progress->position = 0;
     progress->train = (sv_metrics){0};
     if (!trainer->config.folder)
         return SVIT_OK;
-    TRAINER_TRY(sv_trainer_history_write(trainer, err));
-    TRAINER_TRY(sv_trainer_events_write(trainer, err));
+    SVIT_TRY(sv_trainer_history_write(trainer, err));
+    SVIT_TRY(sv_trainer_events_write(trainer, err));
     return svit_trainer_checkpoint(trainer, err);
 }
 
@@ -168,7 +169,7 @@ static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
 {
     /* A checkpoint comes before this epoch's best weights replace those of another run. */
     if (trainer->has_other_run)
-        TRAINER_TRY(svit_trainer_checkpoint(trainer, err));
+        SVIT_TRY(svit_trainer_checkpoint(trainer, err));
     sv_progress before = trainer->progress;
     svit_status status = close_epoch(trainer, err);
     if (status != SVIT_OK) {
@@ -192,9 +193,9 @@ static svit_status finish(svit_trainer *trainer, svit_error *err)
     if (trainer->finished)
         return SVIT_OK;
     if (trainer->best && trainer->progress.best_epoch)
-        TRAINER_TRY(sv_trainer_best_restore(trainer, err));
+        sv_trainer_best_restore(trainer);
     else if (trainer->optimizer_config.ema != SVIT_EMA_NONE)
-        TRAINER_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
+        SVIT_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
     trainer->finished = 1;
     return SVIT_OK;
 }
@@ -205,16 +206,16 @@ static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, 
     trainer->started = 1;
     if (progress->epoch == trainer->config.epochs ||
         (progress->position == 0 && ran_out_of_patience(trainer))) {
-        TRAINER_TRY(finish(trainer, err));
+        SVIT_TRY(finish(trainer, err));
         *event = trainer->history[progress->rows - 1];
         event->kind = SVIT_EVENT_FINISHED;
         event->eta_seconds = 0;
         event->stopped_early = progress->epoch < trainer->config.epochs;
     } else if (progress->position < trainer->steps) {
-        TRAINER_TRY(run_step(trainer, err));
+        SVIT_TRY(run_step(trainer, err));
         sv_trainer_describe(trainer, event, SVIT_EVENT_STEP);
     } else {
-        TRAINER_TRY(run_epoch_end(trainer, err));
+        SVIT_TRY(run_epoch_end(trainer, err));
         *event = trainer->history[progress->rows - 1];
     }
     return SVIT_OK;
@@ -228,29 +229,29 @@ static svit_status fail_numeric(const svit_trainer *trainer, const svit_error *c
     const sv_progress *progress = &trainer->progress;
     const uint64_t epoch = progress->epoch + 1, step = progress->position + 1;
     if (progress->position == trainer->steps)
-        return sv_trainer_fail(err, SVIT_E_NUMERIC,
-                               "epoch %" PRIu64 ", validation: %s; a lower learning_rate, or "
-                               "clip_norm 1, keeps weights small",
-                               epoch, cause->message);
-    return sv_trainer_fail(err, SVIT_E_NUMERIC,
-                           "epoch %" PRIu64 ", step %" PRIu64 " of %" PRIu64 ": %s; a lower "
-                           "learning_rate, or clip_norm 1, keeps weights small",
-                           epoch, step, trainer->steps, cause->message);
+        return sv_fail(err, SVIT_E_NUMERIC,
+                       "epoch %" PRIu64 ", validation: %s; a lower learning_rate, or "
+                       "clip_norm 1, keeps weights small",
+                       epoch, cause->message);
+    return sv_fail(err, SVIT_E_NUMERIC,
+                   "epoch %" PRIu64 ", step %" PRIu64 " of %" PRIu64 ": %s; a lower "
+                   "learning_rate, or clip_norm 1, keeps weights small",
+                   epoch, step, trainer->steps, cause->message);
 }
 
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err)
 {
-    TRAINER_REQUIRE(trainer);
-    TRAINER_REQUIRE(event);
-    TRAINER_TRY(sv_trainer_folder_check(trainer, err));
+    SV_REQUIRE(trainer);
+    SV_REQUIRE(event);
+    SVIT_TRY(sv_trainer_folder_check(trainer, err));
     svit_trainer_event local = {.struct_size = sizeof local};
-    TRAINER_TRY(sv_trainer_export(event, size, &local, sizeof local, "svit_trainer_event", err));
+    SVIT_TRY(sv_config_export(event, size, &local, sizeof local, "svit_trainer_event", err));
     svit_error cause = {.struct_size = sizeof cause};
     svit_status status = next_event(trainer, &local, &cause);
     if (status == SVIT_E_NUMERIC)
         return fail_numeric(trainer, &cause, err);
     if (status != SVIT_OK)
         return svit_error_set(err, status, cause.message);
-    return sv_trainer_export(event, size, &local, sizeof local, "svit_trainer_event", err);
+    return sv_config_export(event, size, &local, sizeof local, "svit_trainer_event", err);
 }

@@ -1,5 +1,8 @@
 /* Evaluates a model on a dataset, batch by batch, without gradients. */
-#include "trainer/trainer_internal.h"
+#include "trainer/trainer.h"
+
+#include "base/size.h"
+#include "data/datasets/dataset_ops.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,51 +10,38 @@
 svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *dataset,
                                  const char *what, svit_error *err)
 {
-    svit_model_config config;
-    TRAINER_TRY(svit_model_get_config(model, &config, sizeof config, err));
+    const svit_model_config *config = &model->config;
     if (svit_dataset_count(dataset) < 1)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s has no samples; at least 1 is needed",
-                               what);
-    if (svit_dataset_channels(dataset) != config.in_channels)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "%s has images of %zu channels; the model's in_channels is %u", what,
-                               svit_dataset_channels(dataset), config.in_channels);
-    if (svit_dataset_classes(dataset) > config.num_classes)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %u", what,
-                               svit_dataset_classes(dataset), config.num_classes);
-    if (svit_dataset_has_targets(dataset) && svit_dataset_classes(dataset) != config.num_classes)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                               "%s has %zu targets for each sample; the model has %u outputs, and "
-                               "these are equally many",
-                               what, svit_dataset_classes(dataset), config.num_classes);
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s has no samples; at least 1 is needed", what);
+    if (svit_dataset_channels(dataset) != config->in_channels)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s has images of %zu channels; the model's in_channels is %u", what,
+                       svit_dataset_channels(dataset), config->in_channels);
+    if (svit_dataset_classes(dataset) > config->num_classes)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %u", what,
+                       svit_dataset_classes(dataset), config->num_classes);
+    if (svit_dataset_has_targets(dataset) && svit_dataset_classes(dataset) != config->num_classes)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s has %zu targets for each sample; the model has %u outputs, and "
+                       "these are equally many",
+                       what, svit_dataset_classes(dataset), config->num_classes);
     return SVIT_OK;
-}
-
-/* Returns the class name of the model, or of the dataset if `model` is NULL. */
-static const char *name_of(const svit_model *model, const svit_dataset *dataset, size_t label)
-{
-    return model ? svit_model_class_name(model, label) : svit_dataset_class_name(dataset, label);
 }
 
 /* Bytes for a list of class names in a message, which holds two of them. */
 enum { NAMES = 64 };
 
 /* Lists the class names from `first` on, as many as fit, for a message. */
-static void list_names(char out[NAMES], const svit_model *model, const svit_dataset *dataset,
-                       size_t first)
+static void list_names(char out[NAMES], const char *const *names, size_t count, size_t first)
 {
-    static const char more[] = "...";
-    const char *name;
-    size_t length = 0;
     strcpy(out, first ? "... " : "");
-    for (size_t i = first; (name = name_of(model, dataset, i)) != NULL; i++) {
-        length = strlen(out);
+    for (size_t i = first; i < count; i++) {
+        const size_t length = strlen(out);
         const char *comma = i > first ? ", " : "";
-        if (length + strlen(comma) + strlen(name) + sizeof " ..." > NAMES) {
-            snprintf(out + length, NAMES - length, "%s%s", comma, more);
+        const bool fits = length + strlen(comma) + strlen(names[i]) + sizeof " ..." <= NAMES;
+        snprintf(out + length, NAMES - length, "%s%s", comma, fits ? names[i] : "...");
+        if (!fits)
             return;
-        }
-        snprintf(out + length, NAMES - length, "%s%s", comma, name);
     }
 }
 
@@ -59,32 +49,31 @@ static void list_names(char out[NAMES], const svit_model *model, const svit_data
 static svit_status check_names(const svit_model *model, const svit_dataset *dataset,
                                svit_error *err)
 {
-    if (!svit_model_class_name(model, 0) || !svit_dataset_class_name(dataset, 0))
-        return SVIT_OK;
+    const char *const *a = (const char *const *)model->classes, *const *b = dataset->names;
+    const size_t a_count = model->config.num_classes, b_count = dataset->classes;
     size_t first = 0;
-    const char *a, *b;
-    while ((a = name_of(model, NULL, first)) && (b = name_of(NULL, dataset, first)) &&
-           strcmp(a, b) == 0)
+    if (!a || !b)
+        return SVIT_OK;
+    while (first < a_count && first < b_count && strcmp(a[first], b[first]) == 0)
         first++;
-    if (!name_of(model, NULL, first) && !name_of(NULL, dataset, first))
+    if (first == a_count && first == b_count)
         return SVIT_OK;
     char of_model[NAMES], of_dataset[NAMES];
-    list_names(of_model, model, NULL, first);
-    list_names(of_dataset, NULL, dataset, first);
-    return sv_trainer_fail(
-        err, SVIT_E_ARGUMENT,
-        "from class %zu on the model has '%s', the dataset '%s'; the class names "
-        "must be the same",
-        first, of_model, of_dataset);
+    list_names(of_model, a, a_count, first);
+    list_names(of_dataset, b, b_count, first);
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "from class %zu on the model has '%s', the dataset '%s'; the class names "
+                   "must be the same",
+                   first, of_model, of_dataset);
 }
 
 static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int32_t compute,
                                 const svit_pipeline_config *pipeline, svit_error *err)
 {
     size_t height, width;
-    TRAINER_TRY(svit_pipeline_evaluation_size(pipeline, &height, &width, err));
+    SVIT_TRY(svit_pipeline_evaluation_size(pipeline, &height, &width, err));
     svit_session_config config;
-    TRAINER_TRY(svit_session_config_init(&config, sizeof config));
+    SVIT_TRY(svit_session_config_init(&config, sizeof config));
     config.max_batch = (uint32_t)evaluator->batch;
     config.mode = SVIT_MODE_INFER;
     config.compute = compute;
@@ -101,7 +90,7 @@ static svit_status open_loader(sv_evaluator *evaluator, svit_dataset *dataset, u
                                const svit_pipeline_config *pipeline, svit_error *err)
 {
     svit_loader_config config;
-    TRAINER_TRY(svit_loader_config_init(&config, sizeof config));
+    SVIT_TRY(svit_loader_config_init(&config, sizeof config));
     config.batch = (uint32_t)evaluator->batch;
     config.prefetch = prefetch;
     return svit_loader_create(&evaluator->loader, dataset, pipeline, &config, err);
@@ -109,29 +98,27 @@ static svit_status open_loader(sv_evaluator *evaluator, svit_dataset *dataset, u
 
 static svit_status open_buffers(sv_evaluator *evaluator, svit_error *err)
 {
-    svit_context *context = evaluator->context;
+    sv_arrays *arrays = &evaluator->arrays;
     const size_t batch = evaluator->batch, image = evaluator->image_floats * sizeof(float);
     const size_t row = evaluator->objective.classes * sizeof(float);
-    TRAINER_TRY(sv_trainer_allocate(context, &evaluator->data.images, batch, image, err));
-    TRAINER_TRY(sv_trainer_allocate(context, &evaluator->logits, batch, row, err));
+    SVIT_TRY(sv_arrays_add(arrays, &evaluator->data.images, batch, image, err));
+    SVIT_TRY(sv_arrays_add(arrays, &evaluator->logits, batch, row, err));
     if (sv_objective_needs_targets(&evaluator->objective, evaluator->loader))
-        TRAINER_TRY(sv_trainer_allocate(context, &evaluator->data.targets, batch, row, err));
+        SVIT_TRY(sv_arrays_add(arrays, &evaluator->data.targets, batch, row, err));
     if (evaluator->tta != SVIT_TTA_NONE)
-        TRAINER_TRY(sv_trainer_allocate(context, &evaluator->mean_logits, batch, row, err));
+        SVIT_TRY(sv_arrays_add(arrays, &evaluator->mean_logits, batch, row, err));
     if (evaluator->tta == SVIT_TTA_FLIP_SHIFT)
-        TRAINER_TRY(sv_trainer_allocate(context, &evaluator->moved, batch, image, err));
-    return sv_trainer_allocate(context, &evaluator->data.labels, batch, sizeof(int32_t), err);
+        SVIT_TRY(sv_arrays_add(arrays, &evaluator->moved, batch, image, err));
+    return sv_arrays_add(arrays, &evaluator->data.labels, batch, sizeof(int32_t), err);
 }
 
 static svit_status open_steps(sv_evaluator *evaluator, svit_model *model, svit_dataset *dataset,
                               const svit_pipeline_config *pipeline, const sv_evaluation *how,
                               svit_error *err)
 {
-    svit_model_config config;
-    TRAINER_TRY(svit_model_get_config(model, &config, sizeof config, err));
-    evaluator->objective = (sv_objective){.loss = how->loss, .classes = config.num_classes};
-    TRAINER_TRY(open_session(evaluator, model, how->compute, pipeline, err));
-    TRAINER_TRY(open_loader(evaluator, dataset, how->prefetch, pipeline, err));
+    evaluator->objective = (sv_objective){.loss = how->loss, .classes = model->config.num_classes};
+    SVIT_TRY(open_session(evaluator, model, how->compute, pipeline, err));
+    SVIT_TRY(open_loader(evaluator, dataset, how->prefetch, pipeline, err));
     return open_buffers(evaluator, err);
 }
 
@@ -140,8 +127,9 @@ svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, sv
                               const sv_evaluation *how, svit_error *err)
 {
     size_t count = svit_dataset_count(dataset);
-    *evaluator = (sv_evaluator){
-        .context = context, .batch = how->batch < count ? how->batch : count, .tta = how->tta};
+    *evaluator = (sv_evaluator){.arrays.allocator = &context->allocator,
+                                .batch = sv_size_min(how->batch, count),
+                                .tta = how->tta};
     svit_status status = open_steps(evaluator, model, dataset, pipeline, how, err);
     if (status != SVIT_OK)
         sv_evaluator_close(evaluator);
@@ -150,15 +138,7 @@ svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, sv
 
 void sv_evaluator_close(sv_evaluator *evaluator)
 {
-    svit_context *context = evaluator->context;
-    const size_t batch = evaluator->batch, image = evaluator->image_floats * sizeof(float);
-    const size_t row = evaluator->objective.classes * sizeof(float);
-    svit_context_release(context, evaluator->data.labels, batch * sizeof(int32_t));
-    svit_context_release(context, evaluator->data.targets, batch * row);
-    svit_context_release(context, evaluator->data.images, batch * image);
-    svit_context_release(context, evaluator->moved, batch * image);
-    svit_context_release(context, evaluator->mean_logits, batch * row);
-    svit_context_release(context, evaluator->logits, batch * row);
+    sv_arrays_free(&evaluator->arrays);
     svit_loader_free(evaluator->loader);
     svit_session_free(evaluator->session);
     *evaluator = (sv_evaluator){0};
@@ -167,22 +147,21 @@ void sv_evaluator_close(sv_evaluator *evaluator)
 /* Reads a batch and computes its logits. */
 static svit_status next_logits(sv_evaluator *evaluator, const float **logits, svit_error *err)
 {
-    TRAINER_TRY(sv_batch_next(&evaluator->data, &evaluator->objective, evaluator->loader, err));
+    SVIT_TRY(sv_batch_next(&evaluator->data, &evaluator->objective, evaluator->loader, err));
     return sv_evaluator_forward(evaluator, logits, err);
 }
 
 svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err)
 {
     sv_metrics sums = {0};
-    TRAINER_TRY(svit_loader_seek(evaluator->loader, 0, 0, err));
+    SVIT_TRY(svit_loader_seek(evaluator->loader, 0, 0, err));
     for (uint64_t left = svit_loader_batches(evaluator->loader); left > 0; left--) {
         const float *logits;
         float loss;
-        TRAINER_TRY(next_logits(evaluator, &logits, err));
-        TRAINER_TRY(
+        SVIT_TRY(next_logits(evaluator, &logits, err));
+        SVIT_TRY(
             sv_objective_loss(&evaluator->objective, &evaluator->data, logits, &loss, NULL, err));
-        TRAINER_TRY(
-            sv_metrics_add(&sums, &evaluator->objective, &evaluator->data, logits, loss, err));
+        SVIT_TRY(sv_metrics_add(&sums, &evaluator->objective, &evaluator->data, logits, loss, err));
     }
     *metrics = sums;
     return SVIT_OK;
@@ -202,14 +181,13 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
                                 const sv_evaluation *how, svit_error *err)
 {
     svit_pipeline_config local;
-    TRAINER_TRY(svit_pipeline_config_init(&local, sizeof local));
+    sv_config_defaults(&sv_pipeline_config_type, &local);
     if (pipeline)
-        TRAINER_TRY(sv_trainer_import(&local, sizeof local, pipeline, sizeof local,
-                                      "svit_pipeline_config", err));
+        SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
     if (how->batch < 1 || how->batch > 65536)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
-    TRAINER_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
-    TRAINER_TRY(check_names(model, dataset, err));
+        return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
+    SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
+    SVIT_TRY(check_names(model, dataset, err));
     return sv_evaluator_open(evaluator, context, model, dataset, &local, how, err);
 }
 
@@ -219,12 +197,12 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
                                                 int32_t compute, double *loss, double *top1,
                                                 double *top5, svit_error *err)
 {
-    TRAINER_REQUIRE(context);
-    TRAINER_REQUIRE(model);
-    TRAINER_REQUIRE(dataset);
+    SV_REQUIRE(context);
+    SV_REQUIRE(model);
+    SV_REQUIRE(dataset);
     const sv_evaluation how = {.batch = batch, .compute = compute, .prefetch = 2};
     sv_evaluator evaluator;
-    TRAINER_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
+    SVIT_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
     sv_metrics metrics;
     svit_status status = sv_objective_check(&evaluator.objective, dataset, "dataset", context, err);
     if (status == SVIT_OK)
@@ -249,7 +227,7 @@ static svit_status run_logits(sv_evaluator *evaluator, float *logits, int32_t *l
     const size_t classes = evaluator->objective.classes;
     for (uint64_t left = svit_loader_batches(evaluator->loader); left > 0; left--) {
         const float *rows;
-        TRAINER_TRY(next_logits(evaluator, &rows, err));
+        SVIT_TRY(next_logits(evaluator, &rows, err));
         const size_t n = evaluator->data.n;
         memcpy(logits, rows, n * classes * sizeof *logits);
         logits += n * classes;
@@ -265,16 +243,15 @@ SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *mod
                                           int32_t compute, int32_t tta, float *logits,
                                           int32_t *labels, svit_error *err)
 {
-    TRAINER_REQUIRE(logits);
+    SV_REQUIRE(logits);
     if (tta < SVIT_TTA_NONE || tta > SVIT_TTA_FLIP_SHIFT)
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "tta is %d; it is 0..%d", tta,
-                               SVIT_TTA_FLIP_SHIFT);
-    TRAINER_REQUIRE(context);
-    TRAINER_REQUIRE(model);
-    TRAINER_REQUIRE(dataset);
+        return sv_fail(err, SVIT_E_ARGUMENT, "tta is %d; it is 0..%d", tta, SVIT_TTA_FLIP_SHIFT);
+    SV_REQUIRE(context);
+    SV_REQUIRE(model);
+    SV_REQUIRE(dataset);
     const sv_evaluation how = {.batch = batch, .compute = compute, .tta = tta, .prefetch = 2};
     sv_evaluator evaluator;
-    TRAINER_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
+    SVIT_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
     svit_status status = run_logits(&evaluator, logits, labels, err);
     sv_evaluator_close(&evaluator);
     return status;

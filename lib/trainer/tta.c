@@ -1,5 +1,5 @@
 /* Test-time augmentation: versions of a batch of images, and the mean of their logits. */
-#include "trainer/trainer_internal.h"
+#include "trainer/trainer.h"
 
 #include <string.h>
 
@@ -48,7 +48,7 @@ static svit_status add_flipped(sv_evaluator *evaluator, float *images, size_t n,
     for (int mirrored = 0; mirrored < 2; mirrored++) {
         if (mirrored)
             mirror(images, n, evaluator->height, evaluator->width, evaluator->channels);
-        TRAINER_TRY(svit_forward(evaluator->session, images, n, evaluator->logits, err));
+        SVIT_TRY(svit_forward(evaluator->session, images, n, evaluator->logits, err));
         for (size_t i = 0; i < elements; i++)
             sum[i] += factor * evaluator->logits[i];
     }
@@ -67,7 +67,7 @@ svit_status sv_evaluator_forward(sv_evaluator *evaluator, const float **logits, 
     for (int by = -1; shifts && by <= 1; by += 2) {
         move(evaluator->moved, images, n, evaluator->height, evaluator->width, evaluator->channels,
              by);
-        TRAINER_TRY(add_flipped(evaluator, evaluator->moved, n, 0.125f, sum, err));
+        SVIT_TRY(add_flipped(evaluator, evaluator->moved, n, 0.125f, sum, err));
     }
     return add_flipped(evaluator, images, n, shifts ? 0.25f : 0.5f, sum, err);
 }

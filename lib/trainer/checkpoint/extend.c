@@ -1,11 +1,9 @@
 /* Extends a run by more epochs than it was started with. */
-#include "trainer/trainer_internal.h"
+#include "optim/schedule.h"
+#include "trainer/checkpoint/checkpoint.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define EPOCHS_KEY "trainer.epochs"
 #define NO_RATE 1e-5 /* of learning_rate: nothing is learned */
@@ -16,14 +14,11 @@ static svit_status read_entry(const svit_checkpoint *checkpoint, const char *key
                               svit_error *err)
 {
     const char *text = svit_checkpoint_value(checkpoint, key);
-    errno = 0;
-    uint64_t value = text ? strtoull(text, NULL, 10) : 0;
-    if (!text || errno || text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
-        return sv_trainer_fail(err, SVIT_E_FORMAT,
-                               "the checkpoint's entry '%s' is '%.40s'; it is a whole number", key,
-                               text ? text : "");
-    *out = value;
-    return SVIT_OK;
+    if (text && sv_trainer_read_digits(out, text, 10))
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "the checkpoint's entry '%s' is '%.40s'; it is a whole number", key,
+                   text ? text : "");
 }
 
 int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
@@ -36,12 +31,12 @@ int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *c
 void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
 {
     const svit_optimizer_config *config = &trainer->optimizer_config;
-    uint64_t epochs;
-    double rate;
-    if (!sv_trainer_extends(trainer, checkpoint) ||
-        read_entry(checkpoint, EPOCHS_KEY, &epochs, NULL) != SVIT_OK ||
-        svit_learning_rate(config, epochs * trainer->steps, &rate, NULL) != SVIT_OK ||
-        rate > NO_RATE * config->learning_rate)
+    uint64_t epochs = 0;
+    if (!sv_trainer_extends(trainer, checkpoint))
+        return;
+    read_entry(checkpoint, EPOCHS_KEY, &epochs, NULL);
+    const double rate = sv_learning_rate(config, epochs * trainer->steps);
+    if (rate > NO_RATE * config->learning_rate)
         return;
     char text[256];
     snprintf(text, sizeof text,
@@ -72,19 +67,19 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
         return SVIT_OK;
     if (copy->config.schedule_anew && sv_trainer_extends(copy, checkpoint))
         return SVIT_OK;
-    TRAINER_TRY(read_entry(checkpoint, SCHEDULE_KEY, &schedule, err));
+    SVIT_TRY(read_entry(checkpoint, SCHEDULE_KEY, &schedule, err));
     if (schedule != (uint64_t)copy->optimizer_config.schedule)
         return SVIT_OK;
     /* A checkpoint of library 0.1 lacks the entry: its runs were never extended. */
     const char *key = svit_checkpoint_value(checkpoint, SV_TRAINER_SCHEDULE_KEY)
                           ? SV_TRAINER_SCHEDULE_KEY
                           : EPOCHS_KEY;
-    TRAINER_TRY(read_entry(checkpoint, key, &epochs, err));
-    TRAINER_TRY(read_entry(checkpoint, EPOCHS_KEY, &all, err));
+    SVIT_TRY(read_entry(checkpoint, key, &epochs, err));
+    SVIT_TRY(read_entry(checkpoint, EPOCHS_KEY, &all, err));
     if (epochs < 1 || epochs > all)
-        return sv_trainer_fail(err, SVIT_E_FORMAT,
-                               "the checkpoint's entry '%s' is %" PRIu64 "; it is in 1..%" PRIu64,
-                               key, epochs, all);
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "the checkpoint's entry '%s' is %" PRIu64 "; it is in 1..%" PRIu64, key,
+                       epochs, all);
     sv_trainer_compute_schedule(copy, epochs);
     return SVIT_OK;
 }

@@ -1,5 +1,5 @@
 /* The training settings that belong to the model presets. */
-#include "trainer/trainer_internal.h"
+#include "trainer/config.h"
 
 #include <string.h>
 
@@ -199,79 +199,36 @@ static const recipe *find(const char *preset)
     return NULL;
 }
 
-static void fill_trainer(svit_trainer_config *out, const recipe *from)
-{
-    out->epochs = from->epochs;
-    out->batch = from->batch;
-    out->patience = from->patience;
-    out->label_smoothing = from->label_smoothing;
-    out->warmup_fraction = from->warmup_fraction;
-}
-
 /* Leaves total_steps 0, because the trainer computes it from the size of the dataset. */
-static void fill_optimizer(svit_optimizer_config *out, const recipe *from)
+static void fill(sv_training *out, const recipe *from)
 {
-    out->schedule = from->schedule;
-    out->learning_rate = from->learning_rate;
-    out->lr_start = from->lr_start;
-    out->epsilon = from->epsilon;
-    out->weight_decay = from->weight_decay;
-    out->decay_rule = from->decay_rule;
-    out->decay_exclude = from->decay_exclude;
-    out->clip_norm = from->clip_norm;
-}
-
-static void fill_pipeline(svit_pipeline_config *out, const recipe *from)
-{
-    out->source_height = out->source_width = from->source;
-    out->resize_height = out->resize_width = from->resize;
-    out->output_height = out->output_width = from->output;
-    out->per_batch = from->per_batch;
-    out->source_filter = from->source_filter;
-    out->evaluation = from->evaluation;
-    out->rotation = from->rotation;
-    out->zoom = from->zoom;
-    out->scale = from->scale;
+    out->trainer.epochs = from->epochs;
+    out->trainer.batch = from->batch;
+    out->trainer.patience = from->patience;
+    out->trainer.label_smoothing = from->label_smoothing;
+    out->trainer.warmup_fraction = from->warmup_fraction;
+    out->optimizer.schedule = from->schedule;
+    out->optimizer.learning_rate = from->learning_rate;
+    out->optimizer.lr_start = from->lr_start;
+    out->optimizer.epsilon = from->epsilon;
+    out->optimizer.weight_decay = from->weight_decay;
+    out->optimizer.decay_rule = from->decay_rule;
+    out->optimizer.decay_exclude = from->decay_exclude;
+    out->optimizer.clip_norm = from->clip_norm;
+    svit_pipeline_config *pipeline = &out->pipeline;
+    pipeline->source_height = pipeline->source_width = from->source;
+    pipeline->resize_height = pipeline->resize_width = from->resize;
+    pipeline->output_height = pipeline->output_width = from->output;
+    pipeline->per_batch = from->per_batch;
+    pipeline->source_filter = from->source_filter;
+    pipeline->evaluation = from->evaluation;
+    pipeline->rotation = from->rotation;
+    pipeline->zoom = from->zoom;
+    pipeline->scale = from->scale;
     for (int i = 0; i < 3; i++) {
-        out->mean[i] = from->mean[i];
-        out->variance[i] = from->deviation[i] * from->deviation[i];
+        pipeline->mean[i] = from->mean[i];
+        pipeline->variance[i] = from->deviation[i] * from->deviation[i];
     }
-}
-
-/* Fills the three structs in the library's own sizes. */
-static svit_status fill(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
-                        svit_pipeline_config *pipeline, const char *preset, svit_error *err)
-{
-    TRAINER_TRY(svit_trainer_config_init(trainer, sizeof *trainer));
-    TRAINER_TRY(svit_optimizer_config_init(optimizer, sizeof *optimizer));
-    TRAINER_TRY(svit_pipeline_config_init(pipeline, sizeof *pipeline));
-    const recipe *from = find(preset);
-    if (from) {
-        fill_trainer(trainer, from);
-        fill_optimizer(optimizer, from);
-        fill_pipeline(pipeline, from);
-        return SVIT_OK;
-    }
-    if (strcmp(preset, "shiftvit-cifar10-fast") == 0)
-        return svit_training_from_json(trainer, optimizer, pipeline, FAST, err);
-    return sv_trainer_fail(err, SVIT_E_ARGUMENT,
-                           "preset '%.40s' is unknown; svit_model_preset_name lists the known ones",
-                           preset);
-}
-
-/* Checks the size of a caller's struct, before any of the three is written. */
-static svit_status check_size(const void *out, size_t size, const char *what, svit_error *err)
-{
-    if (out && (size < sizeof(uint32_t) || size > 65536))
-        return sv_trainer_fail(err, SVIT_E_ARGUMENT, "size of %s is %zu; give its sizeof", what,
-                               size);
-    return SVIT_OK;
-}
-
-static svit_status export(void *out, size_t size, const void *local, size_t local_size,
-                          const char *type, svit_error *err)
-{
-    return out ? sv_trainer_export(out, size, local, local_size, type, err) : SVIT_OK;
 }
 
 SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_config *trainer,
@@ -279,18 +236,30 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
                                           size_t optimizer_size, svit_pipeline_config *pipeline,
                                           size_t pipeline_size, svit_error *err)
 {
-    svit_trainer_config local_trainer;
-    svit_optimizer_config local_optimizer;
-    svit_pipeline_config local_pipeline;
-    TRAINER_REQUIRE(preset);
-    TRAINER_TRY(check_size(trainer, trainer_size, "svit_trainer_config", err));
-    TRAINER_TRY(check_size(optimizer, optimizer_size, "svit_optimizer_config", err));
-    TRAINER_TRY(check_size(pipeline, pipeline_size, "svit_pipeline_config", err));
-    TRAINER_TRY(fill(&local_trainer, &local_optimizer, &local_pipeline, preset, err));
-    TRAINER_TRY(export(trainer, trainer_size, &local_trainer, sizeof local_trainer,
-                       "svit_trainer_config", err));
-    TRAINER_TRY(export(optimizer, optimizer_size, &local_optimizer, sizeof local_optimizer,
-                       "svit_optimizer_config", err));
-    return export(pipeline, pipeline_size, &local_pipeline, sizeof local_pipeline,
-                  "svit_pipeline_config", err);
+    SV_REQUIRE(preset);
+    void *const callers[] = {trainer, optimizer, pipeline};
+    const size_t sizes[] = {trainer_size, optimizer_size, pipeline_size};
+    sv_training training;
+    sv_training_part parts[SV_TRAINING_PARTS];
+    sv_training_parts(parts, &training);
+    for (size_t i = 0; i < SV_TRAINING_PARTS; i++) {
+        sv_config_defaults(parts[i].type, parts[i].config);
+        if (callers[i] && (sizes[i] < sizeof(uint32_t) || sizes[i] > 65536))
+            return sv_fail(err, SVIT_E_ARGUMENT, "size of %s is %zu; give its sizeof",
+                           parts[i].type->table.type, sizes[i]);
+    }
+    const recipe *from = find(preset);
+    if (from)
+        fill(&training, from);
+    else if (strcmp(preset, "shiftvit-cifar10-fast") == 0)
+        SVIT_TRY(svit_training_from_json(&training.trainer, &training.optimizer, &training.pipeline,
+                                         FAST, err));
+    else
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "preset '%.40s' is unknown; svit_model_preset_name lists the known ones",
+                       preset);
+    for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
+        if (callers[i])
+            SVIT_TRY(sv_config_write(parts[i].type, callers[i], sizes[i], parts[i].config, err));
+    return SVIT_OK;
 }

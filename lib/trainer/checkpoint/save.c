@@ -1,9 +1,12 @@
 /* Writes the checkpoints of a run: the trainer's text entries beside model, optimiser and
  * session. */
-#include "trainer/trainer_internal.h"
+#include "base/threads/thread.h"
+#include "trainer/checkpoint/checkpoint.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ENTRY(name, field, kind, is_state, may_extend)                                             \
@@ -80,115 +83,92 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
     snprintf(out, SV_TRAINER_VALUE, entry->kind == SV_ENTRY_U64 ? "%" PRIu64 : "%016" PRIx64, wide);
 }
 
-enum { CONFIG_TEXT = 8192 }; /* bytes of the longest configuration as JSON */
-
-svit_status sv_trainer_optimizer_text(sv_trainer_text *text, const svit_optimizer_config *config,
-                                      svit_error *err)
+int32_t sv_trainer_read_digits(uint64_t *out, const char *text, int base)
 {
-    char json[CONFIG_TEXT];
-    TRAINER_TRY(svit_optimizer_config_to_json(config, json, sizeof json, NULL, err));
-    sv_trainer_text_add(text, "%s", json);
-    if (text->failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the optimiser's text");
-    return SVIT_OK;
+    const size_t length = strlen(text);
+    errno = 0;
+    *out = strtoull(text, NULL, base);
+    return !errno && length > 0 && (base == 10 || length == 16) &&
+           strspn(text, base == 10 ? "0123456789" : "0123456789abcdef") == length;
 }
 
-svit_status sv_trainer_objective_text(sv_trainer_text *text, const svit_trainer_config *config,
-                                      int32_t has_function, svit_error *err)
+void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_trainer_config *config,
+                               int32_t has_function)
 {
-    sv_trainer_text_add(text, "loss %d%s, sampling %d, tta %d, class weights", config->loss,
-                        has_function ? " by a function" : "", config->sampling, config->tta);
-    for (uint32_t i = 0; i < config->class_weight_count; i++) {
-        char number[SV_TRAINER_NUMBER];
-        sv_trainer_text_add(text, " %s", sv_trainer_number(number, config->class_weights[i]));
-    }
-    if (text->failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the objective's text");
-    return SVIT_OK;
-}
-
-svit_status sv_trainer_pipeline_text(sv_trainer_text *text, const svit_trainer *trainer,
-                                     svit_error *err)
-{
-    char json[CONFIG_TEXT];
-    TRAINER_TRY(svit_pipeline_config_to_json(&trainer->pipeline, json, sizeof json, NULL, err));
-    sv_trainer_text_add(text, "%s", json);
-    if (text->failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the pipeline's text");
-    return SVIT_OK;
+    char number[SV_TRAINER_NUMBER];
+    int length =
+        snprintf(out, SV_TRAINER_OBJECTIVE, "loss %d%s, sampling %d, tta %d, class weights",
+                 config->loss, has_function ? " by a function" : "", config->sampling, config->tta);
+    for (uint32_t i = 0; i < config->class_weight_count; i++)
+        length += snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, " %s",
+                           sv_trainer_number(number, config->class_weights[i]));
 }
 
 /* The texts of a checkpoint that need memory. */
 typedef struct texts {
-    sv_trainer_text path, optimizer, pipeline, objective, history;
+    sv_json_writer optimizer, pipeline;
+    char *history;
 } texts;
 
 static svit_status save(svit_trainer *trainer, const texts *t, svit_error *err)
 {
     enum { COUNT = ENTRY_COUNT + 6 };
+    char path[SV_TRAINER_PATH], objective[SV_TRAINER_OBJECTIVE];
     char printed[ENTRY_COUNT][SV_TRAINER_VALUE], schedule_epochs[SV_TRAINER_VALUE];
-    const char *keys[COUNT], *values[COUNT];
+    const char *keys[COUNT] = {[ENTRY_COUNT] = SV_TRAINER_OPTIMIZER_KEY,
+                               SV_TRAINER_PIPELINE_KEY,
+                               SV_TRAINER_OBJECTIVE_KEY,
+                               SV_TRAINER_HISTORY_KEY,
+                               SV_TRAINER_SCHEDULE_KEY,
+                               SV_TRAINER_DESCRIPTION_KEY};
+    const char *values[COUNT] = {
+        [ENTRY_COUNT] = t->optimizer.text, t->pipeline.text, objective, t->history, schedule_epochs,
+        trainer->config.description};
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         sv_trainer_entry_print(printed[i], &sv_trainer_entries[i], trainer);
         keys[i] = sv_trainer_entries[i].key;
         values[i] = printed[i];
     }
+    sv_trainer_objective_text(objective, &trainer->config, trainer->objective.function != NULL);
     snprintf(schedule_epochs, sizeof schedule_epochs, "%" PRIu64, trainer->schedule_epochs);
-    const char *const others[COUNT - ENTRY_COUNT][2] = {
-        {SV_TRAINER_OPTIMIZER_KEY, t->optimizer.data},
-        {SV_TRAINER_PIPELINE_KEY, t->pipeline.data},
-        {SV_TRAINER_OBJECTIVE_KEY, t->objective.data},
-        {SV_TRAINER_HISTORY_KEY, t->history.data},
-        {SV_TRAINER_SCHEDULE_KEY, schedule_epochs},
-        {SV_TRAINER_DESCRIPTION_KEY, trainer->config.description}};
-    for (size_t i = 0; i < COUNT - ENTRY_COUNT; i++) {
-        keys[ENTRY_COUNT + i] = others[i][0];
-        values[ENTRY_COUNT + i] = others[i][1];
-    }
-    return svit_checkpoint_save(t->path.data, trainer->model, trainer->optimizer, trainer->session,
-                                keys, values, COUNT - !trainer->config.description, err);
-}
-
-static svit_status fill_texts(texts *t, const svit_trainer *trainer, svit_error *err)
-{
-    TRAINER_TRY(sv_trainer_path(&t->path, trainer->config.folder, SV_TRAINER_CHECKPOINT_FILE, err));
-    TRAINER_TRY(sv_trainer_optimizer_text(&t->optimizer, &trainer->optimizer_config, err));
-    TRAINER_TRY(sv_trainer_pipeline_text(&t->pipeline, trainer, err));
-    TRAINER_TRY(sv_trainer_objective_text(&t->objective, &trainer->config,
-                                          trainer->objective.function != NULL, err));
-    sv_trainer_history_pack(&t->history, trainer);
-    if (t->history.failed)
-        return sv_trainer_fail(err, SVIT_E_MEMORY, "no memory for the history's text");
-    return SVIT_OK;
+    return svit_checkpoint_save(sv_trainer_path(path, trainer, SV_TRAINER_CHECKPOINT_FILE),
+                                trainer->model, trainer->optimizer, trainer->session, keys, values,
+                                COUNT - !trainer->config.description, err);
 }
 
 static svit_status write_checkpoint(svit_trainer *trainer, svit_error *err)
 {
-    const sv_trainer_text empty = {.context = trainer->context};
-    texts t = {empty, empty, empty, empty, empty};
-    svit_status status = fill_texts(&t, trainer, err);
+    const sv_allocator *allocator = &trainer->context->allocator;
+    texts t = {sv_json_writer_make(allocator), sv_json_writer_make(allocator),
+               sv_trainer_history_pack(trainer)};
+    sv_fields_to_json(&sv_optimizer_config_type.table, &trainer->optimizer_config, &t.optimizer);
+    sv_fields_to_json(&sv_pipeline_config_type.table, &trainer->pipeline, &t.pipeline);
+    svit_status status =
+        t.history ? SVIT_OK : sv_fail(err, SVIT_E_MEMORY, "no memory for the history's text");
+    if (status == SVIT_OK)
+        status = sv_json_writer_status(&t.optimizer, sv_optimizer_config_type.table.noun, err);
+    if (status == SVIT_OK)
+        status = sv_json_writer_status(&t.pipeline, sv_pipeline_config_type.table.noun, err);
     if (status == SVIT_OK)
         status = save(trainer, &t, err);
-    sv_trainer_text_free(&t.history);
-    sv_trainer_text_free(&t.objective);
-    sv_trainer_text_free(&t.pipeline);
-    sv_trainer_text_free(&t.optimizer);
-    sv_trainer_text_free(&t.path);
+    sv_release_text(allocator, t.history);
+    sv_json_writer_free(&t.pipeline);
+    sv_json_writer_free(&t.optimizer);
     return status;
 }
 
 SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err)
 {
-    TRAINER_REQUIRE(trainer);
-    TRAINER_TRY(sv_trainer_folder_check(trainer, err));
+    SV_REQUIRE(trainer);
+    SVIT_TRY(sv_trainer_folder_check(trainer, err));
     if (!trainer->config.folder)
-        return sv_trainer_fail(err, SVIT_E_STATE,
-                               "the trainer has no folder to write a checkpoint to; set "
-                               "svit_trainer_config.folder");
+        return sv_fail(err, SVIT_E_STATE,
+                       "the trainer has no folder to write a checkpoint to; set "
+                       "svit_trainer_config.folder");
     /* The last epoch wrote its checkpoint before `finish` changed the weights of the model. */
     if (trainer->finished)
         return SVIT_OK;
-    TRAINER_TRY(write_checkpoint(trainer, err));
-    trainer->last_checkpoint = sv_trainer_clock();
+    SVIT_TRY(write_checkpoint(trainer, err));
+    trainer->last_checkpoint = sv_clock_seconds();
     return sv_trainer_folder_settle(trainer, err);
 }

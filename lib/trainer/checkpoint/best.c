@@ -1,0 +1,39 @@
+/* The weights of the best epoch: a copy in memory and a model file beside the checkpoint. */
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <string.h>
+
+void sv_trainer_best_copy(svit_trainer *trainer, const svit_model *from)
+{
+    memcpy(trainer->best, from->weights, from->parameters.elements * sizeof *trainer->best);
+}
+
+void sv_trainer_best_restore(svit_trainer *trainer)
+{
+    svit_model *model = trainer->model;
+    memcpy(model->weights, trainer->best, model->parameters.elements * sizeof *trainer->best);
+    sv_model_touch(model);
+}
+
+svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
+{
+    svit_model_config config;
+    SVIT_TRY(svit_model_get_config(trainer->model, &config, sizeof config, err));
+    svit_model *model;
+    char path[SV_TRAINER_PATH];
+    sv_trainer_path(path, trainer, SV_TRAINER_BEST_FILE);
+    SVIT_TRY(svit_model_load_with_config(&model, trainer->context, &config, path, err));
+    sv_trainer_best_copy(trainer, model);
+    svit_model_free(model);
+    return SVIT_OK;
+}
+
+svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err)
+{
+    char path[SV_TRAINER_PATH];
+    sv_trainer_path(path, trainer, SV_TRAINER_BEST_FILE);
+    /* A checkpoint has the adapters of LoRA, which a resumed run needs; a model file has not. */
+    if (trainer->model->config.lora_rank > 0)
+        return svit_checkpoint_save(path, trainer->model, NULL, NULL, NULL, NULL, 0, err);
+    return svit_model_save(trainer->model, path, err);
+}

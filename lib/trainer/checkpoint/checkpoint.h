@@ -1,0 +1,126 @@
+/* The folder of a run: its checkpoints, its best weights and its lock. */
+#ifndef SV_TRAINER_CHECKPOINT_H
+#define SV_TRAINER_CHECKPOINT_H
+
+#include "trainer/trainer.h"
+
+#include <shiftvit/file.h>
+
+#include <limits.h>
+
+/* folder.c */
+
+#define SV_TRAINER_CHECKPOINT_FILE "checkpoint.safetensors"
+#define SV_TRAINER_BEST_FILE "best.safetensors"
+#define SV_TRAINER_HISTORY_FILE "history.csv"
+#define SV_TRAINER_RUN_FILE "run.json"
+#define SV_TRAINER_EVENTS_FILE "events.out.tfevents.shiftvit"
+
+/* Writes the path of a file of the run's folder. A path that does not fit is longer than the system
+ * accepts, even truncated. Returns `out`. */
+enum { SV_TRAINER_PATH = PATH_MAX + 64 };
+const char *sv_trainer_path(char out[SV_TRAINER_PATH], const svit_trainer *trainer,
+                            const char *name);
+
+/* Creates and locks the folder, and looks for another run in it. */
+svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
+
+/* SVIT_E_STATE if the trainer may not work: in a child by fork, or before the resume that the
+ * configuration demands. */
+svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err);
+
+/* Replaces or removes the files of another run, after the trainer's first checkpoint. */
+svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err);
+
+/* best.c */
+
+/* Copies all parameters of `from` to the best weights. */
+void sv_trainer_best_copy(svit_trainer *trainer, const svit_model *from);
+
+/* Copies the best weights to the trainer's model. */
+void sv_trainer_best_restore(svit_trainer *trainer);
+
+/* Reads the best weights from the run's folder. */
+svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err);
+
+/* Writes the trainer's model to the run's folder as the best one. */
+svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err);
+
+/* save.c */
+
+typedef enum sv_entry_kind {
+    SV_ENTRY_U32,
+    SV_ENTRY_U64,
+    SV_ENTRY_F64,
+    SV_ENTRY_FINGERPRINT /* uint64_t; library 0.1 wrote none */
+} sv_entry_kind;
+
+/* One field of svit_trainer that checkpoints store as a text entry. */
+typedef struct sv_trainer_entry {
+    const char *key;
+    size_t offset; /* in svit_trainer */
+    sv_entry_kind kind;
+    int32_t is_state;   /* 1: a resume restores it; 0: a setting that a resumed run must share */
+    int32_t may_extend; /* 1: a setting that may change if the run is extended by more epochs */
+} sv_trainer_entry;
+
+/* All entries, in the order of the file. */
+extern const sv_trainer_entry sv_trainer_entries[];
+extern const size_t sv_trainer_entry_count;
+
+#define SV_TRAINER_PIPELINE_KEY "trainer.pipeline"
+#define SV_TRAINER_OPTIMIZER_KEY "trainer.optimizer"
+#define SV_TRAINER_HISTORY_KEY "trainer.history"
+#define SV_TRAINER_OBJECTIVE_KEY "trainer.objective"
+#define SV_TRAINER_DESCRIPTION_KEY "trainer.description"
+#define SV_TRAINER_EPOCH_KEY "trainer.state.epoch"
+
+/* Prints the value of an entry as checkpoints store it. */
+enum { SV_TRAINER_VALUE = 24 };
+void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *entry,
+                            const svit_trainer *trainer);
+
+/* Reads decimal digits, or, if `base` is 16, the 16 hexadecimal digits of a real number's bits. Returns
+ * 0 if `text` is something else. */
+int32_t sv_trainer_read_digits(uint64_t *out, const char *text, int base);
+
+/* Writes loss, sampling, test-time augmentation and class weights; and whether a function of the
+ * program computes the loss, which is text of a run that has one alone. */
+enum { SV_TRAINER_OBJECTIVE = 128 + SVIT_MAX_CLASS_WEIGHTS * 24 };
+void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_trainer_config *config,
+                               int32_t has_function);
+
+/* extend.c */
+
+#define SV_TRAINER_SCHEDULE_KEY "trainer.schedule_epochs"
+
+/* Logs a warning if `checkpoint`, which was resumed, is of a run that the trainer extends at a rate
+ * of nothing. */
+void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
+
+/* Whether `checkpoint` is of a run with fewer epochs than the trainer's, which thus extends it. */
+int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
+
+/* Computes the length of a schedule that covers that many epochs, and of its warm-up. */
+void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
+
+/* Gives `copy`, a copy of a trainer, the schedule length of the checkpoint's run if both have the
+ * same schedule and the length was computed: an extended run keeps the length that it began with,
+ * unless the configuration wants it anew.
+ * SVIT_E_FORMAT names a damaged entry. */
+svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
+                                      svit_error *err);
+
+/* check.c */
+
+/* Checks the progress `at` that was read from a checkpoint, and the checkpoint's counters of
+ * optimiser and session. SVIT_E_FORMAT names the damaged entry. */
+svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_progress *at,
+                                      const svit_checkpoint *checkpoint, svit_error *err);
+
+/* Checks the history that was read from a checkpoint into the trainer; `at` is the progress of the
+ * same checkpoint. SVIT_E_FORMAT names the damaged entry. */
+svit_status sv_trainer_check_history(const svit_trainer *trainer, const sv_progress *at,
+                                     svit_error *err);
+
+#endif

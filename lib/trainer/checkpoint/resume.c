@@ -1,0 +1,296 @@
+/* Resumes a run from its checkpoint: reads and checks everything first, then restores it. */
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns the value of an entry as a message shows it: real numbers in decimal. */
+static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry *entry,
+                            const char *text)
+{
+    if (entry->kind == SV_ENTRY_F64) {
+        uint64_t bits = strtoull(text, NULL, 16);
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return sv_trainer_number(out, value);
+    }
+    return text;
+}
+
+/* Fails unless the saved setting is that of `trainer`. */
+static svit_status check_setting(const sv_trainer_entry *entry, const svit_trainer *trainer,
+                                 const char *saved, svit_error *err)
+{
+    char present[SV_TRAINER_VALUE];
+    sv_trainer_entry_print(present, entry, trainer);
+    if (strcmp(saved, present) == 0)
+        return SVIT_OK;
+    if (entry->kind == SV_ENTRY_FINGERPRINT)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the %s data differ from the checkpoint's (fingerprint %.16s "
+                       "there, %s here); a resumed run needs the same",
+                       entry->offset == offsetof(svit_trainer, training_fingerprint) ? "training"
+                                                                                     : "validation",
+                       saved, present);
+    char a[SV_TRAINER_NUMBER], b[SV_TRAINER_NUMBER];
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s is %.24s in the checkpoint and %s here; a resumed run must have "
+                   "the settings of the run that it continues",
+                   strchr(entry->key, '.') + 1, readable(a, entry, saved),
+                   readable(b, entry, present));
+}
+
+/* Reads one value of the progress into `into`: decimal digits, or the bits of a real number. */
+static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into, const char *saved,
+                              svit_error *err)
+{
+    uint64_t value;
+    if (!sv_trainer_read_digits(&value, saved, entry->kind == SV_ENTRY_F64 ? 16 : 10))
+        return sv_fail(err, SVIT_E_FORMAT, "the checkpoint's entry '%s' is '%.40s'", entry->key,
+                       saved);
+    memcpy((char *)into + entry->offset, &value, sizeof value);
+    return SVIT_OK;
+}
+
+/* Checks the settings against those of `copy`, a copy of the trainer, and reads the state into
+ * it. */
+static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer *copy,
+                                svit_error *err)
+{
+    int32_t extends = sv_trainer_extends(copy, checkpoint);
+    for (size_t i = 0; i < sv_trainer_entry_count; i++) {
+        const sv_trainer_entry *entry = &sv_trainer_entries[i];
+        const char *saved = svit_checkpoint_value(checkpoint, entry->key);
+        if (!saved && entry->kind == SV_ENTRY_FINGERPRINT)
+            continue;
+        if (!saved)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "the checkpoint is not a trainer's: it has no entry '%s'", entry->key);
+        if (entry->is_state)
+            SVIT_TRY(read_state(entry, copy, saved, err));
+        else if (!extends || !entry->may_extend)
+            SVIT_TRY(check_setting(entry, copy, saved, err));
+    }
+    return sv_trainer_check_progress(copy, &copy->progress, checkpoint, err);
+}
+
+/* SVIT_E_ARGUMENT, with `message`, unless two configurations have the same fields. They are
+ * compared as JSON, since unused bytes of a struct may differ. */
+static svit_status check_same(const sv_field_table *table, const void *saved, const void *present,
+                              const sv_allocator *allocator, const char *message, svit_error *err)
+{
+    sv_json_writer a = sv_json_writer_make(allocator), b = a;
+    sv_fields_to_json(table, saved, &a);
+    sv_fields_to_json(table, present, &b);
+    svit_status status = sv_json_writer_status(a.status != SVIT_OK ? &a : &b, table->noun, err);
+    if (status == SVIT_OK && strcmp(a.text, b.text) != 0)
+        status = sv_fail(err, SVIT_E_ARGUMENT, "%s", message);
+    sv_json_writer_free(&b);
+    sv_json_writer_free(&a);
+    return status;
+}
+
+/* Compares the pipelines. Fields that an older library did not save have their defaults. */
+static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
+                                  svit_error *err)
+{
+    static const char MESSAGE[] =
+        "pipeline differs from the one in the checkpoint; a resumed run needs the same";
+    const char *text = svit_checkpoint_value(checkpoint, SV_TRAINER_PIPELINE_KEY);
+    svit_pipeline_config saved;
+    if (!text)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s", MESSAGE);
+    SVIT_TRY(svit_pipeline_config_from_json(&saved, sizeof saved, text, err));
+    return check_same(&sv_pipeline_config_type.table, &saved, &trainer->pipeline,
+                      &trainer->context->allocator, MESSAGE, err);
+}
+
+/* Takes over settings that the schedule does not use. Their defaults were 1 in library 0.2. */
+static void take_unused(svit_optimizer_config *to, const svit_optimizer_config *from)
+{
+    if (to->schedule != SVIT_SCHEDULE_STEP)
+        to->step_size = from->step_size;
+    if (to->schedule != SVIT_SCHEDULE_COSINE_RESTARTS)
+        to->restart_steps = from->restart_steps;
+}
+
+/* Takes over the settings of the schedule, which an extension of the run may change. */
+static void take_schedule(svit_optimizer_config *to, const svit_optimizer_config *from)
+{
+    to->schedule = from->schedule;
+    to->learning_rate = from->learning_rate;
+    to->adamw_learning_rate = from->adamw_learning_rate;
+    to->lr_start = from->lr_start;
+    to->warmup_steps = from->warmup_steps;
+    to->total_steps = from->total_steps;
+    to->step_size = from->step_size;
+    to->step_factor = from->step_factor;
+    to->restart_steps = from->restart_steps;
+    to->restart_factor = from->restart_factor;
+    to->point_count = from->point_count;
+    memcpy(to->points, from->points, sizeof to->points);
+}
+
+/* Compares the settings of the optimisers. A checkpoint without their text is one of library 0.1,
+ * whose optimisers have no other settings than the entries that were compared. */
+static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit_trainer *copy,
+                                   svit_error *err)
+{
+    const char *text = svit_checkpoint_value(checkpoint, SV_TRAINER_OPTIMIZER_KEY);
+    svit_optimizer_config config;
+    if (!text)
+        return SVIT_OK;
+    SVIT_TRY(svit_optimizer_config_from_json(&config, sizeof config, text, err));
+    if (sv_trainer_extends(copy, checkpoint))
+        take_schedule(&config, &copy->optimizer_config);
+    take_unused(&config, &copy->optimizer_config);
+    return check_same(&sv_optimizer_config_type.table, &config, &copy->optimizer_config,
+                      &copy->context->allocator,
+                      "the optimizer's settings differ from those in the checkpoint; a resumed run "
+                      "needs the same",
+                      err);
+}
+
+/* Compares loss, sampling, test-time augmentation and class weights. A checkpoint without their
+ * text is one of library 0.1, which had none of them. */
+static svit_status check_objective(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
+                                   svit_error *err)
+{
+    char old[SV_TRAINER_OBJECTIVE], present[SV_TRAINER_OBJECTIVE];
+    const char *saved = svit_checkpoint_value(checkpoint, SV_TRAINER_OBJECTIVE_KEY);
+    sv_trainer_objective_text(old, &(svit_trainer_config){0}, 0);
+    sv_trainer_objective_text(present, &trainer->config, trainer->objective.function != NULL);
+    if (strcmp(saved ? saved : old, present) == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "the checkpoint's run has '%.80s', this one '%.80s'; a resumed run needs the "
+                   "same",
+                   saved ? saved : old, present);
+}
+
+/* Logs a warning if the checkpoint has no fingerprints to compare. */
+static void warn_without_fingerprints(const svit_checkpoint *checkpoint,
+                                      const svit_trainer *trainer)
+{
+    for (size_t i = 0; i < sv_trainer_entry_count; i++)
+        if (sv_trainer_entries[i].kind == SV_ENTRY_FINGERPRINT &&
+            !svit_checkpoint_value(checkpoint, sv_trainer_entries[i].key)) {
+            svit_context_log(
+                trainer->context, SVIT_LOG_WARNING,
+                "the checkpoint was written by an older library and has no fingerprints of "
+                "its data; only the numbers of samples were compared");
+            return;
+        }
+}
+
+/* Reads the history and the best weights. They stay unused until `restore` sets the progress, so a
+ * failure leaves the trainer as it was. */
+static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                                const sv_progress *at, svit_error *err)
+{
+    const char *history = svit_checkpoint_value(checkpoint, SV_TRAINER_HISTORY_KEY);
+    SVIT_TRY(sv_trainer_history_unpack(trainer, history ? history : "", at->rows, err));
+    SVIT_TRY(sv_trainer_check_history(trainer, at, err));
+    return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
+}
+
+/* Restores the run as `copy` describes it; sets the progress last. The optimiser is another one if
+ * its schedule has another length, and the session too with `anew`. */
+static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                           const svit_trainer *copy, bool anew, svit_error *err)
+{
+    svit_optimizer *optimizer = trainer->optimizer;
+    svit_session *session = trainer->session;
+    svit_status status =
+        svit_loader_seek(trainer->loader, copy->progress.epoch, copy->progress.position, err);
+    if (status == SVIT_OK && (anew || copy->schedule_epochs != trainer->schedule_epochs))
+        status = svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err);
+    if (status == SVIT_OK && anew)
+        status = sv_trainer_open_session(trainer, &session, err);
+    if (status == SVIT_OK)
+        status = svit_checkpoint_restore(checkpoint, trainer->model, optimizer, session, err);
+    const bool restored = status == SVIT_OK;
+    if (optimizer != trainer->optimizer)
+        svit_optimizer_free(restored ? trainer->optimizer : optimizer);
+    if (session != trainer->session)
+        svit_session_free(restored ? trainer->session : session);
+    if (!restored) {
+        svit_loader_seek(trainer->loader, 0, 0, NULL);
+        return status;
+    }
+    trainer->optimizer = optimizer;
+    trainer->optimizer_config = copy->optimizer_config;
+    trainer->schedule_epochs = copy->schedule_epochs;
+    trainer->session = session;
+    trainer->progress = copy->progress;
+    return SVIT_OK;
+}
+
+/* Restores the run. SVIT_E_STATE of a checkpoint means that other parameters are frozen there than
+ * in the model: optimiser and session are then created for those that the run trains. */
+static svit_status restore_run(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                               const svit_trainer *copy, svit_error *err)
+{
+    svit_status status = restore(trainer, checkpoint, copy, false, err);
+    if (status != SVIT_E_STATE)
+        return status;
+    SVIT_TRY(svit_checkpoint_restore(checkpoint, trainer->model, NULL, NULL, err));
+    return restore(trainer, checkpoint, copy, true, err);
+}
+
+/* Checks the checkpoint against the trainer and restores it. Settings and progress are read into a
+ * copy of the trainer, so that a trainer whose checkpoint is refused is unchanged. */
+static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                               svit_error *err)
+{
+    svit_trainer copy = *trainer;
+    SVIT_TRY(sv_trainer_adopt_schedule(&copy, checkpoint, err));
+    SVIT_TRY(read_entries(checkpoint, &copy, err));
+    SVIT_TRY(check_optimizer(checkpoint, &copy, err));
+    SVIT_TRY(check_pipeline(checkpoint, trainer, err));
+    SVIT_TRY(check_objective(checkpoint, trainer, err));
+    SVIT_TRY(read_history(trainer, checkpoint, &copy.progress, err));
+    const char *description = trainer->config.description;
+    if (!description)
+        SVIT_TRY(sv_trainer_copy_text(&description, trainer,
+                                      svit_checkpoint_value(checkpoint, SV_TRAINER_DESCRIPTION_KEY),
+                                      err));
+    svit_status status = restore_run(trainer, checkpoint, &copy, err);
+    if (status == SVIT_OK)
+        trainer->config.description = description;
+    else if (!trainer->config.description)
+        sv_release_text(&trainer->context->allocator, (char *)description);
+    return status;
+}
+
+SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
+{
+    SV_REQUIRE(trainer);
+    SVIT_TRY(svit_context_check(trainer->context, err));
+    if (!trainer->config.folder)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the trainer has no folder to resume from; set "
+                       "svit_trainer_config.folder");
+    if (trainer->started)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the run has begun; svit_trainer_resume comes before the first step");
+    if (trainer->has_other_run && trainer->config.existing == SVIT_EXISTING_OVERWRITE)
+        return sv_fail(err, SVIT_E_STATE,
+                       "existing is SVIT_EXISTING_OVERWRITE, which replaces the run in "
+                       "'%.100s'; SVIT_EXISTING_RESUME continues it",
+                       trainer->config.folder);
+    char path[SV_TRAINER_PATH];
+    sv_trainer_path(path, trainer, SV_TRAINER_CHECKPOINT_FILE);
+    svit_checkpoint *checkpoint;
+    SVIT_TRY(svit_checkpoint_open(&checkpoint, trainer->context, path, err));
+    svit_status status = resume_from(trainer, checkpoint, err);
+    if (status == SVIT_OK) {
+        trainer->started = 1;
+        trainer->has_other_run = 0;
+        warn_without_fingerprints(checkpoint, trainer);
+        sv_trainer_warn_of_extension(trainer, checkpoint);
+    }
+    svit_checkpoint_free(checkpoint);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* The configuration of a trainer, and all settings of a training run. */
+#ifndef SV_TRAINER_CONFIG_H
+#define SV_TRAINER_CONFIG_H
+
+#include "config/config.h"
+#include "data/augmentation/pipeline_config.h"
+#include "optim/optimizer.h"
+
+#include <shiftvit/trainer.h>
+
+extern const sv_config_type sv_trainer_config_type;
+
+/* The settings of a training run. */
+typedef struct sv_training {
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline;
+} sv_training;
+
+/* One of the three structs and its type. */
+typedef struct sv_training_part {
+    const sv_config_type *type;
+    void *config;
+} sv_training_part;
+
+enum { SV_TRAINING_PARTS = 3 };
+
+/* Lists the three structs. */
+void sv_training_parts(sv_training_part parts[SV_TRAINING_PARTS], sv_training *training);
+
+#endif

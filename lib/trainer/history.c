@@ -1,0 +1,214 @@
+/* The history, one row for each epoch: in memory, in history.csv and in checkpoints. */
+#include "base/files/file.h"
+#include "base/threads/thread.h"
+#include "optim/schedule.h"
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The columns of history.csv between `epoch` and `pflop`, which follows from the epoch and is not
+ * stored; and then what checkpoints have besides. */
+static const size_t COLUMNS[] = {
+    offsetof(svit_trainer_event, train_loss),    offsetof(svit_trainer_event, train_top1),
+    offsetof(svit_trainer_event, train_top5),    offsetof(svit_trainer_event, val_loss),
+    offsetof(svit_trainer_event, val_top1),      offsetof(svit_trainer_event, val_top5),
+    offsetof(svit_trainer_event, learning_rate), offsetof(svit_trainer_event, images_per_second),
+    offsetof(svit_trainer_event, seconds),       offsetof(svit_trainer_event, eta_seconds),
+    offsetof(svit_trainer_event, best_epoch)};
+static const char CSV_HEAD[] = "epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,"
+                               "lr,images_per_second,seconds,pflop\n";
+
+/* Characters of a row in a checkpoint: the bits of each column as 16 hexadecimal digits. */
+enum { COLUMN_COUNT = sizeof COLUMNS / sizeof *COLUMNS, CSV_COLUMNS = COLUMN_COUNT - 2 };
+enum { DIGITS = 16, PACKED_ROW = COLUMN_COUNT * DIGITS };
+enum { CSV_ROW = (CSV_COLUMNS + 2) * SV_TRAINER_NUMBER }; /* bytes of the longest row */
+
+/* The bits of a column, each of which has 8 bytes. */
+static uint64_t bits_of(const svit_trainer_event *row, size_t column)
+{
+    uint64_t bits;
+    memcpy(&bits, (const char *)row + COLUMNS[column], sizeof bits);
+    return bits;
+}
+
+/* 1e15 operations for that many images. */
+static double pflop(const svit_trainer *trainer, uint64_t images)
+{
+    return 1e-15 * 3 * 2 * (double)trainer->multiply_adds * (double)images;
+}
+
+svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_error *err)
+{
+    if (rows <= trainer->history_capacity)
+        return SVIT_OK;
+    size_t capacity = 2 * rows + 16;
+    svit_trainer_event *history;
+    SVIT_TRY(sv_allocate_array(&trainer->context->allocator, (void **)&history, capacity,
+                               sizeof *history, "the history", err));
+    if (trainer->progress.rows)
+        memcpy(history, trainer->history, trainer->progress.rows * sizeof *history);
+    sv_release(&trainer->context->allocator, trainer->history,
+               trainer->history_capacity * sizeof *history);
+    trainer->history = history;
+    trainer->history_capacity = capacity;
+    return SVIT_OK;
+}
+
+const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value)
+{
+    static const char ASCII[] = "0123456789+-einfa";
+    snprintf(out, SV_TRAINER_NUMBER, "%.9g", value);
+    char *point = out + strspn(out, ASCII), *after = point + strcspn(point, ASCII);
+    if (after > point) {
+        *point = '.';
+        memmove(point + 1, after, strlen(after) + 1);
+    }
+    return out;
+}
+
+/* Writes a row of history.csv. */
+static svit_status write_row(sv_replacement *file, const svit_trainer_event *row, svit_error *err)
+{
+    char text[CSV_ROW], number[SV_TRAINER_NUMBER];
+    int length = snprintf(text, sizeof text, "%" PRIu64, row->epoch);
+    for (size_t i = 0; i < CSV_COLUMNS; i++) {
+        double value;
+        memcpy(&value, (const char *)row + COLUMNS[i], sizeof value);
+        length += snprintf(text + length, sizeof text - (size_t)length, ",%s",
+                           isnan(value) ? "" : sv_trainer_number(number, value));
+    }
+    length += snprintf(text + length, sizeof text - (size_t)length, ",%s\n",
+                       sv_trainer_number(number, row->pflop));
+    return sv_replacement_write(file, text, (size_t)length, err);
+}
+
+svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
+{
+    const sv_allocator *allocator = &trainer->context->allocator;
+    char path[SV_TRAINER_PATH];
+    sv_replacement *file;
+    SVIT_TRY(sv_replacement_begin(&file, allocator,
+                                  sv_trainer_path(path, trainer, SV_TRAINER_HISTORY_FILE), err));
+    svit_status status = sv_replacement_write(file, CSV_HEAD, strlen(CSV_HEAD), err);
+    for (uint64_t i = 0; i < trainer->progress.rows && status == SVIT_OK; i++)
+        status = write_row(file, &trainer->history[i], err);
+    if (status == SVIT_OK)
+        return sv_replacement_commit(allocator, file, err);
+    sv_replacement_abandon(allocator, file);
+    return status;
+}
+
+char *sv_trainer_history_pack(const svit_trainer *trainer)
+{
+    const size_t values = (size_t)trainer->progress.rows * COLUMN_COUNT;
+    char *text = sv_allocate(&trainer->context->allocator, values * DIGITS + 1);
+    if (text)
+        text[0] = '\0';
+    for (size_t i = 0; text && i < values; i++)
+        snprintf(text + i * DIGITS, DIGITS + 1, "%016" PRIx64,
+                 bits_of(&trainer->history[i / COLUMN_COUNT], i % COLUMN_COUNT));
+    return text;
+}
+
+static int32_t unpack_row(svit_trainer_event *row, const char *text)
+{
+    for (size_t column = 0; column < COLUMN_COUNT; column++, text += DIGITS) {
+        char digits[DIGITS + 1] = "";
+        uint64_t bits;
+        memcpy(digits, text, DIGITS);
+        if (!sv_trainer_read_digits(&bits, digits, 16))
+            return 0;
+        memcpy((char *)row + COLUMNS[column], &bits, sizeof bits);
+    }
+    return 1;
+}
+
+svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, uint64_t rows,
+                                      svit_error *err)
+{
+    if (strlen(text) != rows * PACKED_ROW)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY "' does not have %" PRIu64
+                       " epochs",
+                       rows);
+    SVIT_TRY(sv_trainer_history_reserve(trainer, (size_t)rows, err));
+    for (uint64_t i = 0; i < rows; i++) {
+        svit_trainer_event row = {.struct_size = sizeof row,
+                                  .kind = SVIT_EVENT_EPOCH,
+                                  .epoch = i + 1,
+                                  .epochs = trainer->config.epochs,
+                                  .step = trainer->steps,
+                                  .steps = trainer->steps};
+        if (!unpack_row(&row, text + i * PACKED_ROW))
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
+                           "' is damaged at epoch %" PRIu64,
+                           i + 1);
+        row.pflop = pflop(trainer, (i + 1) * trainer->training_count);
+        trainer->history[i] = row;
+    }
+    return SVIT_OK;
+}
+
+/* Returns the seconds to the end of the last epoch at the speed of the current one. */
+static double eta(const svit_trainer *trainer)
+{
+    if (!trainer->timed_steps)
+        return 0;
+    double done = (double)(trainer->progress.epoch * trainer->steps + trainer->progress.position);
+    double all = (double)trainer->config.epochs * (double)trainer->steps;
+    double epochs_left = (double)(trainer->config.epochs - trainer->progress.epoch);
+    return (all - done) * trainer->training_seconds / (double)trainer->timed_steps +
+           epochs_left * trainer->validation_seconds;
+}
+
+void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event, int32_t kind)
+{
+    const sv_progress *progress = &trainer->progress;
+    const uint64_t steps = svit_optimizer_steps(trainer->optimizer);
+    double samples = progress->train.samples ? (double)progress->train.samples : 1;
+    *event = (svit_trainer_event){
+        .struct_size = sizeof *event,
+        .kind = kind,
+        .epoch = progress->epoch + 1,
+        .epochs = trainer->config.epochs,
+        .step = progress->position,
+        .steps = trainer->steps,
+        .train_loss = progress->train.loss / samples,
+        .train_top1 = sv_objective_top1(&trainer->objective, &progress->train),
+        .train_top5 = sv_objective_top5(&trainer->objective, &progress->train),
+        .val_loss = NAN,
+        .val_top1 = NAN,
+        .val_top5 = NAN,
+        .learning_rate = steps ? sv_learning_rate(&trainer->optimizer_config, steps - 1) : 0,
+        .images_per_second = trainer->training_seconds > 0
+                                 ? (double)trainer->timed_samples / trainer->training_seconds
+                                 : 0,
+        .seconds = trainer->timed_steps ? sv_clock_seconds() - trainer->epoch_start : 0,
+        .eta_seconds = eta(trainer),
+        .best_epoch = progress->best_epoch,
+        .pflop =
+            pflop(trainer, progress->epoch * trainer->training_count + progress->train.samples),
+    };
+}
+
+SVIT_API size_t svit_trainer_history_count(const svit_trainer *trainer)
+{
+    return trainer ? (size_t)trainer->progress.rows : 0;
+}
+
+SVIT_API svit_status svit_trainer_history(const svit_trainer *trainer, size_t index,
+                                          svit_trainer_event *event, size_t size, svit_error *err)
+{
+    SV_REQUIRE(trainer);
+    SV_REQUIRE(event);
+    if (index >= trainer->progress.rows)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "index is %zu; the history has %" PRIu64 " rows, from 0", index,
+                       trainer->progress.rows);
+    return sv_config_export(event, size, &trainer->history[index], sizeof *event,
+                            "svit_trainer_event", err);
+}

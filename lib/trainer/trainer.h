@@ -1,0 +1,174 @@
+/* The parts of svit_trainer and the functions that its source files share. */
+#ifndef SV_TRAINER_H
+#define SV_TRAINER_H
+
+#include "models/model.h"
+#include "trainer/config.h"
+#include "trainer/objective.h"
+
+#include <shiftvit/loss.h>
+#include <shiftvit/trainer.h>
+
+/* Arrays that are freed together. */
+typedef struct sv_arrays {
+    const sv_allocator *allocator;
+    struct {
+        void *memory;
+        size_t bytes;
+    } list[8];
+    size_t count;
+} sv_arrays;
+
+/* Allocates [rows, row_bytes], all zero, and writes its address to the pointer at `out`. */
+svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_bytes,
+                          svit_error *err);
+
+/* Frees the arrays; none are left. */
+void sv_arrays_free(sv_arrays *arrays);
+
+/* A session, a loader and buffers that evaluate a model on one dataset. */
+typedef struct sv_evaluator {
+    svit_session *session;
+    svit_loader *loader;
+    sv_objective objective; /* without smoothing and class weights */
+    sv_batch data;          /* [batch, image_floats], [batch], [batch, classes] if it has targets */
+    float *logits;          /* [batch, classes] */
+    float *mean_logits;     /* [batch, classes] with test-time augmentation; otherwise NULL */
+    float *moved;           /* [batch, image_floats] with SVIT_TTA_FLIP_SHIFT; otherwise NULL */
+    size_t batch, image_floats;
+    size_t height, width, channels; /* of an image */
+    int32_t tta;                    /* SVIT_TTA_* */
+    sv_arrays arrays;
+} sv_evaluator;
+
+/* The progress of the run: all that a checkpoint restores besides model, optimiser and session. The
+ * names of the fields are keys in checkpoints. */
+typedef struct sv_progress {
+    uint64_t epoch;      /* completed epochs */
+    uint64_t position;   /* completed steps of the current epoch */
+    sv_metrics train;    /* of the current epoch */
+    uint64_t best_epoch; /* from 1; 0: none yet */
+    double best_top1;    /* score of the best epoch (sv_objective_score); -infinity before the first
+                            validation */
+    uint64_t waited;     /* epochs since the best one */
+    uint64_t rows;       /* of the history */
+} sv_progress;
+
+struct svit_trainer {
+    svit_context *context;
+    svit_model *model; /* the session keeps it alive */
+    svit_session *session;
+    svit_optimizer *optimizer;
+    svit_loader *loader;
+    sv_evaluator validation; /* its loader is NULL if there is no validation */
+
+    svit_folder_lock *lock;     /* NULL if there is no folder */
+    svit_trainer_config config; /* folder and description are copies */
+    svit_optimizer_config optimizer_config;
+    svit_pipeline_config pipeline;
+    uint64_t multiply_adds;                                /* of a forward pass for one image */
+    uint64_t training_count, validation_count;             /* samples */
+    uint64_t training_fingerprint, validation_fingerprint; /* 0 without a folder */
+    uint64_t steps;                                        /* in an epoch */
+    uint64_t schedule_epochs; /* epochs from which the length of the schedule was computed; 0: the
+                                 caller gave it, or it has none */
+    uint64_t warmup_steps;    /* as the caller gave them; 0: warmup_fraction of the schedule */
+
+    size_t micro_batch;           /* samples of one forward and backward pass */
+    size_t image_floats, classes; /* elements of an image and of a row of logits */
+    sv_objective objective;
+    sv_batch data; /* [batch, image_floats], [batch], [batch, classes] if it has targets */
+    float *logits, *dlogits; /* [micro_batch, classes] */
+
+    sv_arrays arrays;
+
+    sv_progress progress;
+    svit_trainer_event *history; /* [history_capacity], of which progress.rows are in use */
+    size_t history_capacity;
+    float *best; /* [parameters.elements] the best epoch's weights; NULL without SVIT_KEEP_BEST */
+    int32_t started, finished;
+    int32_t
+        has_other_run;  /* 1: the folder holds a run that this trainer neither wrote nor resumed */
+    int32_t has_events; /* 1: this process has written the event file */
+    int32_t is_settled; /* 1: all files of a run in the folder belong to this run */
+    int32_t stop_value; /* what the callback returned to stop svit_trainer_run */
+
+    /* Times in seconds and counts of the current epoch, in this process only. */
+    double epoch_start, training_seconds, validation_seconds, last_checkpoint;
+    uint64_t timed_samples, timed_steps;
+};
+
+/* create.c */
+
+/* Writes a copy of `text` to *out, or NULL for NULL. Release it with sv_release_text. */
+svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, const char *text,
+                                 svit_error *err);
+
+/* Creates a session that trains as the trainer's configuration says. */
+svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, svit_error *err);
+
+/* evaluate.c */
+
+/* Fails unless the model accepts the images and the labels of the dataset. `what` names the dataset
+ * in messages. */
+svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *dataset,
+                                 const char *what, svit_error *err);
+
+/* How an evaluator computes. */
+typedef struct sv_evaluation {
+    size_t batch; /* the largest number of samples in a forward pass */
+    int32_t compute, tta, loss;
+    uint32_t prefetch;
+} sv_evaluation;
+
+/* Creates an evaluator. */
+svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, svit_model *model,
+                              svit_dataset *dataset, const svit_pipeline_config *pipeline,
+                              const sv_evaluation *how, svit_error *err);
+
+/* Frees what the evaluator owns and clears it. It may be partly created. */
+void sv_evaluator_close(sv_evaluator *evaluator);
+
+/* Evaluates the whole dataset and writes the sums to *metrics. */
+svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err);
+
+/* tta.c */
+
+/* Computes the logits of evaluator->data, whose images it may change. Writes their address,
+ * evaluator->logits or evaluator->mean_logits, to *logits. */
+svit_status sv_evaluator_forward(sv_evaluator *evaluator, const float **logits, svit_error *err);
+
+/* history.c */
+
+/* Fills an event with the current epoch. Its validation fields are NaN. */
+void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event, int32_t kind);
+
+/* Makes room for at least `rows` rows. */
+svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_error *err);
+
+/* Writes history.csv. */
+svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err);
+
+/* Returns the history in the form that checkpoints have. Release it with sv_release_text. NULL if
+ * there is no memory. */
+char *sv_trainer_history_pack(const svit_trainer *trainer);
+
+/* Prints a number with 9 significant digits and a decimal point, whatever the locale is. Returns
+ * `out`. */
+enum { SV_TRAINER_NUMBER = 40 };
+const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value);
+
+/* Reads `rows` rows of history, one an epoch, from a checkpoint's text into the trainer. The
+ * message of SVIT_E_FORMAT names the damaged epoch. */
+svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, uint64_t rows,
+                                      svit_error *err);
+
+/* events.c */
+
+/* Appends the last epoch to the event file if the configuration asks for one. */
+svit_status sv_trainer_events_write(svit_trainer *trainer, svit_error *err);
+
+/* CRC-32C (Castagnoli 1993), as RFC 3720 has it. */
+uint32_t sv_crc32c(const void *data, size_t bytes);
+
+#endif
