@@ -22,26 +22,26 @@ svit_status sv_config_export(void *out, size_t size, const void *local, size_t l
     return SVIT_OK;
 }
 
-svit_status sv_config_import(void *local, size_t local_size, const void *in, size_t min_size,
-                             const char *type, svit_error *err)
+/* Copies the caller's struct `in` over the defaults in *local. */
+static svit_status import(const sv_config_type *type, void *local, const void *in, svit_error *err)
 {
-    if (!in)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer to one is needed", type);
-    uint32_t size;
-    memcpy(&size, in, sizeof size);
-    if (size < min_size || size > MAX_SIZE)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "struct_size of %s is %u; fill it with its init function, %zu here", type,
-                       (unsigned)size, local_size);
+    const char *name = type->table.type;
     const unsigned char *bytes = in;
-    for (size_t i = local_size; i < size; i++)
+    uint32_t size, local_size = (uint32_t)type->size;
+    if (!in)
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer to one is needed", name);
+    memcpy(&size, in, sizeof size);
+    if (size < (type->min_size ? type->min_size : type->size) || size > MAX_SIZE)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "struct_size of %s is %u; fill it with its init function, %zu here", name,
+                       (unsigned)size, type->size);
+    for (size_t i = type->size; i < size; i++)
         if (bytes[i])
             return sv_fail(err, SVIT_E_VERSION,
-                           "%s sets a field that version %s of the library does not know", type,
+                           "%s sets a field that version %s of the library does not know", name,
                            svit_version_string());
     memcpy(local, in, size < local_size ? size : local_size);
-    uint32_t local_bytes = (uint32_t)local_size;
-    memcpy(local, &local_bytes, sizeof local_bytes);
+    memcpy(local, &local_size, sizeof local_size);
     return SVIT_OK;
 }
 
@@ -83,10 +83,9 @@ svit_status sv_config_check(const sv_config_type *type, const void *local, svit_
 svit_status sv_config_read(const sv_config_type *type, void *local, const void *config,
                            svit_error *err)
 {
-    size_t min_size = type->min_size ? type->min_size : type->size;
     sv_config_defaults(type, local);
     if (config || !type->null_is_default)
-        SVIT_TRY(sv_config_import(local, type->size, config, min_size, type->table.type, err));
+        SVIT_TRY(import(type, local, config, err));
     return sv_config_check(type, local, err);
 }
 
@@ -114,7 +113,8 @@ svit_status sv_config_from_json(const sv_config_type *type, void *local, const c
 svit_status sv_config_to_json(const sv_config_type *type, const void *local, char *buffer,
                               size_t capacity, size_t *needed, svit_error *err)
 {
-    return sv_fields_to_buffer(fields_of(type, local), local, buffer, capacity, needed, err);
+    const sv_field_struct one = {fields_of(type, local), (void *)local};
+    return sv_fields_of_structs_to_buffer(&one, 1, type->table.noun, buffer, capacity, needed, err);
 }
 
 const char *sv_config_difference(const sv_config_type *type, const void *a, const void *b)

@@ -98,10 +98,8 @@ const char *sv_config_difference(const sv_config_type *type, const void *a, cons
         return sv_config_to_json(&(type), &local, buffer, capacity, needed, err);                  \
     }
 
-/* The copies themselves, for structs without an sv_config_type. */
+/* What sv_config_write does, for structs without an sv_config_type, such as events. */
 svit_status sv_config_export(void *out, size_t size, const void *local, size_t local_size,
-                             const char *type, svit_error *err);
-svit_status sv_config_import(void *local, size_t local_size, const void *in, size_t min_size,
                              const char *type, svit_error *err);
 
 #endif

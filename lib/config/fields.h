@@ -106,13 +106,9 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
 svit_status sv_fields_from_json(const sv_field_table *table, void *config,
                                 const sv_json_value *object, svit_error *err);
 
-/* Parses the JSON object `text` and sets the fields from it. SVIT_E_FORMAT if it is not a JSON
- * object. */
-svit_status sv_fields_from_text(const sv_field_table *table, void *config, const char *text,
-                                svit_error *err);
-
-/* Does the same for several structs: each member of the object sets the field of the struct that
- * has its key. `noun` names the object in messages. */
+/* Parses the JSON object `text` and sets the fields of several structs: each member sets the field of
+ * the struct that has its key. `noun` names the object in messages. SVIT_E_FORMAT if the text is not
+ * a JSON object. */
 svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_t count,
                                            const char *noun, const char *text, svit_error *err);
 
@@ -122,12 +118,8 @@ void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writ
 /* Writes a JSON object of all fields. `config` has passed sv_fields_check. */
 void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
-/* Writes that object to the caller's buffer. `capacity` and `needed` are as in
- * svit_context_describe. */
-svit_status sv_fields_to_buffer(const sv_field_table *table, const void *config, char *buffer,
-                                size_t capacity, size_t *needed, svit_error *err);
-
-/* Writes one JSON object of the fields of several structs to the caller's buffer. */
+/* Writes one JSON object of the fields of several structs to the caller's buffer. `capacity` and
+ * `needed` are as in svit_context_describe. */
 svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_t count,
                                            const char *noun, char *buffer, size_t capacity,
                                            size_t *needed, svit_error *err);

@@ -255,13 +255,6 @@ svit_status sv_fields_from_json(const sv_field_table *table, void *config,
     return read_members(&one, 1, table->noun, object, err);
 }
 
-svit_status sv_fields_from_text(const sv_field_table *table, void *config, const char *text,
-                                svit_error *err)
-{
-    const sv_field_struct one = {table, config};
-    return sv_fields_of_structs_from_text(&one, 1, table->noun, text, err);
-}
-
 svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_t count,
                                            const char *noun, const char *text, svit_error *err)
 {

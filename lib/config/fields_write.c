@@ -169,10 +169,3 @@ void sv_fields_describe(const sv_field_table *table, const void *defaults, sv_js
         sv_json_end(writer, '}');
     }
 }
-
-svit_status sv_fields_to_buffer(const sv_field_table *table, const void *config, char *buffer,
-                                size_t capacity, size_t *needed, svit_error *err)
-{
-    const sv_field_struct one = {table, (void *)config};
-    return sv_fields_of_structs_to_buffer(&one, 1, table->noun, buffer, capacity, needed, err);
-}

@@ -2,6 +2,7 @@
 #include "models/model_file.h"
 
 #include "autograd/parameter_file.h"
+#include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/lora.h"
@@ -41,11 +42,12 @@ static svit_status put_written(const sv_metadata_sink *sink, const char *key, sv
 }
 
 static svit_status put_config(const sv_metadata_sink *sink, const svit_model *model,
+                              const char *key, const sv_field_table *fields, const void *config,
                               svit_error *err)
 {
-    sv_json_writer config = sv_json_writer_make(&model->context->allocator);
-    sv_fields_to_json(sv_architecture_of(&model->config)->fields, &model->config, &config);
-    return put_written(sink, "config", &config, err);
+    sv_json_writer text = sv_json_writer_make(&model->context->allocator);
+    sv_fields_to_json(fields, config, &text);
+    return put_written(sink, key, &text, err);
 }
 
 static svit_status put_classes(const sv_metadata_sink *sink, const svit_model *model,
@@ -64,23 +66,16 @@ static svit_status put_classes(const sv_metadata_sink *sink, const svit_model *m
     return put_written(sink, "classes", &names, err);
 }
 
-static svit_status put_pipeline(const sv_metadata_sink *sink, const svit_model *model,
-                                svit_error *err)
-{
-    char text[4096];
-    SVIT_TRY(svit_pipeline_config_to_json(&model->pipeline, text, sizeof text, NULL, err));
-    sink->put(sink->user, "preprocessing", text);
-    return SVIT_OK;
-}
-
 svit_status sv_model_properties(const sv_metadata_sink *sink, const svit_model *model,
                                 svit_error *err)
 {
-    SVIT_TRY(put_config(sink, model, err));
+    const svit_model_config *config = &model->config;
+    SVIT_TRY(put_config(sink, model, "config", sv_architecture_of(config)->fields, config, err));
     if (model->classes)
         SVIT_TRY(put_classes(sink, model, err));
     if (model->has_pipeline)
-        SVIT_TRY(put_pipeline(sink, model, err));
+        SVIT_TRY(put_config(sink, model, "preprocessing", &sv_pipeline_config_type.table,
+                            &model->pipeline, err));
     if (model->output != SVIT_OUTPUT_AUTO)
         sink->put(sink->user, "output", OUTPUT_WORDS[model->output]);
     return SVIT_OK;

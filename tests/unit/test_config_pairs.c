@@ -127,9 +127,11 @@ static svit_model_config config_of(size_t base, const char *a, const char *b)
     snprintf(text[1], sizeof text[1], "{%s}", b);
     WORKS(svit_model_config_from_json(&config, sizeof config, head, err));
     const char *const layers[] = {COMMON, BASES[base].json, text[0], text[1]};
+    const sv_field_struct one = {table, &config};
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-        ck_assert_msg(sv_fields_from_text(table, &config, layers[i], &error) == SVIT_OK, "%s: %s",
-                      layers[i], error.message);
+        ck_assert_msg(sv_fields_of_structs_from_text(&one, 1, "a layer", layers[i], &error) ==
+                          SVIT_OK,
+                      "%s: %s", layers[i], error.message);
     return config;
 }
 

@@ -1,14 +1,32 @@
-/* Loaders: a position in the epochs, and the batches from there on, made on demand or
- * prefetched. */
+/* Loaders: their configuration, a position in the epochs, and the batches from there on, made on
+ * demand or prefetched. */
 #include <shiftvit/loader.h>
 
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/loading/batcher.h"
-#include "data/loading/loader_config.h"
 #include "data/loading/prefetch.h"
 
 #include <string.h>
+
+#define FIELD(field, kind) SV_FIELD(svit_loader_config, field, kind)
+
+static const sv_field FIELDS[] = {
+    {FIELD(batch, U32), .min = 1, .max = 65536},
+    {FIELD(seed, U64)},
+    {FIELD(shuffle, FLAG)},
+    {FIELD(augment, FLAG)},
+    {FIELD(prefetch, U32), .max = 16},
+    {FIELD(sampling, WORD),
+     .words = {[SVIT_SAMPLING_SHUFFLE] = "shuffle", [SVIT_SAMPLING_BALANCED] = "balanced"}},
+};
+static const svit_loader_config DEFAULTS = {.batch = 256, .prefetch = 2};
+
+static const sv_config_type TYPE = {
+    SV_CONFIG(svit_loader_config, FIELDS, "the loader configuration"),
+    .table.prefix = "svit_loader_config", .defaults = &DEFAULTS, .null_is_default = true};
+
+SV_CONFIG_FUNCTIONS(svit_loader_config, TYPE)
 
 /* One past the last epoch that svit_loader_seek accepts. The random streams have room for 2^52. */
 static const uint64_t EPOCH_LIMIT = (uint64_t)1 << 52;
@@ -58,7 +76,7 @@ SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset
     svit_pipeline_config local_pipeline;
     svit_loader_config local;
     SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local_pipeline, pipeline, err));
-    SVIT_TRY(sv_config_read(&sv_loader_config_type, &local, config, err));
+    SVIT_TRY(sv_config_read(&TYPE, &local, config, err));
     SVIT_TRY(sv_check_range(__func__, "count of the dataset", dataset->count, 1, UINT32_MAX, err));
     svit_loader *loader = sv_allocate(&dataset->context->allocator, sizeof *loader);
     if (!loader)
