@@ -122,7 +122,8 @@ struct sv_layer {
     size_t bytes;    /* of the layer's whole struct */
     uint32_t number; /* its index in the model, which gives it random numbers of its own */
     size_t end;  /* the layer of the training graph that follows it, or follows those it fuses */
-    size_t rows; /* rows per image of its matmuls; 0: the tokens of `out` */
+    size_t rows; /* rows per image of its matmuls with weights; 0: the tokens of `out` */
+    uint64_t activation_multiply_adds;           /* per image, of its matmuls of two activations */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */
     char name[32]; /* of its output as features (svit_forward_features); "": none */
     bool trained;  /* one of its parameters at least is not frozen */

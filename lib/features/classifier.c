@@ -43,12 +43,10 @@ svit_status sv_classifier_find(sv_classifier *out, const svit_model *model, svit
                        config->head_layers);
     *out = (sv_classifier){.model = model, .classes = config->num_classes};
     more.num_classes++;
-    sv_parameter_table_init(&table, &model->context->allocator);
-    svit_status status = sv_architecture_of(config)->parameters(&table, &more, err);
-    if (status == SVIT_OK)
-        find_parameters(out, &model->parameters, &table);
+    SVIT_TRY(sv_model_parameters(&table, &model->context->allocator, &more, err));
+    find_parameters(out, &model->parameters, &table);
     sv_parameter_table_free(&table);
-    return status;
+    return SVIT_OK;
 }
 
 svit_status sv_features_check_model(const svit_features *features, const svit_model *model,

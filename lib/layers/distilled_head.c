@@ -106,21 +106,19 @@ static const sv_layer_ops DISTILLED_HEAD_OPS = {.name = "distilled head",
                                                 .forward = forward,
                                                 .backward = backward};
 
-svit_status sv_distilled_head_create(sv_layer **out, svit_context *context,
-                                     const sv_parameter_table *table, sv_shape in, size_t classes,
-                                     const char *head, const char *distilled, svit_error *err)
+sv_layer *sv_distilled_head_create(const sv_layer_source *source, sv_shape in, size_t classes,
+                                   const char *head, const char *distilled)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(distilled_head), &DISTILLED_HEAD_OPS, err));
-    distilled_head *layer = memory;
+    distilled_head *layer = sv_layer_new(source, sizeof *layer, &DISTILLED_HEAD_OPS);
+    if (!layer)
+        return NULL;
     const char *names[HEADS] = {head, distilled};
     layer->base.in = in;
     layer->base.out = (sv_shape){1, 1, classes};
     for (size_t h = 0; h < HEADS; h++) {
-        layer->weights[h] = sv_layer_parameter(&layer->base, table, names[h], ".weight");
-        layer->biases[h] = sv_layer_parameter(&layer->base, table, names[h], ".bias");
+        layer->weights[h] = sv_layer_parameter(&layer->base, source, names[h], ".weight");
+        layer->biases[h] = sv_layer_parameter(&layer->base, source, names[h], ".bias");
     }
     sv_linear_init_derived(&layer->linear, &layer->base, classes, HEADS * in.channels);
-    *out = &layer->base;
-    return SVIT_OK;
+    return &layer->base;
 }

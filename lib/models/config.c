@@ -57,17 +57,3 @@ const char *sv_model_config_difference(const svit_model_config *a, const svit_mo
 {
     return sv_fields_difference(sv_architecture_of(a)->fields, a, b);
 }
-
-SVIT_API svit_status svit_model_multiply_adds(const svit_model_config *config, uint64_t *forward,
-                                              uint64_t *training, svit_error *err)
-{
-    SV_REQUIRE(config);
-    svit_model_config local;
-    SVIT_TRY(sv_model_config_import(&local, config, err));
-    sv_multiply_adds counts = sv_architecture_of(&local)->multiply_adds(&local);
-    if (forward)
-        *forward = counts.forward;
-    if (training)
-        *training = 3 * counts.forward - counts.image_layer;
-    return SVIT_OK;
-}

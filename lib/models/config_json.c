@@ -16,8 +16,7 @@ static svit_status read_defaults(svit_model_config *config, const sv_json_value 
     if (!word)
         return SVIT_OK;
     SVIT_TRY(sv_field_from_json(architecture, config, word, err));
-    const char *name;
-    sv_architecture_of(config)->preset(&name, config, 0);
+    *config = sv_architecture_of(config)->presets->config;
     return SVIT_OK;
 }
 

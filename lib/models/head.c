@@ -7,16 +7,6 @@
 
 #include <string.h>
 
-static svit_status make_table(sv_parameter_table *out, const sv_allocator *allocator,
-                              const svit_model_config *config, svit_error *err)
-{
-    sv_parameter_table_init(out, allocator);
-    svit_status status = sv_architecture_of(config)->parameters(out, config, err);
-    if (status != SVIT_OK)
-        sv_parameter_table_free(out);
-    return status;
-}
-
 /* Creates a model with initial weights of the same configuration, but for the classes. */
 static svit_status open_with(svit_model **out, const svit_model *model, uint32_t num_classes,
                              uint64_t seed, svit_error *err)
@@ -65,7 +55,7 @@ static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t
     SVIT_TRY(open_with(&changed, model, num_classes, seed, err));
     svit_model_config more = changed->config;
     more.num_classes++;
-    svit_status status = make_table(&one_more, &model->context->allocator, &more, err);
+    svit_status status = sv_model_parameters(&one_more, &model->context->allocator, &more, err);
     if (status == SVIT_OK) {
         copy_weights(changed, model, &one_more, keep_rows);
         sv_parameter_table_free(&one_more);

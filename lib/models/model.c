@@ -58,11 +58,11 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
     model->config = *config;
     model->stored_grid = (sv_stored_grid){config->position_height, config->position_width};
     model->config.position_height = model->config.position_width = 0;
-    sv_parameter_table_init(&model->parameters, &context->allocator);
     model->packed_lock = sv_mutex_create(&context->allocator);
     svit_status status =
-        model->packed_lock ? sv_architecture_of(config)->parameters(&model->parameters, config, err)
-                           : sv_fail(err, SVIT_E_MEMORY, "no memory for the lock of a model");
+        model->packed_lock
+            ? sv_model_parameters(&model->parameters, &context->allocator, config, err)
+            : sv_fail(err, SVIT_E_MEMORY, "no memory for the lock of a model");
     if (status == SVIT_OK)
         *out = model;
     else

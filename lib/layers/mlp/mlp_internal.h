@@ -79,7 +79,7 @@ typedef struct mlp_call {
 } mlp_call;
 
 /* mlp_create.c: initialises a cleared block; its position in the list of layers is set later. */
-void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp_options *options);
+void sv_mlp_init(mlp_block *block, const sv_layer_source *source, const sv_mlp_options *options);
 
 /* mlp_memory.c: the layouts of memory. Each function runs twice: while planning, on an arena that
  * only measures, and in a pass, where it returns the addresses. */

@@ -212,13 +212,3 @@ svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
     SVIT_TRY(check_lora(config, err));
     return check_head(config, err);
 }
-
-size_t sv_vit_block_count(const svit_model_config *config)
-{
-    return config->depth;
-}
-
-sv_weight_rule sv_vit_weight_rule(const svit_model_config *config)
-{
-    return config->init == SVIT_INIT_PAPER ? SV_WEIGHTS_XAVIER_NORMAL : SV_WEIGHTS_GLOROT_UNIFORM;
-}

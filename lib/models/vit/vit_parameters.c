@@ -1,6 +1,5 @@
 /* The parameters of a ViT: their shapes, and their order in files with either kind of names. */
 #include "models/architecture.h"
-#include "models/scope.h"
 #include "models/vit/vit.h"
 
 #include <stdio.h>
@@ -165,15 +164,12 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
     return SVIT_OK;
 }
 
-svit_status sv_vit_parameters(sv_parameter_table *table, const svit_model_config *config,
-                              svit_error *err)
+svit_status sv_vit_parameters(sv_scope *top, const svit_model_config *config)
 {
-    sv_scope top = {table, "", err, 0};
-    table->depths = (uint32_t)sv_vit_block_count(config) + 1;
-    SVIT_TRY(add_positions(&top, config));
-    SVIT_TRY(add_patches(&top, config));
+    SVIT_TRY(add_positions(top, config));
+    SVIT_TRY(add_patches(top, config));
     for (uint32_t layer = 0; layer < config->depth; layer++)
-        SVIT_TRY(add_layer(&top, config, layer));
-    top.depth = table->depths;
-    return add_head(&top, config);
+        SVIT_TRY(add_layer(top, config, layer));
+    top->depth = top->table->depths;
+    return add_head(top, config);
 }
