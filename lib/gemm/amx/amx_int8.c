@@ -1,6 +1,6 @@
 /* The AMX backends of int8. */
 #include "gemm/amx/amx_impl.h"
-#include "gemm/low_precision/int8_backend_impl.h"
+#include "gemm/amx/amx_int8_backend_impl.h"
 
 SV_INLINE void multiply_tiles(int32_t *sums, const amx_tile *a, const amx_tile *first,
                               const amx_tile *second, size_t steps, const int two_rows)
