@@ -269,6 +269,6 @@ sv_layer *sv_shifted_tokens_create(const sv_layer_source *source, const sv_shift
     layer->base.out =
         (sv_shape){layer->patches.rows, layer->patches.columns, options->channels_out};
     sv_layer_linear(&layer->base, &layer->linear, source, options->projection,
-                    options->channels_out, size * size * in.channels * 5);
+                    options->channels_out, size * size * in.channels * SV_COPIES);
     return &layer->base;
 }

@@ -1,6 +1,7 @@
 /* The configuration of a ViT: its fields, the sizes that follow from it, and its checks. */
 #include "base/size.h"
 #include "base/status.h"
+#include "kernels/kernels.h"
 #include "models/config.h"
 #include "models/config_fields.h"
 #include "models/vit/vit.h"
@@ -53,7 +54,7 @@ size_t sv_vit_patches(const svit_model_config *config)
 
 size_t sv_vit_patch_elements(const svit_model_config *config)
 {
-    size_t copies = config->tokenizer == SVIT_TOKENIZER_SPT ? 5 : 1;
+    size_t copies = config->tokenizer == SVIT_TOKENIZER_SPT ? SV_COPIES : 1;
     return (size_t)config->patch_size * config->patch_size * config->in_channels * copies;
 }
 
