@@ -2,7 +2,7 @@
 #include <shiftvit/metrics.h>
 
 #include "context/context.h"
-#include "session/loss.h"
+#include "losses/loss.h"
 
 #include <math.h>
 #include <stdbool.h>

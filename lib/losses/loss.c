@@ -1,5 +1,5 @@
 /* Loss and metrics on plain arrays. All sums are in double. */
-#include "session/loss.h"
+#include "losses/loss.h"
 
 #include <float.h>
 #include <math.h>
