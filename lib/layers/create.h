@@ -5,8 +5,8 @@
 #include "layers/layers.h"
 #include "layers/linear/linear.h"
 
-/* Allocates a struct of `bytes` zero bytes whose first member is an sv_layer, and sets its ops. NULL
- * is SVIT_E_MEMORY. */
+/* Allocates a struct of `bytes` zero bytes whose first member is an sv_layer, and sets its ops.
+ * NULL is SVIT_E_MEMORY. */
 void *sv_layer_new(const sv_layer_source *source, size_t bytes, const sv_layer_ops *ops);
 
 /* The offset of the parameter named source->prefix, name and suffix, which exists. The layer notes

@@ -44,7 +44,8 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
 {
     const sv_linear *linear = &((const distilled_head *)layer)->linear;
     sv_arena none = {0}, workspace = {0}, worker = {0};
-    size_t packed = sv_packed_a_bytes(&run->exec, SV_SMALL_M, sv_size_max(linear->in, linear->out));
+    size_t packed =
+        sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, sv_size_max(linear->in, linear->out));
     if (run->pass.training) {
         sv_arena_reals(&workspace, linear->out, linear->in + 1);
         worker.bytes = SV_GEMM_SCRATCH;
@@ -85,7 +86,8 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     const size_t width = sv_size_max(linear->in, linear->out);
     real *dw = sv_arena_reals(&arena, linear->out, linear->in + 1);
     real *db = dw + linear->out * linear->in;
-    void *packed = sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, width), 1, 1);
+    void *packed =
+        sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, width), 1, 1);
     memset(dw, 0, linear->out * (linear->in + 1) * sizeof(real));
     if (layer->trained) {
         sv_weight_gradient_job job = {dw, dy, x, linear->out, linear->in, run->pass.n};

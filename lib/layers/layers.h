@@ -1,5 +1,5 @@
-/* The layers that models are lists of. The table of parameters is made from the same configuration as
- * the layers, so a creator finds those of its layer there. It returns NULL for SVIT_E_MEMORY.
+/* The layers that models are lists of. The table of parameters is made from the same configuration
+ * as the layers, so a creator finds those of its layer there. It returns NULL for SVIT_E_MEMORY.
  * sv_layer_free frees any layer. Equations show one image; drop_path and dropout act in training
  * only. */
 #ifndef SV_LAYERS_H

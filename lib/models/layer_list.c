@@ -117,8 +117,8 @@ double sv_drop_path_rate(const svit_model_config *config, size_t index, size_t f
 svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t height,
                             size_t width, svit_error *err)
 {
-    /* More than there are: most layers have two parameters or more, and no more than two without any
-     * follow one another. */
+    /* More than there are: most layers have two parameters or more, and no more than two without
+     * any follow one another. */
     sv_layer_list list = {.capacity = 2 * model->parameters.count};
     void *memory;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, list.capacity,

@@ -49,7 +49,8 @@ svit_status sv_builder_append(sv_builder *build, sv_layer *layer);
 svit_status sv_builder_norm(sv_builder *build, const char *name, bool per_image);
 svit_status sv_builder_dense(sv_builder *build, size_t channels, const char *name);
 
-/* Replaces the last `count` layers of the inference graph by a layer that fuses them, or by NULL. */
+/* Replaces the last `count` layers of the inference graph by what a creator returned, a layer that
+ * fuses them. NULL is SVIT_E_MEMORY. */
 svit_status sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer);
 
 /* Names the output of the layer that was appended last, as by printf: "blocks.%zu". */

@@ -52,8 +52,8 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
     size_t token_block = sv_token_block_size_max(run, n * tokens, widest_row(patch));
     sv_arena_reals(&worker, token_block, patch->linear.in);
     if (!training)
-        sv_arena_take(&workspace, sv_packed_a_bytes(&run->exec, SV_SMALL_M, patch->linear.in), 1,
-                      1);
+        sv_arena_take(&workspace,
+                      sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, patch->linear.in), 1, 1);
     if (training)
         worker.bytes = sv_size_max(worker.bytes, SV_GEMM_SCRATCH);
     sv_layer_memory_set(memory, &saved, &workspace, &worker);
@@ -65,7 +65,7 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
     const patch_layer *patch = (const patch_layer *)layer;
     size_t tokens = run->pass.n * sv_shape_tokens(layer->out);
     size_t partitions = sv_column_partition_count(
-        patch->linear.out, sv_min_partition_columns(run->exec.gemm, SV_SMALL_M));
+        patch->linear.out, sv_min_partition_columns(run->exec.gemm, SV_SMALL_M_TOKENS));
     return (patch_call){.layer = patch,
                         .run = run,
                         .patches = saved,

@@ -11,8 +11,9 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
 {
     const sv_linear *linear = &((const dense_layer *)layer)->linear;
     size_t width = sv_size_max(linear->in, linear->out);
-    *memory = (sv_layer_memory){.workspace = sv_packed_a_bytes(&run->exec, SV_SMALL_M, width),
-                                .worker_scratch = run->pass.training ? SV_GEMM_SCRATCH : 0};
+    *memory =
+        (sv_layer_memory){.workspace = sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, width),
+                          .worker_scratch = run->pass.training ? SV_GEMM_SCRATCH : 0};
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)

@@ -29,7 +29,8 @@ static void take_means(head_call *call, sv_arena *arena, const mlp_head *head, c
 {
     const size_t width = head->classifier.in;
     call->means = sv_arena_reals(arena, run->pass.n, width);
-    call->packed_a = sv_arena_take(arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, width), 1, 1);
+    call->packed_a =
+        sv_arena_take(arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, width), 1, 1);
 }
 
 static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)

@@ -77,7 +77,7 @@ mlp_rows sv_mlp_worker_rows(sv_arena *arena, const mlp_block *block, const sv_ru
     rows.shift_into = sv_arena_reals(arena, tokens, c);
     rows.mean = sv_arena_reals(arena, tokens, 1);
     rows.rstd = sv_arena_reals(arena, tokens, 1);
-    rows.packed_a = sv_arena_take(arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, c), 1, 1);
+    rows.packed_a = sv_arena_take(arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, c), 1, 1);
     return rows;
 }
 

@@ -58,7 +58,7 @@ static small_call compute_hidden(const mlp_call *call)
     small_call small = {.call = call,
                         .fc1_partitions = sv_column_partition_count(hidden_channels, min),
                         .fc2_partitions = sv_column_partition_count(c, min),
-                        .rows = sv_mlp_worker_rows(&arena, block, run, SV_SMALL_M)};
+                        .rows = sv_mlp_worker_rows(&arena, block, run, SV_SMALL_M_TOKENS)};
     mlp_rows *rows = &small.rows;
     rows->x_shifted = rows->shift_into;
     kernels->shift(rows->shift_into, call->in, &block->shift, 0, call->tokens);
