@@ -91,7 +91,7 @@ build() {
 # lacks LIBRARY HEADER: the build of $name neither read the header nor needs the library.
 lacks() {
     ninja -C "$folder/$name" -t deps >"$folder/deps"
-    grep -q 'lib/data/codec\.c' "$folder/deps" || fail 'ninja knows no headers'
+    grep -q 'lib/data/decoding/codec\.c' "$folder/deps" || fail 'ninja knows no headers'
     ! grep -F "/$2" "$folder/deps" || fail "includes $2"
     readelf -d "$folder/$name/lib/libshiftvit.so" >"$folder/needed"
     ldd "$folder/$name/lib/libshiftvit.so" >>"$folder/needed"
