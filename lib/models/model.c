@@ -2,6 +2,7 @@
 #include "models/model.h"
 
 #include "base/numbers/finite.h"
+#include "base/size.h"
 #include "base/text/pattern.h"
 #include "config/config.h"
 #include "models/architecture.h"
@@ -149,6 +150,20 @@ void sv_model_exchange(svit_model *model, svit_model *with)
     with->weights = weights;
     model->trainable_version++;
     sv_model_touch(model);
+}
+
+void sv_model_copy_parameters(svit_model *to, const svit_model *from, bool classes)
+{
+    for (size_t i = 0; i < to->parameters.count; i++) {
+        sv_parameter *parameter = &to->parameters.list[i];
+        const sv_parameter *old = sv_parameter_find(&from->parameters, parameter->name);
+        if (!old)
+            continue;
+        parameter->frozen = old->frozen;
+        if (classes || !parameter->classes)
+            memcpy(to->weights + parameter->offset, from->weights + old->offset,
+                   sv_size_min(old->desc.elements, parameter->desc.elements) * sizeof *to->weights);
+    }
 }
 
 SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_config *config,

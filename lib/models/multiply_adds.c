@@ -18,8 +18,7 @@ static uint64_t count_layer(const sv_layer *layer, const sv_parameter_table *tab
             weights += parameter->desc.elements;
         *normalized = *normalized || parameter->role == SV_ROLE_NORM_WEIGHT;
     }
-    return weights * (layer->rows ? layer->rows : sv_shape_tokens(layer->out)) +
-           layer->activation_multiply_adds;
+    return weights * sv_layer_rows(layer) + layer->activation_multiply_adds;
 }
 
 /* The backward has two matmuls for each of the forward. The first layer, whose input is the image,

@@ -39,6 +39,14 @@ svit_status sv_scope_linear(const sv_scope *in, const char *name, size_t out, si
     return add_map(in, name, (int64_t[]){(int64_t)out, (int64_t)c}, 2, bias);
 }
 
+svit_status sv_scope_classifier(const sv_scope *in, const char *name, size_t classes, size_t c)
+{
+    const size_t first = in->table->count;
+    SVIT_TRY(sv_scope_linear(in, name, classes, c, true));
+    in->table->list[first].classes = in->table->list[first + 1].classes = true;
+    return SVIT_OK;
+}
+
 svit_status sv_scope_convolution(const sv_scope *in, const char *name, size_t out, size_t c,
                                  size_t size, bool bias)
 {

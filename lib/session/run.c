@@ -24,8 +24,7 @@ sv_run sv_session_run(const svit_session *session, size_t n, bool training)
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer)
 {
     sv_run layer_run = *run;
-    size_t rows = layer->rows ? layer->rows : sv_shape_tokens(layer->out);
-    bool small_m = rows <= SV_SMALL_M_BACKEND_ROWS / session->config.max_batch;
+    bool small_m = sv_layer_rows(layer) <= SV_SMALL_M_BACKEND_ROWS / session->config.max_batch;
     layer_run.exec.small_m = small_m && session->small_m;
     if (small_m)
         layer_run.exec.gemm = session->small_m_gemm;

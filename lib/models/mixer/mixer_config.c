@@ -78,6 +78,6 @@ svit_status sv_mixer_parameters(sv_scope *top, const svit_model_config *config)
         SVIT_TRY(add_block(top, config, i));
     top->depth = top->table->depths;
     SVIT_TRY(sv_scope_norm(top, "norm", config->dim));
-    return config->classifier ? sv_scope_linear(top, "head", config->num_classes, config->dim, true)
+    return config->classifier ? sv_scope_classifier(top, "head", config->num_classes, config->dim)
                               : SVIT_OK;
 }

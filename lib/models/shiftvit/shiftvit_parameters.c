@@ -65,7 +65,7 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
     size_t c = sv_shiftvit_stage_channels(config, config->stages - 1);
     if (config->final_norm)
         SVIT_TRY(sv_scope_norm(in, "norm", c));
-    return config->classifier ? sv_scope_linear(in, "head", config->num_classes, c, true) : SVIT_OK;
+    return config->classifier ? sv_scope_classifier(in, "head", config->num_classes, c) : SVIT_OK;
 }
 
 svit_status sv_shiftvit_parameters(sv_scope *top, const svit_model_config *config)

@@ -152,16 +152,17 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
         SVIT_TRY(sv_scope_norm(in, names->head_norm, c));
     if (!config->classifier)
         return SVIT_OK;
-    for (uint32_t i = 0; i <= config->head_layers; i++) {
-        char name[48];
+    char name[48];
+    for (uint32_t i = 0; i < config->head_layers; i++) {
         snprintf(name, sizeof name, "%s%u", names->head, i + 1);
-        size_t out = i < config->head_layers ? config->head_units[i] : config->num_classes;
-        SVIT_TRY(sv_scope_linear(in, name, out, c, true));
-        c = out;
+        SVIT_TRY(sv_scope_linear(in, name, config->head_units[i], c, true));
+        c = config->head_units[i];
     }
-    if (config->distilled)
-        return sv_scope_linear(in, names->distilled_head, config->num_classes, config->dim, true);
-    return SVIT_OK;
+    snprintf(name, sizeof name, "%s%u", names->head, config->head_layers + 1);
+    SVIT_TRY(sv_scope_classifier(in, name, config->num_classes, c));
+    return config->distilled
+               ? sv_scope_classifier(in, names->distilled_head, config->num_classes, config->dim)
+               : SVIT_OK;
 }
 
 svit_status sv_vit_parameters(sv_scope *top, const svit_model_config *config)
