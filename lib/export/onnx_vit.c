@@ -102,7 +102,7 @@ static sv_onnx_value positions(const vit_graph *self)
 {
     const size_t prefix = sv_vit_prefix(self->config);
     const size_t positioned = sv_vit_positioned_prefix(self->config);
-    const size_t rows = positioned + sv_vit_patches(self->config);
+    const size_t rows = positioned + sv_model_patches(self->config);
     const int64_t stored[2] = {(int64_t)rows, self->config->dim};
     const int64_t none[2] = {(int64_t)(prefix - positioned), self->config->dim};
     const sv_onnx_value table =

@@ -25,6 +25,12 @@ svit_status sv_model_config_check(const svit_model_config *config, svit_error *e
     return SVIT_OK;
 }
 
+size_t sv_model_patches(const svit_model_config *config)
+{
+    size_t size = config->patch_size;
+    return config->input_height / size * (config->input_width / size);
+}
+
 /* The patches must cover a side of `input` pixels exactly. */
 static svit_status check_side(const svit_model_config *config, const char *field, uint32_t input,
                               svit_error *err)

@@ -11,6 +11,9 @@
  * names the field, its value and what is accepted. */
 svit_status sv_model_config_check(const svit_model_config *config, svit_error *err);
 
+/* Patches of patch_size in an image of the configuration's size. */
+size_t sv_model_patches(const svit_model_config *config);
+
 /* SVIT_E_ARGUMENT if patches of patch_size do not cover the input exactly. For architectures that
  * need that. */
 svit_status sv_model_config_check_patches(const svit_model_config *config, svit_error *err);

@@ -11,6 +11,16 @@
  * which there are at most as many, the inference graph, and the layers that have a name. */
 enum { ARRAYS = 4 };
 
+svit_status sv_builder_check_size(const sv_builder *build, const char *what)
+{
+    const svit_model_config *config = build->config;
+    if (build->shape.height == config->input_height && build->shape.width == config->input_width)
+        return SVIT_OK;
+    return sv_fail(build->source.err, SVIT_E_ARGUMENT,
+                   "input is %zu x %zu; this model's %s for %u x %u only", build->shape.height,
+                   build->shape.width, what, config->input_height, config->input_width);
+}
+
 void sv_builder_prefix(sv_builder *build, const char *format, ...)
 {
     va_list arguments;

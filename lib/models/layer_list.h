@@ -38,6 +38,10 @@ typedef struct sv_builder {
     char prefix[48];        /* source.prefix, unless that is "" */
 } sv_builder;
 
+/* SVIT_E_ARGUMENT if the image has another size than the configuration says, for which alone `what`
+ * is: "token MLPs are". */
+svit_status sv_builder_check_size(const sv_builder *build, const char *what);
+
 /* Sets the prefix of the next layers' parameters, as by printf: "blocks.%zu.". */
 void sv_builder_prefix(sv_builder *build, const char *format, ...) SV_PRINTF(2, 3);
 

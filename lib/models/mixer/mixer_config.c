@@ -16,13 +16,6 @@ static const sv_field FIELDS[] = {
 };
 const sv_field_table sv_mixer_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
-/* Tokens of an image, which are its patches. */
-static size_t tokens_of(const svit_model_config *config)
-{
-    size_t size = config->patch_size;
-    return config->input_height / size * (config->input_width / size);
-}
-
 size_t sv_mixer_features(const svit_model_config *config)
 {
     return config->dim;
@@ -64,8 +57,8 @@ static svit_status add_block(const sv_scope *top, const svit_model_config *confi
     snprintf(prefix, sizeof prefix, "blocks.%u.", index);
     const sv_scope in = {top->table, prefix, top->err, index + 1};
     SVIT_TRY(sv_scope_norm(&in, "norm1", config->dim));
-    SVIT_TRY(
-        add_mlp(&in, "mlp_tokens.fc1", "mlp_tokens.fc2", config->token_mlp_dim, tokens_of(config)));
+    SVIT_TRY(add_mlp(&in, "mlp_tokens.fc1", "mlp_tokens.fc2", config->token_mlp_dim,
+                     sv_model_patches(config)));
     SVIT_TRY(sv_scope_norm(&in, "norm2", config->dim));
     return add_mlp(&in, "mlp_channels.fc1", "mlp_channels.fc2", config->mlp_dim, config->dim);
 }

@@ -46,11 +46,7 @@ static svit_status add_head(sv_builder *build)
 svit_status sv_mixer_layers(sv_builder *build)
 {
     const svit_model_config *config = build->config;
-    if (build->shape.height != config->input_height || build->shape.width != config->input_width)
-        return sv_fail(build->source.err, SVIT_E_ARGUMENT,
-                       "input is %zu x %zu; this model's token MLPs are for %u x %u only",
-                       build->shape.height, build->shape.width, config->input_height,
-                       config->input_width);
+    SVIT_TRY(sv_builder_check_size(build, "token MLPs are"));
     SVIT_TRY(add_stem(build));
     sv_builder_name(build, "patch_embed");
     for (size_t i = 0; i < config->depth; i++) {

@@ -3,12 +3,9 @@
 #ifndef SV_VIT_H
 #define SV_VIT_H
 
-#include <shiftvit/model.h>
+#include "models/config.h"
 
 #include <stdbool.h>
-
-/* Patches of an image. */
-size_t sv_vit_patches(const svit_model_config *config);
 
 /* Elements that are mapped to one token: those of a patch; with SVIT_TOKENIZER_SPT those of the
  * patch in the image and in its four shifted copies. */

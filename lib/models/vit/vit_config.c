@@ -2,7 +2,6 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "kernels/kernels.h"
-#include "models/config.h"
 #include "models/config_fields.h"
 #include "models/vit/vit.h"
 
@@ -46,12 +45,6 @@ const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 /* The largest heads * head_dim. The limit of the field `dim` is the same. */
 enum { HEADS_CHANNELS_MAX = 65536 };
 
-size_t sv_vit_patches(const svit_model_config *config)
-{
-    size_t size = config->patch_size;
-    return config->input_height / size * (config->input_width / size);
-}
-
 size_t sv_vit_patch_elements(const svit_model_config *config)
 {
     size_t copies = config->tokenizer == SVIT_TOKENIZER_SPT ? SV_COPIES : 1;
@@ -83,7 +76,7 @@ size_t sv_vit_positioned_prefix(const svit_model_config *config)
 
 size_t sv_vit_sequence(const svit_model_config *config)
 {
-    return sv_vit_prefix(config) + sv_vit_patches(config);
+    return sv_vit_prefix(config) + sv_model_patches(config);
 }
 
 bool sv_vit_has_projection(const svit_model_config *config)
@@ -95,7 +88,7 @@ bool sv_vit_has_projection(const svit_model_config *config)
 size_t sv_vit_features(const svit_model_config *config)
 {
     if (config->pool == SVIT_POOL_FLATTEN)
-        return sv_vit_patches(config) * config->dim;
+        return sv_model_patches(config) * config->dim;
     return (size_t)config->dim * (config->pool == SVIT_POOL_CLASS_MEAN ? 2 : 1);
 }
 
@@ -115,11 +108,11 @@ static svit_status check_head(const svit_model_config *config, svit_error *err)
 {
     size_t features;
     if (config->pool == SVIT_POOL_FLATTEN &&
-        !sv_size_multiply(&features, sv_vit_patches(config), config->dim))
+        !sv_size_multiply(&features, sv_model_patches(config), config->dim))
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "pool is 'flatten'; %zu patches of %u channels do not fit memory; use "
                        "'mean'",
-                       sv_vit_patches(config), config->dim);
+                       sv_model_patches(config), config->dim);
     if (config->head_layers == 0)
         return SVIT_OK;
     if (!config->classifier)

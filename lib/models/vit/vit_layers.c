@@ -158,11 +158,7 @@ static void name_features(sv_builder *build)
 svit_status sv_vit_layers(sv_builder *build)
 {
     const svit_model_config *config = build->config;
-    if (build->shape.height != config->input_height || build->shape.width != config->input_width)
-        return sv_fail(build->source.err, SVIT_E_ARGUMENT,
-                       "input is %zu x %zu; this model's position embedding is for %u x %u only",
-                       build->shape.height, build->shape.width, config->input_height,
-                       config->input_width);
+    SVIT_TRY(sv_builder_check_size(build, "position embedding is"));
     SVIT_TRY(add_tokens(build));
     sv_builder_name(build, "patch_embed");
     SVIT_TRY(add_position(build));

@@ -16,7 +16,7 @@ static svit_status add_prefix(const sv_scope *in, const svit_model_config *confi
 static svit_status add_positions(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
-    size_t rows = sv_vit_positioned_prefix(config) + sv_vit_patches(config);
+    size_t rows = sv_vit_positioned_prefix(config) + sv_model_patches(config);
     int64_t shape[3] = {1, (int64_t)rows, config->dim};
     size_t dropped = config->names == SVIT_NAMES_TIMM; /* leading dimensions */
     SVIT_TRY(sv_scope_add(in, names->position, "", SV_ROLE_POSITION, shape + dropped, 3 - dropped));
