@@ -122,11 +122,18 @@ struct sv_layer {
     size_t bytes;    /* of the layer's whole struct */
     uint32_t number; /* its index in the model, which gives it random numbers of its own */
     size_t end;  /* the layer of the training graph that follows it, or follows those it fuses */
-    size_t rows; /* rows per image of its matmuls; 0: the tokens of `out` */
+    size_t rows; /* sv_layer_rows; 0: the tokens of `out` */
+    uint64_t activation_multiply_adds;           /* per image, of its matmuls of two activations */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */
     char name[32]; /* of its output as features (svit_forward_features); "": none */
     bool trained;  /* one of its parameters at least is not frozen */
     size_t parameters_first, parameters_end; /* its range of the flat arrays; 0, 0: no parameter */
 };
+
+/* Rows per image of the layer's matmuls with weights. */
+static inline size_t sv_layer_rows(const sv_layer *layer)
+{
+    return layer->rows ? layer->rows : sv_shape_tokens(layer->out);
+}
 
 #endif

@@ -30,6 +30,7 @@ typedef struct sv_parameter {
     size_t offset;       /* index of its first element in the flat arrays */
     sv_parameter_role role;
     bool frozen;    /* has no gradient and is never updated */
+    bool classes;   /* its first axis is the classes of the model */
     uint32_t depth; /* 0: the embedding; i + 1: block i of the model; table.depths: what follows */
     /* Of a position embedding of patches: its rows are grid_prefix rows of other tokens, then
      * grid_height x grid_width. 0 in other parameters. */

@@ -6,7 +6,8 @@
 
 typedef sv_onnx_value (*graph_function)(sv_onnx_graph *graph, const sv_onnx_value *images);
 
-#define GRAPH_FUNCTION(constant, prefix) [SVIT_ARCHITECTURE_##constant] = sv_##prefix##_onnx,
+#define GRAPH_FUNCTION(constant, prefix, paper_weights)                                            \
+    [SVIT_ARCHITECTURE_##constant] = sv_##prefix##_onnx,
 static const graph_function GRAPHS[] = {SV_ARCHITECTURES(GRAPH_FUNCTION)};
 
 const char *sv_onnx_output_name(const svit_onnx_options *options)

@@ -17,7 +17,7 @@ extern const sv_config_type sv_onnx_options_type;
 /* The graph of an architecture: adds its nodes from images[N, graph->height, graph->width,
  * in_channels] to the logits [N, num_classes], which it returns. Each folder of an architecture in
  * lib/models has one such function here. */
-#define SV_ONNX_DECLARE(constant, prefix)                                                          \
+#define SV_ONNX_DECLARE(constant, prefix, paper_weights)                                           \
     sv_onnx_value sv_##prefix##_onnx(sv_onnx_graph *graph, const sv_onnx_value *images);
 SV_ARCHITECTURES(SV_ONNX_DECLARE)
 

@@ -1,6 +1,7 @@
 /* The ONNX graph of a ViT or SL-ViT; models/vit/vit_layers.c has the same parts. */
 #include "export/onnx.h"
 #include "export/onnx_ops.h"
+#include "kernels/kernels.h"
 #include "models/vit/vit.h"
 
 #include <float.h>
@@ -31,20 +32,18 @@ static block_name name_in(const vit_graph *self, size_t index, const char *name)
  * y[h, w] = x[h + down half, w + right half], zero outside of x. */
 static sv_onnx_value shifted_copies(const vit_graph *self, const sv_onnx_value *images)
 {
-    static const int down[2][5] = {{0, 1, -1, 1, -1}, {0, -1, -1, 1, 1}};
-    static const int right[2][5] = {{0, 1, 1, -1, -1}, {0, -1, 1, -1, 1}};
     const svit_model_config *config = self->config;
-    const int paper = config->spt_order == SVIT_SPT_PAPER;
+    const int(*shifts)[2] = SV_COPY_SHIFTS[config->spt_order];
     const int64_t half = config->patch_size / 2, height = config->input_height;
     const int64_t width = config->input_width, channels = config->in_channels;
     const sv_onnx_value padded = sv_onnx_pad(self->graph, images, (size_t)half, (size_t)half);
-    sv_onnx_value copies[5] = {*images};
-    for (size_t k = 1; k < 5; k++) {
-        const int64_t top = half + down[paper][k] * half, left = half + right[paper][k] * half;
+    sv_onnx_value copies[SV_COPIES] = {*images};
+    for (size_t k = 1; k < SV_COPIES; k++) {
+        const int64_t top = half + shifts[k][0] * half, left = half + shifts[k][1] * half;
         const int64_t begins[3] = {top, left, 0}, ends[3] = {top + height, left + width, channels};
         copies[k] = sv_onnx_slice_box(self->graph, &padded, begins, ends);
     }
-    return sv_onnx_concat(self->graph, copies, 5, 3);
+    return sv_onnx_concat(self->graph, copies, SV_COPIES, 3);
 }
 
 /* images[N, height, width, c] -> [N, patches, patch_size * patch_size * c] */
@@ -103,7 +102,7 @@ static sv_onnx_value positions(const vit_graph *self)
 {
     const size_t prefix = sv_vit_prefix(self->config);
     const size_t positioned = sv_vit_positioned_prefix(self->config);
-    const size_t rows = positioned + sv_vit_patches(self->config);
+    const size_t rows = positioned + sv_model_patches(self->config);
     const int64_t stored[2] = {(int64_t)rows, self->config->dim};
     const int64_t none[2] = {(int64_t)(prefix - positioned), self->config->dim};
     const sv_onnx_value table =

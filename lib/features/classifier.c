@@ -10,15 +10,12 @@
 /* Rows of the features of one task. */
 enum { ROW_BLOCK = 16 };
 
-/* A parameter of the classifier has one row more in the table for one class more. */
-static void find_parameters(sv_classifier *out, const sv_parameter_table *table,
-                            const sv_parameter_table *one_more)
+static void find_parameters(sv_classifier *out, const sv_parameter_table *table)
 {
     size_t weights = 0, biases = 0;
     for (size_t i = 0; i < table->count; i++) {
         const sv_parameter *parameter = &table->list[i];
-        const sv_parameter *other = sv_parameter_find(one_more, parameter->name);
-        if (!other || other->desc.shape[0] != parameter->desc.shape[0] + 1)
+        if (!parameter->classes)
             continue;
         if (parameter->desc.rank == 1 && biases < SV_CLASSIFIER_HEADS)
             out->biases[biases++] = parameter;
@@ -32,8 +29,6 @@ static void find_parameters(sv_classifier *out, const sv_parameter_table *table,
 svit_status sv_classifier_find(sv_classifier *out, const svit_model *model, svit_error *err)
 {
     const svit_model_config *config = &model->config;
-    svit_model_config more = *config;
-    sv_parameter_table table;
     if (!config->classifier)
         return sv_fail(err, SVIT_E_STATE,
                        "the model has no classifier; svit_model_replace_head gives it one");
@@ -42,13 +37,8 @@ svit_status sv_classifier_find(sv_classifier *out, const svit_model *model, svit
                        "the classifier has %u hidden layers; a class is added to one without",
                        config->head_layers);
     *out = (sv_classifier){.model = model, .classes = config->num_classes};
-    more.num_classes++;
-    sv_parameter_table_init(&table, &model->context->allocator);
-    svit_status status = sv_architecture_of(config)->parameters(&table, &more, err);
-    if (status == SVIT_OK)
-        find_parameters(out, &model->parameters, &table);
-    sv_parameter_table_free(&table);
-    return status;
+    find_parameters(out, &model->parameters);
+    return SVIT_OK;
 }
 
 svit_status sv_features_check_model(const svit_features *features, const svit_model *model,

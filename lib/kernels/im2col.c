@@ -70,13 +70,7 @@ void SV_ISA(sv_patch_scatter_add)(real *dx, const real *dy, const sv_patch_geome
         }
 }
 
-/* The copies of shifted patch tokenization by (down, right): pixel (y, x) of a copy is pixel
- * (y + down * half, x + right * half) of the image, where half is size / 2, rounded down. The first
- * copy is the image. The image shifts left-up, left-down, right-up and right-down in the others;
- * the paper's code has the order right-down, left-down, right-up, left-up. */
-enum { COPY_COUNT = 5, RGB = 3 };
-static const int COPIES[2][COPY_COUNT][2] = {{{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
-                                             {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};
+enum { RGB = 3 };
 
 /* Copies `count` adjacent pixels of x to y, where the pixels are `apart` elements apart. x NULL:
  * zeros. */
@@ -107,12 +101,12 @@ SV_INLINE void spread_line(real *y, const real *x, ptrdiff_t column, size_t size
 /* y[size, copies, channels]: one line of a patch, from pixel (row, column) of the image on. Any
  * copy may lie outside the image. */
 SV_INLINE void edge_line(real *y, const real *image, const sv_patch_geometry *patches,
-                         ptrdiff_t row, ptrdiff_t column, const int shifts[COPY_COUNT][2],
+                         ptrdiff_t row, ptrdiff_t column, const int shifts[SV_COPIES][2],
                          const size_t channels)
 {
     const ptrdiff_t half = (ptrdiff_t)(patches->size / 2);
-    const size_t apart = COPY_COUNT * channels;
-    for (size_t copy = 0; copy < COPY_COUNT; copy++, y += channels) {
+    const size_t apart = SV_COPIES * channels;
+    for (size_t copy = 0; copy < SV_COPIES; copy++, y += channels) {
         ptrdiff_t from = row + shifts[copy][0] * half;
         if (from < 0 || from >= (ptrdiff_t)patches->height)
             spread_pixels(y, NULL, patches->size, apart, channels);
@@ -126,20 +120,20 @@ SV_INLINE void edge_line(real *y, const real *image, const sv_patch_geometry *pa
 /* The same if all copies lie inside the image. It copies one channel too many for each pixel but
  * the last, since 4 floats are one vector and 3 are not; the next pixel overwrites it. */
 SV_INLINE void inner_line(real *y, const real *image, const sv_patch_geometry *patches,
-                          ptrdiff_t row, ptrdiff_t column, const int shifts[COPY_COUNT][2],
+                          ptrdiff_t row, ptrdiff_t column, const int shifts[SV_COPIES][2],
                           const size_t channels)
 {
     const ptrdiff_t half = (ptrdiff_t)(patches->size / 2), width = (ptrdiff_t)patches->width;
-    const real *from[COPY_COUNT];
-    for (size_t copy = 0; copy < COPY_COUNT; copy++)
+    const real *from[SV_COPIES];
+    for (size_t copy = 0; copy < SV_COPIES; copy++)
         from[copy] =
             image + ((row + shifts[copy][0] * half) * width + column + shifts[copy][1] * half) *
                         (ptrdiff_t)channels;
     size_t at = 0;
     for (; at < (patches->size - 1) * channels; at += channels)
-        for (size_t copy = 0; copy < COPY_COUNT; copy++, y += channels)
+        for (size_t copy = 0; copy < SV_COPIES; copy++, y += channels)
             memcpy(y, from[copy] + at, (channels + 1) * sizeof(real));
-    for (size_t copy = 0; copy < COPY_COUNT; copy++, y += channels)
+    for (size_t copy = 0; copy < SV_COPIES; copy++, y += channels)
         memcpy(y, from[copy] + at, channels * sizeof(real));
 }
 
@@ -150,11 +144,11 @@ SV_INLINE void shifted_patch(real *y, const real *image, const sv_patch_geometry
 {
     const ptrdiff_t size = (ptrdiff_t)patches->size, half = size / 2;
     const int across = left >= half && left + size + half <= (ptrdiff_t)patches->width;
-    for (ptrdiff_t row = top; row < top + size; row++, y += patches->size * COPY_COUNT * channels)
+    for (ptrdiff_t row = top; row < top + size; row++, y += patches->size * SV_COPIES * channels)
         if (across && row >= half && row + half < (ptrdiff_t)patches->height)
-            inner_line(y, image, patches, row, left, COPIES[paper_order], channels);
+            inner_line(y, image, patches, row, left, SV_COPY_SHIFTS[paper_order], channels);
         else
-            edge_line(y, image, patches, row, left, COPIES[paper_order], channels);
+            edge_line(y, image, patches, row, left, SV_COPY_SHIFTS[paper_order], channels);
 }
 
 /* y[tokens, size * size * 5 * c]: row t holds the patch of token first_token + t of x[n, h, w, c]
@@ -165,7 +159,7 @@ void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_geometry 
 {
     const size_t per_image = patches->rows * patches->columns, c = patches->channels;
     const size_t image = patches->height * patches->width * c,
-                 row = patches->size * patches->size * COPY_COUNT * c;
+                 row = patches->size * patches->size * SV_COPIES * c;
     for (size_t t = first_token; t < first_token + tokens; t++, y += row) {
         const real *from = x + t / per_image * image;
         ptrdiff_t top = (ptrdiff_t)(t % per_image / patches->columns * patches->size);
@@ -179,11 +173,11 @@ void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_geometry 
 
 /* dx += the adjoint of the copies of one pixel (row, column) of an image:  dy[copies, channels] */
 static void add_copies(real *dx, const real *dy, const sv_patch_geometry *patches, ptrdiff_t row,
-                       ptrdiff_t column, const int shifts[COPY_COUNT][2])
+                       ptrdiff_t column, const int shifts[SV_COPIES][2])
 {
     const ptrdiff_t half = (ptrdiff_t)(patches->size / 2);
     const size_t c = patches->channels;
-    for (size_t copy = 0; copy < COPY_COUNT; copy++, dy += c) {
+    for (size_t copy = 0; copy < SV_COPIES; copy++, dy += c) {
         const ptrdiff_t y = row + shifts[copy][0] * half, x = column + shifts[copy][1] * half;
         if (y < 0 || y >= (ptrdiff_t)patches->height || x < 0 || x >= (ptrdiff_t)patches->width)
             continue;
@@ -202,8 +196,8 @@ void SV_ISA(sv_shifted_patches_add)(real *dx, const real *dy, const sv_patch_geo
     for (size_t t = first_token; t < first_token + tokens; t++) {
         const size_t top = t % per_image / patches->columns * size,
                      left = t % patches->columns * size;
-        for (size_t pixel = 0; pixel < size * size; pixel++, dy += COPY_COUNT * c)
+        for (size_t pixel = 0; pixel < size * size; pixel++, dy += SV_COPIES * c)
             add_copies(dx + t / per_image * image, dy, patches, (ptrdiff_t)(top + pixel / size),
-                       (ptrdiff_t)(left + pixel % size), COPIES[paper_order]);
+                       (ptrdiff_t)(left + pixel % size), SV_COPY_SHIFTS[paper_order]);
     }
 }

@@ -33,6 +33,17 @@ typedef struct sv_patch_geometry {
     size_t stride; /* pixels from one patch to the next; below `size` they overlap */
 } sv_patch_geometry;
 
+/* The copies of an image in shifted patch tokenization (Lee, Lee, Song 2021), the first of which is
+ * the image, by (down, right): pixel (y, x) of a copy is pixel (y + down * half, x + right * half)
+ * of the image, where half is half the size of a patch, rounded down. In the order SVIT_SPT_KERAS
+ * the image shifts left-up, left-down, right-up and right-down; in SVIT_SPT_PAPER right-down,
+ * left-down, right-up and left-up. */
+enum { SV_COPIES = 5 };
+static const int SV_COPY_SHIFTS[2][SV_COPIES][2] = {
+    {{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
+    {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}},
+};
+
 /* The random numbers from which the mask of one dropout is made. A mask is words[block, c], one
  * word for 32 tokens of a channel: bit b of block k belongs to token 32 k + b. */
 typedef struct sv_mask_source {

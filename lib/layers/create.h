@@ -3,19 +3,25 @@
 #define SV_LAYER_CREATE_H
 
 #include "layers/layers.h"
+#include "layers/linear/linear.h"
 
-/* Allocates a struct of `bytes` zero bytes whose first member is an sv_layer, and sets its ops. */
-svit_status sv_layer_allocate(void **out, svit_context *context, size_t bytes,
-                              const sv_layer_ops *ops, svit_error *err);
+/* Allocates a struct of `bytes` zero bytes whose first member is an sv_layer, and sets its ops.
+ * NULL is SVIT_E_MEMORY. */
+void *sv_layer_new(const sv_layer_source *source, size_t bytes, const sv_layer_ops *ops);
 
-/* The offset of the parameter named prefix followed by suffix, which exists. The layer notes which
- * parameters it has, and whether one of them is trainable. */
-size_t sv_layer_parameter(sv_layer *layer, const sv_parameter_table *table, const char *prefix,
+/* The offset of the parameter named source->prefix, name and suffix, which exists. The layer notes
+ * which parameters it has, and whether one of them is trainable. */
+size_t sv_layer_parameter(sv_layer *layer, const sv_layer_source *source, const char *name,
                           const char *suffix);
 
-/* The same; SV_NO_PARAMETER if the table has no such parameter. */
-size_t sv_layer_parameter_if(sv_layer *layer, const sv_parameter_table *table, const char *prefix,
+/* The same; SV_NO_PARAMETER if the table has no such parameter or `name` is NULL. */
+size_t sv_layer_parameter_if(sv_layer *layer, const sv_layer_source *source, const char *name,
                              const char *suffix);
+
+/* Initialises `linear` with the parameters `name`.weight [out, in] and `name`.bias [out], of which
+ * the table may lack the bias. */
+void sv_layer_linear(sv_layer *layer, sv_linear *linear, const sv_layer_source *source,
+                     const char *name, size_t out, size_t in);
 
 /* The geometry of a shift over a feature map of `shape`. */
 static inline sv_shift_geometry sv_shift_geometry_of(const sv_shift_options *shift, sv_shape shape)

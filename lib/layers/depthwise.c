@@ -162,16 +162,13 @@ static const sv_layer_ops DEPTHWISE_OPS = {.name = "depthwise convolution",
                                            .forward = forward,
                                            .backward = backward};
 
-svit_status sv_depthwise_create(sv_layer **out, svit_context *context,
-                                const sv_parameter_table *table, sv_shape shape, const char *name,
-                                svit_error *err)
+sv_layer *sv_depthwise_create(const sv_layer_source *source, sv_shape shape, const char *name)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(depthwise_layer), &DEPTHWISE_OPS, err));
-    depthwise_layer *layer = memory;
+    depthwise_layer *layer = sv_layer_new(source, sizeof *layer, &DEPTHWISE_OPS);
+    if (!layer)
+        return NULL;
     layer->base.in = layer->base.out = shape;
-    layer->weight = sv_layer_parameter(&layer->base, table, name, ".weight");
-    layer->bias = sv_layer_parameter(&layer->base, table, name, ".bias");
-    *out = &layer->base;
-    return SVIT_OK;
+    layer->weight = sv_layer_parameter(&layer->base, source, name, ".weight");
+    layer->bias = sv_layer_parameter(&layer->base, source, name, ".bias");
+    return &layer->base;
 }

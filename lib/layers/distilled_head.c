@@ -44,7 +44,8 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
 {
     const sv_linear *linear = &((const distilled_head *)layer)->linear;
     sv_arena none = {0}, workspace = {0}, worker = {0};
-    size_t packed = sv_packed_a_bytes(&run->exec, SV_SMALL_M, sv_size_max(linear->in, linear->out));
+    size_t packed =
+        sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, sv_size_max(linear->in, linear->out));
     if (run->pass.training) {
         sv_arena_reals(&workspace, linear->out, linear->in + 1);
         worker.bytes = SV_GEMM_SCRATCH;
@@ -85,7 +86,8 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     const size_t width = sv_size_max(linear->in, linear->out);
     real *dw = sv_arena_reals(&arena, linear->out, linear->in + 1);
     real *db = dw + linear->out * linear->in;
-    void *packed = sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, width), 1, 1);
+    void *packed =
+        sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, width), 1, 1);
     memset(dw, 0, linear->out * (linear->in + 1) * sizeof(real));
     if (layer->trained) {
         sv_weight_gradient_job job = {dw, dy, x, linear->out, linear->in, run->pass.n};
@@ -106,21 +108,19 @@ static const sv_layer_ops DISTILLED_HEAD_OPS = {.name = "distilled head",
                                                 .forward = forward,
                                                 .backward = backward};
 
-svit_status sv_distilled_head_create(sv_layer **out, svit_context *context,
-                                     const sv_parameter_table *table, sv_shape in, size_t classes,
-                                     const char *head, const char *distilled, svit_error *err)
+sv_layer *sv_distilled_head_create(const sv_layer_source *source, sv_shape in, size_t classes,
+                                   const char *head, const char *distilled)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(distilled_head), &DISTILLED_HEAD_OPS, err));
-    distilled_head *layer = memory;
+    distilled_head *layer = sv_layer_new(source, sizeof *layer, &DISTILLED_HEAD_OPS);
+    if (!layer)
+        return NULL;
     const char *names[HEADS] = {head, distilled};
     layer->base.in = in;
     layer->base.out = (sv_shape){1, 1, classes};
     for (size_t h = 0; h < HEADS; h++) {
-        layer->weights[h] = sv_layer_parameter(&layer->base, table, names[h], ".weight");
-        layer->biases[h] = sv_layer_parameter(&layer->base, table, names[h], ".bias");
+        layer->weights[h] = sv_layer_parameter(&layer->base, source, names[h], ".weight");
+        layer->biases[h] = sv_layer_parameter(&layer->base, source, names[h], ".bias");
     }
     sv_linear_init_derived(&layer->linear, &layer->base, classes, HEADS * in.channels);
-    *out = &layer->base;
-    return SVIT_OK;
+    return &layer->base;
 }

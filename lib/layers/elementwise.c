@@ -129,25 +129,23 @@ static const sv_layer_ops DROPOUT_OPS = {.name = "dropout",
                                          .forward = dropout_forward,
                                          .backward = dropout_backward};
 
-static svit_status create(sv_layer **out, svit_context *context, const sv_layer_ops *ops,
-                          sv_shape shape, double rate, svit_error *err)
+static sv_layer *create(const sv_layer_source *source, const sv_layer_ops *ops, sv_shape shape,
+                        double rate)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(element_layer), ops, err));
-    element_layer *layer = memory;
+    element_layer *layer = sv_layer_new(source, sizeof *layer, ops);
+    if (!layer)
+        return NULL;
     layer->base.in = layer->base.out = shape;
     sv_dropout_rate(&layer->threshold, &layer->scale, rate);
-    *out = &layer->base;
-    return SVIT_OK;
+    return &layer->base;
 }
 
-svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_shape shape, svit_error *err)
+sv_layer *sv_gelu_create(const sv_layer_source *source, sv_shape shape)
 {
-    return create(out, context, &GELU_OPS, shape, 0, err);
+    return create(source, &GELU_OPS, shape, 0);
 }
 
-svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_shape shape, double rate,
-                              svit_error *err)
+sv_layer *sv_dropout_create(const sv_layer_source *source, sv_shape shape, double rate)
 {
-    return create(out, context, &DROPOUT_OPS, shape, rate, err);
+    return create(source, &DROPOUT_OPS, shape, rate);
 }

@@ -4,12 +4,12 @@
 #include "layers/create.h"
 
 void sv_layer_scale_init(sv_layer_scale *scale, sv_linear *linear, sv_layer *layer,
-                         const sv_parameter_table *table, const char *name, const char *gamma,
+                         const sv_layer_source *source, const char *name, const char *gamma,
                          size_t out, size_t in)
 {
-    scale->gamma = sv_layer_parameter_if(layer, table, gamma, "");
-    scale->weight = sv_layer_parameter_if(layer, table, name, ".weight");
-    scale->bias = sv_layer_parameter_if(layer, table, name, ".bias");
+    scale->gamma = sv_layer_parameter_if(layer, source, gamma, "");
+    scale->weight = sv_layer_parameter_if(layer, source, name, ".weight");
+    scale->bias = sv_layer_parameter_if(layer, source, name, ".bias");
     if (sv_layer_scale_exists(scale))
         sv_linear_init_derived(linear, layer, out, in);
     else

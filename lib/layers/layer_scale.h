@@ -4,6 +4,7 @@
 #ifndef SV_LAYER_SCALE_H
 #define SV_LAYER_SCALE_H
 
+#include "layers/layers.h"
 #include "layers/linear/linear.h"
 
 /* Offsets of the factors [out] and of the linear map's own weight [out, in] and bias [out]. */
@@ -15,7 +16,7 @@ typedef struct sv_layer_scale {
 /* Initialises `linear` with the parameters `name`.weight and `name`.bias, as derived if the table
  * has the factors `gamma`, and *scale. */
 void sv_layer_scale_init(sv_layer_scale *scale, sv_linear *linear, sv_layer *layer,
-                         const sv_parameter_table *table, const char *name, const char *gamma,
+                         const sv_layer_source *source, const char *name, const char *gamma,
                          size_t out, size_t in);
 
 static inline bool sv_layer_scale_exists(const sv_layer_scale *scale)

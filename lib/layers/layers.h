@@ -1,13 +1,21 @@
-/* The layers that models are lists of. A creator allocates its layer from the context and finds its
- * parameters by name in the model's table; the table is made from the same configuration, so they
- * are there. sv_layer_free frees any of them. Equations show one image; drop_path and dropout act
- * in training only. */
+/* The layers that models are lists of. The table of parameters is made from the same configuration
+ * as the layers, so a creator finds those of its layer there. It returns NULL for SVIT_E_MEMORY.
+ * sv_layer_free frees any layer. Equations show one image; drop_path and dropout act in training
+ * only. */
 #ifndef SV_LAYERS_H
 #define SV_LAYERS_H
 
 #include "autograd/layer.h"
 #include "autograd/parameter.h"
 #include "kernels/kernels.h"
+
+/* Where a creator takes memory and parameters from. */
+typedef struct sv_layer_source {
+    svit_context *context;
+    const sv_parameter_table *table;
+    const char *prefix; /* before the names that a creator gets: "blocks.0." */
+    svit_error *err;
+} sv_layer_source;
 
 /* y = norm(x): layer norm of each token, or group norm with one group over height, width and
  * channels. Parameters `name`.weight [c] and `name`.bias [c]. */
@@ -17,13 +25,13 @@ typedef struct sv_norm_options {
     bool per_image; /* group norm */
     double eps;
 } sv_norm_options;
-svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                           const sv_norm_options *options, svit_error *err);
+sv_layer *sv_norm_create(const sv_layer_source *source, const sv_norm_options *options);
 
-/* Prefixes of an MLP block's parameters: `norm`.weight, `norm`.bias, `fc1`.weight and so on; and
- * the whole name of the factors of LayerScale, which are used if the table has them. */
+/* Names of an MLP block's parameters: `norm`.weight, `norm`.bias, `fc1`.weight and so on; and the
+ * whole name of the factors of LayerScale, which are used if it is not NULL and the table has them.
+ */
 typedef struct sv_mlp_names {
-    char norm[64], fc1[64], fc2[64], layer_scale[64];
+    const char *norm, *fc1, *fc2, *layer_scale;
 } sv_mlp_names;
 
 /* The shift of four channel groups of group_channels channels by `pixels`, in the directions left,
@@ -50,8 +58,7 @@ typedef struct sv_mlp_options {
     double eps, dropout, drop_path;
     sv_mlp_names names;
 } sv_mlp_options;
-svit_status sv_mlp_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                          const sv_mlp_options *options, svit_error *err);
+sv_layer *sv_mlp_create(const sv_layer_source *source, const sv_mlp_options *options);
 
 /* The token MLP of an MLP-Mixer (Tolstikhin et al. 2021), which acts on the T tokens of each
  * channel: y = x + drop_path(mlp(norm(x)^T)^T),  mlp(x) = fc2(gelu(fc1(x))) with a layer norm of
@@ -63,9 +70,7 @@ typedef struct sv_token_mlp_options {
     double eps, dropout, drop_path;
     sv_mlp_names names;
 } sv_token_mlp_options;
-svit_status sv_token_mlp_create(sv_layer **out, svit_context *context,
-                                const sv_parameter_table *table,
-                                const sv_token_mlp_options *options, svit_error *err);
+sv_layer *sv_token_mlp_create(const sv_layer_source *source, const sv_token_mlp_options *options);
 
 /* A convolution whose kernel size equals its stride: y = patches W^T + b. Parameters `name`.weight
  * and, if the table has it, `name`.bias. */
@@ -81,21 +86,20 @@ typedef struct sv_patch_options {
      * convolution of an odd size with (size - 1) / 2 pixels of zero padding on all sides. */
     size_t stride;
 } sv_patch_options;
-svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                            const sv_patch_options *options, svit_error *err);
+sv_layer *sv_patch_create(const sv_layer_source *source, const sv_patch_options *options);
 
 /* The end of a ShiftViT for the inference graph: the last block, which has no last GELU, the mean
- * over its tokens and the classifier `head`.weight H and `head`.bias h in one layer:
+ * over its tokens and the classifier `head`.weight H and `head`.bias h, whose names have no prefix,
+ * in one layer:
  *   y[n, classes] = mean(block(x)) H^T + h */
-svit_status sv_mlp_head_create(sv_layer **out, svit_context *context,
-                               const sv_parameter_table *table, const sv_mlp_options *block,
-                               size_t classes, const char *head, svit_error *err);
+sv_layer *sv_mlp_head_create(const sv_layer_source *source, const sv_mlp_options *block,
+                             size_t classes, const char *head);
 
-/* Prefixes of an attention block's parameters, and the whole names of temperature and factors of
- * LayerScale. qkv's bias, proj, temperature, the factors and the adapters of LoRA of qkv and proj
+/* Names of an attention block's parameters, whole ones of temperature and factors of LayerScale.
+ * qkv's bias, proj, temperature, the factors and the adapters of LoRA of qkv and proj
  * (.lora_a and .lora_b) are used if the table has them. */
 typedef struct sv_attention_names {
-    char norm[64], qkv[64], proj[64], temperature[64], layer_scale[64];
+    const char *norm, *qkv, *proj, *temperature, *layer_scale;
 } sv_attention_names;
 
 /* y = x + drop_path(layer_scale * proj(attention(norm(x)))) (Vaswani et al. 2017), with dropout of
@@ -110,9 +114,7 @@ typedef struct sv_attention_options {
     double lora_alpha; /* the adapters' product counts lora_alpha / rank times */
     sv_attention_names names;
 } sv_attention_options;
-svit_status sv_attention_create(sv_layer **out, svit_context *context,
-                                const sv_parameter_table *table,
-                                const sv_attention_options *options, svit_error *err);
+sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_options *options);
 
 /* Returns whether the layer is an attention block, and if so its heads and its tokens. */
 bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens);
@@ -127,9 +129,8 @@ typedef struct sv_shifted_options {
     double eps;
     const char *norm, *projection;
 } sv_shifted_options;
-svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
-                                     const sv_parameter_table *table,
-                                     const sv_shifted_options *options, svit_error *err);
+sv_layer *sv_shifted_tokens_create(const sv_layer_source *source,
+                                   const sv_shifted_options *options);
 
 /* y[n, P + T, c]: P prefix tokens, then the patches x[n, T, c], all plus their positions. Names are
  * those of whole parameters. The first positioned_prefix of the prefix tokens have positions, which
@@ -142,44 +143,37 @@ typedef struct sv_position_options {
     size_t register_count;
     size_t positioned_prefix;
 } sv_position_options;
-svit_status sv_position_create(sv_layer **out, svit_context *context,
-                               const sv_parameter_table *table, const sv_position_options *options,
-                               svit_error *err);
+sv_layer *sv_position_create(const sv_layer_source *source, const sv_position_options *options);
 
 /* y[n, H, W, c] = x + conv(x): a convolution of each channel by itself with the 3 x 3 taps
  * `name`.weight [c, 1, 3, 3], zero padding, plus `name`.bias [c]. */
-svit_status sv_depthwise_create(sv_layer **out, svit_context *context,
-                                const sv_parameter_table *table, sv_shape shape, const char *name,
-                                svit_error *err);
+sv_layer *sv_depthwise_create(const sv_layer_source *source, sv_shape shape, const char *name);
 
 /* y[n, count, c]: the first tokens of x[n, T, c]. */
-svit_status sv_first_tokens_create(sv_layer **out, svit_context *context, sv_shape in, size_t count,
-                                   svit_error *err);
+sv_layer *sv_first_tokens_create(const sv_layer_source *source, sv_shape in, size_t count);
 
 /* y[n, c] = the mean of x[n, t, c] over t >= prefix; with class_token y[n, 2 c], the first token
  * and that mean. */
-svit_status sv_patch_mean_create(sv_layer **out, svit_context *context, sv_shape in, size_t prefix,
-                                 bool class_token, svit_error *err);
+sv_layer *sv_patch_mean_create(const sv_layer_source *source, sv_shape in, size_t prefix,
+                               bool class_token);
 
 /* y[n, classes] = the mean of two linear maps, `head` of x[n, 0, c] and `distilled` of x[n, 1, c].
  * Parameters are the names with .weight and .bias. */
-svit_status sv_distilled_head_create(sv_layer **out, svit_context *context,
-                                     const sv_parameter_table *table, sv_shape in, size_t classes,
-                                     const char *head, const char *distilled, svit_error *err);
+sv_layer *sv_distilled_head_create(const sv_layer_source *source, sv_shape in, size_t classes,
+                                   const char *head, const char *distilled);
 
 /* y = gelu(x) */
-svit_status sv_gelu_create(sv_layer **out, svit_context *context, sv_shape shape, svit_error *err);
+sv_layer *sv_gelu_create(const sv_layer_source *source, sv_shape shape);
 
 /* y = dropout(x), in training only. */
-svit_status sv_dropout_create(sv_layer **out, svit_context *context, sv_shape shape, double rate,
-                              svit_error *err);
+sv_layer *sv_dropout_create(const sv_layer_source *source, sv_shape shape, double rate);
 
 /* y[n, c] = the mean of x[n, h, w, c] over its tokens. */
-svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_shape in, svit_error *err);
+sv_layer *sv_mean_create(const sv_layer_source *source, sv_shape in);
 
 /* y = x W^T + b on every token. Parameters `name`.weight and `name`.bias. */
-svit_status sv_dense_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                            sv_shape in, size_t channels_out, const char *name, svit_error *err);
+sv_layer *sv_dense_create(const sv_layer_source *source, sv_shape in, size_t channels_out,
+                          const char *name);
 
 /* Frees a layer; NULL is allowed. */
 void sv_layer_free(svit_context *context, sv_layer *layer);

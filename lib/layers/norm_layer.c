@@ -141,17 +141,15 @@ static const sv_layer_ops NORM_OPS = {.name = "norm",
                                       .forward = forward,
                                       .backward = backward};
 
-svit_status sv_norm_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                           const sv_norm_options *options, svit_error *err)
+sv_layer *sv_norm_create(const sv_layer_source *source, const sv_norm_options *options)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(norm_layer), &NORM_OPS, err));
-    norm_layer *norm = memory;
+    norm_layer *norm = sv_layer_new(source, sizeof *norm, &NORM_OPS);
+    if (!norm)
+        return NULL;
     norm->base.in = norm->base.out = options->shape;
-    norm->weight = sv_layer_parameter(&norm->base, table, options->name, ".weight");
-    norm->bias = sv_layer_parameter(&norm->base, table, options->name, ".bias");
+    norm->weight = sv_layer_parameter(&norm->base, source, options->name, ".weight");
+    norm->bias = sv_layer_parameter(&norm->base, source, options->name, ".bias");
     norm->per_image = options->per_image;
     norm->eps = (real)options->eps;
-    *out = &norm->base;
-    return SVIT_OK;
+    return &norm->base;
 }

@@ -55,13 +55,12 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
 static const sv_layer_ops MEAN_OPS = {
     .name = "mean pooling", .forward = forward, .backward = backward};
 
-svit_status sv_mean_create(sv_layer **out, svit_context *context, sv_shape in, svit_error *err)
+sv_layer *sv_mean_create(const sv_layer_source *source, sv_shape in)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(sv_layer), &MEAN_OPS, err));
-    sv_layer *layer = memory;
+    sv_layer *layer = sv_layer_new(source, sizeof *layer, &MEAN_OPS);
+    if (!layer)
+        return NULL;
     layer->in = in;
     layer->out = (sv_shape){1, 1, in.channels};
-    *out = layer;
-    return SVIT_OK;
+    return layer;
 }

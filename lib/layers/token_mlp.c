@@ -356,20 +356,11 @@ static const sv_layer_ops TOKEN_MLP_OPS = {.name = "token mlp block",
                                            .forward = forward,
                                            .backward = backward};
 
-static void init_linear(sv_linear *linear, sv_layer *layer, const sv_parameter_table *table,
-                        const char *name, size_t out, size_t in)
+sv_layer *sv_token_mlp_create(const sv_layer_source *source, const sv_token_mlp_options *options)
 {
-    sv_linear_init(linear, layer, out, in, sv_layer_parameter(layer, table, name, ".weight"),
-                   sv_layer_parameter(layer, table, name, ".bias"));
-}
-
-svit_status sv_token_mlp_create(sv_layer **out, svit_context *context,
-                                const sv_parameter_table *table,
-                                const sv_token_mlp_options *options, svit_error *err)
-{
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(token_mlp), &TOKEN_MLP_OPS, err));
-    token_mlp *block = memory;
+    token_mlp *block = sv_layer_new(source, sizeof *block, &TOKEN_MLP_OPS);
+    if (!block)
+        return NULL;
     const sv_mlp_names *names = &options->names;
     size_t tokens = sv_shape_tokens(options->shape);
     block->base.in = block->base.out = options->shape;
@@ -378,10 +369,9 @@ svit_status sv_token_mlp_create(sv_layer **out, svit_context *context,
     block->eps = (real)options->eps;
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->dropout_threshold, &block->dropout_scale, options->dropout);
-    init_linear(&block->fc1, &block->base, table, names->fc1, block->hidden, tokens);
-    init_linear(&block->fc2, &block->base, table, names->fc2, tokens, block->hidden);
-    block->norm_weight = sv_layer_parameter(&block->base, table, names->norm, ".weight");
-    block->norm_bias = sv_layer_parameter(&block->base, table, names->norm, ".bias");
-    *out = &block->base;
-    return SVIT_OK;
+    sv_layer_linear(&block->base, &block->fc1, source, names->fc1, block->hidden, tokens);
+    sv_layer_linear(&block->base, &block->fc2, source, names->fc2, tokens, block->hidden);
+    block->norm_weight = sv_layer_parameter(&block->base, source, names->norm, ".weight");
+    block->norm_bias = sv_layer_parameter(&block->base, source, names->norm, ".bias");
+    return &block->base;
 }

@@ -7,8 +7,7 @@
 /* Sets the default configuration of the architecture that *config names. */
 static void set_defaults(void *config)
 {
-    const char *name;
-    sv_architecture_of(config)->preset(&name, config, 0);
+    *(svit_model_config *)config = sv_architecture_of(config)->presets->config;
 }
 
 static const sv_field_table *fields_of(const void *config)
@@ -80,6 +79,12 @@ const sv_config_type sv_model_config_type = {
 
 SV_CONFIG_FUNCTIONS(svit_model_config, sv_model_config_type)
 
+size_t sv_model_patches(const svit_model_config *config)
+{
+    size_t size = config->patch_size;
+    return config->input_height / size * (config->input_width / size);
+}
+
 /* The patches must cover a side of `input` pixels exactly. */
 static svit_status check_side(const svit_model_config *config, const char *field, uint32_t input,
                               svit_error *err)
@@ -96,18 +101,4 @@ svit_status sv_model_config_check_patches(const svit_model_config *config, svit_
 {
     SVIT_TRY(check_side(config, "input_height", config->input_height, err));
     return check_side(config, "input_width", config->input_width, err);
-}
-
-SVIT_API svit_status svit_model_multiply_adds(const svit_model_config *config, uint64_t *forward,
-                                              uint64_t *training, svit_error *err)
-{
-    SV_REQUIRE(config);
-    svit_model_config local;
-    SVIT_TRY(sv_config_read(&sv_model_config_type, &local, config, err));
-    sv_multiply_adds counts = sv_architecture_of(&local)->multiply_adds(&local);
-    if (forward)
-        *forward = counts.forward;
-    if (training)
-        *training = 3 * counts.forward - counts.image_layer;
-    return SVIT_OK;
 }

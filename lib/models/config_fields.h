@@ -46,7 +46,8 @@
             .min_count = low, .max_count = high, .min = from, .max = to                            \
     }
 
-#define SV_MODEL_ARCHITECTURE_WORD(constant, prefix) [SVIT_ARCHITECTURE_##constant] = #prefix,
+#define SV_MODEL_ARCHITECTURE_WORD(constant, prefix, paper_weights)                                \
+    [SVIT_ARCHITECTURE_##constant] = #prefix,
 #define SV_MODEL_FIELD_ARCHITECTURE                                                                \
     SV_MODEL_WORD(architecture, SV_ARCHITECTURES(SV_MODEL_ARCHITECTURE_WORD))
 

@@ -1,21 +1,7 @@
 /* A model with a head of another number of classes. */
-#include "base/size.h"
-#include "models/architecture.h"
 #include "models/config.h"
 #include "models/initial.h"
 #include "models/model.h"
-
-#include <string.h>
-
-static svit_status make_table(sv_parameter_table *out, const sv_allocator *allocator,
-                              const svit_model_config *config, svit_error *err)
-{
-    sv_parameter_table_init(out, allocator);
-    svit_status status = sv_architecture_of(config)->parameters(out, config, err);
-    if (status != SVIT_OK)
-        sv_parameter_table_free(out);
-    return status;
-}
 
 /* Creates a model with initial weights of the same configuration, but for the classes. */
 static svit_status open_with(svit_model **out, const svit_model *model, uint32_t num_classes,
@@ -30,50 +16,17 @@ static svit_status open_with(svit_model **out, const svit_model *model, uint32_t
     return SVIT_OK;
 }
 
-/* Whether the first axis of a parameter is the classes: in a table for one more class it has one
- * more row. */
-static bool is_classifier(const sv_parameter *parameter, const sv_parameter_table *one_more)
-{
-    const sv_parameter *other = sv_parameter_find(one_more, parameter->name);
-    return other && other->desc.shape[0] == parameter->desc.shape[0] + 1;
-}
-
-/* Copies what the model has: all but the classifier, and of that the rows of the classes that
- * exist, if `keep_rows`. */
-static void copy_weights(svit_model *to, const svit_model *from, const sv_parameter_table *one_more,
-                         bool keep_rows)
-{
-    for (size_t i = 0; i < to->parameters.count; i++) {
-        sv_parameter *parameter = &to->parameters.list[i];
-        const sv_parameter *old = sv_parameter_find(&from->parameters, parameter->name);
-        if (!old)
-            continue;
-        parameter->frozen = old->frozen;
-        if (is_classifier(parameter, one_more) && !keep_rows)
-            continue;
-        memcpy(to->weights + parameter->offset, from->weights + old->offset,
-               sv_size_min(old->desc.elements, parameter->desc.elements) * sizeof *to->weights);
-    }
-}
-
 static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t seed,
                                bool keep_rows, svit_error *err)
 {
     svit_model *changed;
-    sv_parameter_table one_more;
     SVIT_TRY(sv_model_check_alone(model, "its head changes", err));
     SVIT_TRY(open_with(&changed, model, num_classes, seed, err));
-    svit_model_config more = changed->config;
-    more.num_classes++;
-    svit_status status = make_table(&one_more, &model->context->allocator, &more, err);
-    if (status == SVIT_OK) {
-        copy_weights(changed, model, &one_more, keep_rows);
-        sv_parameter_table_free(&one_more);
-        sv_model_release_classes(model);
-        sv_model_exchange(model, changed);
-    }
+    sv_model_copy_parameters(changed, model, keep_rows);
+    sv_model_release_classes(model);
+    sv_model_exchange(model, changed);
     svit_model_free(changed);
-    return status;
+    return SVIT_OK;
 }
 
 SVIT_API svit_status svit_model_replace_head(svit_model *model, uint32_t num_classes, uint64_t seed,

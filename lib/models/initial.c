@@ -74,26 +74,21 @@ static void fill_standard_normal(real *w, size_t elements, const sv_parameter *p
     fill_normal(w, elements, 1, random);
 }
 
-static fill_rule weight_rule_of(const svit_model_config *config)
-{
-    switch (sv_architecture_of(config)->weight_rule(config)) {
-    case SV_WEIGHTS_XAVIER_NORMAL:
-        return fill_xavier;
-    case SV_WEIGHTS_TRUNCATED_NORMAL:
-        return fill_truncated_normal;
-    default:
-        return fill_glorot;
-    }
-}
+static const fill_rule WEIGHT_RULES[] = {[SV_WEIGHTS_GLOROT_UNIFORM] = fill_glorot,
+                                         [SV_WEIGHTS_XAVIER_NORMAL] = fill_xavier,
+                                         [SV_WEIGHTS_TRUNCATED_NORMAL] = fill_truncated_normal};
 
 /* The rule of a parameter; NULL if all its elements are equal. */
 static fill_rule rule_of(const sv_parameter *parameter, const svit_model_config *config)
 {
+    const bool paper = config->init == SVIT_INIT_PAPER;
     if (parameter->role == SV_ROLE_POSITION)
-        return config->init == SVIT_INIT_PAPER ? fill_standard_normal : fill_embedding;
+        return paper ? fill_standard_normal : fill_embedding;
     if (parameter->role == SV_ROLE_LORA_A)
         return fill_lora;
-    return parameter->role == SV_ROLE_WEIGHT ? weight_rule_of(config) : NULL;
+    if (parameter->role != SV_ROLE_WEIGHT)
+        return NULL;
+    return paper ? WEIGHT_RULES[sv_architecture_of(config)->paper_weights] : fill_glorot;
 }
 
 /* The initial factors of LayerScale: those of DINOv2 (Oquab et al. 2023). */

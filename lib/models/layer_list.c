@@ -11,9 +11,30 @@
  * which there are at most as many, the inference graph, and the layers that have a name. */
 enum { ARRAYS = 4 };
 
-void sv_builder_append(sv_builder *build, sv_layer *layer)
+svit_status sv_builder_check_size(const sv_builder *build, const char *what)
+{
+    const svit_model_config *config = build->config;
+    if (build->shape.height == config->input_height && build->shape.width == config->input_width)
+        return SVIT_OK;
+    return sv_fail(build->source.err, SVIT_E_ARGUMENT,
+                   "input is %zu x %zu; this model's %s for %u x %u only", build->shape.height,
+                   build->shape.width, what, config->input_height, config->input_width);
+}
+
+void sv_builder_prefix(sv_builder *build, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(build->prefix, sizeof build->prefix, format, arguments);
+    va_end(arguments);
+    build->source.prefix = build->prefix;
+}
+
+svit_status sv_builder_append(sv_builder *build, sv_layer *layer)
 {
     sv_layer_list *list = build->list;
+    if (!layer)
+        return SVIT_E_MEMORY;
     assert(list->training_count < list->capacity);
     layer->number = (uint32_t)list->training_count;
     build->shape = layer->out;
@@ -21,17 +42,32 @@ void sv_builder_append(sv_builder *build, sv_layer *layer)
     layer->end = list->training_count;
     if (!layer->ops->training_only)
         list->inference[list->inference_count++] = layer;
+    return SVIT_OK;
 }
 
-void sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer)
+svit_status sv_builder_norm(sv_builder *build, const char *name, bool per_image)
+{
+    const sv_norm_options options = {build->shape, name, per_image, build->config->norm_eps};
+    return sv_builder_append(build, sv_norm_create(&build->source, &options));
+}
+
+svit_status sv_builder_dense(sv_builder *build, size_t channels, const char *name)
+{
+    return sv_builder_append(build, sv_dense_create(&build->source, build->shape, channels, name));
+}
+
+svit_status sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer)
 {
     sv_layer_list *list = build->list;
+    if (!layer)
+        return SVIT_E_MEMORY;
     list->inference_count -= count;
     assert(sv_shape_elements(layer->in) ==
            sv_shape_elements(list->inference[list->inference_count]->in));
     layer->end = list->training_count;
     list->inference[list->inference_count++] = layer;
     list->layers[list->capacity + build->fused_count++] = layer;
+    return SVIT_OK;
 }
 
 void sv_builder_name(sv_builder *build, const char *format, ...)
@@ -70,24 +106,41 @@ static void list_named(sv_layer_list *list)
             list->named[list->named_count++] = list->layers[i];
 }
 
-double sv_linspace(double rate, size_t index, size_t count)
+/* Element `index` of `count` values at equal distances from 0 to `rate`. A single one is 0. */
+static double linspace(double rate, size_t index, size_t count)
 {
     return count > 1 ? rate * (double)index / (double)(count - 1) : 0;
+}
+
+double sv_drop_path_rate(const svit_model_config *config, size_t index, size_t first, size_t count)
+{
+    switch (config->drop_path_rule) {
+    case SVIT_DROP_PATH_STAGE:
+        return linspace(config->drop_path, index - first, count);
+    case SVIT_DROP_PATH_NETWORK:
+        return linspace(config->drop_path, index, sv_model_block_count(config));
+    default:
+        return config->drop_path;
+    }
 }
 
 svit_status sv_model_layers(sv_layer_list *out, const svit_model *model, size_t height,
                             size_t width, svit_error *err)
 {
-    const sv_architecture *architecture = sv_architecture_of(&model->config);
-    sv_layer_list list = {.capacity = architecture->layer_count(&model->config)};
+    /* More than there are: most layers have two parameters or more, and no more than two without
+     * any follow one another. */
+    sv_layer_list list = {.capacity = 2 * model->parameters.count};
     void *memory;
     SVIT_TRY(sv_allocate_array(&model->context->allocator, &memory, list.capacity,
                                ARRAYS * sizeof *list.layers, "a list of layers", err));
     list.layers = memory;
     list.inference = list.layers + 2 * list.capacity;
     list.named = list.layers + 3 * list.capacity;
-    sv_builder build = {&list, 0, model, {height, width, model->config.in_channels}, err};
-    svit_status status = architecture->layers(&build);
+    sv_builder build = {.list = &list,
+                        .config = &model->config,
+                        .source = {model->context, &model->parameters, "", err},
+                        .shape = {height, width, model->config.in_channels}};
+    svit_status status = sv_architecture_of(&model->config)->layers(&build);
     number_fused(&build);
     list_named(&list);
     if (status != SVIT_OK) {

@@ -32,13 +32,30 @@ void sv_layer_list_free(svit_context *context, sv_layer_list *list);
 typedef struct sv_builder {
     sv_layer_list *list;
     size_t fused_count; /* fused layers; sv_model_layers moves them behind the training graph */
-    const svit_model *model;
-    sv_shape shape; /* of the next layer's input */
-    svit_error *err;
+    const svit_model_config *config;
+    sv_layer_source source; /* of the next layer */
+    sv_shape shape;         /* of its input */
+    char prefix[48];        /* source.prefix, unless that is "" */
 } sv_builder;
 
-/* Appends a layer to both graphs; to the training graph alone if it acts in training only. */
-void sv_builder_append(sv_builder *build, sv_layer *layer);
+/* SVIT_E_ARGUMENT if the image has another size than the configuration says, for which alone `what`
+ * is: "token MLPs are". */
+svit_status sv_builder_check_size(const sv_builder *build, const char *what);
+
+/* Sets the prefix of the next layers' parameters, as by printf: "blocks.%zu.". */
+void sv_builder_prefix(sv_builder *build, const char *format, ...) SV_PRINTF(2, 3);
+
+/* Appends what a creator returned to both graphs; to the training graph alone if the layer acts in
+ * training only. NULL is SVIT_E_MEMORY. */
+svit_status sv_builder_append(sv_builder *build, sv_layer *layer);
+
+/* Appends a norm, or a linear map of each token. */
+svit_status sv_builder_norm(sv_builder *build, const char *name, bool per_image);
+svit_status sv_builder_dense(sv_builder *build, size_t channels, const char *name);
+
+/* Replaces the last `count` layers of the inference graph by what a creator returned, a layer that
+ * fuses them. NULL is SVIT_E_MEMORY. */
+svit_status sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer);
 
 /* Names the output of the layer that was appended last, as by printf: "blocks.%zu". */
 void sv_builder_name(sv_builder *build, const char *format, ...) SV_PRINTF(2, 3);
@@ -46,26 +63,8 @@ void sv_builder_name(sv_builder *build, const char *format, ...) SV_PRINTF(2, 3)
 /* Lets the inference graph have no fused layers: every layer by itself. */
 void sv_layer_list_unfuse(sv_layer_list *list);
 
-/* Creates a layer and appends it: SV_APPEND(build, sv_mean_create(&layer, ...)) */
-#define SV_APPEND(build, create)                                                                   \
-    do {                                                                                           \
-        sv_layer *layer = NULL;                                                                    \
-        SVIT_TRY(create);                                                                          \
-        sv_builder_append(build, layer);                                                           \
-    } while (0)
-
-/* Replaces the last `count` layers of the inference graph by a layer that fuses them. */
-void sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer);
-
-/* Creates a fused layer: SV_FUSE(build, 3, sv_mlp_head_create(&layer, ...)) */
-#define SV_FUSE(build, count, create)                                                              \
-    do {                                                                                           \
-        sv_layer *layer = NULL;                                                                    \
-        SVIT_TRY(create);                                                                          \
-        sv_builder_fuse(build, count, layer);                                                      \
-    } while (0)
-
-/* Element `index` of `count` values at equal distances from 0 to `rate`. A single one is 0. */
-double sv_linspace(double rate, size_t index, size_t count);
+/* The DropPath rate of block `index` of the model, in a stage of `count` blocks from block `first`
+ * on: it grows from 0 to config->drop_path over the stage, over the model, or is constant. */
+double sv_drop_path_rate(const svit_model_config *config, size_t index, size_t first, size_t count);
 
 #endif

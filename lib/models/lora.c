@@ -20,20 +20,6 @@ static svit_status open_with(svit_model **out, const svit_model *model, uint32_t
     return sv_model_open_zero(out, model->context, &config, err);
 }
 
-/* Copies the parameters that both models have, with what is frozen. */
-static void copy_parameters(svit_model *to, const svit_model *from)
-{
-    for (size_t i = 0; i < to->parameters.count; i++) {
-        sv_parameter *parameter = &to->parameters.list[i];
-        const sv_parameter *old = sv_parameter_find(&from->parameters, parameter->name);
-        if (!old)
-            continue;
-        parameter->frozen = old->frozen;
-        memcpy(to->weights + parameter->offset, from->weights + old->offset,
-               old->desc.elements * sizeof *to->weights);
-    }
-}
-
 /* Whether the adapters leave the parameter trainable: they themselves, and the linear maps of the
  * head. */
 static bool stays_trainable(const sv_parameter_table *table, const sv_parameter *parameter)
@@ -79,7 +65,7 @@ SVIT_API svit_status svit_model_add_lora(svit_model *model, uint32_t rank, doubl
     SVIT_TRY(open_with(&adapted, model, rank, alpha, err));
     sv_initial_weights(adapted->weights, &adapted->parameters, &adapted->config, seed,
                        model->context->pool);
-    copy_parameters(adapted, model);
+    sv_model_copy_parameters(adapted, model, true);
     for (size_t i = 0; i < adapted->parameters.count; i++) {
         sv_parameter *parameter = &adapted->parameters.list[i];
         parameter->frozen = !stays_trainable(&adapted->parameters, parameter);
@@ -144,7 +130,7 @@ svit_status sv_model_merged(svit_model **out, const svit_model *model, svit_erro
 {
     svit_model *merged;
     SVIT_TRY(open_with(&merged, model, 0, 0, err));
-    copy_parameters(merged, model);
+    sv_model_copy_parameters(merged, model, true);
     merge(merged, model);
     svit_status status = copy_rest(merged, model, err);
     if (status == SVIT_OK)

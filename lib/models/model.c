@@ -2,6 +2,7 @@
 #include "models/model.h"
 
 #include "base/numbers/finite.h"
+#include "base/size.h"
 #include "base/text/pattern.h"
 #include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
@@ -58,11 +59,11 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
     model->config = *config;
     model->stored_grid = (sv_stored_grid){config->position_height, config->position_width};
     model->config.position_height = model->config.position_width = 0;
-    sv_parameter_table_init(&model->parameters, &context->allocator);
     model->packed_lock = sv_mutex_create(&context->allocator);
     svit_status status =
-        model->packed_lock ? sv_architecture_of(config)->parameters(&model->parameters, config, err)
-                           : sv_fail(err, SVIT_E_MEMORY, "no memory for the lock of a model");
+        model->packed_lock
+            ? sv_model_parameters(&model->parameters, &context->allocator, config, err)
+            : sv_fail(err, SVIT_E_MEMORY, "no memory for the lock of a model");
     if (status == SVIT_OK)
         *out = model;
     else
@@ -149,6 +150,20 @@ void sv_model_exchange(svit_model *model, svit_model *with)
     with->weights = weights;
     model->trainable_version++;
     sv_model_touch(model);
+}
+
+void sv_model_copy_parameters(svit_model *to, const svit_model *from, bool classes)
+{
+    for (size_t i = 0; i < to->parameters.count; i++) {
+        sv_parameter *parameter = &to->parameters.list[i];
+        const sv_parameter *old = sv_parameter_find(&from->parameters, parameter->name);
+        if (!old)
+            continue;
+        parameter->frozen = old->frozen;
+        if (classes || !parameter->classes)
+            memcpy(to->weights + parameter->offset, from->weights + old->offset,
+                   sv_size_min(old->desc.elements, parameter->desc.elements) * sizeof *to->weights);
+    }
 }
 
 SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_config *config,

@@ -57,6 +57,10 @@ svit_status sv_model_check_output(int32_t output, svit_error *err);
  * `with` gets no weights. `with` is to be freed. Class names, pipeline and output stay. */
 void sv_model_exchange(svit_model *model, svit_model *with);
 
+/* Copies the parameters that both models have, with what is frozen; of those that have an axis of
+ * classes the rows that both have, or nothing unless `classes`. */
+void sv_model_copy_parameters(svit_model *to, const svit_model *from, bool classes);
+
 /* Frees the class names; the model has none afterwards. */
 void sv_model_release_classes(svit_model *model);
 

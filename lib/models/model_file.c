@@ -336,7 +336,7 @@ static svit_status fill_model(svit_model *model, const sv_safetensors *file, mod
 static svit_status check_blocks(const svit_model_config *config, const sv_safetensors *file,
                                 const char *path, svit_error *err)
 {
-    size_t blocks = sv_architecture_of(config)->block_count(config);
+    size_t blocks = sv_model_block_count(config);
     if (sv_safetensors_count(file) >= blocks)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_FORMAT, "%s: %zu tensors are too few for a model of %zu blocks",

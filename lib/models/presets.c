@@ -4,19 +4,15 @@
 
 #include <string.h>
 
-/* Finds the preset with this index among those of all architectures, one architecture after
- * another. False past the end. */
-static bool find_preset(const char **name, svit_model_config *config, size_t index)
+/* The preset with this index among those of all architectures, one architecture after another. NULL
+ * past the end. */
+static const sv_preset *find_preset(size_t index)
 {
-    for (size_t i = 0; i < sv_architecture_count; i++) {
-        size_t count = 0;
-        while (count <= index && sv_architectures[i].preset(name, config, count))
-            count++;
-        if (count > index)
-            return true;
-        index -= count;
-    }
-    return false;
+    for (size_t i = 0; i < sv_architecture_count; i++)
+        for (const sv_preset *preset = sv_architectures[i].presets; preset->name; preset++)
+            if (index-- == 0)
+                return preset;
+    return NULL;
 }
 
 SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t size,
@@ -24,20 +20,18 @@ SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t 
 {
     SV_REQUIRE(config);
     SV_REQUIRE(preset);
-    svit_model_config found;
-    const char *name;
-    for (size_t i = 0; find_preset(&name, &found, i); i++)
-        if (strcmp(name, preset) == 0)
-            return sv_config_write(&sv_model_config_type, config, size, &found, err);
+    const sv_preset *found;
+    for (size_t i = 0; (found = find_preset(i)) != NULL; i++)
+        if (strcmp(found->name, preset) == 0)
+            return sv_config_write(&sv_model_config_type, config, size, &found->config, err);
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "preset '%.40s' is unknown; svit_model_preset_name lists the known", preset);
 }
 
 SVIT_API const char *svit_model_preset_name(size_t index)
 {
-    svit_model_config config;
-    const char *name;
-    return find_preset(&name, &config, index) ? name : NULL;
+    const sv_preset *preset = find_preset(index);
+    return preset ? preset->name : NULL;
 }
 
 SVIT_API const char *svit_model_architecture_name(size_t index)

@@ -26,4 +26,11 @@ svit_status sv_scope_norm(const sv_scope *in, const char *name, size_t c);
 /* Adds `name`.weight [out, c], and `name`.bias [out] if `bias`, of a linear map. */
 svit_status sv_scope_linear(const sv_scope *in, const char *name, size_t out, size_t c, bool bias);
 
+/* Adds the linear map of c features to the classes. */
+svit_status sv_scope_classifier(const sv_scope *in, const char *name, size_t classes, size_t c);
+
+/* Adds `name`.weight [out, c, size, size], and `name`.bias [out] if `bias`, of a convolution. */
+svit_status sv_scope_convolution(const sv_scope *in, const char *name, size_t out, size_t c,
+                                 size_t size, bool bias);
+
 #endif

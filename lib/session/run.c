@@ -1,5 +1,6 @@
 /* The sv_run structs that a session passes to layers: for a whole pass, for one layer of it, and
  * for packing weights. */
+#include "gemm/small_m.h"
 #include "session/session.h"
 
 sv_run sv_session_run(const svit_session *session, size_t n, bool training)
@@ -18,16 +19,12 @@ sv_run sv_session_run(const svit_session *session, size_t n, bool training)
                     .gradients_first = session->gradients.first};
 }
 
-/* A batch has at most this many rows in the matmuls of a layer that uses the small_m backend. */
-enum { SMALL_M_ROWS = 64 };
-
 /* The decision depends on max_batch and not on n, so that the result of an image is the same in
  * every batch. */
 sv_run sv_session_layer_run(const svit_session *session, const sv_run *run, const sv_layer *layer)
 {
     sv_run layer_run = *run;
-    size_t rows = layer->rows ? layer->rows : sv_shape_tokens(layer->out);
-    bool small_m = rows <= SMALL_M_ROWS / session->config.max_batch;
+    bool small_m = sv_layer_rows(layer) <= SV_SMALL_M_BACKEND_ROWS / session->config.max_batch;
     layer_run.exec.small_m = small_m && session->small_m;
     if (small_m)
         layer_run.exec.gemm = session->small_m_gemm;

@@ -1,4 +1,5 @@
 /* Creates sessions, plans and allocates all their memory, and frees them. */
+#include "gemm/small_m.h"
 #include "session/packed_weights.h"
 
 #include <string.h>
@@ -66,10 +67,6 @@ static svit_status create_layers(svit_session *session, svit_error *err)
     return SVIT_OK;
 }
 
-/* Up to this max_batch a session that infers may use the small_m backend. With a larger one its
- * logits have the same bits as those of a session that trains. */
-enum { SMALL_M_IMAGES = 8 };
-
 /* Weights are packed once for all sessions of a model, and results are the same in all of them, so
  * the contexts compute alike. */
 static svit_status check_context(const svit_context *context, const svit_context *of_model,
@@ -103,7 +100,7 @@ static svit_status create_unallocated(svit_session **out, svit_model *model,
     session->config = local;
     session->trains = local.mode == SVIT_MODE_TRAIN;
     session->mode = local.mode;
-    session->small_m = !session->trains && local.max_batch <= SMALL_M_IMAGES;
+    session->small_m = !session->trains && local.max_batch <= SV_SMALL_M_MAX_BATCH;
     session->gemm = sv_session_gemm(context, local.compute, false);
     session->small_m_gemm = sv_session_gemm(context, local.compute, session->small_m);
     svit_status status = create_layers(session, err);

@@ -18,12 +18,10 @@ static void describe_training(sv_json_writer *writer)
 static bool describe_architecture(const char *name, sv_json_writer *writer)
 {
     for (size_t i = 0; i < sv_architecture_count; i++) {
-        svit_model_config config;
-        const char *preset;
         if (strcmp(sv_architectures[i].name, name) != 0)
             continue;
-        sv_architectures[i].preset(&preset, &config, 0);
-        sv_fields_describe(sv_architectures[i].fields, &config, writer);
+        sv_fields_describe(sv_architectures[i].fields, &sv_architectures[i].presets->config,
+                           writer);
         return true;
     }
     return false;

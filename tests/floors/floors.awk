@@ -1,12 +1,12 @@
 # Reads the sources of lib/ and reports includes that point up or sideways, and uses of an outside
 # thing, such as malloc, in another file than its adapter (here called its door).
 BEGIN {
-    split("base 0 config 1 tensor 1 kernels 2 io 2 gemm 3 context 4 data 5 autograd 5 layers 6 models 7 optim 7 " \
-          "session 8 export 8 predictor 9 features 9 trainer 10", words, " ")
+    split("base 0 config 1 tensor 1 kernels 2 io 2 gemm 3 context 4 data 5 losses 5 autograd 5 layers 6 models 7 optim 7 " \
+          "session 8 export 8 benchmark 9 predictor 9 features 9 trainer 10", words, " ")
     for (i = 1; (i in words); i += 2)
         floor_of[words[i]] = words[i + 1]
     split("allocator base parallel base file base status base version base context context dataset data image data loader data " \
-          "load models reducer session pipeline data model models optimizer optim checkpoint session loss session metrics session benchmark session onnx export " \
+          "load models reducer session pipeline data model models optimizer optim checkpoint session loss losses metrics losses benchmark benchmark onnx export " \
           "session session predictor predictor features features trainer trainer", words, " ")
     for (i = 1; (i in words); i += 2)
         owner_of[words[i] ".h"] = words[i + 1]

@@ -43,6 +43,8 @@ plant lib/trainer/planted.c '#include <shiftvit/shiftvit.h>' 'belongs to no fold
 plant lib/optim/planted.h '#include "models/model.h"' 'may not look'
 plant lib/layers/planted.c '#include "session/session.h"' 'may not look'
 plant lib/session/planted.c '#include <shiftvit/features.h>' 'may not look at <shiftvit/features.h>'
+plant lib/losses/planted.c '#include <shiftvit/session.h>' 'may not look at <shiftvit/session.h>'
+plant lib/session/planted.c '#include <shiftvit/benchmark.h>' 'may not look at <shiftvit/benchmark.h>'
 plant lib/features/planted.c '#include "predictor/predictor.h"' 'may not look'
 plant lib/features/planted.c '#include <shiftvit/trainer.h>' 'may not look at <shiftvit/trainer.h>'
 plant lib/layers/planted.c '#include "layers.h"' 'does not say its folder'

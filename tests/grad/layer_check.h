@@ -11,6 +11,9 @@ typedef struct layer_check {
     sv_layer *layer; /* set by the test between layer_check_open and layer_check_run */
 } layer_check;
 
+/* Where the creator of the layer takes memory and parameters from. */
+#define LAYER_SOURCE(check) (&(sv_layer_source){(check).context, &(check).table, "", NULL})
+
 /* Creates a context of two threads and an empty table. */
 layer_check layer_check_open(void);
 

@@ -54,8 +54,7 @@ START_TEST(test_mlp_blocks)
                      options.gated);
     if (scaled)
         layer_check_add(&check, "ls", (const int64_t[5]){(int64_t)SHAPE.channels});
-    ck_assert_int_eq(sv_mlp_create(&check.layer, check.context, &check.table, &options, NULL),
-                     SVIT_OK);
+    check.layer = sv_mlp_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     if (options.dropout > 0)
         layer_check_masks(&check);
@@ -85,8 +84,7 @@ START_TEST(test_token_mlp_blocks)
     layer_check_add(&check, "fc1.bias", (const int64_t[5]){hidden});
     layer_check_add(&check, "fc2.weight", (const int64_t[5]){tokens, hidden});
     layer_check_add(&check, "fc2.bias", (const int64_t[5]){tokens});
-    ck_assert_int_eq(sv_token_mlp_create(&check.layer, check.context, &check.table, &options, NULL),
-                     SVIT_OK);
+    check.layer = sv_token_mlp_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     if (options.dropout > 0)
         layer_check_masks(&check);
@@ -127,8 +125,7 @@ START_TEST(test_attention_blocks)
         layer_check_add(&check, "tau", (const int64_t[5]){ATTENTIONS[_i].per_head ? HEADS : 1});
     if (ATTENTIONS[_i].scaled)
         layer_check_add(&check, "ls", (const int64_t[5]){c});
-    ck_assert_int_eq(sv_attention_create(&check.layer, check.context, &check.table, &options, NULL),
-                     SVIT_OK);
+    check.layer = sv_attention_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     if (options.dropout > 0)
         layer_check_masks(&check);
@@ -142,8 +139,7 @@ START_TEST(test_norms)
     const sv_norm_options options = {SHAPE, "norm", _i == 1, 1e-5};
     layer_check_add(&check, "norm.weight", (const int64_t[5]){(int64_t)SHAPE.channels});
     layer_check_add(&check, "norm.bias", (const int64_t[5]){(int64_t)SHAPE.channels});
-    ck_assert_int_eq(sv_norm_create(&check.layer, check.context, &check.table, &options, NULL),
-                     SVIT_OK);
+    check.layer = sv_norm_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     layer_check_close(&check);
 }
@@ -156,8 +152,7 @@ START_TEST(test_patches)
         .in = {5, 7, 4}, .size = 2, .channels_out = 6, .same_padding = _i == 1, .name = "patch"};
     layer_check_add(&check, "patch.weight", (const int64_t[5]){6, 4, 2, 2});
     layer_check_add(&check, "patch.bias", (const int64_t[5]){6});
-    ck_assert_int_eq(sv_patch_create(&check.layer, check.context, &check.table, &options, NULL),
-                     SVIT_OK);
+    check.layer = sv_patch_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     layer_check_close(&check);
 }
@@ -172,9 +167,7 @@ START_TEST(test_shifted_patch_tokens)
     layer_check_add(&check, "norm.bias", (const int64_t[5]){240});
     layer_check_add(&check, "projection.weight", (const int64_t[5]){6, 240});
     layer_check_add(&check, "projection.bias", (const int64_t[5]){6});
-    ck_assert_int_eq(
-        sv_shifted_tokens_create(&check.layer, check.context, &check.table, &options, NULL),
-        SVIT_OK);
+    check.layer = sv_shifted_tokens_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     layer_check_close(&check);
 }
@@ -212,8 +205,7 @@ START_TEST(test_positions)
                                          .register_tokens = "registers",
                                          .register_count = (size_t)registers,
                                          .positioned_prefix = (size_t)POSITIONS[_i].positioned};
-    ck_assert_int_eq(sv_position_create(&check.layer, check.context, &check.table, &options, NULL),
-                     SVIT_OK);
+    check.layer = sv_position_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     layer_check_close(&check);
 }
@@ -222,46 +214,42 @@ END_TEST
 START_TEST(test_small_layers)
 {
     layer_check check = layer_check_open();
-    const sv_parameter_table *table = &check.table;
-    svit_context *context = check.context;
-    svit_status status = SVIT_OK;
     const int64_t c = (int64_t)SHAPE.channels;
     switch (_i) {
     case 0:
         layer_check_add(&check, "fc.weight", (const int64_t[5]){7, c});
         layer_check_add(&check, "fc.bias", (const int64_t[5]){7});
-        status = sv_dense_create(&check.layer, context, table, SHAPE, 7, "fc", NULL);
+        check.layer = sv_dense_create(LAYER_SOURCE(check), SHAPE, 7, "fc");
         break;
     case 1:
-        status = sv_gelu_create(&check.layer, context, SHAPE, NULL);
+        check.layer = sv_gelu_create(LAYER_SOURCE(check), SHAPE);
         break;
     case 2:
-        status = sv_dropout_create(&check.layer, context, SHAPE, 0.5, NULL);
+        check.layer = sv_dropout_create(LAYER_SOURCE(check), SHAPE, 0.5);
         break;
     case 3:
-        status = sv_mean_create(&check.layer, context, SHAPE, NULL);
+        check.layer = sv_mean_create(LAYER_SOURCE(check), SHAPE);
         break;
     case 4:
-        status = sv_first_tokens_create(&check.layer, context, SHAPE, 2, NULL);
+        check.layer = sv_first_tokens_create(LAYER_SOURCE(check), SHAPE, 2);
         break;
     case 5:
         layer_check_add(&check, "dw.weight", (const int64_t[5]){c, 1, 3, 3});
         layer_check_add(&check, "dw.bias", (const int64_t[5]){c});
-        status = sv_depthwise_create(&check.layer, context, table, SHAPE, "dw", NULL);
+        check.layer = sv_depthwise_create(LAYER_SOURCE(check), SHAPE, "dw");
         break;
     case 6:
     case 7:
-        status = sv_patch_mean_create(&check.layer, context, SHAPE, 3, _i == 7, NULL);
+        check.layer = sv_patch_mean_create(LAYER_SOURCE(check), SHAPE, 3, _i == 7);
         break;
     default:
         for (int head = 0; head < 2; head++) {
             layer_check_add(&check, head ? "b.weight" : "a.weight", (const int64_t[5]){7, c});
             layer_check_add(&check, head ? "b.bias" : "a.bias", (const int64_t[5]){7});
         }
-        status = sv_distilled_head_create(&check.layer, context, table, (sv_shape){1, 2, c}, 7, "a",
-                                          "b", NULL);
+        check.layer =
+            sv_distilled_head_create(LAYER_SOURCE(check), (sv_shape){1, 2, c}, 7, "a", "b");
     }
-    ck_assert_int_eq(status, SVIT_OK);
     layer_check_run(&check, true);
     layer_check_close(&check);
 }

@@ -47,7 +47,7 @@ START_TEST(test_token_blocks_fit_the_planned_scratch)
         ck_assert_uint_le(tiles, sv_token_block_count_max(tokens, tile));
         if (run.pass.training) /* dropout masks are words of 32 tokens */
             ck_assert_uint_eq(tile % 32, 0);
-        if (!run.pass.training && !run.exec.serial && tokens > SV_SMALL_M && tokens < 256) {
+        if (!run.pass.training && !run.exec.serial && tokens > SV_SMALL_M_TOKENS && tokens < 256) {
             ck_assert_msg(tiles % 4 == 0, "%zu tokens in %zu tiles", tokens, tiles);
             ck_assert_uint_lt(tiles * tile - tokens, tiles);
         }

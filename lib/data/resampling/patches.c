@@ -1,25 +1,14 @@
 /* The patches of an image, plain or with shifted copies, as the tokenizers of ViT and SL-ViT read
- * them, for callers who want to inspect them. Models use the faster layers/shifted_patches.c. */
+ * them, for callers who want to inspect them. Models use the faster kernels of kernels/im2col.c. */
 #include <shiftvit/image.h>
 
 #include "data/checks.h"
+#include "kernels/kernels.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { COPIES = 5, PATCH_LIMIT = 256 };
-
-/* The displacement from which a shifted copy reads, in units of patch / 2 pixels. A copy that is
- * shifted left and up reads from (+1, +1). */
-typedef struct shift {
-    int down;
-    int right;
-} shift;
-
-static const shift SHIFTS[][COPIES] = {
-    [SVIT_SPT_KERAS] = {{0, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}},
-    [SVIT_SPT_PAPER] = {{0, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}},
-};
+enum { PATCH_LIMIT = 256 };
 
 typedef struct image {
     const float *in;
@@ -42,14 +31,14 @@ static void read_pixel(float *out, const float_image *from, ptrdiff_t y, ptrdiff
 /* Writes out[row, column, copy, c] of the patch whose first pixel is (top, left). Returns its
  * end. */
 static float *read_patch(float *out, const float_image *from, size_t top, size_t left, size_t patch,
-                         const shift *shifts, size_t copies)
+                         const int shifts[][2], size_t copies)
 {
     ptrdiff_t half = (ptrdiff_t)(patch / 2);
     for (size_t y = top; y < top + patch; y++)
         for (size_t x = left; x < left + patch; x++)
             for (size_t k = 0; k < copies; k++, out += from->channels)
-                read_pixel(out, from, (ptrdiff_t)y + shifts[k].down * half,
-                           (ptrdiff_t)x + shifts[k].right * half);
+                read_pixel(out, from, (ptrdiff_t)y + shifts[k][0] * half,
+                           (ptrdiff_t)x + shifts[k][1] * half);
     return out;
 }
 
@@ -86,6 +75,7 @@ SVIT_API svit_status svit_patches_f32(const float *in, size_t height, size_t wid
     SVIT_TRY(sv_check_distinct(__func__, in, out, err));
     for (size_t top = 0; top < height; top += patch)
         for (size_t left = 0; left < width; left += patch)
-            out = read_patch(out, &from, top, left, patch, SHIFTS[spt_order], spt ? COPIES : 1);
+            out = read_patch(out, &from, top, left, patch, SV_COPY_SHIFTS[spt_order],
+                             spt ? SV_COPIES : 1);
     return SVIT_OK;
 }

@@ -1,8 +1,8 @@
 /* The AMX backends of bfloat16 and of float32, whose elements are three bfloat16 terms each. The
  * tile multiply unit and the vector units work at the same time: while one row block is multiplied,
  * the three terms of the next one are packed. */
+#include "gemm/amx/amx_bf16_backend_impl.h"
 #include "gemm/amx/amx_impl.h"
-#include "gemm/low_precision/bf16_backend_impl.h"
 
 SV_INLINE void load_sums(const bf16_microtile *microtile, const int two_rows, const int two_columns)
 {

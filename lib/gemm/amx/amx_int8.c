@@ -1,6 +1,6 @@
 /* The AMX backends of int8. */
 #include "gemm/amx/amx_impl.h"
-#include "gemm/low_precision/int8_backend_impl.h"
+#include "gemm/amx/amx_int8_backend_impl.h"
 
 SV_INLINE void multiply_tiles(int32_t *sums, const amx_tile *a, const amx_tile *first,
                               const amx_tile *second, size_t steps, const int two_rows)
@@ -32,23 +32,14 @@ static void microkernel(int32_t *sums, const amx_tile *a, const amx_tile *first,
 
 SV_INT8_BACKEND_FUNCTIONS(amx_int8, microkernel, configure_tiles, release_tiles)
 
-const sv_gemm sv_gemm_amx_int8 = {
-    .name = "amx-int8",
-    .packed_b_bytes = amx_int8_packed_b_bytes,
-    .pack_b = amx_int8_pack_b,
-    .matmul = amx_int8_matmul,
-    .activations = &sv_gemm_amx,
-    .packed_a_bytes = int8_packed_a_bytes,
-    .pack_a = int8_pack_a,
-};
+#define BACKEND(of_activations)                                                                    \
+    {                                                                                              \
+        .name = "amx-int8", .packed_b_bytes = amx_int8_packed_b_bytes, .pack_b = amx_int8_pack_b,  \
+        .matmul = amx_int8_matmul, .activations = of_activations,                                  \
+        .packed_a_bytes = int8_packed_a_bytes, .pack_a = int8_pack_a                               \
+    }
+
+const sv_gemm sv_gemm_amx_int8 = BACKEND(&sv_gemm_amx);
 
 /* With a small M the tile backend is faster where B is packed for one matmul only. */
-const sv_gemm sv_gemm_amx_int8_small_m = {
-    .name = "amx-int8",
-    .packed_b_bytes = amx_int8_packed_b_bytes,
-    .pack_b = amx_int8_pack_b,
-    .matmul = amx_int8_matmul,
-    .activations = &sv_gemm_tile,
-    .packed_a_bytes = int8_packed_a_bytes,
-    .pack_a = int8_pack_a,
-};
+const sv_gemm sv_gemm_amx_int8_small_m = BACKEND(&sv_gemm_tile);

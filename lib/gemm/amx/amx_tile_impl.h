@@ -15,8 +15,9 @@
  *             +----------------------------+   each    +----------------------------+
  *
  * a[i, k0] stands for the V elements of row i in lane 0. Which V steps of k share a lane makes no
- * difference to a sum as long as A and B agree: see bf16_pack_impl.h and int8_pack_impl.h. As a
- * matrix of lanes, a tile of packed A is the transpose of the tile of packed B = A^T. */
+ * difference to a sum as long as A and B agree: see bf16_pack_impl.h and int8_pack_impl.h of
+ * low_precision/. As a matrix of lanes, a tile of packed A is the transpose of the tile of packed
+ * B = A^T. */
 #ifndef SV_AMX_TILE_IMPL_H
 #define SV_AMX_TILE_IMPL_H
 

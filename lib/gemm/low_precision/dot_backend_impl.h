@@ -234,7 +234,7 @@ SV_INLINE void dot_matmul(const dot_type *type, const sv_kernels *kernels, const
                            .b = b,
                            .first = first,
                            .count = count,
-                           .small_m = m <= SMALL_M,
+                           .small_m = m <= SV_SMALL_M_KERNEL_ROWS,
                            .prefetch =
                                prefetches_sequentially(m, bytes, sv_cpu_prefers_interleaved_reads())
                                    ? PREFETCH_SEQUENTIAL

@@ -218,7 +218,8 @@ void SV_ISA(sv_tile_matmul)(const sv_tile_matmul *matmul, sv_packed_type type, s
                       .m = m,
                       .first = first,
                       .count = count,
-                      .small_m = matmul->column_stride == 1 && m <= SMALL_M && bytes > B_IN_CACHE,
+                      .small_m = matmul->column_stride == 1 && m <= SV_SMALL_M_KERNEL_ROWS &&
+                                 bytes > B_IN_CACHE,
                       .end = end};
     if (matmul->column_stride != 1)
         call.prefetch = PREFETCH_A;

@@ -2,14 +2,14 @@
 #ifndef SV_TILE_ROWS_IMPL_H
 #define SV_TILE_ROWS_IMPL_H
 
+#include "gemm/small_m.h"
 #include "gemm/tile/tile_panel_impl.h"
 
 enum {
     UNROLL = 3,                /* steps of k in the microkernel's inner loop */
     PREFETCH_STREAMS = UNROLL, /* streams per vector of an interleaved prefetch */
     LINE = 64,                 /* bytes of a cache line */
-    SMALL_M = 64,      /* rows; with at most so many, reading packed B takes most of the time */
-    B_IN_CACHE = 65536 /* bytes of packed B that need no prefetch */
+    B_IN_CACHE = 65536         /* bytes of packed B that need no prefetch */
 };
 
 /* What a microkernel prefetches while it computes. */

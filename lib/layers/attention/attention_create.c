@@ -64,42 +64,42 @@ bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)
 
 /* Finds the offsets of the parameters. Without a projection weight the projection is the identity.
  */
-static void find_parameters(attention_block *block, const sv_parameter_table *table,
+static void find_parameters(attention_block *block, const sv_layer_source *source,
                             const sv_attention_names *names)
 {
-    block->norm_weight = sv_layer_parameter(&block->base, table, names->norm, ".weight");
-    block->norm_bias = sv_layer_parameter(&block->base, table, names->norm, ".bias");
-    block->weight = sv_layer_parameter(&block->base, table, names->qkv, ".weight");
-    block->bias = sv_layer_parameter_if(&block->base, table, names->qkv, ".bias");
-    block->proj.weight = sv_layer_parameter_if(&block->base, table, names->proj, ".weight");
-    block->proj.bias = sv_layer_parameter_if(&block->base, table, names->proj, ".bias");
+    block->norm_weight = sv_layer_parameter(&block->base, source, names->norm, ".weight");
+    block->norm_bias = sv_layer_parameter(&block->base, source, names->norm, ".bias");
+    block->weight = sv_layer_parameter(&block->base, source, names->qkv, ".weight");
+    block->bias = sv_layer_parameter_if(&block->base, source, names->qkv, ".bias");
+    block->proj.weight = sv_layer_parameter_if(&block->base, source, names->proj, ".weight");
+    block->proj.bias = sv_layer_parameter_if(&block->base, source, names->proj, ".bias");
     block->identity = block->proj.weight == SV_NO_PARAMETER;
-    block->temperature = sv_layer_parameter_if(&block->base, table, names->temperature, "");
-    block->scale.gamma = sv_layer_parameter_if(&block->base, table, names->layer_scale, "");
+    block->temperature = sv_layer_parameter_if(&block->base, source, names->temperature, "");
+    block->scale.gamma = sv_layer_parameter_if(&block->base, source, names->layer_scale, "");
 }
 
 /* The two maps of the form that is not folded. */
-static void init_plain(attention_block *block, const sv_parameter_table *table,
+static void init_plain(attention_block *block, const sv_layer_source *source,
                        const sv_attention_names *names, double lora_alpha)
 {
     const size_t c = block->base.in.channels;
-    if (!sv_lora_init(&block->qkv_lora, &block->qkv_base, &block->qkv, &block->base, table,
+    if (!sv_lora_init(&block->qkv_lora, &block->qkv_base, &block->qkv, &block->base, source,
                       names->qkv, "", lora_alpha, block->qkv_width, c))
         sv_linear_init(&block->qkv, &block->base, block->qkv_width, c, block->weight, block->bias);
-    if (!sv_lora_init(&block->proj_lora, &block->scale, &block->proj, &block->base, table,
+    if (!sv_lora_init(&block->proj_lora, &block->scale, &block->proj, &block->base, source,
                       names->proj, names->layer_scale, lora_alpha, c, block->heads_width))
-        sv_layer_scale_init(&block->scale, &block->proj, &block->base, table, names->proj,
+        sv_layer_scale_init(&block->scale, &block->proj, &block->base, source, names->proj,
                             names->layer_scale, c, block->heads_width);
 }
 
-static void init_linears(attention_block *block, const sv_parameter_table *table,
+static void init_linears(attention_block *block, const sv_layer_source *source,
                          const sv_attention_names *names, double lora_alpha)
 {
     size_t c = block->base.in.channels;
     /* Folding multiplies the weights of queries and keys, and of values and projection. LoRA changes
      * these weights by W + s B A one by one, so a block with adapters is never folded. */
     const bool adapted =
-        sv_layer_parameter_if(&block->base, table, names->qkv, ".lora_a") != SV_NO_PARAMETER;
+        sv_layer_parameter_if(&block->base, source, names->qkv, ".lora_a") != SV_NO_PARAMETER;
     block->folded = !adapted && sv_attention_is_folded(block);
     block->head_width = block->folded ? c : block->head_dim;
     block->heads_width = block->heads * block->head_width;
@@ -107,19 +107,19 @@ static void init_linears(attention_block *block, const sv_parameter_table *table
     if (block->folded)
         sv_linear_init_derived(&block->qkv, &block->base, block->qkv_width, c);
     else
-        init_plain(block, table, names, lora_alpha);
+        init_plain(block, source, names, lora_alpha);
     if (block->head_width % SV_GEMM_SPLIT_MULTIPLE == 0)
         block->qkv.forward.split = block->head_width;
 }
 
-svit_status sv_attention_create(sv_layer **out, svit_context *context,
-                                const sv_parameter_table *table,
-                                const sv_attention_options *options, svit_error *err)
+sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_options *options)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(attention_block), &ATTENTION_OPS, err));
-    attention_block *block = memory;
+    attention_block *block = sv_layer_new(source, sizeof *block, &ATTENTION_OPS);
+    if (!block)
+        return NULL;
+    const uint64_t tokens = sv_shape_tokens(options->shape);
     block->base.in = block->base.out = options->shape;
+    block->base.activation_multiply_adds = 2 * tokens * tokens * options->heads * options->head_dim;
     block->heads = options->heads;
     block->head_dim = options->head_dim;
     block->per_head = options->per_head;
@@ -127,8 +127,7 @@ svit_status sv_attention_create(sv_layer **out, svit_context *context,
     block->eps = (real)options->eps;
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->dropout_threshold, &block->dropout_scale, options->dropout);
-    find_parameters(block, table, &options->names);
-    init_linears(block, table, &options->names, options->lora_alpha);
-    *out = &block->base;
-    return SVIT_OK;
+    find_parameters(block, source, &options->names);
+    init_linears(block, source, &options->names, options->lora_alpha);
+    return &block->base;
 }

@@ -4,9 +4,6 @@
  * attention_block.c. Reference: tests/reference/plain_attention.c. */
 #include "layers/attention/attention_internal.h"
 
-/* With more images than this the general path, one image a task, keeps the workers busy. */
-enum { SMALL_IMAGES = 3 };
-
 typedef struct small_call {
     const attention_call *call;
     attention_heads heads; /* of the current image, in the first worker's scratch */
@@ -18,7 +15,7 @@ typedef struct small_call {
 bool sv_attention_is_small_m(const attention_call *call)
 {
     const sv_run *run = call->run;
-    return !run->pass.training && !run->exec.serial && run->pass.n <= SMALL_IMAGES &&
+    return !run->pass.training && !run->exec.serial && run->pass.n <= SV_SMALL_M_HEADS_IMAGES &&
            call->block->qkv.forward.split;
 }
 

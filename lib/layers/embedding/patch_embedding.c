@@ -52,8 +52,8 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
     size_t token_block = sv_token_block_size_max(run, n * tokens, widest_row(patch));
     sv_arena_reals(&worker, token_block, patch->linear.in);
     if (!training)
-        sv_arena_take(&workspace, sv_packed_a_bytes(&run->exec, SV_SMALL_M, patch->linear.in), 1,
-                      1);
+        sv_arena_take(&workspace,
+                      sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, patch->linear.in), 1, 1);
     if (training)
         worker.bytes = sv_size_max(worker.bytes, SV_GEMM_SCRATCH);
     sv_layer_memory_set(memory, &saved, &workspace, &worker);
@@ -65,7 +65,7 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
     const patch_layer *patch = (const patch_layer *)layer;
     size_t tokens = run->pass.n * sv_shape_tokens(layer->out);
     size_t partitions = sv_column_partition_count(
-        patch->linear.out, sv_min_partition_columns(run->exec.gemm, SV_SMALL_M));
+        patch->linear.out, sv_min_partition_columns(run->exec.gemm, SV_SMALL_M_TOKENS));
     return (patch_call){.layer = patch,
                         .run = run,
                         .patches = saved,
@@ -285,13 +285,12 @@ static void find_zeros(patch_layer *patch)
         patch->zeros.zero_groups = zero_groups;
 }
 
-static void set_norm(patch_layer *patch, const sv_parameter_table *table,
-                     const sv_norm_options *norm)
+static void set_norm(patch_layer *patch, const sv_layer_source *source, const sv_norm_options *norm)
 {
     assert(patch->geometry.size * patch->geometry.size == PIXELS && !norm->per_image);
     patch->norm = true;
-    patch->norm_weight = sv_layer_parameter(&patch->base, table, norm->name, ".weight");
-    patch->norm_bias = sv_layer_parameter(&patch->base, table, norm->name, ".bias");
+    patch->norm_weight = sv_layer_parameter(&patch->base, source, norm->name, ".weight");
+    patch->norm_bias = sv_layer_parameter(&patch->base, source, norm->name, ".bias");
     patch->eps = (real)norm->eps;
 }
 
@@ -308,12 +307,11 @@ static void set_stride(sv_patch_geometry *map, const sv_patch_options *options)
     map->columns = padded(&map->left, map->width, options->size, options->same_padding);
 }
 
-svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                            const sv_patch_options *options, svit_error *err)
+sv_layer *sv_patch_create(const sv_layer_source *source, const sv_patch_options *options)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(patch_layer), &PATCH_OPS, err));
-    patch_layer *patch = memory;
+    patch_layer *patch = sv_layer_new(source, sizeof *patch, &PATCH_OPS);
+    if (!patch)
+        return NULL;
     sv_shape in = options->in;
     sv_patch_geometry *map = &patch->geometry;
     *map = (sv_patch_geometry){
@@ -323,11 +321,8 @@ svit_status sv_patch_create(sv_layer **out, svit_context *context, const sv_para
     patch->base.out = (sv_shape){map->rows, map->columns, options->channels_out};
     find_zeros(patch);
     if (options->norm)
-        set_norm(patch, table, options->norm);
-    sv_linear_init(&patch->linear, &patch->base, options->channels_out,
-                   options->size * options->size * in.channels,
-                   sv_layer_parameter(&patch->base, table, options->name, ".weight"),
-                   sv_layer_parameter_if(&patch->base, table, options->name, ".bias"));
-    *out = &patch->base;
-    return SVIT_OK;
+        set_norm(patch, source, options->norm);
+    sv_layer_linear(&patch->base, &patch->linear, source, options->name, options->channels_out,
+                    options->size * options->size * in.channels);
+    return &patch->base;
 }

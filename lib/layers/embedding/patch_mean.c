@@ -77,16 +77,15 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
 static const sv_layer_ops PATCH_MEAN_OPS = {
     .name = "patch mean", .forward = forward, .backward = backward};
 
-svit_status sv_patch_mean_create(sv_layer **out, svit_context *context, sv_shape in, size_t prefix,
-                                 bool class_token, svit_error *err)
+sv_layer *sv_patch_mean_create(const sv_layer_source *source, sv_shape in, size_t prefix,
+                               bool class_token)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(patch_mean), &PATCH_MEAN_OPS, err));
-    patch_mean *layer = memory;
+    patch_mean *layer = sv_layer_new(source, sizeof *layer, &PATCH_MEAN_OPS);
+    if (!layer)
+        return NULL;
     layer->prefix = prefix;
     layer->class_token = class_token;
     layer->base.in = in;
     layer->base.out = (sv_shape){1, 1, (class_token ? 2 : 1) * in.channels};
-    *out = &layer->base;
-    return SVIT_OK;
+    return &layer->base;
 }

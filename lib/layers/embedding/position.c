@@ -129,32 +129,30 @@ static void position_backward(const sv_layer *layer, const sv_run *run, void *sa
 static const sv_layer_ops POSITION_OPS = {
     .name = "position embedding", .forward = position_forward, .backward = position_backward};
 
-static void add_prefix(token_layer *layer, size_t index, const sv_parameter_table *table,
+static void add_prefix(token_layer *layer, size_t index, const sv_layer_source *source,
                        const char *name, size_t count)
 {
     if (!name || count == 0)
         return;
-    layer->kinds[index] = (prefix_tokens){sv_layer_parameter(&layer->base, table, name, ""), count};
+    layer->kinds[index] =
+        (prefix_tokens){sv_layer_parameter(&layer->base, source, name, ""), count};
     layer->prefix += count;
 }
 
-svit_status sv_position_create(sv_layer **out, svit_context *context,
-                               const sv_parameter_table *table, const sv_position_options *options,
-                               svit_error *err)
+sv_layer *sv_position_create(const sv_layer_source *source, const sv_position_options *options)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(token_layer), &POSITION_OPS, err));
-    token_layer *layer = memory;
+    token_layer *layer = sv_layer_new(source, sizeof *layer, &POSITION_OPS);
+    if (!layer)
+        return NULL;
     const sv_shape in = options->in;
-    layer->position = sv_layer_parameter(&layer->base, table, options->position, "");
-    add_prefix(layer, 0, table, options->class_token, 1);
-    add_prefix(layer, 1, table, options->distillation_token, 1);
-    add_prefix(layer, 2, table, options->register_tokens, options->register_count);
+    layer->position = sv_layer_parameter(&layer->base, source, options->position, "");
+    add_prefix(layer, 0, source, options->class_token, 1);
+    add_prefix(layer, 1, source, options->distillation_token, 1);
+    add_prefix(layer, 2, source, options->register_tokens, options->register_count);
     layer->positioned = options->positioned_prefix;
     layer->base.in = in;
     layer->base.out = (sv_shape){1, sv_shape_tokens(in) + layer->prefix, in.channels};
-    *out = &layer->base;
-    return SVIT_OK;
+    return &layer->base;
 }
 
 static void first_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
@@ -180,14 +178,12 @@ static void first_backward(const sv_layer *layer, const sv_run *run, void *saved
 static const sv_layer_ops FIRST_OPS = {
     .name = "first tokens", .forward = first_forward, .backward = first_backward};
 
-svit_status sv_first_tokens_create(sv_layer **out, svit_context *context, sv_shape in, size_t count,
-                                   svit_error *err)
+sv_layer *sv_first_tokens_create(const sv_layer_source *source, sv_shape in, size_t count)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(sv_layer), &FIRST_OPS, err));
-    sv_layer *layer = memory;
+    sv_layer *layer = sv_layer_new(source, sizeof *layer, &FIRST_OPS);
+    if (!layer)
+        return NULL;
     layer->in = in;
     layer->out = (sv_shape){1, count, in.channels};
-    *out = layer;
-    return SVIT_OK;
+    return layer;
 }

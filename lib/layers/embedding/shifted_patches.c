@@ -247,13 +247,11 @@ static const sv_layer_ops SHIFTED_OPS = {.name = "shifted patch tokens",
                                          .forward = forward,
                                          .backward = backward};
 
-svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
-                                     const sv_parameter_table *table,
-                                     const sv_shifted_options *options, svit_error *err)
+sv_layer *sv_shifted_tokens_create(const sv_layer_source *source, const sv_shifted_options *options)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(shifted_layer), &SHIFTED_OPS, err));
-    shifted_layer *layer = memory;
+    shifted_layer *layer = sv_layer_new(source, sizeof *layer, &SHIFTED_OPS);
+    if (!layer)
+        return NULL;
     sv_shape in = options->in;
     size_t size = options->size;
     layer->patches = (sv_patch_geometry){.height = in.height,
@@ -265,15 +263,12 @@ svit_status sv_shifted_tokens_create(sv_layer **out, svit_context *context,
                                          .stride = size};
     layer->paper_order = options->paper_order;
     layer->eps = (real)options->eps;
-    layer->norm_weight = sv_layer_parameter(&layer->base, table, options->norm, ".weight");
-    layer->norm_bias = sv_layer_parameter(&layer->base, table, options->norm, ".bias");
+    layer->norm_weight = sv_layer_parameter(&layer->base, source, options->norm, ".weight");
+    layer->norm_bias = sv_layer_parameter(&layer->base, source, options->norm, ".bias");
     layer->base.in = in;
     layer->base.out =
         (sv_shape){layer->patches.rows, layer->patches.columns, options->channels_out};
-    sv_linear_init(&layer->linear, &layer->base, options->channels_out,
-                   size * size * in.channels * 5,
-                   sv_layer_parameter(&layer->base, table, options->projection, ".weight"),
-                   sv_layer_parameter_if(&layer->base, table, options->projection, ".bias"));
-    *out = &layer->base;
-    return SVIT_OK;
+    sv_layer_linear(&layer->base, &layer->linear, source, options->projection,
+                    options->channels_out, size * size * in.channels * SV_COPIES);
+    return &layer->base;
 }

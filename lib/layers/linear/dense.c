@@ -11,8 +11,9 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
 {
     const sv_linear *linear = &((const dense_layer *)layer)->linear;
     size_t width = sv_size_max(linear->in, linear->out);
-    *memory = (sv_layer_memory){.workspace = sv_packed_a_bytes(&run->exec, SV_SMALL_M, width),
-                                .worker_scratch = run->pass.training ? SV_GEMM_SCRATCH : 0};
+    *memory =
+        (sv_layer_memory){.workspace = sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, width),
+                          .worker_scratch = run->pass.training ? SV_GEMM_SCRATCH : 0};
 }
 
 static void forward(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x)
@@ -47,17 +48,14 @@ static const sv_layer_ops DENSE_OPS = {.name = "dense",
                                        .forward = forward,
                                        .backward = backward};
 
-svit_status sv_dense_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                            sv_shape in, size_t channels_out, const char *name, svit_error *err)
+sv_layer *sv_dense_create(const sv_layer_source *source, sv_shape in, size_t channels_out,
+                          const char *name)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(dense_layer), &DENSE_OPS, err));
-    dense_layer *dense = memory;
+    dense_layer *dense = sv_layer_new(source, sizeof *dense, &DENSE_OPS);
+    if (!dense)
+        return NULL;
     dense->base.in = in;
     dense->base.out = (sv_shape){in.height, in.width, channels_out};
-    sv_linear_init(&dense->linear, &dense->base, channels_out, in.channels,
-                   sv_layer_parameter(&dense->base, table, name, ".weight"),
-                   sv_layer_parameter(&dense->base, table, name, ".bias"));
-    *out = &dense->base;
-    return SVIT_OK;
+    sv_layer_linear(&dense->base, &dense->linear, source, name, channels_out, in.channels);
+    return &dense->base;
 }

@@ -52,7 +52,7 @@ void sv_linear_backward_columns(const sv_linear *linear, const sv_run *run, real
                                 const sv_epilogue *epilogue);
 
 /* y = x W^T + b on all workers, split by sv_linear_partition_of. `packed_a` has sv_packed_a_bytes
- * of SV_SMALL_M tokens and the wider of in and out. */
+ * of SV_SMALL_M_TOKENS tokens and the wider of in and out. */
 void sv_linear_forward_parallel(const sv_linear *linear, const sv_run *run, real *y, const real *x,
                                 size_t tokens, void *packed_a);
 

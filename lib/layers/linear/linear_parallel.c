@@ -20,7 +20,7 @@ static parallel_call start_call(const sv_linear *linear, const sv_run *run, real
                           .in = {in, weight->k, 1, NULL},
                           .partition = sv_linear_partition_of(run->exec.gemm, tokens, weight->n,
                                                               linear->in, linear->out)};
-    if (tokens <= SV_SMALL_M && call.partition.column_partitions > 1)
+    if (tokens <= SV_SMALL_M_TOKENS && call.partition.column_partitions > 1)
         call.in = sv_pack_a(&run->exec, in, tokens, weight->k, packed_a);
     return call;
 }

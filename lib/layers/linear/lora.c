@@ -7,19 +7,19 @@
 #include <string.h>
 
 bool sv_lora_init(sv_lora *lora, sv_layer_scale *scale, sv_linear *linear, sv_layer *layer,
-                  const sv_parameter_table *table, const char *name, const char *gamma,
-                  double alpha, size_t out, size_t in)
+                  const sv_layer_source *source, const char *name, const char *gamma, double alpha,
+                  size_t out, size_t in)
 {
-    *lora = (sv_lora){.a = sv_layer_parameter_if(layer, table, name, ".lora_a"),
-                      .b = sv_layer_parameter_if(layer, table, name, ".lora_b")};
+    *lora = (sv_lora){.a = sv_layer_parameter_if(layer, source, name, ".lora_a"),
+                      .b = sv_layer_parameter_if(layer, source, name, ".lora_b")};
     if (lora->a == SV_NO_PARAMETER)
         return false;
-    scale->gamma = sv_layer_parameter_if(layer, table, gamma, "");
-    scale->weight = sv_layer_parameter(layer, table, name, ".weight");
-    scale->bias = sv_layer_parameter_if(layer, table, name, ".bias");
-    lora->rank = (size_t)sv_parameter_at(table, lora->a)->desc.shape[0];
+    scale->gamma = sv_layer_parameter_if(layer, source, gamma, "");
+    scale->weight = sv_layer_parameter(layer, source, name, ".weight");
+    scale->bias = sv_layer_parameter_if(layer, source, name, ".bias");
+    lora->rank = (size_t)sv_parameter_at(source->table, lora->a)->desc.shape[0];
     lora->scale = (real)(alpha / (double)lora->rank);
-    lora->weight_trained = !sv_parameter_at(table, scale->weight)->frozen;
+    lora->weight_trained = !sv_parameter_at(source->table, scale->weight)->frozen;
     sv_linear_init_derived(linear, layer, out, in);
     return true;
 }

@@ -18,8 +18,8 @@ typedef struct sv_lora {
  * initialised as derived, and *scale with the parameters `name`.weight and `name`.bias and the
  * factors `gamma`. Returns whether it has. */
 bool sv_lora_init(sv_lora *lora, sv_layer_scale *scale, sv_linear *linear, sv_layer *layer,
-                  const sv_parameter_table *table, const char *name, const char *gamma,
-                  double alpha, size_t out, size_t in);
+                  const sv_layer_source *source, const char *name, const char *gamma, double alpha,
+                  size_t out, size_t in);
 
 static inline bool sv_lora_exists(const sv_lora *lora)
 {

@@ -26,22 +26,22 @@ size_t sv_token_block_size(const sv_run *run, size_t tokens, size_t width)
 {
     if (run->exec.serial)
         return sv_size_min(tokens, BLOCK_MAX);
-    if (!run->pass.training && tokens > SV_SMALL_M && tokens < BLOCKS_WANTED * BLOCK_MIN)
+    if (!run->pass.training && tokens > SV_SMALL_M_TOKENS && tokens < BLOCKS_WANTED * BLOCK_MIN)
         return even_block(tokens);
     return full_block(tokens, width);
 }
 
-/* A smaller inference pass may have larger blocks: up to SV_SMALL_M tokens are not split. */
+/* A smaller inference pass may have larger blocks: up to SV_SMALL_M_TOKENS tokens are not split. */
 size_t sv_token_block_size_max(const sv_run *run, size_t tokens, size_t width)
 {
     size_t block = sv_token_block_size(run, tokens, width);
-    return run->pass.training ? block : sv_size_max(block, SV_SMALL_M);
+    return run->pass.training ? block : sv_size_max(block, SV_SMALL_M_TOKENS);
 }
 
 size_t sv_min_partition_columns(const sv_gemm *gemm, size_t tokens)
 {
     enum { NARROW = 96, WIDE_PARTITION = 192 };
-    return tokens <= SV_SMALL_M && !gemm->pack_a ? NARROW : WIDE_PARTITION;
+    return tokens <= SV_SMALL_M_TOKENS && !gemm->pack_a ? NARROW : WIDE_PARTITION;
 }
 
 /* Micropanels to distribute; a remainder keeps the micropanel before it. */

@@ -6,14 +6,12 @@
 
 #include "autograd/layer.h"
 #include "gemm/gemm.h"
+#include "gemm/small_m.h"
 
-/* With at most this many tokens, inference is bound by reading the weights: the workers then split
- * the columns of a matmul and not its tokens, so that each weight is read once. */
-enum { SV_SMALL_M = 64 };
-
+/* Whether the pass has so few tokens that the workers split the columns of its matmuls. */
 static inline bool sv_is_small_m(const sv_run *run, size_t tokens)
 {
-    return !run->pass.training && !run->exec.serial && tokens <= SV_SMALL_M;
+    return !run->pass.training && !run->exec.serial && tokens <= SV_SMALL_M_TOKENS;
 }
 
 /* Tokens of one task, so that its activations stay in L2. `width` is the widest row that the task
@@ -22,7 +20,8 @@ static inline bool sv_is_small_m(const sv_run *run, size_t tokens)
 size_t sv_token_block_size(const sv_run *run, size_t tokens, size_t width);
 
 /* An upper bound of the token block of any pass over `tokens` tokens or fewer, for planning memory.
- * In inference it is at least SV_SMALL_M, since a small pass takes up to so many tokens at once. */
+ * In inference it is at least SV_SMALL_M_TOKENS, since a small pass takes up to so many tokens at
+ * once. */
 size_t sv_token_block_size_max(const sv_run *run, size_t tokens, size_t width);
 
 /* Blocks of `block` elements that `all` elements make up, the last one possibly shorter. */

@@ -21,21 +21,15 @@ static mlp_rows locate_rows(const mlp_call *call, size_t first, uint32_t worker)
     const mlp_block *block = call->block;
     size_t c = block->base.in.channels;
     sv_arena arena = {.base = sv_worker_scratch(&call->run->exec, worker)};
-    mlp_rows rows = {.x_norm = sv_arena_reals(&arena, call->token_block, c)};
-    rows.hidden = sv_arena_reals(&arena, call->token_block, block->hidden_channels);
+    mlp_rows rows = sv_mlp_worker_rows(&arena, block, call->run, call->token_block);
     if (call->run->pass.training)
         rows.pre_gelu = call->saved.pre_gelu + first * block->fc1.out;
-    else if (block->gated)
-        rows.pre_gelu = sv_arena_reals(&arena, call->token_block, block->fc1.out);
     if (call->saved.x_shifted) {
         rows.shift_into = call->saved.x_shifted + first * c;
         rows.mean = call->saved.mean + first;
         rows.rstd = call->saved.rstd + first;
-    } else {
-        real *shifted = sv_arena_reals(&arena, call->token_block, c);
-        rows.shift_into = block->shift.group > 0 ? shifted : NULL;
-        rows.mean = sv_arena_reals(&arena, call->token_block, 2);
-        rows.rstd = rows.mean + call->token_block;
+    } else if (block->shift.group == 0) {
+        rows.shift_into = NULL;
     }
     rows.x_shifted = rows.shift_into ? rows.shift_into : call->in + first * c;
     return rows;

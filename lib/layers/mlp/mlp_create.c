@@ -37,7 +37,7 @@ static const sv_layer_ops MLP_OPS = {.name = "mlp block",
                                      .forward = sv_mlp_forward,
                                      .backward = sv_mlp_backward};
 
-void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp_options *options)
+void sv_mlp_init(mlp_block *block, const sv_layer_source *source, const sv_mlp_options *options)
 {
     const sv_shape shape = options->shape;
     const sv_mlp_names *names = &options->names;
@@ -51,23 +51,21 @@ void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp
     sv_dropout_rate(&block->dropout_threshold, &block->dropout_scale, options->dropout);
     block->activation = options->activation;
     block->gated = options->gated;
-    sv_linear_init(&block->fc1, &block->base, (block->gated ? 2 : 1) * block->hidden_channels,
-                   shape.channels, sv_layer_parameter(&block->base, table, names->fc1, ".weight"),
-                   sv_layer_parameter(&block->base, table, names->fc1, ".bias"));
-    sv_layer_scale_init(&block->scale, &block->fc2, &block->base, table, names->fc2,
+    sv_layer_linear(&block->base, &block->fc1, source, names->fc1,
+                    (block->gated ? 2 : 1) * block->hidden_channels, shape.channels);
+    sv_layer_scale_init(&block->scale, &block->fc2, &block->base, source, names->fc2,
                         names->layer_scale, shape.channels, block->hidden_channels);
-    block->norm_weight = sv_layer_parameter(&block->base, table, names->norm, ".weight");
-    block->norm_bias = sv_layer_parameter(&block->base, table, names->norm, ".bias");
+    block->norm_weight = sv_layer_parameter(&block->base, source, names->norm, ".weight");
+    block->norm_bias = sv_layer_parameter(&block->base, source, names->norm, ".bias");
     block->chunked = sv_mlp_is_chunked(block);
     block->zeros = sv_shift_zero_groups(&block->shift);
 }
 
-svit_status sv_mlp_create(sv_layer **out, svit_context *context, const sv_parameter_table *table,
-                          const sv_mlp_options *options, svit_error *err)
+sv_layer *sv_mlp_create(const sv_layer_source *source, const sv_mlp_options *options)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(mlp_block), &MLP_OPS, err));
-    sv_mlp_init(memory, table, options);
-    *out = memory;
-    return SVIT_OK;
+    mlp_block *block = sv_layer_new(source, sizeof *block, &MLP_OPS);
+    if (!block)
+        return NULL;
+    sv_mlp_init(block, source, options);
+    return &block->base;
 }

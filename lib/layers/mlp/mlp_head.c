@@ -29,7 +29,8 @@ static void take_means(head_call *call, sv_arena *arena, const mlp_head *head, c
 {
     const size_t width = head->classifier.in;
     call->means = sv_arena_reals(arena, run->pass.n, width);
-    call->packed_a = sv_arena_take(arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, width), 1, 1);
+    call->packed_a =
+        sv_arena_take(arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, width), 1, 1);
 }
 
 static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
@@ -169,22 +170,21 @@ static const sv_layer_ops MLP_HEAD_OPS = {.name = "mlp block, mean and classifie
                                           .plan_workspace = plan_workspace,
                                           .forward = forward};
 
-svit_status sv_mlp_head_create(sv_layer **out, svit_context *context,
-                               const sv_parameter_table *table, const sv_mlp_options *block,
-                               size_t classes, const char *name, svit_error *err)
+sv_layer *sv_mlp_head_create(const sv_layer_source *source, const sv_mlp_options *block,
+                             size_t classes, const char *name)
 {
-    void *memory;
-    SVIT_TRY(sv_layer_allocate(&memory, context, sizeof(mlp_head), &MLP_HEAD_OPS, err));
-    mlp_head *head = memory;
+    mlp_head *head = sv_layer_new(source, sizeof *head, &MLP_HEAD_OPS);
+    if (!head)
+        return NULL;
     sv_layer *base = &head->block.base;
-    sv_mlp_init(&head->block, table, block);
+    const sv_layer_source top = {source->context, source->table, "", source->err};
+    sv_mlp_init(&head->block, source, block);
     base->linears[1] = NULL; /* fc2 is folded into the classifier, so it is not packed */
     sv_linear_init_derived(&head->classifier, base, classes,
                            head->block.hidden_channels + base->in.channels);
-    head->head_weight = sv_layer_parameter(base, table, name, ".weight");
-    head->head_bias = sv_layer_parameter(base, table, name, ".bias");
+    head->head_weight = sv_layer_parameter(base, &top, name, ".weight");
+    head->head_bias = sv_layer_parameter(base, &top, name, ".bias");
     base->out = (sv_shape){1, 1, classes};
     base->rows = sv_shape_tokens(base->in);
-    *out = base;
-    return SVIT_OK;
+    return base;
 }

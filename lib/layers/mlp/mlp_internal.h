@@ -50,7 +50,8 @@ typedef struct mlp_image_block {
 } mlp_image_block;
 
 /* The rows of one token block in the forward. In training x_shifted, mean, rstd and pre_gelu are
- * rows of mlp_saved; everything else lies in the worker's scratch. */
+ * rows of mlp_saved, and with group norm the first three; everything else lies in the worker's
+ * scratch. */
 typedef struct mlp_rows {
     const real *x_shifted; /* [tokens, c]; the layer's input if the block has no shift */
     real *shift_into;      /* where x_shifted is written; NULL: it is the layer's input itself */
@@ -58,6 +59,7 @@ typedef struct mlp_rows {
     real *pre_gelu;        /* [tokens, fc1.out]; NULL: neither saved nor gated */
     real *hidden;          /* [tokens, hidden_channels]: dropout(gelu(pre_gelu)) */
     real *x_norm;          /* [tokens, c] */
+    char *packed_a;        /* packed x_norm, of a small M; inference only */
 } mlp_rows;
 
 /* One pass. In the backward `in` is dy and `out` is dx, which is NULL if nobody needs it. */
@@ -79,7 +81,7 @@ typedef struct mlp_call {
 } mlp_call;
 
 /* mlp_create.c: initialises a cleared block; its position in the list of layers is set later. */
-void sv_mlp_init(mlp_block *block, const sv_parameter_table *table, const sv_mlp_options *options);
+void sv_mlp_init(mlp_block *block, const sv_layer_source *source, const sv_mlp_options *options);
 
 /* mlp_memory.c: the layouts of memory. Each function runs twice: while planning, on an arena that
  * only measures, and in a pass, where it returns the addresses. */
@@ -92,6 +94,10 @@ mlp_image_block sv_mlp_image_block(sv_arena *arena, const mlp_block *block, cons
 
 /* Tokens of a full image block of a batch of n: whole images. */
 size_t sv_mlp_image_block_tokens(const mlp_block *block, size_t n);
+
+/* The rows of a token block in a worker's scratch. */
+mlp_rows sv_mlp_worker_rows(sv_arena *arena, const mlp_block *block, const sv_run *run,
+                            size_t tokens);
 
 /* Bytes of one worker's scratch in the forward and in the general backward. */
 size_t sv_mlp_worker_bytes(const mlp_block *block, const sv_run *run, bool *overflow);

@@ -64,20 +64,29 @@ mlp_image_block sv_mlp_image_block(sv_arena *arena, const mlp_block *block, cons
     return work;
 }
 
+mlp_rows sv_mlp_worker_rows(sv_arena *arena, const mlp_block *block, const sv_run *run,
+                            size_t tokens)
+{
+    size_t c = block->base.in.channels;
+    mlp_rows rows = {.x_norm = sv_arena_reals(arena, tokens, c)};
+    rows.hidden = sv_arena_reals(arena, tokens, block->hidden_channels);
+    if (run->pass.training)
+        return rows;
+    if (block->gated)
+        rows.pre_gelu = sv_arena_reals(arena, tokens, block->fc1.out);
+    rows.shift_into = sv_arena_reals(arena, tokens, c);
+    rows.mean = sv_arena_reals(arena, tokens, 1);
+    rows.rstd = sv_arena_reals(arena, tokens, 1);
+    rows.packed_a = sv_arena_take(arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, c), 1, 1);
+    return rows;
+}
+
 size_t sv_mlp_worker_bytes(const mlp_block *block, const sv_run *run, bool *overflow)
 {
     sv_arena arena = {0};
-    size_t tokens = run->pass.n * sv_shape_tokens(block->base.in), c = block->base.in.channels;
-    size_t rows = sv_token_block_size_max(run, tokens, block->hidden_channels);
-    sv_arena_reals(&arena, rows, c);
-    sv_arena_reals(&arena, rows, block->hidden_channels);
-    if (!run->pass.training) {
-        if (block->gated)
-            sv_arena_reals(&arena, rows, block->fc1.out);
-        sv_arena_reals(&arena, rows, c);
-        sv_arena_reals(&arena, rows, 2);
-        sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, c), 1, 1);
-    }
+    size_t tokens = run->pass.n * sv_shape_tokens(block->base.in);
+    sv_mlp_worker_rows(&arena, block, run,
+                       sv_token_block_size_max(run, tokens, block->hidden_channels));
     *overflow = arena.overflow;
     return run->pass.training ? sv_size_max(arena.bytes, SV_GEMM_SCRATCH) : arena.bytes;
 }

@@ -7,8 +7,8 @@
 typedef struct small_call {
     const mlp_call *call;
     size_t fc1_partitions, fc2_partitions;
-    real *x_shifted, *hidden; /* [tokens, c], [tokens, hidden_channels] */
-    sv_gemm_a a;              /* of the current matmul: x_norm, or hidden */
+    mlp_rows rows; /* all, in the first worker's scratch */
+    sv_gemm_a a;   /* of the current matmul: x_norm, or hidden */
     sv_zero_skipping zeros;
 } small_call;
 
@@ -23,7 +23,7 @@ static void fc1_task(void *argument, size_t partition, uint32_t worker)
                                   .activation = block->activation,
                                   .zeros = small->zeros.correction ? &small->zeros : NULL};
     sv_linear_forward_columns(
-        &block->fc1, call->run, small->hidden, &small->a, call->tokens,
+        &block->fc1, call->run, small->rows.hidden, &small->a, call->tokens,
         sv_column_partition(block->hidden_channels, small->fc1_partitions, partition), &epilogue);
 }
 
@@ -34,7 +34,7 @@ static void fc2_task(void *argument, size_t partition, uint32_t worker)
     const small_call *small = argument;
     const mlp_call *call = small->call;
     const mlp_block *block = call->block;
-    const sv_epilogue epilogue = {.gelu = block->last_gelu, .residual = small->x_shifted};
+    const sv_epilogue epilogue = {.gelu = block->last_gelu, .residual = small->rows.x_shifted};
     sv_linear_forward_columns(
         &block->fc2, call->run, call->out, &small->a, call->tokens,
         sv_column_partition(block->base.in.channels, small->fc2_partitions, partition), &epilogue);
@@ -57,17 +57,16 @@ static small_call compute_hidden(const mlp_call *call)
     size_t min = sv_min_partition_columns(run->exec.gemm, call->tokens);
     small_call small = {.call = call,
                         .fc1_partitions = sv_column_partition_count(hidden_channels, min),
-                        .fc2_partitions = sv_column_partition_count(c, min)};
-    real *x_norm = sv_arena_reals(&arena, SV_SMALL_M, c);
-    small.hidden = sv_arena_reals(&arena, SV_SMALL_M, hidden_channels);
-    small.x_shifted = sv_arena_reals(&arena, SV_SMALL_M, c);
-    real *mean = sv_arena_reals(&arena, SV_SMALL_M, 2), *rstd = mean + SV_SMALL_M;
-    char *packed_a = sv_arena_take(&arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M, c), 1, 1);
-    kernels->shift(small.x_shifted, call->in, &block->shift, 0, call->tokens);
-    kernels->layer_norm(x_norm, mean, rstd, small.x_shifted, run->weights + block->norm_weight,
-                        run->weights + block->norm_bias, call->tokens, c, block->eps);
-    small.zeros = sv_mlp_zero_skipping(call, x_norm, mean, rstd, 0, call->tokens);
-    small.a = sv_pack_a(&run->exec, x_norm, call->tokens, c, packed_a);
+                        .fc2_partitions = sv_column_partition_count(c, min),
+                        .rows = sv_mlp_worker_rows(&arena, block, run, SV_SMALL_M_TOKENS)};
+    mlp_rows *rows = &small.rows;
+    rows->x_shifted = rows->shift_into;
+    kernels->shift(rows->shift_into, call->in, &block->shift, 0, call->tokens);
+    kernels->layer_norm(rows->x_norm, rows->mean, rows->rstd, rows->x_shifted,
+                        run->weights + block->norm_weight, run->weights + block->norm_bias,
+                        call->tokens, c, block->eps);
+    small.zeros = sv_mlp_zero_skipping(call, rows->x_norm, rows->mean, rows->rstd, 0, call->tokens);
+    small.a = sv_pack_a(&run->exec, rows->x_norm, call->tokens, c, rows->packed_a);
     sv_run_tasks(&run->exec, fc1_task, &small, small.fc1_partitions);
     return small;
 }
@@ -76,12 +75,11 @@ void sv_mlp_small_m_forward(const mlp_call *call)
 {
     small_call small = compute_hidden(call);
     /* fc2 has few partitions: each packs A for itself sooner than one worker would for all. */
-    small.a = (sv_gemm_a){small.hidden, call->block->hidden_channels, 1, NULL};
+    small.a = (sv_gemm_a){small.rows.hidden, call->block->hidden_channels, 1, NULL};
     sv_run_tasks(&call->run->exec, fc2_task, &small, small.fc2_partitions);
 }
 
 mlp_rows sv_mlp_small_m_hidden(const mlp_call *call)
 {
-    small_call small = compute_hidden(call);
-    return (mlp_rows){.x_shifted = small.x_shifted, .hidden = small.hidden};
+    return compute_hidden(call).rows;
 }

@@ -148,17 +148,3 @@ size_t sv_shiftvit_features(const svit_model_config *config)
 {
     return sv_shiftvit_stage_channels(config, config->stages - 1);
 }
-
-size_t sv_shiftvit_block_count(const svit_model_config *config)
-{
-    size_t count = 0;
-    for (size_t stage = 0; stage < config->stages; stage++)
-        count += config->blocks[stage];
-    return count;
-}
-
-sv_weight_rule sv_shiftvit_weight_rule(const svit_model_config *config)
-{
-    return config->init == SVIT_INIT_PAPER ? SV_WEIGHTS_TRUNCATED_NORMAL
-                                           : SV_WEIGHTS_GLOROT_UNIFORM;
-}

@@ -1,34 +1,25 @@
 /* The parameters of a ShiftViT, with the names, shapes and order of the state dict of the paper's
  * code. */
 #include "models/architecture.h"
-#include "models/scope.h"
 #include "models/shiftvit/shiftvit.h"
 
 #include <stdio.h>
-
-/* Adds a weight [out, c, size, size], and a bias [out] if `bias`. */
-static svit_status add_convolution(const sv_scope *in, const char *name, size_t out, size_t c,
-                                   size_t size, bool bias)
-{
-    int64_t shape[4] = {(int64_t)out, (int64_t)c, (int64_t)size, (int64_t)size};
-    SVIT_TRY(sv_scope_add(in, name, ".weight", SV_ROLE_WEIGHT, shape, 4));
-    return bias ? sv_scope_vector(in, name, ".bias", SV_ROLE_BIAS, out) : SVIT_OK;
-}
 
 static svit_status add_patch_embedding(const sv_scope *in, const svit_model_config *config)
 {
     size_t whitened = sv_shiftvit_whitened(config);
     if (config->stem == SVIT_STEM_WHITENED) {
-        SVIT_TRY(add_convolution(in, SV_SHIFTVIT_WHITEN, whitened, config->in_channels,
-                                 config->patch_size, true));
-        SVIT_TRY(add_convolution(in, SV_SHIFTVIT_EMBED, config->dim, whitened, 1, true));
+        SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_WHITEN, whitened, config->in_channels,
+                                      config->patch_size, true));
+        SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_EMBED, config->dim, whitened, 1, true));
     } else if (config->stem == SVIT_STEM_CONV) {
+        SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_CONV1, config->dim / 2, config->in_channels,
+                                      3, true));
         SVIT_TRY(
-            add_convolution(in, SV_SHIFTVIT_CONV1, config->dim / 2, config->in_channels, 3, true));
-        SVIT_TRY(add_convolution(in, SV_SHIFTVIT_CONV2, config->dim, config->dim / 2, 3, true));
+            sv_scope_convolution(in, SV_SHIFTVIT_CONV2, config->dim, config->dim / 2, 3, true));
     } else {
-        SVIT_TRY(add_convolution(in, SV_SHIFTVIT_EMBED, config->dim, config->in_channels,
-                                 config->patch_size, true));
+        SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_EMBED, config->dim, config->in_channels,
+                                      config->patch_size, true));
     }
     return config->patch_norm ? sv_scope_norm(in, "patch_embed.norm", config->dim) : SVIT_OK;
 }
@@ -36,16 +27,16 @@ static svit_status add_patch_embedding(const sv_scope *in, const svit_model_conf
 static svit_status add_block(const sv_scope *in, size_t c, size_t hidden, bool depthwise)
 {
     if (depthwise)
-        SVIT_TRY(add_convolution(in, "dwconv", c, 1, 3, true));
+        SVIT_TRY(sv_scope_convolution(in, "dwconv", c, 1, 3, true));
     SVIT_TRY(sv_scope_norm(in, "norm2", c));
-    SVIT_TRY(add_convolution(in, "mlp.fc1", hidden, c, 1, true));
-    return add_convolution(in, "mlp.fc2", c, hidden, 1, true);
+    SVIT_TRY(sv_scope_convolution(in, "mlp.fc1", hidden, c, 1, true));
+    return sv_scope_convolution(in, "mlp.fc2", c, hidden, 1, true);
 }
 
 /* Patch merging. The file has the reduction before its norm, although it is applied after it. */
 static svit_status add_merge(const sv_scope *in, size_t c)
 {
-    SVIT_TRY(add_convolution(in, "downsample.reduction", 2 * c, c, 2, false));
+    SVIT_TRY(sv_scope_convolution(in, "downsample.reduction", 2 * c, c, 2, false));
     return sv_scope_norm(in, "downsample.norm", c);
 }
 
@@ -74,18 +65,15 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
     size_t c = sv_shiftvit_stage_channels(config, config->stages - 1);
     if (config->final_norm)
         SVIT_TRY(sv_scope_norm(in, "norm", c));
-    return config->classifier ? sv_scope_linear(in, "head", config->num_classes, c, true) : SVIT_OK;
+    return config->classifier ? sv_scope_classifier(in, "head", config->num_classes, c) : SVIT_OK;
 }
 
-svit_status sv_shiftvit_parameters(sv_parameter_table *table, const svit_model_config *config,
-                                   svit_error *err)
+svit_status sv_shiftvit_parameters(sv_scope *top, const svit_model_config *config)
 {
-    sv_scope top = {table, "", err, 0};
-    table->depths = (uint32_t)sv_shiftvit_block_count(config) + 1;
     uint32_t depth = 1;
-    SVIT_TRY(add_patch_embedding(&top, config));
+    SVIT_TRY(add_patch_embedding(top, config));
     for (uint32_t stage = 0; stage < config->stages; stage++)
-        SVIT_TRY(add_stage(&top, config, stage, &depth));
-    top.depth = table->depths;
-    return add_head(&top, config);
+        SVIT_TRY(add_stage(top, config, stage, &depth));
+    top->depth = top->table->depths;
+    return add_head(top, config);
 }

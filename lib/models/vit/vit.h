@@ -3,12 +3,9 @@
 #ifndef SV_VIT_H
 #define SV_VIT_H
 
-#include <shiftvit/model.h>
+#include "models/config.h"
 
 #include <stdbool.h>
-
-/* Patches of an image. */
-size_t sv_vit_patches(const svit_model_config *config);
 
 /* Elements that are mapped to one token: those of a patch; with SVIT_TOKENIZER_SPT those of the
  * patch in the image and in its four shifted copies. */
@@ -30,14 +27,11 @@ size_t sv_vit_sequence(const svit_model_config *config);
  * that is as wide as the model. */
 bool sv_vit_has_projection(const svit_model_config *config);
 
-/* Fills the preset of a pretrained family with this index, from 0; false past the end. */
-bool sv_vit_pretrained_preset(const char **name, svit_model_config *config, size_t index);
-
 /* The names of the parameters. Names of linear maps and norms lack their .weight and .bias. */
 typedef struct sv_vit_names {
     const char *position, *class_token, *distillation_token, *register_tokens;
     const char *patch_norm, *patch; /* patch embedding */
-    /* A name of layer i, from 0, is `layer`, i, a dot, and one of norm1 to fc2. */
+    /* A name of layer i, from 0, is `layer`, i, a dot, and one of norm1 to scale2. */
     const char *layer;
     const char *norm1, *qkv, *projection, *temperature, *scale1, *norm2, *fc1, *fc2, *scale2;
     const char *pre_norm;       /* before the first layer */

@@ -1,7 +1,7 @@
 /* The configuration of a ViT: its fields, the sizes that follow from it, and its checks. */
 #include "base/size.h"
 #include "base/status.h"
-#include "models/config.h"
+#include "kernels/kernels.h"
 #include "models/config_fields.h"
 #include "models/vit/vit.h"
 
@@ -45,15 +45,9 @@ const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 /* The largest heads * head_dim. The limit of the field `dim` is the same. */
 enum { HEADS_CHANNELS_MAX = 65536 };
 
-size_t sv_vit_patches(const svit_model_config *config)
-{
-    size_t size = config->patch_size;
-    return config->input_height / size * (config->input_width / size);
-}
-
 size_t sv_vit_patch_elements(const svit_model_config *config)
 {
-    size_t copies = config->tokenizer == SVIT_TOKENIZER_SPT ? 5 : 1;
+    size_t copies = config->tokenizer == SVIT_TOKENIZER_SPT ? SV_COPIES : 1;
     return (size_t)config->patch_size * config->patch_size * config->in_channels * copies;
 }
 
@@ -82,7 +76,7 @@ size_t sv_vit_positioned_prefix(const svit_model_config *config)
 
 size_t sv_vit_sequence(const svit_model_config *config)
 {
-    return sv_vit_prefix(config) + sv_vit_patches(config);
+    return sv_vit_prefix(config) + sv_model_patches(config);
 }
 
 bool sv_vit_has_projection(const svit_model_config *config)
@@ -94,7 +88,7 @@ bool sv_vit_has_projection(const svit_model_config *config)
 size_t sv_vit_features(const svit_model_config *config)
 {
     if (config->pool == SVIT_POOL_FLATTEN)
-        return sv_vit_patches(config) * config->dim;
+        return sv_model_patches(config) * config->dim;
     return (size_t)config->dim * (config->pool == SVIT_POOL_CLASS_MEAN ? 2 : 1);
 }
 
@@ -114,11 +108,11 @@ static svit_status check_head(const svit_model_config *config, svit_error *err)
 {
     size_t features;
     if (config->pool == SVIT_POOL_FLATTEN &&
-        !sv_size_multiply(&features, sv_vit_patches(config), config->dim))
+        !sv_size_multiply(&features, sv_model_patches(config), config->dim))
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "pool is 'flatten'; %zu patches of %u channels do not fit memory; use "
                        "'mean'",
-                       sv_vit_patches(config), config->dim);
+                       sv_model_patches(config), config->dim);
     if (config->head_layers == 0)
         return SVIT_OK;
     if (!config->classifier)
@@ -211,14 +205,4 @@ svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
     SVIT_TRY(check_paper(config, err));
     SVIT_TRY(check_lora(config, err));
     return check_head(config, err);
-}
-
-size_t sv_vit_block_count(const svit_model_config *config)
-{
-    return config->depth;
-}
-
-sv_weight_rule sv_vit_weight_rule(const svit_model_config *config)
-{
-    return config->init == SVIT_INIT_PAPER ? SV_WEIGHTS_XAVIER_NORMAL : SV_WEIGHTS_GLOROT_UNIFORM;
 }

@@ -1,6 +1,5 @@
 /* The parameters of a ViT: their shapes, and their order in files with either kind of names. */
 #include "models/architecture.h"
-#include "models/scope.h"
 #include "models/vit/vit.h"
 
 #include <stdio.h>
@@ -17,7 +16,7 @@ static svit_status add_prefix(const sv_scope *in, const svit_model_config *confi
 static svit_status add_positions(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
-    size_t rows = sv_vit_positioned_prefix(config) + sv_vit_patches(config);
+    size_t rows = sv_vit_positioned_prefix(config) + sv_model_patches(config);
     int64_t shape[3] = {1, (int64_t)rows, config->dim};
     size_t dropped = config->names == SVIT_NAMES_TIMM; /* leading dimensions */
     SVIT_TRY(sv_scope_add(in, names->position, "", SV_ROLE_POSITION, shape + dropped, 3 - dropped));
@@ -153,27 +152,25 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
         SVIT_TRY(sv_scope_norm(in, names->head_norm, c));
     if (!config->classifier)
         return SVIT_OK;
-    for (uint32_t i = 0; i <= config->head_layers; i++) {
-        char name[48];
+    char name[48];
+    for (uint32_t i = 0; i < config->head_layers; i++) {
         snprintf(name, sizeof name, "%s%u", names->head, i + 1);
-        size_t out = i < config->head_layers ? config->head_units[i] : config->num_classes;
-        SVIT_TRY(sv_scope_linear(in, name, out, c, true));
-        c = out;
+        SVIT_TRY(sv_scope_linear(in, name, config->head_units[i], c, true));
+        c = config->head_units[i];
     }
-    if (config->distilled)
-        return sv_scope_linear(in, names->distilled_head, config->num_classes, config->dim, true);
-    return SVIT_OK;
+    snprintf(name, sizeof name, "%s%u", names->head, config->head_layers + 1);
+    SVIT_TRY(sv_scope_classifier(in, name, config->num_classes, c));
+    return config->distilled
+               ? sv_scope_classifier(in, names->distilled_head, config->num_classes, config->dim)
+               : SVIT_OK;
 }
 
-svit_status sv_vit_parameters(sv_parameter_table *table, const svit_model_config *config,
-                              svit_error *err)
+svit_status sv_vit_parameters(sv_scope *top, const svit_model_config *config)
 {
-    sv_scope top = {table, "", err, 0};
-    table->depths = (uint32_t)sv_vit_block_count(config) + 1;
-    SVIT_TRY(add_positions(&top, config));
-    SVIT_TRY(add_patches(&top, config));
+    SVIT_TRY(add_positions(top, config));
+    SVIT_TRY(add_patches(top, config));
     for (uint32_t layer = 0; layer < config->depth; layer++)
-        SVIT_TRY(add_layer(&top, config, layer));
-    top.depth = table->depths;
-    return add_head(&top, config);
+        SVIT_TRY(add_layer(top, config, layer));
+    top->depth = top->table->depths;
+    return add_head(top, config);
 }

@@ -1,83 +1,86 @@
-/* The presets of ViT and SL-ViT on small images; those of pretrained families follow them. A preset
- * chooses tokenizer and attention, which is where SL-ViT (Lee, Lee, Song 2021) differs from ViT,
- * and takes its other fields from one of two columns. */
+/* The presets of ViT. A preset is a row that takes its fields from a recipe. */
 #include "models/architecture.h"
-#include "models/vit/vit.h"
 
-/* The columns: what the Keras examples compute, with the initial weights of Keras 3.15 or of 3.14;
- * what the paper's code computes. */
-typedef enum column { COLUMN_KERAS, COLUMN_KERAS_3_14, COLUMN_PAPER } column;
-
-typedef struct preset {
-    const char *name;
-    column column;
-    uint32_t num_classes;
-    int32_t tokenizer, attention;
-} preset;
-
-static const preset PRESETS[] = {
-    {"vit-cifar100", COLUMN_KERAS, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
-    {"slvit-cifar100", COLUMN_KERAS, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
-    {"vit-cifar100-seed002", COLUMN_KERAS_3_14, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
-    {"slvit-cifar100-seed002", COLUMN_KERAS_3_14, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
-    {"vit-cifar100-seed003", COLUMN_KERAS, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
-    {"slvit-cifar100-seed003", COLUMN_KERAS, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
-    {"slvit-paper-cifar10", COLUMN_PAPER, 10, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
-    {"slvit-paper-cifar100", COLUMN_PAPER, 100, SVIT_TOKENIZER_SPT, SVIT_ATTENTION_LSA},
-    {"vit-paper-cifar100", COLUMN_PAPER, 100, SVIT_TOKENIZER_PATCH, SVIT_ATTENTION_GLOBAL},
-};
-enum { PRESET_COUNT = sizeof PRESETS / sizeof *PRESETS };
-
-/* Fields that are equal in both columns. */
+/* Fields that are equal in all presets. */
 #define COMMON                                                                                     \
     .struct_size = sizeof(svit_model_config), .architecture = SVIT_ARCHITECTURE_VIT,               \
-    .in_channels = 3, .classifier = 1, .patch_bias = 1, .final_norm = 1
+    .in_channels = 3, .final_norm = 1
+#define INPUT(side, patch) .input_height = side, .input_width = side, .patch_size = patch
+#define CLASSES(count) .classifier = 1, .num_classes = count
 
+/* Where SL-ViT (Lee, Lee, Song 2021) differs from ViT. */
+#define PLAIN .tokenizer = SVIT_TOKENIZER_PATCH, .attention = SVIT_ATTENTION_GLOBAL
+#define SL .tokenizer = SVIT_TOKENIZER_SPT, .attention = SVIT_ATTENTION_LSA
+
+/* What the Keras examples compute, with the initial weights of Keras 3.15. */
+#define KERAS_3_15 KERAS, .init = SVIT_INIT_KERAS
+/* The same with those of Keras 3.14. */
+#define KERAS_3_14 KERAS, .init = SVIT_INIT_KERAS_3_14
 #define KERAS                                                                                      \
-    COMMON, .input_height = 72, .input_width = 72, .patch_size = 6, .dim = 64, .depth = 8,         \
-            .heads = 4, .head_dim = 64, .mlp_dim = 128, .spt_order = SVIT_SPT_KERAS,               \
-            .temperature = SVIT_TEMPERATURE_DIVIDE, .qkv_bias = 1, .mlp_last_gelu = 1,             \
-            .pool = SVIT_POOL_FLATTEN, .head_layers = 2, .head_units = {2048, 1024},               \
-            .norm_eps = 1e-6, .dropout = 0.1, .attention_dropout = 0.1, .head_dropout = 0.5,       \
-            .drop_path = 0, .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
+    COMMON, INPUT(72, 6), CLASSES(100),                                                            \
+        .dim = 64, .depth = 8, .heads = 4, .head_dim = 64, .mlp_dim = 128, .patch_bias = 1,        \
+        .spt_order = SVIT_SPT_KERAS, .temperature = SVIT_TEMPERATURE_DIVIDE, .qkv_bias = 1,        \
+        .mlp_last_gelu = 1, .pool = SVIT_POOL_FLATTEN, .head_layers = 2,                           \
+        .head_units = {2048, 1024}, .norm_eps = 1e-6, .dropout = 0.1, .attention_dropout = 0.1,    \
+        .head_dropout = 0.5, .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
 
-static const svit_model_config COLUMNS[] = {
-    [COLUMN_KERAS] = {KERAS, .init = SVIT_INIT_KERAS},
-    [COLUMN_KERAS_3_14] = {KERAS, .init = SVIT_INIT_KERAS_3_14},
-    [COLUMN_PAPER] = {COMMON,
-                      .input_height = 32,
-                      .input_width = 32,
-                      .patch_size = 4,
-                      .dim = 192,
-                      .depth = 9,
-                      .heads = 12,
-                      .head_dim = 16,
-                      .mlp_dim = 384,
-                      .spt_order = SVIT_SPT_PAPER,
-                      .temperature = SVIT_TEMPERATURE_MULTIPLY,
-                      .qkv_bias = 0,
-                      .mlp_last_gelu = 0,
-                      .pool = SVIT_POOL_CLASS_TOKEN,
-                      .head_layers = 0,
-                      .norm_eps = 1e-5,
-                      .dropout = 0,
-                      .attention_dropout = 0,
-                      .head_dropout = 0,
-                      .drop_path = 0.1,
-                      .drop_path_rule = SVIT_DROP_PATH_CONSTANT,
-                      .names = SVIT_NAMES_PAPER,
-                      .init = SVIT_INIT_PAPER},
+/* What the paper's code of SL-ViT computes. */
+#define PAPER                                                                                      \
+    COMMON, INPUT(32, 4), .dim = 192, .depth = 9, .heads = 12, .head_dim = 16, .mlp_dim = 384,     \
+                          .patch_bias = 1, .spt_order = SVIT_SPT_PAPER,                            \
+                          .temperature = SVIT_TEMPERATURE_MULTIPLY, .pool = SVIT_POOL_CLASS_TOKEN, \
+                          .norm_eps = 1e-5, .drop_path = 0.1,                                      \
+                          .drop_path_rule = SVIT_DROP_PATH_CONSTANT, .names = SVIT_NAMES_PAPER,    \
+                          .init = SVIT_INIT_PAPER
+
+/* Pretrained families. All have 12 blocks and heads of 64 channels. */
+#define PRETRAINED(width)                                                                          \
+    COMMON, .dim = width, .depth = 12, .heads = (width) / 64, .head_dim = 64,                      \
+            .mlp_dim = 4 * (width), .qkv_bias = 1, .pool = SVIT_POOL_CLASS_TOKEN,                  \
+            .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
+
+/* DeiT (Touvron et al. 2020), and ViT as trained in AugReg (Steiner et al. 2021). */
+#define IMAGENET(width, patch)                                                                     \
+    PRETRAINED(width), INPUT(224, patch), CLASSES(1000), .patch_bias = 1, .norm_eps = 1e-6
+
+/* DINOv2 (Oquab et al. 2023); with registers: Darcet et al. 2023. */
+#define DINOV2(width)                                                                              \
+    PRETRAINED(width), INPUT(518, 14), .num_classes = width, .patch_bias = 1, .norm_eps = 1e-6,    \
+                                       .layer_scale = 1
+#define REGISTERS .register_tokens = 4, .position_tokens = SVIT_POSITION_PATCHES
+
+/* The image towers of OpenAI's CLIP (Radford et al. 2021); the head is the projection. */
+#define CLIP(width, patch)                                                                         \
+    PRETRAINED(width), INPUT(224, patch), CLASSES(512), .norm_eps = 1e-5, .pre_norm = 1,           \
+                                                        .activation = SVIT_ACTIVATION_QUICK_GELU
+
+/* Those of pretrained families are named as timm's models with dashes. */
+const sv_preset sv_vit_presets[] = {
+    {"vit-cifar100", {KERAS_3_15, PLAIN}},
+    {"slvit-cifar100", {KERAS_3_15, SL}},
+    {"vit-cifar100-seed002", {KERAS_3_14, PLAIN}},
+    {"slvit-cifar100-seed002", {KERAS_3_14, SL}},
+    {"vit-cifar100-seed003", {KERAS_3_15, PLAIN}},
+    {"slvit-cifar100-seed003", {KERAS_3_15, SL}},
+    {"slvit-paper-cifar10", {PAPER, CLASSES(10), SL}},
+    {"slvit-paper-cifar100", {PAPER, CLASSES(100), SL}},
+    {"vit-paper-cifar100", {PAPER, CLASSES(100), PLAIN}},
+    {"deit-tiny-patch16-224", {IMAGENET(192, 16)}},
+    {"deit-small-patch16-224", {IMAGENET(384, 16)}},
+    {"deit-base-patch16-224", {IMAGENET(768, 16)}},
+    {"deit-tiny-distilled-patch16-224", {IMAGENET(192, 16), .distilled = 1}},
+    {"deit-small-distilled-patch16-224", {IMAGENET(384, 16), .distilled = 1}},
+    {"deit-base-distilled-patch16-224", {IMAGENET(768, 16), .distilled = 1}},
+    {"vit-tiny-patch16-224", {IMAGENET(192, 16)}},
+    {"vit-small-patch16-224", {IMAGENET(384, 16)}},
+    {"vit-base-patch16-224", {IMAGENET(768, 16)}},
+    {"vit-small-patch32-224", {IMAGENET(384, 32)}},
+    {"vit-base-patch32-224", {IMAGENET(768, 32)}},
+    {"vit-small-patch14-dinov2", {DINOV2(384)}},
+    {"vit-base-patch14-dinov2", {DINOV2(768)}},
+    {"vit-small-patch14-reg4-dinov2", {DINOV2(384), REGISTERS}},
+    {"vit-base-patch14-reg4-dinov2", {DINOV2(768), REGISTERS}},
+    {"vit-base-patch32-clip-224", {CLIP(768, 32)}},
+    {"vit-base-patch16-clip-224", {CLIP(768, 16)}},
+    {.name = NULL},
 };
-
-bool sv_vit_preset(const char **name, svit_model_config *config, size_t index)
-{
-    if (index >= PRESET_COUNT)
-        return sv_vit_pretrained_preset(name, config, index - PRESET_COUNT);
-    const preset *row = &PRESETS[index];
-    *name = row->name;
-    *config = COLUMNS[row->column];
-    config->num_classes = row->num_classes;
-    config->tokenizer = row->tokenizer;
-    config->attention = row->attention;
-    return true;
-}

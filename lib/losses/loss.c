@@ -1,5 +1,5 @@
 /* Loss and metrics on plain arrays. All sums are in double. */
-#include "session/loss.h"
+#include "losses/loss.h"
 
 #include <float.h>
 #include <math.h>
@@ -131,6 +131,15 @@ SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
     return SVIT_OK;
 }
 
+size_t sv_largest_index(const float *row, size_t classes)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < classes; k++)
+        if (row[k] > row[best])
+            best = k;
+    return best;
+}
+
 SVIT_API svit_status svit_count_top1(const float *logits, const int32_t *labels, size_t n,
                                      size_t classes, uint64_t *correct, svit_error *err)
 {
@@ -140,14 +149,8 @@ SVIT_API svit_status svit_count_top1(const float *logits, const int32_t *labels,
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
     SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
     uint64_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        const float *row = logits + i * classes;
-        size_t best = 0;
-        for (size_t k = 1; k < classes; k++)
-            if (row[k] > row[best])
-                best = k;
-        count += (size_t)labels[i] == best;
-    }
+    for (size_t i = 0; i < n; i++)
+        count += (size_t)labels[i] == sv_largest_index(logits + i * classes, classes);
     *correct = count;
     return SVIT_OK;
 }

@@ -2,8 +2,8 @@
  * computes 32 x 32 sums of one K block. A C file that includes this header defines its microkernel,
  * and its functions by SV_INT8_BACKEND_FUNCTIONS. The sums are exact, so the bits are those of
  * VNNI. */
-#ifndef SV_INT8_BACKEND_IMPL_H
-#define SV_INT8_BACKEND_IMPL_H
+#ifndef SV_AMX_INT8_BACKEND_IMPL_H
+#define SV_AMX_INT8_BACKEND_IMPL_H
 
 #include "gemm/gemm.h"
 #include "gemm/low_precision/int8_pack_impl.h"

@@ -2,7 +2,7 @@
 #include <shiftvit/metrics.h>
 
 #include "context/context.h"
-#include "session/loss.h"
+#include "losses/loss.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,15 +13,6 @@ typedef struct counts {
     double tp, fp, fn;
 } counts;
 
-static size_t largest_index(const float *row, size_t classes)
-{
-    size_t best = 0;
-    for (size_t k = 1; k < classes; k++)
-        if (row[k] > row[best])
-            best = k;
-    return best;
-}
-
 SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *labels, size_t n,
                                            size_t classes, uint64_t *matrix, svit_error *err)
 {
@@ -31,7 +22,7 @@ SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *l
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
     SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
     for (size_t i = 0; i < n; i++)
-        matrix[(size_t)labels[i] * classes + largest_index(logits + i * classes, classes)]++;
+        matrix[(size_t)labels[i] * classes + sv_largest_index(logits + i * classes, classes)]++;
     return SVIT_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Losses with targets other than one label for each row: class weights, probabilities, several
  * labels and numbers. All sums are in double. */
-#include "session/loss.h"
+#include "losses/loss.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,8 +5,8 @@
  * The loops, from outer to inner: NC columns of C; a K block of KC steps, which depends on the
  * number of terms; MR rows of C (a row block); NR columns of C (a microtile). While one row block
  * is computed, A of the next one is packed, and the next K block of packed B is prefetched. */
-#ifndef SV_BF16_BACKEND_IMPL_H
-#define SV_BF16_BACKEND_IMPL_H
+#ifndef SV_AMX_BF16_BACKEND_IMPL_H
+#define SV_AMX_BF16_BACKEND_IMPL_H
 
 #include "gemm/gemm.h"
 #include "gemm/low_precision/bf16_pack_impl.h"
