@@ -52,6 +52,7 @@ typedef svit_status (*svit_finish_function)(void *user, svit_error *err);
 typedef svit_status (*svit_gather_function)(void *user, const void *mine, void *all, size_t bytes,
                                             svit_error *err);
 
+/* What adds the sums of several ranks, and the place of one session among them. */
 typedef struct svit_reducer {
     uint32_t struct_size;        /* sizeof(svit_reducer) */
     uint32_t leaves;             /* of a batch: 1 to 65536, at least `ranks` */
@@ -66,8 +67,10 @@ typedef struct svit_reducer {
 /* One addition of the tree between sums that no single rank can add: the sum that begins with leaf
  * `from` is added to the one that begins with leaf `to`. */
 typedef struct svit_reduction {
-    uint64_t to, from;           /* leaves: to < from */
-    uint32_t to_rank, from_rank; /* who has the two sums; may be the same rank */
+    uint64_t to;        /* a leaf */
+    uint64_t from;      /* a leaf behind it */
+    uint32_t to_rank;   /* who has the sum at `to` */
+    uint32_t from_rank; /* who has the sum at `from`; may be the same */
 } svit_reduction;
 
 /* The first of the items that belong to part `part` of `parts`: floor(items * part / parts). The images

@@ -39,7 +39,7 @@ pub struct svit_bucket {
     pub sum: *mut f32,
 }
 
-/// See the header.
+/// What adds the sums of several ranks, and the place of one session among them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_reducer {
@@ -66,9 +66,13 @@ pub struct svit_reducer {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_reduction {
-    /// leaves: to \< from
+    /// a leaf
+    pub to: u64,
+    /// a leaf behind it
     pub from: u64,
-    /// who has the two sums; may be the same rank
+    /// who has the sum at `to`
+    pub to_rank: u32,
+    /// who has the sum at `from`; may be the same
     pub from_rank: u32,
 }
 
