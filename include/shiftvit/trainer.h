@@ -100,6 +100,10 @@ typedef struct svit_trainer_config {
                               schedule over all `epochs`; 0: the run's schedule keeps its length,
                               after which a rate other than a constant one stays at its last value,
                               mostly 0 */
+    uint32_t leaves;   /* 0..batch: parts of a batch whose gradients are added in one binary tree
+                              (reducer.h), so that they can be computed by any number of processes;
+                              0: the gradients of a batch are one sum. With leaves, accumulate is 1 */
+    uint32_t reserved; /* 0 */
 } svit_trainer_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,

@@ -65,6 +65,7 @@ static const sv_field FIELDS[] = {
      .max_count = SVIT_MAX_CLASS_WEIGHTS, .is_optional = 1, .elements = &WEIGHTS},
     {FIELD(tensorboard, FLAG)},
     {FIELD(schedule_anew, FLAG)},
+    {FIELD(leaves, U32), .max = 65536},
 };
 static const svit_trainer_config DEFAULTS = {.epochs = 100,
                                              .batch = 256,
@@ -83,6 +84,13 @@ static svit_status check(const void *checked, svit_error *err)
     if (config->accumulate > config->batch)
         return sv_fail(err, SVIT_E_ARGUMENT, "accumulate is %u; it is at most batch, %u",
                        config->accumulate, config->batch);
+    if (config->leaves > config->batch)
+        return sv_fail(err, SVIT_E_ARGUMENT, "leaves is %u; it is at most batch, %u",
+                       config->leaves, config->batch);
+    if (config->leaves > 0 && config->accumulate > 1)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "accumulate is %u and leaves is %u; with leaves, accumulate is 1",
+                       config->accumulate, config->leaves);
     if (config->loss == SVIT_LOSS_MSE &&
         (config->label_smoothing > 0 || config->class_weight_count))
         return sv_fail(err, SVIT_E_ARGUMENT,
@@ -94,7 +102,10 @@ static svit_status check(const void *checked, svit_error *err)
 const sv_config_type sv_trainer_config_type = {
     SV_CONFIG(svit_trainer_config, FIELDS, "the trainer configuration"),
     .min_size = offsetof(svit_trainer_config, loss), /* of library 0.1 */
-    .defaults = &DEFAULTS, .null_is_default = true, .check = check};
+    .reserved = offsetof(svit_trainer_config, reserved),
+    .defaults = &DEFAULTS,
+    .null_is_default = true,
+    .check = check};
 
 SV_CONFIG_FUNCTIONS(svit_trainer_config, sv_trainer_config_type)
 

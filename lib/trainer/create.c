@@ -163,8 +163,9 @@ static svit_status check_mixing(const svit_trainer *trainer, const svit_dataset 
 
 svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, svit_error *err)
 {
-    uint32_t batch = trainer->config.batch;
-    trainer->micro_batch = (batch + trainer->config.accumulate - 1) / trainer->config.accumulate;
+    const uint32_t batch = trainer->config.batch, leaves = trainer->config.leaves;
+    const uint32_t parts = leaves > 0 ? leaves : trainer->config.accumulate;
+    trainer->micro_batch = (batch + parts - 1) / parts;
     svit_session_config config;
     SVIT_TRY(svit_session_config_init(&config, sizeof config));
     config.max_batch = (uint32_t)trainer->micro_batch;
@@ -172,7 +173,15 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, s
     config.compute = trainer->config.compute;
     config.seed = trainer->config.seed;
     config.memory = trainer->config.memory;
-    return svit_session_create(out, trainer->model, &config, err);
+    svit_session *session;
+    SVIT_TRY(svit_session_create(&session, trainer->model, &config, err));
+    const svit_reducer alone = {.struct_size = sizeof alone, .leaves = leaves, .ranks = 1};
+    svit_status status = leaves > 0 ? svit_session_set_reducer(session, &alone, err) : SVIT_OK;
+    if (status == SVIT_OK)
+        *out = session;
+    else
+        svit_session_free(session);
+    return status;
 }
 
 static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, svit_error *err)

@@ -1,19 +1,20 @@
 /* The training loop, one event at a time: each call works up to the next event. */
+#include "base/size.h"
 #include "base/threads/thread.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* Forward, loss and backward of one micro-batch. `divisor` is that of the whole batch's loss. */
-static svit_status run_micro_batch(svit_trainer *trainer, const sv_batch *part, double divisor,
-                                   sv_metrics *sums, svit_error *err)
+/* Forward, loss and backward of one part of a batch. `divisor` is that of the whole batch's loss. */
+static svit_status run_part(svit_trainer *trainer, const sv_batch *part, double divisor,
+                            sv_metrics *sums, svit_error *err)
 {
     const sv_objective *objective = &trainer->objective;
     float loss;
     SVIT_TRY(svit_forward(trainer->session, part->images, part->n, trainer->logits, err));
     SVIT_TRY(sv_objective_loss(objective, part, trainer->logits, &loss, trainer->dlogits, err));
-    /* dlogits is the gradient of the mean over the micro-batch, which is a part of the batch's. */
+    /* dlogits is the gradient of the mean over the part. */
     double own = sv_objective_divisor(objective, part);
     if (own != divisor)
         for (size_t i = 0; i < part->n * trainer->classes; i++)
@@ -22,18 +23,48 @@ static svit_status run_micro_batch(svit_trainer *trainer, const sv_batch *part, 
     return sv_metrics_add(sums, objective, part, trainer->logits, loss, err);
 }
 
-/* One step: the gradients of all micro-batches, then the update. */
+/* The gradients of the leaves of a batch. The masks of a leaf are drawn by its number in the run, also if
+ * leaves of the last batch are empty. */
+static svit_status run_leaves(svit_trainer *trainer, const sv_batch *batch, double divisor,
+                              sv_metrics *sums, svit_error *err)
+{
+    const uint32_t leaves = trainer->config.leaves;
+    const uint64_t counter = svit_session_counter(trainer->session);
+    for (uint32_t leaf = 0; leaf < leaves; leaf++) {
+        const size_t first = svit_share_first(batch->n, leaves, leaf);
+        const size_t n = svit_share_first(batch->n, leaves, leaf + 1) - first;
+        SVIT_TRY(svit_session_set_counter(trainer->session, counter + leaf, err));
+        if (n == 0) {
+            SVIT_TRY(svit_backward(trainer->session, trainer->dlogits, 0, err));
+            continue;
+        }
+        sv_batch part = sv_batch_part(batch, &trainer->objective, trainer->image_floats, first, n);
+        SVIT_TRY(run_part(trainer, &part, divisor, sums, err));
+    }
+    return svit_session_set_counter(trainer->session, counter + leaves, err);
+}
+
+/* The gradients of the micro-batches of a batch. */
+static svit_status run_micro_batches(svit_trainer *trainer, const sv_batch *batch, double divisor,
+                                     sv_metrics *sums, svit_error *err)
+{
+    for (size_t first = 0, n; first < batch->n; first += n) {
+        n = sv_size_min(batch->n - first, trainer->micro_batch);
+        sv_batch part = sv_batch_part(batch, &trainer->objective, trainer->image_floats, first, n);
+        SVIT_TRY(run_part(trainer, &part, divisor, sums, err));
+    }
+    return SVIT_OK;
+}
+
+/* One step: the gradients of all parts of a batch, then the update. */
 static svit_status run_batch(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
     const sv_objective *objective = &trainer->objective;
     sv_batch *batch = &trainer->data;
     SVIT_TRY(sv_batch_next(batch, objective, trainer->loader, err));
     double divisor = sv_objective_divisor(objective, batch);
-    for (size_t first = 0, n; first < batch->n; first += n) {
-        n = batch->n - first < trainer->micro_batch ? batch->n - first : trainer->micro_batch;
-        sv_batch part = sv_batch_part(batch, objective, trainer->image_floats, first, n);
-        SVIT_TRY(run_micro_batch(trainer, &part, divisor, sums, err));
-    }
+    SVIT_TRY((trainer->config.leaves > 0 ? run_leaves : run_micro_batches)(trainer, batch, divisor,
+                                                                           sums, err));
     return svit_step(trainer->optimizer, trainer->session, err);
 }
 

@@ -73,13 +73,14 @@ static const noun nouns[] = {
      "\"label_smoothing\":0.0,\"warmup_fraction\":0.15,\"checkpoint_seconds\":0.0,"
      "\"compute\":\"f32\",\"prefetch\":2,\"memory\":\"store\",\"existing\":\"refuse\",\"loss\":"
      "\"cross-entropy\","
-     "\"sampling\":\"shuffle\",\"tta\":\"none\",\"tensorboard\":false,\"schedule_anew\":false}",
-     "{\"epochs\":3,\"batch\":8,\"accumulate\":4,\"patience\":4294967295,\"keep\":\"best\","
+     "\"sampling\":\"shuffle\",\"tta\":\"none\",\"tensorboard\":false,\"schedule_anew\":false,"
+     "\"leaves\":0}",
+     "{\"epochs\":3,\"batch\":8,\"accumulate\":1,\"patience\":4294967295,\"keep\":\"best\","
      "\"seed\":9,\"label_smoothing\":0.1,\"warmup_fraction\":1.0,\"checkpoint_seconds\":2.5,"
      "\"compute\":\"bf16\",\"prefetch\":16,\"memory\":\"blocks\",\"existing\":\"overwrite\","
      "\"loss\":\"binary\","
      "\"sampling\":\"balanced\",\"tta\":\"flip-shift\",\"class_weights\":[0.5,2.0],"
-     "\"tensorboard\":true,\"schedule_anew\":true}"},
+     "\"tensorboard\":true,\"schedule_anew\":true,\"leaves\":7}"},
     {NOUN(loader),
      "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2,"
      "\"sampling\":\"shuffle\"}",
@@ -202,6 +203,8 @@ static const struct {
     {TRAINER, "{\"checkpoint_seconds\":-1}",
      "checkpoint_seconds is -1; it is a finite number from 0"},
     {TRAINER, "{\"accumulate\":9,\"batch\":8}", "accumulate is 9; it is at most batch, 8"},
+    {TRAINER, "{\"leaves\":9,\"batch\":8}", "leaves is 9; it is at most batch, 8"},
+    {TRAINER, "{\"leaves\":4,\"accumulate\":2}", "accumulate is 2 and leaves is 4"},
     {TRAINER, "{\"compute\":\"int8\"}", "compute is 'int8'; it is 'f32' or 'bf16'"},
     {TRAINER, "{\"keep\":\"first\"}", "keep is 'first'; it is 'last' or 'best'"},
     {TRAINER, "{\"folder\":\"run\"}", "folder is a string that the struct only points to"},

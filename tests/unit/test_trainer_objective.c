@@ -291,6 +291,11 @@ START_TEST(test_another_objective_is_refused_at_resume)
     FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT,
           "the checkpoint's run has 'loss 0, sampling 0, tta 1, class weights', this one");
     svit_trainer_free(trainer);
+    p.trainer.tta = SVIT_TTA_FLIP;
+    p.trainer.leaves = 2;
+    trainer = open_trainer(model, &p, validation);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "class weights, leaves 2'");
+    svit_trainer_free(trainer);
     svit_model_free(model);
 }
 END_TEST

@@ -76,6 +76,8 @@ class TrainerConfig(ctypes.Structure):
         ("class_weights", c_double * 128),
         ("tensorboard", c_int32),
         ("schedule_anew", c_int32),
+        ("leaves", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 

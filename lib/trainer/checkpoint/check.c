@@ -64,10 +64,12 @@ static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at
                       err);
 }
 
-/* Returns the number of training forwards in the first `steps` steps of an epoch: one for each
- * micro-batch. */
+/* Returns by how much the counter of the session grows in the first `steps` steps of an epoch: by one for
+ * each leaf or micro-batch. */
 static uint64_t forwards(const svit_trainer *trainer, uint64_t steps)
 {
+    if (trainer->config.leaves > 0)
+        return steps * trainer->config.leaves;
     uint64_t micro_batch = trainer->micro_batch, batch = trainer->config.batch;
     uint64_t rest = trainer->training_count - (trainer->steps - 1) * batch;
     uint64_t of_batch = (batch + micro_batch - 1) / micro_batch;

@@ -102,6 +102,9 @@ void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_traine
     for (uint32_t i = 0; i < config->class_weight_count; i++)
         length += snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, " %s",
                            sv_trainer_number(number, config->class_weights[i]));
+    if (config->leaves > 0)
+        snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, ", leaves %u",
+                 config->leaves);
 }
 
 /* The texts of a checkpoint that need memory. */

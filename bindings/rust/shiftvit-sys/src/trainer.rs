@@ -134,6 +134,12 @@ pub struct svit_trainer_config {
     /// after which a rate other than a constant one stays at its last value,
     /// mostly 0
     pub schedule_anew: i32,
+    /// 0\..batch: parts of a batch whose gradients are added in one binary tree
+    /// (reducer.h), so that they can be computed by any number of processes;
+    /// 0: the gradients of a batch are one sum. With leaves, accumulate is 1
+    pub leaves: u32,
+    /// 0
+    pub reserved: u32,
 }
 
 /// A description of what was completed. top-1 and top-5 are fractions in 0..1, of samples whose

@@ -310,6 +310,8 @@ pub fn check() {
         class_weights: 104, 1024;
         tensorboard: 1128, 4;
         schedule_anew: 1132, 4;
+        leaves: 1136, 4;
+        reserved: 1140, 4;
     });
     layout!(svit_trainer_event, {
         struct_size: 0, 4;

@@ -60,6 +60,10 @@ config! {
         /// after which a rate other than a constant one stays at its last value,
         /// mostly 0.
         schedule_anew: bool;
+        /// 0\..batch: parts of a batch whose gradients are added in one binary tree
+        /// (reducer.h), so that they can be computed by any number of processes;
+        /// 0: the gradients of a batch are one sum. With leaves, accumulate is 1.
+        leaves: u32;
     }
     lists {
         /// Above 0: factors of the loss, by the class of
