@@ -1,4 +1,5 @@
 /* The tree in which the gradients of leaves are added, as far as it goes over several ranks. */
+#include "base/size.h"
 #include "base/status.h"
 
 #include <shiftvit/reducer.h>
@@ -9,9 +10,7 @@ enum { LEAVES_MAX = 65536 };
 
 SVIT_API uint64_t svit_share_first(uint64_t items, uint64_t parts, uint64_t part)
 {
-    if (parts == 0)
-        return 0;
-    return items / parts * part + items % parts * part / parts;
+    return parts > 0 ? sv_share_first(items, parts, part) : 0;
 }
 
 /* The rank that has a leaf. */

@@ -53,8 +53,12 @@ LAYOUT(svit_load_report, 48, SVIT_LOAD_REPORT)
     F(T, shuffle, 16, 4) \
     F(T, augment, 20, 4) \
     F(T, prefetch, 24, 4) \
-    F(T, sampling, 28, 4)
-LAYOUT(svit_loader_config, 32, SVIT_LOADER_CONFIG)
+    F(T, sampling, 28, 4) \
+    F(T, leaves, 32, 4) \
+    F(T, rank, 36, 4) \
+    F(T, ranks, 40, 4) \
+    F(T, reserved, 44, 4)
+LAYOUT(svit_loader_config, 48, SVIT_LOADER_CONFIG)
 
 #define SVIT_ONNX_OPTIONS(F, T) \
     F(T, struct_size, 0, 4) \

@@ -18,7 +18,7 @@ every_function "$root" "$folder/project/every.c"
 
 # configure NAME VERSION: a compiler may be a command with arguments, which CMake takes from CC.
 configure() {
-    CC=$compiler CXX=$compiler_cxx cmake -S "$folder/project" -B "$folder/$1" -DCMAKE_PREFIX_PATH="$prefix" \
+    CC=$compiler CXX=$compiler_cxx cmake -G Ninja -S "$folder/project" -B "$folder/$1" -DCMAKE_PREFIX_PATH="$prefix" \
         -DWANTED_VERSION="$2" >"$folder/log" 2>&1
 }
 compiler=$3 compiler_cxx=$4

@@ -83,9 +83,9 @@ static const noun nouns[] = {
      "\"tensorboard\":true,\"schedule_anew\":true,\"leaves\":7}"},
     {NOUN(loader),
      "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2,"
-     "\"sampling\":\"shuffle\"}",
+     "\"sampling\":\"shuffle\",\"leaves\":0,\"rank\":0,\"ranks\":1}",
      "{\"batch\":65536,\"seed\":1,\"shuffle\":true,\"augment\":true,\"prefetch\":0,"
-     "\"sampling\":\"balanced\"}"},
+     "\"sampling\":\"balanced\",\"leaves\":8,\"rank\":2,\"ranks\":3}"},
 };
 enum { NOUNS = sizeof nouns / sizeof *nouns };
 

@@ -121,18 +121,14 @@ static void swap_box(const sv_mix *mix, float *a, float *b, size_t width, size_t
         }
 }
 
-void sv_mix_apply(const sv_mix *mix, float *images, size_t n, size_t height, size_t width,
-                  size_t channels, float *targets, size_t classes)
+void sv_mix_pair(const sv_mix *mix, float *a, float *b, size_t height, size_t width,
+                 size_t channels, float *a_targets, float *b_targets, size_t classes)
 {
     if (mix->kind < 0)
         return;
-    const size_t elements = height * width * channels;
-    for (size_t i = 0; i < n / 2; i++) {
-        float *a = images + i * elements, *b = images + (n - 1 - i) * elements;
-        if (mix->kind == SVIT_AUGMENT_MIXUP)
-            blend(a, b, elements, (float)mix->lambda);
-        else
-            swap_box(mix, a, b, width, channels);
-        blend(targets + i * classes, targets + (n - 1 - i) * classes, classes, (float)mix->lambda);
-    }
+    if (mix->kind == SVIT_AUGMENT_MIXUP)
+        blend(a, b, height * width * channels, (float)mix->lambda);
+    else
+        swap_box(mix, a, b, width, channels);
+    blend(a_targets, b_targets, classes, (float)mix->lambda);
 }

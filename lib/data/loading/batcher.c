@@ -1,6 +1,7 @@
 /* Makes batches: chooses the samples, reads them, and sends them through the pipeline. */
 #include "data/loading/batcher.h"
 
+#include "base/size.h"
 #include "data/augmentation/mix.h"
 #include "data/augmentation/step_fields.h"
 #include "data/augmentation/steps.h"
@@ -22,6 +23,10 @@ struct sv_batcher {
     bool has_order;
     void *pixels;   /* one sample */
     float *scratch; /* of the plan */
+    float *
+        partner; /* of the sample of another rank that is mixed in: its image and its targets; NULL: samples
+                       are not mixed, or all are made here */
+    uint64_t leaves, first_leaf, end_leaf; /* of a batch; which of them are made */
 };
 
 static const sv_allocator *allocator_of(const sv_batcher *batcher)
@@ -32,6 +37,12 @@ static const sv_allocator *allocator_of(const sv_batcher *batcher)
 static uint32_t sample_count(const sv_batcher *batcher)
 {
     return (uint32_t)batcher->dataset->count;
+}
+
+/* Elements of the image and the targets of a partner. */
+static size_t partner_elements(const sv_batcher *batcher)
+{
+    return sv_batcher_elements(batcher) + batcher->dataset->classes;
 }
 
 static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
@@ -58,6 +69,11 @@ static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
     SVIT_TRY(sv_allocate_array(allocator, &memory, sv_pipeline_scratch(batcher->plan),
                                sizeof *batcher->scratch, "a pipeline's scratch", err));
     batcher->scratch = memory;
+    if (batcher->mixes && batcher->config.ranks > 1) {
+        SVIT_TRY(sv_allocate_array(allocator, &memory, partner_elements(batcher),
+                                   sizeof *batcher->partner, "an image", err));
+        batcher->partner = memory;
+    }
     if (batcher->config.shuffle && batcher->config.sampling == SVIT_SAMPLING_BALANCED)
         return sv_balance_create(&batcher->balance, dataset, err);
     return SVIT_OK;
@@ -70,13 +86,17 @@ svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
     sv_batcher *batcher = sv_allocate(&dataset->context->allocator, sizeof *batcher);
     if (!batcher)
         return sv_fail_memory(err, sizeof *batcher, "a loader");
-    bool mixes = config->augment && sv_mix_in(pipeline);
+    const bool mixes = config->augment && sv_mix_in(pipeline);
+    const uint64_t leaves = config->leaves ? config->leaves : 1;
     *batcher = (sv_batcher){.dataset = sv_dataset_retain(dataset),
                             .config = *config,
                             .pipeline = *pipeline,
                             .repeats = config->augment ? sv_augment_repeats(pipeline) : 1,
                             .mixes = mixes,
-                            .has_targets = mixes || dataset->has_targets};
+                            .has_targets = mixes || dataset->has_targets,
+                            .leaves = leaves,
+                            .first_leaf = sv_share_first(leaves, config->ranks, config->rank),
+                            .end_leaf = sv_share_first(leaves, config->ranks, config->rank + 1)};
     svit_status status = buffers_create(batcher, err);
     if (status != SVIT_OK) {
         sv_batcher_free(batcher);
@@ -92,9 +112,12 @@ void sv_batcher_free(sv_batcher *batcher)
         return;
     svit_dataset *dataset = batcher->dataset;
     const sv_allocator *allocator = allocator_of(batcher);
-    if (batcher->plan)
+    if (batcher->plan) {
         sv_release(allocator, batcher->scratch,
                    sv_pipeline_scratch(batcher->plan) * sizeof *batcher->scratch);
+        sv_release(allocator, batcher->partner,
+                   partner_elements(batcher) * sizeof *batcher->partner);
+    }
     sv_balance_free(allocator, batcher->balance);
     sv_release(allocator, batcher->pixels, sv_dataset_image_bytes(dataset));
     sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
@@ -124,10 +147,35 @@ size_t sv_batcher_elements(const sv_batcher *batcher)
     return sv_batcher_height(batcher) * sv_batcher_width(batcher) * batcher->pipeline.channels;
 }
 
+/* Samples of a batch of all ranks. */
+static size_t whole_samples(const sv_batcher *batcher, uint64_t batch)
+{
+    return sv_size_min(sample_count(batcher) - batch * batcher->config.batch,
+                       batcher->config.batch);
+}
+
+/* A range of the samples of a batch. */
+typedef struct range {
+    size_t first, end;
+} range;
+
+/* Those that this rank makes of a batch of n. */
+static range own_samples(const sv_batcher *batcher, size_t n)
+{
+    return (range){sv_share_first(n, batcher->leaves, batcher->first_leaf),
+                   sv_share_first(n, batcher->leaves, batcher->end_leaf)};
+}
+
 size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch)
 {
-    uint64_t left = sample_count(batcher) - batch * batcher->config.batch;
-    return (size_t)(left < batcher->config.batch ? left : batcher->config.batch);
+    const range own = own_samples(batcher, whole_samples(batcher, batch));
+    return own.end - own.first;
+}
+
+size_t sv_batcher_samples_max(const sv_batcher *batcher)
+{
+    const uint64_t own = batcher->end_leaf - batcher->first_leaf;
+    return (size_t)((whole_samples(batcher, 0) * own + batcher->leaves - 1) / batcher->leaves);
 }
 
 bool sv_batcher_has_targets(const sv_batcher *batcher)
@@ -187,15 +235,34 @@ static svit_status position_make(sv_batcher *batcher, uint64_t epoch, uint64_t p
     return targets ? svit_dataset_targets(batcher->dataset, sample, targets, err) : SVIT_OK;
 }
 
-/* Mixes the images of a batch, as Mixup and CutMix do. */
-static void mix_batch(const sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
-                      float *targets, size_t n)
+/* Mixes the images of a batch of n, as Mixup and CutMix do. The partner of an own image may be another
+ * rank's, and is made here too. */
+static svit_status mix_batch(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
+                             float *targets, size_t n, svit_error *err)
 {
-    size_t height = sv_batcher_height(batcher), width = sv_batcher_width(batcher);
-    sv_mix mix = sv_mix_draw(&batcher->pipeline, batcher->config.seed, epoch, (uint32_t)batch,
-                             height, width);
-    sv_mix_apply(&mix, images, n, height, width, batcher->pipeline.channels, targets,
-                 batcher->dataset->classes);
+    const size_t height = sv_batcher_height(batcher), width = sv_batcher_width(batcher);
+    const size_t elements = sv_batcher_elements(batcher), classes = batcher->dataset->classes;
+    const range own = own_samples(batcher, n);
+    const sv_mix mix = sv_mix_draw(&batcher->pipeline, batcher->config.seed, epoch, (uint32_t)batch,
+                                   height, width);
+    for (size_t i = own.first; i < own.end && mix.kind >= 0; i++) {
+        const size_t other = n - 1 - i;
+        const bool is_own = other >= own.first && other < own.end;
+        if (other == i || (is_own && other < i))
+            continue;
+        float *b = batcher->partner, *b_targets = b ? b + elements : NULL;
+        if (is_own) {
+            b = images + (other - own.first) * elements;
+            b_targets = targets + (other - own.first) * classes;
+        } else {
+            SVIT_TRY(position_make(batcher, epoch, batch * batcher->config.batch + other, b, NULL,
+                                   b_targets, err));
+        }
+        sv_mix_pair(&mix, images + (i - own.first) * elements, b, height, width,
+                    batcher->pipeline.channels, targets + (i - own.first) * classes, b_targets,
+                    classes);
+    }
+    return SVIT_OK;
 }
 
 svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
@@ -203,17 +270,17 @@ svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch,
                             svit_error *err)
 {
     update_order(batcher, epoch);
-    size_t n = sv_batcher_samples(batcher, batch), classes = batcher->dataset->classes;
-    bool has_targets = batcher->has_targets;
-    for (size_t i = 0; i < n; i++) {
+    const size_t n = whole_samples(batcher, batch), classes = batcher->dataset->classes;
+    const range own = own_samples(batcher, n);
+    const bool has_targets = batcher->has_targets;
+    for (size_t i = own.first; i < own.end; i++) {
+        const size_t at = i - own.first;
         if (current && atomic_load_explicit(current, memory_order_relaxed) != wanted)
             return SVIT_E_STOPPED;
         SVIT_TRY(position_make(batcher, epoch, batch * batcher->config.batch + i,
-                               images + i * sv_batcher_elements(batcher),
-                               has_targets ? NULL : &to->labels[i],
-                               has_targets ? to->targets + i * classes : NULL, err));
+                               images + at * sv_batcher_elements(batcher),
+                               has_targets ? NULL : &to->labels[at],
+                               has_targets ? to->targets + at * classes : NULL, err));
     }
-    if (batcher->mixes)
-        mix_batch(batcher, epoch, batch, images, to->targets, n);
-    return SVIT_OK;
+    return batcher->mixes ? mix_batch(batcher, epoch, batch, images, to->targets, n, err) : SVIT_OK;
 }

@@ -19,12 +19,34 @@ static const sv_field FIELDS[] = {
     {FIELD(prefetch, U32), .max = 16},
     {FIELD(sampling, WORD),
      .words = {[SVIT_SAMPLING_SHUFFLE] = "shuffle", [SVIT_SAMPLING_BALANCED] = "balanced"}},
+    {FIELD(leaves, U32), .max = 65536},
+    {FIELD(rank, U32), .max = 65535},
+    {FIELD(ranks, U32), .min = 1, .max = 65536},
 };
-static const svit_loader_config DEFAULTS = {.batch = 256, .prefetch = 2};
+static const svit_loader_config DEFAULTS = {.batch = 256, .prefetch = 2, .ranks = 1};
+
+static svit_status check(const void *checked, svit_error *err)
+{
+    const svit_loader_config *config = checked;
+    const uint32_t leaves = config->leaves ? config->leaves : 1;
+    if (config->ranks > leaves)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "ranks is %u; 1 to %u, the number of leaves, are accepted", config->ranks,
+                       leaves);
+    if (config->rank >= config->ranks)
+        return sv_fail(err, SVIT_E_ARGUMENT, "rank is %u; 0 to ranks - 1 = %u are accepted",
+                       config->rank, config->ranks - 1);
+    return SVIT_OK;
+}
 
 static const sv_config_type TYPE = {
     SV_CONFIG(svit_loader_config, FIELDS, "the loader configuration"),
-    .table.prefix = "svit_loader_config", .defaults = &DEFAULTS, .null_is_default = true};
+    .table.prefix = "svit_loader_config",
+    .reserved = offsetof(svit_loader_config, reserved),
+    .min_size = offsetof(svit_loader_config, leaves),
+    .defaults = &DEFAULTS,
+    .null_is_default = true,
+    .check = check};
 
 SV_CONFIG_FUNCTIONS(svit_loader_config, TYPE)
 
@@ -42,19 +64,13 @@ struct svit_loader {
     uint64_t batch; /* the next batch; the number of batches at the end of the epoch */
 };
 
-/* Samples of the largest batch. */
-static size_t largest_batch(const svit_dataset *dataset, const svit_loader_config *config)
-{
-    return dataset->count < config->batch ? dataset->count : config->batch;
-}
-
 static svit_status create_batcher(svit_loader *loader, svit_dataset *dataset,
                                   const svit_pipeline_config *pipeline,
                                   const svit_loader_config *config, svit_error *err)
 {
     SVIT_TRY(sv_batcher_create(&loader->batcher, dataset, pipeline, config, err));
     const sv_allocator *allocator = &loader->context->allocator;
-    loader->largest = largest_batch(dataset, config);
+    loader->largest = sv_batcher_samples_max(loader->batcher);
     void *memory = NULL;
     SVIT_TRY(sv_allocate_array(allocator, &memory, loader->largest, sizeof *loader->labels,
                                "a batch", err));

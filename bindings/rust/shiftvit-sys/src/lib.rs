@@ -50,6 +50,8 @@ mod pipeline;
 #[rustfmt::skip]
 mod predictor;
 #[rustfmt::skip]
+mod reducer;
+#[rustfmt::skip]
 mod session;
 #[rustfmt::skip]
 mod status;
@@ -82,6 +84,7 @@ pub use crate::optimizer::*;
 pub use crate::parallel::*;
 pub use crate::pipeline::*;
 pub use crate::predictor::*;
+pub use crate::reducer::*;
 pub use crate::session::*;
 pub use crate::status::*;
 pub use crate::trainer::*;

@@ -34,6 +34,10 @@ pub fn check() {
         augment: 20, 4;
         prefetch: 24, 4;
         sampling: 28, 4;
+        leaves: 32, 4;
+        rank: 36, 4;
+        ranks: 40, 4;
+        reserved: 44, 4;
     });
     layout!(svit_onnx_options, {
         struct_size: 0, 4;
