@@ -19,7 +19,7 @@ typedef struct svit_context svit_context;
 /* The level of a log message. */
 enum {
     SVIT_LOG_INFO = 0,   /* a note */
-    SVIT_LOG_WARNING = 1 /* results are right, but slower or different from what was expected */
+    SVIT_LOG_WARNING = 1 /* results are correct, but the call runs slower or otherwise than asked */
 };
 
 /* Receives a log message. `level` is one of SVIT_LOG_*; `message` is borrowed until the function

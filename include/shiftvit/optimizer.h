@@ -115,11 +115,13 @@ typedef struct svit_optimizer_config {
     uint32_t struct_size;       /* sizeof(svit_optimizer_config) */
     int32_t kind;               /* SVIT_OPTIMIZER_* */
     double learning_rate;       /* at least 0: the constant rate, or the maximum of the schedule */
-    double beta1;               /* AdamW, [0, 1): decay rate of the first moment */
-    double beta2;               /* AdamW, [0, 1): decay rate of the second moment */
-    double epsilon;             /* AdamW, above 0 */
+    double beta1;               /* [0, 1): AdamW, and Muon's AdamW: decay rate of the first moment;
+                                   Lion: weight of m in the update */
+    double beta2;               /* [0, 1): AdamW, and Muon's AdamW: decay rate of the second moment;
+                                   Lion: decay rate of m */
+    double epsilon;             /* AdamW, and Muon's AdamW: above 0 */
     double weight_decay;        /* at least 0 */
-    double momentum;            /* SGD, [0, 1) */
+    double momentum;            /* SGD and Muon, [0, 1) */
     double clip_norm;           /* at least 0: gradients are scaled by
                                    clip_norm / max(global norm, clip_norm); 0: never */
     double ema_momentum;        /* [0, 1) */
@@ -131,7 +133,7 @@ typedef struct svit_optimizer_config {
     int32_t schedule;           /* SVIT_SCHEDULE_* */
     int32_t decay_rule;         /* SVIT_DECAY_* */
     uint32_t decay_exclude;     /* sum of SVIT_EXCLUDE_* */
-    int32_t nesterov;           /* SGD: 1: Nesterov's momentum */
+    int32_t nesterov;           /* 1: Nesterov's momentum, of SGD and Muon */
     int32_t ema;                /* SVIT_EMA_* */
     uint32_t reserved;          /* 0; another value is SVIT_E_VERSION */
     int32_t sgd_form;           /* SVIT_SGD_* */

@@ -165,8 +165,9 @@ static svit_status write_items(const sv_parameter_table *table, const sv_byte_ta
     float *buffer;
     SVIT_TRY(allocate_buffer(&buffer, table, err));
     svit_status status = SVIT_OK;
-    if (dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16)
-        status = check_limit(table, arrays, dtype, buffer, err);
+    const bool is_half = dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16;
+    for (size_t i = 0; is_half && status == SVIT_OK && i < count; i++)
+        status = check_limit(table, &arrays[i], dtype, buffer, err);
     if (status == SVIT_OK) {
         size_t used = list_items(items, tensors, table, arrays, count, dtype);
         status = sv_safetensors_write_to(&table->allocator, target, metadata, tensors, used,

@@ -15,8 +15,7 @@ typedef struct sv_onnx_value {
     char name[128];
 } sv_onnx_value;
 
-/* An initialiser: a parameter with these dimensions, of which it may have others than in a file of
- * the model. */
+/* A parameter as an initialiser. `shape` may differ from the parameter's shape in a model file. */
 typedef struct sv_onnx_initializer {
     const sv_parameter *parameter;
     int64_t shape[SV_ONNX_MAX_RANK];

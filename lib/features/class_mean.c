@@ -1,7 +1,7 @@
-/* The row of a new class from its mean feature alone. With mu the mean of the new features and s
- * the mean length of the old rows, w = s mu / |mu|, and the bias is a quantile over the new samples
- * i of max over k of logit_k(f_i) - f_i w_i, where w_i is the row from the other samples, so that a
- * few samples do not overstate what is found. */
+/* Makes the row of a new class from its mean feature mu: w = s mu / |mu|, with s the mean norm of the old
+ * rows. The bias is the smallest with which the fraction `recall` of the new samples i wins: a quantile of
+ * max_k logit_k(f_i) - f_i w_i, with k over the old classes. w_i is made without sample i (leave-one-out);
+ * with sample i among a few, the recall would look too high. */
 #include "features/classifier.h"
 
 #include <math.h>

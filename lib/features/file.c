@@ -88,7 +88,7 @@ SVIT_API svit_status svit_features_save(const svit_features *features, const cha
     return status;
 }
 
-/* An open file. */
+/* A feature file that is being read, and its tensors. */
 typedef struct reader {
     svit_context *context;
     const char *path;

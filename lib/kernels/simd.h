@@ -217,7 +217,7 @@ SV_INLINE vreal v_load_lanes(const real *from, vsome some)
 #endif
 }
 
-/* Stores these lanes only. */
+/* Stores the lanes that `some` selects. */
 SV_INLINE void v_store_lanes(real *to, vreal value, vsome some)
 {
 #if defined(__AVX512F__)

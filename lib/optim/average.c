@@ -12,8 +12,9 @@ void sv_average_update(real *restrict average, const real *restrict weights, siz
         average[i] = keep * average[i] + take * weights[i];
 }
 
-/* Averages that are in the mean after `done` updates. */
-static uint64_t averages_after(const svit_optimizer_config *config, uint64_t done)
+/* The number of weight snapshots in the mean of SVIT_EMA_SWA after `done` updates: one every swa_every updates
+ * beyond swa_start * total_steps. */
+static uint64_t swa_count(const svit_optimizer_config *config, uint64_t done)
 {
     uint64_t start = (uint64_t)(config->swa_start * (double)config->total_steps);
     uint64_t every = config->swa_every ? config->swa_every : 1;
@@ -23,8 +24,8 @@ static uint64_t averages_after(const svit_optimizer_config *config, uint64_t don
 /* The mean of the weights; before the first that counts, the weights themselves. */
 static void update_swa(const sv_optim *optim, real *e, const real *w, size_t count)
 {
-    uint64_t before = averages_after(&optim->config, optim->steps);
-    uint64_t after = averages_after(&optim->config, optim->steps + 1);
+    uint64_t before = swa_count(&optim->config, optim->steps);
+    uint64_t after = swa_count(&optim->config, optim->steps + 1);
     if (after == 0 || (before == 0 && after == 1)) {
         memcpy(e, w, count * sizeof *e);
         return;

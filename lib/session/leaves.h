@@ -1,4 +1,4 @@
-/* The gradients of the leaves of a batch, added in a binary tree as they are computed, and handed to a
+/* The gradients of leaves, the fixed parts of a batch (shiftvit/reducer.h), added in a binary tree as they are computed, and handed to a
  * reducer bucket by bucket while the backward of the last leaf goes on. */
 #ifndef SV_LEAVES_H
 #define SV_LEAVES_H
@@ -33,8 +33,9 @@ bool sv_leaves_at_last(const sv_leaves *leaves);
 void sv_leaves_ready(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
                      size_t low);
 
-/* Ends the backward of a leaf whose gradients are span->values. Unless it was the last, they are kept,
- * and span->values becomes another array of zeros. Returns a reducer's failure. */
+/* Ends the backward of one leaf, whose gradients are span->values. Unless it was the last, they are held
+ * for the additions to come, and span->values becomes another array, of zeros. Returns a reducer's
+ * failure. */
 svit_status sv_leaves_end(sv_leaves *leaves, svit_context *context, sv_gradient_span *span,
                           svit_error *err);
 

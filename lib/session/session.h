@@ -69,7 +69,8 @@ struct svit_session {
     uint64_t packed_version[2];
 };
 
-/* The JSON words of `compute` and `memory`, indexed by the values of the constants. */
+/* The JSON words of `compute` in which sessions train (session_config.c adds int8), and of `memory`,
+ * indexed by the values of the constants. */
 #define SV_COMPUTE_WORDS [SVIT_COMPUTE_F32] = "f32", [SVIT_COMPUTE_BF16] = "bf16"
 #define SV_MEMORY_WORDS                                                                            \
     [SVIT_MEMORY_STORE] = "store", [SVIT_MEMORY_RECOMPUTE_BLOCKS] = "blocks",                      \

@@ -1,4 +1,4 @@
-/* Losses and metrics of a run. */
+/* The batches of a run, and their losses and metrics. */
 #include "trainer/objective.h"
 
 #include <shiftvit/loss.h>

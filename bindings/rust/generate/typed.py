@@ -170,7 +170,7 @@ def field_type(item: Struct, field: Variable) -> str:
         return f"[{kind}; sys::{field.length} as usize]"
     if kind != "i32":
         return kind
-    if re.match(r"(SGD: )?1: ", field.doc):
+    if re.match(r"1: ", field.doc):
         return "bool"
     named = re.search(r"SVIT_[A-Z0-9_]*[A-Z0-9]_(?=\*|[A-Z])[*A-Z0-9_]*", field.doc)
     prefixes = [p for p in ENUMS if named and named[0].rstrip("*").startswith(p)]

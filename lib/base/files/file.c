@@ -234,8 +234,9 @@ static int open_leftover(const char *path)
     return descriptor < 0 && errno == EACCES ? open(path, O_RDONLY | flags) : descriptor;
 }
 
-/* Removes the file at `path` if no process holds its lock: then its writer was killed. What is no
- * regular file was not written here. Returns false if the name stays taken. */
+/* Removes a temporary file that a killed writer has left, which is one whose lock no process holds. It
+ * leaves alone what is no regular file, since the library did not create that. Returns whether the name
+ * is free now. */
 static bool remove_leftover(const char *path)
 {
     struct stat state;

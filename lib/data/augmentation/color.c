@@ -119,8 +119,9 @@ static void value_tables(byte_tables tables, const uint8_t *in, size_t pixels,
     memcpy(tables[2], tables[0], BYTES);
 }
 
-/* out[p, c] = a blend of the pixel's luma and in[p, c]. */
-static void change_color(uint8_t *out, const uint8_t *in, size_t pixels, float factor)
+/* Changes the saturation: out[p, c] = grey + factor (in[p, c] - grey), with the pixel's luma as grey. 0 gives
+ * a grey image, 1 the input. */
+static void change_saturation(uint8_t *out, const uint8_t *in, size_t pixels, float factor)
 {
     for (size_t i = 0; i < pixels; i++, in += CHANNELS, out += CHANNELS) {
         int grey = luma(in);
@@ -219,7 +220,7 @@ void sv_color_apply(uint8_t *out, const uint8_t *in, size_t height, size_t width
     size_t pixels = height * width;
     switch (operation) {
     case SV_COLOR:
-        change_color(out, in, pixels, (float)value);
+        change_saturation(out, in, pixels, (float)value);
         return;
     case SV_SHARPNESS:
         change_sharpness(out, in, height, width, (float)value);

@@ -25,9 +25,9 @@ SV_INLINE __m512i load_two_steps(const float *x, size_t k_stride, size_t count, 
                            k > 1 ? v_load_some(x + k_stride, count) : (vreal){0});
 }
 
-/* Packs a K block of a micropanel of b, whose rows are contiguous. */
-static void pack_contiguous_columns(const dot_panel *panel, const float *b, size_t row_stride,
-                                    size_t k)
+/* Packs a K block of k steps of a micropanel of b, whose rows are contiguous. */
+static void pack_contiguous_rows(const dot_panel *panel, const float *b, size_t row_stride,
+                                 size_t k)
 {
     float *to = panel->words;
     for (size_t p = 0; p < k; p += INTERLEAVE, b += INTERLEAVE * row_stride)
@@ -37,10 +37,11 @@ static void pack_contiguous_columns(const dot_panel *panel, const float *b, size
         }
 }
 
-/* Packs columns first..first+15 of a K block of a micropanel of b, whose columns are contiguous: 16
- * lanes of each column are transposed at once. */
-static void pack_contiguous_k(const dot_panel *panel, size_t first, const float *b,
-                              size_t column_stride, size_t k)
+/* Packs columns first..first+15 of a K block of k steps of a micropanel of b, whose columns are contiguous.
+ * `b` points at column `first`; columns from panel->width on are 0. Each round transposes 16 columns of 32
+ * steps, which are 16 lanes of two. */
+static void pack_contiguous_columns(const dot_panel *panel, size_t first, const float *b,
+                                    size_t column_stride, size_t k)
 {
     float *to = panel->words + first;
     for (size_t p = 0; p < k; p += INTERLEAVE * LANES) {
@@ -60,10 +61,10 @@ static void pack_b_panel(const dot_panel *panel, const sv_gemm_b *b, size_t firs
     const float *from = b->b + first * b->column_stride + p * b->row_stride;
     const size_t k = sv_size_min(b->k - p, KC_LANES * INTERLEAVE);
     if (b->column_stride == 1)
-        pack_contiguous_columns(panel, from, b->row_stride, k);
+        pack_contiguous_rows(panel, from, b->row_stride, k);
     else
         for (size_t j = 0; j < panel->lanes; j += LANES)
-            pack_contiguous_k(panel, j, from + j * b->column_stride, b->column_stride, k);
+            pack_contiguous_columns(panel, j, from + j * b->column_stride, b->column_stride, k);
 }
 
 /* Packs a block of A in the order in which A lies in memory: lanes[rows, k / 2] if k is contiguous,

@@ -64,7 +64,8 @@ SV_INLINE void split_terms(__m512i out[MAX_TERMS], __m512 first, __m512 second, 
     out[2] = interleave_upper_halves(_mm512_castps_si512(first), _mm512_castps_si512(second));
 }
 
-/* Row `row` of the tile of each term t, tiles[t * term_stride]. */
+/* Splits the 2 x 16 floats into `terms` bfloat16 terms, interleaves the two vectors, and stores term t as row
+ * `row` of tiles[t * term_stride]. */
 SV_INLINE void store_tile_row(amx_tile *tiles, size_t term_stride, size_t row, __m512 first,
                               __m512 second, const size_t terms)
 {

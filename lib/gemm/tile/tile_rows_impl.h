@@ -6,10 +6,12 @@
 #include "gemm/tile/tile_panel_impl.h"
 
 enum {
-    UNROLL = 3,                /* steps of k in the microkernel's inner loop */
-    PREFETCH_STREAMS = UNROLL, /* streams per vector of an interleaved prefetch */
-    LINE = 64,                 /* bytes of a cache line */
-    B_IN_CACHE = 65536         /* bytes of packed B that need no prefetch */
+    UNROLL = 3, /* steps of k in the microkernel's inner loop */
+    PREFETCH_STREAMS =
+        UNROLL,        /* of an interleaved prefetch, for each vector of a micropanel's width: one
+                                  for each unrolled step of k */
+    LINE = 64,         /* bytes of a cache line */
+    B_IN_CACHE = 65536 /* bytes of packed B that need no prefetch */
 };
 
 /* What a microkernel prefetches while it computes. */

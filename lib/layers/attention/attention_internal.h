@@ -107,7 +107,7 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
 /* sv_layer_ops.plan_workspace. */
 void sv_attention_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
-/* A pass through `layer`, without its `in`, `out` and `x`. */
+/* Returns the call of a pass through `layer`. The caller sets its `in`, `out` and `x`. */
 attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void *saved);
 
 /* Where the heads of an image write: to what is saved, or to a worker's scratch. */

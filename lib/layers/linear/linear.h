@@ -41,12 +41,12 @@ void sv_linear_forward(const sv_linear *linear, const sv_run *run, real *y, cons
 void sv_linear_backward(const sv_linear *linear, const sv_run *run, real *dx, const real *dy,
                         size_t tokens, const sv_epilogue *epilogue);
 
-/* The same for some columns of y. */
+/* Computes these columns of sv_linear_forward's y, from an x that may be packed. */
 void sv_linear_forward_columns(const sv_linear *linear, const sv_run *run, real *y,
                                const sv_gemm_a *x, size_t tokens, sv_column_range columns,
                                const sv_epilogue *epilogue);
 
-/* The same for some columns of dx. */
+/* Computes these columns of sv_linear_backward's dx, from a dy that may be packed. */
 void sv_linear_backward_columns(const sv_linear *linear, const sv_run *run, real *dx,
                                 const sv_gemm_a *dy, size_t tokens, sv_column_range columns,
                                 const sv_epilogue *epilogue);

@@ -61,15 +61,16 @@ static const real *values_of(const sv_run *run, size_t offset)
     return offset == SV_NO_PARAMETER ? NULL : run->weights + offset;
 }
 
-/* W' = diag(gamma) (W + scale B A);  b' = gamma * b */
-void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *scale, const sv_linear *linear,
+/* W' = diag(gamma) (W + (alpha / rank) B A);  b' = gamma * b. Nothing else reads W, so it is reported as
+ * packed, and a mapped model can drop its pages. */
+void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *layer_scale, const sv_linear *linear,
                     const sv_run *run, real *memory, char *scratch)
 {
     const size_t out = linear->out, in = linear->in, rank = lora->rank;
     sv_arena arena = {.base = scratch};
     lora_work work = work_of(&arena, lora, linear, &run->exec);
-    const real *w = run->weights + scale->weight, *gamma = values_of(run, scale->gamma);
-    const real *b = values_of(run, scale->bias);
+    const real *w = run->weights + layer_scale->weight, *gamma = values_of(run, layer_scale->gamma);
+    const real *b = values_of(run, layer_scale->bias);
     real *bias = memory + out * in;
     const sv_matrix down = {run->weights + lora->a, in, 1}, up = {run->weights + lora->b, rank, 1};
     memset(memory, 0, out * in * sizeof *memory);
@@ -81,7 +82,7 @@ void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *scale, const sv_l
         bias[o] = b ? factor * b[o] : 0;
     }
     if (run->exec.packed)
-        run->exec.packed(run->exec.packed_argument, scale->weight);
+        run->exec.packed(run->exec.packed_argument, layer_scale->weight);
 }
 
 /* Of W' = W and b' = b:  dW += dW' if W is trained;  db += db' */

@@ -33,7 +33,7 @@ size_t sv_lora_elements(const sv_lora *lora, const sv_linear *linear);
 size_t sv_lora_scratch_bytes(const sv_lora *lora, const sv_linear *linear, const sv_exec *exec);
 
 /* Derives W' and b' into `memory`; b' is 0 if the map has no bias. */
-void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *scale, const sv_linear *linear,
+void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *layer_scale, const sv_linear *linear,
                     const sv_run *run, real *memory, char *scratch);
 
 /* Adds to the model's gradients what follows from those of W' and b', dw[out, in] and db[out]: to

@@ -105,7 +105,7 @@ size_t sv_mlp_worker_bytes(const mlp_block *block, const sv_run *run, bool *over
 /* sv_layer_ops.plan_workspace. */
 void sv_mlp_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
-/* A pass through `layer`, without its `in` and `out`. */
+/* Returns the call of a pass through `layer`. The caller sets its `in` and `out`. */
 mlp_call sv_mlp_call(const sv_layer *layer, const sv_run *run, void *saved);
 
 /* mlp_block.c: the general path, and the steps of it that special paths share. */
@@ -146,9 +146,14 @@ void sv_mlp_chunks_backward(const mlp_call *call);
 
 /* mlp_zero_skipping.c: zero channel groups of x_norm on small feature maps. */
 
-/* Elements of the derived correction term, bytes of scratch to derive it, and its derivation. */
+/* Elements of the correction term: for each zero group g the vectors (W1 w)[g] and (W1 b)[g], [hidden] each.
+ * 0: the block has no zero groups. */
 size_t sv_mlp_correction_elements(const mlp_block *block);
+
+/* Bytes of scratch of sv_mlp_derive_correction. */
 size_t sv_mlp_correction_bytes(const mlp_block *block, const sv_run *run);
+
+/* Writes the correction term of the present weights to `memory`. */
 void sv_mlp_derive_correction(const mlp_block *block, const sv_run *run, real *memory,
                               char *scratch);
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { FACTORS = 2 };
+enum { FACTORS = 2 }; /* of W1 in the correction term: w and b */
 
 static int bit(int index, int set)
 {

@@ -29,7 +29,9 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
  * configuration demands. */
 svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err);
 
-/* Replaces or removes the files of another run, after the trainer's first checkpoint. */
+/* After the first checkpoint: removes what another run has left in the folder. A file that this run has not
+ * written yet (best weights before a best epoch, history and events before the first row) can only be from
+ * another run. */
 svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err);
 
 /* best.c */

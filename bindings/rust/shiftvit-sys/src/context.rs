@@ -11,7 +11,7 @@ use std::os::raw::{c_char, c_void};
 
 /// a note
 pub const SVIT_LOG_INFO: i32 = 0;
-/// results are right, but slower or different from what was expected
+/// results are correct, but the call runs slower or otherwise than asked
 pub const SVIT_LOG_WARNING: i32 = 1;
 
 /// A context does not change after its creation and may be shared by any number of threads. Handles

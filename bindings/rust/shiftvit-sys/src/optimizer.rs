@@ -154,15 +154,17 @@ pub struct svit_optimizer_config {
     pub kind: i32,
     /// at least 0: the constant rate, or the maximum of the schedule
     pub learning_rate: f64,
-    /// AdamW, \[0, 1): decay rate of the first moment
+    /// \[0, 1): AdamW, and Muon's AdamW: decay rate of the first moment;
+    /// Lion: weight of m in the update
     pub beta1: f64,
-    /// AdamW, \[0, 1): decay rate of the second moment
+    /// \[0, 1): AdamW, and Muon's AdamW: decay rate of the second moment;
+    /// Lion: decay rate of m
     pub beta2: f64,
-    /// AdamW, above 0
+    /// AdamW, and Muon's AdamW: above 0
     pub epsilon: f64,
     /// at least 0
     pub weight_decay: f64,
-    /// SGD, \[0, 1)
+    /// SGD and Muon, \[0, 1)
     pub momentum: f64,
     /// at least 0: gradients are scaled by
     /// clip_norm / max(global norm, clip_norm); 0: never
@@ -183,7 +185,7 @@ pub struct svit_optimizer_config {
     pub decay_rule: i32,
     /// sum of SVIT_EXCLUDE_\*
     pub decay_exclude: u32,
-    /// SGD: 1: Nesterov's momentum
+    /// 1: Nesterov's momentum, of SGD and Muon
     pub nesterov: i32,
     /// SVIT_EMA_\*
     pub ema: i32,

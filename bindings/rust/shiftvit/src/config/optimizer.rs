@@ -21,15 +21,17 @@ config! {
         kind: UpdateRule;
         /// At least 0: the constant rate, or the maximum of the schedule.
         learning_rate: f64;
-        /// AdamW, \[0, 1): decay rate of the first moment.
+        /// \[0, 1): AdamW, and Muon's AdamW: decay rate of the first moment;
+        /// Lion: weight of m in the update.
         beta1: f64;
-        /// AdamW, \[0, 1): decay rate of the second moment.
+        /// \[0, 1): AdamW, and Muon's AdamW: decay rate of the second moment;
+        /// Lion: decay rate of m.
         beta2: f64;
-        /// AdamW, above 0.
+        /// AdamW, and Muon's AdamW: above 0.
         epsilon: f64;
         /// At least 0.
         weight_decay: f64;
-        /// SGD, \[0, 1).
+        /// SGD and Muon, \[0, 1).
         momentum: f64;
         /// At least 0: gradients are scaled by
         /// clip_norm / max(global norm, clip_norm); 0: never.
@@ -50,7 +52,7 @@ config! {
         decay_rule: DecayRule;
         /// Sum of SVIT_EXCLUDE_\*.
         decay_exclude: DecayExclude;
-        /// SGD: 1: Nesterov's momentum.
+        /// 1: Nesterov's momentum, of SGD and Muon.
         nesterov: bool;
         /// `Ema`.
         ema: Ema;

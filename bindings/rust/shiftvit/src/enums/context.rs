@@ -10,7 +10,7 @@ enumeration! {
     pub enum LogLevel {
         /// A note.
         Info = SVIT_LOG_INFO,
-        /// Results are right, but slower or different from what was expected.
+        /// Results are correct, but the call runs slower or otherwise than asked.
         Warning = SVIT_LOG_WARNING,
     }
 }
