@@ -27,8 +27,8 @@ enum {
 };
 
 static const struct argp_option option_list[] = {
-    {"image", KEY_IMAGE, "FILE", 0, "The image, JPEG or PNG (needed); with --augment up to 8 times",
-     0},
+    {"image", KEY_IMAGE, "FILE", 0,
+     "The image, JPEG, PNG or WebP (needed); with --augment up to 8 times", 0},
     {"size", KEY_SIZE, "N", 0, "Resize it to N x N pixels, 2 to 1024 (default 72)", 0},
     {"patch", KEY_PATCH, "N", 0, "Cut it into patches of N x N pixels, 1 to 256 (default 6)", 0},
     {"spt", KEY_SPT, NULL, 0, "Cut the four shifted copies as well", 0},

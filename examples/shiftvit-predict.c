@@ -98,8 +98,8 @@ static const struct argp parser = {
     option_list,
     parse_option,
     "PATH...",
-    "Prints the classes of JPEG and PNG images by confidence."
-    "\vFor a folder, every JPEG and PNG file in it is predicted. Images come in the order of "
+    "Prints the classes of JPEG, PNG and WebP images by confidence."
+    "\vFor a folder, every JPEG, PNG and WebP file in it is predicted. Images come in the order of "
     "their names. The pictures that --grid and --attention name, and the curves.png of a training "
     "run, are left out.",
     children,

@@ -32,7 +32,7 @@ static const struct argp_option options[] = {
      "to validate and to test; "
      "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "
      "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
-     "folder:DIR: the JPEG and PNG files in DIR/train/CLASS and in folders inside of it, with "
+     "folder:DIR: the JPEG, PNG and WebP files in DIR/train/CLASS and in folders inside of it, with "
      "DIR/val/CLASS/... (or valid, validation, dev) and DIR/test/CLASS/...; if one of these two is "
      "missing, a part of DIR/train, drawn by class, takes its place; or DIR/CLASS/... alone, with "
      "a "

@@ -126,7 +126,7 @@ class Dataset(_library.Handle):
         pipeline: Mapping[str, Any] | None = None,
         context: Context | None = None,
     ) -> Dataset:
-        """Opens a folder with a subfolder of JPEG and PNG images for each class, which are decoded when they are read.
+        """Opens a folder with a subfolder of JPEG, PNG and WebP images for each class, which are decoded when they are read.
 
         Args:
             path: The folder. Classes and images are in byte order of their names.

@@ -1,4 +1,4 @@
-"""Image files: JPEG and PNG to arrays, and arrays to PNG."""
+"""Image files: JPEG, PNG and WebP to arrays, and arrays to PNG."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Image(_library.Handle):
 def read_image(
     source: PathName | bytes, *, channels: int = 3, context: Context | None = None
 ) -> NDArray[np.uint8]:
-    """Decodes a JPEG or PNG file, or its bytes, to an array [height, width, channels].
+    """Decodes a JPEG, PNG or WebP file, or its bytes, to an array [height, width, channels].
 
     Args:
         source: The path, or the bytes of the file.

@@ -92,7 +92,7 @@ class Predictor(_library.Handle):
         """Predicts for one image, or for several of one size.
 
         Args:
-            image: The path or the bytes of a JPEG or PNG file; or an array [height, width, channels] or
+            image: The path or the bytes of a JPEG, PNG or WebP file; or an array [height, width, channels] or
                 [n, height, width, channels] of uint8, or of floats that take the place of bytes.
 
         Returns:

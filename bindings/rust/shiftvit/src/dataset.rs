@@ -121,7 +121,7 @@ impl Dataset {
         Ok(Dataset::adopt(context, raw, Owner::Library))
     }
 
-    /// A folder with a subfolder of JPEG and PNG files for each class.
+    /// A folder with a subfolder of JPEG, PNG and WebP files for each class.
     pub fn folder(
         context: &Context,
         folder: impl AsRef<Path>,

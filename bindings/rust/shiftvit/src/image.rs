@@ -22,7 +22,7 @@ unsafe impl Send for Image {}
 unsafe impl Sync for Image {}
 
 impl Image {
-    /// Reads a JPEG or PNG file as an image of 1 channel (grey), 3 (RGB) or 4 (RGBA), turned upright.
+    /// Reads a JPEG, PNG or WebP file as an image of 1 channel (grey), 3 (RGB) or 4 (RGBA), turned upright.
     pub fn read(context: &Context, path: impl AsRef<Path>, channels: usize) -> Result<Self> {
         let path = text::path(path.as_ref())?;
         // SAFETY: the context is alive, and the text ends with a NUL.

@@ -104,7 +104,7 @@ impl Predictor {
         text::rows("images", elements, text::product("an image", &[height, width, channels])?)
     }
 
-    /// The probabilities of a JPEG or PNG file.
+    /// The probabilities of a JPEG, PNG or WebP file.
     pub fn predict_file(&mut self, path: impl AsRef<Path>) -> Result<Vec<f32>> {
         let path = text::path(path.as_ref())?;
         let mut out = vec![0.0; self.classes()];
