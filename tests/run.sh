@@ -246,7 +246,7 @@ long="$long|data_pipeline|parameters|model_golden|memory|initial_weights|fit_mem
 long="$long|trainable|input_layer|input_gradient|shared_weights|model_map|evaluation_golden|small_stack"
 long="$long|fault_allocations|compute|measure|inference|patches|message|fork"
 long="$long|config_pairs|loss_extremes|load_shapes|feature_classes|feature_heads|lora|lora_files|partition"
-long="$long|fused_chains|layer_decay|resizes_golden|trainer.*|host_pool"
+long="$long|fused_chains|layer_decay|resizes_golden|trainer.*|host_pool|reducer"
 
 # Checks of formulas in double precision: in float the reference models go the same ways through the library.
 formulas='gradients|layers|.*_double'
