@@ -73,16 +73,14 @@ int posix_memalign(void **memory, size_t alignment, size_t bytes)
     return given ? 0 : ENOMEM;
 }
 
-/* False where another tool has taken the place of these functions, as valgrind does. */
+/* False where a tool has taken the place of these functions, in the image libraries at least. */
 static bool allocations_fail(void)
 {
-    left = 0;
-    void *volatile given = malloc(1);
-    left = -1;
-    free(given);
-    if (given)
-        skip_check("no allocation fails under this tool");
-    return !given;
+    const char *preloaded = getenv("LD_PRELOAD");
+    if (!preloaded || !strstr(preloaded, "vgpreload"))
+        return true;
+    skip_check("no allocation of the image libraries fails under valgrind");
+    return false;
 }
 #endif
 
