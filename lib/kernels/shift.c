@@ -53,8 +53,8 @@ void SV_ISA(sv_shift)(real *y, const real *x, const sv_shift_geometry *shift, si
 }
 
 /* dx[tokens,c] = the adjoint of the shift: the four groups of dx[h,w] are dy[h,w-p], dy[h,w+p],
- * dy[h-p,w] and dy[h+p,w], 0 outside the feature map. With `crop` nothing moves, and the shift is
- * its own adjoint. */
+ * dy[h-p,w] and dy[h+p,w], 0 outside the feature map. With `crop` nothing moves: a group is 0
+ * where it would come from outside, so the shift is its own adjoint. */
 void SV_ISA(sv_shift_backward)(real *dx, const real *dy, const sv_shift_geometry *shift,
                                size_t first_token, size_t tokens)
 {

@@ -32,7 +32,7 @@ SV_INLINE vreal max_of(vreal max, const real *scores, real factor, size_t i, siz
     return v_max(v_select(visible(i, count, masked_column), v, v_set(-FLT_MAX)), max);
 }
 
-/* The maximum over i of factor * scores[i]. */
+/* The maximum of factor * scores[i] over all columns but the masked one. */
 SV_INLINE real row_maximum(const real *scores, real factor, size_t columns, size_t masked_column)
 {
     vreal max = v_set(-FLT_MAX);

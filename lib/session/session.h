@@ -129,7 +129,8 @@ sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer);
 /* Computes logits[n, classes] of input[n, height, width, channels] in the session's mode. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);
 
-/* Undoes the effects of the last forward: clears the tape and counts a training forward down. */
+/* Undoes the effects of the last forward: clears the tape and, if `training`, takes one from the counter of
+ * training forwards. */
 void sv_session_undo_forward(svit_session *session, bool training);
 
 /* Computes logits in inference mode, and the attention weights [n, heads, tokens, tokens] of the

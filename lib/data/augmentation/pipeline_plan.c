@@ -17,8 +17,8 @@ struct sv_pipeline {
     sv_antialias *source; /* the antialiased source step; NULL: nearest neighbour, in the tables */
     size_t width;         /* of the images that the tables below read */
     uint32_t *row;        /* [source_height] the image's row for each row of the source size */
-    sv_tap *down;         /* [resize_height] in rows of the source size */
-    sv_tap *across;       /* [resize_width] in elements of an image's row */
+    sv_tap *down;   /* the first resize, vertically: [resize_height], in rows of the source size */
+    sv_tap *across; /* horizontally: [resize_width], in elements of an image's row */
     sv_tap *down_again;   /* the second resize or the crop of evaluation: [output_height] in rows */
     sv_tap *across_again; /* likewise, [output_width] in elements of a resized row */
     sv_normalization normalization;

@@ -92,6 +92,8 @@ static void init_plain(attention_block *block, const sv_layer_source *source,
                             names->layer_scale, c, block->heads_width);
 }
 
+/* Initialises the linear maps, and the widths that depend on folding: a folded head has two derived matrices, as
+ * wide as the channels, for scores and for values, and no projection after them. */
 static void init_linears(attention_block *block, const sv_layer_source *source,
                          const sv_attention_names *names, double lora_alpha)
 {
@@ -108,6 +110,7 @@ static void init_linears(attention_block *block, const sv_layer_source *source,
         sv_linear_init_derived(&block->qkv, &block->base, block->qkv_width, c);
     else
         init_plain(block, source, names, lora_alpha);
+    /* Lets the workers split the forward matmul between heads. */
     if (block->head_width % SV_GEMM_SPLIT_MULTIPLE == 0)
         block->qkv.forward.split = block->head_width;
 }

@@ -294,6 +294,9 @@ static void set_norm(patch_layer *patch, const sv_layer_source *source, const sv
     patch->eps = (real)norm->eps;
 }
 
+/* Sets the stride, the number of patches in each direction, and the padding at the top and the left. With
+ * options->stride patches may overlap, as in a convolution with a padding of (size - 1) / 2. Without it they do
+ * not, and options->same_padding says how the border is padded. */
 static void set_stride(sv_patch_geometry *map, const sv_patch_options *options)
 {
     map->stride = options->stride ? options->stride : options->size;

@@ -39,7 +39,7 @@ const real *sv_linear_bias(const sv_linear *linear, const sv_run *run)
     return linear->bias == SV_NO_PARAMETER ? linear->derived_bias : run->weights + linear->bias;
 }
 
-/* A matmul with a weight. */
+/* Computes the given columns of C = A B, where B is a packed weight. */
 static void weight_matmul(const sv_exec *exec, const sv_gemm_c *c, const sv_gemm_a *a,
                           const sv_gemm_b *b, size_t tokens, sv_column_range columns)
 {

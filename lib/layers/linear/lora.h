@@ -14,9 +14,9 @@ typedef struct sv_lora {
     bool weight_trained; /* W is not frozen */
 } sv_lora;
 
-/* Finds the adapters `name`.lora_a and `name`.lora_b. If the table has them, `linear` is
- * initialised as derived, and *scale with the parameters `name`.weight and `name`.bias and the
- * factors `gamma`. Returns whether it has. */
+/* Looks for the adapters `name`.lora_a and `name`.lora_b in the parameter table. If it has them, `linear` gets
+ * a derived weight, and *scale the parameters `name`.weight, `name`.bias and `gamma` from which that is
+ * derived. Returns whether it has; if not, the caller initialises `linear` and *scale. */
 bool sv_lora_init(sv_lora *lora, sv_layer_scale *scale, sv_linear *linear, sv_layer *layer,
                   const sv_layer_source *source, const char *name, const char *gamma, double alpha,
                   size_t out, size_t in);

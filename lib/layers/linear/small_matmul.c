@@ -4,6 +4,7 @@
 /* Columns of b that are packed at once, so that the scratch stays small. */
 enum { COLUMNS = 192 };
 
+/* The backend of small matmuls: float32, whatever the session computes in. */
 static const sv_gemm *gemm_of(const sv_exec *exec)
 {
     return exec->context->gemm->activations;

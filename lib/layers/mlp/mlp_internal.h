@@ -22,8 +22,9 @@ typedef struct mlp_block {
     double drop_path;
     uint32_t dropout_threshold; /* as sv_mask_source.threshold; 0: no dropout */
     real dropout_scale;         /* of the elements that dropout keeps */
-    /* The zero channel groups of a small feature map; period 0: none. Their correction term is
-     * derived: correction[group, 2, hidden_channels], see mlp_zero_skipping.c. */
+    /* Which channel groups of a token are 0 after the shift on a small feature map, so that fc1 skips
+     * them; period 0: it skips none. `correction`, [group, 2, hidden_channels], is derived from the
+     * weights and added for what the norm makes of them (mlp_zero_skipping.c). */
     sv_zero_groups zeros;
     const real *correction;
 } mlp_block;
