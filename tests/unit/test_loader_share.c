@@ -11,8 +11,8 @@ static const char *const STEPS[] = {
     "[{\"name\":\"crop\",\"padding\":3},{\"name\":\"repeat\",\"n\":3}]",
     "[{\"name\":\"mixup\",\"alpha\":1.0}]",
     "[{\"name\":\"crop\",\"padding\":2},{\"name\":\"cutmix\",\"alpha\":1.0}]",
-    "[{\"name\":\"mixup\",\"alpha\":0.4},{\"name\":\"cutmix\",\"alpha\":1.0},{\"name\":\"repeat\","
-    "\"n\":2}]",
+    ("[{\"name\":\"mixup\",\"alpha\":0.4},{\"name\":\"cutmix\",\"alpha\":1.0},{\"name\":\"repeat\","
+     "\"n\":2}]"),
 };
 enum { STEPS_COUNT = sizeof STEPS / sizeof *STEPS };
 
