@@ -16,9 +16,13 @@ readme_program "$root" "$folder/project/program.c"
 every_function "$root" "$folder/project/every.c"
 { echo '#include <shiftvit/shiftvit.hpp>'; cat "$folder/project/program.c"; } >"$folder/project/program.cc"
 
+# Without dpkg-architecture meson takes lib64 on Debian, where CMake does not look for packages.
+searched=$prefix
+[ "${libdir##*/}" != lib64 ] || searched="$prefix;$libdir/cmake"
+
 # configure NAME VERSION: a compiler may be a command with arguments, which CMake takes from CC.
 configure() {
-    CC=$compiler CXX=$compiler_cxx cmake -G Ninja -S "$folder/project" -B "$folder/$1" -DCMAKE_PREFIX_PATH="$prefix" \
+    CC=$compiler CXX=$compiler_cxx cmake -G Ninja -S "$folder/project" -B "$folder/$1" -DCMAKE_PREFIX_PATH="$searched" \
         -DWANTED_VERSION="$2" >"$folder/log" 2>&1
 }
 compiler=$3 compiler_cxx=$4
