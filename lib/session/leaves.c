@@ -26,7 +26,7 @@ struct sv_leaves {
     uint32_t held_count;
     real *spare[HELD_MAX]; /* arrays of zeros */
     uint32_t spare_count;
-    real *home;      /* the session's own array, which holds the gradients between steps */
+    real *home;      /* the session's own array, one of those that are used in turn */
     real *memory;    /* all other arrays */
     uint32_t arrays; /* in memory */
     size_t added;    /* of the last leaf: the elements at and above have been added */
@@ -134,6 +134,11 @@ void sv_leaves_free(svit_context *context, sv_leaves *leaves)
     sv_release(&context->allocator, leaves->memory,
                leaves->arrays * leaves->elements * sizeof(real));
     sv_release(&context->allocator, leaves, sizeof *leaves);
+}
+
+real *sv_leaves_home(const sv_leaves *leaves)
+{
+    return leaves->home;
 }
 
 uint64_t sv_leaves_bytes(const sv_leaves *leaves)
@@ -272,7 +277,7 @@ svit_status sv_leaves_finish(sv_leaves *leaves, svit_error *err)
     return SVIT_OK;
 }
 
-void sv_leaves_restart(sv_leaves *leaves, sv_gradient_span *span)
+void sv_leaves_restart(sv_leaves *leaves)
 {
     /* The reducer may still be at work on what was begun, and not finished. */
     if (leaves->buckets > 0)
@@ -280,13 +285,6 @@ void sv_leaves_restart(sv_leaves *leaves, sv_gradient_span *span)
     for (uint32_t i = 0; i < leaves->held_count; i++)
         memset(leaves->held[i].values, 0, leaves->elements * sizeof(real));
     release_held(leaves, leaves->held_count);
-    for (uint32_t i = 0; i < leaves->spare_count; i++)
-        if (leaves->spare[i] == leaves->home) {
-            memcpy(leaves->home, span->values, leaves->elements * sizeof(real));
-            memset(span->values, 0, leaves->elements * sizeof(real));
-            leaves->spare[i] = span->values;
-            span->values = leaves->home;
-        }
     leaves->done = 0;
     leaves->buckets = 0;
     leaves->added = leaves->begun = leaves->elements;

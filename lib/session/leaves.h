@@ -19,6 +19,9 @@ svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gr
 
 void sv_leaves_free(svit_context *context, sv_leaves *leaves);
 
+/* The array that span->values was at creation. span->values becomes it again before the leaves are freed. */
+real *sv_leaves_home(const sv_leaves *leaves);
+
 /* Bytes that it holds. */
 uint64_t sv_leaves_bytes(const sv_leaves *leaves);
 
@@ -43,8 +46,8 @@ svit_status sv_leaves_end(sv_leaves *leaves, svit_context *context, sv_gradient_
  * SVIT_E_STATE: leaves are missing. A failure of the reducer is returned. */
 svit_status sv_leaves_finish(sv_leaves *leaves, svit_error *err);
 
-/* Begins again with the first leaf: after an update, or where gradients are dropped. span->values
- * becomes the session's own array, with the same gradients. */
-void sv_leaves_restart(sv_leaves *leaves, sv_gradient_span *span);
+/* Begins again with the first leaf: after an update, or where gradients are dropped. All arrays but
+ * span->values are zeros then. */
+void sv_leaves_restart(sv_leaves *leaves);
 
 #endif

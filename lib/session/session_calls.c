@@ -234,8 +234,12 @@ SVIT_API svit_status svit_session_set_reducer(svit_session *session, const svit_
     SV_REQUIRE(session);
     sv_leaves *leaves = NULL;
     SVIT_TRY(svit_session_zero_gradients(session, err));
+    sv_gradient_span own = session->gradients; /* zeros, as all arrays of the leaves that it had */
+    if (session->leaves)
+        own.values = sv_leaves_home(session->leaves);
     if (reducer)
-        SVIT_TRY(sv_leaves_create(&leaves, session->context, &session->gradients, reducer, err));
+        SVIT_TRY(sv_leaves_create(&leaves, session->context, &own, reducer, err));
+    session->gradients = own;
     sv_leaves_free(session->context, session->leaves);
     session->leaves = leaves;
     return SVIT_OK;

@@ -1,6 +1,8 @@
 /* The batches of a run, and their losses and metrics. */
 #include "trainer/objective.h"
 
+#include "losses/loss.h"
+
 #include <shiftvit/loss.h>
 #include <shiftvit/metrics.h>
 
@@ -65,16 +67,6 @@ svit_status sv_objective_check(const sv_objective *objective, const svit_dataset
     return status;
 }
 
-/* The class of the largest target; the first of equal ones. */
-static int32_t largest_target(const float *row, size_t classes)
-{
-    size_t best = 0;
-    for (size_t k = 1; k < classes; k++)
-        if (row[k] > row[best])
-            best = k;
-    return (int32_t)best;
-}
-
 svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_loader *loader,
                           svit_error *err)
 {
@@ -83,7 +75,7 @@ svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_l
     SVIT_TRY(svit_loader_next_targets(loader, batch->images, batch->targets, &batch->n, err));
     for (size_t i = 0; i < batch->n; i++)
         batch->labels[i] =
-            largest_target(batch->targets + i * objective->classes, objective->classes);
+            (int32_t)sv_largest_index(batch->targets + i * objective->classes, objective->classes);
     return SVIT_OK;
 }
 

@@ -376,7 +376,20 @@ START_TEST(test_misuse_is_refused)
     WORKS(run_leaf(own.session, 2, 0, 8, 1, err));
     WORKS(run_leaf(own.session, 2, 1, 8, 1, err));
     WORKS(svit_step(own.optimizer, own.session, err));
+    /* Gradients of a leaf that is held are dropped with the reducer. */
+    int64_t shape[8];
+    size_t axes, elements = 1;
+    const char *name = svit_model_parameter_name(own.model, 0);
+    WORKS(svit_model_parameter_shape(own.model, name, shape, &axes, err));
+    for (size_t k = 0; k < axes; k++)
+        elements *= (size_t)shape[k];
+    float *gradient = calloc(elements, sizeof *gradient);
+    WORKS(run_leaf(own.session, 2, 0, 8, 2, err));
     WORKS(svit_session_set_reducer(own.session, NULL, err));
+    WORKS(svit_session_get_gradient(own.session, name, gradient, elements, err));
+    for (size_t i = 0; i < elements; i++)
+        ck_assert_float_eq(gradient[i], 0);
+    free(gradient);
     ck_assert_uint_eq(svit_session_memory(own.session), alone);
     FAILS(svit_backward(own.session, images, 0, err), SVIT_E_STATE, "without a forward");
 
