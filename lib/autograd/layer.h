@@ -12,10 +12,12 @@ typedef struct sv_layer sv_layer;
 struct sv_gemm;
 struct sv_linear;
 
-/* What executes a pass. A session changes only the memory from one layer to the next. */
+/* What executes a pass. A session may give each layer other memory, and a layer with few rows another
+ * backend and small_m. */
 typedef struct sv_exec {
     svit_context *context;
-    const struct sv_gemm *gemm; /* backend of every matmul */
+    const struct sv_gemm *gemm; /* backend of this layer's matmuls with weights; matmuls of two
+                                   activations use gemm->activations */
     bool small_m;         /* the session infers at most a few images, so matmuls have few rows */
     bool serial;          /* tasks run one after the other on the calling thread, as worker 0 */
     char *workspace;      /* of the layer that is running, shared by its tasks */

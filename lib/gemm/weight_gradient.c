@@ -1,5 +1,5 @@
-/* Weight gradients by any backend, and what backends share that read B in place or cannot add a
- * bias. */
+/* The weight gradient, computed by any backend, and helper functions for backends that read B in
+ * place or cannot add a bias. */
 #include "gemm/gemm.h"
 
 #include <string.h>

@@ -98,8 +98,9 @@ SV_INLINE void spread_line(real *y, const real *x, ptrdiff_t column, size_t size
     spread_pixels(y + (before + inside) * apart, NULL, size - before - inside, apart, channels);
 }
 
-/* y[size, copies, channels]: one line of a patch, from pixel (row, column) of the image on. Any
- * copy may lie outside the image. */
+/* y[size, copies, channels]: pixels column..column + size - 1 of line `row` of the image, which are
+ * one line of a patch, and the same line of its shifted copies. A copy is moved by `shifts`, (down,
+ * right) in half patches (SV_COPY_SHIFTS). Any copy may lie outside the image, where it is 0. */
 SV_INLINE void edge_line(real *y, const real *image, const sv_patch_geometry *patches,
                          ptrdiff_t row, ptrdiff_t column, const int shifts[SV_COPIES][2],
                          const size_t channels)

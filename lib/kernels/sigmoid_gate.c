@@ -24,7 +24,8 @@ SV_INLINE vreal gate_input(vreal x, sv_sigmoid_gate gate, vreal *rise)
     return near * (a + b * square);
 }
 
-/* y[t,c] = dropout(x sigmoid(a x + b x^3)). y may be x; saved_x is as in sv_gelu. */
+/* y[t,c] = dropout(x sigmoid(a x + b x^3)). y may be x. x is also copied to saved_x unless that
+ * is NULL. */
 void SV_ISA(sv_sigmoid_gate)(real *y, real *saved_x, const real *x, sv_sigmoid_gate gate,
                              sv_dropout dropout, sv_rows rows)
 {

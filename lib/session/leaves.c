@@ -71,7 +71,7 @@ static uint32_t most_held(uint32_t leaves, uint32_t first, uint32_t end)
     return most;
 }
 
-static svit_status check_reducer(const svit_reducer *reducer, svit_error *err)
+svit_status sv_reducer_check(const svit_reducer *reducer, svit_error *err)
 {
     size_t count = 0;
     if (reducer->struct_size < sizeof *reducer)
@@ -90,7 +90,7 @@ static svit_status check_reducer(const svit_reducer *reducer, svit_error *err)
 svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gradient_span *span,
                              const svit_reducer *reducer, svit_error *err)
 {
-    SVIT_TRY(check_reducer(reducer, err));
+    SVIT_TRY(sv_reducer_check(reducer, err));
     const uint32_t first =
         (uint32_t)svit_share_first(reducer->leaves, reducer->ranks, reducer->rank);
     const uint32_t end =

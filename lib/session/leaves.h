@@ -12,6 +12,9 @@
 
 typedef struct sv_leaves sv_leaves;
 
+/* SVIT_E_ARGUMENT names the field of a caller's reducer that is not accepted. */
+svit_status sv_reducer_check(const svit_reducer *reducer, svit_error *err);
+
 /* Creates the state of a session whose gradients are `span`. SVIT_E_ARGUMENT: the reducer is not
  * valid; SVIT_E_MEMORY. */
 svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gradient_span *span,

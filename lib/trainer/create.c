@@ -44,12 +44,12 @@ static svit_status copy_texts(svit_trainer *trainer, const svit_trainer_config *
     return sv_trainer_copy_text(&trainer->config.folder, trainer, config->folder, err);
 }
 
-/* Computes the fingerprints that a resume compares. A run without a folder has no checkpoint and
- * needs none. */
+/* Computes the fingerprints that a resume compares, and that ranks compare. A run without a folder has no
+ * checkpoint. */
 static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *training,
                                      const svit_dataset *validation, svit_error *err)
 {
-    if (!trainer->config.folder)
+    if (!trainer->config.folder && trainer->ranks.reducer.ranks == 1)
         return SVIT_OK;
     SVIT_TRY(svit_dataset_fingerprint(training, &trainer->training_fingerprint, err));
     if (!validation)
@@ -175,8 +175,8 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, s
     config.memory = trainer->config.memory;
     svit_session *session;
     SVIT_TRY(svit_session_create(&session, trainer->model, &config, err));
-    const svit_reducer alone = {.struct_size = sizeof alone, .leaves = leaves, .ranks = 1};
-    svit_status status = leaves > 0 ? svit_session_set_reducer(session, &alone, err) : SVIT_OK;
+    svit_status status =
+        leaves > 0 ? svit_session_set_reducer(session, &trainer->ranks.reducer, err) : SVIT_OK;
     if (status == SVIT_OK)
         *out = session;
     else
@@ -194,6 +194,9 @@ static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, sv
     config.sampling = trainer->config.sampling;
     config.augment = 1;
     config.prefetch = trainer->config.prefetch;
+    config.leaves = trainer->config.leaves;
+    config.rank = trainer->ranks.reducer.rank;
+    config.ranks = trainer->ranks.reducer.ranks;
     SVIT_TRY(svit_loader_create(&trainer->loader, training, &trainer->pipeline, &config, err));
     trainer->steps = svit_loader_batches(trainer->loader);
     return SVIT_OK;
@@ -202,14 +205,22 @@ static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, sv
 static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
 {
     sv_arrays *arrays = &trainer->arrays;
-    const size_t batch = trainer->config.batch, row = trainer->classes * sizeof(float);
+    const svit_reducer *place = &trainer->ranks.reducer;
+    const size_t leaves = trainer->config.leaves, row = trainer->classes * sizeof(float);
+    const size_t own = svit_share_first(leaves, place->ranks, place->rank + 1) -
+                       svit_share_first(leaves, place->ranks, place->rank);
     const size_t image = trainer->image_floats * sizeof(float);
+    const size_t batch = place->ranks > 1 ? own * trainer->micro_batch : trainer->config.batch;
     SVIT_TRY(sv_arrays_add(arrays, &trainer->data.images, batch, image, err));
     SVIT_TRY(sv_arrays_add(arrays, &trainer->data.labels, batch, sizeof(int32_t), err));
     if (sv_objective_needs_targets(&trainer->objective, trainer->loader))
         SVIT_TRY(sv_arrays_add(arrays, &trainer->data.targets, batch, row, err));
     SVIT_TRY(sv_arrays_add(arrays, &trainer->logits, trainer->micro_batch, row, err));
     SVIT_TRY(sv_arrays_add(arrays, &trainer->dlogits, trainer->micro_batch, row, err));
+    if (leaves > 0) {
+        SVIT_TRY(sv_arrays_add(arrays, &trainer->own_leaves, own, sizeof(sv_leaf), err));
+        SVIT_TRY(sv_arrays_add(arrays, &trainer->all_leaves, leaves, sizeof(sv_leaf), err));
+    }
     if (trainer->config.keep != SVIT_KEEP_BEST)
         return SVIT_OK;
     return sv_arrays_add(arrays, &trainer->best, trainer->model->parameters.elements,
@@ -224,7 +235,8 @@ static svit_status open_validation(svit_trainer *trainer, svit_dataset *validati
     SVIT_TRY(sv_trainer_check_fit(trainer->model, validation, "validation", err));
     SVIT_TRY(
         sv_objective_check(&trainer->objective, validation, "validation", trainer->context, err));
-    const sv_evaluation how = {.batch = trainer->micro_batch,
+    const sv_evaluation how = {.ranks = &trainer->ranks,
+                               .batch = trainer->micro_batch,
                                .compute = trainer->config.compute,
                                .tta = trainer->config.tta,
                                .loss = trainer->config.loss,
@@ -265,12 +277,31 @@ static svit_status set_output(const svit_trainer *trainer, svit_error *err)
     return svit_model_set_output(trainer->model, OUTPUTS[trainer->config.loss], err);
 }
 
+/* Takes over the reducer, whose number of leaves is that of the run. */
+static svit_status read_ranks(svit_trainer *trainer, const svit_reducer *reducer, svit_error *err)
+{
+    svit_trainer_config *config = &trainer->config;
+    trainer->ranks = sv_ranks_alone();
+    trainer->ranks.reducer.leaves = config->leaves;
+    config->reducer = NULL;
+    if (!reducer)
+        return SVIT_OK;
+    SVIT_TRY(sv_ranks_open(&trainer->ranks, trainer->context, reducer, err));
+    if (config->leaves > 0 && config->leaves != reducer->leaves)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "leaves is %u and the reducer has %u; 0 or equally many are accepted",
+                       config->leaves, reducer->leaves);
+    config->leaves = reducer->leaves;
+    return sv_config_check(&sv_trainer_config_type, config, err);
+}
+
 /* Does the work of svit_trainer_create that may fail; the caller frees a partly created trainer. */
 static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config *config,
                                 svit_dataset *training, svit_dataset *validation,
                                 const svit_optimizer_config *optimizer,
                                 const svit_pipeline_config *pipeline, svit_error *err)
 {
+    SVIT_TRY(read_ranks(trainer, config->reducer, err));
     SVIT_TRY(copy_texts(trainer, config, err));
     trainer->training_count = svit_dataset_count(training);
     SVIT_TRY(sv_trainer_check_fit(trainer->model, training, "training", err));
@@ -287,6 +318,7 @@ static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config
     SVIT_TRY(open_buffers(trainer, err));
     SVIT_TRY(read_fingerprints(trainer, training, validation, err));
     SVIT_TRY(sv_trainer_folder_open(trainer, err));
+    SVIT_TRY(sv_trainer_check_start(trainer, err));
     /* The model is changed last, so that a failure leaves it as it was. The pipeline is legal here.
      */
     SVIT_TRY(set_class_names(trainer, training, err));
@@ -320,13 +352,16 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     trainer->config = local;
     trainer->config.folder = trainer->config.description = NULL; /* until copy_texts copies them */
     trainer->progress.best_top1 = -INFINITY;
+    svit_error cause = {.struct_size = sizeof cause};
     svit_status status =
-        create_steps(trainer, &local, training, validation, optimizer, pipeline, err);
-    if (status == SVIT_OK)
-        *out = trainer;
-    else
+        create_steps(trainer, &local, training, validation, optimizer, pipeline, &cause);
+    if (status != SVIT_OK) {
+        status = sv_ranks_agree(&trainer->ranks, status, &cause);
         svit_trainer_free(trainer);
-    return status;
+        return svit_error_set(err, status, cause.message);
+    }
+    *out = trainer;
+    return SVIT_OK;
 }
 
 SVIT_API void svit_trainer_free(svit_trainer *trainer)
@@ -341,6 +376,7 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer)
     svit_folder_lock_free(trainer->lock);
     svit_session_free(trainer->session);
     sv_arrays_free(&trainer->arrays);
+    sv_ranks_close(&trainer->ranks);
     sv_release(allocator, trainer->history, trainer->history_capacity * sizeof *trainer->history);
     sv_release_text(allocator, (char *)trainer->config.folder);
     sv_release_text(allocator, (char *)trainer->config.description);

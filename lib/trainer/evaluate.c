@@ -109,6 +109,9 @@ static svit_status open_buffers(sv_evaluator *evaluator, svit_error *err)
         SVIT_TRY(sv_arrays_add(arrays, &evaluator->mean_logits, batch, row, err));
     if (evaluator->tta == SVIT_TTA_FLIP_SHIFT)
         SVIT_TRY(sv_arrays_add(arrays, &evaluator->moved, batch, image, err));
+    const size_t batches = svit_loader_batches(evaluator->loader);
+    SVIT_TRY(sv_arrays_add(arrays, &evaluator->own, batches, sizeof *evaluator->own, err));
+    SVIT_TRY(sv_arrays_add(arrays, &evaluator->all, batches, sizeof *evaluator->all, err));
     return sv_arrays_add(arrays, &evaluator->data.labels, batch, sizeof(int32_t), err);
 }
 
@@ -128,6 +131,7 @@ svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, sv
 {
     size_t count = svit_dataset_count(dataset);
     *evaluator = (sv_evaluator){.arrays.allocator = &context->allocator,
+                                .ranks = how->ranks,
                                 .batch = sv_size_min(how->batch, count),
                                 .tta = how->tta};
     svit_status status = open_steps(evaluator, model, dataset, pipeline, how, err);
@@ -151,19 +155,31 @@ static svit_status next_logits(sv_evaluator *evaluator, const float **logits, sv
     return sv_evaluator_forward(evaluator, logits, err);
 }
 
+/* Evaluates the next batch. */
+static svit_status run_batch(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err)
+{
+    const float *logits;
+    float loss;
+    *metrics = (sv_metrics){0};
+    SVIT_TRY(next_logits(evaluator, &logits, err));
+    SVIT_TRY(sv_objective_loss(&evaluator->objective, &evaluator->data, logits, &loss, NULL, err));
+    return sv_metrics_add(metrics, &evaluator->objective, &evaluator->data, logits, loss, err);
+}
+
 svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err)
 {
-    sv_metrics sums = {0};
-    SVIT_TRY(svit_loader_seek(evaluator->loader, 0, 0, err));
-    for (uint64_t left = svit_loader_batches(evaluator->loader); left > 0; left--) {
-        const float *logits;
-        float loss;
-        SVIT_TRY(next_logits(evaluator, &logits, err));
-        SVIT_TRY(
-            sv_objective_loss(&evaluator->objective, &evaluator->data, logits, &loss, NULL, err));
-        SVIT_TRY(sv_metrics_add(&sums, &evaluator->objective, &evaluator->data, logits, loss, err));
-    }
-    *metrics = sums;
+    const svit_reducer *place = &evaluator->ranks->reducer;
+    const uint64_t batches = svit_loader_batches(evaluator->loader);
+    const uint64_t first = svit_share_first(batches, place->ranks, place->rank);
+    const uint64_t end = svit_share_first(batches, place->ranks, place->rank + 1);
+    SVIT_TRY(svit_loader_seek(evaluator->loader, 0, first, err));
+    for (uint64_t batch = first; batch < end; batch++)
+        SVIT_TRY(run_batch(evaluator, &evaluator->own[batch - first], err));
+    SVIT_TRY(sv_ranks_collect(evaluator->ranks, evaluator->own, evaluator->all, batches,
+                              sizeof *evaluator->own, err));
+    *metrics = (sv_metrics){0};
+    for (uint64_t batch = 0; batch < batches; batch++)
+        sv_metrics_join(metrics, &evaluator->all[batch]);
     return SVIT_OK;
 }
 
@@ -200,7 +216,8 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
     SV_REQUIRE(context);
     SV_REQUIRE(model);
     SV_REQUIRE(dataset);
-    const sv_evaluation how = {.batch = batch, .compute = compute, .prefetch = 2};
+    sv_ranks alone = sv_ranks_alone();
+    const sv_evaluation how = {.ranks = &alone, .batch = batch, .compute = compute, .prefetch = 2};
     sv_evaluator evaluator;
     SVIT_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
     sv_metrics metrics;
@@ -249,7 +266,9 @@ SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *mod
     SV_REQUIRE(context);
     SV_REQUIRE(model);
     SV_REQUIRE(dataset);
-    const sv_evaluation how = {.batch = batch, .compute = compute, .tta = tta, .prefetch = 2};
+    sv_ranks alone = sv_ranks_alone();
+    const sv_evaluation how = {
+        .ranks = &alone, .batch = batch, .compute = compute, .tta = tta, .prefetch = 2};
     sv_evaluator evaluator;
     SVIT_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
     svit_status status = run_logits(&evaluator, logits, labels, err);

@@ -153,9 +153,14 @@ svit_status sv_objective_loss(const sv_objective *objective, const sv_batch *bat
     return svit_cross_entropy(logits, batch->labels, n, classes, smoothing, loss, dlogits, err);
 }
 
+bool sv_objective_weighs_labels(const sv_objective *objective, const sv_batch *batch)
+{
+    return objective->class_weights && !batch->targets && !objective->function;
+}
+
 double sv_objective_divisor(const sv_objective *objective, const sv_batch *batch)
 {
-    if (!objective->class_weights || batch->targets || objective->function)
+    if (!sv_objective_weighs_labels(objective, batch))
         return (double)batch->n;
     double sum = 0;
     for (size_t i = 0; i < batch->n; i++)
@@ -191,6 +196,14 @@ svit_status sv_metrics_add(sv_metrics *metrics, const sv_objective *objective,
     metrics->top5 += top5;
     metrics->samples += n;
     return SVIT_OK;
+}
+
+void sv_metrics_join(sv_metrics *metrics, const sv_metrics *more)
+{
+    metrics->loss += more->loss;
+    metrics->top1 += more->top1;
+    metrics->top5 += more->top5;
+    metrics->samples += more->samples;
 }
 
 /* Means before the first sample are 0. */

@@ -52,6 +52,9 @@ sv_batch sv_batch_part(const sv_batch *batch, const sv_objective *objective, siz
 svit_status sv_objective_loss(const sv_objective *objective, const sv_batch *batch,
                               const float *logits, float *loss, float *dlogits, svit_error *err);
 
+/* Whether the divisor of a batch's mean loss depends on its labels. */
+bool sv_objective_weighs_labels(const sv_objective *objective, const sv_batch *batch);
+
 /* The divisor of the mean loss: the number of samples, or the sum of their labels' weights. The
  * mean over a batch is the mean of its parts weighted by theirs. */
 double sv_objective_divisor(const sv_objective *objective, const sv_batch *batch);
@@ -61,6 +64,9 @@ double sv_objective_divisor(const sv_objective *objective, const sv_batch *batch
 svit_status sv_metrics_add(sv_metrics *metrics, const sv_objective *objective,
                            const sv_batch *batch, const float *logits, double loss,
                            svit_error *err);
+
+/* *metrics += *more. */
+void sv_metrics_join(sv_metrics *metrics, const sv_metrics *more);
 
 /* The fractions top1 and top5 of a history row; NaN where the loss has no such measure. */
 double sv_objective_top1(const sv_objective *objective, const sv_metrics *metrics);

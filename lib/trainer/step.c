@@ -6,52 +6,16 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Forward, loss and backward of one part of a batch. `divisor` is that of the whole batch's loss. */
-static svit_status run_part(svit_trainer *trainer, const sv_batch *part, double divisor,
-                            sv_metrics *sums, svit_error *err)
-{
-    const sv_objective *objective = &trainer->objective;
-    float loss;
-    SVIT_TRY(svit_forward(trainer->session, part->images, part->n, trainer->logits, err));
-    SVIT_TRY(sv_objective_loss(objective, part, trainer->logits, &loss, trainer->dlogits, err));
-    /* dlogits is the gradient of the mean over the part. */
-    double own = sv_objective_divisor(objective, part);
-    if (own != divisor)
-        for (size_t i = 0; i < part->n * trainer->classes; i++)
-            trainer->dlogits[i] *= (float)own / (float)divisor;
-    SVIT_TRY(svit_backward(trainer->session, trainer->dlogits, part->n, err));
-    return sv_metrics_add(sums, objective, part, trainer->logits, loss, err);
-}
-
-/* The gradients of the leaves of a batch. The masks of a leaf are drawn by its number in the run, also if
- * leaves of the last batch are empty. */
-static svit_status run_leaves(svit_trainer *trainer, const sv_batch *batch, double divisor,
-                              sv_metrics *sums, svit_error *err)
-{
-    const uint32_t leaves = trainer->config.leaves;
-    const uint64_t counter = svit_session_counter(trainer->session);
-    for (uint32_t leaf = 0; leaf < leaves; leaf++) {
-        const size_t first = svit_share_first(batch->n, leaves, leaf);
-        const size_t n = svit_share_first(batch->n, leaves, leaf + 1) - first;
-        SVIT_TRY(svit_session_set_counter(trainer->session, counter + leaf, err));
-        if (n == 0) {
-            SVIT_TRY(svit_backward(trainer->session, trainer->dlogits, 0, err));
-            continue;
-        }
-        sv_batch part = sv_batch_part(batch, &trainer->objective, trainer->image_floats, first, n);
-        SVIT_TRY(run_part(trainer, &part, divisor, sums, err));
-    }
-    return svit_session_set_counter(trainer->session, counter + leaves, err);
-}
-
 /* The gradients of the micro-batches of a batch. */
-static svit_status run_micro_batches(svit_trainer *trainer, const sv_batch *batch, double divisor,
-                                     sv_metrics *sums, svit_error *err)
+static svit_status run_micro_batches(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
+    const sv_batch *batch = &trainer->data;
+    const double divisor = sv_objective_divisor(&trainer->objective, batch);
     for (size_t first = 0, n; first < batch->n; first += n) {
         n = sv_size_min(batch->n - first, trainer->micro_batch);
         sv_batch part = sv_batch_part(batch, &trainer->objective, trainer->image_floats, first, n);
-        SVIT_TRY(run_part(trainer, &part, divisor, sums, err));
+        SVIT_TRY(sv_trainer_run_forward(trainer, &part, divisor, sums, err));
+        SVIT_TRY(svit_backward(trainer->session, trainer->dlogits, part.n, err));
     }
     return SVIT_OK;
 }
@@ -59,12 +23,9 @@ static svit_status run_micro_batches(svit_trainer *trainer, const sv_batch *batc
 /* One step: the gradients of all parts of a batch, then the update. */
 static svit_status run_batch(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
-    const sv_objective *objective = &trainer->objective;
-    sv_batch *batch = &trainer->data;
-    SVIT_TRY(sv_batch_next(batch, objective, trainer->loader, err));
-    double divisor = sv_objective_divisor(objective, batch);
-    SVIT_TRY((trainer->config.leaves > 0 ? run_leaves : run_micro_batches)(trainer, batch, divisor,
-                                                                           sums, err));
+    SVIT_TRY(sv_batch_next(&trainer->data, &trainer->objective, trainer->loader, err));
+    SVIT_TRY((trainer->config.leaves > 0 ? sv_trainer_run_leaves : run_micro_batches)(trainer, sums,
+                                                                                     err));
     return svit_step(trainer->optimizer, trainer->session, err);
 }
 
@@ -99,10 +60,9 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
     trainer->progress.position++;
     double end = sv_clock_seconds();
     trainer->training_seconds += end - begin;
-    if (trainer->config.folder && trainer->config.checkpoint_seconds > 0 &&
-        end - trainer->last_checkpoint >= trainer->config.checkpoint_seconds)
-        return svit_trainer_checkpoint(trainer, err);
-    return SVIT_OK;
+    const bool is_due = trainer->config.checkpoint_seconds > 0 &&
+                        end - trainer->last_checkpoint >= trainer->config.checkpoint_seconds;
+    return trainer->config.folder && is_due ? sv_trainer_save(trainer, err) : SVIT_OK;
 }
 
 /* Whether an epoch is the best so far: at equal scores the lower loss wins, since the top-1 of a
@@ -126,7 +86,7 @@ static svit_status keep_if_best(svit_trainer *trainer, double score, double loss
     }
     if (trainer->best)
         sv_trainer_best_copy(trainer, trainer->model);
-    if (trainer->config.folder)
+    if (sv_trainer_writes(trainer))
         SVIT_TRY(sv_trainer_best_save(trainer, err));
     progress->best_top1 = score;
     progress->best_epoch = progress->epoch + 1;
@@ -188,21 +148,23 @@ static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
     progress->epoch++;
     progress->position = 0;
     progress->train = (sv_metrics){0};
-    if (!trainer->config.folder)
+    if (!sv_trainer_writes(trainer))
         return SVIT_OK;
     SVIT_TRY(sv_trainer_history_write(trainer, err));
     SVIT_TRY(sv_trainer_events_write(trainer, err));
-    return svit_trainer_checkpoint(trainer, err);
+    return sv_trainer_save(trainer, err);
 }
 
-/* Completes an epoch. A failure leaves the progress as it was. */
+/* Completes an epoch, once rank 0 has written its files. A failure leaves the progress as it was. */
 static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
 {
     /* A checkpoint comes before this epoch's best weights replace those of another run. */
     if (trainer->has_other_run)
-        SVIT_TRY(svit_trainer_checkpoint(trainer, err));
+        SVIT_TRY(sv_trainer_save(trainer, err));
     sv_progress before = trainer->progress;
     svit_status status = close_epoch(trainer, err);
+    if (status == SVIT_OK)
+        status = sv_ranks_agree(&trainer->ranks, SVIT_OK, err);
     if (status != SVIT_OK) {
         trainer->progress = before;
         return status;
@@ -270,19 +232,31 @@ static svit_status fail_numeric(const svit_trainer *trainer, const svit_error *c
                    epoch, step, trainer->steps, cause->message);
 }
 
+/* Works up to the next event, and explains a number that is not finite. */
+static svit_status step(svit_trainer *trainer, svit_trainer_event *event, svit_error *err)
+{
+    svit_error cause = {.struct_size = sizeof cause};
+    SVIT_TRY(sv_trainer_folder_check(trainer, err));
+    svit_status status = next_event(trainer, event, &cause);
+    if (status == SVIT_OK)
+        return SVIT_OK;
+    if (status == SVIT_E_NUMERIC)
+        return fail_numeric(trainer, &cause, err);
+    return svit_error_set(err, status, cause.message);
+}
+
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err)
 {
     SV_REQUIRE(trainer);
     SV_REQUIRE(event);
-    SVIT_TRY(sv_trainer_folder_check(trainer, err));
     svit_trainer_event local = {.struct_size = sizeof local};
-    SVIT_TRY(sv_config_export(event, size, &local, sizeof local, "svit_trainer_event", err));
     svit_error cause = {.struct_size = sizeof cause};
-    svit_status status = next_event(trainer, &local, &cause);
-    if (status == SVIT_E_NUMERIC)
-        return fail_numeric(trainer, &cause, err);
-    if (status != SVIT_OK)
+    SVIT_TRY(sv_config_export(event, size, &local, sizeof local, "svit_trainer_event", err));
+    svit_status status = step(trainer, &local, &cause);
+    if (status != SVIT_OK) {
+        status = sv_ranks_agree(&trainer->ranks, status, &cause);
         return svit_error_set(err, status, cause.message);
+    }
     return sv_config_export(event, size, &local, sizeof local, "svit_trainer_event", err);
 }

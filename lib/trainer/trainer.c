@@ -26,6 +26,7 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
     do {
         SVIT_TRY(svit_trainer_step(trainer, &event, sizeof event, err));
         int32_t value = callback ? callback(&event, user) : 0;
+        SVIT_TRY(sv_ranks_agree_on_value(&trainer->ranks, &value, err));
         if (value)
             return stop(trainer, value, err);
     } while (event.kind != SVIT_EVENT_FINISHED);

@@ -5,6 +5,7 @@
 #include "models/model.h"
 #include "trainer/config.h"
 #include "trainer/objective.h"
+#include "trainer/ranks.h"
 
 #include <shiftvit/loss.h>
 #include <shiftvit/trainer.h>
@@ -15,7 +16,7 @@ typedef struct sv_arrays {
     struct {
         void *memory;
         size_t bytes;
-    } list[8];
+    } list[10];
     size_t count;
 } sv_arrays;
 
@@ -28,6 +29,7 @@ void sv_arrays_free(sv_arrays *arrays);
 
 /* A session, a loader and buffers that evaluate a model on one dataset. */
 typedef struct sv_evaluator {
+    sv_ranks *ranks; /* among which the batches are divided */
     svit_session *session;
     svit_loader *loader;
     sv_objective objective; /* without smoothing and class weights */
@@ -38,8 +40,16 @@ typedef struct sv_evaluator {
     size_t batch, image_floats;
     size_t height, width, channels; /* of an image */
     int32_t tta;                    /* SVIT_TTA_* */
+    sv_metrics *own;                /* [batches of this rank] */
+    sv_metrics *all;                /* [batches] */
     sv_arrays arrays;
 } sv_evaluator;
+
+/* What the forward of one leaf of a batch leaves behind. */
+typedef struct sv_leaf {
+    double divisor; /* sv_objective_divisor; 0 of an empty leaf */
+    sv_metrics metrics;
+} sv_leaf;
 
 /* The progress of the run: all that a checkpoint restores besides model, optimiser and session. The
  * names of the fields are keys in checkpoints. */
@@ -74,11 +84,13 @@ struct svit_trainer {
                                  caller gave it, or it has none */
     uint64_t warmup_steps;    /* as the caller gave them; 0: warmup_fraction of the schedule */
 
+    sv_ranks ranks;               /* one where the trainer works alone */
     size_t micro_batch;           /* samples of one forward and backward pass */
     size_t image_floats, classes; /* elements of an image and of a row of logits */
     sv_objective objective;
-    sv_batch data; /* [batch, image_floats], [batch], [batch, classes] if it has targets */
+    sv_batch data; /* of this rank: [batch, image_floats], [batch], [batch, classes] if it has targets */
     float *logits, *dlogits; /* [micro_batch, classes] */
+    sv_leaf *own_leaves, *all_leaves; /* [leaves of this rank], [leaves]; NULL without leaves */
 
     sv_arrays arrays;
 
@@ -107,6 +119,24 @@ svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, 
 /* Creates a session that trains as the trainer's configuration says. */
 svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, svit_error *err);
 
+/* step_leaves.c */
+
+/* Forward and loss of one part of a batch: leaves the gradient of the logits in trainer->dlogits, and adds
+ * the part to *metrics. `divisor` is that of the whole batch's loss. */
+svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, double divisor,
+                                   sv_metrics *metrics, svit_error *err);
+
+/* The gradients of the leaves of trainer->data, and their metrics: those of all ranks are added to *sums. */
+svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_error *err);
+
+/* rank_checks.c */
+
+/* SVIT_E_ARGUMENT on all ranks unless all begin with the same settings, data and weights. */
+svit_status sv_trainer_check_start(svit_trainer *trainer, svit_error *err);
+
+/* The same after a resume: the same place in the run, and the same weights. */
+svit_status sv_trainer_check_resumed(svit_trainer *trainer, svit_error *err);
+
 /* evaluate.c */
 
 /* Fails unless the model accepts the images and the labels of the dataset. `what` names the dataset
@@ -116,7 +146,8 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
 
 /* How an evaluator computes. */
 typedef struct sv_evaluation {
-    size_t batch; /* the largest number of samples in a forward pass */
+    sv_ranks *ranks; /* outlives the evaluator */
+    size_t batch;    /* the largest number of samples in a forward pass */
     int32_t compute, tta, loss;
     uint32_t prefetch;
 } sv_evaluation;
@@ -129,7 +160,8 @@ svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, sv
 /* Frees what the evaluator owns and clears it. It may be partly created. */
 void sv_evaluator_close(sv_evaluator *evaluator);
 
-/* Evaluates the whole dataset and writes the sums to *metrics. */
+/* Evaluates the whole dataset, this rank's share of it, and writes the sums of all ranks to
+ * *metrics. */
 svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err);
 
 /* tta.c */

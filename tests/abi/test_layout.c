@@ -355,8 +355,9 @@ LAYOUT(svit_reduction, 24, SVIT_REDUCTION)
     F(T, tensorboard, 1128, 4) \
     F(T, schedule_anew, 1132, 4) \
     F(T, leaves, 1136, 4) \
-    F(T, reserved, 1140, 4)
-LAYOUT(svit_trainer_config, 1144, SVIT_TRAINER_CONFIG)
+    F(T, reserved, 1140, 4) \
+    F(T, reducer, 1144, 8)
+LAYOUT(svit_trainer_config, 1152, SVIT_TRAINER_CONFIG)
 
 #define SVIT_TRAINER_EVENT(F, T) \
     F(T, struct_size, 0, 4) \

@@ -78,6 +78,7 @@ class TrainerConfig(ctypes.Structure):
         ("schedule_anew", c_int32),
         ("leaves", c_uint32),
         ("reserved", c_uint32),
+        ("reducer", c_void_p),
     ]
 
 

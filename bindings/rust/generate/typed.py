@@ -185,7 +185,7 @@ def config(item: Struct, functions: set[str]) -> str:
     counts = {count: array for array, (count, _) in LISTS.items()}
     plain, lists, held, used = [], [], [], set()
     for field in item.fields:
-        if field.name in ("struct_size", "reserved") or field.name in counts:
+        if field.name in ("struct_size", "reserved", "reducer") or field.name in counts:
             continue
         doc = raw.doc(sentence(field.doc) if field.doc else f"The `{field.name}` of C.", "        ")
         if field.name in LISTS and field.length:

@@ -91,8 +91,10 @@ static double linear(const double v[2], double d)
     return v[0] + (v[1] - v[0]) * d;
 }
 
-/* Interpolates one channel among count x count neighbours, 2 or 4 on a side, whose first is (x, y).
- * Neighbours outside are those at the border. */
+/* Interpolates one channel among count x count neighbours, whose first is pixel (x, y): linearly if
+ * `count` is 2, by cubics if it is 4. (dx, dy), each in [0, 1), is the distance in pixels from the
+ * first of 2 neighbours in each direction, or from the second of 4. A neighbour outside the image
+ * has the value of the nearest pixel at the border. */
 static uint8_t interpolate(const uint8_t *in, int64_t height, int64_t width, int64_t x, int64_t y,
                            double dx, double dy, int count)
 {

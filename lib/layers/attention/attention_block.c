@@ -375,13 +375,15 @@ static void reduce_score_scale(const attention_call *call, size_t chunks)
             gradient[0] -= dscale[i] / (tau * tau);
 }
 
-/* Reduces the partial gradients of a map with adapters: task 0 those of qkv, task 1 those of proj.
- */
+/* The arguments of lora_task. */
 typedef struct lora_call {
     const attention_call *call;
     size_t chunks;
 } lora_call;
 
+/* Sums the partial gradients of the derived weight and bias of qkv (task 0) or proj (task 1), and adds what
+ * follows from them to the gradients of the map's LoRA adapters and of its trained parameters. Does
+ * nothing if the map has no adapters. */
 static void lora_task(void *argument, size_t task, uint32_t worker)
 {
     const lora_call *self = argument;

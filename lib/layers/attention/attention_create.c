@@ -78,9 +78,10 @@ static void find_parameters(attention_block *block, const sv_layer_source *sourc
     block->scale.gamma = sv_layer_parameter_if(&block->base, source, names->layer_scale, "");
 }
 
-/* The two maps of the form that is not folded. */
-static void init_plain(attention_block *block, const sv_layer_source *source,
-                       const sv_attention_names *names, double lora_alpha)
+/* Initialises qkv and proj, the linear maps of a block that is not folded. A map with LoRA adapters, and
+ * a proj with LayerScale, gets a derived weight; otherwise a map has the parameters themselves. */
+static void init_unfolded(attention_block *block, const sv_layer_source *source,
+                          const sv_attention_names *names, double lora_alpha)
 {
     const size_t c = block->base.in.channels;
     if (!sv_lora_init(&block->qkv_lora, &block->qkv_base, &block->qkv, &block->base, source,
@@ -109,7 +110,7 @@ static void init_linears(attention_block *block, const sv_layer_source *source,
     if (block->folded)
         sv_linear_init_derived(&block->qkv, &block->base, block->qkv_width, c);
     else
-        init_plain(block, source, names, lora_alpha);
+        init_unfolded(block, source, names, lora_alpha);
     /* Lets the workers split the forward matmul between heads. */
     if (block->head_width % SV_GEMM_SPLIT_MULTIPLE == 0)
         block->qkv.forward.split = block->head_width;

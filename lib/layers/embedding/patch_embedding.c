@@ -191,7 +191,8 @@ static bool overlaps(const patch_layer *patch)
     return patch->geometry.stride < patch->geometry.size;
 }
 
-/* Pixels of overlapping patches get sums, so one task goes through all patches of an image. */
+/* Computes dx of one image if patches overlap. The gradient of a pixel is then a sum over several
+ * patches, so one task adds all patches of an image, and no two tasks write to the same pixel. */
 static void backward_image_task(void *argument, size_t image, uint32_t worker)
 {
     const patch_call *call = argument;

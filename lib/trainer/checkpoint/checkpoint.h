@@ -22,7 +22,10 @@ enum { SV_TRAINER_PATH = PATH_MAX + 64 };
 const char *sv_trainer_path(char out[SV_TRAINER_PATH], const svit_trainer *trainer,
                             const char *name);
 
-/* Creates and locks the folder, and looks for another run in it. */
+/* Whether this process writes the run's files: there is a folder, and the rank is 0. */
+bool sv_trainer_writes(const svit_trainer *trainer);
+
+/* Creates and locks the folder, and looks for another run in it; rank 0 alone does. */
 svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
 
 /* SVIT_E_STATE if the trainer may not work: in a child by fork, or before the resume that the
@@ -49,6 +52,9 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err);
 svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err);
 
 /* save.c */
+
+/* Writes a checkpoint, if this process writes the run's files. */
+svit_status sv_trainer_save(svit_trainer *trainer, svit_error *err);
 
 typedef enum sv_entry_kind {
     SV_ENTRY_U32,

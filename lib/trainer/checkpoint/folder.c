@@ -47,9 +47,14 @@ static svit_status refuse(const svit_trainer *trainer, const char *file, svit_er
                    trainer->config.folder, file, done);
 }
 
+bool sv_trainer_writes(const svit_trainer *trainer)
+{
+    return trainer->config.folder && sv_ranks_writes(&trainer->ranks);
+}
+
 svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err)
 {
-    if (!trainer->config.folder)
+    if (!sv_trainer_writes(trainer))
         return SVIT_OK;
     SVIT_TRY(
         svit_folder_lock_create(&trainer->lock, trainer->context, trainer->config.folder, err));

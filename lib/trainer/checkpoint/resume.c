@@ -264,9 +264,8 @@ static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *che
     return status;
 }
 
-SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
+static svit_status resume(svit_trainer *trainer, svit_error *err)
 {
-    SV_REQUIRE(trainer);
     SVIT_TRY(svit_context_check(trainer->context, err));
     if (!trainer->config.folder)
         return sv_fail(err, SVIT_E_STATE,
@@ -285,6 +284,8 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
     svit_checkpoint *checkpoint;
     SVIT_TRY(svit_checkpoint_open(&checkpoint, trainer->context, path, err));
     svit_status status = resume_from(trainer, checkpoint, err);
+    if (status == SVIT_OK)
+        status = sv_trainer_check_resumed(trainer, err);
     if (status == SVIT_OK) {
         trainer->started = 1;
         trainer->has_other_run = 0;
@@ -293,4 +294,15 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
     }
     svit_checkpoint_free(checkpoint);
     return status;
+}
+
+SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
+{
+    SV_REQUIRE(trainer);
+    svit_error cause = {.struct_size = sizeof cause};
+    svit_status status = resume(trainer, &cause);
+    if (status == SVIT_OK)
+        return SVIT_OK;
+    status = sv_ranks_agree(&trainer->ranks, status, &cause);
+    return svit_error_set(err, status, cause.message);
 }

@@ -160,18 +160,26 @@ static svit_status write_checkpoint(svit_trainer *trainer, svit_error *err)
     return status;
 }
 
-SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err)
+svit_status sv_trainer_save(svit_trainer *trainer, svit_error *err)
 {
-    SV_REQUIRE(trainer);
     SVIT_TRY(sv_trainer_folder_check(trainer, err));
     if (!trainer->config.folder)
         return sv_fail(err, SVIT_E_STATE,
                        "the trainer has no folder to write a checkpoint to; set "
                        "svit_trainer_config.folder");
     /* The last epoch wrote its checkpoint before `finish` changed the weights of the model. */
-    if (trainer->finished)
+    if (trainer->finished || !sv_trainer_writes(trainer))
         return SVIT_OK;
     SVIT_TRY(write_checkpoint(trainer, err));
     trainer->last_checkpoint = sv_clock_seconds();
     return sv_trainer_folder_settle(trainer, err);
+}
+
+SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err)
+{
+    SV_REQUIRE(trainer);
+    svit_error cause = {.struct_size = sizeof cause};
+    svit_status status = sv_trainer_save(trainer, &cause);
+    status = sv_ranks_agree(&trainer->ranks, status, &cause);
+    return status == SVIT_OK ? SVIT_OK : svit_error_set(err, status, cause.message);
 }

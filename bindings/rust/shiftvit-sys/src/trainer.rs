@@ -3,6 +3,7 @@
 
 // Written by bindings/rust/generate from the C headers.
 
+use crate::reducer::*;
 use crate::status::*;
 use std::os::raw::{c_char, c_void};
 
@@ -59,10 +60,19 @@ pub const SVIT_EVENT_EPOCH: i32 = 1;
 /// the run: the last epoch, or early stopping
 pub const SVIT_EVENT_FINISHED: i32 = 2;
 
-/// A trainer trains one model on one dataset. It is written on the public functions of this library
-/// alone, so a program can do the same without it. If the optimiser keeps a moving average of the
-/// weights, the average is what is validated, kept as the best and left in the model at the end. One
-/// thread at a time may use a trainer.
+/// A trainer trains one model on one dataset. What it does can be written on the other functions of
+/// this library (examples/own_loop.c). If the optimiser keeps a moving average of the weights, the
+/// average is what is validated, kept as the best and left in the model at the end. One thread at a
+/// time may use a trainer.
+///
+/// With a reducer of several ranks, each rank creates a trainer with the same settings, data and
+/// weights and calls its functions in the same order, and all get the same results. Each rank
+/// decodes and computes its share of each batch and of the validation set. Rank 0 alone locks and
+/// writes the folder; the others read it when they resume, so that all need to see it. A failure of
+/// one rank is returned on all, with "rank R of N: " before its message, and ends the run: later
+/// calls return it again. The callback of svit_trainer_run is called on all ranks, and a value of any
+/// of them stops all after the same event. The bits of the result do not depend on the ranks, and a
+/// run may be resumed with another number of them.
 #[repr(C)]
 pub struct svit_trainer {
     _data: [u8; 0],
@@ -140,6 +150,10 @@ pub struct svit_trainer_config {
     pub leaves: u32,
     /// 0
     pub reserved: u32,
+    /// the ranks that train together: copied at creation, its `user`
+    /// lives longer than the trainer. `leaves` is 0 or its number of
+    /// leaves. NULL: the trainer trains alone
+    pub reducer: *const svit_reducer,
 }
 
 /// A description of what was completed. top-1 and top-5 are fractions in 0..1, of samples whose

@@ -22,8 +22,8 @@ extern "C" {
     /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
     /// default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
     /// existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
-    /// "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder` and `description` are not
-    /// accepted, since the struct could only point into `json`; the caller sets these fields itself.
+    /// "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer` are
+    /// not accepted, since a text cannot hold them; the caller sets these fields itself.
     ///
     /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
     /// accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
@@ -196,7 +196,8 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Writes a checkpoint. After SVIT_EVENT_FINISHED the checkpoint of the last epoch stays as it is.
+    /// Writes a checkpoint; all ranks call it. After SVIT_EVENT_FINISHED the checkpoint of the last epoch
+    /// stays as it is.
     /// SVIT_E_STATE: the trainer has no folder, or svit_trainer_resume must come first.
     pub fn svit_trainer_checkpoint(trainer: *mut svit_trainer, err: *mut svit_error) -> svit_status;
 

@@ -316,6 +316,7 @@ pub fn check() {
         schedule_anew: 1132, 4;
         leaves: 1136, 4;
         reserved: 1140, 4;
+        reducer: 1144, 8;
     });
     layout!(svit_trainer_event, {
         struct_size: 0, 4;

@@ -1,0 +1,64 @@
+/* Checks that the ranks of a run begin and go on with the same settings, data and weights: a rank that has
+ * others would spoil the sums without a word. */
+#include "trainer/trainer.h"
+
+#include <string.h>
+
+/* A 64-bit hash in which a single other bit shows; equal hashes do not prove that two arrays are equal. */
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_weights(const svit_model *model)
+{
+    uint64_t hash = model->parameters.elements;
+    for (size_t i = 0; i < model->parameters.elements; i++) {
+        uint32_t bits = 0;
+        memcpy(&bits, &model->weights[i], sizeof bits);
+        hash = mix(hash, bits);
+    }
+    return hash;
+}
+
+/* Hashes the settings but for those of a single process: folder, description, what becomes of an older run. */
+static svit_status hash_settings(const svit_trainer *trainer, uint64_t *hash, svit_error *err)
+{
+    const sv_allocator *allocator = &trainer->context->allocator;
+    size_t needed = 0;
+    SVIT_TRY(svit_training_to_json(&trainer->config, &trainer->optimizer_config, &trainer->pipeline,
+                                   NULL, 0, &needed, err));
+    char *text;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&text, needed, 1, "the settings' text", err));
+    svit_status status =
+        svit_training_to_json(&trainer->config, &trainer->optimizer_config, &trainer->pipeline,
+                              text, needed, &needed, err);
+    *hash = needed;
+    for (size_t i = 0; i < needed; i++)
+        *hash = mix(*hash, (unsigned char)text[i]);
+    sv_release(allocator, text, needed);
+    return status;
+}
+
+svit_status sv_trainer_check_start(svit_trainer *trainer, svit_error *err)
+{
+    static const char *const NAMES[] = {"settings", "training data", "validation data", "weights"};
+    if (trainer->ranks.reducer.ranks == 1)
+        return SVIT_OK;
+    uint64_t settings;
+    SVIT_TRY(hash_settings(trainer, &settings, err));
+    const uint64_t values[] = {settings, trainer->training_fingerprint,
+                               trainer->validation_fingerprint, hash_weights(trainer->model)};
+    return sv_ranks_check_same(&trainer->ranks, NAMES, values, sizeof values / sizeof *values, err);
+}
+
+svit_status sv_trainer_check_resumed(svit_trainer *trainer, svit_error *err)
+{
+    static const char *const NAMES[] = {"completed epochs", "completed steps", "weights"};
+    if (trainer->ranks.reducer.ranks == 1)
+        return SVIT_OK;
+    const uint64_t values[] = {trainer->progress.epoch, trainer->progress.position,
+                               hash_weights(trainer->model)};
+    return sv_ranks_check_same(&trainer->ranks, NAMES, values, sizeof values / sizeof *values, err);
+}

@@ -1,0 +1,168 @@
+/* Lets the ranks of a run agree: on failures, sums and settings. */
+#include "trainer/ranks.h"
+
+#include "base/size.h"
+#include "session/leaves.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What each rank brings to a point where all meet. It has the same size everywhere, so that a rank that has
+ * failed can bring its message wherever the others are. */
+struct sv_rank_chunk {
+    int32_t status;
+    uint32_t reserved;        /* 0 */
+    unsigned char bytes[248]; /* of a failure its message, else data of the caller */
+};
+
+sv_ranks sv_ranks_alone(void)
+{
+    return (sv_ranks){.reducer = {.struct_size = sizeof(svit_reducer), .ranks = 1}};
+}
+
+svit_status sv_ranks_open(sv_ranks *ranks, svit_context *context, const svit_reducer *reducer,
+                          svit_error *err)
+{
+    SVIT_TRY(sv_reducer_check(reducer, err));
+    if (reducer->ranks > 1 && !reducer->gather)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "gather of the reducer is NULL, which a trainer accepts with 1 rank alone");
+    *ranks = (sv_ranks){.allocator = &context->allocator, .reducer = *reducer};
+    if (reducer->ranks == 1)
+        return SVIT_OK;
+    return sv_allocate_array(ranks->allocator, (void **)&ranks->chunks, reducer->ranks,
+                             sizeof *ranks->chunks, "what the ranks exchange", err);
+}
+
+void sv_ranks_close(sv_ranks *ranks)
+{
+    if (ranks->chunks)
+        sv_release(ranks->allocator, ranks->chunks, ranks->reducer.ranks * sizeof *ranks->chunks);
+    ranks->chunks = NULL;
+}
+
+bool sv_ranks_writes(const sv_ranks *ranks)
+{
+    return ranks->reducer.rank == 0;
+}
+
+/* Keeps the failure with which all ranks end, and returns it. */
+static svit_status end(sv_ranks *ranks, svit_status status, const char *message, svit_error *err)
+{
+    ranks->failure = (svit_error){.struct_size = sizeof ranks->failure};
+    svit_error_set(&ranks->failure, status, message);
+    return svit_error_set(err, status, message);
+}
+
+static svit_status gather(sv_ranks *ranks, const void *mine, void *all, size_t bytes,
+                          svit_error *err)
+{
+    svit_error cause = {.struct_size = sizeof cause};
+    const svit_status status =
+        ranks->reducer.gather(ranks->reducer.user, mine, all, bytes, &cause);
+    return status == SVIT_OK ? SVIT_OK : end(ranks, status, cause.message, err);
+}
+
+/* Ends all ranks with the failure of the lowest one that has brought one. */
+static svit_status look_for_failure(sv_ranks *ranks, svit_error *err)
+{
+    for (uint32_t rank = 0; rank < ranks->reducer.ranks; rank++) {
+        const sv_rank_chunk *chunk = &ranks->chunks[rank];
+        if (chunk->status == SVIT_OK)
+            continue;
+        char message[sizeof ranks->failure.message + 40];
+        snprintf(message, sizeof message, "rank %u of %u: %.*s", rank, ranks->reducer.ranks,
+                 (int)sizeof chunk->bytes, (const char *)chunk->bytes);
+        return end(ranks, chunk->status, message, err);
+    }
+    return SVIT_OK;
+}
+
+/* Meets the others: leaves the chunks of all in ranks->chunks. `bytes` is at most what a chunk holds. */
+static svit_status meet(sv_ranks *ranks, svit_status mine, const void *data, size_t bytes,
+                        svit_error *err)
+{
+    if (ranks->failure.code != SVIT_OK)
+        return svit_error_set(err, ranks->failure.code, ranks->failure.message);
+    sv_rank_chunk own = {.status = mine};
+    if (bytes > 0)
+        memcpy(own.bytes, data, bytes);
+    SVIT_TRY(gather(ranks, &own, ranks->chunks, sizeof own, err));
+    return look_for_failure(ranks, err);
+}
+
+svit_status sv_ranks_agree(sv_ranks *ranks, svit_status mine, svit_error *err)
+{
+    if (!ranks->chunks)
+        return mine;
+    return meet(ranks, mine, err->message, mine == SVIT_OK ? 0 : sizeof err->message, err);
+}
+
+/* Collects shares[ranks, bytes], each of which begins with what a rank has. */
+static svit_status collect_shares(sv_ranks *ranks, const void *mine, unsigned char *shares,
+                                  size_t bytes, svit_error *err)
+{
+    const bool fits = bytes <= sizeof ranks->chunks->bytes;
+    SVIT_TRY(meet(ranks, SVIT_OK, mine, fits ? bytes : 0, err));
+    if (!fits)
+        return gather(ranks, mine, shares, bytes, err);
+    for (size_t rank = 0; rank < ranks->reducer.ranks; rank++)
+        memcpy(shares + rank * bytes, ranks->chunks[rank].bytes, bytes);
+    return SVIT_OK;
+}
+
+svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_t items,
+                             size_t bytes, svit_error *err)
+{
+    const size_t count = ranks->reducer.ranks, share = (items + count - 1) / count * bytes;
+    if (!ranks->chunks) {
+        memcpy(all, mine, items * bytes);
+        return SVIT_OK;
+    }
+    unsigned char *shares, *to = all;
+    SVIT_TRY(sv_allocate_array(ranks->allocator, (void **)&shares, count + 1, share,
+                               "what the ranks exchange", err));
+    unsigned char *own = shares + count * share;
+    const size_t first = sv_share_first(items, count, ranks->reducer.rank);
+    memcpy(own, mine, (sv_share_first(items, count, ranks->reducer.rank + 1) - first) * bytes);
+    svit_status status = collect_shares(ranks, own, shares, share, err);
+    for (size_t rank = 0; rank < count && status == SVIT_OK; rank++) {
+        const size_t n = sv_share_first(items, count, rank + 1) - sv_share_first(items, count, rank);
+        memcpy(to, shares + rank * share, n * bytes);
+        to += n * bytes;
+    }
+    sv_release(ranks->allocator, shares, (count + 1) * share);
+    return status;
+}
+
+svit_status sv_ranks_agree_on_value(sv_ranks *ranks, int32_t *value, svit_error *err)
+{
+    if (!ranks->chunks)
+        return SVIT_OK;
+    SVIT_TRY(meet(ranks, SVIT_OK, value, sizeof *value, err));
+    *value = 0;
+    for (uint32_t rank = 0; rank < ranks->reducer.ranks && *value == 0; rank++)
+        memcpy(value, ranks->chunks[rank].bytes, sizeof *value);
+    return SVIT_OK;
+}
+
+svit_status sv_ranks_check_same(sv_ranks *ranks, const char *const *names, const uint64_t *values,
+                                size_t count, svit_error *err)
+{
+    if (!ranks->chunks)
+        return SVIT_OK;
+    SVIT_TRY(meet(ranks, SVIT_OK, values, count * sizeof *values, err));
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t rank = 1; rank < ranks->reducer.ranks; rank++) {
+            char message[160];
+            const size_t at = i * sizeof *values;
+            if (memcmp(ranks->chunks[rank].bytes + at, ranks->chunks[0].bytes + at,
+                       sizeof *values) == 0)
+                continue;
+            snprintf(message, sizeof message,
+                     "rank %u of %u has other %s than rank 0; all ranks need the same", rank,
+                     ranks->reducer.ranks, names[i]);
+            return end(ranks, SVIT_E_ARGUMENT, message, err);
+        }
+    return SVIT_OK;
+}
