@@ -1,6 +1,7 @@
 /* Trains a model on a data set, validates it after each epoch, tests it at the end and saves it. */
 #include "common/curves.h"
 #include "common/init_from.h"
+#include "common/mpi_place.h"
 #include "common/path_text.h"
 #include "common/progress.h"
 #include "common/results.h"
@@ -26,6 +27,7 @@ typedef struct train_run {
     svit_model *model;
     svit_trainer *trainer;
     svit_folder_lock *lock; /* of the folder, until the trainer locks it */
+    mpi_place place;        /* among the processes of --mpi */
     char *description;      /* the options, for the trainer */
     struct progress progress;
     char curves[PATH_CAPACITY];
@@ -280,6 +282,7 @@ static svit_status create_trainer(train_run *self)
 {
     struct program *program = &self->options.program;
     TRY(describe(self));
+    self->trainer_config.reducer = self->place.mpi ? &self->place.reducer : NULL;
     svit_folder_lock_free(self->lock);
     self->lock = NULL;
     TRY(svit_trainer_create(&self->trainer, program->context, self->model,
@@ -294,9 +297,9 @@ static svit_status create_trainer(train_run *self)
 static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
-    TRY(resolve_settings(self));
-    TRY(run_file_lock(&self->lock, program, self->options.out,
-                      self->trainer_config.existing != SVIT_EXISTING_REFUSE));
+    if (mpi_is_first(&self->place))
+        TRY(run_file_lock(&self->lock, program, self->options.out,
+                          self->trainer_config.existing != SVIT_EXISTING_REFUSE));
     TRY(path_join(program, self->curves, self->options.out, "curves.png"));
     if (self->options.resume)
         TRY(load_model(self));
@@ -304,9 +307,20 @@ static svit_status prepare(train_run *self)
     if (self->wants_statistics)
         TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
                                     self->pipeline.mean, self->pipeline.variance, &program->err));
-    if (!self->options.resume)
-        TRY(create_model(self));
-    return create_trainer(self);
+    return self->options.resume ? SVIT_OK : create_model(self);
+}
+
+/* Takes the place among the processes of --mpi, whose gradients are added in 16 leaves unless the settings say
+ * otherwise: a fixed number, so that any number of processes gives the same result. */
+static svit_status join_others(train_run *self)
+{
+    enum { LEAVES = 16 };
+    svit_trainer_config *trainer = &self->trainer_config;
+    if (!self->options.mpi)
+        return SVIT_OK;
+    if (trainer->leaves == 0)
+        trainer->leaves = trainer->batch < LEAVES ? trainer->batch : LEAVES;
+    return mpi_open(&self->place, &self->options.program, self->options.mpi, trainer->leaves);
 }
 
 /* A moving average begins with the weights before the first step. In a short run it still consists
@@ -361,18 +375,23 @@ static int32_t watch(const svit_trainer_event *event, void *user)
     return interrupted;
 }
 
+/* Trains the model; rank 0 then writes and tests it. */
 static svit_status train(train_run *self)
 {
     struct program *program = &self->options.program;
     char path[PATH_CAPACITY];
-    TRY(program_open(program));
-    TRY(prepare(self));
+    TRY(mpi_agree(&self->place, program, prepare(self)));
+    TRY(create_trainer(self));
     introduce(self);
     watch_interrupts();
     svit_status status = svit_trainer_run(self->trainer, watch, self, &program->err);
     if (status != SVIT_OK && !program->quiet)
         progress_clear();
-    if (status == SVIT_OK || status == SVIT_E_STOPPED)
+    if (!program->quiet)
+        mpi_report(&self->place);
+    if (!mpi_is_first(&self->place) && status != SVIT_E_STOPPED)
+        return status;
+    if (mpi_is_first(&self->place) && (status == SVIT_OK || status == SVIT_E_STOPPED))
         TRY(curves_draw(program, self->trainer, self->curves));
     if (status == SVIT_E_STOPPED)
         return program_fail(program, status,
@@ -391,6 +410,15 @@ static svit_status train(train_run *self)
                                 .loss = self->trainer_config.loss};
     return results_evaluate(program, self->model, self->data.split[SVIT_SPLIT_TEST],
                             self->options.data.spec, "test", &how);
+}
+
+/* Opens what a failure on one process alone must not hold up the others for, and trains. */
+static svit_status run_together(train_run *self)
+{
+    TRY(program_open(&self->options.program));
+    TRY(resolve_settings(self));
+    TRY(join_others(self));
+    return mpi_agree(&self->place, &self->options.program, train(self));
 }
 
 /* Parses the command line. With --resume, the stored options of the run come first, and those of
@@ -417,12 +445,13 @@ int main(int argc, char **argv)
     static train_run run;
     run_file stored = {0};
     parse(&run.options, argc, argv, &stored);
-    svit_status status = train(&run);
+    svit_status status = run_together(&run);
     svit_trainer_free(run.trainer);
     svit_folder_lock_free(run.lock);
     free(run.description);
     svit_model_free(run.model);
     data_close(&run.data);
+    mpi_close(&run.place);
     int exit_status = program_exit(&run.options.program, status);
     run_file_free(&stored);
     return exit_status;

@@ -108,8 +108,9 @@ int program_exit(struct program *self, svit_status status)
     if (status == SVIT_OK)
         return STATUS_DONE;
     const char *message = self->err.message;
-    fprintf(stderr, "%s: %s\n", program_invocation_short_name,
-            message[0] != '\0' ? message : svit_status_name(status));
+    if (!self->is_mute)
+        fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+                message[0] != '\0' ? message : svit_status_name(status));
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
 }
 

@@ -1,5 +1,6 @@
 /* The options of a training run. */
 #include "train_option.h"
+#include "mpi_place.h"
 
 const train_options train_defaults = {.program = PROGRAM_INIT,
                                       .data = DATA_OPTION_INIT,
@@ -40,7 +41,8 @@ enum {
     KEY_INIT_FROM,
     KEY_FREEZE,
     KEY_LORA,
-    KEY_LORA_ALPHA
+    KEY_LORA_ALPHA,
+    KEY_MPI
 };
 
 static const struct argp_option option_list[] = {
@@ -87,6 +89,12 @@ static const struct argp_option option_list[] = {
      0},
     {"lora-alpha", KEY_LORA_ALPHA, "A", 0,
      "The adapters' product counts A / RANK times (default RANK)", 0},
+    {"mpi", KEY_MPI, "NAME", OPTION_ARG_OPTIONAL,
+     "Train together with the other processes that mpirun has started; each batch is divided among "
+     "them, and the result is the same for any number of them. NAME: openmpi, mpich or auto "
+     "(default), the one whose mpirun it is. Gradients are added in 16 leaves unless the setting "
+     "`leaves` is given",
+     0},
     {"checkpoint-seconds", KEY_CHECKPOINT_SECONDS, "S", 0,
      "Write a checkpoint every S seconds within an epoch (default 60; 0: only after epochs)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -112,6 +120,9 @@ static error_t parse_text(int key, char *text, const struct argp_state *state, t
         return 0;
     case KEY_RESUME:
         self->resume = text;
+        return 0;
+    case KEY_MPI:
+        self->mpi = mpi_names[option_choice(state, "--mpi", text ? text : "auto", mpi_names)];
         return 0;
     case KEY_OVERWRITE:
         self->overwrite = 1;

@@ -23,6 +23,7 @@ typedef struct train_options {
     const char *freeze[SVIT_MAX_GROUPS]; /* patterns of parameters to freeze */
     size_t freeze_count;
     int overwrite;
+    const char *mpi; /* one of mpi_names; NULL: the process trains alone */
 } train_options;
 
 /* The values before the command line is parsed. */

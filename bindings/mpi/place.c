@@ -1,0 +1,162 @@
+/* Creates and frees a place among the processes of a communicator. */
+#include "place.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+svit_status fail(svit_error *err, svit_status status, const char *format, ...)
+{
+    char text[sizeof err->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return svit_error_set(err, status, text);
+}
+
+/* SVIT_E_STATE unless MPI can be called, by one thread at a time. */
+static svit_status check_initialised(svit_error *err)
+{
+    int is_initialised, is_finalised, level;
+    MPI_Initialized(&is_initialised);
+    MPI_Finalized(&is_finalised);
+    if (!is_initialised || is_finalised)
+        return fail(err, SVIT_E_STATE,
+                    "MPI %s; MPI_Init_thread comes before, MPI_Finalize after",
+                    is_finalised ? "has been finalised" : "has not been initialised");
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_SERIALIZED)
+        return fail(err, SVIT_E_STATE,
+                    "MPI was initialised with thread level %d; MPI_Init_thread with "
+                    "MPI_THREAD_SERIALIZED (%d) is needed",
+                    level, MPI_THREAD_SERIALIZED);
+    return SVIT_OK;
+}
+
+/* SVIT_E_ARGUMENT unless all ranks have the same number of leaves. */
+static svit_status check_leaves(svit_mpi *self, svit_error *err)
+{
+    uint32_t *all = calloc(self->ranks, sizeof *all);
+    if (!all)
+        return fail(err, SVIT_E_MEMORY, "no memory for %u ranks", self->ranks);
+    svit_status status = exchange_bytes(self, &self->leaves, all, sizeof *all, err);
+    for (uint32_t rank = 1; rank < self->ranks && status == SVIT_OK; rank++)
+        if (all[rank] != all[0])
+            status = fail(err, SVIT_E_ARGUMENT,
+                          "leaves is %u on rank 0 and %u on rank %u; all ranks need the same",
+                          all[0], all[rank], rank);
+    free(all);
+    return status;
+}
+
+static svit_status open_place(svit_mpi *self, MPI_Comm communicator, svit_error *err)
+{
+    int rank = 0, ranks = 1;
+    svit_status status = check_mpi(self, MPI_Comm_dup(communicator, &self->communicator), err);
+    if (status != SVIT_OK)
+        return status;
+    MPI_Comm_set_errhandler(self->communicator, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(self->communicator, &rank);
+    MPI_Comm_size(self->communicator, &ranks);
+    self->rank = (uint32_t)rank;
+    self->ranks = (uint32_t)ranks;
+    status = check_leaves(self, err);
+    if (status == SVIT_OK)
+        status = plan_exchange(self, err);
+    return status == SVIT_OK ? thread_start(self, err) : status;
+}
+
+/* Frees what the place has, and the copy of the communicator, for which all processes meet. */
+static void close_place(svit_mpi *self)
+{
+    thread_end(self);
+    if (self->communicator != MPI_COMM_NULL && !self->has_failed)
+        MPI_Comm_free(&self->communicator);
+    free(self->queue.partials);
+    free(self->queue.jobs);
+    free(self->places);
+    free(self->counts);
+    free(self->received);
+    free(self->sent);
+    free(self->first_row);
+    free(self->additions);
+    free(self);
+}
+
+static svit_status create(svit_mpi **out, MPI_Comm communicator, uint32_t leaves, svit_error *err)
+{
+    svit_mpi *self = calloc(1, sizeof *self);
+    if (!self)
+        return fail(err, SVIT_E_MEMORY, "no memory for a place in MPI");
+    self->communicator = MPI_COMM_NULL;
+    self->leaves = leaves;
+    const svit_status status = open_place(self, communicator, err);
+    if (status == SVIT_OK)
+        *out = self;
+    else
+        close_place(self);
+    return status;
+}
+
+SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint32_t leaves,
+                                     svit_error *err)
+{
+    if (!out)
+        return fail(err, SVIT_E_ARGUMENT, "out is NULL; a pointer is needed");
+    const svit_status status = check_initialised(err);
+    return status == SVIT_OK ? create(out, communicator, leaves, err) : status;
+}
+
+SVIT_API svit_status svit_mpi_start(svit_mpi **out, uint32_t leaves, svit_error *err)
+{
+    int is_initialised, level;
+    if (!out)
+        return fail(err, SVIT_E_ARGUMENT, "out is NULL; a pointer is needed");
+    MPI_Initialized(&is_initialised);
+    if (!is_initialised)
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+    svit_status status = check_initialised(err);
+    if (status == SVIT_OK)
+        status = create(out, MPI_COMM_WORLD, leaves, err);
+    if (status == SVIT_OK)
+        (*out)->finalizes = !is_initialised;
+    else if (!is_initialised)
+        MPI_Finalize();
+    return status;
+}
+
+SVIT_API void svit_mpi_free(svit_mpi *mpi)
+{
+    if (!mpi)
+        return;
+    const bool finalizes = mpi->finalizes && !mpi->has_failed;
+    close_place(mpi);
+    if (finalizes)
+        MPI_Finalize();
+}
+
+SVIT_API svit_status svit_mpi_reducer(svit_mpi *mpi, svit_reducer *reducer, svit_error *err)
+{
+    if (!mpi || !reducer)
+        return fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed",
+                    mpi ? "reducer" : "mpi");
+    *reducer = (svit_reducer){.struct_size = sizeof *reducer,
+                              .leaves = mpi->leaves,
+                              .rank = mpi->rank,
+                              .ranks = mpi->ranks,
+                              .user = mpi,
+                              .begin = begin_bucket,
+                              .finish = finish_buckets,
+                              .gather = gather};
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_mpi_get_times(const svit_mpi *mpi, svit_mpi_times *times,
+                                        svit_error *err)
+{
+    if (!mpi || !times)
+        return fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed", mpi ? "times" : "mpi");
+    *times = mpi->times;
+    return SVIT_OK;
+}

@@ -1,0 +1,89 @@
+/* What the parts of the MPI library share. It uses MPI, POSIX threads and the public API of shiftvit. */
+#ifndef SVIT_MPI_PLACE_H
+#define SVIT_MPI_PLACE_H
+
+#include <shiftvit/mpi.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* One bucket whose sums are on their way. */
+typedef struct job {
+    size_t elements;
+    float **partials; /* [own partials of the place] */
+    float *sum;
+} job;
+
+/* Buckets that the program has begun and the thread works off in their order. */
+typedef struct job_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    job *jobs;        /* [capacity] */
+    float **partials; /* [capacity, own partials] */
+    size_t capacity, begun, done;
+    bool ends;
+} job_queue;
+
+/* An addition between rows of partial sums; rows are in ascending order of leaves, so of ranks. */
+typedef struct addition {
+    size_t to, from;
+} addition;
+
+struct svit_mpi {
+    MPI_Comm communicator; /* a copy, for this library alone */
+    bool finalizes;        /* MPI_Finalize is this library's affair */
+    bool has_failed;       /* MPI has: no other call may be made to it */
+    uint32_t leaves, rank, ranks;
+
+    /* The tree above what one rank can add alone. */
+    addition *additions; /* [addition_count] */
+    size_t addition_count;
+    size_t *first_row; /* [ranks + 1]: of each rank's partial sums */
+    bool in_halves;    /* the ranks are a power of two, each with one partial sum */
+
+    /* Memory of the exchange. */
+    float *sent, *received;
+    size_t sent_elements, received_elements; /* capacities */
+    int *counts, *places;                    /* [2 * ranks]: of sent and received elements */
+
+    pthread_t thread;
+    bool has_thread;
+    job_queue queue;
+    svit_status status; /* of the thread; the queue's lock guards both */
+    svit_error error;
+    svit_mpi_times times;
+};
+
+/* exchange.c */
+
+/* Prepares additions, rows and in_halves. */
+svit_status plan_exchange(svit_mpi *self, svit_error *err);
+
+/* Makes job->sum the sum of all leaves on every rank. */
+svit_status exchange(svit_mpi *self, const job *one, svit_error *err);
+
+/* The same bytes of all ranks, in the order of ranks: all[ranks, bytes]. */
+svit_status exchange_bytes(svit_mpi *self, const void *mine, void *all, size_t bytes,
+                           svit_error *err);
+
+/* thread.c */
+
+svit_status thread_start(svit_mpi *self, svit_error *err);
+void thread_end(svit_mpi *self);
+
+/* The functions of the reducer. */
+svit_status begin_bucket(void *user, const svit_bucket *bucket, svit_error *err);
+svit_status finish_buckets(void *user, svit_error *err);
+svit_status gather(void *user, const void *mine, void *all, size_t bytes, svit_error *err);
+
+/* Sets a formatted message and returns `status`. */
+svit_status fail(svit_error *err, svit_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* SVIT_E_IO with MPI's own message unless `code` is MPI_SUCCESS. */
+svit_status check_mpi(svit_mpi *self, int code, svit_error *err);
+
+/* Seconds of a clock that never goes back. */
+double clock_seconds(void);
+
+#endif

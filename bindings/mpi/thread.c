@@ -1,0 +1,154 @@
+/* The thread that exchanges buckets while the program goes on with its backward, and the functions of the
+ * reducer, which the program calls. */
+#include "place.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Exchanges one bucket, unless one before it has failed. The lock is held before and after. */
+static void work_off(svit_mpi *self)
+{
+    const job one = self->queue.jobs[self->queue.done];
+    svit_error err = {.struct_size = sizeof err};
+    svit_status status = self->status;
+    pthread_mutex_unlock(&self->queue.lock);
+    const double begin = clock_seconds();
+    if (status == SVIT_OK)
+        status = exchange(self, &one, &err);
+    const double end = clock_seconds();
+    pthread_mutex_lock(&self->queue.lock);
+    if (self->status == SVIT_OK && status != SVIT_OK)
+        self->error = err;
+    self->status = status;
+    self->times.exchanging += end - begin;
+    self->queue.done++;
+    pthread_cond_broadcast(&self->queue.changed);
+}
+
+static void *run(void *argument)
+{
+    svit_mpi *self = argument;
+    job_queue *queue = &self->queue;
+    pthread_mutex_lock(&queue->lock);
+    while (!queue->ends || queue->done < queue->begun)
+        if (queue->done < queue->begun)
+            work_off(self);
+        else
+            pthread_cond_wait(&queue->changed, &queue->lock);
+    pthread_mutex_unlock(&queue->lock);
+    return NULL;
+}
+
+svit_status thread_start(svit_mpi *self, svit_error *err)
+{
+    sigset_t all, before;
+    pthread_mutex_init(&self->queue.lock, NULL);
+    pthread_cond_init(&self->queue.changed, NULL);
+    /* The signals of the program are for its own threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int code = pthread_create(&self->thread, NULL, run, self);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != 0)
+        return fail(err, SVIT_E_MEMORY, "no thread to exchange gradients: %s", strerror(code));
+    self->has_thread = true;
+    return SVIT_OK;
+}
+
+void thread_end(svit_mpi *self)
+{
+    if (!self->has_thread)
+        return;
+    pthread_mutex_lock(&self->queue.lock);
+    self->queue.ends = true;
+    pthread_cond_broadcast(&self->queue.changed);
+    pthread_mutex_unlock(&self->queue.lock);
+    pthread_join(self->thread, NULL);
+    pthread_cond_destroy(&self->queue.changed);
+    pthread_mutex_destroy(&self->queue.lock);
+}
+
+/* Makes room for another bucket. The thread reads no job meanwhile: the lock is held. */
+static bool grow(job_queue *queue, size_t rows)
+{
+    if (queue->begun < queue->capacity)
+        return true;
+    const size_t capacity = 2 * queue->capacity + 16;
+    job *jobs = realloc(queue->jobs, capacity * sizeof *jobs);
+    if (!jobs)
+        return false;
+    queue->jobs = jobs;
+    float **partials = realloc(queue->partials, capacity * rows * sizeof *partials);
+    if (!partials)
+        return false;
+    queue->partials = partials;
+    queue->capacity = capacity;
+    for (size_t i = 0; i < queue->begun; i++)
+        queue->jobs[i].partials = partials + i * rows;
+    return true;
+}
+
+static svit_status begin_locked(svit_mpi *self, const svit_bucket *bucket, svit_error *err)
+{
+    job_queue *queue = &self->queue;
+    const size_t rows = self->first_row[self->rank + 1] - self->first_row[self->rank];
+    if (bucket->count != rows)
+        return fail(err, SVIT_E_ARGUMENT, "the bucket has %llu partial sums; %zu are expected",
+                    (unsigned long long)bucket->count, rows);
+    if (!grow(queue, rows))
+        return fail(err, SVIT_E_MEMORY, "no memory for another bucket of gradients");
+    job *one = &queue->jobs[queue->begun];
+    *one = (job){bucket->elements, queue->partials + queue->begun * rows, bucket->sum};
+    for (size_t row = 0; row < rows; row++)
+        one->partials[row] = bucket->partials[row].values;
+    queue->begun++;
+    pthread_cond_broadcast(&queue->changed);
+    return SVIT_OK;
+}
+
+svit_status begin_bucket(void *user, const svit_bucket *bucket, svit_error *err)
+{
+    svit_mpi *self = user;
+    pthread_mutex_lock(&self->queue.lock);
+    svit_status status = begin_locked(self, bucket, err);
+    pthread_mutex_unlock(&self->queue.lock);
+    return status;
+}
+
+svit_status finish_buckets(void *user, svit_error *err)
+{
+    svit_mpi *self = user;
+    job_queue *queue = &self->queue;
+    const double begin = clock_seconds();
+    pthread_mutex_lock(&queue->lock);
+    while (queue->done < queue->begun)
+        pthread_cond_wait(&queue->changed, &queue->lock);
+    queue->begun = queue->done = 0;
+    const svit_status status = self->status;
+    if (status != SVIT_OK)
+        svit_error_set(err, status, self->error.message);
+    self->times.waiting += clock_seconds() - begin;
+    pthread_mutex_unlock(&queue->lock);
+    return status;
+}
+
+svit_status gather(void *user, const void *mine, void *all, size_t bytes, svit_error *err)
+{
+    svit_mpi *self = user;
+    svit_status status = finish_buckets(self, err); /* one thread at a time calls MPI */
+    if (status != SVIT_OK)
+        return status;
+    const double begin = clock_seconds();
+    status = exchange_bytes(self, mine, all, bytes, err);
+    self->times.gathering += clock_seconds() - begin;
+    return status;
+}

@@ -1,0 +1,124 @@
+/* The place of a training program among the processes of an MPI job. */
+#include "mpi_place.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { AUTO, OPENMPI, MPICH };
+const char *const mpi_names[] = {"auto", "openmpi", "mpich", NULL};
+
+/* The ABI version of the libraries is that of the header. */
+static const char *const files[] = {[OPENMPI] = "libshiftvit-openmpi.so.1",
+                                    [MPICH] = "libshiftvit-mpich.so.1"};
+
+/* The MPI whose mpirun has started the process, by the variables that it sets; AUTO if none is there. */
+static int find_launcher(void)
+{
+    if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK"))
+        return OPENMPI;
+    return getenv("PMI_SIZE") ? MPICH : AUTO;
+}
+
+static svit_status load(mpi_place *self, struct program *program, int wanted)
+{
+    const int first = wanted == AUTO ? OPENMPI : wanted, last = wanted == AUTO ? MPICH : wanted;
+    const char *reason = "";
+    for (int i = first; i <= last && !self->library; i++) {
+        self->library = dlopen(files[i], RTLD_NOW | RTLD_GLOBAL);
+        reason = self->library ? "" : dlerror();
+    }
+    if (self->library)
+        return SVIT_OK;
+    return program_fail(program, SVIT_E_UNSUPPORTED,
+                        "--mpi: %s; install libshiftvit-openmpi or libshiftvit-mpich, whichever "
+                        "belongs to the mpirun in use, or build shiftvit where libopenmpi-dev or "
+                        "libmpich-dev is installed",
+                        reason);
+}
+
+/* Writes the address of a function to the pointer at `out`. */
+static svit_status find(const mpi_place *self, struct program *program, const char *name, void *out)
+{
+    void *address = dlsym(self->library, name);
+    memcpy(out, &address, sizeof address);
+    return address ? SVIT_OK
+                   : program_fail(program, SVIT_E_VERSION, "--mpi: the library has no %s", name);
+}
+
+static svit_status take_place(mpi_place *self, struct program *program, uint32_t leaves)
+{
+    svit_status (*start)(svit_mpi **, uint32_t, svit_error *);
+    svit_status (*get_reducer)(svit_mpi *, svit_reducer *, svit_error *);
+    TRY(find(self, program, "svit_mpi_start", &start));
+    TRY(find(self, program, "svit_mpi_reducer", &get_reducer));
+    TRY(find(self, program, "svit_mpi_get_times", &self->get_times));
+    TRY(find(self, program, "svit_mpi_free", &self->free_place));
+    TRY(start(&self->mpi, leaves, &program->err));
+    return get_reducer(self->mpi, &self->reducer, &program->err);
+}
+
+svit_status mpi_open(mpi_place *self, struct program *program, const char *name, uint32_t leaves)
+{
+    int wanted = find_launcher();
+    for (int i = OPENMPI; i <= MPICH; i++)
+        if (strcmp(name, mpi_names[i]) == 0)
+            wanted = i;
+    TRY(load(self, program, wanted));
+    TRY(take_place(self, program, leaves));
+    if (mpi_is_first(self))
+        return SVIT_OK;
+    program->quiet = program->is_mute = 1;
+    program->json = 0;
+    return SVIT_OK;
+}
+
+/* What a rank brings along. */
+typedef struct report {
+    int32_t status;
+    char message[sizeof((svit_error *)NULL)->message];
+} report;
+
+svit_status mpi_agree(const mpi_place *self, struct program *program, svit_status status)
+{
+    const svit_reducer *reducer = &self->reducer;
+    if (!self->mpi)
+        return status;
+    report mine = {.status = status}, *all = calloc(reducer->ranks, sizeof *all);
+    memcpy(mine.message, program->err.message, sizeof mine.message);
+    svit_status found = all ? reducer->gather(reducer->user, &mine, all, sizeof mine, &program->err)
+                            : program_fail(program, SVIT_E_MEMORY, "no memory for the ranks");
+    for (uint32_t rank = 0; rank < reducer->ranks && found == SVIT_OK && status == SVIT_OK; rank++)
+        if (all[rank].status != SVIT_OK)
+            found = program_fail(program, all[rank].status, "rank %" PRIu32 " of %" PRIu32 ": %s",
+                                 rank, reducer->ranks, all[rank].message);
+    free(all);
+    return status != SVIT_OK ? status : found;
+}
+
+bool mpi_is_first(const mpi_place *self)
+{
+    return self->reducer.rank == 0;
+}
+
+void mpi_report(const mpi_place *self)
+{
+    svit_mpi_times times;
+    if (!self->mpi || self->get_times(self->mpi, &times, NULL) != SVIT_OK)
+        return;
+    fprintf(stderr,
+            "rank 0 of %" PRIu32 ": %.1f MB of gradients sent; %.2f s of exchange, %.2f s of it "
+            "not hidden; %.2f s until all ranks had met\n",
+            self->reducer.ranks, 1e-6 * (double)times.bytes, times.exchanging, times.waiting,
+            times.gathering);
+}
+
+void mpi_close(mpi_place *self)
+{
+    if (self->mpi)
+        self->free_place(self->mpi);
+    /* MPI libraries do not like to be unloaded. */
+    *self = (mpi_place){0};
+}

@@ -1,0 +1,109 @@
+#!/bin/sh
+# Trains over MPI and compares with one process alone: the same weights and history for any number of processes,
+# after a process was killed, and after a stop; and what one process finds wrong ends the job with one message.
+# jobs.sh openmpi|mpich TRAIN LIBRARY_FOLDER WORK_FOLDER
+set -u
+flavour=$1
+train=$2
+work=$4
+export LD_LIBRARY_PATH="$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# More processes than cores, and as whom a container runs.
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mpirun=$(command -v "mpirun.$flavour" || command -v mpirun) || exit 77
+rm -rf "$work"
+mkdir -p "$work"
+failed=0
+
+complain() {
+    echo "FAILED: $*" >&2
+    failed=1
+}
+
+options="--data procedural:320 --limit-train 230 --limit-val 60 --limit-test 30 --epochs 2 --batch 32 --seed 7
+--threads 1 --set dim=8 --set blocks=[1,1] --set num_div=4 --quiet"
+
+# job NUMBER OPTION...: a job of so many processes.
+job() {
+    number=$1
+    shift
+    # Options, meant to be split.
+    # shellcheck disable=SC2086
+    timeout 120 "$mpirun" -n "$number" "$train" $options --mpi "$@" >"$work/out" 2>"$work/err"
+}
+
+# What must not depend on the processes: the weights, and the history without times.
+result() {
+    sha256sum <"$1/model.safetensors"
+    cut -d , -f 1-8 "$1/history.csv"
+}
+
+# same FOLDER WHAT
+same() {
+    result "$work/$1" >"$work/result" 2>&1
+    cmp -s "$work/result" "$work/wanted" || {
+        complain "$2: another result"
+        diff "$work/wanted" "$work/result" >&2
+        cat "$work/err" >&2
+    }
+}
+
+for compute in f32 bf16; do
+    # shellcheck disable=SC2086
+    "$train" $options --set leaves=16 --compute $compute --out "$work/alone-$compute" >/dev/null 2>"$work/err" ||
+        complain "alone: $(cat "$work/err")"
+    result "$work/alone-$compute" >"$work/wanted"
+    for number in 2 3 $([ $compute = f32 ] && echo 1 4 5 8); do
+        folder=$compute-$number
+        job "$number" --compute $compute --out "$work/$folder" || complain "$number processes: $(cat "$work/err")"
+        same "$folder" "$compute, $number processes"
+        rm -rf "${work:?}/$folder"
+    done
+done
+result "$work/alone-f32" >"$work/wanted"
+
+# kill_one SIGNAL: sends a signal to the last process of the job that runs, once it has written a checkpoint.
+kill_one() {
+    for _ in $(seq 600); do
+        [ -f "$work/broken/checkpoint.safetensors" ] && break
+        sleep 0.05
+    done
+    kill -s "$1" "$(pgrep -f -- "--out $work/broken" | tail -n 1)"
+}
+
+# break_off NUMBER SIGNAL: a job of so many processes that would go on for long, one of which gets the signal.
+break_off() {
+    rm -rf "$work/broken"
+    job "$1" --epochs 2 --checkpoint-seconds 0.001 --out "$work/broken" &
+    kill_one "$2"
+    began=$(date +%s)
+    wait $! && complain "$2: the job of $1 processes has exit status 0"
+    [ $(($(date +%s) - began)) -lt 30 ] || complain "$2: the job of $1 processes ended after half a minute"
+}
+
+for pair in '3 2' '2 4' '4 1'; do
+    break_off "${pair% *}" KILL
+    timeout 120 "$mpirun" -n "${pair#* }" "$train" --mpi --quiet --resume "$work/broken" >"$work/out" 2>"$work/err" ||
+        complain "resumed: $(cat "$work/err")"
+    same broken "killed and resumed with ${pair#* } in place of ${pair% *}"
+done
+break_off 2 TERM
+[ "$(grep -c 'stopped, checkpoint written' "$work/err")" = 1 ] || complain "TERM: $(cat "$work/err")"
+"$train" --quiet --resume "$work/broken" >/dev/null 2>"$work/err" || complain "resumed alone: $(cat "$work/err")"
+same broken 'stopped and resumed by one process without MPI'
+
+# Two programs in one job, which differ in one option.
+# shellcheck disable=SC2086
+timeout 60 "$mpirun" -n 2 "$train" $options --mpi --out "$work/other" : \
+    -n 1 "$train" $options --mpi --seed 8 --out "$work/other" >"$work/out" 2>"$work/err" &&
+    complain 'another seed: exit status 0'
+[ "$(grep -c 'rank 2 of 3 has other settings than rank 0' "$work/err")" = 1 ] ||
+    complain "another seed: $(cat "$work/err")"
+# shellcheck disable=SC2086
+timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
+    -n 1 "$train" $options --mpi --data folder:/none --out "$work/other" >"$work/out" 2>"$work/err" &&
+    complain 'no data: exit status 0'
+[ "$(grep -c "rank 1 of 2: .*'/none'" "$work/err")" = 1 ] || complain "no data: $(cat "$work/err")"
+job 17 --out "$work/many" && complain '17 processes: exit status 0'
+grep -q 'ranks is 17; 1 to 16' "$work/err" || complain "17 processes: $(cat "$work/err")"
+[ $failed = 0 ] && rm -rf "$work"
+exit $failed
