@@ -451,8 +451,9 @@ int main(int argc, char **argv)
     free(run.description);
     svit_model_free(run.model);
     data_close(&run.data);
-    mpi_close(&run.place);
     int exit_status = program_exit(&run.options.program, status);
+    /* Last, for mpirun ends the job when one process has failed, before another may have said why. */
+    mpi_close(&run.place);
     run_file_free(&stored);
     return exit_status;
 }

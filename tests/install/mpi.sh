@@ -1,0 +1,47 @@
+#!/bin/sh
+# Programs that link with the MPI libraries of a moved installation, by pkg-config and by CMake's component, and
+# run under mpirun.  mpi.sh SOURCE_ROOT BUILD CC FLAVOUR...
+set -eu
+root=$1 build=$2 cc=$3
+shift 3
+# shellcheck source=tests/install/prefix.sh
+. "$(dirname "$0")/prefix.sh"
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+install_moved "$build" "$folder"
+# Defining pkg-config's prefix would move the files of the MPI, too.
+sed -i "s|^prefix=.*|prefix=$prefix|" "$libdir/pkgconfig/"*.pc
+for flavour in "$@"; do
+    name=shiftvit-$flavour
+    mpirun=$(command -v "mpirun.$flavour" || command -v mpirun) || skip "no mpirun of $flavour"
+    # Words of flags are meant to be split.
+    # shellcheck disable=SC2046,SC2086
+    $cc "$root/tests/mpi/test_mpi.c" -o "$folder/$flavour" -Wl,-z,defs -Wl,-rpath,"$libdir" \
+        $(pkg-config --cflags --libs "$name")
+    [ "$(timeout 100 "$mpirun" -n 2 "$folder/$flavour")" = ok ]
+    command -v cmake >/dev/null 2>&1 || continue
+    mkdir -p "$folder/project-$flavour"
+    cat >"$folder/project-$flavour/CMakeLists.txt" <<end
+cmake_minimum_required(VERSION 3.12)
+project(mpi_of_shiftvit C)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(MPI REQUIRED IMPORTED_TARGET $(sed -n 's/^Requires: .*, //p' "$libdir/pkgconfig/$name.pc"))
+find_package(shiftvit REQUIRED COMPONENTS $flavour)
+add_executable(program $root/tests/mpi/test_mpi.c)
+target_link_libraries(program shiftvit::$flavour PkgConfig::MPI)
+end
+    cmake -S "$folder/project-$flavour" -B "$folder/cmake-$flavour" -DCMAKE_PREFIX_PATH="$prefix;$libdir/cmake" \
+        >"$folder/log" 2>&1 && cmake --build "$folder/cmake-$flavour" >>"$folder/log" 2>&1 || {
+        cat "$folder/log"
+        exit 1
+    }
+    [ "$(timeout 100 "$mpirun" -n 2 "$folder/cmake-$flavour/program")" = ok ]
+    sed -i 's/COMPONENTS .*/COMPONENTS another)/' "$folder/project-$flavour/CMakeLists.txt"
+    if cmake -S "$folder/project-$flavour" -B "$folder/another-$flavour" -DCMAKE_PREFIX_PATH="$prefix;$libdir/cmake" \
+        >"$folder/log" 2>&1; then
+        echo 'a component that does not exist is found'
+        exit 1
+    fi
+    grep -q "no component 'another'" "$folder/log"
+done
