@@ -1,4 +1,5 @@
-/* Loss and accuracy on plain arrays. The functions have no state, so any thread may call them. */
+/* Losses: which there are, and loss and accuracy on plain arrays. The functions have no state, so any
+ * thread may call them. */
 #ifndef SHIFTVIT_LOSS_H
 #define SHIFTVIT_LOSS_H
 
@@ -7,6 +8,33 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What a run minimises. */
+enum {
+    SVIT_LOSS_CROSS_ENTROPY = 0, /* of one label for each sample, or of probabilities */
+    SVIT_LOSS_BINARY = 1,        /* svit_binary_cross_entropy, for several labels for each sample */
+    SVIT_LOSS_MSE = 2            /* svit_mean_squared_error, for numbers */
+};
+
+/* What a loss function gets and writes: a micro-batch of logits, with labels if the batch has them,
+ * else with targets. All arrays belong to the trainer and are valid until the function returns. The
+ * function must not look beyond struct_size. */
+typedef struct svit_loss_call {
+    uint32_t struct_size;  /* bytes that the library filled */
+    float loss;            /* written by the function: the mean of the samples' losses */
+    size_t n;              /* samples, at least 1 */
+    size_t classes;        /* of the model */
+    const float *logits;   /* [n, classes] */
+    const int32_t *labels; /* [n]: 0..classes - 1; NULL if the batch has targets */
+    const float *targets;  /* [n, classes], as the loader made them; NULL if the batch has labels */
+    float *dlogits;        /* [n, classes], written by the function: the gradient of `loss`. A loss
+                              or an element that is not finite, or was not written, fails the
+                              step */
+} svit_loss_call;
+
+/* Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails; the
+ * message comes from `err`, which the function fills by svit_error_set and is not NULL. */
+typedef svit_status (*svit_loss_function)(svit_loss_call *call, void *user, svit_error *err);
 
 /* Computes the mean cross-entropy of logits[n, classes] with labels[n] in 0..classes-1, with a
  * numerically stable log-sum-exp. With label smoothing (Szegedy et al. 2016) in [0, 1), the target

@@ -5,6 +5,7 @@
 
 #include <shiftvit/checkpoint.h>
 #include <shiftvit/loader.h>
+#include <shiftvit/loss.h>
 #include <shiftvit/reducer.h>
 
 #ifdef __cplusplus
@@ -40,13 +41,6 @@ enum {
     SVIT_EXISTING_OVERWRITE = 2 /* the first checkpoint of the new run replaces the files of the old
                                    run; other files stay. If the process is killed, the old run or
                                    the new one can be resumed */
-};
-
-/* What a run minimises. */
-enum {
-    SVIT_LOSS_CROSS_ENTROPY = 0, /* of one label for each sample, or of probabilities */
-    SVIT_LOSS_BINARY = 1,        /* svit_binary_cross_entropy, for several labels for each sample */
-    SVIT_LOSS_MSE = 2            /* svit_mean_squared_error, for numbers */
 };
 
 /* Test-time augmentation: the logits of an image are the mean over several versions of it. */
@@ -220,26 +214,6 @@ typedef struct svit_trainer_event {
 /* Receives an event, which is borrowed until the function returns. Returns 0 to continue. Another
  * value stops the run: a checkpoint is written, and svit_trainer_run returns SVIT_E_STOPPED. */
 typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *user);
-
-/* What a loss function gets and writes: a micro-batch of logits, with labels if the batch has them,
- * else with targets. All arrays belong to the trainer and are valid until the function returns. The
- * function must not look beyond struct_size. */
-typedef struct svit_loss_call {
-    uint32_t struct_size;  /* bytes that the library filled */
-    float loss;            /* written by the function: the mean of the samples' losses */
-    size_t n;              /* samples, at least 1 */
-    size_t classes;        /* of the model */
-    const float *logits;   /* [n, classes] */
-    const int32_t *labels; /* [n]: 0..classes - 1; NULL if the batch has targets */
-    const float *targets;  /* [n, classes], as the loader made them; NULL if the batch has labels */
-    float *dlogits;        /* [n, classes], written by the function: the gradient of `loss`. A loss
-                              or an element that is not finite, or was not written, fails the
-                              step */
-} svit_loss_call;
-
-/* Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails; the
- * message comes from `err`, which the function fills by svit_error_set and is not NULL. */
-typedef svit_status (*svit_loss_function)(svit_loss_call *call, void *user, svit_error *err);
 
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
  * NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model

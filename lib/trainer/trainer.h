@@ -3,8 +3,8 @@
 #define SV_TRAINER_H
 
 #include "models/model.h"
+#include "trainer/batch.h"
 #include "trainer/config.h"
-#include "trainer/objective.h"
 #include "trainer/ranks.h"
 
 #include <shiftvit/loss.h>

@@ -58,8 +58,6 @@ mod status;
 #[rustfmt::skip]
 mod trainer;
 #[rustfmt::skip]
-mod trainer_functions;
-#[rustfmt::skip]
 mod version;
 #[cfg(all(target_pointer_width = "64", unix))]
 #[rustfmt::skip]
@@ -88,5 +86,4 @@ pub use crate::reducer::*;
 pub use crate::session::*;
 pub use crate::status::*;
 pub use crate::trainer::*;
-pub use crate::trainer_functions::*;
 pub use crate::version::*;

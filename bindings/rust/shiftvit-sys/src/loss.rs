@@ -1,8 +1,55 @@
-//! Loss and accuracy on plain arrays. The functions have no state, so any thread may call them.
+//! Losses: which there are, and loss and accuracy on plain arrays. The functions have no state, so any
+//! thread may call them.
 
 // Written by bindings/rust/generate from the C headers.
 
 use crate::status::*;
+use std::os::raw::c_void;
+
+// What a run minimises.
+
+/// of one label for each sample, or of probabilities
+pub const SVIT_LOSS_CROSS_ENTROPY: i32 = 0;
+/// svit_binary_cross_entropy, for several labels for each sample
+pub const SVIT_LOSS_BINARY: i32 = 1;
+/// svit_mean_squared_error, for numbers
+pub const SVIT_LOSS_MSE: i32 = 2;
+
+/// What a loss function gets and writes: a micro-batch of logits, with labels if the batch has them,
+/// else with targets. All arrays belong to the trainer and are valid until the function returns. The
+/// function must not look beyond struct_size.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_loss_call {
+    /// bytes that the library filled
+    pub struct_size: u32,
+    /// written by the function: the mean of the samples' losses
+    pub loss: f32,
+    /// samples, at least 1
+    pub n: usize,
+    /// of the model
+    pub classes: usize,
+    /// \[n, classes\]
+    pub logits: *const f32,
+    /// \[n\]: 0..classes - 1; NULL if the batch has targets
+    pub labels: *const i32,
+    /// \[n, classes\], as the loader made them; NULL if the batch has labels
+    pub targets: *const f32,
+    /// \[n, classes\], written by the function: the gradient of `loss`. A loss
+    /// or an element that is not finite, or was not written, fails the
+    /// step
+    pub dlogits: *mut f32,
+}
+
+/// Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails; the
+/// message comes from `err`, which the function fills by svit_error_set and is not NULL.
+pub type svit_loss_function = Option<
+    unsafe extern "C" fn(
+        call: *mut svit_loss_call,
+        user: *mut c_void,
+        err: *mut svit_error,
+    ) -> svit_status,
+>;
 
 extern "C" {
     /// Computes the mean cross-entropy of logits\[n, classes\] with labels\[n\] in 0..classes-1, with a

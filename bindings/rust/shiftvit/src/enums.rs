@@ -11,6 +11,8 @@ mod image;
 #[rustfmt::skip]
 mod loader;
 #[rustfmt::skip]
+mod loss;
+#[rustfmt::skip]
 mod model;
 #[rustfmt::skip]
 mod onnx;
@@ -28,6 +30,7 @@ pub use self::dataset::*;
 pub use self::features::*;
 pub use self::image::*;
 pub use self::loader::*;
+pub use self::loss::*;
 pub use self::model::*;
 pub use self::onnx::*;
 pub use self::optimizer::*;

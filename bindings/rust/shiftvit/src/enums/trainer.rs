@@ -31,18 +31,6 @@ enumeration! {
 }
 
 enumeration! {
-    /// What a run minimises.
-    pub enum Loss {
-        /// Of one label for each sample, or of probabilities.
-        CrossEntropy = SVIT_LOSS_CROSS_ENTROPY,
-        /// Svit_binary_cross_entropy, for several labels for each sample.
-        Binary = SVIT_LOSS_BINARY,
-        /// Svit_mean_squared_error, for numbers.
-        Mse = SVIT_LOSS_MSE,
-    }
-}
-
-enumeration! {
     /// Test-time augmentation: the logits of an image are the mean over several versions of it.
     pub enum Tta {
         /// The image alone.

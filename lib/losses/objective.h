@@ -2,10 +2,9 @@
 #ifndef SV_OBJECTIVE_H
 #define SV_OBJECTIVE_H
 
-#include "context/context.h"
+#include <shiftvit/loss.h>
 
-#include <shiftvit/loader.h>
-#include <shiftvit/trainer.h>
+#include <stdbool.h>
 
 /* Sums over samples; means are these divided by `samples`. */
 typedef struct sv_metrics {
@@ -29,18 +28,6 @@ typedef struct sv_batch {
     float *targets;  /* NULL: the labels count */
     size_t n;
 } sv_batch;
-
-/* Whether the objective needs rows of targets, given what the loader makes. */
-int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loader *loader);
-
-/* SVIT_E_ARGUMENT if the loss is a cross-entropy that can teach and measure nothing: of one output,
- * or with targets of `dataset` that are no probabilities. `what` names the dataset in messages. */
-svit_status sv_objective_check(const sv_objective *objective, const svit_dataset *dataset,
-                               const char *what, svit_context *context, svit_error *err);
-
-/* Reads the next batch into the arrays of `batch`; batch->n is 0 at the end of an epoch. */
-svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_loader *loader,
-                          svit_error *err);
 
 /* Samples first..first+n-1 of a batch whose images have `image_floats` elements. */
 sv_batch sv_batch_part(const sv_batch *batch, const sv_objective *objective, size_t image_floats,

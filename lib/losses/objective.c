@@ -1,83 +1,12 @@
-/* The batches of a run, and their losses and metrics. */
-#include "trainer/objective.h"
+/* The losses and metrics of what a run minimises. */
+#include "losses/objective.h"
 
-#include "losses/loss.h"
+#include "base/status.h"
 
 #include <shiftvit/loss.h>
 #include <shiftvit/metrics.h>
 
 #include <math.h>
-
-int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loader *loader)
-{
-    return objective->loss != SVIT_LOSS_CROSS_ENTROPY || svit_loader_has_targets(loader);
-}
-
-/* What is accepted where cross-entropy is not. */
-#define OTHER_LOSSES                                                                               \
-    "loss=binary (several labels for each image, each from 0 to 1) and loss=mse (numbers) are "    \
-    "accepted"
-
-/* Fails unless a row of targets is at least 0 and has the sum 1, about: a table may have rounded
- * thirds. */
-static svit_status check_row(const float *row, size_t classes, size_t index, const char *what,
-                             svit_error *err)
-{
-    const double tolerance = 0.05;
-    double sum = 0;
-    for (size_t k = 0; k < classes; k++) {
-        if (!(row[k] >= 0))
-            return sv_fail(err, SVIT_E_ARGUMENT,
-                           "%s: target %zu of image %zu is %g; cross-entropy takes "
-                           "probabilities; " OTHER_LOSSES,
-                           what, k, index, (double)row[k]);
-        sum += (double)row[k];
-    }
-    if (fabs(sum - 1) <= tolerance)
-        return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "%s: the targets of image %zu have the sum %g; cross-entropy takes "
-                   "probabilities, whose sum is 1; " OTHER_LOSSES,
-                   what, index, sum);
-}
-
-svit_status sv_objective_check(const sv_objective *objective, const svit_dataset *dataset,
-                               const char *what, svit_context *context, svit_error *err)
-{
-    const size_t classes = objective->classes;
-    if (objective->loss != SVIT_LOSS_CROSS_ENTROPY)
-        return SVIT_OK;
-    if (classes == 1)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: the model has one output, whose cross-entropy is always 0; two "
-                       "or more classes, " OTHER_LOSSES,
-                       what);
-    if (!svit_dataset_has_targets(dataset))
-        return SVIT_OK;
-    float *row;
-    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&row, classes, sizeof *row, "targets",
-                               err));
-    svit_status status = SVIT_OK;
-    for (size_t i = 0; status == SVIT_OK && i < svit_dataset_count(dataset); i++) {
-        status = svit_dataset_targets(dataset, i, row, err);
-        if (status == SVIT_OK)
-            status = check_row(row, classes, i, what, err);
-    }
-    sv_release(&context->allocator, row, classes * sizeof *row);
-    return status;
-}
-
-svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_loader *loader,
-                          svit_error *err)
-{
-    if (!batch->targets)
-        return svit_loader_next(loader, batch->images, batch->labels, &batch->n, err);
-    SVIT_TRY(svit_loader_next_targets(loader, batch->images, batch->targets, &batch->n, err));
-    for (size_t i = 0; i < batch->n; i++)
-        batch->labels[i] =
-            (int32_t)sv_largest_index(batch->targets + i * objective->classes, objective->classes);
-    return SVIT_OK;
-}
 
 sv_batch sv_batch_part(const sv_batch *batch, const sv_objective *objective, size_t image_floats,
                        size_t first, size_t n)
