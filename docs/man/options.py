@@ -12,7 +12,7 @@ import subprocess
 import sys
 import textwrap
 
-OPTION = re.compile(r'^  (?:-(?P<short>.), |    )--(?P<long>[a-z0-9-]+)(?:=(?P<value>\S+))?(?: +(?P<text>.*))?$')
+OPTION = re.compile(r'^  (?:-(?P<short>.), |    )--(?P<long>[a-z0-9-]+)(?:=(?P<value>[^\s\]]+)|\[=(?P<optional>\S+)\])?(?: +(?P<text>.*))?$')
 FIELD = re.compile(r'^  (\S+) +(\S+) +default (\S+) +(.*)$')
 
 
@@ -49,6 +49,8 @@ def option_entry(match):
     if match['value']:
         # A value such as FIELD=VALUE or FILE.png is one word of the page.
         flags += ' Ns = Ns Ar ' + match['value']
+    if match['optional']:
+        flags += ' Ns Op Ns = Ns Ar ' + match['optional']
     return [flags] + prose(match['text'])
 
 
