@@ -5,9 +5,11 @@
  * wakes the others nor waits for them, so that few tasks cost the same on any number of threads. */
 #include "base/threads/pool.h"
 
+#include "base/threads/affinity.h"
 #include "base/threads/fp_env.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdatomic.h>
 
 enum {
@@ -37,6 +39,7 @@ struct sv_pool {
     sv_ranges ranges; /* of the tasks, a cache line for each worker */
     uint32_t threads;
     uint32_t started;
+    uint32_t pinned;
     sv_task task;
     void *argument;
     atomic_size_t round;
@@ -279,6 +282,27 @@ void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)
     sv_release(allocator, pool->ranges.next, pool->threads * (size_t)SV_ALIGNMENT);
     sv_release(allocator, pool->workers, pool->threads * sizeof(pool_worker));
     sv_release(allocator, pool, sizeof *pool);
+}
+
+int sv_pool_pin(sv_pool *pool)
+{
+    uint32_t cpus[SV_MAX_THREADS];
+    const uint32_t count = sv_affinity_order("", cpus, pool->threads);
+    if (count == 0)
+        return errno;
+    int first_code = 0;
+    for (uint32_t i = 1; i <= pool->started; i++) {
+        const int code = sv_thread_pin(pool->workers[i].thread, cpus[i % count]);
+        pool->pinned += code == 0;
+        if (first_code == 0)
+            first_code = code;
+    }
+    return first_code;
+}
+
+uint32_t sv_pool_pinned(const sv_pool *pool)
+{
+    return pool->pinned;
 }
 
 uint32_t sv_pool_threads(const sv_pool *pool)

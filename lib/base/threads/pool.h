@@ -31,6 +31,15 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count);
  * waits for the lock on this very thread. */
 void sv_pool_run_locked(sv_pool *pool, sv_task task, void *argument, size_t count);
 
+/* Pins worker i to CPU number i of sv_affinity_order, and beyond its last CPU from the first one on.
+ * The calling thread, which is worker 0, stays as it is, and so do a host's threads. Returns 0, or
+ * the errno value of the first worker that could not be pinned; the others are pinned all the
+ * same. */
+int sv_pool_pin(sv_pool *pool);
+
+/* How many workers sv_pool_pin has pinned. */
+uint32_t sv_pool_pinned(const sv_pool *pool);
+
 /* Workers, the calling thread included. */
 uint32_t sv_pool_threads(const sv_pool *pool);
 
