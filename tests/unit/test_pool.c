@@ -6,6 +6,9 @@
 #include "base/threads/pool.h"
 
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { TASKS = 1000, ROUNDS = 200 };
 
@@ -216,6 +219,63 @@ START_TEST(test_worker_numbers_are_below_the_thread_count_and_that_of_the_tasks)
 }
 END_TEST
 
+enum { CLEARED = 256 << 10 }; /* bytes of a task of sv_pool_clear */
+
+static const size_t CLEARED_BYTES[] = {0, 1, CLEARED - 1, CLEARED, CLEARED + 1, 3 * CLEARED + 7};
+enum { CLEARED_COUNT = sizeof CLEARED_BYTES / sizeof *CLEARED_BYTES };
+
+/* Clears an array between guards and checks it. Frees the pool. */
+static void check_clearing(sv_pool *pool, size_t bytes)
+{
+    enum { GUARD = 64 };
+    unsigned char *memory = malloc(bytes + 2 * GUARD);
+    ck_assert_ptr_nonnull(memory);
+    memset(memory, 0xA5, bytes + 2 * GUARD);
+    sv_pool_clear(pool, memory + GUARD, bytes);
+    close_pool(pool);
+    for (size_t i = 0; i < bytes + 2 * GUARD; i++)
+        if (memory[i] != (i < GUARD || i >= GUARD + bytes ? 0xA5 : 0))
+            ck_abort_msg("byte %zu of %zu is %u", i, bytes, memory[i]);
+    free(memory);
+}
+
+START_TEST(test_an_array_is_cleared_by_parts)
+{
+    for (size_t i = 0; i < CLEARED_COUNT; i++)
+        check_clearing(open_pool(THREADS[_i]), CLEARED_BYTES[i]);
+}
+END_TEST
+
+START_TEST(test_an_array_is_cleared_on_the_workers)
+{
+    for (size_t i = 0; i < CLEARED_COUNT; i++) {
+        const unsigned before = atomic_load(&host_calls);
+        check_clearing(open_host_pool(3, HOSTS[_i]), CLEARED_BYTES[i]);
+        ck_assert_uint_eq(atomic_load(&host_calls), before + (CLEARED_BYTES[i] > CLEARED));
+    }
+}
+END_TEST
+
+/* A child by fork has no workers: the array is cleared all the same, and nobody is waited for. */
+START_TEST(test_a_child_clears_an_array_alone)
+{
+    enum { BYTES = 3 * CLEARED };
+    static char memory[BYTES];
+    sv_pool *pool = open_pool(4);
+    memset(memory, 1, BYTES);
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        sv_pool_clear(pool, memory, BYTES);
+        _exit(memory[0] != 0 || memcmp(memory, memory + 1, BYTES - 1) != 0);
+    }
+    int state;
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+    close_pool(pool);
+}
+END_TEST
+
 static Suite *pool_suite(void)
 {
     Suite *suite = suite_create("pool");
@@ -229,6 +289,9 @@ static Suite *pool_suite(void)
     tcase_add_test(all, test_callers_on_several_threads_take_turns);
     tcase_add_loop_test(all, test_worker_numbers_are_below_the_thread_count_and_that_of_the_tasks,
                         0, THREAD_COUNTS);
+    tcase_add_loop_test(all, test_an_array_is_cleared_by_parts, 0, THREAD_COUNTS);
+    tcase_add_loop_test(all, test_an_array_is_cleared_on_the_workers, 0, HOST_COUNT);
+    tcase_add_test(all, test_a_child_clears_an_array_alone);
     suite_add_tcase(suite, all);
     return suite;
 }

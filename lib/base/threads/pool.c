@@ -11,9 +11,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
     SPIN_ROUNDS = 5000,                              /* some tens of microseconds */
+    CLEARED = 256 << 10,                             /* bytes of a task, as of an optimiser's */
     LINE = SV_ALIGNMENT / (int)sizeof(atomic_size_t) /* counters in a cache line */
 };
 
@@ -282,6 +284,36 @@ void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)
     sv_release(allocator, pool->ranges.next, pool->threads * (size_t)SV_ALIGNMENT);
     sv_release(allocator, pool->workers, pool->threads * sizeof(pool_worker));
     sv_release(allocator, pool, sizeof *pool);
+}
+
+typedef struct clearing {
+    char *memory;
+    size_t bytes;
+} clearing;
+
+static void clear_task(void *argument, size_t task, uint32_t worker)
+{
+    const clearing *self = argument;
+    const size_t first = task * CLEARED, left = self->bytes - first;
+    (void)worker;
+    memset(self->memory + first, 0, left < CLEARED ? left : CLEARED);
+}
+
+void sv_pool_clear(sv_pool *pool, void *memory, size_t bytes)
+{
+    clearing self = {memory, bytes};
+    if (pool->process != sv_process_id())
+        memset(memory, 0, bytes);
+    else
+        sv_pool_run(pool, clear_task, &self, bytes / CLEARED + (bytes % CLEARED != 0));
+}
+
+svit_status sv_pool_allocate(sv_pool *pool, const sv_allocator *allocator, void **out, size_t count,
+                             size_t size, const char *what, svit_error *err)
+{
+    SVIT_TRY(sv_allocate_uncleared(allocator, out, count, size, what, err));
+    sv_pool_clear(pool, *out, count * size);
+    return SVIT_OK;
 }
 
 int sv_pool_pin(sv_pool *pool)
