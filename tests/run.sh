@@ -247,6 +247,8 @@ long="$long|trainable|input_layer|input_gradient|shared_weights|model_map|evalua
 long="$long|fault_allocations|compute|measure|inference|patches|message|fork"
 long="$long|config_pairs|loss_extremes|load_shapes|feature_classes|feature_heads|lora|lora_files|partition"
 long="$long|fused_chains|layer_decay|resizes_golden|trainer.*|host_pool|reducer"
+# valgrind runs one thread at a time, and 500 at most.
+long="$long|pool|many_threads|affinity"
 
 # Checks of formulas in double precision: in float the reference models go the same ways through the library.
 formulas='gradients|layers|.*_double'
@@ -295,7 +297,7 @@ full() {
         CK_FORK=no tests 'AddressSanitizer, UndefinedBehaviorSanitizer' sanitize -t 10 \
             $(names sanitize . | grep -vxE "$formulas|determinism")
     fi
-    threaded='.*(pool|loader|shared_weights).*'
+    threaded='.*(pool|affinity|loader|shared_weights).*'
     if step 'build for ThreadSanitizer' build_tests "$threaded" thread gcc \
         -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Dtests=true; then
         threaded=$(names thread "$threaded")

@@ -11,10 +11,18 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { KEY_THREADS = 't', KEY_SEED = 's', KEY_JSON = 'j', KEY_QUIET = 'q', KEY_GEMM = 0x500 };
+enum {
+    KEY_THREADS = 't',
+    KEY_SEED = 's',
+    KEY_JSON = 'j',
+    KEY_QUIET = 'q',
+    KEY_GEMM = 0x500,
+    KEY_PIN
+};
 
 static const struct argp_option options[] = {
-    {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 256 (0, the default: every core)", 0},
+    {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 1024 (0, the default: every core)", 0},
+    {"pin", KEY_PIN, NULL, 0, "Pin each thread but the first to a CPU of its own", 0},
     {"gemm", KEY_GEMM, "NAME", 0,
      "GEMM backend for float32: tile, cblas or amx (default: the best one for this CPU)", 0},
     {"seed", KEY_SEED, "N", 0, "Seed of all random numbers (default 0)", 0},
@@ -28,7 +36,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     struct program *self = state->input;
     switch (key) {
     case KEY_THREADS:
-        self->threads = (uint32_t)option_unsigned(state, "--threads", text, 0, 256);
+        self->threads = (uint32_t)option_unsigned(state, "--threads", text, 0, 1024);
+        return 0;
+    case KEY_PIN:
+        self->pin = 1;
         return 0;
     case KEY_GEMM:
         self->gemm = text;
@@ -95,6 +106,7 @@ svit_status program_open(struct program *self)
     svit_context_config config;
     TRY(svit_context_config_init(&config, sizeof config));
     config.threads = self->threads;
+    config.pin = self->pin;
     config.gemm = self->gemm;
     config.log = log_message;
     config.log_user = self;

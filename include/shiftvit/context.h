@@ -32,12 +32,19 @@ typedef void (*svit_log_function)(void *user, int32_t level, const char *message
  * is the library's kernels for AMX, which split each float32 number into three bfloat16 numbers;
  * they request the AMX registers from Linux for the whole process. "cblas" is the CBLAS of the
  * build; it becomes single-threaded in the whole process, because the library divides the work
- * itself. NULL selects "amx" where the CPU and Linux provide it, and "tile" elsewhere. */
+ * itself. NULL selects "amx" where the CPU and Linux provide it, and "tile" elsewhere.
+ *
+ * `pin` keeps the workers from moving between CPUs, and so between their memories on a machine with
+ * several sockets. The CPUs of the process's affinity mask are taken first one of each core in
+ * rising order, then the second one of each core. Worker i gets number i of them, from the first one
+ * on again if there are more workers. Worker 0 is the calling thread: it is left as it is, and the
+ * first CPU with it. Several contexts that pin get the same CPUs. What the system refuses is a
+ * warning in the log. */
 typedef struct svit_context_config {
     uint32_t struct_size; /* sizeof(svit_context_config) */
-    uint32_t threads;     /* worker threads including the calling one, 1..256; 0: one for each core
-                             that affinity and the CPU quota of its control group leave to the
-                             process */
+    uint32_t threads;     /* worker threads including the calling one, 1..1024; 0: one for each
+                             core that affinity and the CPU quota of its control group leave to the
+                             process, up to 1024 */
     svit_allocate_function allocate; /* NULL together with `release`: the C library's allocator */
     svit_release_function release;   /* of memory from `allocate` */
     void *allocator_user;            /* first argument of `allocate` and `release` */
@@ -48,6 +55,9 @@ typedef struct svit_context_config {
                                                 own; otherwise it starts none, and up to `threads`
                                                 tasks run at the same time */
     void *parallel_for_user;                 /* first argument of `parallel_for` */
+    int32_t pin;       /* 0: the operating system places workers; 1: each worker is pinned to a CPU,
+                          see above; 0 with `parallel_for` */
+    uint32_t reserved; /* 0 */
 } svit_context_config;
 
 /* Fills `config` with the defaults: all cores, the C library's allocator, no log, the default GEMM
@@ -56,8 +66,9 @@ typedef struct svit_context_config {
 SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_t size);
 
 /* Creates a context and starts its worker threads. `config` may be NULL for the defaults. The
- * caller owns *out and frees it with svit_context_free. SVIT_E_ARGUMENT: `threads` is above 256,
- * only one of `allocate` and `release` is set, or the name in `gemm` is unknown.
+ * caller owns *out and frees it with svit_context_free. SVIT_E_ARGUMENT: `threads` is above
+ * 1024, only one of `allocate` and `release` is set, the name in `gemm` is unknown, or `pin` is
+ * neither 0 nor 1 or is set with `parallel_for`. SVIT_E_VERSION: `reserved` is not 0.
  * SVIT_E_UNSUPPORTED: this build, CPU or system does not run the GEMM backend. SVIT_E_MEMORY: there
  * is not enough memory, or a thread could not be started. Any thread may call it. */
 SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_config *config,
@@ -90,7 +101,7 @@ SVIT_API uint32_t svit_context_threads(const svit_context *context);
  *   "gemm_int8"        GEMM backend of sessions that compute in int8; "": the build has none
  *   "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for
  *   "decoders"         array of the image formats that the build reads: "jpeg", "png", "webp"
- *   "threads"          number of workers
+ *   "threads"          number of workers; "pinned": how many of them are pinned to a CPU
  *   "warnings"         array of texts, for example that the BLAS ignores the CPU's AVX-512
  *
  * Writes at most `capacity` bytes including the NUL into `buffer`, which may be NULL if `capacity`

@@ -57,8 +57,8 @@ void sv_release(const sv_allocator *allocator, void *memory, size_t bytes)
         allocator->release(allocator->user, memory, bytes ? bytes : 1);
 }
 
-svit_status sv_allocate_array(const sv_allocator *allocator, void **out, size_t count, size_t size,
-                              const char *what, svit_error *err)
+svit_status sv_allocate_uncleared(const sv_allocator *allocator, void **out, size_t count,
+                                  size_t size, const char *what, svit_error *err)
 {
     size_t bytes;
     if (!sv_size_multiply(&bytes, count, size))
@@ -67,8 +67,15 @@ svit_status sv_allocate_array(const sv_allocator *allocator, void **out, size_t 
     void *memory = sv_allocate(allocator, bytes);
     if (!memory)
         return sv_fail_memory(err, bytes, what);
-    memset(memory, 0, bytes);
     *out = memory;
+    return SVIT_OK;
+}
+
+svit_status sv_allocate_array(const sv_allocator *allocator, void **out, size_t count, size_t size,
+                              const char *what, svit_error *err)
+{
+    SVIT_TRY(sv_allocate_uncleared(allocator, out, count, size, what, err));
+    memset(*out, 0, count * size);
     return SVIT_OK;
 }
 

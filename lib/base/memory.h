@@ -23,8 +23,13 @@ void *sv_allocate(const sv_allocator *allocator, size_t bytes);
 /* Releases memory. `bytes` is the size that was allocated. NULL is allowed. */
 void sv_release(const sv_allocator *allocator, void *memory, size_t bytes);
 
-/* Allocates count * size bytes, cleared, into *out. SVIT_E_MEMORY, with a message that names
- * `what`, if the product overflows or there is no memory. */
+/* Allocates count * size bytes, not cleared, into *out. SVIT_E_MEMORY, with a message that names
+ * `what`, if the product overflows or there is no memory. It serves scratch of workers: the system
+ * places a page of memory near the CPU that writes to it first. */
+svit_status sv_allocate_uncleared(const sv_allocator *allocator, void **out, size_t count,
+                                  size_t size, const char *what, svit_error *err);
+
+/* The same, cleared by the calling thread. Large arrays that workers use: sv_pool_allocate. */
 svit_status sv_allocate_array(const sv_allocator *allocator, void **out, size_t count, size_t size,
                               const char *what, svit_error *err);
 

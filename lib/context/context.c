@@ -2,10 +2,12 @@
  * starts the worker pool. */
 #include "context/context.h"
 
+#include "base/threads/affinity.h"
 #include "config/config.h"
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,11 +20,18 @@ static svit_status check_config(const void *checked, svit_error *err)
     if (!config->allocate != !config->release)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "only one of allocate and release is set; both or neither are needed");
+    if (config->pin != 0 && config->pin != 1)
+        return sv_fail(err, SVIT_E_ARGUMENT, "pin is %d; 0 and 1 are accepted", (int)config->pin);
+    if (config->pin && config->parallel_for)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "pin is 1 and parallel_for is set; the program places its own threads, and "
+                       "pin is 0 then");
     return SVIT_OK;
 }
 
 static const sv_config_type TYPE = {SV_CONFIG_STRUCT(svit_context_config),
                                     .min_size = offsetof(svit_context_config, parallel_for),
+                                    .reserved = offsetof(svit_context_config, reserved),
                                     .null_is_default = true, .check = check_config};
 
 SV_CONFIG_INIT(svit_context_config, TYPE)
@@ -39,6 +48,20 @@ static sv_isa find_isa(void)
     return isa;
 }
 
+/* Pins the workers. What the system refuses costs no result, so that the context does without. */
+static void pin_workers(const svit_context *context)
+{
+    char reason[80], text[200];
+    const int code = sv_pool_pin(context->pool);
+    if (code == 0)
+        return;
+    snprintf(text, sizeof text,
+             "%u of %u workers could not be pinned to a CPU: %s; the operating system places them",
+             sv_pool_threads(context->pool) - 1 - sv_pool_pinned(context->pool),
+             sv_pool_threads(context->pool) - 1, sv_errno_text(code, reason, sizeof reason));
+    svit_context_log(context, SVIT_LOG_WARNING, text);
+}
+
 /* Chooses the kernels and the GEMM backends, and starts the workers. */
 static svit_status context_open(svit_context *context, const svit_context_config *config,
                                 svit_error *err)
@@ -46,11 +69,14 @@ static svit_status context_open(svit_context *context, const svit_context_config
     context->isa = find_isa();
     context->kernels = sv_kernels_for(context->isa);
     SVIT_TRY(sv_gemm_find(&context->gemm, &context->small_m_gemm, config->gemm, context->isa, err));
-    uint32_t threads = config->threads ? config->threads : sv_thread_cores();
+    uint32_t threads = config->threads ? config->threads : sv_affinity_cores();
     if (threads > SV_MAX_THREADS)
         threads = SV_MAX_THREADS;
     const sv_host_pool host = {config->parallel_for, config->parallel_for_user};
-    return sv_pool_create(&context->pool, &context->allocator, threads, host, err);
+    SVIT_TRY(sv_pool_create(&context->pool, &context->allocator, threads, host, err));
+    if (config->pin)
+        pin_workers(context);
+    return SVIT_OK;
 }
 
 SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_config *config,

@@ -103,6 +103,8 @@ static void describe(sv_json_writer *writer, const svit_context *context)
     put_decoders(writer);
     sv_json_put_key(writer, "threads");
     sv_json_put_u64(writer, svit_context_threads(context));
+    sv_json_put_key(writer, "pinned");
+    sv_json_put_u64(writer, sv_pool_pinned(context->pool));
     put_warnings(writer);
     sv_json_end(writer, '}');
 }

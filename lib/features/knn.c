@@ -141,11 +141,11 @@ static svit_status allocate_and_run(search *self, size_t lists, size_t vectors, 
     const size_t elements = reference->count * reference->channels;
     float *units = NULL;
     svit_status status =
-        sv_allocate_array(allocator, (void **)&self->neighbours, lists, sizeof *self->neighbours,
-                          "the neighbours of queries", err);
+        sv_allocate_uncleared(allocator, (void **)&self->neighbours, lists,
+                              sizeof *self->neighbours, "the neighbours of queries", err);
     if (status == SVIT_OK)
-        status = sv_allocate_array(allocator, (void **)&self->query_units, vectors,
-                                   sizeof *self->query_units, "queries", err);
+        status = sv_allocate_uncleared(allocator, (void **)&self->query_units, vectors,
+                                       sizeof *self->query_units, "queries", err);
     if (status == SVIT_OK)
         status = sv_allocate_array(allocator, (void **)&units, elements, sizeof *units,
                                    "the unit vectors of features", err);

@@ -73,9 +73,9 @@ svit_status sv_model_open(svit_model **out, svit_context *context, const svit_mo
 
 svit_status sv_model_allocate_weights(svit_model *model, svit_error *err)
 {
-    return sv_allocate_array(&model->context->allocator, (void **)&model->weights,
-                             model->parameters.elements, sizeof *model->weights,
-                             "the weights of a model", err);
+    return sv_pool_allocate(model->context->pool, &model->context->allocator,
+                            (void **)&model->weights, model->parameters.elements,
+                            sizeof *model->weights, "the weights of a model", err);
 }
 
 svit_status sv_model_open_zero(svit_model **out, svit_context *context,

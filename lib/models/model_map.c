@@ -106,8 +106,8 @@ static svit_status copy_parameters(const svit_model *model, svit_error *err)
     const svit_context *context = model->context;
     copying job = {.model = model, .scratch_elements = largest_transposition(&model->parameters)};
     size_t elements = job.scratch_elements * svit_context_threads(context);
-    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&job.scratch, elements,
-                               sizeof *job.scratch, "the transposition of weights", err));
+    SVIT_TRY(sv_allocate_uncleared(&context->allocator, (void **)&job.scratch, elements,
+                                   sizeof *job.scratch, "the transposition of weights", err));
     sv_pool_run(context->pool, copy_task, &job, model->parameters.count);
     sv_release(&context->allocator, job.scratch, elements * sizeof *job.scratch);
     return SVIT_OK;

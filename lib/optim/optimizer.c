@@ -29,9 +29,9 @@ const sv_optimizer_ops *sv_optimizer_ops_of(int32_t kind)
 static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
 {
     sv_slot *slot = &optim->slots[optim->slot_count];
-    SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&slot->values,
-                               optim->span.elements, sizeof *slot->values, "an optimiser slot",
-                               err));
+    SVIT_TRY(sv_pool_allocate(optim->context->pool, &optim->context->allocator,
+                              (void **)&slot->values, optim->span.elements, sizeof *slot->values,
+                              "an optimiser slot", err));
     slot->name = name;
     optim->slot_count++;
     return SVIT_OK;

@@ -90,9 +90,9 @@ static svit_status allocate(sv_optim *split, svit_error *err)
         return SVIT_OK;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&split->matrices, split->matrix_count,
                                sizeof *split->matrices, "the matrices of an update", err));
-    return sv_allocate_array(allocator, (void **)&split->workspace,
-                             sv_pool_threads(split->context->pool), split->workspace_bytes,
-                             "the workspace of an update", err);
+    return sv_allocate_uncleared(allocator, (void **)&split->workspace,
+                                 sv_pool_threads(split->context->pool), split->workspace_bytes,
+                                 "the workspace of an update", err);
 }
 
 svit_status sv_optim_split(sv_optim *optim, svit_error *err)

@@ -111,8 +111,8 @@ svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gr
                           .arrays = arrays};
     if (arrays > 0) {
         svit_status status =
-            sv_allocate_array(&context->allocator, &memory, arrays, span->elements * sizeof(real),
-                              "the gradients of leaves", err);
+            sv_pool_allocate(context->pool, &context->allocator, &memory, arrays,
+                             span->elements * sizeof(real), "the gradients of leaves", err);
         if (status != SVIT_OK) {
             sv_release(&context->allocator, leaves, sizeof *leaves);
             return status;

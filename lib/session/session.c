@@ -44,7 +44,8 @@ static svit_status allocate_memory(svit_session *session, svit_error *err)
     session->memory_bytes = bytes;
     sv_session_layout_memory(session);
     if (session->trains)
-        memset(session->gradients.values, 0, session->gradients.elements * sizeof(real));
+        sv_pool_clear(session->context->pool, session->gradients.values,
+                      session->gradients.elements * sizeof(real));
     return SVIT_OK;
 }
 

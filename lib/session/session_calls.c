@@ -223,7 +223,8 @@ SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_err
     SV_REQUIRE(session);
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE, "the session was created to infer: it has no gradients");
-    memset(session->gradients.values, 0, session->gradients.elements * sizeof(real));
+    sv_pool_clear(session->context->pool, session->gradients.values,
+                  session->gradients.elements * sizeof(real));
     sv_session_restart_gradients(session);
     return SVIT_OK;
 }

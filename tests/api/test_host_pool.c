@@ -189,6 +189,33 @@ START_TEST(test_other_work_may_run_while_the_host_waits)
 }
 END_TEST
 
+/* Arrays that are divided among the workers are cleared on them: weights, gradients and moments. */
+START_TEST(test_large_arrays_are_cleared_on_the_host)
+{
+    svit_context *context = host_context(THREADS, host_in_order, NULL);
+    svit_model_config config = fit_model_config(CLASSES);
+    config.dim = 128;
+    config.num_div = 16;
+    svit_model *model = NULL;
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    ck_assert_uint_gt(svit_model_parameter_elements(model), 3 * 65536);
+    unsigned before = atomic_load(&host_calls);
+    svit_session *session = open_session(model, SVIT_MODE_TRAIN);
+    ck_assert_uint_eq(atomic_load(&host_calls), before + 1);
+    WORKS(svit_session_zero_gradients(session, err));
+    ck_assert_uint_eq(atomic_load(&host_calls), before + 2);
+    svit_optimizer_config moments;
+    svit_optimizer *optimizer = NULL;
+    WORKS(svit_optimizer_config_init(&moments, sizeof moments));
+    WORKS(svit_optimizer_create(&optimizer, model, &moments, err));
+    ck_assert_uint_eq(atomic_load(&host_calls), before + 4);
+    svit_optimizer_free(optimizer);
+    svit_session_free(session);
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *host_pool_suite(void)
 {
     Suite *suite = suite_create("host_pool");
@@ -197,6 +224,7 @@ static Suite *host_pool_suite(void)
     tcase_add_loop_test(all, test_every_host_gives_the_bits_of_the_library, 0, HOST_COUNT);
     tcase_add_test(all, test_the_library_starts_no_thread);
     tcase_add_test(all, test_other_work_may_run_while_the_host_waits);
+    tcase_add_test(all, test_large_arrays_are_cleared_on_the_host);
     suite_add_tcase(suite, all);
     return suite;
 }

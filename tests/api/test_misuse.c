@@ -272,14 +272,22 @@ static void *refuse(void *user, size_t bytes, size_t alignment)
     return NULL;
 }
 
+static void run_in_order(void *user, size_t count, svit_task_function task, void *task_user)
+{
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        task(task_user, i);
+}
+
 START_TEST(test_wrong_context_configurations_are_named)
 {
     svit_context *out = context;
     svit_context_config config;
     OK(svit_context_config_init(&config, sizeof config));
     FAILS(SVIT_E_ARGUMENT, "out", svit_context_create(NULL, &config, &err));
-    config.threads = 257;
-    FAILS(SVIT_E_ARGUMENT, "threads is 257", svit_context_create(&out, &config, &err));
+    config.threads = 1025;
+    FAILS(SVIT_E_ARGUMENT, "threads is 1025; 0 (every core) to 1024",
+          svit_context_create(&out, &config, &err));
     config.threads = 1;
     config.gemm = "abacus";
     FAILS(SVIT_E_ARGUMENT, "gemm is 'abacus'; 'tile', 'cblas', 'amx' or NULL is accepted",
@@ -290,6 +298,19 @@ START_TEST(test_wrong_context_configurations_are_named)
           svit_context_create(&out, &config, &err));
 #endif
     config.gemm = NULL;
+    config.pin = 2;
+    FAILS(SVIT_E_ARGUMENT, "pin is 2; 0 and 1", svit_context_create(&out, &config, &err));
+    config.pin = -1;
+    FAILS(SVIT_E_ARGUMENT, "pin is -1", svit_context_create(&out, &config, &err));
+    config.pin = 1;
+    config.parallel_for = run_in_order;
+    FAILS(SVIT_E_ARGUMENT, "parallel_for", svit_context_create(&out, &config, &err));
+    config.pin = 0;
+    config.parallel_for = NULL;
+    config.reserved = 1;
+    FAILS(SVIT_E_VERSION, "reserved of svit_context_config is 1",
+          svit_context_create(&out, &config, &err));
+    config.reserved = 0;
     config.allocate = refuse;
     FAILS(SVIT_E_ARGUMENT, "release", svit_context_create(&out, &config, &err));
     ck_assert_ptr_eq(out, context);

@@ -6,6 +6,9 @@
 #include "base/threads/pool.h"
 
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { TASKS = 1000, ROUNDS = 200 };
 
@@ -37,22 +40,33 @@ static void close_pool(sv_pool *pool)
     sv_pool_free(&allocator, pool);
 }
 
-static const uint32_t THREADS[] = {1, 2, 3, 8};
+static const uint32_t THREADS[] = {1, 2, 3, 8, 64, 65, 128, 256};
+enum { THREAD_COUNTS = sizeof THREADS / sizeof *THREADS };
 
+/* Threads far beyond the cores of the machine take long to meet. */
+static size_t rounds_on(size_t threads)
+{
+    return threads > 8 ? ROUNDS / 8 : ROUNDS;
+}
+
+/* Rounds of few tasks, of about as many as there are threads, and of many take turns. */
 static void check_that_every_task_runs_once(sv_pool *pool)
 {
     static atomic_uint counts[TASKS];
+    size_t expected[TASKS] = {0};
+    const size_t threads = sv_pool_threads(pool);
     for (size_t i = 0; i < TASKS; i++)
         atomic_store(&counts[i], 0);
-    size_t expected = 0;
-    for (size_t round = 0; round < ROUNDS; round++) {
-        size_t count = round % 5 == 0 ? TASKS : round % 7;
+    for (size_t round = 0; round < rounds_on(threads); round++) {
+        const size_t sizes[] = {TASKS, round % 7, threads - 1, 2, threads, 0, threads + 1};
+        const size_t count = sizes[round % (sizeof sizes / sizeof *sizes)];
         sv_pool_run(pool, count_task, counts, count);
-        expected += count == TASKS;
+        for (size_t i = 0; i < count; i++)
+            expected[i]++;
     }
     close_pool(pool);
-    for (size_t i = 7; i < TASKS; i++)
-        ck_assert_uint_eq(atomic_load(&counts[i]), expected);
+    for (size_t i = 0; i < TASKS; i++)
+        ck_assert_uint_eq(atomic_load(&counts[i]), expected[i]);
 }
 
 START_TEST(test_every_task_runs_once)
@@ -187,15 +201,78 @@ static void worker_task(void *argument, size_t task, uint32_t worker)
         ;
 }
 
-START_TEST(test_worker_numbers_are_below_the_thread_count)
+/* With fewer tasks than threads, workers that get none have no part in them. */
+START_TEST(test_worker_numbers_are_below_the_thread_count_and_that_of_the_tasks)
 {
-    sv_pool *pool = open_pool(3);
-    atomic_uint most;
-    atomic_init(&most, 0);
-    for (size_t round = 0; round < ROUNDS; round++)
-        sv_pool_run(pool, worker_task, &most, 50);
+    static const size_t COUNTS[] = {1, 2, 3, 7, 50, 63, 64, 300};
+    const uint32_t threads = THREADS[_i];
+    sv_pool *pool = open_pool(threads);
+    for (size_t i = 0; i < sizeof COUNTS / sizeof *COUNTS; i++) {
+        atomic_uint most;
+        atomic_init(&most, 0);
+        for (size_t round = 0; round < rounds_on(threads); round++)
+            sv_pool_run(pool, worker_task, &most, COUNTS[i]);
+        ck_assert_uint_lt(atomic_load(&most), threads);
+        ck_assert_uint_lt(atomic_load(&most), COUNTS[i]);
+    }
     close_pool(pool);
-    ck_assert_uint_lt(atomic_load(&most), 3);
+}
+END_TEST
+
+enum { CLEARED = 256 << 10 }; /* bytes of a task of sv_pool_clear */
+
+static const size_t CLEARED_BYTES[] = {0, 1, CLEARED - 1, CLEARED, CLEARED + 1, 3 * CLEARED + 7};
+enum { CLEARED_COUNT = sizeof CLEARED_BYTES / sizeof *CLEARED_BYTES };
+
+/* Clears an array between guards and checks it. Frees the pool. */
+static void check_clearing(sv_pool *pool, size_t bytes)
+{
+    enum { GUARD = 64 };
+    unsigned char *memory = malloc(bytes + 2 * GUARD);
+    ck_assert_ptr_nonnull(memory);
+    memset(memory, 0xA5, bytes + 2 * GUARD);
+    sv_pool_clear(pool, memory + GUARD, bytes);
+    close_pool(pool);
+    for (size_t i = 0; i < bytes + 2 * GUARD; i++)
+        if (memory[i] != (i < GUARD || i >= GUARD + bytes ? 0xA5 : 0))
+            ck_abort_msg("byte %zu of %zu is %u", i, bytes, memory[i]);
+    free(memory);
+}
+
+START_TEST(test_an_array_is_cleared_by_parts)
+{
+    for (size_t i = 0; i < CLEARED_COUNT; i++)
+        check_clearing(open_pool(THREADS[_i]), CLEARED_BYTES[i]);
+}
+END_TEST
+
+START_TEST(test_an_array_is_cleared_on_the_workers)
+{
+    for (size_t i = 0; i < CLEARED_COUNT; i++) {
+        const unsigned before = atomic_load(&host_calls);
+        check_clearing(open_host_pool(3, HOSTS[_i]), CLEARED_BYTES[i]);
+        ck_assert_uint_eq(atomic_load(&host_calls), before + (CLEARED_BYTES[i] > CLEARED));
+    }
+}
+END_TEST
+
+/* A child by fork has no workers: the array is cleared all the same, and nobody is waited for. */
+START_TEST(test_a_child_clears_an_array_alone)
+{
+    enum { BYTES = 3 * CLEARED };
+    static char memory[BYTES];
+    sv_pool *pool = open_pool(4);
+    memset(memory, 1, BYTES);
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        sv_pool_clear(pool, memory, BYTES);
+        _exit(memory[0] != 0 || memcmp(memory, memory + 1, BYTES - 1) != 0);
+    }
+    int state;
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+    close_pool(pool);
 }
 END_TEST
 
@@ -203,14 +280,18 @@ static Suite *pool_suite(void)
 {
     Suite *suite = suite_create("pool");
     TCase *all = tcase_create("pool");
-    tcase_set_timeout(all, 60);
-    tcase_add_loop_test(all, test_every_task_runs_once, 0, 4);
+    tcase_set_timeout(all, 120);
+    tcase_add_loop_test(all, test_every_task_runs_once, 0, THREAD_COUNTS);
     tcase_add_loop_test(all, test_a_host_runs_every_task_once, 0, 4 * HOST_COUNT);
     tcase_add_test(all, test_a_host_runs_tasks_in_the_environment_of_the_library);
     tcase_add_loop_test(all, test_no_two_tasks_of_a_worker_overlap, 0, HOST_COUNT);
     tcase_add_test(all, test_a_caller_with_a_lock_does_without_the_host);
     tcase_add_test(all, test_callers_on_several_threads_take_turns);
-    tcase_add_test(all, test_worker_numbers_are_below_the_thread_count);
+    tcase_add_loop_test(all, test_worker_numbers_are_below_the_thread_count_and_that_of_the_tasks,
+                        0, THREAD_COUNTS);
+    tcase_add_loop_test(all, test_an_array_is_cleared_by_parts, 0, THREAD_COUNTS);
+    tcase_add_loop_test(all, test_an_array_is_cleared_on_the_workers, 0, HOST_COUNT);
+    tcase_add_test(all, test_a_child_clears_an_array_alone);
     suite_add_tcase(suite, all);
     return suite;
 }

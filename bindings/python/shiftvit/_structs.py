@@ -26,6 +26,8 @@ class ContextConfig(ctypes.Structure):
         ("gemm", c_char_p),
         ("parallel_for", c_void_p),
         ("parallel_for_user", c_void_p),
+        ("pin", c_int32),
+        ("reserved", c_uint32),
     ]
 
 

@@ -28,8 +28,9 @@ class Context(_library.Handle):
     """Worker threads and kernels. Most programs need none of their own: see :func:`default_context`.
 
     Args:
-        threads: Worker threads including the calling one, 1..256; 0 takes one for each core of the process.
+        threads: Worker threads including the calling one, 1..1024; 0 takes one for each core of the process.
         gemm: The float32 backend, ``"tile"``, ``"amx"`` or ``"cblas"``; None takes the fastest of the library's own.
+        pin: True pins each worker to a CPU of the process; the calling thread stays as it is.
 
     Messages go to the logger ``"shiftvit"``. Any number of threads may use a context. After ``os.fork`` a child needs
     a context of its own.
@@ -38,12 +39,13 @@ class Context(_library.Handle):
     _free = "svit_context_free"
     _copying = "create another Context where one is needed"
 
-    def __init__(self, threads: int = 0, *, gemm: str | None = None) -> None:
+    def __init__(self, threads: int = 0, *, gemm: str | None = None, pin: bool = False) -> None:
         config = _library.initialised("svit_context_config_init", ContextConfig)
-        if not 0 <= threads <= 256:
-            raise errors.ArgumentError(f"threads is {threads}; 0..256 are accepted")
+        if not 0 <= threads <= 1024:
+            raise errors.ArgumentError(f"threads is {threads}; 0..1024 are accepted")
         config.threads = threads
         config.gemm = None if gemm is None else gemm.encode()
+        config.pin = bool(pin)
         config.log = ctypes.cast(_log_function, ctypes.c_void_p)
         self._adopt(_library.create("svit_context_create", config))
 

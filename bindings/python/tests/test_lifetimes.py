@@ -292,3 +292,15 @@ class Logging(unittest.TestCase):
         self.assertIn("WARNING:shiftvit:from the test", logs.output)
         self.assertEqual(context.threads, 1)
         self.assertIn("instruction_set", context.describe())
+
+    def test_workers_are_pinned_where_the_system_permits_it(self):
+        self.assertEqual(shiftvit.Context(threads=3).describe()["pinned"], 0)
+        with self.assertLogs("shiftvit", "INFO") as logs:
+            context = shiftvit.Context(threads=3, pin=True)
+            _library.call("svit_context_log", context, _library.constants["SVIT_LOG_INFO"], "created")
+        self.assertEqual(context.describe()["pinned"], 2 if len(logs.output) == 1 else 0)
+
+    def test_the_number_of_threads_is_bounded(self):
+        self.assertEqual(shiftvit.Context(threads=1024).threads, 1024)
+        with self.assertRaisesRegex(shiftvit.errors.ArgumentError, "1025"):
+            shiftvit.Context(threads=1025)

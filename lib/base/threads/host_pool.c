@@ -28,12 +28,13 @@ void sv_host_pool_run(const sv_host_pool *host, uint32_t workers, sv_ranges_task
     host_run run;
     run.task = task;
     run.argument = argument;
-    run.ranges = (sv_ranges){.workers = workers, .stride = 1, .next = run.next};
+    run.ranges = (sv_ranges){.stride = 1, .next = run.next};
+    workers = sv_ranges_workers(workers, count);
     for (uint32_t i = 0; i < workers; i++)
         atomic_flag_clear(&run.begun[i]);
-    sv_ranges_set(&run.ranges, count);
-    if (workers > 1 && count > 1)
-        host->parallel_for(host->user, workers < count ? workers : count, run_worker, &run);
+    sv_ranges_set(&run.ranges, workers, count);
+    if (workers > 1)
+        host->parallel_for(host->user, workers, run_worker, &run);
     for (uint32_t i = 0; i < workers; i++)
         run_worker(&run, i);
 }

@@ -6,7 +6,7 @@
 
 #include <shiftvit/parallel.h>
 
-enum { SV_MAX_THREADS = 256 }; /* workers of a pool */
+enum { SV_MAX_THREADS = 1024 }; /* workers of a pool */
 
 typedef struct sv_host_pool {
     svit_parallel_for_function parallel_for; /* NULL: the program has none */

@@ -1,16 +1,28 @@
 /* The worker pool. Between calls workers spin for some tens of microseconds before they sleep,
- * because the next layer usually follows at once. */
+ * because the next layer usually follows at once.
+ *
+ * A call is a round, in which only as many workers take part as there are tasks: the caller neither
+ * wakes the others nor waits for them, so that few tasks cost the same on any number of threads. */
 #include "base/threads/pool.h"
 
+#include "base/threads/affinity.h"
 #include "base/threads/fp_env.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
     SPIN_ROUNDS = 5000,                              /* some tens of microseconds */
+    CLEARED = 256 << 10,                             /* bytes of a task, as of an optimiser's */
     LINE = SV_ALIGNMENT / (int)sizeof(atomic_size_t) /* counters in a cache line */
 };
+
+/* A round is one number, which a worker reads at once: how many workers that the pool has started
+ * take part, those of the lowest indices, and above these bits the number of the round. */
+enum { PART_BITS = 10, PART = (1 << PART_BITS) - 1, GROUPS = PART_BITS };
+_Static_assert(SV_MAX_THREADS - 1 <= PART, "the workers of a round do not fit their bits");
 
 typedef struct pool_worker {
     sv_pool *pool;
@@ -23,16 +35,17 @@ struct sv_pool {
     sv_host_pool host;   /* runs the tasks if its function is set; then there are no workers */
     sv_mutex *run_mutex; /* held by the caller of sv_pool_run */
     sv_mutex *mutex;     /* guards sleeping and waking */
-    sv_condition *wake;
+    sv_condition *wake[GROUPS]; /* of the workers of each group */
     sv_condition *idle;
     pool_worker *workers;
     sv_ranges ranges; /* of the tasks, a cache line for each worker */
     uint32_t threads;
     uint32_t started;
+    uint32_t pinned;
     sv_task task;
     void *argument;
-    atomic_uint generation; /* counts the calls of sv_pool_run, and sv_pool_free */
-    atomic_uint active;     /* workers that have not finished this generation */
+    atomic_size_t round;
+    atomic_uint active; /* workers that have not finished this round */
     atomic_bool ending;
 };
 
@@ -43,20 +56,33 @@ static inline void spin_pause(void)
 #endif
 }
 
-static void wait_for_generation(sv_pool *pool, unsigned seen)
+/* Workers 2^g to 2^(g+1) - 1 are group g: they sleep together. */
+static uint32_t group_of(uint32_t worker)
 {
+    uint32_t group = 0;
+    while (worker >>= 1)
+        group++;
+    return group;
+}
+
+/* Waits until the round is another one than `seen`, and returns it. */
+static size_t wait_for_round(sv_pool *pool, uint32_t group, size_t seen)
+{
+    size_t round;
     for (int i = 0; i < SPIN_ROUNDS; i++) {
-        if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen)
-            return;
+        round = atomic_load_explicit(&pool->round, memory_order_acquire);
+        if (round != seen)
+            return round;
         spin_pause();
     }
     sv_mutex_lock(pool->mutex);
-    while (atomic_load_explicit(&pool->generation, memory_order_acquire) == seen)
-        sv_condition_wait(pool->wake, pool->mutex);
+    while ((round = atomic_load_explicit(&pool->round, memory_order_acquire)) == seen)
+        sv_condition_wait(pool->wake[group], pool->mutex);
     sv_mutex_unlock(pool->mutex);
+    return round;
 }
 
-static void finish_generation(sv_pool *pool)
+static void finish_round(sv_pool *pool)
 {
     if (atomic_fetch_sub_explicit(&pool->active, 1, memory_order_acq_rel) != 1)
         return;
@@ -69,23 +95,29 @@ static void worker_main(void *argument)
 {
     pool_worker *worker = argument;
     sv_pool *pool = worker->pool;
-    unsigned seen = 0;
+    const uint32_t group = group_of(worker->index);
+    size_t seen = 0;
     sv_fp_env_begin();
     for (;;) {
-        wait_for_generation(pool, seen);
-        seen++;
+        seen = wait_for_round(pool, group, seen);
         if (atomic_load_explicit(&pool->ending, memory_order_acquire))
             return;
+        if (worker->index > (seen & PART))
+            continue; /* another round may have begun: only those who take part delay it */
         sv_ranges_claim(&pool->ranges, worker->index, pool->task, pool->argument);
-        finish_generation(pool);
+        finish_round(pool);
     }
 }
 
-static void start_generation(sv_pool *pool)
+/* Begins a round of the first `part` workers. */
+static void start_round(sv_pool *pool, uint32_t part)
 {
+    const uint32_t last = group_of(part);
     sv_mutex_lock(pool->mutex);
-    atomic_fetch_add_explicit(&pool->generation, 1, memory_order_release);
-    sv_condition_broadcast(pool->wake);
+    const size_t before = atomic_load_explicit(&pool->round, memory_order_relaxed);
+    atomic_store_explicit(&pool->round, (before | PART) + 1 + part, memory_order_release);
+    for (uint32_t group = 0; group <= last; group++)
+        sv_condition_broadcast(pool->wake[group]);
     sv_mutex_unlock(pool->mutex);
 }
 
@@ -102,18 +134,28 @@ static void wait_until_idle(sv_pool *pool)
     sv_mutex_unlock(pool->mutex);
 }
 
+/* How many workers take part where `needed` have tasks. Where a size has 32 bits, a worker that
+ * slept through four million rounds could take a new one for the one that it saw, so that all of
+ * them take part there. */
+static uint32_t takes_part(const sv_pool *pool, uint32_t needed)
+{
+    return sizeof(size_t) < sizeof(uint64_t) ? pool->started : needed;
+}
+
 static void run_on_workers(sv_pool *pool, sv_task task, void *argument, size_t count)
 {
     sv_mutex_lock(pool->run_mutex);
     pool->task = task;
     pool->argument = argument;
-    sv_ranges_set(&pool->ranges, count);
+    const uint32_t workers = sv_ranges_workers(pool->threads, count);
+    sv_ranges_set(&pool->ranges, workers, count);
     sv_fp_env before = sv_fp_env_begin();
-    if (pool->started == 0 || count == 1) {
+    if (workers == 1) {
         sv_ranges_claim(&pool->ranges, 0, task, argument);
     } else {
-        atomic_store_explicit(&pool->active, pool->started, memory_order_relaxed);
-        start_generation(pool);
+        const uint32_t part = takes_part(pool, workers - 1);
+        atomic_store_explicit(&pool->active, part, memory_order_relaxed);
+        start_round(pool, part);
         sv_ranges_claim(&pool->ranges, 0, task, argument);
         wait_until_idle(pool);
     }
@@ -148,9 +190,13 @@ static bool create_locks(sv_pool *pool, const sv_allocator *allocator)
 {
     pool->run_mutex = sv_mutex_create(allocator);
     pool->mutex = sv_mutex_create(allocator);
-    pool->wake = sv_condition_create(allocator);
     pool->idle = sv_condition_create(allocator);
-    return pool->run_mutex && pool->mutex && pool->wake && pool->idle;
+    bool created = pool->run_mutex && pool->mutex && pool->idle;
+    for (uint32_t group = 0; created && group <= group_of(pool->threads - 1); group++) {
+        pool->wake[group] = sv_condition_create(allocator);
+        created = pool->wake[group] != NULL;
+    }
+    return created;
 }
 
 static svit_status start_workers(sv_pool *pool, const sv_allocator *allocator, svit_error *err)
@@ -175,7 +221,7 @@ static svit_status pool_open(sv_pool *pool, const sv_allocator *allocator, svit_
     pool->workers = memory;
     SVIT_TRY(sv_allocate_array(allocator, &memory, pool->threads, SV_ALIGNMENT,
                                "the ranges of workers", err));
-    pool->ranges = (sv_ranges){.workers = pool->threads, .stride = LINE, .next = memory};
+    pool->ranges = (sv_ranges){.stride = LINE, .next = memory};
     if (!create_locks(pool, allocator))
         return sv_fail(err, SVIT_E_MEMORY, "the worker pool's locks could not be created");
     return start_workers(pool, allocator, err);
@@ -199,18 +245,18 @@ svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_
     return SVIT_OK;
 }
 
-/* Wakes all workers by a generation of tasks in which they find `ending` set, joins them, and frees
- * the locks. */
+/* Wakes all workers by a round in which they find `ending` set, joins them, and frees the locks. */
 static void end_workers(sv_pool *pool, const sv_allocator *allocator)
 {
     if (pool->started) {
         atomic_store_explicit(&pool->ending, true, memory_order_release);
-        start_generation(pool);
+        start_round(pool, pool->started);
         for (uint32_t i = 1; i <= pool->started; i++)
             sv_thread_join(allocator, pool->workers[i].thread);
     }
     sv_condition_free(allocator, pool->idle);
-    sv_condition_free(allocator, pool->wake);
+    for (uint32_t group = 0; group < GROUPS; group++)
+        sv_condition_free(allocator, pool->wake[group]);
     sv_mutex_free(allocator, pool->mutex);
     sv_mutex_free(allocator, pool->run_mutex);
 }
@@ -221,7 +267,8 @@ static void abandon_workers(const sv_pool *pool, const sv_allocator *allocator)
     for (uint32_t i = 1; i <= pool->started; i++)
         sv_thread_abandon(allocator, pool->workers[i].thread);
     sv_condition_abandon(allocator, pool->idle);
-    sv_condition_abandon(allocator, pool->wake);
+    for (uint32_t group = 0; group < GROUPS; group++)
+        sv_condition_abandon(allocator, pool->wake[group]);
     sv_mutex_abandon(allocator, pool->mutex);
     sv_mutex_abandon(allocator, pool->run_mutex);
 }
@@ -237,6 +284,57 @@ void sv_pool_free(const sv_allocator *allocator, sv_pool *pool)
     sv_release(allocator, pool->ranges.next, pool->threads * (size_t)SV_ALIGNMENT);
     sv_release(allocator, pool->workers, pool->threads * sizeof(pool_worker));
     sv_release(allocator, pool, sizeof *pool);
+}
+
+typedef struct clearing {
+    char *memory;
+    size_t bytes;
+} clearing;
+
+static void clear_task(void *argument, size_t task, uint32_t worker)
+{
+    const clearing *self = argument;
+    const size_t first = task * CLEARED, left = self->bytes - first;
+    (void)worker;
+    memset(self->memory + first, 0, left < CLEARED ? left : CLEARED);
+}
+
+void sv_pool_clear(sv_pool *pool, void *memory, size_t bytes)
+{
+    clearing self = {memory, bytes};
+    if (pool->process != sv_process_id())
+        memset(memory, 0, bytes);
+    else
+        sv_pool_run(pool, clear_task, &self, bytes / CLEARED + (bytes % CLEARED != 0));
+}
+
+svit_status sv_pool_allocate(sv_pool *pool, const sv_allocator *allocator, void **out, size_t count,
+                             size_t size, const char *what, svit_error *err)
+{
+    SVIT_TRY(sv_allocate_uncleared(allocator, out, count, size, what, err));
+    sv_pool_clear(pool, *out, count * size);
+    return SVIT_OK;
+}
+
+int sv_pool_pin(sv_pool *pool)
+{
+    uint32_t cpus[SV_MAX_THREADS];
+    const uint32_t count = sv_affinity_order("", cpus, pool->threads);
+    if (count == 0)
+        return errno;
+    int first_code = 0;
+    for (uint32_t i = 1; i <= pool->started; i++) {
+        const int code = sv_thread_pin(pool->workers[i].thread, cpus[i % count]);
+        pool->pinned += code == 0;
+        if (first_code == 0)
+            first_code = code;
+    }
+    return first_code;
+}
+
+uint32_t sv_pool_pinned(const sv_pool *pool)
+{
+    return pool->pinned;
 }
 
 uint32_t sv_pool_threads(const sv_pool *pool)

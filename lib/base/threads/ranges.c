@@ -7,8 +7,9 @@ static size_t range_begin(const sv_ranges *ranges, uint32_t worker)
     return each * worker + (worker < more ? worker : more);
 }
 
-void sv_ranges_set(sv_ranges *ranges, size_t count)
+void sv_ranges_set(sv_ranges *ranges, uint32_t workers, size_t count)
 {
+    ranges->workers = workers;
     ranges->count = count;
     for (uint32_t i = 0; i < ranges->workers; i++)
         atomic_store_explicit(&ranges->next[i * ranges->stride], range_begin(ranges, i),

@@ -17,9 +17,15 @@ typedef struct sv_ranges {
 /* Runs a task: pool.h's sv_task. */
 typedef void (*sv_ranges_task)(void *argument, size_t task, uint32_t worker);
 
-/* Divides `count` tasks among the workers. The lengths of the ranges differ by at most 1. Nobody
- * claims tasks meanwhile. */
-void sv_ranges_set(sv_ranges *ranges, size_t count);
+/* How many of `workers` workers get tasks of `count`, at least 1. */
+static inline uint32_t sv_ranges_workers(uint32_t workers, size_t count)
+{
+    return count < workers ? (uint32_t)count : workers;
+}
+
+/* Divides `count` tasks among the first `workers` workers, at least 1, for which `next` has room.
+ * The lengths of the ranges differ by at most 1. Nobody claims tasks meanwhile. */
+void sv_ranges_set(sv_ranges *ranges, uint32_t workers, size_t count);
 
 /* Runs unclaimed tasks, those of the worker's own range first, until there are none. */
 void sv_ranges_claim(const sv_ranges *ranges, uint32_t worker, sv_ranges_task task, void *argument);

@@ -1,11 +1,12 @@
 /* Threads, mutexes and condition variables over pthreads. */
 #include "base/threads/thread.h"
 
-#include "base/threads/cgroup.h"
+#include "base/threads/affinity.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -158,6 +159,14 @@ sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), 
     return thread;
 }
 
+int sv_thread_pin(sv_thread *thread, uint32_t cpu)
+{
+    cpu_set_t mask[SV_CPUS / CPU_SETSIZE];
+    memset(mask, 0, sizeof mask);
+    CPU_SET_S(cpu, sizeof mask, mask);
+    return pthread_setaffinity_np(thread->handle, sizeof mask, mask);
+}
+
 void sv_thread_join(const sv_allocator *allocator, sv_thread *thread)
 {
     pthread_join(thread->handle, NULL);
@@ -167,17 +176,6 @@ void sv_thread_join(const sv_allocator *allocator, sv_thread *thread)
 void sv_thread_abandon(const sv_allocator *allocator, sv_thread *thread)
 {
     sv_release(allocator, thread, sizeof *thread);
-}
-
-uint32_t sv_thread_cores(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1;
-    const uint32_t quota = sv_cgroup_cores("");
-    const int cores = CPU_COUNT(&set);
-    const uint32_t allowed = cores > 0 ? (uint32_t)cores : 1;
-    return quota > 0 && quota < allowed ? quota : allowed;
 }
 
 double sv_clock_seconds(void)

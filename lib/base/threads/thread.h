@@ -45,15 +45,14 @@ void sv_process_set_fork_handler(void (*handler)(void));
  * started. */
 sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument);
 
+/* Lets the thread run on CPU number `cpu` alone, below SV_CPUS. Returns 0 or an errno value. */
+int sv_thread_pin(sv_thread *thread, uint32_t cpu);
+
 /* Waits until the thread ends and frees it. */
 void sv_thread_join(const sv_allocator *allocator, sv_thread *thread);
 void sv_thread_abandon(const sv_allocator *allocator, sv_thread *thread);
 
 /* The seconds of a clock that never goes back. */
 double sv_clock_seconds(void);
-
-/* The number of cores that affinity and the quota of its control group leave to the process, at
- * least 1. */
-uint32_t sv_thread_cores(void);
 
 #endif

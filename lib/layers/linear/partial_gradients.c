@@ -6,6 +6,10 @@
 /* 32 chunks keep many workers busy; 64 MiB of sums bound the time of clearing and adding them. */
 enum { CHUNKS_MAX = 32, SUMS_BYTES_MAX = 64 << 20 };
 
+/* Elements of a gradient that a task adds at a time, so that their sums stay in L1. Most elements
+ * of a block are in two of its parameters, which workers then share. */
+enum { PIECE = 4096 };
+
 size_t sv_reduction_chunks_max(size_t n, size_t bytes)
 {
     size_t chunks = sv_size_min(sv_size_max(SUMS_BYTES_MAX / bytes, 1), CHUNKS_MAX);
@@ -44,19 +48,32 @@ typedef struct reduce_call {
     const sv_partial_gradient *list;
 } reduce_call;
 
+static size_t piece_count(const sv_partial_gradient *partial)
+{
+    return partial->parameter != SV_NO_PARAMETER ? sv_block_count(partial->elements, PIECE) : 0;
+}
+
+/* Tasks are the pieces of the first gradient, then those of the second one, and so on. */
 static void reduce_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
     const reduce_call *call = argument;
-    const sv_partial_gradient *partial = &call->list[task];
-    if (partial->parameter != SV_NO_PARAMETER)
-        call->run->exec.context->kernels->add_rows(sv_gradient(call->run, partial->parameter),
-                                                   partial->sums, call->chunks, partial->elements);
+    const sv_partial_gradient *partial = call->list;
+    for (; task >= piece_count(partial); partial++)
+        task -= piece_count(partial);
+    const size_t first = task * PIECE, elements = sv_block_length(partial->elements, first, PIECE);
+    real *sum = sv_gradient(call->run, partial->parameter) + first;
+    for (size_t chunk = 0; chunk < call->chunks; chunk++)
+        call->run->exec.context->kernels->add(sum, sv_partial_gradient_of(partial, chunk) + first,
+                                              elements);
 }
 
 void sv_partial_gradients_reduce(const sv_run *run, const sv_partial_gradient *list, size_t count,
                                  size_t chunks)
 {
     reduce_call call = {run, chunks, list};
-    sv_run_tasks(&run->exec, reduce_task, &call, count);
+    size_t tasks = 0;
+    for (size_t i = 0; i < count; i++)
+        tasks += piece_count(&list[i]);
+    sv_run_tasks(&run->exec, reduce_task, &call, tasks);
 }

@@ -40,14 +40,21 @@ pub struct svit_folder_lock {
 /// they request the AMX registers from Linux for the whole process. "cblas" is the CBLAS of the
 /// build; it becomes single-threaded in the whole process, because the library divides the work
 /// itself. NULL selects "amx" where the CPU and Linux provide it, and "tile" elsewhere.
+///
+/// `pin` keeps the workers from moving between CPUs, and so between their memories on a machine with
+/// several sockets. The CPUs of the process's affinity mask are taken first one of each core in
+/// rising order, then the second one of each core. Worker i gets number i of them, from the first one
+/// on again if there are more workers. Worker 0 is the calling thread: it is left as it is, and the
+/// first CPU with it. Several contexts that pin get the same CPUs. What the system refuses is a
+/// warning in the log.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_context_config {
     /// sizeof(svit_context_config)
     pub struct_size: u32,
-    /// worker threads including the calling one, 1..256; 0: one for each core
-    /// that affinity and the CPU quota of its control group leave to the
-    /// process
+    /// worker threads including the calling one, 1..1024; 0: one for each
+    /// core that affinity and the CPU quota of its control group leave to the
+    /// process, up to 1024
     pub threads: u32,
     /// NULL together with `release`: the C library's allocator
     pub allocate: svit_allocate_function,
@@ -67,6 +74,11 @@ pub struct svit_context_config {
     pub parallel_for: svit_parallel_for_function,
     /// first argument of `parallel_for`
     pub parallel_for_user: *mut c_void,
+    /// 0: the operating system places workers; 1: each worker is pinned to a CPU,
+    /// see above; 0 with `parallel_for`
+    pub pin: i32,
+    /// 0
+    pub reserved: u32,
 }
 
 /// Receives a log message. `level` is one of SVIT_LOG_\*; `message` is borrowed until the function
@@ -82,8 +94,9 @@ extern "C" {
     pub fn svit_context_config_init(config: *mut svit_context_config, size: usize) -> svit_status;
 
     /// Creates a context and starts its worker threads. `config` may be NULL for the defaults. The
-    /// caller owns \*out and frees it with svit_context_free. SVIT_E_ARGUMENT: `threads` is above 256,
-    /// only one of `allocate` and `release` is set, or the name in `gemm` is unknown.
+    /// caller owns \*out and frees it with svit_context_free. SVIT_E_ARGUMENT: `threads` is above
+    /// 1024, only one of `allocate` and `release` is set, the name in `gemm` is unknown, or `pin` is
+    /// neither 0 nor 1 or is set with `parallel_for`. SVIT_E_VERSION: `reserved` is not 0.
     /// SVIT_E_UNSUPPORTED: this build, CPU or system does not run the GEMM backend. SVIT_E_MEMORY: there
     /// is not enough memory, or a thread could not be started. Any thread may call it.
     pub fn svit_context_create(
@@ -119,7 +132,7 @@ extern "C" {
     /// "gemm_int8"        GEMM backend of sessions that compute in int8; "": the build has none
     /// "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for
     /// "decoders"         array of the image formats that the build reads: "jpeg", "png", "webp"
-    /// "threads"          number of workers
+    /// "threads"          number of workers; "pinned": how many of them are pinned to a CPU
     /// "warnings"         array of texts, for example that the BLAS ignores the CPU's AVX-512
     ///
     /// Writes at most `capacity` bytes including the NUL into `buffer`, which may be NULL if `capacity`

@@ -89,14 +89,21 @@ impl fmt::Debug for Context {
 #[derive(Default)]
 pub struct ContextBuilder {
     threads: u32,
+    pin: bool,
     gemm: Option<String>,
     log: Option<Log>,
 }
 
 impl ContextBuilder {
-    /// Worker threads, the calling one included, 1..256; 0: one for each core.
+    /// Worker threads, the calling one included, 1..1024; 0: one for each core.
     pub fn threads(mut self, threads: u32) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// True: each worker is pinned to a CPU of the process; the calling thread stays as it is.
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.pin = pin;
         self
     }
 
@@ -120,6 +127,7 @@ impl ContextBuilder {
         let log = self.log.map(Pinned::new);
         let mut config = crate::field::defaults(sys::svit_context_config_init);
         config.threads = self.threads;
+        config.pin = self.pin.into();
         config.gemm = gemm.as_ref().map_or(ptr::null(), |name| name.as_ptr());
         if let Some(log) = &log {
             config.log = Some(log_message);

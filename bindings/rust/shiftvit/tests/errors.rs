@@ -153,7 +153,7 @@ fn configurations_are_checked_where_they_are_used() {
     let groups = vec![ParameterGroup::new("no.*")];
     let config = OptimizerConfig { groups, ..OptimizerConfig::default() };
     refused(Optimizer::new(&model, &config), Status::Argument, "no.*");
-    refused(Context::builder().threads(257).build(), Status::Argument, "257");
+    refused(Context::builder().threads(1025).build(), Status::Argument, "1025");
     refused(Context::builder().gemm("nothing").build(), Status::Argument, "nothing");
     refused(ModelConfig::preset("nothing"), Status::Argument, "nothing");
     refused(ModelConfig::from_json("{"), Status::Format, "");

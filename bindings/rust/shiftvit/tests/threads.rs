@@ -13,6 +13,17 @@ fn shared<T: Send + Sync>() {}
 fn movable<T: Send>() {}
 
 #[test]
+fn workers_are_pinned_where_the_system_permits_it() {
+    let pinned = |context: &Context| context.describe().unwrap().contains("\"pinned\":2");
+    assert!(!pinned(&Context::builder().threads(3).build().unwrap()));
+    let refused = Arc::new(AtomicBool::new(false));
+    let seen = refused.clone();
+    let log = move |_: LogLevel, _: &str| seen.store(true, Ordering::Relaxed);
+    let context = Context::builder().threads(3).pin(true).log(log).build().unwrap();
+    assert_eq!(pinned(&context), !refused.load(Ordering::Relaxed));
+}
+
+#[test]
 fn objects_are_sync_or_send_as_the_library_permits() {
     shared::<Context>();
     shared::<Model>();

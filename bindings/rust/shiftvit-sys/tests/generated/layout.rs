@@ -14,6 +14,8 @@ pub fn check() {
         gemm: 48, 8;
         parallel_for: 56, 8;
         parallel_for_user: 64, 8;
+        pin: 72, 4;
+        reserved: 76, 4;
     });
     layout!(svit_load_report, {
         struct_size: 0, 4;
