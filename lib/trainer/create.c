@@ -194,6 +194,8 @@ static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, sv
     config.sampling = trainer->config.sampling;
     config.augment = 1;
     config.prefetch = trainer->config.prefetch;
+    config.leaves = trainer->config.leaves;
+    config.shuffle_window = trainer->config.shuffle_window;
     SVIT_TRY(svit_loader_create(&trainer->loader, training, &trainer->pipeline, &config, err));
     trainer->steps = svit_loader_batches(trainer->loader);
     return SVIT_OK;

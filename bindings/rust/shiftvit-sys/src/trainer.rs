@@ -138,8 +138,9 @@ pub struct svit_trainer_config {
     /// (reducer.h), so that they can be computed by any number of processes;
     /// 0: the gradients of a batch are one sum. With leaves, accumulate is 1
     pub leaves: u32,
-    /// 0
-    pub reserved: u32,
+    /// as in svit_loader_config: 0: an epoch is a permutation of all samples;
+    /// otherwise shards are read nearly from end to end, in random order
+    pub shuffle_window: u32,
 }
 
 /// A description of what was completed. top-1 and top-5 are fractions in 0..1, of samples whose

@@ -30,6 +30,12 @@ config! {
         rank: u32;
         /// 1\..leaves: loaders that share the batches; 1: the loader makes whole ones.
         ranks: u32;
+        /// With `shuffle`: 0: an epoch is a permutation of all samples; otherwise the
+        /// shards of the dataset (svit_dataset_shards) are read in random order, and a
+        /// sample less than this many places from its own in that order. Samples that
+        /// are in no shards are one. Of at least the samples of the dataset: a
+        /// permutation of all.
+        shuffle_window: u32;
     }
     lists {
     }

@@ -64,6 +64,9 @@ config! {
         /// (reducer.h), so that they can be computed by any number of processes;
         /// 0: the gradients of a batch are one sum. With leaves, accumulate is 1.
         leaves: u32;
+        /// As in svit_loader_config: 0: an epoch is a permutation of all samples;
+        /// otherwise shards are read nearly from end to end, in random order.
+        shuffle_window: u32;
     }
     lists {
         /// Above 0: factors of the loss, by the class of
