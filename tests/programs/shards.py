@@ -78,6 +78,8 @@ MEMBERS = {
     "folders": sample(1, "x/a") + sample(2, "y/a") + sample(3, "./a") + sample(4, "../a") + sample(5, "/a"),
     "dots": sample(1, "a", **{"seg.png": b"x", "orig.jpg": b"x"}) + sample(2, "a.d/b") + [("c.PNG", png(3)), ("c.Cls", b" 3 \n")],
     "long": sample(1, LONG) + sample(2, LONGER),
+    "prefix": sample(1, "x" * 70 + "/" + "y" * 60 + "/a") + sample(2, "z" * 70 + "/" + "y" * 60 + "/a"),
+    "beginnings": sample(1, "ab") + sample(2, "a") + sample(3, "ab") + sample(4, "a/ab"),
     "unicode": sample(1, "ä/日本") + sample(2, "naïve"),
     "empty": sample(1, "a", txt=b"") + sample(2, "b", **{"": b""}),
     "others": [plain(tarfile.DIRTYPE, "d"), *sample(1, "d/a"), plain(tarfile.SYMTYPE, "d/a.jpg"), ("d/Makefile", b"x"),

@@ -233,6 +233,49 @@ START_TEST(test_an_index_with_a_right_checksum_may_say_anything)
 }
 END_TEST
 
+/* What an index may not say, also if its checksum is right: then it is made anew. */
+START_TEST(test_an_index_beyond_its_shard_is_not_used)
+{
+    NEEDS(HAS_PNG, "PNG");
+    static const struct {
+        size_t at, bytes;
+        uint64_t value;
+    } WRONG[] = {{INDEX_HEADER, 8, 511},
+                 {INDEX_HEADER, 8, 1 << 20},
+                 {INDEX_HEADER, 8, UINT64_MAX},
+                 {INDEX_HEADER + 8, 4, 1 << 20},
+                 {INDEX_HEADER + 8, 4, UINT32_MAX},
+                 {INDEX_HEADER + 12, 4, 2},
+                 {INDEX_HEADER + 12, 4, UINT32_MAX},
+                 {32, 8, 3},
+                 {32, 8, UINT64_MAX / 16 + 3},
+                 {40, 8, 7},
+                 {40, 8, UINT64_MAX},
+                 {48, 4, 1},
+                 {48, 4, 3},
+                 {52, 4, 1},
+                 {52, 4, UINT32_MAX},
+                 {16, 8, 1},
+                 {24, 8, 1}};
+    tar_archive tar = {0};
+    size_t headers[16];
+    uint8_t index[INDEX_BYTES], damaged[INDEX_BYTES], found[INDEX_BYTES];
+    make_archive(&tar, headers);
+    shard_write("a.tar", &tar);
+    ck_assert_int_eq(read_samples(true), 2);
+    read_index(index);
+    for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
+        memcpy(damaged, index, sizeof index);
+        memcpy(damaged + WRONG[k].at, &WRONG[k].value, WRONG[k].bytes);
+        index_seal(damaged);
+        file_write(&folder, "a.tar.index", damaged, sizeof damaged);
+        ck_assert_int_eq(read_samples(true), 2);
+        read_index(found);
+        ck_assert_msg(memcmp(found, index, sizeof index) == 0, "case %zu", k);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("shard_damage");
@@ -245,6 +288,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_an_archive_may_be_cut_anywhere);
     tcase_add_test(c, test_each_byte_of_an_index_counts);
     tcase_add_test(c, test_an_index_with_a_right_checksum_may_say_anything);
+    tcase_add_test(c, test_an_index_beyond_its_shard_is_not_used);
     suite_add_tcase(all, c);
     return all;
 }

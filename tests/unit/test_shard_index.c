@@ -220,6 +220,11 @@ START_TEST(test_files_that_are_in_use_stay_open)
         sv_shard_files_give(files, &taken[i]);
     }
     ck_assert_int_eq(open_archives(), SV_SHARD_FILES);
+    /* What was given back makes room for another. */
+    WORKS(sv_shard_files_take(&taken[0], files, 1000, path_in(&folder, "a.tar"), err));
+    ck_assert_int_ge(taken[0].slot, 0);
+    sv_shard_files_give(files, &taken[0]);
+    ck_assert_int_eq(open_archives(), SV_SHARD_FILES);
     sv_shard_files_free(files);
     ck_assert_int_eq(open_archives(), 0);
 }

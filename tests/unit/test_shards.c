@@ -39,9 +39,11 @@ START_TEST(test_samples_are_runs_of_members_with_one_key)
     tar_member(&tar, '7', "0001.cls", "1", 1);
     tar_image(&tar, "0001.jpeg", 4);
     tar_sample(&tar, "dir/0001", 5, 6); /* the same key, but not one behind another */
+    tar_sample(&tar, "dir/00012", 6, 0);
+    tar_sample(&tar, "dir/0001", 7, 0);
     tar_end(&tar);
     tar_put(&tar, "garbage", 7);
-    static const sample_row rows[] = {{1, 7}, {2, 2}, {3, 0}, {4, 1}, {5, 6}};
+    static const sample_row rows[] = {{1, 7}, {2, 2}, {3, 0}, {4, 1}, {5, 6}, {6, 0}, {7, 0}};
     check_archive(&tar, rows, sizeof rows / sizeof *rows, 8);
 }
 END_TEST
@@ -71,6 +73,10 @@ START_TEST(test_all_forms_of_names_and_sizes)
     set_field(&tar, at, 345, "some/folder", 11);
     at = tar_text(&tar, "b.cls", "2");
     set_field(&tar, at, 345, "some/folder", 11);
+    at = tar_image(&tar, "b.png", 6); /* another folder */
+    set_field(&tar, at, 345, "other", 5);
+    at = tar_text(&tar, "b.cls", "4");
+    set_field(&tar, at, 345, "other", 5);
     at = tar_image(&tar, "c.png", 3); /* old GNU: there is no prefix there */
     set_field(&tar, at, 345, "7654321", 7);
     set_field(&tar, at, 257, "ustar  ", 8);
@@ -90,7 +96,7 @@ START_TEST(test_all_forms_of_names_and_sizes)
     unsigned sum = (unsigned)strtoul((char *)tar.data + at + 148, NULL, 8) - 512;
     snprintf((char *)tar.data + at + 148, 8, "%06o", sum);
     tar_image(&tar, "e.png", 5); /* and the end has no zeros */
-    static const sample_row rows[] = {{1, 1}, {2, 2}, {3, 0}, {4, 5}, {5, 6}};
+    static const sample_row rows[] = {{1, 1}, {2, 2}, {6, 4}, {3, 0}, {4, 5}, {5, 6}};
     check_archive(&tar, rows, sizeof rows / sizeof *rows, 7);
 }
 END_TEST
