@@ -55,19 +55,13 @@ static bool read_number(uint64_t *out, const uint8_t *field, size_t width)
     return i == width || field[i] == ' ' || field[i] == '\0';
 }
 
-/* The checksum is the sum of the header's bytes with spaces in its place. Some old programs added
- * signed bytes. */
+/* The checksum is the sum of the header's bytes with spaces in its place. */
 static bool checksum_is_right(const uint8_t *header)
 {
-    uint64_t wanted;
-    int64_t sum = CHECKSUM_WIDTH * ' ', high = 0;
+    uint64_t wanted, sum = CHECKSUM_WIDTH * ' ';
     for (int i = 0; i < SV_TAR_BLOCK; i++)
-        if (i < CHECKSUM || i >= CHECKSUM + CHECKSUM_WIDTH) {
-            sum += header[i];
-            high += header[i] >> 7;
-        }
-    return read_number(&wanted, header + CHECKSUM, CHECKSUM_WIDTH) &&
-           (wanted == (uint64_t)sum || wanted == (uint64_t)(sum - 256 * high));
+        sum += i < CHECKSUM || i >= CHECKSUM + CHECKSUM_WIDTH ? header[i] : 0u;
+    return read_number(&wanted, header + CHECKSUM, CHECKSUM_WIDTH) && wanted == sum;
 }
 
 static svit_status set_name(const sv_tar *tar, sv_tar_member *out, const char *name, size_t bytes,
