@@ -39,11 +39,10 @@ typedef struct svit_loader_config {
                              leaves svit_share_first(leaves, ranks, rank) up to those of rank + 1. They
                              are those of a whole batch, partners of Mixup and CutMix included */
     uint32_t ranks; /* 1..leaves: loaders that share the batches; 1: the loader makes whole ones */
-    uint32_t shuffle_window; /* with `shuffle`: 0: an epoch is a permutation of all samples; otherwise the
-                             shards of the dataset (svit_dataset_shards) are read in random order, and a
-                             sample less than this many places from its own in that order. Samples that
-                             are in no shards are one. Of at least the samples of the dataset: a
-                             permutation of all */
+    uint32_t shuffle_window; /* with `shuffle`: 0: an epoch is a permutation of all samples; else
+                                the shards of the dataset (svit_dataset_shards) are read in random
+                                order, and a sample less than this many places from its own in that
+                                order. A dataset without shards is one */
 } svit_loader_config;
 
 /* With `shuffle_window` and L leaves the samples of the whole batches, S of them, are cut into L

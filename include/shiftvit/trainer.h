@@ -103,8 +103,8 @@ typedef struct svit_trainer_config {
     uint32_t leaves;   /* 0..batch: parts of a batch whose gradients are added in one binary tree
                               (reducer.h), so that they can be computed by any number of processes;
                               0: the gradients of a batch are one sum. With leaves, accumulate is 1 */
-    uint32_t shuffle_window; /* as in svit_loader_config: 0: an epoch is a permutation of all samples;
-                              otherwise shards are read nearly from end to end, in random order */
+    uint32_t shuffle_window; /* as in svit_loader_config: 0: an epoch is a permutation of all
+                                samples; else shards are read nearly from end to end */
 } svit_trainer_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,

@@ -92,22 +92,23 @@ static bool samples_are_valid(const sv_shard_index *index)
     return (index->labels == SV_LABELS_NONE) == (index->count == 0);
 }
 
-/* Takes the index from the bytes of a file. False: they are damaged, or of another state of the shard,
- * or there is no memory. */
-static bool take_index(sv_shard_index *out, const sv_allocator *allocator, const char *data,
-                       size_t bytes, const sv_file *shard)
+/* Takes the index from the bytes of a file. *is_valid: they are not damaged, and of this state of the
+ * shard. The caller frees *out otherwise. SVIT_E_MEMORY. */
+static svit_status take_index(sv_shard_index *out, bool *is_valid, const sv_allocator *allocator,
+                              const char *data, size_t bytes, const sv_file *shard, svit_error *err)
 {
     header head;
     size_t sample_bytes, wanted;
+    *is_valid = false;
     if (bytes < sizeof head)
-        return false;
+        return SVIT_OK;
     memcpy(&head, data, sizeof head);
     if (head.magic != MAGIC || head.shard_bytes != sv_file_size(shard) ||
         head.shard_modified != sv_file_modified(shard) || head.labels > SV_LABELS_TEXT ||
         head.name_bytes > bytes || head.name_count > INT32_MAX ||
         !sv_size_multiply(&sample_bytes, head.count, sizeof *out->samples) ||
         !sv_size_add(&wanted, sample_bytes, sizeof head + head.name_bytes) || wanted != bytes)
-        return false;
+        return SVIT_OK;
     *out = (sv_shard_index){.shard_bytes = head.shard_bytes,
                             .shard_modified = head.shard_modified,
                             .samples = sv_allocate(allocator, sample_bytes),
@@ -119,35 +120,41 @@ static bool take_index(sv_shard_index *out, const sv_allocator *allocator, const
                             .name_count = head.name_count,
                             .labels = head.labels};
     if (!out->samples || !out->names)
-        return false;
+        return sv_fail_memory(err, wanted, "the index of a shard");
     memcpy(out->samples, data + sizeof head, sample_bytes);
     memcpy(out->names, data + sizeof head + sample_bytes, head.name_bytes);
-    return checksum_of(&head, out) == head.checksum && names_are_valid(out) &&
-           samples_are_valid(out);
+    *is_valid =
+        checksum_of(&head, out) == head.checksum && names_are_valid(out) && samples_are_valid(out);
+    return SVIT_OK;
 }
 
-static bool read_index(sv_shard_index *out, const sv_allocator *allocator, const char *path,
-                       const sv_file *shard)
+/* Reads the file of an index. *is_valid: *out is that of the shard. SVIT_E_MEMORY. */
+static svit_status read_index(sv_shard_index *out, bool *is_valid, const sv_allocator *allocator,
+                              const char *path, const sv_file *shard, svit_error *err)
 {
     void *data = NULL;
     size_t bytes = 0;
-    if (sv_file_read(&data, &bytes, allocator, path, INT32_MAX, NULL) != SVIT_OK)
-        return false;
-    const bool is_valid = take_index(out, allocator, data, bytes, shard);
+    *is_valid = false;
+    svit_status status = sv_file_read(&data, &bytes, allocator, path, INT32_MAX, err);
+    if (status != SVIT_OK)
+        return status == SVIT_E_MEMORY ? status : SVIT_OK;
+    status = take_index(out, is_valid, allocator, data, bytes, shard, err);
     sv_release(allocator, data, bytes + 1);
-    if (!is_valid)
+    if (!*is_valid)
         sv_shard_index_free(allocator, out);
-    return is_valid;
+    return status;
 }
 
-/* Writes the file if that is possible. An index that cannot be kept is made again the next time. */
-static void write_index(const sv_shard_index *index, const sv_allocator *allocator,
-                        const char *path)
+/* Writes the file if that is possible. An index that cannot be kept is made again the next time.
+ * SVIT_E_MEMORY. */
+static svit_status write_index(const sv_shard_index *index, const sv_allocator *allocator,
+                               const char *path, svit_error *err)
 {
     const header head = header_of(index);
     sv_replacement *file = NULL;
-    if (sv_replacement_begin(&file, allocator, path, NULL) != SVIT_OK)
-        return;
+    const svit_status status = sv_replacement_begin(&file, allocator, path, err);
+    if (status != SVIT_OK)
+        return status == SVIT_E_MEMORY ? status : SVIT_OK;
     if (sv_replacement_write(file, &head, sizeof head, NULL) == SVIT_OK &&
         sv_replacement_write(file, index->samples, index->count * sizeof *index->samples, NULL) ==
             SVIT_OK &&
@@ -155,18 +162,21 @@ static void write_index(const sv_shard_index *index, const sv_allocator *allocat
         sv_replacement_commit(allocator, file, NULL);
     else
         sv_replacement_abandon(allocator, file);
+    return SVIT_OK;
 }
 
 /* Reads or makes the index of the shard `file`; `name` is the path of its index. */
 static svit_status open_index(sv_shard_index *out, const sv_allocator *allocator, sv_file *file,
                               const char *path, const char *name, svit_error *err)
 {
-    if (read_index(out, allocator, name, file))
+    bool is_valid;
+    SVIT_TRY(read_index(out, &is_valid, allocator, name, file, err));
+    if (is_valid)
         return SVIT_OK;
     svit_status status = sv_shard_index_make(out, allocator, file, path, err);
     if (status == SVIT_OK)
-        write_index(out, allocator, name);
-    else
+        status = write_index(out, allocator, name, err);
+    if (status != SVIT_OK)
         sv_shard_index_free(allocator, out);
     return status;
 }

@@ -138,8 +138,8 @@ pub struct svit_trainer_config {
     /// (reducer.h), so that they can be computed by any number of processes;
     /// 0: the gradients of a batch are one sum. With leaves, accumulate is 1
     pub leaves: u32,
-    /// as in svit_loader_config: 0: an epoch is a permutation of all samples;
-    /// otherwise shards are read nearly from end to end, in random order
+    /// as in svit_loader_config: 0: an epoch is a permutation of all
+    /// samples; else shards are read nearly from end to end
     pub shuffle_window: u32,
 }
 

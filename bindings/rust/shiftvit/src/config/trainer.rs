@@ -64,8 +64,8 @@ config! {
         /// (reducer.h), so that they can be computed by any number of processes;
         /// 0: the gradients of a batch are one sum. With leaves, accumulate is 1.
         leaves: u32;
-        /// As in svit_loader_config: 0: an epoch is a permutation of all samples;
-        /// otherwise shards are read nearly from end to end, in random order.
+        /// As in svit_loader_config: 0: an epoch is a permutation of all
+        /// samples; else shards are read nearly from end to end.
         shuffle_window: u32;
     }
     lists {
