@@ -118,7 +118,8 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
  * SVIT_E_ARGUMENT: the range is none. SVIT_E_IO: no file matches, or one cannot be read. SVIT_E_FORMAT
  * names the shard and what is not accepted: the byte of a header or a member that is cut, or the key of
  * a sample without image or label, with two members of one ending, or with a label of another kind
- * than the samples before it. Later, when a shard has changed, its images are SVIT_E_FORMAT. */
+ * than the samples before it. Later, when a shard has changed, its images are SVIT_E_FORMAT.
+ * SVIT_E_UNSUPPORTED: the build has no decoder of images. */
 SVIT_API svit_status svit_dataset_shards(svit_dataset **out, svit_context *context,
                                          const char *pattern, const svit_pipeline_config *pipeline,
                                          svit_error *err);

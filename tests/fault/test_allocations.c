@@ -222,6 +222,8 @@ static svit_status make_shards(scene *s)
     for (int i = 0; i < 2 && status == SVIT_OK; i++)
         status = svit_dataset_shards(&s->shards[i], s->context,
                                      in_folder(i ? "s-*.tar" : "s-{0..0}.tar"), &config, NULL);
+    if (status == SVIT_E_UNSUPPORTED) /* the build has no decoders */
+        return SVIT_OK;
     if (status == SVIT_OK)
         status = svit_loader_create(&s->sharded, s->shards[1], &config, &loader, NULL);
     return status;

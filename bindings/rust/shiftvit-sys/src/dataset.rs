@@ -177,6 +177,7 @@ extern "C" {
     /// names the shard and what is not accepted: the byte of a header or a member that is cut, or the key of
     /// a sample without image or label, with two members of one ending, or with a label of another kind
     /// than the samples before it. Later, when a shard has changed, its images are SVIT_E_FORMAT.
+    /// SVIT_E_UNSUPPORTED: the build has no decoder of images.
     pub fn svit_dataset_shards(
         out: *mut *mut svit_dataset,
         context: *mut svit_context,
