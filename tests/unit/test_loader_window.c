@@ -346,6 +346,44 @@ START_TEST(test_the_ranks_shares_are_the_whole_and_seeking_finds_them)
 }
 END_TEST
 
+/* A rank reads the shards of its part: 12 samples in a row, which are 7 shards of 2 at most. */
+START_TEST(test_a_rank_reads_the_shards_of_its_leaves_alone)
+{
+    NEEDS(HAS_PNG, "PNG");
+    enum { SHARD_COUNT = 24, RANKS = 4, SAMPLE_COUNT = 2 * SHARD_COUNT };
+    static float images[BATCH_OF_8 * IMAGE];
+    for (int k = 0; k < SHARD_COUNT; k++) {
+        tar_archive tar = {0};
+        char name[32];
+        tar_sample(&tar, "a", 0, 2 * k);
+        tar_sample(&tar, "b", 0, 2 * k + 1);
+        snprintf(name, sizeof name, "s-%02d.tar", k);
+        shard_write(name, &tar);
+    }
+    svit_dataset *dataset = NULL;
+    WORKS(shards_open(&dataset, "s-{00..23}.tar", err));
+    int all = 0;
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        svit_loader *loader = shard_loader(dataset, RANKS, rank, RANKS, 0);
+        bool read[SHARD_COUNT] = {false};
+        int shards = 0;
+        for (int b = 0; b < SAMPLE_COUNT / BATCH_OF_8; b++) {
+            int32_t labels[BATCH_OF_8];
+            size_t n;
+            WORKS(svit_loader_next(loader, images, labels, &n, err));
+            for (size_t i = 0; i < n; i++, all++) {
+                shards += !read[labels[i] / 2];
+                read[labels[i] / 2] = true;
+            }
+        }
+        ck_assert_int_le(shards, SAMPLE_COUNT / RANKS / 2 + 1);
+        svit_loader_free(loader);
+    }
+    ck_assert_int_eq(all, SAMPLE_COUNT);
+    svit_dataset_free(dataset);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("loader_window");
@@ -359,6 +397,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_views_keep_shards);
     tcase_add_test(c, test_bounds_take_little_memory);
     tcase_add_test(c, test_the_ranks_shares_are_the_whole_and_seeking_finds_them);
+    tcase_add_test(c, test_a_rank_reads_the_shards_of_its_leaves_alone);
     suite_add_tcase(all, c);
     return all;
 }
